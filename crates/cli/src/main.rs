@@ -1,0 +1,3 @@
+//! The one binary, `shortflow`; no logic of its own.
+
+fn main() {}

@@ -1,0 +1,24 @@
+//! What a DiffServ node does to packets (RFC 2475, RFC 3290).
+//!
+//! An element is pure: no I/O, no clock. It takes `now` as its first argument, owns its random
+//! stream, and hands every packet that goes no further to [`Drops`]. The same elements run in the
+//! simulator and in the rehearsal router.
+//!
+//! | folder | elements |
+//! |---|---|
+//! | `classifier` | which class a packet belongs to |
+//! | `meter` | whether a stream keeps to its profile: a colour per packet |
+//! | `marker` | what is written into the DS field |
+//! | `dropper` | packets refused by colour, packets lost on a link |
+//! | `queue` | FIFO, RED, multi-level RED |
+//! | `scheduler` | which of several queues is served next |
+
+mod drops;
+mod packet;
+mod traits;
+
+pub use drops::{DropReason, Dropped, Drops};
+pub use packet::{
+    Address, Color, Dscp, Ecn, FlowId, FlowKey, Packet, Protocol, SackBlocks, TcpFlags, TcpHeader,
+};
+pub use traits::{Backlog, Marker, Meter, Phase, QueueDiscipline, SenderView};

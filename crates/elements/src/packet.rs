@@ -1,0 +1,304 @@
+//! The packet descriptor: what a real header would carry, and nothing else.
+
+use std::fmt;
+use std::str::FromStr;
+
+use shortflow_units::{Bytes, Instant};
+
+/// A network address: an IPv4 address as a number, or the index of an interned IPv6 address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Address(pub u32);
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        std::net::Ipv4Addr::from_bits(self.0).fmt(f)
+    }
+}
+
+/// The protocol of a packet's payload, with its IANA number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(u8)]
+pub enum Protocol {
+    /// TCP.
+    #[default]
+    Tcp = 6,
+    /// UDP.
+    Udp = 17,
+}
+
+/// What names a flow from outside: the 5-tuple of its headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FlowKey {
+    /// Source address.
+    pub src: Address,
+    /// Destination address.
+    pub dst: Address,
+    /// Source port.
+    pub src_port: u16,
+    /// Destination port.
+    pub dst_port: u16,
+    /// Transport protocol.
+    pub protocol: Protocol,
+}
+
+impl FlowKey {
+    /// The key of the packets that go the other way.
+    pub fn reversed(self) -> FlowKey {
+        FlowKey {
+            src: self.dst,
+            dst: self.src,
+            src_port: self.dst_port,
+            dst_port: self.src_port,
+            protocol: self.protocol,
+        }
+    }
+}
+
+/// The host's own name for a flow: a dense index that hosts use to find their state. No element
+/// may look at it: a real packet has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FlowId(pub u32);
+
+/// A DiffServ code point (RFC 2474): 6 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Dscp(u8);
+
+impl Dscp {
+    /// The default code point: best effort.
+    pub const BEST_EFFORT: Dscp = Dscp(0);
+    /// Assured Forwarding class 1, low drop precedence (RFC 2597 §6): green.
+    pub const AF11: Dscp = Dscp(10);
+    /// Assured Forwarding class 1, medium drop precedence: yellow.
+    pub const AF12: Dscp = Dscp(12);
+    /// Assured Forwarding class 1, high drop precedence: red.
+    pub const AF13: Dscp = Dscp(14);
+    /// Expedited Forwarding (RFC 3246).
+    pub const EF: Dscp = Dscp(46);
+    /// How many code points there are.
+    pub const COUNT: usize = 64;
+
+    /// The code point of this value, or `None` above 63.
+    pub const fn new(value: u8) -> Option<Dscp> {
+        if value < 64 { Some(Dscp(value)) } else { None }
+    }
+
+    /// The 6-bit value, below [`Dscp::COUNT`].
+    pub const fn value(self) -> u8 {
+        self.0
+    }
+}
+
+/// Names as IANA registers them: `BE` (also `CS0`, `DF`), `CS1`–`CS7`, `AF11`–`AF43`, `EF`, `LE`;
+/// or the number from 0 to 63.
+impl FromStr for Dscp {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digit = |c: u8, low: u8, high: u8| {
+            (low..=high).contains(&c.wrapping_sub(b'0')).then(|| c - b'0')
+        };
+        let value = match text.as_bytes() {
+            b"BE" | b"DF" => Some(0),
+            b"EF" => Some(46),
+            b"LE" => Some(1),
+            [b'C', b'S', n] => digit(*n, 0, 7).map(|n| 8 * n),
+            [b'A', b'F', class, drop] => digit(*class, 1, 4)
+                .zip(digit(*drop, 1, 3))
+                .map(|(class, drop)| 8 * class + 2 * drop),
+            _ => text.parse().ok(),
+        };
+        value.and_then(Dscp::new).ok_or_else(|| {
+            format!("unknown code point \"{text}\"; allowed: BE, LE, EF, CS1 to CS7, AF11 to AF43, 0 to 63")
+        })
+    }
+}
+
+impl fmt::Display for Dscp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("BE"),
+            1 => f.write_str("LE"),
+            46 => f.write_str("EF"),
+            n if n % 8 == 0 => write!(f, "CS{}", n / 8),
+            n if (8..40).contains(&n) && n % 2 == 0 => write!(f, "AF{}{}", n / 8, n % 8 / 2),
+            n => write!(f, "{n}"),
+        }
+    }
+}
+
+/// The ECN field (RFC 3168 §5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable: congestion is told by a drop.
+    #[default]
+    NotEct = 0b00,
+    /// ECN-capable, ECT(1).
+    Ect1 = 0b01,
+    /// ECN-capable, ECT(0).
+    Ect0 = 0b10,
+    /// Congestion experienced.
+    Ce = 0b11,
+}
+
+impl Ecn {
+    /// Whether congestion may be told by a mark instead of a drop.
+    pub fn is_capable(self) -> bool {
+        self != Ecn::NotEct
+    }
+}
+
+/// What a meter finds (RFC 2697, RFC 2698): how a packet stands to its stream's profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(u8)]
+pub enum Color {
+    /// Within the committed profile.
+    #[default]
+    Green = 0,
+    /// Above the committed, within the peak profile.
+    Yellow = 1,
+    /// Above every profile.
+    Red = 2,
+}
+
+impl Color {
+    /// All colours, best protected first.
+    pub const ALL: [Color; 3] = [Color::Green, Color::Yellow, Color::Red];
+}
+
+/// TCP's control bits (RFC 9293 §3.1, RFC 3168 §6.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TcpFlags(pub u8);
+
+impl TcpFlags {
+    /// No more data from sender.
+    pub const FIN: TcpFlags = TcpFlags(0x01);
+    /// Synchronize sequence numbers.
+    pub const SYN: TcpFlags = TcpFlags(0x02);
+    /// Reset the connection.
+    pub const RST: TcpFlags = TcpFlags(0x04);
+    /// Push.
+    pub const PSH: TcpFlags = TcpFlags(0x08);
+    /// The acknowledgement field is significant.
+    pub const ACK: TcpFlags = TcpFlags(0x10);
+    /// ECN echo.
+    pub const ECE: TcpFlags = TcpFlags(0x40);
+    /// Congestion window reduced.
+    pub const CWR: TcpFlags = TcpFlags(0x80);
+
+    /// Whether all bits of `flags` are set.
+    pub const fn has(self, flags: TcpFlags) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+
+    /// These bits and those of `flags`.
+    pub const fn with(self, flags: TcpFlags) -> TcpFlags {
+        TcpFlags(self.0 | flags.0)
+    }
+}
+
+/// Up to three SACK blocks (RFC 2018 §3), the most recent first: sequence numbers from (included)
+/// and to (excluded).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    /// The blocks; only the first `len` mean something.
+    blocks: [(u32, u32); 3],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// How many blocks fit beside a timestamp option.
+    pub const MAX: usize = 3;
+
+    /// Adds a block; one that no longer fits is left out.
+    pub fn push(&mut self, from: u32, to: u32) {
+        if let Some(place) = self.blocks.get_mut(usize::from(self.len)) {
+            *place = (from, to);
+            self.len += 1;
+        }
+    }
+
+    /// The blocks, most recent first.
+    pub fn as_slice(&self) -> &[(u32, u32)] {
+        &self.blocks[..usize::from(self.len)]
+    }
+
+    /// Whether there is no block.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// The sequence fields of a TCP header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TcpHeader {
+    /// Sequence number of the first byte.
+    pub seq: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// Receive window in bytes, after scaling (RFC 7323 §2.3).
+    pub window: u32,
+    /// Control bits.
+    pub flags: TcpFlags,
+    /// Selective acknowledgements.
+    pub sack: SackBlocks,
+}
+
+/// A packet's descriptor. Not `Clone`: a packet is in one place, once, and ends as delivered or as
+/// dropped.
+#[derive(Debug, PartialEq)]
+#[must_use]
+pub struct Packet {
+    /// When the sending application or host created it: what a payload timestamp would say.
+    pub sent_at: Instant,
+    /// When the queue that holds it took it.
+    pub enqueued_at: Instant,
+    /// The host's own name for the flow; no element may look at it.
+    pub flow: FlowId,
+    /// Size in bytes as it counts on links and in queues: payload and headers.
+    pub size: u32,
+    /// The 5-tuple.
+    pub key: FlowKey,
+    /// The DS field's code point.
+    pub dscp: Dscp,
+    /// The ECN field.
+    pub ecn: Ecn,
+    /// Bytes of payload.
+    pub payload: u16,
+    /// The TCP fields; all zero when the protocol is not TCP.
+    pub tcp: TcpHeader,
+}
+
+impl Packet {
+    /// The size as a quantity.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(u64::from(self.size))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_point_reads_back_from_its_name() {
+        for value in 0..64 {
+            let dscp = Dscp::new(value).unwrap();
+            assert_eq!(dscp.to_string().parse(), Ok(dscp));
+        }
+    }
+
+    #[test]
+    fn the_assured_forwarding_names_are_those_of_rfc_2597() {
+        assert_eq!("AF11".parse(), Ok(Dscp::AF11));
+        assert_eq!("AF43".parse(), Ok(Dscp(38)));
+        assert_eq!("EF".parse(), Ok(Dscp::EF));
+        assert!("AF44".parse::<Dscp>().is_err());
+        assert!("64".parse::<Dscp>().is_err());
+    }
+
+    #[test]
+    fn a_packet_is_small_enough_to_move_by_value() {
+        assert_eq!(size_of::<Packet>(), 88);
+    }
+}

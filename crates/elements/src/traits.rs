@@ -1,0 +1,99 @@
+//! The faces of elements. All are object-safe, without generics and without I/O.
+
+use shortflow_units::{Bytes, Instant};
+
+use crate::{Color, Drops, Packet};
+
+/// Measures a stream against a profile (RFC 2475). Reads the packet, never writes it.
+pub trait Meter: Send {
+    /// How `packet`, which passes at `now`, stands to the profile.
+    fn meter(&mut self, now: Instant, packet: &Packet) -> Color;
+}
+
+/// Writes a packet's DSCP (RFC 2475). Never drops.
+pub trait Marker: Send {
+    /// Marks `packet` at `now`, and says the colour that it gave. `sender` is the state of the
+    /// sending TCP, there at a source host only.
+    fn mark(&mut self, now: Instant, packet: &mut Packet, sender: Option<&SenderView>) -> Color;
+}
+
+/// Holds packets. AQMs, shapers, and schedulers over queues are queues again.
+pub trait QueueDiscipline: Send {
+    /// Takes the packet. It, or any packet already held, may end in `drops`.
+    fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops);
+
+    /// Gives the next packet, or `None`; then [`ready_at`](Self::ready_at) says when to come back.
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Packet>;
+
+    /// Earliest instant at which [`dequeue`](Self::dequeue) may give a packet; `None` when empty.
+    fn ready_at(&self) -> Option<Instant>;
+
+    /// What is held now.
+    fn backlog(&self) -> Backlog;
+
+    /// The average queue that an AQM keeps, in its own unit (packets or bytes), for time series.
+    fn average(&self) -> Option<f64> {
+        None
+    }
+
+    /// How many packets were given an ECN mark.
+    fn ecn_marks(&self) -> u64 {
+        0
+    }
+}
+
+/// Packets and bytes held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Backlog {
+    /// Packets held.
+    pub packets: u64,
+    /// Bytes held.
+    pub bytes: Bytes,
+}
+
+impl Backlog {
+    /// Counts `packet` in.
+    #[inline]
+    pub fn add(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.bytes += packet.bytes();
+    }
+
+    /// Counts `packet` out.
+    #[inline]
+    pub fn remove(&mut self, packet: &Packet) {
+        self.packets -= 1;
+        self.bytes -= packet.bytes();
+    }
+}
+
+/// Which part of its congestion control a sender is in (RFC 5681 §3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// The connection is being set up.
+    #[default]
+    Handshake,
+    /// Slow start.
+    SlowStart,
+    /// Congestion avoidance.
+    CongestionAvoidance,
+    /// Fast recovery.
+    FastRecovery,
+    /// After a retransmission timeout, until what was outstanding is acknowledged.
+    LossRecovery,
+}
+
+/// What a source host's kernel lets a marker see of the sending TCP, read-only.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct SenderView {
+    /// The send window: the smaller of congestion and receive window, in segments.
+    pub window_segments: u32,
+    /// The phase of congestion control.
+    pub phase: Phase,
+    /// Whether this packet is a retransmission.
+    pub is_retransmission: bool,
+    /// The smoothed round-trip time, once there is a sample.
+    pub smoothed_rtt: Option<shortflow_units::Duration>,
+    /// Bytes that remain of the message, where the application has said so.
+    pub remaining: Option<Bytes>,
+}

@@ -1,0 +1,1 @@
+//! Records, histograms, series, confidence intervals, and results on disk.

@@ -1,0 +1,1 @@
+//! Closed forms: one file per paper's formulae.

@@ -1,0 +1,1 @@
+//! Policy text, checked, and built into elements; the only place that knows names of schemes.

@@ -1,0 +1,1 @@
+//! Scenario text (topology, workloads, bindings, measures), checked.

@@ -1,0 +1,1 @@
+//! The discrete-event simulator: event queue, links, nodes, run loop, replicas.

@@ -1,0 +1,1 @@
+//! Claims ledgers, sweeps, and comparisons across policies.

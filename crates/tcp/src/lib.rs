@@ -1,0 +1,1 @@
+//! A TCP endpoint without I/O: state machine, recovery, timers, congestion control.

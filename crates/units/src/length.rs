@@ -1,0 +1,112 @@
+//! Lengths of queues (packets or bytes) and sizes of messages (bytes or full segments).
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::quantity::{ParseQuantityError, text_quantity};
+use crate::Bytes;
+
+/// How much a queue holds: packets, or bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// A number of packets, whatever their size.
+    Packets(u64),
+    /// A number of bytes.
+    Bytes(Bytes),
+}
+
+impl FromStr for Length {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match counted(text, "pkt", "a queue length", "200 pkt")? {
+            Some(packets) => Length::Packets(packets),
+            None => Length::Bytes(text.parse()?),
+        })
+    }
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Length::Packets(packets) => write!(f, "{packets} pkt"),
+            Length::Bytes(bytes) => bytes.fmt(f),
+        }
+    }
+}
+
+text_quantity!(Length, "Length", "a queue length in packets or bytes", "200 pkt");
+
+/// How long a message is: bytes, or full segments of whatever size the connection uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// A number of bytes.
+    Bytes(Bytes),
+    /// A number of full segments.
+    Segments(u64),
+}
+
+impl Size {
+    /// The size in bytes over a connection whose full segments carry `mss` bytes.
+    pub fn bytes(self, mss: u64) -> Bytes {
+        match self {
+            Size::Bytes(bytes) => bytes,
+            Size::Segments(segments) => Bytes(segments.saturating_mul(mss)),
+        }
+    }
+}
+
+impl FromStr for Size {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match counted(text, "seg", "a message size", "3 seg")? {
+            Some(segments) => Size::Segments(segments),
+            None => Size::Bytes(text.parse()?),
+        })
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Size::Segments(segments) => write!(f, "{segments} seg"),
+            Size::Bytes(bytes) => bytes.fmt(f),
+        }
+    }
+}
+
+text_quantity!(Size, "Size", "a message size in bytes or full segments", "3 seg");
+
+/// `text` as a whole number of `unit`, or `None` when it ends in something else.
+fn counted(
+    text: &str,
+    unit: &'static str,
+    expected: &'static str,
+    example: &'static str,
+) -> Result<Option<u64>, ParseQuantityError> {
+    let Some(number) = text.trim().strip_suffix(unit) else { return Ok(None) };
+    number.trim().replace('_', "").parse().map(Some).map_err(|_| ParseQuantityError::NotANumber {
+        expected,
+        example,
+        found: text.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_is_in_packets_or_in_bytes() {
+        assert_eq!("200 pkt".parse(), Ok(Length::Packets(200)));
+        assert_eq!("64 KB".parse(), Ok(Length::Bytes(Bytes(64_000))));
+        assert!("1.5 pkt".parse::<Length>().is_err());
+    }
+
+    #[test]
+    fn a_segment_is_as_long_as_the_connection_makes_it() {
+        let size: Size = "3 seg".parse().unwrap();
+        assert_eq!(size.bytes(1000), Bytes(3000));
+    }
+}

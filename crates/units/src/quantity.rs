@@ -1,0 +1,169 @@
+//! The grammar that all quantities share: a number, then a unit.
+
+/// What is wrong with the text of a quantity, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParseQuantityError {
+    /// The text does not start with a number.
+    #[error("expected {expected}, such as \"{example}\"; found \"{found}\"")]
+    NotANumber {
+        /// The kind of quantity that was expected.
+        expected: &'static str,
+        /// A text that would be right.
+        example: &'static str,
+        /// The text that was found.
+        found: String,
+    },
+    /// The number has no unit.
+    #[error("\"{found}\" lacks its unit; units of {expected}: {units}")]
+    NoUnit {
+        /// The kind of quantity that was expected.
+        expected: &'static str,
+        /// The units of this kind.
+        units: String,
+        /// The text that was found.
+        found: String,
+    },
+    /// The unit is not one of this kind of quantity.
+    #[error("unknown unit \"{unit}\"; units of {expected}: {units}")]
+    UnknownUnit {
+        /// The kind of quantity that was expected.
+        expected: &'static str,
+        /// The units of this kind.
+        units: String,
+        /// The unit that was found.
+        unit: String,
+    },
+    /// The number is outside what this kind of quantity can hold.
+    #[error("\"{found}\" is out of range; {expected} must be {allowed}")]
+    OutOfRange {
+        /// The kind of quantity that was expected.
+        expected: &'static str,
+        /// The allowed range.
+        allowed: &'static str,
+        /// The text that was found.
+        found: String,
+    },
+}
+
+/// A kind of quantity: its name, its units with their factors, an example.
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    pub(crate) example: &'static str,
+    pub(crate) allowed: &'static str,
+    pub(crate) units: &'static [(&'static str, f64)],
+}
+
+impl Kind {
+    /// Reads `text` as a number of the kind's base units.
+    pub(crate) fn parse(&self, text: &str) -> Result<f64, ParseQuantityError> {
+        let (number, unit) = split(text);
+        let Ok(number) = number.replace('_', "").parse::<f64>() else {
+            return Err(ParseQuantityError::NotANumber {
+                expected: self.name,
+                example: self.example,
+                found: text.to_owned(),
+            });
+        };
+        if unit.is_empty() && number != 0.0 {
+            return Err(ParseQuantityError::NoUnit {
+                expected: self.name,
+                units: self.unit_names(),
+                found: text.to_owned(),
+            });
+        }
+        let factor = match self.units.iter().find(|(name, _)| *name == unit) {
+            Some((_, factor)) => *factor,
+            None if unit.is_empty() => 1.0,
+            None => {
+                return Err(ParseQuantityError::UnknownUnit {
+                    expected: self.name,
+                    units: self.unit_names(),
+                    unit: unit.to_owned(),
+                });
+            }
+        };
+        let value = number * factor;
+        if !(0.0..=MAX_EXACT).contains(&value) {
+            return Err(self.out_of_range(text));
+        }
+        Ok(value)
+    }
+
+    pub(crate) fn out_of_range(&self, found: &str) -> ParseQuantityError {
+        ParseQuantityError::OutOfRange {
+            expected: self.name,
+            allowed: self.allowed,
+            found: found.to_owned(),
+        }
+    }
+
+    fn unit_names(&self) -> String {
+        let names: Vec<_> = self.units.iter().map(|(name, _)| *name).collect();
+        names.join(", ")
+    }
+}
+
+/// Above this, an `f64` no longer holds every integer.
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text
+        .char_indices()
+        .find(|&(at, c)| !(c.is_ascii_digit() || c == '.' || c == '_' || (c == '-' && at == 0)))
+        .map_or(text.len(), |(at, _)| at);
+    (text[..end].trim(), text[end..].trim())
+}
+
+/// Writes `value` in the greatest unit that leaves a number of at least 1.
+pub(crate) fn write_in_units(
+    f: &mut std::fmt::Formatter<'_>,
+    value: u64,
+    units: &[(&str, u64)],
+) -> std::fmt::Result {
+    let (name, factor) =
+        units.iter().find(|(_, factor)| value >= *factor).unwrap_or(&units[units.len() - 1]);
+    let number = value as f64 / *factor as f64;
+    write!(f, "{number} {name}")
+}
+
+/// Gives a quantity its serde and JSON-Schema faces: a text with a unit.
+macro_rules! text_quantity {
+    ($type:ty, $title:literal, $description:literal, $example:literal) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl serde::de::Visitor<'_> for Visitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        write!(f, "{}, such as \"{}\"", $description, $example)
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_str(Visitor)
+            }
+        }
+
+        impl schemars::JsonSchema for $type {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $title.into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({
+                    "type": "string",
+                    "description": $description,
+                    "examples": [$example],
+                })
+            }
+        }
+    };
+}
+pub(crate) use text_quantity;

@@ -1,0 +1,140 @@
+//! Data rates, and transmission times that lose no fraction of a nanosecond.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::quantity::{Kind, ParseQuantityError, text_quantity, write_in_units};
+use crate::{Bytes, Duration};
+
+/// A data rate in bits per second; `k`, `M`, `G` are powers of 1000.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// No rate at all.
+    pub const ZERO: Rate = Rate(0);
+
+    /// A rate of `bits` bits per second.
+    pub const fn from_bits_per_sec(bits: u64) -> Self {
+        Rate(bits)
+    }
+
+    /// Bits per second.
+    pub const fn bits_per_sec(self) -> u64 {
+        self.0
+    }
+
+    /// Bytes per second, as an estimate.
+    pub fn bytes_per_sec(self) -> f64 {
+        self.0 as f64 / 8.0
+    }
+
+    /// Whether nothing ever passes at this rate.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The time that `bytes` take at this rate, rounded up to a whole nanosecond.
+    ///
+    /// # Panics
+    /// When the rate is zero.
+    pub fn time_for(self, bytes: Bytes) -> Duration {
+        let bits = u128::from(bytes.0) * 8 * 1_000_000_000;
+        Duration::from_nanos(bits.div_ceil(u128::from(self.0)) as u64)
+    }
+
+    /// Whole bytes that pass in `elapsed`.
+    pub fn volume(self, elapsed: Duration) -> Bytes {
+        Bytes((u128::from(self.0) * u128::from(elapsed.nanos()) / 8_000_000_000) as u64)
+    }
+}
+
+const RATE: Kind = Kind {
+    name: "a rate",
+    example: "10 Mbit/s",
+    allowed: "from 0 to 9 Pbit/s",
+    units: &[
+        ("bit/s", 1.0),
+        ("kbit/s", 1e3),
+        ("Mbit/s", 1e6),
+        ("Gbit/s", 1e9),
+        ("B/s", 8.0),
+        ("KB/s", 8e3),
+        ("MB/s", 8e6),
+    ],
+};
+
+impl FromStr for Rate {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Rate(libm::round(RATE.parse(text)?) as u64))
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_in_units(
+            f,
+            self.0,
+            &[("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000), ("bit/s", 1)],
+        )
+    }
+}
+
+text_quantity!(Rate, "Rate", "a rate", "10 Mbit/s");
+
+/// The clock of one transmitter: whole nanoseconds per packet, the remainder carried to the next,
+/// so that a long train of packets takes exactly as long as it should.
+#[derive(Debug, Clone)]
+pub struct Transmission {
+    rate: u64,
+    remainder: u64,
+}
+
+impl Transmission {
+    /// A transmitter at `rate`, which must not be zero.
+    pub fn at(rate: Rate) -> Self {
+        assert!(!rate.is_zero(), "a transmitter needs a rate above zero");
+        Transmission { rate: rate.0, remainder: 0 }
+    }
+
+    /// The time of the next `bytes`, which follow the bytes before without a gap.
+    #[inline]
+    pub fn time(&mut self, bytes: u32) -> Duration {
+        let numerator = u64::from(bytes) * 8_000_000_000 + self.remainder;
+        let nanos = numerator / self.rate;
+        self.remainder = numerator - nanos * self.rate;
+        Duration::from_nanos(nanos)
+    }
+
+    /// Forgets the remainder: the line fell idle.
+    pub fn idle(&mut self) {
+        self.remainder = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_of_1040_bytes_takes_832_microseconds_at_10_mbit() {
+        let rate: Rate = "10 Mbit/s".parse().unwrap();
+        assert_eq!(rate.time_for(Bytes(1040)), Duration::from_micros(832));
+    }
+
+    #[test]
+    fn a_train_of_packets_loses_no_fraction_of_a_nanosecond() {
+        // 1 byte at 3 Gbit/s lasts 2 2/3 ns.
+        let mut line = Transmission::at("3 Gbit/s".parse().unwrap());
+        let times: Vec<_> = (0..3).map(|_| line.time(1).nanos()).collect();
+        assert_eq!(times, [2, 3, 3]);
+    }
+
+    #[test]
+    fn volume_and_time_are_inverse() {
+        let rate: Rate = "6.4 Mbit/s".parse().unwrap();
+        assert_eq!(rate.volume(rate.time_for(Bytes(123_456))), Bytes(123_456));
+    }
+}

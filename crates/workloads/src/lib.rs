@@ -1,0 +1,1 @@
+//! Traffic generators, each with its own random stream.
