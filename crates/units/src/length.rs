@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::quantity::{ParseQuantityError, text_quantity};
 use crate::Bytes;
+use crate::quantity::{ParseQuantityError, text_quantity};
 
 /// How much a queue holds: packets, or bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -39,8 +39,9 @@ impl<'de> serde::Deserialize<'de> for Probability {
                 f.write_str("a probability from 0 to 1")
             }
             fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Probability, E> {
-                Probability::new(value)
-                    .ok_or_else(|| E::custom(format!("{value} is no probability; it must be from 0 to 1")))
+                Probability::new(value).ok_or_else(|| {
+                    E::custom(format!("{value} is no probability; it must be from 0 to 1"))
+                })
             }
             fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Probability, E> {
                 self.visit_f64(value as f64)
