@@ -1,6 +1,6 @@
 //! The run loop: takes the earliest event, lets its entity act, and sets what follows from it.
 
-use shortflow_elements::{Address, Color, DropReason, Drops, Dscp, FlowId, Packet, Protocol, TcpHeader};
+use shortflow_elements::{DropReason, Drops, Dscp, Ecn, FlowId, Packet, TcpHeader};
 use shortflow_measure::Recorder;
 use shortflow_tcp::Segment;
 use shortflow_units::Instant;
@@ -153,10 +153,11 @@ impl Engine {
         self.totals.hops += 1;
 
         let hop = &mut self.network.ports[index as usize];
-        if let Some(loss) = &mut hop.loss
-            && loss.loses(&packet)
-        {
-            return self.drop_at(index, packet, DropReason::LinkLoss);
+        if let Some(loss) = &mut hop.loss {
+            match loss.pass(packet, &mut self.drops) {
+                Some(kept) => packet = kept,
+                None => return self.account_drops(index),
+            }
         }
         if let Some(conditioner) = &mut hop.ingress
             && let Some(reason) = conditioner.condition(self.now, &mut packet, None)
@@ -223,7 +224,7 @@ impl Engine {
         self.totals.delivered += 1;
         if packet.flow.0 & STREAM != 0 {
             let stream = &self.streams[(packet.flow.0 & !STREAM) as usize];
-            self.recorder.datagram(stream.workload, self.now.since(packet.sent_at));
+            self.recorder.datagram(self.now, stream.workload, self.now.since(packet.sent_at));
             return;
         }
         let color = self.network.colors.place(packet.dscp);
@@ -249,7 +250,7 @@ impl Engine {
         let end = &mut flow.ends[side as usize];
         let received = end.tcp.received();
         if received > end.delivered {
-            self.recorder.goodput(workload, received - end.delivered);
+            self.recorder.goodput(self.now, workload, received - end.delivered);
             end.delivered = received;
         }
         if let Progress::Complete(transfer) = flow.on_progress(self.now, side) {
@@ -330,7 +331,6 @@ impl Engine {
         match self.sources[index].emit(self.now) {
             Emission::Open(new) => {
                 let flow = Flow::new(new.key, new.nodes, &new.config, new.application);
-                self.recorder.started(flow.workload());
                 let id = self.flows.insert(flow);
                 if let Some(flow) = self.flows.get_mut(id) {
                     flow.open(self.now);
@@ -345,7 +345,7 @@ impl Engine {
 
     fn send_datagram(&mut self, index: u32, size: u32) {
         let stream = &self.streams[index as usize];
-        self.recorder.datagram_sent(stream.workload);
+        self.recorder.datagram_sent(self.now, stream.workload);
         let packet = Packet {
             sent_at: self.now,
             enqueued_at: self.now,
@@ -353,7 +353,7 @@ impl Engine {
             size,
             key: stream.key,
             dscp: stream.dscp,
-            ecn: shortflow_elements::Ecn::NotEct,
+            ecn: Ecn::NotEct,
             payload: size.saturating_sub(UDP_HEADERS) as u16,
             tcp: TcpHeader::default(),
         };
@@ -378,7 +378,7 @@ impl Engine {
             let inside = hop.port.held();
             held += inside.packets;
             if let Err(broken) = hop.port.counters.check(inside) {
-                panic!("port {} breaks conservation: {broken}", self.network.port_name(index));
+                panic!("port {} breaks conservation: {broken}", self.network.port_names[index]);
             }
         }
         let Totals { sent, delivered, dropped, .. } = self.totals;
@@ -395,7 +395,7 @@ fn packet_of(flow: &Flow, side: Side, id: FlowId, segment: &Segment, now: Instan
         sent_at: now,
         enqueued_at: now,
         flow: id,
-        size: u32::from(segment.payload) + flow.header,
+        size: u32::from(segment.payload) + u32::from(flow.header),
         key: flow.sent_key(side),
         dscp: Dscp::BEST_EFFORT,
         ecn: segment.ecn,
@@ -403,33 +403,3 @@ fn packet_of(flow: &Flow, side: Side, id: FlowId, segment: &Segment, now: Instan
         tcp: segment.header,
     }
 }
-
-/// The protocol of connections.
-pub(crate) const TCP: Protocol = Protocol::Tcp;
-
-/// Which of a tally's places a code point belongs to.
-#[derive(Debug, Clone)]
-pub(crate) struct Colors([u8; Dscp::COUNT]);
-
-impl Colors {
-    /// The places of green, yellow and red under `code_points`; all others have the last.
-    pub(crate) fn new(code_points: [Dscp; 3]) -> Self {
-        let mut places = [3; Dscp::COUNT];
-        for color in Color::ALL {
-            places[usize::from(code_points[color as usize].value())] = color as u8;
-        }
-        Colors(places)
-    }
-
-    #[inline]
-    fn place(&self, dscp: Dscp) -> usize {
-        usize::from(self.0[usize::from(dscp.value())])
-    }
-}
-
-/// The node with this address.
-pub(crate) fn address_of(node: NodeIndex) -> Address {
-    Address(BASE + node)
-}
-
-const BASE: u32 = 0x0a00_0001;
