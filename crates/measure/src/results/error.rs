@@ -40,6 +40,14 @@ impl Error {
     }
 }
 
+/// The operating system's own error out of one of CSV, so that its reason is not lost.
+pub(super) fn csv_to_io(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
+}
+
 /// The reason in plain words.
 fn reason(error: &io::Error) -> String {
     match error.kind() {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::error::csv_to_io;
 use super::series::{self, SeriesRow};
 use super::{Error, Manifest, Setting, write_whole};
 use crate::histogram::Histogram;
@@ -119,7 +120,7 @@ impl Folder {
             for (at, point) in points.iter().enumerate() {
                 for (number, replica) in point.replicas.iter().enumerate() {
                     for row in series::rows(at, number, replica) {
-                        rows.serialize(row)?;
+                        rows.serialize(row).map_err(csv_to_io)?;
                     }
                 }
             }

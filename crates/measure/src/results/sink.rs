@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use tempfile::NamedTempFile;
 
+use super::error::csv_to_io;
 use super::whole::{publish, temporary};
 use super::{Error, Folder};
 use crate::transfer::Transfer;
@@ -67,7 +68,7 @@ impl TransferSink {
 
     fn note(&mut self, written: csv::Result<()>) {
         if let Err(error) = written {
-            self.failure = Some(error.into());
+            self.failure = Some(csv_to_io(error));
         }
     }
 }
