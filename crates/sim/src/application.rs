@@ -76,6 +76,11 @@ impl Flow {
         }
     }
 
+    /// Whether this is a bulk transfer.
+    pub(crate) fn is_bulk(&self) -> bool {
+        matches!(self.application, Application::Bulk { .. })
+    }
+
     /// Opens the connection, with the data that the client sends first.
     pub(crate) fn open(&mut self, now: Instant) {
         let client = &mut self.ends[Side::Client as usize].tcp;
