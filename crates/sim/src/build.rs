@@ -57,6 +57,8 @@ fn network(scenario: &Scenario, seed: u64, code_points: &CodePoints) -> Network 
         .map(|(from, to, line)| hop(scenario, seed, from, to, line, code_points))
         .collect();
     let port_names = lines(scenario).map(|(from, to, _)| port_name(scenario, from, to)).collect();
+    let ingress_names =
+        lines(scenario).map(|(from, to, _)| ingress_name(scenario, from, to)).collect();
     let colors = scenario.policy.as_ref().map_or(
         [Dscp::AF11, Dscp::AF12, Dscp::AF13],
         |policy| policy.code_points(),
@@ -64,6 +66,7 @@ fn network(scenario: &Scenario, seed: u64, code_points: &CodePoints) -> Network 
     Network {
         ports,
         port_names,
+        ingress_names,
         nodes: scenario.nodes.len(),
         routes: Routes::new(scenario.nodes.len(), &ends),
         colors: Colors::new(colors),
@@ -79,11 +82,13 @@ fn hop(
     code_points: &CodePoints,
 ) -> Hop {
     let name = port_name(scenario, from, to);
-    let place = Place { name: &name, seed, rate: line.rate };
+    let ingress_name = ingress_name(scenario, from, to);
+    let at_egress = Place { name: &name, seed, rate: line.rate };
+    let at_ingress = Place { name: &ingress_name, ..at_egress };
     let egress = role_at(scenario, from, Direction::To(to));
     let ingress = role_at(scenario, to, Direction::From(from));
     let counters = Counters::new(code_points.clone());
-    let queue = egress.and_then(|role| role.queue(&place));
+    let queue = egress.and_then(|role| role.queue(at_egress));
     let Line { rate, delay, limit, overhead, loss } = line;
     let port = match queue {
         Some(queue) => Port::with_queue(queue, *rate, *delay, *overhead, counters),
@@ -92,8 +97,8 @@ fn hop(
     Hop {
         port,
         to: to.0,
-        egress: egress.and_then(|role| role.conditioner(&place)),
-        ingress: ingress.and_then(|role| role.conditioner(&place)),
+        egress: egress.and_then(|role| role.conditioner(at_egress)),
+        ingress: ingress.and_then(|role| role.conditioner(at_ingress)),
         loss: loss
             .as_ref()
             .map(|loss| LinkLoss::new(loss.clone(), Rng::stream(seed, &format!("{name}/loss")))),
@@ -111,6 +116,12 @@ fn role_at(scenario: &Scenario, node: NodeId, direction: Direction) -> Option<&s
 fn port_name(scenario: &Scenario, from: NodeId, to: NodeId) -> String {
     let name = |node: NodeId| &scenario.nodes[node.index()].name;
     format!("{}->{}", name(from), name(to))
+}
+
+/// The place where packets from `from` enter `to`.
+fn ingress_name(scenario: &Scenario, from: NodeId, to: NodeId) -> String {
+    let name = |node: NodeId| &scenario.nodes[node.index()].name;
+    format!("{}<-{}", name(to), name(from))
 }
 
 /// The ports that are reported one by one.

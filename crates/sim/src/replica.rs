@@ -113,16 +113,24 @@ fn record_ports(engine: &mut Engine, watched: &[u32], measured: Duration) {
     }
 }
 
-/// What markers counted, named after their place.
+/// What conditioners counted, named after their place and class: `r2<-server0/replies/green bytes`.
 fn record_conditioners(engine: &mut Engine) {
     let Engine { network, recorder, .. } = engine;
     for (index, hop) in network.ports.iter().enumerate() {
-        let name = &network.port_names[index];
-        for (side, conditioner) in [("in", &hop.ingress), ("out", &hop.egress)] {
-            if let Some(conditioner) = conditioner {
-                conditioner.counters(&mut |counter, value| {
-                    recorder.counter(&format!("{name}/{side}/{counter}"), value as f64);
-                });
+        let places = [
+            (&network.ingress_names[index], &hop.ingress),
+            (&network.port_names[index], &hop.egress),
+        ];
+        for (place, conditioner) in places {
+            for class in conditioner.iter().flat_map(|conditioner| conditioner.counters()) {
+                let mut record = |name: &str, value: u64| {
+                    recorder.counter(&format!("{place}/{}/{name}", class.class), value as f64);
+                };
+                for (color, name) in ["green", "yellow", "red"].into_iter().enumerate() {
+                    record(&format!("marked {name} packets"), class.packets[color]);
+                    record(&format!("marked {name} bytes"), class.bytes[color]);
+                }
+                class.marker.iter().for_each(|&(name, value)| record(name, value));
             }
         }
     }
