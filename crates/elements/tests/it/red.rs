@@ -200,6 +200,15 @@ fn in_byte_mode_a_packet_is_dropped_in_proportion_to_its_size() {
 }
 
 #[test]
+fn in_byte_mode_drops_are_spread_uniformly_over_bytes() {
+    // p_b = 0.2 · (10 − 5)/(15 − 5) = 1/10 for a packet of 2000 bytes, 1/20 for one of 1000.
+    let by_size = RedSettings { mean_packet: Some(Bytes(2000)), ..settings() };
+    let mut queue = red(by_size, curve(5, 15, 0.2, AboveMax::Forced));
+    let dropped = offered_at(&mut queue, 10, 400_000);
+    assert_uniform(&gaps(&dropped), 1, 20);
+}
+
+#[test]
 fn parameters_that_contradict_each_other_are_refused_by_name_and_value() {
     let refused = |settings, curve| RedParams::new(settings, curve).unwrap_err().to_string();
     assert_eq!(

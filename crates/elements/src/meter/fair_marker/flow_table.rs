@@ -224,14 +224,16 @@ mod tests {
 
     #[test]
     fn a_bounded_table_allocates_once_under_a_flood_of_new_flows() {
-        let mut table = FlowTable::new(FlowTableSize::AtMost(30));
-        let allocated =
-            |table: &FlowTable| (table.places.allocation_size(), table.entries.capacity());
-        let at_start = allocated(&table);
-        for port in 0..=u16::MAX {
-            assert_eq!(table.count(Instant::START, key(port)), 0);
+        for size in [1, 7, 28, 30, 56, 112] {
+            let mut table = FlowTable::new(FlowTableSize::AtMost(size));
+            let allocated =
+                |table: &FlowTable| (table.places.allocation_size(), table.entries.capacity());
+            let at_start = allocated(&table);
+            for port in 0..=u16::MAX {
+                assert_eq!(table.count(Instant::START, key(port)), 0);
+            }
+            assert_eq!(table.len(), size);
+            assert_eq!(allocated(&table), at_start);
         }
-        assert_eq!(table.len(), 30);
-        assert_eq!(allocated(&table), at_start);
     }
 }
