@@ -72,10 +72,6 @@ impl Checker<'_> {
         if !is_name(name) {
             self.document.mistake_in_key(&path, format!("`{name}` is no name"), NAME_RULE);
         }
-        if file.classes.is_empty() && file.queue.is_none() {
-            let help = "give it [[roles.NAME.classes]] or a queue";
-            self.document.mistake(&path, format!("the role `{name}` does nothing"), help);
-        }
         let mut classes: Vec<Class> = Vec::new();
         for (index, class) in file.classes.iter().enumerate() {
             let path = format!("{path}.classes.{index}");

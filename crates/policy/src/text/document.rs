@@ -84,6 +84,33 @@ impl Document {
         &self.root
     }
 
+    /// The names in the table `path`, or in the root when `path` is empty.
+    pub fn names_in(&self, path: &str) -> Vec<String> {
+        let table = if path.is_empty() { Some(&self.root) } else { self.root.get(path) };
+        match table.map(|item| &item.value) {
+            Some(Value::Table(entries)) => {
+                entries.iter().map(|(key, _)| key.name.clone()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether `path` is a key that is written, or one that may be added to a table that is.
+    pub fn may_have(&self, path: &str) -> bool {
+        let (table, _) = path.rsplit_once('.').unwrap_or((path, ""));
+        let mut item = &self.root;
+        table.split('.').all(|part| {
+            let next = match &item.value {
+                Value::List(list) => Item::position(list, part).map(|index| &list[index]),
+                _ => item.get(part),
+            };
+            next.is_some_and(|next| {
+                item = next;
+                true
+            })
+        })
+    }
+
     /// The root of the tree, to bring an abbreviated form into the full one before it is read.
     pub fn root_mut(&mut self) -> &mut Item {
         &mut self.root
@@ -183,11 +210,32 @@ impl Document {
             Err(_) => Ok(Item { value: Value::Text(change.value.clone()), span: span.clone() }),
         };
         let key = offset..offset + change.key.len();
-        let outcome = item
-            .map_err(|span| (span, UNREADABLE.to_owned(), None))
+        let outcome = self
+            .known_parameter(&change.key)
+            .map_err(|(message, help)| (key.clone(), message, help))
+            .and_then(|()| item.map_err(|span| (span, UNREADABLE.to_owned(), None)))
             .and_then(|item| put(&mut self.root, &change.key, key, item));
         if let Err((span, message, help)) = outcome {
             self.add(span, message, None, help);
+        }
+    }
+}
+
+impl Document {
+    /// A parameter that the text does not have would change nothing, in silence.
+    fn known_parameter(&self, key: &str) -> Result<(), (String, Option<String>)> {
+        let parameters = self.names_in("parameters");
+        let names: Vec<&str> = parameters.iter().map(String::as_str).collect();
+        match key.strip_prefix("parameters.") {
+            Some(name) if !names.contains(&name) => Err((
+                format!("there is no parameter `{name}`"),
+                Some(suggestion(name, "parameters of the file", &names)),
+            )),
+            None if names.contains(&key) && self.root.get(key).is_none() => Err((
+                format!("unknown key `{key}`"),
+                Some(format!("did you mean `parameters.{key}`?")),
+            )),
+            _ => Ok(()),
         }
     }
 }

@@ -1,0 +1,133 @@
+//! Which role is played at which port.
+
+use std::collections::BTreeMap;
+
+use shortflow_policy::text::Document;
+use shortflow_policy::{Policy, Role};
+
+use super::topology::Topology;
+use crate::file::{BindFile, ScenarioFile};
+use crate::model::{Binding, Direction, Inputs, NodeId};
+
+/// Resolves the bindings against the policy and the topology.
+pub(super) fn check(
+    document: &mut Document,
+    file: &ScenarioFile,
+    topology: &Topology,
+    policy: Option<&Policy>,
+    inputs: &Inputs,
+) -> Vec<Binding> {
+    let Some(policy) = policy else {
+        if !file.bind.is_empty() {
+            let help = "add `policy = \"FILE\"`, or give --policy";
+            document.mistake("bind.0.role", "roles are bound, but there is no policy", help);
+        }
+        return Vec::new();
+    };
+    if file.bind.is_empty() {
+        let help = "bind its roles with [[bind]] tables, or leave the policy out";
+        document.mistake("policy", "no role of the policy is bound: it would do nothing", help);
+    }
+    let policy_name = inputs.policy.as_ref().map_or("", |(name, _)| name);
+    let mut taken = BTreeMap::new();
+    let mut bindings = Vec::new();
+    for (index, bind) in file.bind.iter().enumerate() {
+        let path = format!("bind.{index}");
+        let role = role(document, &path, policy, policy_name, &bind.role);
+        let ports = ports(document, &path, topology, bind);
+        for (at, direction) in ports.unwrap_or_default() {
+            let Some(role) = role else { break };
+            if !may_bind(document, &path, role, direction) {
+                break;
+            }
+            let key = (at, direction_key(direction));
+            if let Some(other) = taken.insert(key, role.name.clone()) {
+                let at = &topology.node(at).name;
+                let message = format!("this port of `{at}` plays the role `{other}` already");
+                document.mistake(
+                    &format!("{path}.role"),
+                    message,
+                    "a port plays one role per direction",
+                );
+                break;
+            }
+            bindings.push(Binding { role: role.name.clone(), at, direction });
+        }
+    }
+    bindings
+}
+
+fn role<'p>(
+    document: &mut Document,
+    path: &str,
+    policy: &'p Policy,
+    policy_name: &str,
+    name: &str,
+) -> Option<&'p Role> {
+    let role = policy.role(name);
+    if role.is_none() {
+        let names: Vec<&str> = policy.roles.iter().map(|role| role.name.as_str()).collect();
+        let allowed = format!("roles of {policy_name}");
+        document.unknown(&format!("{path}.role"), "role", name, &allowed, &names);
+    }
+    role
+}
+
+/// The ports that `bind` means.
+fn ports(
+    document: &mut Document,
+    path: &str,
+    topology: &Topology,
+    bind: &BindFile,
+) -> Option<Vec<(NodeId, Direction)>> {
+    let (key, other, direction): (_, _, fn(NodeId) -> Direction) = match (&bind.from, &bind.to) {
+        (Some(from), None) => ("from", from, Direction::From),
+        (None, Some(to)) => ("to", to, Direction::To),
+        _ => {
+            let help = "`from` conditions what comes in from a neighbour, `to` conditions and \
+                        queues what goes out to it";
+            document.mistake(path, "a binding needs one of `from` and `to`", help);
+            return None;
+        }
+    };
+    let at = topology.find(document, &format!("{path}.at"), &bind.at);
+    let others = topology.find(document, &format!("{path}.{key}"), other);
+    let (at, others) = (at?, others?);
+    let ports: Vec<(NodeId, Direction)> = at
+        .clone()
+        .map(NodeId)
+        .flat_map(|at| topology.neighbours(at).map(move |to| (at, to)))
+        .filter(|(_, to)| others.contains(&to.0))
+        .map(|(at, to)| (at, direction(to)))
+        .collect();
+    if ports.is_empty() {
+        let message = format!("no link joins `{}` and `{other}`", bind.at);
+        let mut near: Vec<&str> = at
+            .map(NodeId)
+            .flat_map(|at| topology.neighbours(at))
+            .map(|near| topology.node(near).group.as_str())
+            .collect();
+        near.sort_unstable();
+        near.dedup();
+        let help = format!("neighbours of `{}`: {}", bind.at, near.join(", "));
+        document.mistake(&format!("{path}.{key}"), message, help);
+    }
+    Some(ports)
+}
+
+fn may_bind(document: &mut Document, path: &str, role: &Role, direction: Direction) -> bool {
+    let refused = matches!(direction, Direction::From(_)) && role.queues();
+    if refused {
+        let message =
+            format!("the role `{}` has a queue, which only an egress port can have", role.name);
+        document.mistake_in_key(&format!("{path}.from"), message, "bind it with `to = …`");
+    }
+    !refused
+}
+
+fn direction_key(direction: Direction) -> (bool, NodeId) {
+    match direction {
+        Direction::From(node) => (false, node),
+        Direction::To(node) => (true, node),
+    }
+}

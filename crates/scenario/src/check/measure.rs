@@ -1,0 +1,166 @@
+//! What to measure: series of ports, classes of transfers by size.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use shortflow_policy::Policy;
+use shortflow_policy::text::Document;
+use shortflow_units::{Bytes, Size};
+use shortflow_workloads::SizeClass;
+
+use super::topology::Topology;
+use crate::file::{ScenarioFile, SizesFile, WorkloadFile};
+use crate::model::{Binding, Direction, Kind, MeasurePlan, NodeId, Workload};
+
+/// Resolves what to measure.
+pub(super) fn check(
+    document: &mut Document,
+    file: &ScenarioFile,
+    topology: &Topology,
+    bindings: &[Binding],
+    policy: Option<&Policy>,
+    workloads: &[Workload],
+) -> MeasurePlan {
+    let series_interval = file.measure.series_interval;
+    if series_interval.is_some_and(|interval| interval.is_zero()) {
+        let message = "the interval must be above zero";
+        document.mistake("measure.series_interval", message, "such as \"100 ms\"");
+    }
+    let ports = match &file.measure.ports {
+        Some(names) => {
+            let each = names.iter().enumerate();
+            each.flat_map(|(index, name)| ports(document, index, name, topology)).collect()
+        }
+        None => queued_ports(bindings, policy),
+    };
+    MeasurePlan { series_interval, ports, size_classes: size_classes(document, file, workloads) }
+}
+
+/// The ports that `name` means, such as `r1->r2`; between groups, all that a link joins.
+fn ports(
+    document: &mut Document,
+    index: usize,
+    name: &str,
+    topology: &Topology,
+) -> Vec<(NodeId, NodeId)> {
+    let path = format!("measure.ports.{index}");
+    let Some((from, to)) = name.split_once("->") else {
+        document.mistake(&path, format!("`{name}` is no port"), "write \"node->neighbour\"");
+        return Vec::new();
+    };
+    let from = topology.find(document, &path, from.trim());
+    let to = topology.find(document, &path, to.trim());
+    let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
+    let found: Vec<(NodeId, NodeId)> = from
+        .map(NodeId)
+        .flat_map(|from| topology.neighbours(from).map(move |near| (from, near)))
+        .filter(|(_, near)| to.contains(&near.0))
+        .collect();
+    if found.is_empty() {
+        let help = "a port leads to a node at the other end of a link";
+        document.mistake(&path, format!("no link leads from {}", name.replace("->", " to ")), help);
+    }
+    found
+}
+
+fn queued_ports(bindings: &[Binding], policy: Option<&Policy>) -> Vec<(NodeId, NodeId)> {
+    let queues = |binding: &Binding| {
+        policy.and_then(|policy| policy.role(&binding.role)).is_some_and(|role| role.queues())
+    };
+    bindings
+        .iter()
+        .filter(|binding| queues(binding))
+        .filter_map(|binding| match binding.direction {
+            Direction::To(to) => Some((binding.at, to)),
+            Direction::From(_) => None,
+        })
+        .collect()
+}
+
+/// The classes of transfers by reply: as written; else one for each size where all sizes are
+/// listed and few; else one for each power of ten.
+fn size_classes(
+    document: &mut Document,
+    file: &ScenarioFile,
+    workloads: &[Workload],
+) -> Arc<[SizeClass]> {
+    if let Some(bounds) = &file.measure.size_classes {
+        return written_classes(document, bounds, mss(workloads)).into();
+    }
+    let replies = workloads.iter().filter_map(|workload| match &workload.kind {
+        Kind::Transfers(transfers) => Some(transfers.reply.distinct()),
+        _ => None,
+    });
+    let distinct: Option<Vec<Vec<Bytes>>> = replies.collect();
+    match distinct {
+        Some(sizes) => {
+            let sizes: BTreeSet<Bytes> = sizes.into_iter().flatten().collect();
+            if sizes.len() <= MOST_SIZES {
+                return listed_classes(sizes, in_segments(file).then(|| mss(workloads))).into();
+            }
+            decades().into()
+        }
+        None => decades().into(),
+    }
+}
+
+fn listed_classes(sizes: BTreeSet<Bytes>, mss: Option<u64>) -> Vec<SizeClass> {
+    let label = |size: Bytes| match mss {
+        Some(mss) if size.0.is_multiple_of(mss) => Size::Segments(size.0 / mss).to_string(),
+        _ => format!("{} B", size.0),
+    };
+    sizes.into_iter().map(|size| SizeClass { label: label(size), up_to: size }).collect()
+}
+
+fn written_classes(document: &mut Document, bounds: &[Size], mss: u64) -> Vec<SizeClass> {
+    if bounds.is_empty() {
+        let help = "list the greatest reply of each class, or leave the key out";
+        document.mistake("measure.size_classes", "there is no class", help);
+    }
+    let mut classes: Vec<SizeClass> = Vec::new();
+    for (index, bound) in bounds.iter().enumerate() {
+        let up_to = bound.bytes(mss);
+        if let Some(before) = classes.last()
+            && before.up_to >= up_to
+        {
+            let message = format!("{bound} is not above the class before it");
+            let help = "list the classes in rising order";
+            document.mistake(&format!("measure.size_classes.{index}"), message, help);
+        }
+        classes.push(SizeClass { label: format!("up to {bound}"), up_to });
+    }
+    if let Some(last) = bounds.last() {
+        classes.push(SizeClass { label: format!("above {last}"), up_to: Bytes(u64::MAX) });
+    }
+    classes
+}
+
+fn decades() -> Vec<SizeClass> {
+    let bounds = [1_000, 10_000, 100_000, 1_000_000].map(Bytes);
+    let mut classes: Vec<SizeClass> =
+        bounds.iter().map(|&up_to| SizeClass { label: format!("up to {up_to}"), up_to }).collect();
+    classes.push(SizeClass { label: "above 1 MB".to_owned(), up_to: Bytes(u64::MAX) });
+    classes
+}
+
+/// The segment by which classes are counted: that of the first workload of transfers.
+fn mss(workloads: &[Workload]) -> u64 {
+    let of_transfers = |workload: &&Workload| matches!(workload.kind, Kind::Transfers(_));
+    workloads.iter().find(of_transfers).map_or(1, |workload| u64::from(workload.tcp.mss))
+}
+
+/// Whether all replies are listed in segments.
+fn in_segments(file: &ScenarioFile) -> bool {
+    let is_segments = |size: &Size| matches!(size, Size::Segments(_));
+    file.workloads.iter().all(|(_, workload)| match workload {
+        WorkloadFile::Transfers(transfers) => match &transfers.reply {
+            SizesFile::Constant(size) => is_segments(size),
+            SizesFile::Choice(choice) => choice.sizes.iter().all(is_segments),
+            _ => false,
+        },
+        _ => true,
+    })
+}
+
+/// With more sizes than this, a table with a line for each says little.
+const MOST_SIZES: usize = 20;

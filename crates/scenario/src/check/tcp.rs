@@ -1,0 +1,107 @@
+//! Settings of TCP: an era, and what differs from it.
+
+use shortflow_policy::text::Document;
+use shortflow_tcp::{Config, DelayedAck, Era, Recovery};
+use shortflow_units::Bytes;
+
+use crate::file::{DelayedAckFile, EraFile, RecoveryFile, TcpFile};
+
+/// The settings that `file`, at `path`, makes of `base`. An era in it starts afresh.
+pub(super) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &Config) -> Config {
+    let mut config = match file.era {
+        Some(EraFile::Ns2In2002) => Era::Ns2In2002.config(),
+        Some(EraFile::LinuxToday) => Era::LinuxToday.config(),
+        None => base.clone(),
+    };
+    apply(&mut config, document, path, file);
+    ranges(document, path, &config);
+    config
+}
+
+fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFile) {
+    let mut narrow = |key: &str, bytes: Option<Bytes>, least: u64, most: u64, into: &mut u16| {
+        let Some(Bytes(bytes)) = bytes else { return };
+        if (least..=most).contains(&bytes) {
+            *into = bytes as u16;
+        } else {
+            let help = format!("allowed here: {least} B to {most} B");
+            document.mistake(&format!("{path}.{key}"), format!("{bytes} B cannot be"), help);
+        }
+    };
+    narrow("mss", file.mss, 1, 65_495, &mut config.mss);
+    narrow("header", file.header, 0, 120, &mut config.header);
+    set(&mut config.initial_window, file.initial_window);
+    set(&mut config.receive_window, file.receive_window);
+    set(
+        &mut config.recovery,
+        file.recovery.map(|recovery| match recovery {
+            RecoveryFile::Reno => Recovery::Reno,
+            RecoveryFile::NewReno => Recovery::NewReno,
+            RecoveryFile::Sack => Recovery::Sack,
+        }),
+    );
+    set(&mut config.duplicate_ack_threshold, file.duplicate_ack_threshold);
+    set(&mut config.limited_transmit, file.limited_transmit);
+    set(
+        &mut config.delayed_ack,
+        file.delayed_ack.map(|delayed| match delayed {
+            DelayedAckFile::Off => None,
+            DelayedAckFile::On(on) => {
+                Some(DelayedAck { timeout: on.timeout, segments: on.segments })
+            }
+        }),
+    );
+    set(&mut config.nagle, file.nagle);
+    set(&mut config.rto_initial, file.rto_initial);
+    set(&mut config.rto_min, file.rto_min);
+    set(&mut config.rto_max, file.rto_max);
+    set(&mut config.clock_granularity, file.clock_granularity);
+    set(&mut config.ecn, file.ecn);
+    set(&mut config.restart_after_idle, file.restart_after_idle);
+    set(&mut config.syn_retries, file.syn_retries.map(|retries| retries.0));
+    set(&mut config.data_retries, file.data_retries.map(|retries| retries.0));
+    set(&mut config.time_wait, file.time_wait);
+}
+
+fn ranges(document: &mut Document, path: &str, config: &Config) {
+    let mut refuse = |key: &str, message: String, help: &str| {
+        document.mistake(&format!("{path}.{key}"), message, help);
+    };
+    if config.initial_window == 0 {
+        refuse("initial_window", "the initial window must be at least 1 segment".to_owned(), "");
+    }
+    if config.duplicate_ack_threshold == 0 {
+        let message = "a fast retransmit needs at least 1 duplicate acknowledgement";
+        refuse("duplicate_ack_threshold", message.to_owned(), "RFC 5681 says 3");
+    }
+    if config.receive_window < Bytes(u64::from(config.mss)) {
+        let Config { receive_window, mss, .. } = config;
+        let message = format!("receive_window {receive_window} is below one segment of {mss} B");
+        refuse("receive_window", message, "");
+    }
+    if config.receive_window > Bytes(1 << 30) {
+        let help = "window scaling ends there (RFC 7323 §2.3)";
+        refuse("receive_window", "the receive window is at most 1 GiB".to_owned(), help);
+    }
+    if config.rto_min > config.rto_max {
+        let Config { rto_min, rto_max, .. } = config;
+        refuse("rto_min", format!("rto_min {rto_min} is above rto_max {rto_max}"), "");
+    }
+    if config.rto_initial.is_zero() || config.rto_max.is_zero() {
+        refuse("rto_initial", "a retransmission timeout must be above zero".to_owned(), "");
+    }
+    if config.rto_initial > config.rto_max {
+        let Config { rto_initial, rto_max, .. } = config;
+        refuse("rto_initial", format!("rto_initial {rto_initial} is above rto_max {rto_max}"), "");
+    }
+    if config.delayed_ack.is_some_and(|delayed| delayed.segments == 0) {
+        let message = "an acknowledgement goes after at least 1 segment".to_owned();
+        refuse("delayed_ack.segments", message, "RFC 5681 §4.2 says 2");
+    }
+}
+
+fn set<T>(into: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *into = value;
+    }
+}

@@ -1,0 +1,368 @@
+//! Nodes and links.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use shortflow_elements::classifier::DscpTable;
+use shortflow_elements::{Address, Dscp};
+use shortflow_policy::text::{Document, Named};
+use shortflow_policy::{NAME_RULE, is_name};
+use shortflow_units::{Bytes, Length, Probability};
+
+use crate::file::{Group, LinkFile, LossFile, PerLink, ScenarioFile};
+use crate::model::{Line, Link, Node, NodeId, NodeKind};
+
+/// The nodes and links of a scenario, and what finds them.
+pub(super) struct Topology {
+    pub(super) nodes: Vec<Node>,
+    pub(super) links: Vec<Link>,
+    /// The members of each group, by its name.
+    groups: Vec<(String, Range<u32>)>,
+    /// The link between two nodes, in both orders.
+    joined: BTreeMap<(NodeId, NodeId), usize>,
+}
+
+impl Topology {
+    pub(super) fn check(document: &mut Document, file: &ScenarioFile) -> Topology {
+        let mut topology = Topology {
+            nodes: Vec::new(),
+            links: Vec::new(),
+            groups: Vec::new(),
+            joined: BTreeMap::new(),
+        };
+        topology.add_nodes(document, "hosts", NodeKind::Host, &file.hosts);
+        topology.add_nodes(document, "routers", NodeKind::Router, &file.routers);
+        for (name, link) in file.links.iter() {
+            topology.add_links(document, name, link);
+        }
+        topology.check_joined(document);
+        topology
+    }
+
+    fn add_nodes(
+        &mut self,
+        document: &mut Document,
+        table: &str,
+        kind: NodeKind,
+        groups: &Named<Group>,
+    ) {
+        for (name, group) in groups.iter() {
+            let path = format!("{table}.{name}");
+            if !is_name(name) {
+                document.mistake_in_key(&path, format!("`{name}` is no name"), NAME_RULE);
+            }
+            if self.groups.iter().any(|(other, _)| other == name) {
+                let message = format!("a host and a router are both called `{name}`");
+                document.mistake_in_key(&path, message, "rename one of them");
+            }
+            let room = MOST_NODES - self.nodes.len() as u32;
+            if group.count == 0 || group.count > room {
+                let message = format!("a group cannot have {} members", group.count);
+                let help = format!("allowed here: 1 to {room}");
+                document.mistake(&format!("{path}.count"), message, help);
+                continue;
+            }
+            let first = self.nodes.len() as u32;
+            self.groups.push((name.to_owned(), first..first + group.count));
+            for index in 0..group.count {
+                let id = first + index;
+                let name = member(name, group.count, index);
+                let address = Address(FIRST_ADDRESS + id);
+                let group = self.groups[self.groups.len() - 1].0.clone();
+                self.nodes.push(Node { name, kind, group, address });
+            }
+        }
+    }
+
+    /// The nodes that `name` means: a group, or one member of it, such as `user[17]`.
+    pub(super) fn find(
+        &self,
+        document: &mut Document,
+        path: &str,
+        name: &str,
+    ) -> Option<Range<u32>> {
+        let group = self.groups.iter().find(|(group, _)| group == name);
+        let one = || {
+            let index = self.nodes.iter().position(|node| node.name == name)? as u32;
+            Some(index..index + 1)
+        };
+        let found = group.map(|(_, range)| range.clone()).or_else(one);
+        if found.is_none() {
+            let names: Vec<&str> = self.groups.iter().map(|(name, _)| name.as_str()).collect();
+            document.unknown(path, "host or router", name, "hosts and routers", &names);
+        }
+        found
+    }
+
+    pub(super) fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// The link that joins `a` and `b`.
+    pub(super) fn link(&self, a: NodeId, b: NodeId) -> Option<&Link> {
+        self.joined.get(&(a, b)).map(|&index| &self.links[index])
+    }
+
+    /// The nodes next to `node`.
+    pub(super) fn neighbours(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        let from = (node, NodeId(0))..=(node, NodeId(u32::MAX));
+        self.joined.range(from).map(|((_, to), _)| *to)
+    }
+
+    /// For each node, whether a packet from it finds a way to `to`. Hosts do not forward.
+    pub(super) fn reaching(&self, to: NodeId) -> Vec<bool> {
+        let mut reaches = vec![false; self.nodes.len()];
+        let mut next = VecDeque::from([to]);
+        reaches[to.index()] = true;
+        while let Some(node) = next.pop_front() {
+            if node != to && self.node(node).kind == NodeKind::Host {
+                continue;
+            }
+            for neighbour in self.neighbours(node) {
+                if !std::mem::replace(&mut reaches[neighbour.index()], true) {
+                    next.push_back(neighbour);
+                }
+            }
+        }
+        reaches
+    }
+
+    fn check_joined(&self, document: &mut Document) {
+        for (group, members) in &self.groups {
+            let alone = members.clone().find(|&id| self.neighbours(NodeId(id)).next().is_none());
+            if let Some(id) = alone {
+                let node = self.node(NodeId(id));
+                let table = match node.kind {
+                    NodeKind::Host => "hosts",
+                    NodeKind::Router => "routers",
+                };
+                let message = format!("no link joins `{}` to the network", node.name);
+                let help = format!("add a link with `between = [\"{group}\", \"…\"]`");
+                document.mistake_in_key(&format!("{table}.{group}"), message, help);
+            }
+        }
+    }
+}
+
+/// Links.
+impl Topology {
+    fn add_links(&mut self, document: &mut Document, name: &str, file: &LinkFile) {
+        let path = format!("links.{name}");
+        if !is_name(name) {
+            document.mistake_in_key(&path, format!("`{name}` is no name"), NAME_RULE);
+        }
+        let [first, second] = &file.between;
+        let first = self.find(document, &format!("{path}.between.0"), first);
+        let second = self.find(document, &format!("{path}.between.1"), second);
+        let lines = Lines::check(document, &path, file);
+        let (Some(first), Some(second), Some(lines)) = (first, second, lines) else { return };
+        let Some(pairs) = pair_up(first.clone(), second.clone()) else {
+            let message = format!("cannot pair {} nodes with {}", first.len(), second.len());
+            document.mistake(&format!("{path}.between"), message, PAIRING);
+            return;
+        };
+        for (index, &(a, b)) in pairs.iter().enumerate() {
+            if a == b {
+                let message = format!("`{}` is linked to itself", self.node(a).name);
+                document.mistake(&format!("{path}.between"), message, "");
+                return;
+            }
+            if let Some(other) = self.link(a, b) {
+                let (a, b) = (&self.node(a).name, &self.node(b).name);
+                let message = format!("`{a}` and `{b}` are joined already, by `{}`", other.name);
+                let help = "two nodes have one link at most: leave one of them out";
+                document.mistake(&format!("{path}.between"), message, help);
+                return;
+            }
+            self.joined.insert((a, b), self.links.len());
+            self.joined.insert((b, a), self.links.len());
+            self.links.push(Link {
+                name: member(name, pairs.len() as u32, index as u32),
+                a,
+                b,
+                forward: lines.line(index, Way::Forward),
+                back: lines.line(index, Way::Back),
+            });
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Way {
+    Forward,
+    Back,
+}
+
+impl<T: Copy> PerLink<T> {
+    /// The value for the link `index` of its group.
+    fn of(&self, index: usize, way: Way) -> T {
+        match (self, way) {
+            (PerLink::Both(value), _) => *value,
+            (PerLink::List(values), _) => values[index % values.len()],
+            (PerLink::Directed { forward, .. }, Way::Forward) => *forward,
+            (PerLink::Directed { back, .. }, Way::Back) => *back,
+        }
+    }
+
+    fn all(&self) -> Vec<T> {
+        match self {
+            PerLink::Both(value) => vec![*value],
+            PerLink::List(values) => values.clone(),
+            PerLink::Directed { forward, back } => vec![*forward, *back],
+        }
+    }
+}
+
+/// The checked settings of a group of links.
+struct Lines<'f> {
+    file: &'f LinkFile,
+    limit: PerLink<Length>,
+    overhead: u32,
+    loss: [Option<DscpTable<Probability>>; 2],
+}
+
+impl<'f> Lines<'f> {
+    fn check(document: &mut Document, path: &str, file: &'f LinkFile) -> Option<Lines<'f>> {
+        let default = PerLink::Both(Length::Packets(DEFAULT_LIMIT));
+        let limit = file.queue.clone().unwrap_or(default);
+        let mut fine = true;
+        let mut refuse = |key: &str, message: &str, help: &str| {
+            document.mistake(&format!("{path}.{key}"), message, help);
+            fine = false;
+        };
+        if file.rate.all().iter().any(|rate| rate.is_zero()) {
+            refuse("rate", "the rate of a link must be above zero", "");
+        }
+        let is_empty =
+            |limit: &Length| matches!(limit, Length::Packets(0) | Length::Bytes(Bytes(0)));
+        if limit.all().iter().any(is_empty) {
+            refuse("queue", "a queue holds something", "such as \"1000 pkt\"");
+        }
+        let lists = [
+            ("rate", file.rate.all().len()),
+            ("delay", file.delay.all().len()),
+            ("queue", limit.all().len()),
+        ];
+        for (key, _) in lists.into_iter().filter(|(_, length)| *length == 0) {
+            refuse(key, "the list is empty", "");
+        }
+        let overhead = file.overhead.unwrap_or_default();
+        if overhead > MOST_OVERHEAD {
+            let help = format!("allowed here: 0 B to {MOST_OVERHEAD}");
+            refuse("overhead", &format!("{overhead} on every packet is too much"), &help);
+        }
+        let loss = match &file.loss {
+            Some(loss) => both_losses(document, &format!("{path}.loss"), loss)?,
+            None => [None, None],
+        };
+        fine.then_some(Lines { file, limit, overhead: overhead.0 as u32, loss })
+    }
+
+    fn line(&self, index: usize, way: Way) -> Line {
+        Line {
+            rate: self.file.rate.of(index, way),
+            delay: self.file.delay.of(index, way),
+            limit: self.limit.of(index, way),
+            overhead: self.overhead,
+            loss: self.loss[way as usize].clone(),
+        }
+    }
+}
+
+type Loss = Option<DscpTable<Probability>>;
+
+/// The loss forward and back.
+fn both_losses(document: &mut Document, path: &str, file: &LossFile) -> Option<[Loss; 2]> {
+    let LossFile::Table(table) = file else {
+        let loss = loss(document, path, file)?;
+        return Some([loss.clone(), loss]);
+    };
+    if !table.names().any(|name| name == "forward" || name == "back") {
+        let loss = loss(document, path, file)?;
+        return Some([loss.clone(), loss]);
+    }
+    let mut both = [None, None];
+    for (name, file) in table.iter() {
+        let path = format!("{path}.{name}");
+        match name {
+            "forward" => both[0] = loss(document, &path, file)?,
+            "back" => both[1] = loss(document, &path, file)?,
+            _ => {
+                let help = "allowed beside a direction: `forward`, `back`";
+                document.mistake_in_key(&path, format!("unknown key `{name}`"), help);
+                return None;
+            }
+        }
+    }
+    Some(both)
+}
+
+/// The loss in one direction: the outer option is whether it is right.
+fn loss(document: &mut Document, path: &str, file: &LossFile) -> Option<Loss> {
+    let table = match file {
+        LossFile::Always(probability) => return Some(Some(DscpTable::filled(*probability))),
+        LossFile::Table(table) => table,
+    };
+    let mut rest = Probability::ZERO;
+    let mut named = Vec::new();
+    for (name, value) in table.iter() {
+        let path = format!("{path}.{name}");
+        let LossFile::Always(probability) = value else {
+            document.mistake(&path, "expected a probability from 0 to 1; found a table", "");
+            return None;
+        };
+        match name.parse::<Dscp>() {
+            _ if name == "rest" => rest = *probability,
+            Ok(dscp) => named.push((dscp, *probability)),
+            Err(message) => {
+                let (message, help) = message.split_once("; ").unwrap_or((&message, ""));
+                document.mistake_in_key(&path, message, format!("{help}, and `rest`"));
+                return None;
+            }
+        }
+    }
+    let filled = DscpTable::filled(rest);
+    Some(Some(named.into_iter().fold(filled, |table, (dscp, p)| table.with(dscp, p))))
+}
+
+/// Pairs the members of two groups: one to one when they are equal in number, in blocks when one
+/// is a multiple of the other (`i` of n·k with `i / k` of n).
+pub(super) fn pair_up(a: Range<u32>, b: Range<u32>) -> Option<Vec<(NodeId, NodeId)>> {
+    let (n, m) = (a.len() as u32, b.len() as u32);
+    let of = |range: &Range<u32>, index| NodeId(range.start + index);
+    if n >= m && n % m == 0 {
+        Some((0..n).map(|i| (of(&a, i), of(&b, i / (n / m)))).collect())
+    } else if m % n == 0 {
+        Some((0..m).map(|i| (of(&a, i / (m / n)), of(&b, i))).collect())
+    } else {
+        None
+    }
+}
+
+fn member(name: &str, count: u32, index: u32) -> String {
+    if count == 1 { name.to_owned() } else { format!("{name}[{index}]") }
+}
+
+/// The help where [`pair_up`] finds no pairs.
+pub(super) const PAIRING: &str = "the groups must be equal in size, or one a multiple of the other";
+
+const FIRST_ADDRESS: u32 = 0x0a00_0001;
+const MOST_NODES: u32 = 1_000_000;
+const DEFAULT_LIMIT: u64 = 1000;
+const MOST_OVERHEAD: Bytes = Bytes(65_535);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_pair_one_to_one_or_in_blocks() {
+        let pairs = |a, b| {
+            pair_up(a, b).map(|pairs| pairs.iter().map(|(a, b)| (a.0, b.0)).collect::<Vec<_>>())
+        };
+        assert_eq!(pairs(0..2, 5..7), Some(vec![(0, 5), (1, 6)]));
+        assert_eq!(pairs(0..4, 5..7), Some(vec![(0, 5), (1, 5), (2, 6), (3, 6)]));
+        assert_eq!(pairs(0..1, 5..7), Some(vec![(0, 5), (0, 6)]));
+        assert_eq!(pairs(0..3, 5..7), None);
+    }
+}

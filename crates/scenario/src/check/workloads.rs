@@ -1,0 +1,280 @@
+//! What loads the network.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use shortflow_elements::Dscp;
+use shortflow_policy::text::Document;
+use shortflow_policy::{NAME_RULE, is_name};
+use shortflow_tcp::{Config, Era};
+use shortflow_units::{Bytes, Duration, Instant};
+use shortflow_workloads::{Bulk, Cbr, Poisson, SizeClass, Sizes, Transfers};
+
+use super::topology::{PAIRING, Topology, pair_up};
+use super::{sizes, tcp};
+use crate::file::{BulkFile, CbrFile, PoissonFile, ScenarioFile, TransfersFile, WorkloadFile};
+use crate::model::{Kind, NodeId, Workload};
+
+/// Resolves all workloads.
+pub(super) fn check(
+    document: &mut Document,
+    file: &ScenarioFile,
+    topology: &Topology,
+) -> Vec<Workload> {
+    let base = tcp::check(document, "tcp", &file.tcp, &Era::Ns2In2002.config());
+    let mut checker =
+        Checker { document, topology, base, duration: file.duration, reaching: BTreeMap::new() };
+    file.workloads.iter().filter_map(|(name, workload)| checker.workload(name, workload)).collect()
+}
+
+/// Gives all transfers the size classes that they share.
+pub(super) fn with_classes(
+    mut workloads: Vec<Workload>,
+    classes: &Arc<[SizeClass]>,
+) -> Vec<Workload> {
+    for workload in &mut workloads {
+        if let Kind::Transfers(transfers) = &mut workload.kind {
+            transfers.size_classes = classes.clone();
+        }
+    }
+    workloads
+}
+
+struct Checker<'c> {
+    document: &'c mut Document,
+    topology: &'c Topology,
+    base: Config,
+    duration: Duration,
+    /// Which nodes reach each destination that was asked for.
+    reaching: BTreeMap<NodeId, Vec<bool>>,
+}
+
+impl Checker<'_> {
+    fn workload(&mut self, name: &str, file: &WorkloadFile) -> Option<Workload> {
+        let path = format!("workloads.{name}");
+        if !is_name(name) {
+            self.document.mistake_in_key(&path, format!("`{name}` is no name"), NAME_RULE);
+        }
+        let (kind, config) = match file {
+            WorkloadFile::Transfers(file) => self.transfers(&format!("{path}.transfers"), file)?,
+            WorkloadFile::Bulk(file) => self.bulk(&format!("{path}.bulk"), file)?,
+            WorkloadFile::Cbr(file) => (self.cbr(&format!("{path}.cbr"), file)?, self.base.clone()),
+            WorkloadFile::Poisson(file) => {
+                (self.poisson(&format!("{path}.poisson"), file)?, self.base.clone())
+            }
+        };
+        Some(Workload { name: name.to_owned(), kind, tcp: Arc::new(config) })
+    }
+
+    fn transfers(&mut self, path: &str, file: &TransfersFile) -> Option<(Kind, Config)> {
+        let config = tcp::check(self.document, &format!("{path}.tcp"), &file.tcp, &self.base);
+        let pairs = self.pairs(path, ("client", &file.client), ("server", &file.server));
+        let mss = u64::from(config.mss);
+        let request = sizes::check(self.document, &format!("{path}.request"), &file.request, mss);
+        let reply = sizes::check(self.document, &format!("{path}.reply"), &file.reply, mss);
+        let span = self.span(path, file.start, file.stop);
+        let (pairs, request, reply) = (pairs?, request?, reply?);
+        let rate = self.arrival_rate(path, file, &reply, &config)?;
+        let (start, stop) = span?;
+        let transfers = Transfers {
+            pairs,
+            rate,
+            request,
+            reply,
+            port: file.port.unwrap_or(80),
+            start,
+            // A share of nothing has no arrivals.
+            stop: if rate > 0.0 { stop } else { start },
+            size_classes: [].into(),
+        };
+        Some((Kind::Transfers(transfers), config))
+    }
+
+    /// Transfers per second.
+    fn arrival_rate(
+        &mut self,
+        path: &str,
+        file: &TransfersFile,
+        reply: &Sizes,
+        config: &Config,
+    ) -> Option<f64> {
+        let whole = match (file.load, file.rate, file.interval) {
+            (Some(load), None, None) if !load.is_zero() => {
+                let segments = reply.mean_segments(u64::from(config.mss));
+                let reply = reply.mean() + segments * f64::from(config.header);
+                load.bytes_per_sec() / reply
+            }
+            (None, Some(rate), None) => rate.0,
+            (None, None, Some(interval)) if !interval.is_zero() => 1.0 / interval.as_secs_f64(),
+            (Some(_), None, None) => {
+                self.document.mistake(&format!("{path}.load"), "the load must be above zero", "");
+                return None;
+            }
+            (None, None, Some(_)) => {
+                let message = "the interval must be above zero";
+                self.document.mistake(&format!("{path}.interval"), message, "");
+                return None;
+            }
+            _ => {
+                let message = "transfers need exactly one of `load`, `rate` and `interval`";
+                let help = "such as `load = \"8 Mbit/s\"`, `rate = \"67.7 /s\"` or \
+                            `interval = \"15 ms\"`";
+                self.document.mistake(path, message, help);
+                return None;
+            }
+        };
+        Some(whole * file.share.map_or(1.0, |share| share.value()))
+    }
+
+    fn bulk(&mut self, path: &str, file: &BulkFile) -> Option<(Kind, Config)> {
+        let config = tcp::check(self.document, &format!("{path}.tcp"), &file.tcp, &self.base);
+        let pairs = self.pairs(path, ("from", &file.from), ("to", &file.to));
+        let flows = file.flows.unwrap_or(1);
+        if flows == 0 {
+            self.document.mistake(&format!("{path}.flows"), "there must be at least 1 flow", "");
+        }
+        let size = match file.size {
+            Some(size) => {
+                let mss = u64::from(config.mss);
+                Some(sizes::bytes(self.document, &format!("{path}.size"), size, mss)?)
+            }
+            None => None,
+        };
+        let (start, _) = self.span(path, file.start, None)?;
+        let bulk = Bulk {
+            pairs: pairs?,
+            flows,
+            size,
+            port: file.port.unwrap_or(20),
+            start,
+            start_window: file.start_window,
+        };
+        Some((Kind::Bulk(bulk), config))
+    }
+
+    fn cbr(&mut self, path: &str, file: &CbrFile) -> Option<Kind> {
+        let pairs = self.pairs(path, ("from", &file.from), ("to", &file.to));
+        let dscp = self.dscp(path, file.dscp.as_ref());
+        let span = self.span(path, file.start, file.stop);
+        if file.rate.is_zero() {
+            self.document.mistake(&format!("{path}.rate"), "the rate must be above zero", "");
+            return None;
+        }
+        if file.packet == Bytes::ZERO || file.packet > LARGEST_PACKET {
+            let message = format!("a packet cannot have {}", file.packet);
+            let help = format!("allowed here: 1 B to {LARGEST_PACKET}");
+            self.document.mistake(&format!("{path}.packet"), message, help);
+            return None;
+        }
+        let (start, stop) = span?;
+        Some(Kind::Cbr(Cbr {
+            pairs: pairs?,
+            rate: file.rate,
+            packet: file.packet.0 as u32,
+            port: file.port.unwrap_or(5004),
+            dscp: dscp?,
+            start,
+            stop,
+        }))
+    }
+
+    fn poisson(&mut self, path: &str, file: &PoissonFile) -> Option<Kind> {
+        let pairs = self.pairs(path, ("from", &file.from), ("to", &file.to));
+        let size = sizes::check(self.document, &format!("{path}.size"), &file.size, 0);
+        let dscp = self.dscp(path, file.dscp.as_ref());
+        let span = self.span(path, file.start, file.stop);
+        let (pairs, size) = (pairs?, size?);
+        let rate = match (file.rate, file.load) {
+            (Some(rate), None) => rate.0,
+            (None, Some(load)) if !load.is_zero() => load.bytes_per_sec() / size.mean(),
+            (None, Some(_)) => {
+                self.document.mistake(&format!("{path}.load"), "the load must be above zero", "");
+                return None;
+            }
+            _ => {
+                let help = "such as `rate = \"1000 /s\"` or `load = \"5 Mbit/s\"`";
+                let message = "a Poisson stream needs exactly one of `rate` and `load`";
+                self.document.mistake(path, message, help);
+                return None;
+            }
+        };
+        let (start, stop) = span?;
+        let port = file.port.unwrap_or(7);
+        Some(Kind::Poisson(Poisson { pairs, rate, size, port, dscp: dscp?, start, stop }))
+    }
+
+    /// The pairs of nodes between two groups, all with a path from one to the other.
+    fn pairs(
+        &mut self,
+        path: &str,
+        (a_key, a_name): (&str, &str),
+        (b_key, b_name): (&str, &str),
+    ) -> Option<Vec<(NodeId, NodeId)>> {
+        let b_path = format!("{path}.{b_key}");
+        let a = self.topology.find(self.document, &format!("{path}.{a_key}"), a_name);
+        let b = self.topology.find(self.document, &b_path, b_name);
+        let (a, b) = (a?, b?);
+        let Some(pairs) = pair_up(a.clone(), b.clone()) else {
+            let message = format!(
+                "cannot pair {} nodes `{a_name}` with {} nodes `{b_name}`",
+                a.len(),
+                b.len()
+            );
+            self.document.mistake(&b_path, message, PAIRING);
+            return None;
+        };
+        for &(from, to) in &pairs {
+            let topology = self.topology;
+            let name = |node| &topology.node(node).name;
+            if from == to {
+                let message = format!("`{}` would talk to itself", name(from));
+                self.document.mistake(&b_path, message, "");
+                return None;
+            }
+            let reaching = self.reaching.entry(to).or_insert_with(|| topology.reaching(to));
+            if !reaching[from.index()] {
+                let message = format!("no path leads from `{}` to `{}`", name(from), name(to));
+                let help = "add the missing link; hosts do not forward for others";
+                self.document.mistake(&b_path, message, help);
+                return None;
+            }
+        }
+        Some(pairs)
+    }
+
+    fn span(
+        &mut self,
+        path: &str,
+        start: Duration,
+        stop: Option<Duration>,
+    ) -> Option<(Instant, Instant)> {
+        let duration = self.duration;
+        let stop_at = stop.unwrap_or(duration);
+        if stop_at > duration {
+            let message = format!("stop {stop_at} is after the end, duration {duration}");
+            let help = "leave `stop` out to go on to the end";
+            self.document.mistake(&format!("{path}.stop"), message, help);
+            return None;
+        }
+        if start >= stop_at {
+            let end = if stop.is_some() { "stop" } else { "duration" };
+            let message = format!("start {start} is not before {end} {stop_at}");
+            self.document.mistake(&format!("{path}.start"), message, "nothing would be sent");
+            return None;
+        }
+        Some((Instant::START + start, Instant::START + stop_at))
+    }
+
+    fn dscp(&mut self, path: &str, text: Option<&String>) -> Option<Dscp> {
+        let Some(text) = text else { return Some(Dscp::BEST_EFFORT) };
+        let parsed = text.parse();
+        parsed
+            .map_err(|message: String| {
+                let (message, help) = message.split_once("; ").unwrap_or((&message, ""));
+                self.document.mistake(&format!("{path}.dscp"), message, help);
+            })
+            .ok()
+    }
+}
+
+const LARGEST_PACKET: Bytes = Bytes(65_535);

@@ -1,0 +1,144 @@
+//! Links as they are written.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use shortflow_policy::text::Named;
+use shortflow_units::{Bytes, Duration, Length, Probability, Rate};
+
+/// Duplex links between two nodes or groups: one to one when the groups are equal in size, in
+/// blocks when one is a multiple of the other.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LinkFile {
+    /// The names of the two ends; forward is from the first to the second.
+    pub(crate) between: [String; 2],
+    /// The rate; a list goes round over the links.
+    pub(crate) rate: PerLink<Rate>,
+    /// The propagation delay; a list goes round over the links.
+    pub(crate) delay: PerLink<Duration>,
+    /// What the DropTail queue of a port holds where no role puts another queue; 1000 pkt by
+    /// default.
+    pub(crate) queue: Option<PerLink<Length>>,
+    /// Bytes that the link adds to every packet; 0 B by default.
+    pub(crate) overhead: Option<Bytes>,
+    /// The probability that the link loses a packet: one number, or by code point
+    /// `{ AF11 = 0.001, rest = 0 }`, or by direction `{ forward = …, back = … }`.
+    pub(crate) loss: Option<LossFile>,
+}
+
+/// A value for both directions, one for each, or a list that goes round over the links of a group.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum PerLink<T> {
+    Both(T),
+    List(Vec<T>),
+    Directed { forward: T, back: T },
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for PerLink<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Directed<T> {
+            forward: T,
+            back: T,
+        }
+        struct Forms<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Forms<T> {
+            type Value = PerLink<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a quantity, a list of them, or { forward = …, back = … }")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<PerLink<T>, E> {
+                T::deserialize(text.to_owned().into_deserializer()).map(PerLink::Both)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<PerLink<T>, A::Error> {
+                Vec::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(PerLink::List)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PerLink<T>, A::Error> {
+                let map = de::value::MapAccessDeserializer::new(map);
+                let Directed { forward, back } = Directed::deserialize(map)?;
+                Ok(PerLink::Directed { forward, back })
+            }
+        }
+        deserializer.deserialize_any(Forms(std::marker::PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for PerLink<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("PerLink_{}", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let one = generator.subschema_for::<T>();
+        schemars::json_schema!({
+            "anyOf": [
+                one,
+                { "type": "array", "items": one },
+                {
+                    "type": "object",
+                    "properties": { "forward": one, "back": one },
+                    "required": ["forward", "back"],
+                    "additionalProperties": false,
+                },
+            ],
+        })
+    }
+}
+
+/// Loss on a link: a probability, or a table by code point or by direction.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum LossFile {
+    Always(Probability),
+    Table(Named<LossFile>),
+}
+
+impl<'de> Deserialize<'de> for LossFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Forms;
+        impl<'de> Visitor<'de> for Forms {
+            type Value = LossFile;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a probability from 0 to 1, or a table of them")
+            }
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<LossFile, E> {
+                Probability::deserialize(value.into_deserializer()).map(LossFile::Always)
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<LossFile, E> {
+                self.visit_f64(value as f64)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LossFile, A::Error> {
+                let map = de::value::MapAccessDeserializer::new(map);
+                Named::deserialize(map).map(LossFile::Table)
+            }
+        }
+        deserializer.deserialize_any(Forms)
+    }
+}
+
+impl JsonSchema for LossFile {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Loss".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let one = generator.subschema_for::<Probability>();
+        let by_code_point =
+            schemars::json_schema!({ "type": "object", "additionalProperties": one });
+        schemars::json_schema!({
+            "anyOf": [
+                one,
+                by_code_point,
+                {
+                    "type": "object",
+                    "properties": {
+                        "forward": { "anyOf": [one, by_code_point] },
+                        "back": { "anyOf": [one, by_code_point] },
+                    },
+                    "additionalProperties": false,
+                },
+            ],
+        })
+    }
+}

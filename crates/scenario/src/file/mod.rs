@@ -1,0 +1,139 @@
+//! A scenario as it is written.
+
+mod link;
+mod tcp;
+mod workload;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use shortflow_policy::Scalar;
+use shortflow_policy::text::Named;
+use shortflow_units::{Duration, Size};
+
+pub(crate) use link::{LinkFile, LossFile, PerLink};
+pub(crate) use tcp::{DelayedAckFile, EraFile, RecoveryFile, TcpFile};
+pub(crate) use workload::{
+    BulkFile, CbrFile, ChoiceFile, PoissonFile, SizesFile, TransfersFile, WorkloadFile,
+};
+
+/// A scenario: topology, workloads, and which role of the policy is played at which port.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ScenarioFile {
+    /// The name in results; by default that of the file.
+    pub(crate) name: Option<String>,
+    /// What the scenario shows.
+    #[serde(default)]
+    pub(crate) description: String,
+    /// The policy file behind all roles, relative to this file.
+    pub(crate) policy: Option<String>,
+    /// The seed of the first replica; 1 by default.
+    #[serde(default = "one")]
+    pub(crate) seed: u64,
+    /// How many independent runs; 8 by default.
+    #[serde(default = "eight")]
+    pub(crate) replicas: u32,
+    /// How long traffic is generated.
+    pub(crate) duration: Duration,
+    /// What starts before this is left out of the results; 0 s by default.
+    #[serde(default)]
+    pub(crate) warm_up: Duration,
+    /// Extra time after `duration` in which open transfers may finish; 0 s by default.
+    #[serde(default)]
+    pub(crate) drain: Duration,
+    /// Values that may stand for others as "$name", or in an expression "= 1 - name".
+    #[serde(default, rename = "parameters")]
+    pub(crate) _parameters: Named<Scalar>,
+    /// The TCP of all hosts.
+    #[serde(default)]
+    pub(crate) tcp: TcpFile,
+    /// Hosts, alone or in groups.
+    #[serde(default)]
+    pub(crate) hosts: Named<Group>,
+    /// Routers, alone or in groups.
+    #[serde(default)]
+    pub(crate) routers: Named<Group>,
+    /// Duplex links, alone or in groups.
+    #[serde(default)]
+    pub(crate) links: Named<LinkFile>,
+    /// Which role is played where.
+    #[serde(default)]
+    pub(crate) bind: Vec<BindFile>,
+    /// What loads the network.
+    #[serde(default)]
+    pub(crate) workloads: Named<WorkloadFile>,
+    /// What to measure.
+    #[serde(default)]
+    pub(crate) measure: MeasureFile,
+    /// A key and the values that it takes in turn; `[[sweep]]` several times for all combinations.
+    #[serde(default)]
+    #[schemars(schema_with = "one_or_more::<AxisFile>")]
+    pub(crate) sweep: Vec<AxisFile>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn eight() -> u32 {
+    8
+}
+
+fn one_or_more<T: JsonSchema>(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let one = generator.subschema_for::<T>();
+    schemars::json_schema!({ "anyOf": [one, { "type": "array", "items": one }] })
+}
+
+/// A node, or several alike.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Group {
+    /// How many; 1 by default.
+    #[serde(default = "one_node")]
+    pub(crate) count: u32,
+}
+
+fn one_node() -> u32 {
+    1
+}
+
+/// A role of the policy, played at a port.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BindFile {
+    /// The role, as the policy names it.
+    pub(crate) role: String,
+    /// The node or group that plays it.
+    pub(crate) at: String,
+    /// Packets that come in from this neighbour are conditioned.
+    pub(crate) from: Option<String>,
+    /// Packets that go out to this neighbour are conditioned and queued.
+    pub(crate) to: Option<String>,
+}
+
+/// What to measure besides every transfer and every datagram stream.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MeasureFile {
+    /// The interval of queue and utilisation series; none are kept without it.
+    pub(crate) series_interval: Option<Duration>,
+    /// The ports whose series are kept, as "node->neighbour"; by default those with a bound queue.
+    pub(crate) ports: Option<Vec<String>>,
+    /// The greatest reply of each class of transfers; by default one class per size where sizes
+    /// are listed, else one per power of ten.
+    pub(crate) size_classes: Option<Vec<Size>>,
+}
+
+/// A key, or several that change together, and the values that it takes in turn.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AxisFile {
+    /// The name in results; by default the last part of the key.
+    pub(crate) name: Option<String>,
+    /// The key: one of this file, or of the policy after "policy.".
+    pub(crate) key: Option<String>,
+    /// Several keys that all take the same value.
+    pub(crate) keys: Option<Vec<String>>,
+    /// The values.
+    pub(crate) values: Vec<Scalar>,
+}

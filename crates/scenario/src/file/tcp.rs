@@ -1,0 +1,166 @@
+//! Settings of TCP as they are written.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use shortflow_units::{Bytes, Duration};
+
+/// Settings of TCP: an era's defaults and what differs from them.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TcpFile {
+    /// The preset: "ns2-2002" (the default) or "linux-today".
+    pub(crate) era: Option<EraFile>,
+    /// Maximum segment size: payload of a full segment.
+    pub(crate) mss: Option<Bytes>,
+    /// TCP and IP headers on every segment.
+    pub(crate) header: Option<Bytes>,
+    /// Initial congestion window in segments (RFC 6928).
+    pub(crate) initial_window: Option<u32>,
+    /// The receive window offered.
+    pub(crate) receive_window: Option<Bytes>,
+    /// How losses are repaired: reno, newreno or sack.
+    pub(crate) recovery: Option<RecoveryFile>,
+    /// Duplicate acknowledgements that start a fast retransmit.
+    pub(crate) duplicate_ack_threshold: Option<u32>,
+    /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
+    pub(crate) limited_transmit: Option<bool>,
+    /// Delayed acknowledgements: `false`, or their timeout and segments.
+    pub(crate) delayed_ack: Option<DelayedAckFile>,
+    /// Whether a short segment waits while data is outstanding.
+    pub(crate) nagle: Option<bool>,
+    /// Retransmission timeout before the first sample (RFC 6298).
+    pub(crate) rto_initial: Option<Duration>,
+    /// Smallest retransmission timeout.
+    pub(crate) rto_min: Option<Duration>,
+    /// Greatest retransmission timeout.
+    pub(crate) rto_max: Option<Duration>,
+    /// Clock granularity of RTT samples.
+    pub(crate) clock_granularity: Option<Duration>,
+    /// Whether ECN is negotiated and used (RFC 3168).
+    pub(crate) ecn: Option<bool>,
+    /// Whether an idle sender restarts from its initial window (RFC 5681 §4.1).
+    pub(crate) restart_after_idle: Option<bool>,
+    /// How often a SYN is sent again: a number, or "unlimited".
+    pub(crate) syn_retries: Option<Retries>,
+    /// How often data is sent again: a number, or "unlimited".
+    pub(crate) data_retries: Option<Retries>,
+    /// How long a closed connection lingers.
+    pub(crate) time_wait: Option<Duration>,
+}
+
+/// A preset of TCP settings.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+pub(crate) enum EraFile {
+    /// What studies made with ns-2 around 2002 used.
+    #[serde(rename = "ns2-2002")]
+    Ns2In2002,
+    /// A Linux host of today.
+    #[serde(rename = "linux-today")]
+    LinuxToday,
+}
+
+/// How losses are repaired.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RecoveryFile {
+    /// RFC 5681.
+    Reno,
+    /// RFC 6582.
+    NewReno,
+    /// RFC 6675.
+    Sack,
+}
+
+/// Delayed acknowledgements: `false`, or their settings.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum DelayedAckFile {
+    Off,
+    On(DelayedAckSettings),
+}
+
+/// When an acknowledgement may be held back (RFC 1122 §4.2.3.2).
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DelayedAckSettings {
+    /// The longest time that an acknowledgement is held back.
+    pub(crate) timeout: Duration,
+    /// An acknowledgement goes at once after this many full segments; 2 by default.
+    #[serde(default = "two")]
+    pub(crate) segments: u32,
+}
+
+fn two() -> u32 {
+    2
+}
+
+impl<'de> Deserialize<'de> for DelayedAckFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Forms;
+        impl<'de> Visitor<'de> for Forms {
+            type Value = DelayedAckFile;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("false or { timeout = \"100 ms\", segments = 2 }")
+            }
+            fn visit_bool<E: de::Error>(self, on: bool) -> Result<DelayedAckFile, E> {
+                if on {
+                    return Err(E::invalid_value(de::Unexpected::Bool(true), &self));
+                }
+                Ok(DelayedAckFile::Off)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DelayedAckFile, A::Error> {
+                let map = de::value::MapAccessDeserializer::new(map);
+                DelayedAckSettings::deserialize(map).map(DelayedAckFile::On)
+            }
+        }
+        deserializer.deserialize_any(Forms)
+    }
+}
+
+impl JsonSchema for DelayedAckFile {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "DelayedAck".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let settings = generator.subschema_for::<DelayedAckSettings>();
+        schemars::json_schema!({ "anyOf": [{ "const": false }, settings] })
+    }
+}
+
+/// A number of attempts, or no limit to them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Retries(pub(crate) Option<u32>);
+
+impl<'de> Deserialize<'de> for Retries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Forms;
+        impl Visitor<'_> for Forms {
+            type Value = Retries;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of attempts or \"unlimited\"")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Retries, E> {
+                let number = u32::try_from(number);
+                number.map(|n| Retries(Some(n))).map_err(|_| E::custom("expected zero or more"))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Retries, E> {
+                match text {
+                    "unlimited" => Ok(Retries(None)),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Forms)
+    }
+}
+
+impl JsonSchema for Retries {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Retries".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "const": "unlimited" }] })
+    }
+}

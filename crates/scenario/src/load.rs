@@ -1,0 +1,238 @@
+//! From files to checked scenarios, one for each point of the sweep.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use shortflow_policy::text::{Diagnostic, Diagnostics, Document, Override, Source};
+use shortflow_policy::{Policy, Scalar};
+
+use crate::check;
+use crate::file::ScenarioFile;
+use crate::model::{Inputs, Scenario};
+use crate::sweep::{self, Axis};
+
+/// What the user changes from outside the files.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// A policy file in place of the one that the scenario names, relative to the working folder.
+    pub policy: Option<PathBuf>,
+    /// Keys and values, as in `--set key=value`; a key of the policy begins with `policy.`.
+    pub set: Vec<(String, String)>,
+}
+
+/// A scenario file, read and checked: one scenario for each point of its sweep.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The scenario's name in results.
+    pub name: String,
+    /// The names of the sweep's axes; none without a sweep.
+    pub axes: Vec<String>,
+    points: Vec<SweepPoint>,
+}
+
+/// A point of a sweep.
+#[derive(Debug, Clone)]
+pub struct SweepPoint {
+    /// The value on each axis; none without a sweep.
+    pub values: Vec<Scalar>,
+    /// What tells the point from others: `alpha = 0.6, threshold = 7`; empty without a sweep.
+    pub label: String,
+    /// The scenario at this point.
+    pub scenario: Scenario,
+}
+
+impl Loaded {
+    /// The points of the sweep, the last axis turning fastest; one point without a sweep.
+    pub fn points(&self) -> &[SweepPoint] {
+        &self.points
+    }
+
+    /// The points of the sweep, to keep.
+    pub fn into_points(self) -> Vec<SweepPoint> {
+        self.points
+    }
+}
+
+/// Reads and checks the scenario file at `path` and the policy that it names.
+///
+/// # Errors
+/// When a file cannot be read or does not describe something that can be run: all mistakes that
+/// were found.
+pub fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
+    load_with(path, overrides, &|path| std::fs::read_to_string(path))
+}
+
+/// As [`load`], from texts that are given with their names instead of files; the first is the
+/// scenario.
+///
+/// # Errors
+/// As for [`load`].
+pub fn from_texts(texts: &[(&str, &str)], overrides: &Overrides) -> Result<Loaded, Diagnostics> {
+    let read = |path: &Path| {
+        let found = texts.iter().find(|(name, _)| Path::new(name) == path);
+        found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| io::ErrorKind::NotFound.into())
+    };
+    let first = texts.first().map_or("", |(name, _)| name);
+    load_with(Path::new(first), overrides, &read)
+}
+
+/// The JSON Schema of scenario files.
+pub fn schema() -> schemars::Schema {
+    shortflow_policy::text::schema::<ScenarioFile>()
+}
+
+type Read<'r> = &'r dyn Fn(&Path) -> io::Result<String>;
+
+fn load_with(path: &Path, overrides: &Overrides, read: Read<'_>) -> Result<Loaded, Diagnostics> {
+    let name = path.display().to_string();
+    let text = read(path).map_err(|error| unreadable(&name, &error))?;
+    let loader = Loader {
+        source: Arc::new(Source { name, text }),
+        folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+        overrides,
+        read,
+    };
+    loader.run()
+}
+
+struct Loader<'l> {
+    source: Arc<Source>,
+    folder: PathBuf,
+    overrides: &'l Overrides,
+    read: Read<'l>,
+}
+
+impl Loader<'_> {
+    fn run(&self) -> Result<Loaded, Diagnostics> {
+        let (mut document, file) = self.read_file(&[])?;
+        let is_set = |key: &str| self.overrides.set.iter().any(|(set, _)| set == key);
+        let axes = sweep::axes(&mut document, &file.sweep, is_set)?;
+        let points = sweep::combinations(&axes)
+            .into_iter()
+            .map(|values| self.point(&axes, values))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Loaded {
+            name: points[0].scenario.name.clone(),
+            axes: axes.into_iter().map(|axis| axis.name).collect(),
+            points,
+        })
+    }
+
+    fn point(&self, axes: &[Axis], values: Vec<Scalar>) -> Result<SweepPoint, Diagnostics> {
+        let swept = axes.iter().zip(&values).flat_map(|(axis, value)| {
+            axis.keys.iter().map(move |key| Override {
+                key: key.clone(),
+                value: value.to_string(),
+                origin: "[sweep]",
+            })
+        });
+        let swept: Vec<Override> = swept.collect();
+        let (mut document, file) = self.read_file(&swept)?;
+        let (policy, policy_text) = self.policy(&mut document, &file, &swept)?.unzip();
+        let inputs = Inputs {
+            scenario: (self.source.name.clone(), self.source.text.clone()),
+            policy: policy_text,
+            overrides: self.all(&swept).map(|o| format!("{}={}", o.key, o.value)).collect(),
+        };
+        let stem = Path::new(&self.source.name).file_stem().unwrap_or_default();
+        let stem = stem.to_string_lossy().into_owned();
+        let scenario = check::check(&mut document, file, stem, policy.map(Arc::new), inputs)?;
+        let label =
+            axes.iter().zip(&values).map(|(axis, value)| format!("{} = {value}", axis.name));
+        Ok(SweepPoint { label: label.collect::<Vec<_>>().join(", "), values, scenario })
+    }
+
+    fn read_file(&self, swept: &[Override]) -> Result<(Document, ScenarioFile), Diagnostics> {
+        let own: Vec<_> = self.all(swept).filter(|o| !o.key.starts_with(POLICY)).collect();
+        let mut document = Document::parse(self.source.clone(), &own)?;
+        sweep::normalize(&mut document);
+        let file = document.read()?;
+        Ok((document, file))
+    }
+
+    /// All overrides: those set by hand, then those of the sweep.
+    fn all(&self, swept: &[Override]) -> impl Iterator<Item = Override> {
+        let set = self.overrides.set.iter().map(|(key, value)| Override {
+            key: key.trim().to_owned(),
+            value: value.trim().to_owned(),
+            origin: "--set",
+        });
+        set.chain(swept.iter().cloned())
+    }
+
+    /// The policy with its name and text, if there is one.
+    #[expect(clippy::type_complexity, reason = "the pair is taken apart at once")]
+    fn policy(
+        &self,
+        document: &mut Document,
+        file: &ScenarioFile,
+        swept: &[Override],
+    ) -> Result<Option<(Policy, (String, String))>, Diagnostics> {
+        let own = self.all(swept).filter(|o| o.key.starts_with(POLICY));
+        let own: Vec<_> =
+            own.map(|o| Override { key: o.key[POLICY.len()..].to_owned(), ..o }).collect();
+        let path = match (&self.overrides.policy, &file.policy) {
+            (Some(path), _) => path.clone(),
+            (None, Some(path)) => self.folder.join(path),
+            (None, None) => {
+                if let Some(change) = own.first() {
+                    let message = format!("there is no policy in which to set `{}`", change.key);
+                    document.mistake("policy", message, "add `policy = \"FILE\"`");
+                }
+                document.checked()?;
+                return Ok(None);
+            }
+        };
+        let name = tidy(&path);
+        let text = match (self.read)(&path).or_else(|_| (self.read)(Path::new(&name))) {
+            Ok(text) => text,
+            Err(error) if self.overrides.policy.is_some() => return Err(unreadable(&name, &error)),
+            Err(error) => {
+                let message = format!("cannot read the policy {name}: {}", reason(&error));
+                document.mistake("policy", message, "the path is relative to this file");
+                document.checked()?;
+                return Ok(None);
+            }
+        };
+        let policy = shortflow_policy::from_text(&name, &text, &own)?;
+        Ok(Some((policy, (name, text))))
+    }
+}
+
+/// The path without `x/..`, for messages.
+fn tidy(path: &Path) -> String {
+    let mut tidy = PathBuf::new();
+    for part in path.components() {
+        let is_back = part == std::path::Component::ParentDir;
+        match tidy.components().next_back() {
+            Some(std::path::Component::Normal(_)) if is_back => {
+                tidy.pop();
+            }
+            _ => tidy.push(part),
+        }
+    }
+    tidy.display().to_string()
+}
+
+fn unreadable(name: &str, error: &io::Error) -> Diagnostics {
+    Diagnostics(vec![Diagnostic {
+        source: Arc::new(Source { name: name.to_owned(), text: String::new() }),
+        span: 0..0,
+        message: format!("cannot read {name}: {}", reason(error)),
+        label: None,
+        help: None,
+    }])
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::InvalidData => "it is not a text in UTF-8".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+const POLICY: &str = "policy.";

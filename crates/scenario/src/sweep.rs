@@ -1,0 +1,133 @@
+//! Sweeps: a key, or several, that takes each of a list of values in turn.
+
+use shortflow_policy::Scalar;
+use shortflow_policy::text::{Diagnostics, Document, Item, Value, suggestion};
+
+use crate::file::AxisFile;
+
+/// One direction of a sweep.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Axis {
+    pub(crate) name: String,
+    pub(crate) keys: Vec<String>,
+    pub(crate) values: Vec<Scalar>,
+}
+
+/// Brings a lone `[sweep]` into the form of a list of one `[[sweep]]`.
+pub(crate) fn normalize(document: &mut Document) {
+    let Value::Table(entries) = &mut document.root_mut().value else { return };
+    if let Some((_, item)) = entries.iter_mut().find(|(key, _)| key.name == "sweep")
+        && matches!(item.value, Value::Table(_))
+    {
+        let span = item.span.clone();
+        let alone = Item { value: Value::List(vec![item.clone()]), span };
+        *item = alone;
+    }
+}
+
+/// The axes of the sweep, without those whose key `is_set` by hand.
+pub(crate) fn axes(
+    document: &mut Document,
+    files: &[AxisFile],
+    is_set: impl Fn(&str) -> bool,
+) -> Result<Vec<Axis>, Diagnostics> {
+    let mut axes: Vec<Axis> = Vec::new();
+    for (index, file) in files.iter().enumerate() {
+        let path = format!("sweep.{index}");
+        let Some(axis) = axis(document, &path, file) else { continue };
+        if axes.iter().any(|other| other.name == axis.name) {
+            let message = format!("a second sweep `{}`", axis.name);
+            document.mistake(&path, message, "give one of them another `name`");
+        }
+        axes.push(axis);
+    }
+    document.checked()?;
+    axes.retain(|axis| !axis.keys.iter().any(|key| is_set(key)));
+    Ok(axes)
+}
+
+fn axis(document: &mut Document, path: &str, file: &AxisFile) -> Option<Axis> {
+    let keys = match (&file.key, &file.keys) {
+        (Some(key), None) => vec![key.clone()],
+        (None, Some(keys)) if !keys.is_empty() => keys.clone(),
+        _ => {
+            let help = "write `key = \"parameters.NAME\"`, or `keys = [\"…\", \"…\"]`";
+            document.mistake(path, "a sweep needs one of `key` and `keys`", help);
+            return None;
+        }
+    };
+    if file.values.is_empty() {
+        document.mistake(&format!("{path}.values"), "the sweep has no values", "list some");
+    }
+    for (index, key) in keys.iter().enumerate() {
+        let place = match file.key {
+            Some(_) => format!("{path}.key"),
+            None => format!("{path}.keys.{index}"),
+        };
+        check_key(document, &place, key);
+    }
+    let last = keys[0].rsplit('.').next().unwrap_or_default();
+    Some(Axis {
+        name: file.name.clone().unwrap_or_else(|| last.to_owned()),
+        values: file.values.clone(),
+        keys,
+    })
+}
+
+/// A parameter must be there to be swept; whether any other key exists is seen when it is set.
+fn check_key(document: &mut Document, place: &str, key: &str) {
+    let parameters = document.names_in("parameters");
+    let names: Vec<&str> = parameters.iter().map(String::as_str).collect();
+    if let Some(name) = key.strip_prefix("parameters.") {
+        if !names.contains(&name) {
+            let help = suggestion(name, "parameters of this file", &names);
+            document.mistake(place, format!("there is no parameter `{name}`"), help);
+        }
+    } else if names.contains(&key) {
+        let message = format!("`{key}` is a parameter, no key");
+        document.mistake(place, message, format!("write \"parameters.{key}\""));
+    } else if !key.starts_with("policy.") && !document.may_have(key) {
+        let keys = document.names_in("");
+        let mut names: Vec<&str> = keys.iter().map(String::as_str).collect();
+        names.push("policy");
+        let help =
+            suggestion(key.split('.').next().unwrap_or_default(), "tables of this file", &names);
+        document.mistake(place, format!("there is no key `{key}` to sweep"), help);
+    }
+}
+
+/// All combinations of the axes' values, the last axis turning fastest; one empty combination
+/// when there is no axis.
+pub(crate) fn combinations(axes: &[Axis]) -> Vec<Vec<Scalar>> {
+    axes.iter().fold(vec![Vec::new()], |points, axis| {
+        points
+            .iter()
+            .flat_map(|point| {
+                axis.values.iter().map(|value| {
+                    let mut longer = point.clone();
+                    longer.push(value.clone());
+                    longer
+                })
+            })
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_axes_give_all_combinations_the_last_turning_fastest() {
+        let axis = |values: &[i64]| Axis {
+            name: String::new(),
+            keys: Vec::new(),
+            values: values.iter().map(|value| Scalar::Integer(*value)).collect(),
+        };
+        let points = combinations(&[axis(&[1, 2]), axis(&[3, 4])]);
+        let texts: Vec<String> =
+            points.iter().map(|point| format!("{}{}", point[0], point[1])).collect();
+        assert_eq!(texts, ["13", "14", "23", "24"]);
+        assert_eq!(combinations(&[]), [Vec::new()]);
+    }
+}

@@ -1,0 +1,84 @@
+//! Every example file is what it says.
+
+use std::path::{Path, PathBuf};
+
+use shortflow_scenario::{Kind, Overrides, load};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The TOML files directly in `folder`, in order.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    files
+}
+
+fn papers() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join("papers")).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
+}
+
+#[test]
+fn every_scenario_among_the_examples_and_the_papers_is_sound() {
+    let mut folders = papers();
+    folders.push(root().join("scenarios"));
+    let mut checked = 0;
+    for path in folders.iter().flat_map(|folder| files_in(folder)) {
+        // The ledgers of claims stand beside the scenarios and the policies of a paper.
+        let text = std::fs::read_to_string(&path).unwrap();
+        if !text.contains("[workloads.") {
+            continue;
+        }
+        load(&path, &Overrides::default()).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        assert!(text.starts_with("# "), "{} opens with a picture", path.display());
+        checked += 1;
+    }
+    assert!(checked >= 2, "only {checked} scenarios were found");
+}
+
+#[test]
+fn every_policy_among_the_examples_is_sound() {
+    let files = files_in(&root().join("policies"));
+    assert!(files.len() >= 3);
+    for path in files {
+        shortflow_policy::load(&path, &[]).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("# "), "{} opens with a picture", path.display());
+    }
+}
+
+#[test]
+fn the_quickstart_runs_under_every_example_policy() {
+    let quickstart = root().join("scenarios/quickstart.toml");
+    for policy in files_in(&root().join("policies")) {
+        let overrides = Overrides { policy: Some(policy), ..Overrides::default() };
+        load(&quickstart, &overrides).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    }
+}
+
+#[test]
+fn eight_megabits_of_the_replies_of_cm05_are_67_7_transfers_a_second() {
+    let path = root().join("papers/cm05/cm05-single.toml");
+    let loaded = load(&path, &Overrides::default()).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    // 8 Mbit/s over 14.2 packets of 1040 bytes.
+    let expected = 8e6 / (14.2 * 1040.0 * 8.0);
+    let rates = |index: usize| -> Vec<f64> {
+        let workloads = &loaded.points()[index].scenario.workloads;
+        let rate = |kind: &Kind| match kind {
+            Kind::Transfers(transfers) => transfers.rate,
+            _ => panic!("cm05 has transfers only"),
+        };
+        workloads.iter().map(|workload| rate(&workload.kind)).collect()
+    };
+    for (index, alpha) in [(0, 0.6), (7, 0.95)] {
+        let [cloud0, cloud1, cloud2] = rates(index).try_into().unwrap();
+        assert!((cloud0 - alpha * expected).abs() < 1e-9);
+        assert!((cloud1 - (1.0 - alpha) * expected).abs() < 1e-9);
+        assert!((cloud2 - expected).abs() < 1e-9);
+    }
+    assert!((expected - 67.7).abs() < 0.02);
+}

@@ -1,0 +1,6 @@
+//! The scenario format from outside.
+
+mod bad;
+mod examples;
+mod sweeps;
+mod topologies;
