@@ -80,7 +80,7 @@ fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
     let labels = classes(runs, workload);
     type Measure = (&'static str, fn(&ClassSummary) -> Option<shortflow_measure::Estimate>);
     let measures: &[Measure] = if runs.len() == 1 {
-        &[("99 %", |c| c.p99), ("95 %", |c| c.p95), ("mean", |c| c.mean), ("median", |c| c.median)]
+        &[("p99", |c| c.p99), ("p95", |c| c.p95), ("mean", |c| c.mean), ("median", |c| c.median)]
     } else {
         &[("mean", |c| c.mean)]
     };

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::case::{point_label, swept_key, transfer_workloads};
 use crate::figures::figures;
 use crate::format;
-use crate::html::{details, document, escape, figure, table};
+use crate::html::{self, details, document, escape, table};
 use crate::run::Run;
 use crate::tables::{key_result, tables, warnings};
 
@@ -24,7 +24,7 @@ pub fn page(runs: &[Run]) -> String {
     body += "<h2>Completion times</h2>\n";
     tables.by_ref().take(times).for_each(|found| body += &table(&found));
     body += "<h2>Figures</h2>\n";
-    figures(runs).iter().for_each(|drawn| body += &figure(drawn));
+    body += &html::figures(&figures(runs));
     body += "<h2>Traffic, loss and ports</h2>\n";
     tables.for_each(|found| body += &table(&found));
     body += HOW_TO_READ;
@@ -120,7 +120,7 @@ const HOW_TO_READ: &str = "<h2>How to read this</h2>\n\
     of the reply: handshake, request and reply, without the close. Transfers that began before the \
     warm-up's end are left out. Those still open at the end have no completion time; they are \
     counted as open.</p>\n\
-    <p><b>95 %</b> and <b>99 %</b> are the times that 95 and 99 of 100 transfers did not exceed. \
+    <p><b>p95</b> and <b>p99</b> are the times that 95 and 99 of 100 transfers did not exceed. \
     <b>±</b> is half the 95 % Student interval of the mean over replicas, which differ in their \
     random numbers only. A <b>gain</b> is 100·(reference − ours)/reference, taken pair by pair over \
     replicas that had the same arrivals; above zero, ours is faster; when its interval holds zero, \

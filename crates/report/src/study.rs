@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::format::{NOTHING, significant};
-use crate::html::{document, escape, figure};
+use crate::html::{self, document, escape};
 use crate::line::Figure;
 
 /// A claim of a paper, and what became of it.
@@ -44,21 +44,21 @@ pub fn study_page(title: &str, claims: &[ClaimRow], figures: &[Figure]) -> Strin
     let of = |verdict: &str| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let _ = writeln!(
         body,
-        "<p class=\"result\">Of {} claims, {} hold, {} fail and {} are unsettled.</p>",
+        "<p class=\"result\">{} claims checked. Hold: {}. Fail: {}. Unsettled: {}.</p>",
         claims.len(),
         of("holds"),
         of("fails"),
         of("unsettled")
     );
-    body += "<p class=\"soft\">Each check was fixed before the runs. It holds or fails when our \
-             95 % interval lies wholly on one side; else it is unsettled. Figures that fail are \
-             shown like all others.</p>\n";
+    body += "<p class=\"soft\">What each check is, and how it is judged, was fixed before the runs. \
+             Unsettled means that the intervals decide neither way. A claim that fails is shown \
+             like all others.</p>\n";
     body += &overview(claims);
     body += "<h2>Claims</h2>\n";
     claims.iter().for_each(|row| body += &claim(row));
     if !figures.is_empty() {
         body += "<h2>Figures</h2>\n";
-        figures.iter().for_each(|drawn| body += &figure(drawn));
+        body += &html::figures(figures);
     }
     document(title, &body)
 }

@@ -60,11 +60,10 @@ pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
 fn alone(run: &Run, workload: &str) -> Option<String> {
     let all = &run.points[0].summary.workload(workload)?.all;
     let (mean, median, p99) = (all.mean?, all.median?, all.p99?);
-    let half = mean.half_width().map_or(String::new(), |half| format!(" (± {})", time(half)));
     Some(format!(
-        "A transfer of {workload} took {} on average{half}; half of them took at most {}, one in \
+        "A transfer of {workload} took {} on average; half of them took at most {}, one in \
          a hundred more than {}.",
-        time(mean.mean),
+        format::time(&mean),
         time(median.mean),
         time(p99.mean)
     ))
@@ -152,7 +151,7 @@ fn completion(runs: &[Run], workload: &str) -> Table {
     }
     let mut head = vec!["size"];
     head.extend(compared.then_some("run"));
-    head.extend(["transfers", "mean", "median", "95 %", "99 %"]);
+    head.extend(["transfers", "mean", "median", "p95", "p99"]);
     head.extend(compared.then_some("gain in mean"));
     Table {
         title: format!("{workload}: completion time by reply size, in {}", unit.name()),
@@ -181,7 +180,7 @@ fn completion_along_sweep(runs: &[Run], workload: &str, key: &str) -> Table {
     let mut head = vec![key.to_owned()];
     head.extend((runs.len() > 1).then(|| "run".into()));
     head.extend(labels.iter().map(|label| (*label).to_owned()));
-    head.extend(["all", "99 % of all", "open at end"].map(String::from));
+    head.extend(["all", "p99 of all", "open at end"].map(String::from));
     Table {
         title: format!("{workload}: mean completion time by reply size, in {}", unit.name()),
         labels: head.len() - labels.len() - 3,
@@ -231,7 +230,11 @@ fn traffic(runs: &[Run]) -> Table {
     for workload in workloads(runs) {
         let mut first_row = true;
         for_each_case(runs, |names, summary, _| {
-            let Some(found) = summary.workload(workload) else { return };
+            let found = summary.workload(workload);
+            let Some(found) = found.filter(|w| w.goodput.is_some() || w.completed + w.open > 0)
+            else {
+                return;
+            };
             let mut cells = vec![if first_row { workload.to_owned() } else { String::new() }];
             cells.extend(names.iter().cloned());
             cells.extend([
@@ -309,7 +312,7 @@ fn loss(runs: &[Run]) -> Option<Table> {
             });
         }
     }
-    let measures = ["packets", "lost", "of these for"];
+    let measures = ["packets", "lost", "why"];
     let title = "Loss by code point (colour) and port";
     (!rows.is_empty())
         .then(|| table_of_cases(runs, title, &["port", "code point"], &measures, rows))
