@@ -5,7 +5,10 @@ mod synthetic;
 
 use std::path::Path;
 
-use shortflow_report::{CheckRow, ClaimRow, figures, page, study_page, text};
+use shortflow_report::{
+    CheckRow, ClaimRow, Figure, LineFigure, Mark, Series, figures, line_figure, page, study_page,
+    text,
+};
 use synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,9 +28,34 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             std::fs::write(folder.join(format!("{name}-{}.svg", drawn.name)), drawn.svg)?;
         }
     }
-    let study = study_page("Casetti & Mellia 2005", &claims(), &figures(&two_along));
+    let study = study_page("Casetti & Mellia 2005", &claims(), &[boundary()]);
     std::fs::write(folder.join("study.html"), study)?;
     Ok(())
+}
+
+/// A figure with what reports do not draw themselves: a boundary, and values below zero.
+fn boundary() -> Figure {
+    let mark = |(x, y): (f64, f64)| Mark { x, y, low: Some(y - 8.0), high: Some(y + 8.0) };
+    let line = |label: &str, dashed, ys: [f64; 4]| Series {
+        label: label.into(),
+        points: [0.6, 0.75, 0.85, 0.95].into_iter().zip(ys).map(mark).collect(),
+        dashed,
+        ..Default::default()
+    };
+    line_figure(&LineFigure {
+        name: "boundary".into(),
+        title: "Gain against α".into(),
+        caption: "The dotted line parts the over- from the under-provisioned region.".into(),
+        x_label: "α".into(),
+        y_label: "gain, %".into(),
+        series: vec![
+            line("1 packet", false, [10.0, 22.0, 45.0, 60.0]),
+            line("91 packets", true, [-12.0, -4.0, 3.0, -20.0]),
+        ],
+        vertical: Some(0.8),
+        zero_line: true,
+        ..Default::default()
+    })
 }
 
 fn claims() -> Vec<ClaimRow> {

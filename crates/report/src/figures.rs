@@ -5,7 +5,7 @@ use shortflow_measure::ClassSummary;
 use crate::case::{
     self, Positions, classes, gain, positions, spread, swept_key, transfer_workloads,
 };
-use crate::line::{Axis, Figure, LineFigure, Mark, Series, line_figure};
+use crate::line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
 use crate::run::Run;
 use crate::thin;
 
@@ -43,7 +43,7 @@ fn distribution(runs: &[Run], workload: &str, at: usize) -> LineFigure {
     let curve = |label: &str, class: &ClassSummary| Series {
         label: label.into(),
         points: thin::log_log(&class.histogram.ccdf()),
-        plain: true,
+        stroke: Stroke::Plain,
         ..Default::default()
     };
     let found = |run: &Run| run.points[0].summary.workload(workload).cloned();
@@ -199,13 +199,16 @@ fn queues(runs: &[Run]) -> Vec<LineFigure> {
             let mark = |x, y| Mark { x, y, ..Default::default() };
             let now = of_port().map(|row| mark(row.time_s, f64::from(row.queue_packets)));
             let average = of_port().filter_map(|row| Some(mark(row.time_s, row.average?)));
-            let line = |label: &str, points: Vec<Mark>| Series {
+            let line = |label: &str, points: Vec<Mark>, stroke| Series {
                 label: label.into(),
                 points: thin::every_nth(points, MOST_SAMPLES),
-                plain: true,
+                stroke,
                 ..Default::default()
             };
-            let mut series = vec![line("queue", now.collect()), line("average", average.collect())];
+            let mut series = vec![
+                line("queue", now.collect(), Stroke::Thin),
+                line("average", average.collect(), Stroke::Plain),
+            ];
             series.retain(|series| !series.points.is_empty());
             let of_run = if runs.len() > 1 { format!(", {}", run.label) } else { String::new() };
             figures.push(LineFigure {

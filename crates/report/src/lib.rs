@@ -19,7 +19,7 @@ mod tables;
 mod thin;
 
 pub use figures::figures;
-pub use line::{Axis, Figure, LineFigure, Mark, Series, line_figure};
+pub use line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
 pub use page::page;
 pub use run::Run;
 pub use study::{CheckRow, ClaimRow, study_page};

@@ -79,8 +79,20 @@ pub struct Series {
     pub points: Vec<Mark>,
     /// Whether the line is dashed.
     pub dashed: bool,
-    /// Whether each point has a marker; curves of very many points are better without.
-    pub plain: bool,
+    /// How it is drawn.
+    pub stroke: Stroke,
+}
+
+/// How a line is drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stroke {
+    /// With a marker at each point, for a few points.
+    #[default]
+    Marked,
+    /// Without markers, for curves of many points.
+    Plain,
+    /// Thin and without markers, for what jumps about.
+    Thin,
 }
 
 /// A point of a line, with its interval if it has one.
@@ -139,13 +151,13 @@ fn plots(index: usize, series: &Series) -> Vec<Plot> {
     let mut line = LinePlot::new()
         .with_data(series.points.iter().map(|mark| (mark.x, mark.y)))
         .with_color(color)
-        .with_stroke_width(if series.points.len() > MANY { 1.2 } else { 2.0 })
+        .with_stroke_width(if series.stroke == Stroke::Thin { 0.8 } else { 2.0 })
         .with_legend(series.label.as_str());
     // After the palette's seven colours have been used, dashes tell the second round apart.
     if series.dashed || index >= 7 {
         line = line.with_dashed();
     }
-    if series.plain {
+    if series.stroke != Stroke::Marked {
         return vec![Plot::Line(line)];
     }
     let arm =
@@ -160,9 +172,6 @@ fn plots(index: usize, series: &Series) -> Vec<Plot> {
     }
     vec![Plot::Line(line), Plot::Scatter(dots)]
 }
-
-/// A curve of more points is drawn thinner.
-const MANY: usize = 400;
 
 const MARKERS: [MarkerShape; 5] = [
     MarkerShape::Circle,
@@ -225,8 +234,9 @@ fn x_range(figure: &LineFigure, series: &[Series]) -> (f64, f64) {
     if figure.log_x {
         return (one_two_five(low, Rounding::Down), one_two_five(high, Rounding::Up));
     }
+    let marked = series.iter().any(|series| series.stroke == Stroke::Marked);
     // A marker on the edge would be cut in half.
-    let margin = if series.iter().all(|series| series.plain) { 0.0 } else { 0.02 * (high - low) };
+    let margin = if marked { 0.02 * (high - low) } else { 0.0 };
     (low - margin, high + margin)
 }
 

@@ -26,7 +26,11 @@ pub fn page(runs: &[Run]) -> String {
     body += "<h2>Figures</h2>\n";
     body += &html::figures(&figures(runs));
     body += "<h2>Traffic, loss and ports</h2>\n";
-    tables.for_each(|found| body += &table(&found));
+    let swept = swept_key(runs).is_some();
+    for found in tables {
+        // Over a sweep these grow long, and are seldom what is asked for.
+        body += &if swept { details(&found.title, &table(&found)) } else { table(&found) };
+    }
     body += HOW_TO_READ;
     body += "<h2>What was run</h2>\n";
     runs.iter().for_each(|run| body += &manifest(run));

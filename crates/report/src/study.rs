@@ -95,10 +95,10 @@ fn claim(row: &ClaimRow) -> String {
     }
     let _ = write!(
         out,
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Checks of {id}\"><table>\
+        "<div class=\"scroll wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Checks of {id}\"><table>\
          <caption>Checks</caption>\n<thead><tr><th scope=\"col\" class=\"label\">what</th>\
-         <th scope=\"col\">paper</th><th scope=\"col\">ours</th><th scope=\"col\">95 % interval\
-         </th><th scope=\"col\">holds</th></tr></thead>\n<tbody>\n",
+         <th scope=\"col\">holds</th><th scope=\"col\">paper</th><th scope=\"col\">ours</th>\
+         <th scope=\"col\">95 % interval</th></tr></thead>\n<tbody>\n",
         id = escape(&row.id)
     );
     row.checks.iter().for_each(|row| out += &check(row));
@@ -117,8 +117,8 @@ fn check(row: &CheckRow) -> String {
         None => ("unsettled", "? open"),
     };
     format!(
-        "<tr><th scope=\"row\" class=\"label\">{}</th><td>{}</td><td>{}</td><td>{interval}</td>\
-         <td class=\"{class}\">{holds}</td></tr>\n",
+        "<tr><th scope=\"row\" class=\"label\">{}</th><td class=\"{class}\">{holds}</td>\
+         <td>{}</td><td>{}</td><td>{interval}</td></tr>\n",
         escape(&row.what),
         escape(&row.paper),
         row.ours.map_or(NOTHING.into(), number),

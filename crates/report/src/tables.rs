@@ -250,14 +250,8 @@ fn traffic(runs: &[Run]) -> Table {
         });
     }
     let goodput = format!("goodput, {unit}");
-    let measures = [
-        &goodput,
-        "completed",
-        "open at end",
-        "resent per transfer",
-        "timeouts per transfer",
-        "fairness",
-    ];
+    let measures =
+        [&goodput, "completed", "open at end", "resent each", "timeouts each", "fairness"];
     table_of_cases(runs, "Traffic: what each workload got through", &["workload"], &measures, rows)
 }
 
