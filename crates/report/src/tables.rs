@@ -301,7 +301,7 @@ fn loss(runs: &[Run]) -> Option<Table> {
                 cells.push(format::count(found.arrived.packets));
                 cells.push(format::share(&found.loss));
                 cells.push(reasons(found.reasons.iter()));
-                rows.push(Row { cells, starts_group: first_row && (at == 0 || names.len() > 0) });
+                rows.push(Row { cells, starts_group: first_row && (at == 0 || !names.is_empty()) });
                 first_row = false;
             });
         }
