@@ -1,0 +1,170 @@
+//! What runs over a connection: a request and its reply, or a bulk transfer.
+
+use shortflow_measure::Transfer;
+use shortflow_units::Instant;
+
+use crate::flow::{Flow, Side};
+
+/// What a connection is for.
+#[derive(Debug)]
+pub(crate) enum Application {
+    /// The client sends a request, the server a reply, then both close.
+    Exchange(Exchange),
+    /// The client sends, endlessly or a given number of bytes.
+    Bulk {
+        /// Index of the workload.
+        workload: u16,
+        /// Bytes to send; `None` is endless.
+        size: Option<u64>,
+    },
+}
+
+/// A request and its reply, and when each part was done.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    /// Index of the workload, and of the transfer within it.
+    pub(crate) workload: u16,
+    pub(crate) id: u64,
+    /// Bytes.
+    pub(crate) request: u64,
+    pub(crate) reply: u64,
+    /// The client's first SYN.
+    pub(crate) start: Instant,
+    /// The client knows of the connection.
+    pub(crate) connected_at: Option<Instant>,
+    /// The server has the whole request.
+    pub(crate) requested_at: Option<Instant>,
+    /// The client has the whole reply.
+    pub(crate) replied_at: Option<Instant>,
+}
+
+impl Exchange {
+    /// An exchange that starts now.
+    pub(crate) fn new(workload: u16, id: u64, request: u64, reply: u64, start: Instant) -> Self {
+        Exchange {
+            workload,
+            id,
+            request,
+            reply,
+            start,
+            connected_at: None,
+            requested_at: None,
+            replied_at: None,
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.replied_at.is_some()
+    }
+}
+
+/// What the engine must do after the application was told of a change.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Progress {
+    /// Nothing.
+    Nothing,
+    /// Record that the transfer is complete.
+    Complete(Box<Transfer>),
+}
+
+impl Flow {
+    /// The application's index of workload.
+    pub(crate) fn workload(&self) -> u16 {
+        match &self.application {
+            Application::Exchange(exchange) => exchange.workload,
+            Application::Bulk { workload, .. } => *workload,
+        }
+    }
+
+    /// Whether this is a bulk transfer.
+    pub(crate) fn is_bulk(&self) -> bool {
+        matches!(self.application, Application::Bulk { .. })
+    }
+
+    /// Opens the connection, with the data that the client sends first.
+    pub(crate) fn open(&mut self, now: Instant) {
+        let client = &mut self.ends[Side::Client as usize].tcp;
+        client.open(now);
+        match self.application {
+            Application::Exchange(Exchange { request, .. }) => client.write(now, request),
+            Application::Bulk { size: None, .. } => client.write(now, u64::MAX / 2),
+            Application::Bulk { size: Some(size), .. } => {
+                client.write(now, size);
+                client.close(now);
+            }
+        }
+    }
+
+    /// Tells the application that `side` has got a segment; it may write and close.
+    pub(crate) fn on_progress(&mut self, now: Instant, side: Side) -> Progress {
+        let received = self.ends[side as usize].tcp.received();
+        let peer_closed = self.ends[side as usize].tcp.peer_closed();
+        let mut complete = false;
+        if let Application::Exchange(exchange) = &mut self.application {
+            match side {
+                Side::Server => {
+                    if exchange.requested_at.is_none() && received >= exchange.request {
+                        exchange.requested_at = Some(now);
+                        let server = &mut self.ends[Side::Server as usize].tcp;
+                        server.write(now, exchange.reply);
+                        server.close(now);
+                    }
+                }
+                Side::Client => {
+                    let client = &self.ends[Side::Client as usize].tcp;
+                    if exchange.connected_at.is_none() && client.is_established() {
+                        exchange.connected_at = Some(now);
+                    }
+                    if !exchange.is_done()
+                        && exchange.requested_at.is_some()
+                        && received >= exchange.reply
+                    {
+                        exchange.replied_at = Some(now);
+                        complete = true;
+                    }
+                }
+            }
+        }
+        if peer_closed {
+            self.ends[side as usize].tcp.close(now);
+        }
+        if complete { Progress::Complete(Box::new(self.transfer())) } else { Progress::Nothing }
+    }
+
+    /// The record of a complete exchange.
+    fn transfer(&self) -> Transfer {
+        let Application::Exchange(exchange) = &self.application else {
+            unreachable!("only exchanges complete")
+        };
+        let connected_at = exchange.connected_at.unwrap_or(exchange.start);
+        let requested_at = exchange.requested_at.unwrap_or(connected_at);
+        let replied_at = exchange.replied_at.unwrap_or(requested_at);
+        let [client, server] = [self.ends[0].tcp.stats(), self.ends[1].tcp.stats()];
+        Transfer {
+            workload: exchange.workload,
+            id: exchange.id,
+            start: exchange.start,
+            handshake: connected_at.since(exchange.start),
+            request: requested_at.since(connected_at),
+            reply: replied_at.since(requested_at.max(connected_at)),
+            request_bytes: exchange.request,
+            reply_bytes: exchange.reply,
+            retransmissions: client.retransmissions + server.retransmissions,
+            timeouts: client.timeouts + server.timeouts,
+            syn_retransmissions: client.syn_retransmissions + server.syn_retransmissions,
+            sent: self.tally.sent,
+            dropped: self.tally.dropped,
+            colors: self.tally.marked,
+        }
+    }
+
+    /// The start and the reply's bytes of an exchange that is not complete.
+    pub(crate) fn unfinished(&self) -> Option<(Instant, u64)> {
+        match &self.application {
+            Application::Exchange(exchange) if !exchange.is_done() => {
+                Some((exchange.start, exchange.reply))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! The run loop: takes the earliest event, lets its entity act, and sets what follows from it.
+
+use shortflow_elements::{DropReason, Drops, Dscp, Ecn, FlowId, Packet, TcpHeader};
+use shortflow_measure::Recorder;
+use shortflow_tcp::Segment;
+use shortflow_units::Instant;
+
+use crate::application::Progress;
+use crate::calendar::{Calendar, Entity};
+use crate::flow::{Flow, Flows, Side, endpoint_of, owner};
+use crate::network::{Network, node_of};
+use crate::port::Changed;
+use crate::routes::{NodeIndex, PortIndex};
+use crate::sampler::Sampler;
+use crate::source::{EphemeralPorts, Emission, Source, Stream};
+use crate::timers::Timers;
+
+/// A simulation under way.
+///
+/// The entities of the calendar, in the order in which simultaneous events run: the departure of
+/// each port, the arrival of each port, the timers, each source, the sampler.
+pub(crate) struct Engine {
+    pub(crate) network: Network,
+    pub(crate) flows: Flows,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) streams: Vec<Stream>,
+    ephemeral: EphemeralPorts,
+    pub(crate) sampler: Sampler,
+    pub(crate) recorder: Recorder,
+    calendar: Calendar,
+    timers: Timers,
+    timers_set_for: Instant,
+    drops: Drops,
+    now: Instant,
+    pub(crate) totals: Totals,
+}
+
+/// What the whole network did, for the law of conservation and for speed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Packets that hosts sent.
+    pub sent: u64,
+    /// Packets that reached the host they were for.
+    pub delivered: u64,
+    /// Packets dropped on the way.
+    pub dropped: u64,
+    /// Packets passed over a link.
+    pub hops: u64,
+    /// Delivered packets whose connection was gone; they are counted as delivered too.
+    pub unclaimed: u64,
+}
+
+/// A flow name with this bit names a UDP stream.
+const STREAM: u32 = 1 << 31;
+
+/// How many events pass between two looks at the outside world.
+const EVENTS_PER_LOOK: u32 = 1 << 15;
+
+impl Engine {
+    pub(crate) fn new(
+        network: Network,
+        sources: Vec<Source>,
+        streams: Vec<Stream>,
+        sampler: Sampler,
+        recorder: Recorder,
+    ) -> Self {
+        let entities = 2 * network.ports.len() + 1 + sources.len() + 1;
+        let ephemeral = EphemeralPorts::new(network.nodes);
+        let mut engine = Engine {
+            network,
+            flows: Flows::default(),
+            sources,
+            streams,
+            ephemeral,
+            sampler,
+            recorder,
+            calendar: Calendar::new(entities),
+            timers: Timers::default(),
+            timers_set_for: Instant::NEVER,
+            drops: Drops::default(),
+            now: Instant::START,
+            totals: Totals::default(),
+        };
+        for source in 0..engine.sources.len() {
+            let at = engine.sources[source].next_at();
+            engine.calendar.set(engine.source_entity(source), at);
+        }
+        let sampler = engine.sampler_entity();
+        engine.calendar.set(sampler, engine.sampler.next_at());
+        engine
+    }
+
+    /// The simulated time.
+    pub(crate) fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The last instant that the event queue can hold.
+    pub(crate) fn horizon(&self) -> Instant {
+        self.calendar.horizon()
+    }
+
+    /// Runs all events up to and including `until`. `look` is called now and then with the
+    /// simulated time, and ends the run when it returns false.
+    pub(crate) fn run(&mut self, until: Instant, mut look: impl FnMut(Instant) -> bool) -> bool {
+        let mut events = 0;
+        while let Some((at, entity)) = self.calendar.next() {
+            if at > until {
+                break;
+            }
+            self.now = at;
+            self.act(entity.0);
+            events += 1;
+            if events == EVENTS_PER_LOOK {
+                events = 0;
+                if !look(at) {
+                    return false;
+                }
+            }
+        }
+        self.now = until;
+        true
+    }
+
+    #[inline]
+    fn act(&mut self, entity: u32) {
+        let ports = self.network.ports.len() as u32;
+        if let Some(port) = entity.checked_sub(ports) {
+            if port < ports {
+                self.arrive(port);
+            } else if port == ports {
+                self.expire_timers();
+            } else if port <= ports + self.sources.len() as u32 {
+                self.emit((port - ports - 1) as usize);
+            } else {
+                self.sample();
+            }
+        } else {
+            let changed = self.network.ports[entity as usize].port.serve(self.now, &mut self.drops);
+            self.after_port(entity, changed);
+        }
+    }
+
+    fn source_entity(&self, source: usize) -> Entity {
+        Entity((2 * self.network.ports.len() + 1 + source) as u32)
+    }
+
+    fn sampler_entity(&self) -> Entity {
+        self.source_entity(self.sources.len())
+    }
+
+    /// A packet reaches the far end of a link.
+    #[inline]
+    fn arrive(&mut self, index: PortIndex) {
+        let hop = &mut self.network.ports[index as usize];
+        let mut packet = hop.port.arrive();
+        let next = hop.port.arrives_at();
+        let node = hop.to;
+        let entity = Entity(self.network.ports.len() as u32 + index);
+        self.calendar.set(entity, next);
+        self.totals.hops += 1;
+
+        let hop = &mut self.network.ports[index as usize];
+        if let Some(loss) = &mut hop.loss {
+            match loss.pass(packet, &mut self.drops) {
+                Some(kept) => packet = kept,
+                None => return self.account_drops(index),
+            }
+        }
+        if let Some(conditioner) = &mut hop.ingress
+            && let Some(reason) = conditioner.condition(self.now, &mut packet, None)
+        {
+            return self.drop_at(index, packet, reason);
+        }
+        hop.port.counters.forwarded(&packet);
+        let destination = node_of(packet.key.dst);
+        if destination == node {
+            self.deliver(packet);
+        } else {
+            self.send(self.network.routes.port(node, destination), packet);
+        }
+    }
+
+    /// Hands a packet to a port.
+    #[inline]
+    fn send(&mut self, index: PortIndex, packet: Packet) {
+        let hop = &mut self.network.ports[index as usize];
+        let changed = hop.port.send(self.now, packet, &mut self.drops);
+        self.after_port(index, changed);
+    }
+
+    /// Does what follows from a change at a port.
+    #[inline]
+    fn after_port(&mut self, index: PortIndex, changed: Changed) {
+        let port = &self.network.ports[index as usize].port;
+        if changed.arrival {
+            let entity = Entity(self.network.ports.len() as u32 + index);
+            self.calendar.set(entity, port.arrives_at());
+        }
+        if changed.departure {
+            self.calendar.set(Entity(index), port.departs_at());
+        }
+        if !self.drops.is_empty() {
+            self.account_drops(index);
+        }
+    }
+
+    fn account_drops(&mut self, index: PortIndex) {
+        let mut drops = std::mem::take(&mut self.drops);
+        for dropped in drops.drain() {
+            self.drop_at(index, dropped.packet, dropped.reason);
+        }
+        self.drops = drops;
+    }
+
+    fn drop_at(&mut self, index: PortIndex, packet: Packet, reason: DropReason) {
+        self.totals.dropped += 1;
+        self.network.ports[index as usize].port.counters.dropped(&packet, reason);
+        let color = self.network.colors.place(packet.dscp);
+        if packet.flow.0 & STREAM == 0
+            && let Some(flow) = self.flows.get_mut(packet.flow)
+            && flow.receiver(&packet.key).is_some()
+        {
+            flow.tally.dropped += 1;
+            flow.tally.marked[color] += 1;
+        }
+    }
+
+    /// A packet has reached its host.
+    #[inline]
+    fn deliver(&mut self, packet: Packet) {
+        self.totals.delivered += 1;
+        if packet.flow.0 & STREAM != 0 {
+            let stream = &self.streams[(packet.flow.0 & !STREAM) as usize];
+            self.recorder.datagram(self.now, stream.workload, self.now.since(packet.sent_at));
+            return;
+        }
+        let color = self.network.colors.place(packet.dscp);
+        let Some(flow) = self.flows.get_mut(packet.flow) else {
+            self.totals.unclaimed += 1;
+            return;
+        };
+        let Some(side) = flow.receiver(&packet.key) else {
+            self.totals.unclaimed += 1;
+            return;
+        };
+        flow.tally.marked[color] += 1;
+        flow.ends[side as usize].tcp.on_segment(self.now, &packet.tcp, packet.payload, packet.ecn);
+        self.progress(packet.flow, side);
+    }
+
+    /// Tells the application and the recorder what an endpoint's TCP has got, then sends what it
+    /// has to send.
+    #[inline]
+    fn progress(&mut self, id: FlowId, side: Side) {
+        let Some(flow) = self.flows.get_mut(id) else { return };
+        let workload = flow.workload();
+        let end = &mut flow.ends[side as usize];
+        let received = end.tcp.received();
+        if received > end.delivered {
+            self.recorder.goodput(self.now, workload, received - end.delivered);
+            end.delivered = received;
+        }
+        if let Progress::Complete(transfer) = flow.on_progress(self.now, side) {
+            self.recorder.transfer(&transfer);
+        }
+        self.transmit(id, side);
+    }
+
+    /// Sends what an endpoint has to send, sets its timer, and forgets a connection that is over.
+    #[inline]
+    fn transmit(&mut self, id: FlowId, side: Side) {
+        let now = self.now;
+        while let Some(flow) = self.flows.get_mut(id) {
+            let end = &mut flow.ends[side as usize];
+            let Some(segment) = end.tcp.poll_transmit(now) else { break };
+            let node = end.node;
+            flow.tally.sent += 1;
+            let packet = packet_of(flow, side, id, &segment, now);
+            self.leave_host(node, packet, segment.is_retransmission);
+        }
+        let Some(flow) = self.flows.get_mut(id) else { return };
+        let end = &mut flow.ends[side as usize];
+        self.timers.arm(owner(id, side), &mut end.armed, end.tcp.deadline());
+        if flow.ends.iter().all(|end| end.tcp.is_closed()) {
+            self.flows.remove(id);
+        }
+        self.set_timers();
+    }
+
+    /// A host sends a packet; a marker at its port may look at the sending TCP.
+    #[inline]
+    fn leave_host(&mut self, node: NodeIndex, mut packet: Packet, is_retransmission: bool) {
+        self.totals.sent += 1;
+        let index = self.network.routes.port(node, node_of(packet.key.dst));
+        if let Some(conditioner) = &mut self.network.ports[index as usize].egress {
+            let sender = self.flows.get_mut(packet.flow).and_then(|flow| {
+                let side = flow.receiver(&packet.key.reversed())?;
+                let mut view = flow.ends[side as usize].tcp.sender_view();
+                view.is_retransmission = is_retransmission;
+                Some(view)
+            });
+            if let Some(reason) = conditioner.condition(self.now, &mut packet, sender.as_ref()) {
+                self.network.ports[index as usize].port.counters.arrived(&packet);
+                return self.drop_at(index, packet, reason);
+            }
+        }
+        self.send(index, packet);
+    }
+
+    #[inline]
+    fn set_timers(&mut self) {
+        let next = self.timers.next();
+        if next != self.timers_set_for {
+            self.timers_set_for = next;
+            self.calendar.set(Entity(2 * self.network.ports.len() as u32), next);
+        }
+    }
+
+    fn expire_timers(&mut self) {
+        while let Some((at, name)) = self.timers.pop(self.now) {
+            let (id, side) = endpoint_of(name);
+            let Some(flow) = self.flows.get_mut(id) else { continue };
+            let end = &mut flow.ends[side as usize];
+            if end.armed != at {
+                continue;
+            }
+            end.armed = Instant::NEVER;
+            if end.tcp.deadline() <= self.now {
+                end.tcp.on_timer(self.now);
+            }
+            self.transmit(id, side);
+        }
+        self.set_timers();
+    }
+
+    /// A source has something to start or to send.
+    fn emit(&mut self, index: usize) {
+        match self.sources[index].emit(self.now, &mut self.ephemeral) {
+            Some(Emission::Open(new)) => {
+                let flow = Flow::new(new.key, new.nodes, &new.config, new.application);
+                let id = self.flows.insert(flow);
+                if let Some(flow) = self.flows.get_mut(id) {
+                    flow.open(self.now);
+                }
+                self.transmit(id, Side::Client);
+            }
+            Some(Emission::Datagram { stream, size }) => self.send_datagram(stream, size),
+            None => {}
+        }
+        let next = self.sources[index].next_at();
+        self.calendar.set(self.source_entity(index), next);
+    }
+
+    fn send_datagram(&mut self, index: u32, size: u32) {
+        let stream = &self.streams[index as usize];
+        self.recorder.datagram_sent(self.now, stream.workload);
+        let packet = Packet {
+            sent_at: self.now,
+            enqueued_at: self.now,
+            flow: FlowId(index | STREAM),
+            size,
+            key: stream.key,
+            dscp: stream.dscp,
+            ecn: Ecn::NotEct,
+            payload: size.saturating_sub(UDP_HEADERS) as u16,
+            tcp: TcpHeader::default(),
+        };
+        let node = stream.node;
+        self.leave_host(node, packet, false);
+    }
+
+    fn sample(&mut self) {
+        let open = self.flows.len() as u32;
+        self.sampler.sample(self.now, &mut self.network, open, &mut self.recorder);
+        let entity = self.sampler_entity();
+        self.calendar.set(entity, self.sampler.next_at());
+    }
+
+    /// The warm-up is over: what was counted so far counts no more.
+    pub(crate) fn end_warm_up(&mut self) {
+        for hop in &mut self.network.ports {
+            let held = hop.port.held();
+            hop.port.counters.restart(held);
+        }
+        self.sampler.restart();
+        for flow in self.flows.iter_mut() {
+            for end in &mut flow.ends {
+                end.delivered_before = end.delivered;
+            }
+        }
+    }
+
+    /// The law of conservation over the whole network and at every port.
+    ///
+    /// # Panics
+    /// When a packet was lost or made: our own mistake, never the input's.
+    pub(crate) fn check_conservation(&self) {
+        let mut held = 0;
+        for (index, hop) in self.network.ports.iter().enumerate() {
+            let inside = hop.port.held();
+            held += inside.packets;
+            if let Err(broken) = hop.port.counters.check(inside) {
+                panic!("port {} breaks conservation: {broken}", self.network.port_names[index]);
+            }
+        }
+        let Totals { sent, delivered, dropped, .. } = self.totals;
+        assert_eq!(sent, delivered + dropped + held, "packets sent = delivered + dropped + held");
+    }
+}
+
+/// Bytes of the UDP and IPv4 headers.
+const UDP_HEADERS: u32 = 28;
+
+#[inline]
+fn packet_of(flow: &Flow, side: Side, id: FlowId, segment: &Segment, now: Instant) -> Packet {
+    Packet {
+        sent_at: now,
+        enqueued_at: now,
+        flow: id,
+        size: u32::from(segment.payload) + u32::from(flow.header),
+        key: flow.sent_key(side),
+        dscp: Dscp::BEST_EFFORT,
+        ecn: segment.ecn,
+        payload: segment.payload,
+        tcp: segment.header,
+    }
+}

@@ -1,0 +1,162 @@
+//! Connections: two endpoints, the application over them, and what is told of them.
+
+use std::sync::Arc;
+
+use shortflow_elements::{FlowId, FlowKey};
+use shortflow_tcp::{Config, Connection, Role};
+use shortflow_units::Instant;
+
+use crate::application::Application;
+use crate::routes::NodeIndex;
+
+/// One end of a connection.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) tcp: Connection,
+    pub(crate) node: NodeIndex,
+    /// Application bytes received that the application has been told of.
+    pub(crate) delivered: u64,
+    /// Of these, the ones before the warm-up's end.
+    pub(crate) delivered_before: u64,
+    /// When the timers look at this endpoint next.
+    pub(crate) armed: Instant,
+}
+
+/// Which end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The end that opened it.
+    Client = 0,
+    /// The end that was opened to.
+    Server = 1,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    /// The 5-tuple of packets from client to server.
+    pub(crate) key: FlowKey,
+    /// Bytes of headers on each packet.
+    pub(crate) header: u16,
+    pub(crate) ends: [Endpoint; 2],
+    pub(crate) application: Application,
+    pub(crate) tally: Tally,
+}
+
+/// What happened to the packets of a connection, both ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Tally {
+    /// Packets sent.
+    pub(crate) sent: u32,
+    /// Packets dropped on the way.
+    pub(crate) dropped: u32,
+    /// Packets that ended their journey marked green, yellow, red, otherwise.
+    pub(crate) marked: [u32; 4],
+}
+
+impl Flow {
+    /// A connection that is not open yet.
+    pub(crate) fn new(
+        key: FlowKey,
+        nodes: [NodeIndex; 2],
+        config: &Arc<Config>,
+        application: Application,
+    ) -> Self {
+        let endpoint = |role, node| Endpoint {
+            tcp: Connection::new(Arc::clone(config), role),
+            node,
+            delivered: 0,
+            delivered_before: 0,
+            armed: Instant::NEVER,
+        };
+        Flow {
+            key,
+            header: config.header,
+            ends: [endpoint(Role::Active, nodes[0]), endpoint(Role::Passive, nodes[1])],
+            application,
+            tally: Tally::default(),
+        }
+    }
+
+    /// The end to which a packet of this 5-tuple goes; `None` when it belongs to an earlier
+    /// connection that had the same place.
+    #[inline]
+    pub(crate) fn receiver(&self, key: &FlowKey) -> Option<Side> {
+        if *key == self.key {
+            Some(Side::Server)
+        } else if *key == self.key.reversed() {
+            Some(Side::Client)
+        } else {
+            None
+        }
+    }
+
+    /// The 5-tuple of the packets that `side` sends.
+    #[inline]
+    pub(crate) fn sent_key(&self, side: Side) -> FlowKey {
+        match side {
+            Side::Client => self.key,
+            Side::Server => self.key.reversed(),
+        }
+    }
+}
+
+/// The open connections, each with a dense name that is used again when it has closed.
+#[derive(Debug, Default)]
+pub(crate) struct Flows {
+    slots: Vec<Option<Flow>>,
+    free: Vec<u32>,
+    open: usize,
+}
+
+impl Flows {
+    /// Takes in a connection.
+    pub(crate) fn insert(&mut self, flow: Flow) -> FlowId {
+        self.open += 1;
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() as u32 - 1
+        });
+        self.slots[index as usize] = Some(flow);
+        FlowId(index)
+    }
+
+    /// Forgets a connection.
+    pub(crate) fn remove(&mut self, id: FlowId) {
+        if self.slots[id.0 as usize].take().is_some() {
+            self.open -= 1;
+            self.free.push(id.0);
+        }
+    }
+
+    /// The connection with this name, if it is still open.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
+        self.slots.get_mut(id.0 as usize)?.as_mut()
+    }
+
+    /// All open connections.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Flow> {
+        self.slots.iter().flatten()
+    }
+
+    /// All open connections, to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Flow> {
+        self.slots.iter_mut().flatten()
+    }
+
+    /// How many are open.
+    pub(crate) fn len(&self) -> usize {
+        self.open
+    }
+}
+
+/// The name by which timers know an endpoint.
+pub(crate) fn owner(id: FlowId, side: Side) -> u32 {
+    2 * id.0 + side as u32
+}
+
+/// The endpoint that timers know by this name.
+pub(crate) fn endpoint_of(owner: u32) -> (FlowId, Side) {
+    (FlowId(owner / 2), if owner % 2 == 0 { Side::Client } else { Side::Server })
+}

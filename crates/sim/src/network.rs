@@ -1,0 +1,64 @@
+//! The network as the engine sees it: ports, routes, and what is bound to them.
+
+use shortflow_elements::dropper::LinkLoss;
+use shortflow_elements::{Address, Color, Dscp};
+use shortflow_policy::Conditioner;
+
+use crate::port::Port;
+use crate::routes::{NodeIndex, Routes};
+
+/// A port and what its packets pass on the way to the next node.
+pub(crate) struct Hop {
+    pub(crate) port: Port,
+    /// The node at the far end.
+    pub(crate) to: NodeIndex,
+    /// Conditions packets before they join the port's queue.
+    pub(crate) egress: Option<Conditioner>,
+    /// Conditions packets as they enter the node at the far end.
+    pub(crate) ingress: Option<Conditioner>,
+    /// Loses packets on the link.
+    pub(crate) loss: Option<LinkLoss>,
+}
+
+/// Ports and routes.
+pub(crate) struct Network {
+    pub(crate) ports: Vec<Hop>,
+    pub(crate) port_names: Vec<String>,
+    pub(crate) nodes: usize,
+    pub(crate) routes: Routes,
+    pub(crate) colors: Colors,
+}
+
+/// Which of a tally's places a code point belongs to.
+#[derive(Debug, Clone)]
+pub(crate) struct Colors([u8; Dscp::COUNT]);
+
+impl Colors {
+    /// The places of green, yellow and red under `code_points`; all others have the last.
+    pub(crate) fn new(code_points: [Dscp; 3]) -> Self {
+        let mut places = [3; Dscp::COUNT];
+        for color in Color::ALL {
+            places[usize::from(code_points[color as usize].value())] = color as u8;
+        }
+        Colors(places)
+    }
+
+    #[inline]
+    pub(crate) fn place(&self, dscp: Dscp) -> usize {
+        usize::from(self.0[usize::from(dscp.value())])
+    }
+}
+
+/// The address of the first node: 10.0.0.1. The others follow.
+const FIRST_ADDRESS: u32 = 0x0a00_0001;
+
+/// The address of a node.
+pub(crate) fn address_of(node: NodeIndex) -> Address {
+    Address(FIRST_ADDRESS + node)
+}
+
+/// The node with this address.
+#[inline]
+pub(crate) fn node_of(address: Address) -> NodeIndex {
+    address.0 - FIRST_ADDRESS
+}

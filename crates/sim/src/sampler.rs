@@ -1,0 +1,73 @@
+//! Looks at ports at regular intervals, for time series.
+
+use shortflow_measure::{Recorder, Sample};
+use shortflow_units::{Duration, Instant};
+
+use crate::network::Network;
+use crate::routes::PortIndex;
+
+/// The ports that are looked at, and when next.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    watched: Vec<Watched>,
+    interval: Duration,
+    next_at: Instant,
+}
+
+#[derive(Debug)]
+struct Watched {
+    port: PortIndex,
+    busy_before: Duration,
+}
+
+impl Sampler {
+    /// Looks at `ports` every `interval`, or never.
+    pub(crate) fn new(ports: &[PortIndex], interval: Option<Duration>) -> Self {
+        let watched =
+            ports.iter().map(|&port| Watched { port, busy_before: Duration::ZERO }).collect();
+        let interval = interval.filter(|_| !ports.is_empty());
+        Sampler {
+            watched,
+            interval: interval.unwrap_or(Duration::MAX),
+            next_at: interval.map_or(Instant::NEVER, |_| Instant::START),
+        }
+    }
+
+    pub(crate) fn next_at(&self) -> Instant {
+        self.next_at
+    }
+
+    /// Records one sample of each port.
+    pub(crate) fn sample(
+        &mut self,
+        now: Instant,
+        network: &mut Network,
+        open_transfers: u32,
+        recorder: &mut Recorder,
+    ) {
+        for (index, watched) in self.watched.iter_mut().enumerate() {
+            let port = &mut network.ports[watched.port as usize].port;
+            let backlog = port.backlog(now);
+            let busy = port.busy(now);
+            let sent = busy.saturating_sub(watched.busy_before);
+            watched.busy_before = busy;
+            recorder.sample(Sample {
+                port: index as u16,
+                at: now,
+                queue_packets: backlog.packets as u32,
+                queue_bytes: backlog.bytes.0,
+                average: port.average(),
+                utilisation: (sent.as_secs_f64() / self.interval.as_secs_f64()) as f32,
+                open_transfers,
+            });
+        }
+        self.next_at += self.interval;
+    }
+
+    /// Forgets the work done so far: the ports' counters start anew.
+    pub(crate) fn restart(&mut self) {
+        for watched in &mut self.watched {
+            watched.busy_before = Duration::ZERO;
+        }
+    }
+}
