@@ -10,7 +10,7 @@ fn all_pages() -> Vec<String> {
     let (reference, ours) = (single(&BEST_EFFORT, 3), single(&FAIR_MARKER, 3));
     let along = [sweep(&BEST_EFFORT), sweep(&FAIR_MARKER)];
     vec![
-        page(&[ours.clone()]),
+        page(std::slice::from_ref(&ours)),
         page(&[single(&FAIR_MARKER, 1)]),
         page(&[reference, ours]),
         page(&along[..1]),
