@@ -52,7 +52,9 @@ pub struct LineFigure {
     pub series: Vec<Series>,
     /// Where to draw a dotted vertical line, for example between two regions.
     pub vertical: Option<f64>,
-    /// Whether to draw a line at y = 0.
+    /// Whether the y axis reaches down to 0.
+    pub zero_based: bool,
+    /// Whether to draw a line at y = 0, where the y axis then reaches.
     pub zero_line: bool,
 }
 
@@ -242,7 +244,7 @@ fn x_range(figure: &LineFigure, series: &[Series]) -> (f64, f64) {
 
 fn y_range(figure: &LineFigure, series: &[Series]) -> (f64, f64) {
     let ends = |mark: &Mark| [mark.y, mark.low.unwrap_or(mark.y), mark.high.unwrap_or(mark.y)];
-    let zero = figure.zero_line.then_some(0.0);
+    let zero = (figure.zero_line || figure.zero_based).then_some(0.0);
     let points = series.iter().flat_map(|series| &series.points);
     let (low, high) = range(points.flat_map(ends).chain(zero));
     if !figure.log_y {

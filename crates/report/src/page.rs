@@ -6,8 +6,9 @@ use crate::case::{point_label, swept_key, transfer_workloads};
 use crate::figures::figures;
 use crate::format;
 use crate::html::{self, details, document, escape, table};
+use crate::result::key_result;
 use crate::run::Run;
-use crate::tables::{key_result, tables, warnings};
+use crate::tables::{parts, tables, warnings};
 
 /// One page about these runs, which needs nothing from outside: the result in a sentence, cards,
 /// figures, tables, how to read them, and what was run. The first run is the one that others are
@@ -23,6 +24,7 @@ pub fn page(runs: &[Run]) -> String {
     let times = transfer_workloads(runs).len();
     body += "<h2>Completion times</h2>\n";
     tables.by_ref().take(times).for_each(|found| body += &table(&found));
+    parts(runs).iter().for_each(|found| body += &details(&found.title, &table(found)));
     body += "<h2>Figures</h2>\n";
     body += &html::figures(&figures(runs));
     body += "<h2>Traffic, loss and ports</h2>\n";

@@ -37,7 +37,7 @@ fn the_same_runs_give_the_same_bytes() {
 #[test]
 fn a_run_without_sweep_gives_distribution_sizes_and_queue() {
     let names: Vec<_> = figures(&[single(&FAIR_MARKER, 2)]).into_iter().map(|f| f.name).collect();
-    assert_eq!(names, ["distribution-0", "size-0", "queue-0-0"]);
+    assert_eq!(names, ["distribution-0", "size-0", "open-0", "queue-0-0"]);
 }
 
 #[test]
@@ -48,6 +48,18 @@ fn a_sweep_of_two_runs_gives_times_and_gains_against_the_key() {
     assert_eq!(gain.title, "web: gain of fair marker over best effort");
     assert!(gain.svg.contains(">alpha<"));
     assert!(drawn.iter().any(|figure| figure.title == "web: completion time against alpha"));
+}
+
+#[test]
+fn a_sweep_that_was_warned_of_shows_its_open_transfers() {
+    let mut runs = [sweep(&BEST_EFFORT), sweep(&FAIR_MARKER)];
+    let opens = |runs: &[_]| {
+        let names = figures(runs).into_iter().map(|figure| figure.name);
+        names.filter(|name| name.starts_with("open")).collect::<Vec<_>>()
+    };
+    assert_eq!(opens(&runs), [""; 0]);
+    runs[1].points[4].summary.warnings.push("the load does not settle".into());
+    assert_eq!(opens(&runs), ["open-0-1"]);
 }
 
 #[test]

@@ -139,6 +139,11 @@ fn a_claim_that_fails_is_shown_as_failing_with_its_cause() {
 }
 
 #[test]
+fn no_runs_give_a_page_that_says_so() {
+    assert!(page(&[]).contains("No transfer completed."));
+}
+
+#[test]
 fn inputs_are_on_the_page_so_that_the_run_can_be_repeated() {
     let page = page(&[single(&FAIR_MARKER, 2)]);
     for part in ["scenarios/web.toml", "r1-r2 = &quot;10 Mbit/s&quot;", "seed 1"] {

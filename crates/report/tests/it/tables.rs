@@ -57,6 +57,17 @@ fn a_comparison_names_the_gain_over_the_first_run() {
 }
 
 #[test]
+fn a_difference_is_called_clear_only_when_its_interval_leaves_out_zero() {
+    let said = |ours: Run, reference: Run| key_result(&[reference, ours]);
+    assert!(said(single(&FAIR_MARKER, 4), single(&BEST_EFFORT, 4)).contains(": gain +"));
+    // The same run twice differs by nothing at all.
+    let same = said(single(&FAIR_MARKER, 4), single(&FAIR_MARKER, 4));
+    assert!(same.ends_with(": no clear difference, gain 0.0 % (0.0 to 0.0)."), "{same}");
+    // One replica has no interval, so nothing is said about clearness.
+    assert!(said(single(&FAIR_MARKER, 1), single(&BEST_EFFORT, 1)).contains(": gain +"));
+}
+
+#[test]
 fn runs_that_had_other_arrivals_are_not_paired() {
     let mut runs = [single(&BEST_EFFORT, 2), single(&FAIR_MARKER, 2)];
     runs[1].manifest.seed += 1;
