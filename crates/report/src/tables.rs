@@ -67,22 +67,24 @@ fn completion(runs: &[Run], workload: &str) -> Table {
             if compared {
                 cells.push(run.label.clone());
             }
-            cells.push(format::count(class.n));
-            let times = [&class.mean, &class.median, &class.p95, &class.p99];
-            cells.extend(times.map(|time| unit.estimate(time)));
+            cells.push(unit.estimate(&class.mean));
             if compared {
                 cells.push(match at {
                     0 => "reference".into(),
                     _ => format::gain(&gain((&runs[0], run), 0, workload, label)),
                 });
             }
+            let percentiles = [&class.median, &class.p95, &class.p99];
+            cells.extend(percentiles.map(|time| unit.estimate(time)));
+            cells.push(format::count(class.n));
             rows.push(Row { cells, starts_group: at == 0 });
         }
     }
     let mut head = vec!["size"];
     head.extend(compared.then_some("run"));
-    head.extend(["transfers", "mean", "median", "p95", "p99"]);
+    head.push("mean");
     head.extend(compared.then_some("gain in mean"));
+    head.extend(["median", "p95", "p99", "transfers"]);
     Table {
         title: format!("{workload}: completion time by reply size, in {}", unit.name()),
         labels: 1 + usize::from(compared),
