@@ -5,7 +5,7 @@ use shortflow_measure::ClassSummary;
 use crate::case::{
     self, Positions, classes, gain, positions, spread, swept_key, transfer_workloads,
 };
-use crate::line::{Axis, Figure, LineFigure, Mark, Series, line_figure};
+use crate::line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
 use crate::run::Run;
 use crate::thin;
 
@@ -25,6 +25,7 @@ pub fn figures(runs: &[Run]) -> Vec<Figure> {
             }
         }
     }
+    drawn.extend(open_over_time(runs));
     drawn.extend(queues(runs));
     drawn.iter().filter(|figure| has_points(figure)).map(line_figure).collect()
 }
@@ -43,7 +44,7 @@ fn distribution(runs: &[Run], workload: &str, at: usize) -> LineFigure {
     let curve = |label: &str, class: &ClassSummary| Series {
         label: label.into(),
         points: thin::log_log(&class.histogram.ccdf()),
-        plain: true,
+        stroke: Stroke::Plain,
         ..Default::default()
     };
     let found = |run: &Run| run.points[0].summary.workload(workload).cloned();
@@ -80,7 +81,7 @@ fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
     let labels = classes(runs, workload);
     type Measure = (&'static str, fn(&ClassSummary) -> Option<shortflow_measure::Estimate>);
     let measures: &[Measure] = if runs.len() == 1 {
-        &[("99 %", |c| c.p99), ("95 %", |c| c.p95), ("mean", |c| c.mean), ("median", |c| c.median)]
+        &[("p99", |c| c.p99), ("p95", |c| c.p95), ("mean", |c| c.mean), ("median", |c| c.median)]
     } else {
         &[("mean", |c| c.mean)]
     };
@@ -188,6 +189,63 @@ fn gains(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFigure> 
     others.iter().enumerate().map(figure).collect()
 }
 
+/// How many transfers were open over time: for one point a curve per run; along a sweep a figure
+/// per run that was warned of, with a curve per point.
+fn open_over_time(runs: &[Run]) -> Vec<LineFigure> {
+    let workloads = transfer_workloads(runs).into_iter().enumerate();
+    if swept_key(runs).is_none() {
+        let curves =
+            |workload| runs.iter().filter_map(|r| open_curve(r, 0, workload, &r.label)).collect();
+        return workloads
+            .map(|(at, w)| open_figure(format!("open-{at}"), w, "", curves(w)))
+            .collect();
+    }
+    let mut figures = Vec::new();
+    for (at, workload) in workloads {
+        for (number, run) in runs.iter().enumerate() {
+            if run.points.iter().all(|point| point.summary.warnings.is_empty()) {
+                continue;
+            }
+            let points: Vec<usize> = (0..run.points.len()).collect();
+            let curve = |&p: &usize| open_curve(run, p, workload, &case::point_label(run, p));
+            let series = spread(&points, MOST_CURVES).iter().filter_map(curve).collect();
+            let of_run = format!(", {}", run.label);
+            figures.push(open_figure(format!("open-{at}-{number}"), workload, &of_run, series));
+        }
+    }
+    figures
+}
+
+fn open_curve(run: &Run, point: usize, workload: &str, label: &str) -> Option<Series> {
+    let summary = &run.points[point].summary;
+    let open = &summary.workload(workload)?.open_over_time;
+    let width = summary.measured / open.len() as f64;
+    let middle = |at: usize| run.manifest.warm_up + (at as f64 + 0.5) * width;
+    let mark = |(at, &y): (usize, &f64)| Mark { x: middle(at), y, ..Default::default() };
+    Some(Series {
+        label: label.into(),
+        points: open.iter().enumerate().map(mark).collect(),
+        stroke: Stroke::Plain,
+        ..Default::default()
+    })
+}
+
+fn open_figure(name: String, workload: &str, of_run: &str, series: Vec<Series>) -> LineFigure {
+    LineFigure {
+        name,
+        title: format!("{workload}{of_run}: transfers open over time"),
+        caption: "Transfers that had begun and not ended, mean over replicas. A curve that keeps \
+                  rising belongs to a load that does not settle: its completion times depend on \
+                  how long the run lasts."
+            .into(),
+        x_label: "time, s".into(),
+        y_label: "open transfers".into(),
+        series,
+        zero_based: true,
+        ..Default::default()
+    }
+}
+
 /// The queue of each sampled port over time, in the first replica of the first point.
 fn queues(runs: &[Run]) -> Vec<LineFigure> {
     let mut figures = Vec::new();
@@ -199,13 +257,16 @@ fn queues(runs: &[Run]) -> Vec<LineFigure> {
             let mark = |x, y| Mark { x, y, ..Default::default() };
             let now = of_port().map(|row| mark(row.time_s, f64::from(row.queue_packets)));
             let average = of_port().filter_map(|row| Some(mark(row.time_s, row.average?)));
-            let line = |label: &str, points: Vec<Mark>| Series {
+            let line = |label: &str, points: Vec<Mark>, stroke| Series {
                 label: label.into(),
                 points: thin::every_nth(points, MOST_SAMPLES),
-                plain: true,
+                stroke,
                 ..Default::default()
             };
-            let mut series = vec![line("queue", now.collect()), line("average", average.collect())];
+            let mut series = vec![
+                line("queue", now.collect(), Stroke::Thin),
+                line("average", average.collect(), Stroke::Plain),
+            ];
             series.retain(|series| !series.points.is_empty());
             let of_run = if runs.len() > 1 { format!(", {}", run.label) } else { String::new() };
             figures.push(LineFigure {
@@ -217,6 +278,7 @@ fn queues(runs: &[Run]) -> Vec<LineFigure> {
                 x_label: "time, s".into(),
                 y_label: "packets".into(),
                 series,
+                zero_based: true,
                 ..Default::default()
             });
         }

@@ -96,6 +96,16 @@ pub(crate) fn seconds(value: f64) -> String {
     }
 }
 
+/// An estimate of a time with the unit that suits it, and its interval.
+pub(crate) fn time(estimate: &Estimate) -> String {
+    let (unit, factor) = match estimate.mean {
+        mean if mean >= 1.0 => ("s", 1.0),
+        mean if mean >= 1e-3 => ("ms", 1e3),
+        _ => ("µs", 1e6),
+    };
+    format!("{} {unit}", self::estimate(&Some(*estimate), factor))
+}
+
 /// A rate in bits per second with the unit that suits it.
 pub(crate) fn rate_unit(bits: f64) -> (&'static str, f64) {
     match bits {
@@ -111,7 +121,7 @@ pub(crate) fn count(value: u64) -> String {
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push('\u{202f}');
+            out.push(',');
         }
         out.push(digit);
     }
@@ -195,6 +205,6 @@ mod tests {
 
     #[test]
     fn thousands_are_set_apart() {
-        assert_eq!([7, 1234, 1234567].map(count), ["7", "1\u{202f}234", "1\u{202f}234\u{202f}567"]);
+        assert_eq!([7, 1234, 1234567].map(count), ["7", "1,234", "1,234,567"]);
     }
 }

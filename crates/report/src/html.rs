@@ -70,8 +70,13 @@ fn class(is_label: bool) -> &'static str {
     if is_label { " class=\"label\"" } else { "" }
 }
 
-/// A figure with its caption.
-pub(crate) fn figure(figure: &Figure) -> String {
+/// Figures with their captions, side by side where there is room.
+pub(crate) fn figures(figures: &[Figure]) -> String {
+    let items: String = figures.iter().map(figure).collect();
+    format!("<div class=\"figures\">\n{items}</div>\n")
+}
+
+fn figure(figure: &Figure) -> String {
     // Inside HTML an SVG needs no namespace.
     let svg = figure.svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1);
     format!(

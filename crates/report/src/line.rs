@@ -52,7 +52,9 @@ pub struct LineFigure {
     pub series: Vec<Series>,
     /// Where to draw a dotted vertical line, for example between two regions.
     pub vertical: Option<f64>,
-    /// Whether to draw a line at y = 0.
+    /// Whether the y axis reaches down to 0.
+    pub zero_based: bool,
+    /// Whether to draw a line at y = 0, where the y axis then reaches.
     pub zero_line: bool,
 }
 
@@ -79,8 +81,20 @@ pub struct Series {
     pub points: Vec<Mark>,
     /// Whether the line is dashed.
     pub dashed: bool,
-    /// Whether each point has a marker; curves of very many points are better without.
-    pub plain: bool,
+    /// How it is drawn.
+    pub stroke: Stroke,
+}
+
+/// How a line is drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stroke {
+    /// With a marker at each point, for a few points.
+    #[default]
+    Marked,
+    /// Without markers, for curves of many points.
+    Plain,
+    /// Thin and without markers, for what jumps about.
+    Thin,
 }
 
 /// A point of a line, with its interval if it has one.
@@ -139,13 +153,13 @@ fn plots(index: usize, series: &Series) -> Vec<Plot> {
     let mut line = LinePlot::new()
         .with_data(series.points.iter().map(|mark| (mark.x, mark.y)))
         .with_color(color)
-        .with_stroke_width(2.0)
+        .with_stroke_width(if series.stroke == Stroke::Thin { 0.8 } else { 2.0 })
         .with_legend(series.label.as_str());
     // After the palette's seven colours have been used, dashes tell the second round apart.
     if series.dashed || index >= 7 {
         line = line.with_dashed();
     }
-    if series.plain {
+    if series.stroke != Stroke::Marked {
         return vec![Plot::Line(line)];
     }
     let arm =
@@ -170,17 +184,7 @@ const MARKERS: [MarkerShape; 5] = [
 ];
 
 fn layout(figure: &LineFigure, series: &[Series]) -> Layout {
-    let marks = || series.iter().flat_map(|series| &series.points);
-    let x_range = match &figure.x_axis {
-        Axis::Names(names) => (0.5, names.len() as f64 + 0.5),
-        _ => range(marks().map(|mark| mark.x).chain(figure.vertical)),
-    };
-    let zero = figure.zero_line.then_some(0.0);
-    let y_range = range(
-        marks()
-            .flat_map(|mark| [mark.y, mark.low.unwrap_or(mark.y), mark.high.unwrap_or(mark.y)])
-            .chain(zero),
-    );
+    let (x_range, y_range) = (x_range(figure, series), y_range(figure, series));
     let mut layout = Layout::new(x_range, y_range)
         .with_width(WIDTH)
         .with_height(HEIGHT)
@@ -200,10 +204,13 @@ fn layout(figure: &LineFigure, series: &[Series]) -> Layout {
         layout = layout.with_x_categories(names.clone());
     }
     if figure.log_x {
-        layout = layout.with_log_x();
+        layout = layout.with_log_x().with_x_axis_min(x_range.0).with_x_axis_max(x_range.1);
     }
     if figure.log_y {
-        layout = layout.with_log_y();
+        layout = layout.with_log_y().with_y_axis_min(y_range.0).with_y_axis_max(y_range.1);
+        // On a logarithmic axis the library leaves room for its own tick labels, 10⁻² and the
+        // like, not for ours.
+        layout = layout.with_force_margins(100.0, 24.0).with_y_label_offset(-26.0, 0.0);
     }
     if let Some(x) = figure.vertical {
         let line = ReferenceLine::vertical(x).with_color(INK).with_dasharray("2 4");
@@ -220,18 +227,66 @@ fn layout(figure: &LineFigure, series: &[Series]) -> Layout {
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 380.0;
 
+fn x_range(figure: &LineFigure, series: &[Series]) -> (f64, f64) {
+    let points = || series.iter().flat_map(|series| &series.points);
+    let (low, high) = match &figure.x_axis {
+        Axis::Names(names) => return (0.5, names.len() as f64 + 0.5),
+        _ => range(points().map(|mark| mark.x).chain(figure.vertical)),
+    };
+    if figure.log_x {
+        return (one_two_five(low, Rounding::Down), one_two_five(high, Rounding::Up));
+    }
+    let marked = series.iter().any(|series| series.stroke == Stroke::Marked);
+    // A marker on the edge would be cut in half.
+    let margin = if marked { 0.02 * (high - low) } else { 0.0 };
+    (low - margin, high + margin)
+}
+
+fn y_range(figure: &LineFigure, series: &[Series]) -> (f64, f64) {
+    let ends = |mark: &Mark| [mark.y, mark.low.unwrap_or(mark.y), mark.high.unwrap_or(mark.y)];
+    let zero = (figure.zero_line || figure.zero_based).then_some(0.0);
+    let points = series.iter().flat_map(|series| &series.points);
+    let (low, high) = range(points.flat_map(ends).chain(zero));
+    if !figure.log_y {
+        return (low, high);
+    }
+    let (low, high) = (one_two_five(low, Rounding::Down), one_two_five(high, Rounding::Up));
+    // Below a factor of 5, an axis would have too few labels and make small differences look big.
+    if high / low < 5.0 { (one_two_five(low / 1.5, Rounding::Down), high) } else { (low, high) }
+}
+
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
         (low.min(value), high.max(value))
     });
-    if low > high {
-        return (0.0, 1.0);
+    match high - low {
+        width if width > 0.0 => (low, high),
+        0.0 if low != 0.0 => (low - 0.5 * low.abs(), high + 0.5 * high.abs()),
+        _ => (0.0, 1.0),
     }
-    if low == high {
-        (low - 0.5 * low.abs(), high + 0.5 * high.abs().max(1e-9))
-    } else {
-        (low, high)
+}
+
+enum Rounding {
+    Down,
+    Up,
+}
+
+/// The next of 1, 2 and 5 times a power of ten, where a logarithmic axis has its labels.
+fn one_two_five(value: f64, rounding: Rounding) -> f64 {
+    if value <= 0.0 {
+        return 1e-9;
     }
+    let power = 10_f64.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0];
+    let fits = |step: &&f64| match rounding {
+        Rounding::Down => **step * power <= value * 1.000_001,
+        Rounding::Up => **step * power >= value * 0.999_999,
+    };
+    let step = match rounding {
+        Rounding::Down => steps.iter().rfind(fits),
+        Rounding::Up => steps.iter().find(fits),
+    };
+    step.unwrap_or(&1.0) * power
 }
 
 fn tick_format(axis: &Axis) -> TickFormat {

@@ -5,9 +5,10 @@ use std::fmt::Write;
 use crate::case::{point_label, swept_key, transfer_workloads};
 use crate::figures::figures;
 use crate::format;
-use crate::html::{details, document, escape, figure, table};
+use crate::html::{self, details, document, escape, table};
+use crate::result::key_result;
 use crate::run::Run;
-use crate::tables::{key_result, tables, warnings};
+use crate::tables::{parts, tables, warnings};
 
 /// One page about these runs, which needs nothing from outside: the result in a sentence, cards,
 /// figures, tables, how to read them, and what was run. The first run is the one that others are
@@ -23,10 +24,15 @@ pub fn page(runs: &[Run]) -> String {
     let times = transfer_workloads(runs).len();
     body += "<h2>Completion times</h2>\n";
     tables.by_ref().take(times).for_each(|found| body += &table(&found));
+    parts(runs).iter().for_each(|found| body += &details(&found.title, &table(found)));
     body += "<h2>Figures</h2>\n";
-    figures(runs).iter().for_each(|drawn| body += &figure(drawn));
+    body += &html::figures(&figures(runs));
     body += "<h2>Traffic, loss and ports</h2>\n";
-    tables.for_each(|found| body += &table(&found));
+    let swept = swept_key(runs).is_some();
+    for found in tables {
+        // Over a sweep these grow long, and are seldom what is asked for.
+        body += &if swept { details(&found.title, &table(&found)) } else { table(&found) };
+    }
     body += HOW_TO_READ;
     body += "<h2>What was run</h2>\n";
     runs.iter().for_each(|run| body += &manifest(run));
@@ -120,7 +126,7 @@ const HOW_TO_READ: &str = "<h2>How to read this</h2>\n\
     of the reply: handshake, request and reply, without the close. Transfers that began before the \
     warm-up's end are left out. Those still open at the end have no completion time; they are \
     counted as open.</p>\n\
-    <p><b>95 %</b> and <b>99 %</b> are the times that 95 and 99 of 100 transfers did not exceed. \
+    <p><b>p95</b> and <b>p99</b> are the times that 95 and 99 of 100 transfers did not exceed. \
     <b>±</b> is half the 95 % Student interval of the mean over replicas, which differ in their \
     random numbers only. A <b>gain</b> is 100·(reference − ours)/reference, taken pair by pair over \
     replicas that had the same arrivals; above zero, ours is faster; when its interval holds zero, \

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::format::{NOTHING, significant};
-use crate::html::{document, escape, figure};
+use crate::html::{self, document, escape};
 use crate::line::Figure;
 
 /// A claim of a paper, and what became of it.
@@ -44,21 +44,21 @@ pub fn study_page(title: &str, claims: &[ClaimRow], figures: &[Figure]) -> Strin
     let of = |verdict: &str| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let _ = writeln!(
         body,
-        "<p class=\"result\">Of {} claims, {} hold, {} fail and {} are unsettled.</p>",
+        "<p class=\"result\">{} claims checked. Hold: {}. Fail: {}. Unsettled: {}.</p>",
         claims.len(),
         of("holds"),
         of("fails"),
         of("unsettled")
     );
-    body += "<p class=\"soft\">Each check was fixed before the runs. It holds or fails when our \
-             95 % interval lies wholly on one side; else it is unsettled. Figures that fail are \
-             shown like all others.</p>\n";
+    body += "<p class=\"soft\">What each check is, and how it is judged, was fixed before the runs. \
+             Unsettled means that the intervals decide neither way. A claim that fails is shown \
+             like all others.</p>\n";
     body += &overview(claims);
     body += "<h2>Claims</h2>\n";
     claims.iter().for_each(|row| body += &claim(row));
     if !figures.is_empty() {
         body += "<h2>Figures</h2>\n";
-        figures.iter().for_each(|drawn| body += &figure(drawn));
+        body += &html::figures(figures);
     }
     document(title, &body)
 }
@@ -95,10 +95,10 @@ fn claim(row: &ClaimRow) -> String {
     }
     let _ = write!(
         out,
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Checks of {id}\"><table>\
+        "<div class=\"scroll wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Checks of {id}\"><table>\
          <caption>Checks</caption>\n<thead><tr><th scope=\"col\" class=\"label\">what</th>\
-         <th scope=\"col\">paper</th><th scope=\"col\">ours</th><th scope=\"col\">95 % interval\
-         </th><th scope=\"col\">holds</th></tr></thead>\n<tbody>\n",
+         <th scope=\"col\">holds</th><th scope=\"col\">paper</th><th scope=\"col\">ours</th>\
+         <th scope=\"col\">95 % interval</th></tr></thead>\n<tbody>\n",
         id = escape(&row.id)
     );
     row.checks.iter().for_each(|row| out += &check(row));
@@ -117,8 +117,8 @@ fn check(row: &CheckRow) -> String {
         None => ("unsettled", "? open"),
     };
     format!(
-        "<tr><th scope=\"row\" class=\"label\">{}</th><td>{}</td><td>{}</td><td>{interval}</td>\
-         <td class=\"{class}\">{holds}</td></tr>\n",
+        "<tr><th scope=\"row\" class=\"label\">{}</th><td class=\"{class}\">{holds}</td>\
+         <td>{}</td><td>{}</td><td>{interval}</td></tr>\n",
         escape(&row.what),
         escape(&row.paper),
         row.ours.map_or(NOTHING.into(), number),

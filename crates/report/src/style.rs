@@ -53,7 +53,11 @@ pub(crate) fn theme() -> Theme {
 pub(crate) fn finish(svg: &str, name: &str, title: &str, caption: &str) -> String {
     let (opening, rest) = svg.split_once('>').expect("an SVG has an opening tag");
     let (title, caption) = (crate::html::escape(title), crate::html::escape(caption));
-    let (width, height) = (attribute(opening, "width"), attribute(opening, "height"));
+    let (width, height) = (attribute(opening, "width"), used_height(rest));
+    let opening = opening.replace(
+        &format!("height=\"{}\"", attribute(opening, "height")),
+        &format!("height=\"{height}\""),
+    );
     format!(
         "{opening} class=\"figure\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
          aria-labelledby=\"{name}-title {name}-text\"><title id=\"{name}-title\">{title}</title>\
@@ -66,6 +70,15 @@ pub(crate) fn finish(svg: &str, name: &str, title: &str, caption: &str) -> Strin
 fn attribute<'a>(tag: &'a str, name: &str) -> &'a str {
     let from = tag.find(&format!(" {name}=\"")).expect("the attribute is there") + name.len() + 3;
     tag[from..].split('"').next().unwrap_or_default()
+}
+
+/// Down to a little below the last text: the legend's, under which the drawing is empty.
+fn used_height(svg: &str) -> f64 {
+    let texts = svg.split("<text ").skip(1).filter_map(|tag| {
+        let tag = format!(" {tag}");
+        attribute(&tag, "y").parse::<f64>().ok()
+    });
+    (texts.fold(0.0, f64::max) + 12.0).ceil()
 }
 
 /// The identifiers of clip paths come from a counter of the whole process; this makes them the

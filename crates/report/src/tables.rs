@@ -4,21 +4,9 @@ use shortflow_measure::{ClassSummary, Estimate, Summary};
 
 use crate::case::{self, classes, gain, point_label, swept_key, transfer_workloads, workloads};
 use crate::format::{self, NOTHING, TimeUnit};
+use crate::result::key_result;
 use crate::run::Run;
 use crate::table::{Row, Table};
-
-/// The result in a sentence or two: how long transfers took, and against what.
-pub fn key_result(runs: &[Run]) -> String {
-    let Some(workload) = transfer_workloads(runs).first().copied() else {
-        return "No transfer completed.".into();
-    };
-    let sentences: Vec<String> = match (runs.len(), swept_key(runs)) {
-        (1, None) => alone(&runs[0], workload).into_iter().collect(),
-        (1, Some(key)) => along_sweep(&runs[0], workload, key).into_iter().collect(),
-        _ => runs[1..].iter().filter_map(|ours| against(&runs[0], ours, workload)).collect(),
-    };
-    if sentences.is_empty() { "See the tables.".into() } else { sentences.join(" ") }
-}
 
 /// All tables of a report.
 pub fn tables(runs: &[Run]) -> Vec<Table> {
@@ -31,16 +19,15 @@ pub fn tables(runs: &[Run]) -> Vec<Table> {
 }
 
 /// The result, the warnings and the tables for a terminal; headings bold when `ansi`. Of a sweep,
-/// what ports did is left to the page.
+/// traffic and loss are left to the page.
 pub fn text(runs: &[Run], ansi: bool) -> String {
     let mut parts = vec![format!("{}\n", key_result(runs))];
     parts.extend(warnings(runs).iter().map(|warning| format!("warning: {warning}\n")));
     let mut tables = time_tables(runs);
-    tables.push(traffic(runs));
+    let swept = swept_key(runs).is_some();
+    tables.extend((!swept).then(|| traffic(runs)));
     tables.extend(datagrams(runs));
-    if swept_key(runs).is_none() {
-        tables.extend(loss(runs));
-    }
+    tables.extend(if swept { None } else { loss(runs) });
     parts.extend(tables.iter().map(|table| table.text(ansi)));
     parts.join("\n")
 }
@@ -55,64 +42,6 @@ pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
         }
     });
     all
-}
-
-fn alone(run: &Run, workload: &str) -> Option<String> {
-    let all = &run.points[0].summary.workload(workload)?.all;
-    let (mean, median, p99) = (all.mean?, all.median?, all.p99?);
-    let half = mean.half_width().map_or(String::new(), |half| format!(" (± {})", time(half)));
-    Some(format!(
-        "A transfer of {workload} took {} on average{half}; half of them took at most {}, one in \
-         a hundred more than {}.",
-        time(mean.mean),
-        time(median.mean),
-        time(p99.mean)
-    ))
-}
-
-fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
-    let mean = |at: usize| run.points[at].summary.workload(workload)?.all.mean;
-    let last = run.points.len() - 1;
-    Some(format!(
-        "As {key} went from {} to {}, the mean transfer of {workload} went from {} to {}.",
-        point_label(run, 0),
-        point_label(run, last),
-        time(mean(0)?.mean),
-        time(mean(last)?.mean)
-    ))
-}
-
-fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
-    let (name, other) = (&ours.label, &reference.label);
-    let gains: Vec<(usize, Estimate)> = (0..ours.points.len())
-        .filter_map(|at| Some((at, gain((reference, ours), at, workload, None)?)))
-        .collect();
-    if let [(_, gain)] = gains[..] {
-        let mean = |run: &Run| Some(run.points[0].summary.workload(workload)?.all.mean?.mean);
-        let how = match gain.differs_from(0.0) {
-            true => format::gain(&Some(gain)),
-            false => format!("no clear difference, {}", format::gain(&Some(gain))),
-        };
-        return Some(format!(
-            "The mean transfer of {workload} took {} with {name} and {} with {other}: gain {how}.",
-            time(mean(ours)?),
-            time(mean(reference)?)
-        ));
-    }
-    let by_mean = |a: &&(usize, Estimate), b: &&(usize, Estimate)| a.1.mean.total_cmp(&b.1.mean);
-    let (least, most) = (gains.iter().min_by(by_mean)?, gains.iter().max_by(by_mean)?);
-    Some(format!(
-        "{name} against {other}, mean transfer of {workload}: gain between {} % (at {}) and {} % \
-         (at {}).",
-        format::signed(least.1.mean),
-        point_label(ours, least.0),
-        format::signed(most.1.mean),
-        point_label(ours, most.0)
-    ))
-}
-
-fn time(seconds: f64) -> String {
-    format::seconds(seconds)
 }
 
 /// Completion times of each workload: by size, or along the sweep.
@@ -138,22 +67,24 @@ fn completion(runs: &[Run], workload: &str) -> Table {
             if compared {
                 cells.push(run.label.clone());
             }
-            cells.push(format::count(class.n));
-            let times = [&class.mean, &class.median, &class.p95, &class.p99];
-            cells.extend(times.map(|time| unit.estimate(time)));
+            cells.push(unit.estimate(&class.mean));
             if compared {
                 cells.push(match at {
                     0 => "reference".into(),
                     _ => format::gain(&gain((&runs[0], run), 0, workload, label)),
                 });
             }
+            let percentiles = [&class.median, &class.p95, &class.p99];
+            cells.extend(percentiles.map(|time| unit.estimate(time)));
+            cells.push(format::count(class.n));
             rows.push(Row { cells, starts_group: at == 0 });
         }
     }
     let mut head = vec!["size"];
     head.extend(compared.then_some("run"));
-    head.extend(["transfers", "mean", "median", "95 %", "99 %"]);
+    head.push("mean");
     head.extend(compared.then_some("gain in mean"));
+    head.extend(["median", "p95", "p99", "transfers"]);
     Table {
         title: format!("{workload}: completion time by reply size, in {}", unit.name()),
         labels: 1 + usize::from(compared),
@@ -181,7 +112,7 @@ fn completion_along_sweep(runs: &[Run], workload: &str, key: &str) -> Table {
     let mut head = vec![key.to_owned()];
     head.extend((runs.len() > 1).then(|| "run".into()));
     head.extend(labels.iter().map(|label| (*label).to_owned()));
-    head.extend(["all", "99 % of all", "open at end"].map(String::from));
+    head.extend(["all", "p99 of all", "open at end"].map(String::from));
     Table {
         title: format!("{workload}: mean completion time by reply size, in {}", unit.name()),
         labels: head.len() - labels.len() - 3,
@@ -220,6 +151,32 @@ fn interval_note(runs: &[Run]) -> Option<String> {
     })
 }
 
+/// Where the time of a transfer goes: handshake, request, reply; for one point only.
+pub(crate) fn parts(runs: &[Run]) -> Vec<Table> {
+    if swept_key(runs).is_some() {
+        return Vec::new();
+    }
+    transfer_workloads(runs).into_iter().map(|workload| parts_of(runs, workload)).collect()
+}
+
+fn parts_of(runs: &[Run], workload: &str) -> Table {
+    let unit = unit(runs, workload, |class| [class.mean, None]);
+    let mut rows = Vec::new();
+    for label in classes(runs, workload).into_iter().map(Some).chain([None]) {
+        for_each_case(runs, |names, summary, first| {
+            let found = summary.workload(workload).and_then(|w| case::class(w, label));
+            let Some(class) = found else { return };
+            let mut cells = vec![if first { label.unwrap_or("all").into() } else { String::new() }];
+            cells.extend(names.iter().cloned());
+            let means = [&class.handshake, &class.request, &class.reply, &class.mean];
+            cells.extend(means.map(|time| unit.estimate(time)));
+            rows.push(Row { cells, starts_group: first });
+        });
+    }
+    let title = format!("{workload}: where the mean transfer's time goes, in {}", unit.name());
+    table_of_cases(runs, &title, &["size"], &["handshake", "request", "reply", "in all"], rows)
+}
+
 /// What each workload got through.
 fn traffic(runs: &[Run]) -> Table {
     let most = case::summaries(runs)
@@ -231,7 +188,11 @@ fn traffic(runs: &[Run]) -> Table {
     for workload in workloads(runs) {
         let mut first_row = true;
         for_each_case(runs, |names, summary, _| {
-            let Some(found) = summary.workload(workload) else { return };
+            let found = summary.workload(workload);
+            let Some(found) = found.filter(|w| w.goodput.is_some() || w.completed + w.open > 0)
+            else {
+                return;
+            };
             let mut cells = vec![if first_row { workload.to_owned() } else { String::new() }];
             cells.extend(names.iter().cloned());
             cells.extend([
@@ -247,14 +208,8 @@ fn traffic(runs: &[Run]) -> Table {
         });
     }
     let goodput = format!("goodput, {unit}");
-    let measures = [
-        &goodput,
-        "completed",
-        "open at end",
-        "resent per transfer",
-        "timeouts per transfer",
-        "fairness",
-    ];
+    let measures =
+        [&goodput, "completed", "open at end", "resent each", "timeouts each", "fairness"];
     table_of_cases(runs, "Traffic: what each workload got through", &["workload"], &measures, rows)
 }
 
@@ -304,12 +259,12 @@ fn loss(runs: &[Run]) -> Option<Table> {
                 cells.push(format::count(found.arrived.packets));
                 cells.push(format::share(&found.loss));
                 cells.push(reasons(found.reasons.iter()));
-                rows.push(Row { cells, starts_group: first_row && (at == 0 || names.len() > 0) });
+                rows.push(Row { cells, starts_group: first_row && (at == 0 || !names.is_empty()) });
                 first_row = false;
             });
         }
     }
-    let measures = ["packets", "lost", "of these for"];
+    let measures = ["packets", "lost", "why"];
     let title = "Loss by code point (colour) and port";
     (!rows.is_empty())
         .then(|| table_of_cases(runs, title, &["port", "code point"], &measures, rows))
