@@ -10,15 +10,23 @@
 //! | `meter` | whether a stream keeps to its profile: a colour per packet |
 //! | `marker` | what is written into the DS field |
 //! | `dropper` | packets refused by colour, packets lost on a link |
-//! | `queue` | FIFO, RED, multi-level RED |
+//! | `queue` | FIFO; RED with one or several levels |
 //! | `scheduler` | which of several queues is served next |
 
+pub mod classifier;
+pub mod dropper;
 mod drops;
+pub mod marker;
+pub mod meter;
 mod packet;
+mod params;
+pub mod queue;
+pub mod scheduler;
 mod traits;
 
 pub use drops::{DropReason, Dropped, Drops};
 pub use packet::{
     Address, Color, Dscp, Ecn, FlowId, FlowKey, Packet, Protocol, SackBlocks, TcpFlags, TcpHeader,
 };
+pub use params::ParamsError;
 pub use traits::{Backlog, Marker, Meter, Phase, QueueDiscipline, SenderView};

@@ -276,6 +276,22 @@ impl Packet {
     }
 }
 
+/// A packet for unit tests, which set the fields that matter to them.
+#[cfg(test)]
+pub(crate) fn test_packet() -> Packet {
+    Packet {
+        sent_at: Instant::START,
+        enqueued_at: Instant::START,
+        flow: FlowId(0),
+        size: 1000,
+        key: FlowKey::default(),
+        dscp: Dscp::BEST_EFFORT,
+        ecn: Ecn::NotEct,
+        payload: 960,
+        tcp: TcpHeader::default(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

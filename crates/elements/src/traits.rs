@@ -8,6 +8,9 @@ use crate::{Color, Drops, Packet};
 pub trait Meter: Send {
     /// How `packet`, which passes at `now`, stands to the profile.
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color;
+
+    /// Shows what the meter has counted since the start, each number with its name, for results.
+    fn counters(&self, _visit: &mut dyn FnMut(&'static str, u64)) {}
 }
 
 /// Writes a packet's DSCP (RFC 2475). Never drops.
@@ -15,6 +18,9 @@ pub trait Marker: Send {
     /// Marks `packet` at `now`, and says the colour that it gave. `sender` is the state of the
     /// sending TCP, there at a source host only.
     fn mark(&mut self, now: Instant, packet: &mut Packet, sender: Option<&SenderView>) -> Color;
+
+    /// Shows what the marker has counted since the start, each number with its name, for results.
+    fn counters(&self, _visit: &mut dyn FnMut(&'static str, u64)) {}
 }
 
 /// Holds packets. AQMs, shapers, and schedulers over queues are queues again.

@@ -1,1 +1,3 @@
 //! Policy text, checked, and built into elements; the only place that knows names of schemes.
+
+pub mod text;

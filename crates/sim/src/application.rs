@@ -1,7 +1,7 @@
 //! What runs over a connection: a request and its reply, or a bulk transfer.
 
 use shortflow_measure::Transfer;
-use shortflow_units::{Duration, Instant};
+use shortflow_units::Instant;
 
 use crate::flow::{Flow, Side};
 
@@ -74,6 +74,11 @@ impl Flow {
             Application::Exchange(exchange) => exchange.workload,
             Application::Bulk { workload, .. } => *workload,
         }
+    }
+
+    /// Whether this is a bulk transfer.
+    pub(crate) fn is_bulk(&self) -> bool {
+        matches!(self.application, Application::Bulk { .. })
     }
 
     /// Opens the connection, with the data that the client sends first.
@@ -149,15 +154,15 @@ impl Flow {
             syn_retransmissions: client.syn_retransmissions + server.syn_retransmissions,
             sent: self.tally.sent,
             dropped: self.tally.dropped,
-            marked: self.tally.marked,
+            colors: self.tally.marked,
         }
     }
 
-    /// How long the exchange has been open, where it is not complete.
-    pub(crate) fn unfinished(&self, now: Instant) -> Option<(Instant, u64, Duration)> {
+    /// The start and the reply's bytes of an exchange that is not complete.
+    pub(crate) fn unfinished(&self) -> Option<(Instant, u64)> {
         match &self.application {
             Application::Exchange(exchange) if !exchange.is_done() => {
-                Some((exchange.start, exchange.reply, now.since(exchange.start)))
+                Some((exchange.start, exchange.reply))
             }
             _ => None,
         }

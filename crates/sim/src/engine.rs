@@ -1,6 +1,6 @@
 //! The run loop: takes the earliest event, lets its entity act, and sets what follows from it.
 
-use shortflow_elements::{Address, Color, DropReason, Drops, Dscp, FlowId, Packet, Protocol, TcpHeader};
+use shortflow_elements::{DropReason, Drops, Dscp, Ecn, FlowId, Packet, TcpHeader};
 use shortflow_measure::Recorder;
 use shortflow_tcp::Segment;
 use shortflow_units::Instant;
@@ -12,7 +12,7 @@ use crate::network::{Network, node_of};
 use crate::port::Changed;
 use crate::routes::{NodeIndex, PortIndex};
 use crate::sampler::Sampler;
-use crate::source::{Emission, Source, Stream};
+use crate::source::{EphemeralPorts, Emission, Source, Stream};
 use crate::timers::Timers;
 
 /// A simulation under way.
@@ -24,6 +24,7 @@ pub(crate) struct Engine {
     pub(crate) flows: Flows,
     pub(crate) sources: Vec<Source>,
     pub(crate) streams: Vec<Stream>,
+    ephemeral: EphemeralPorts,
     pub(crate) sampler: Sampler,
     pub(crate) recorder: Recorder,
     calendar: Calendar,
@@ -64,11 +65,13 @@ impl Engine {
         recorder: Recorder,
     ) -> Self {
         let entities = 2 * network.ports.len() + 1 + sources.len() + 1;
+        let ephemeral = EphemeralPorts::new(network.nodes);
         let mut engine = Engine {
             network,
             flows: Flows::default(),
             sources,
             streams,
+            ephemeral,
             sampler,
             recorder,
             calendar: Calendar::new(entities),
@@ -85,6 +88,11 @@ impl Engine {
         let sampler = engine.sampler_entity();
         engine.calendar.set(sampler, engine.sampler.next_at());
         engine
+    }
+
+    /// The simulated time.
+    pub(crate) fn now(&self) -> Instant {
+        self.now
     }
 
     /// The last instant that the event queue can hold.
@@ -153,10 +161,11 @@ impl Engine {
         self.totals.hops += 1;
 
         let hop = &mut self.network.ports[index as usize];
-        if let Some(loss) = &mut hop.loss
-            && loss.loses(&packet)
-        {
-            return self.drop_at(index, packet, DropReason::LinkLoss);
+        if let Some(loss) = &mut hop.loss {
+            match loss.pass(packet, &mut self.drops) {
+                Some(kept) => packet = kept,
+                None => return self.account_drops(index),
+            }
         }
         if let Some(conditioner) = &mut hop.ingress
             && let Some(reason) = conditioner.condition(self.now, &mut packet, None)
@@ -223,7 +232,7 @@ impl Engine {
         self.totals.delivered += 1;
         if packet.flow.0 & STREAM != 0 {
             let stream = &self.streams[(packet.flow.0 & !STREAM) as usize];
-            self.recorder.datagram(stream.workload, self.now.since(packet.sent_at));
+            self.recorder.datagram(self.now, stream.workload, self.now.since(packet.sent_at));
             return;
         }
         let color = self.network.colors.place(packet.dscp);
@@ -249,7 +258,7 @@ impl Engine {
         let end = &mut flow.ends[side as usize];
         let received = end.tcp.received();
         if received > end.delivered {
-            self.recorder.goodput(workload, received - end.delivered);
+            self.recorder.goodput(self.now, workload, received - end.delivered);
             end.delivered = received;
         }
         if let Progress::Complete(transfer) = flow.on_progress(self.now, side) {
@@ -327,17 +336,17 @@ impl Engine {
 
     /// A source has something to start or to send.
     fn emit(&mut self, index: usize) {
-        match self.sources[index].emit(self.now) {
-            Emission::Open(new) => {
+        match self.sources[index].emit(self.now, &mut self.ephemeral) {
+            Some(Emission::Open(new)) => {
                 let flow = Flow::new(new.key, new.nodes, &new.config, new.application);
-                self.recorder.started(flow.workload());
                 let id = self.flows.insert(flow);
                 if let Some(flow) = self.flows.get_mut(id) {
                     flow.open(self.now);
                 }
                 self.transmit(id, Side::Client);
             }
-            Emission::Datagram { stream, size } => self.send_datagram(stream, size),
+            Some(Emission::Datagram { stream, size }) => self.send_datagram(stream, size),
+            None => {}
         }
         let next = self.sources[index].next_at();
         self.calendar.set(self.source_entity(index), next);
@@ -345,7 +354,7 @@ impl Engine {
 
     fn send_datagram(&mut self, index: u32, size: u32) {
         let stream = &self.streams[index as usize];
-        self.recorder.datagram_sent(stream.workload);
+        self.recorder.datagram_sent(self.now, stream.workload);
         let packet = Packet {
             sent_at: self.now,
             enqueued_at: self.now,
@@ -353,7 +362,7 @@ impl Engine {
             size,
             key: stream.key,
             dscp: stream.dscp,
-            ecn: shortflow_elements::Ecn::NotEct,
+            ecn: Ecn::NotEct,
             payload: size.saturating_sub(UDP_HEADERS) as u16,
             tcp: TcpHeader::default(),
         };
@@ -368,6 +377,20 @@ impl Engine {
         self.calendar.set(entity, self.sampler.next_at());
     }
 
+    /// The warm-up is over: what was counted so far counts no more.
+    pub(crate) fn end_warm_up(&mut self) {
+        for hop in &mut self.network.ports {
+            let held = hop.port.held();
+            hop.port.counters.restart(held);
+        }
+        self.sampler.restart();
+        for flow in self.flows.iter_mut() {
+            for end in &mut flow.ends {
+                end.delivered_before = end.delivered;
+            }
+        }
+    }
+
     /// The law of conservation over the whole network and at every port.
     ///
     /// # Panics
@@ -378,7 +401,7 @@ impl Engine {
             let inside = hop.port.held();
             held += inside.packets;
             if let Err(broken) = hop.port.counters.check(inside) {
-                panic!("port {} breaks conservation: {broken}", self.network.port_name(index));
+                panic!("port {} breaks conservation: {broken}", self.network.port_names[index]);
             }
         }
         let Totals { sent, delivered, dropped, .. } = self.totals;
@@ -395,7 +418,7 @@ fn packet_of(flow: &Flow, side: Side, id: FlowId, segment: &Segment, now: Instan
         sent_at: now,
         enqueued_at: now,
         flow: id,
-        size: u32::from(segment.payload) + flow.header,
+        size: u32::from(segment.payload) + u32::from(flow.header),
         key: flow.sent_key(side),
         dscp: Dscp::BEST_EFFORT,
         ecn: segment.ecn,
@@ -403,33 +426,3 @@ fn packet_of(flow: &Flow, side: Side, id: FlowId, segment: &Segment, now: Instan
         tcp: segment.header,
     }
 }
-
-/// The protocol of connections.
-pub(crate) const TCP: Protocol = Protocol::Tcp;
-
-/// Which of a tally's places a code point belongs to.
-#[derive(Debug, Clone)]
-pub(crate) struct Colors([u8; Dscp::COUNT]);
-
-impl Colors {
-    /// The places of green, yellow and red under `code_points`; all others have the last.
-    pub(crate) fn new(code_points: [Dscp; 3]) -> Self {
-        let mut places = [3; Dscp::COUNT];
-        for color in Color::ALL {
-            places[usize::from(code_points[color as usize].value())] = color as u8;
-        }
-        Colors(places)
-    }
-
-    #[inline]
-    fn place(&self, dscp: Dscp) -> usize {
-        usize::from(self.0[usize::from(dscp.value())])
-    }
-}
-
-/// The node with this address.
-pub(crate) fn address_of(node: NodeIndex) -> Address {
-    Address(BASE + node)
-}
-
-const BASE: u32 = 0x0a00_0001;

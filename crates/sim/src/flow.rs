@@ -16,6 +16,8 @@ pub(crate) struct Endpoint {
     pub(crate) node: NodeIndex,
     /// Application bytes received that the application has been told of.
     pub(crate) delivered: u64,
+    /// Of these, the ones before the warm-up's end.
+    pub(crate) delivered_before: u64,
     /// When the timers look at this endpoint next.
     pub(crate) armed: Instant,
 }
@@ -34,6 +36,8 @@ pub(crate) enum Side {
 pub(crate) struct Flow {
     /// The 5-tuple of packets from client to server.
     pub(crate) key: FlowKey,
+    /// Bytes of headers on each packet.
+    pub(crate) header: u16,
     pub(crate) ends: [Endpoint; 2],
     pub(crate) application: Application,
     pub(crate) tally: Tally,
@@ -62,10 +66,12 @@ impl Flow {
             tcp: Connection::new(Arc::clone(config), role),
             node,
             delivered: 0,
+            delivered_before: 0,
             armed: Instant::NEVER,
         };
         Flow {
             key,
+            header: config.header,
             ends: [endpoint(Role::Active, nodes[0]), endpoint(Role::Passive, nodes[1])],
             application,
             tally: Tally::default(),
@@ -132,6 +138,11 @@ impl Flows {
     /// All open connections.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Flow> {
         self.slots.iter().flatten()
+    }
+
+    /// All open connections, to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Flow> {
+        self.slots.iter_mut().flatten()
     }
 
     /// How many are open.

@@ -24,6 +24,7 @@ pub(crate) struct Hop {
 pub(crate) struct Network {
     pub(crate) ports: Vec<Hop>,
     pub(crate) port_names: Vec<String>,
+    pub(crate) nodes: usize,
     pub(crate) routes: Routes,
     pub(crate) colors: Colors,
 }

@@ -185,6 +185,12 @@ impl Port {
         }
     }
 
+    /// Time spent sending until `now`.
+    pub(crate) fn busy(&self, now: Instant) -> Duration {
+        // The plain FIFO's transmissions are booked ahead, without a gap up to `free_at`.
+        self.counters.busy.saturating_sub(self.free_at.since(now))
+    }
+
     /// The average queue that the policy's AQM keeps.
     pub(crate) fn average(&self) -> Option<f64> {
         match &self.buffer {

@@ -48,7 +48,7 @@ impl Sampler {
         for (index, watched) in self.watched.iter_mut().enumerate() {
             let port = &mut network.ports[watched.port as usize].port;
             let backlog = port.backlog(now);
-            let busy = port.counters.busy_until(now, port.free_at());
+            let busy = port.busy(now);
             let sent = busy.saturating_sub(watched.busy_before);
             watched.busy_before = busy;
             recorder.sample(Sample {

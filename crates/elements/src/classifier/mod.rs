@@ -1,0 +1,57 @@
+//! Which class a packet belongs to (RFC 2475 §2.3.1).
+
+mod dscp;
+mod multi_field;
+
+pub use dscp::{DscpSet, DscpTable};
+pub use multi_field::{AddressPrefix, MultiField, PortRange};
+
+use crate::Packet;
+
+/// An ordered list of matches, each with the class it leads to: the first that matches decides.
+/// One step per rule.
+#[derive(Debug, Clone, Default)]
+pub struct Classifier {
+    rules: Vec<(MultiField, usize)>,
+}
+
+impl Classifier {
+    /// A classifier with `rules` in this order.
+    pub fn new(rules: Vec<(MultiField, usize)>) -> Self {
+        Classifier { rules }
+    }
+
+    /// The class of the first match, or `None` when nothing matches.
+    #[inline]
+    pub fn classify(&self, packet: &Packet) -> Option<usize> {
+        self.rules.iter().find(|(rule, _)| rule.matches(packet)).map(|&(_, class)| class)
+    }
+
+    /// The greatest class that a rule leads to.
+    pub fn greatest_class(&self) -> Option<usize> {
+        self.rules.iter().map(|&(_, class)| class).max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dscp, Protocol};
+
+    #[test]
+    fn the_first_match_decides_and_what_matches_nothing_has_no_class() {
+        let voice =
+            MultiField { dscps: Some(DscpSet::EMPTY.with(Dscp::EF)), ..MultiField::default() };
+        let udp = MultiField { protocol: Some(Protocol::Udp), ..MultiField::default() };
+        let classifier = Classifier::new(vec![(voice, 0), (udp, 1)]);
+        let class = |dscp, protocol| {
+            let mut packet = crate::packet::test_packet();
+            packet.dscp = dscp;
+            packet.key.protocol = protocol;
+            classifier.classify(&packet)
+        };
+        assert_eq!(class(Dscp::EF, Protocol::Udp), Some(0));
+        assert_eq!(class(Dscp::BEST_EFFORT, Protocol::Udp), Some(1));
+        assert_eq!(class(Dscp::BEST_EFFORT, Protocol::Tcp), None);
+    }
+}

@@ -1,0 +1,88 @@
+//! Markers: what is written into the DS field (RFC 2475 §2.3.2).
+
+use shortflow_units::Instant;
+
+use crate::{Color, Dscp, Marker, Meter, Packet, SenderView};
+
+/// Marks each packet with the code point of the colour that its meter finds.
+pub struct ColorMarker {
+    meter: Box<dyn Meter>,
+    code_points: [Dscp; 3],
+}
+
+impl ColorMarker {
+    /// `meter` decides the colour; `code_points` are those of green, yellow and red.
+    pub fn new(meter: Box<dyn Meter>, code_points: [Dscp; 3]) -> Self {
+        ColorMarker { meter, code_points }
+    }
+}
+
+impl Marker for ColorMarker {
+    #[inline]
+    fn mark(&mut self, now: Instant, packet: &mut Packet, _sender: Option<&SenderView>) -> Color {
+        let color = self.meter.meter(now, packet);
+        packet.dscp = self.code_points[color as usize];
+        color
+    }
+
+    fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        self.meter.counters(visit);
+    }
+}
+
+/// Marks every packet with the same code point.
+#[derive(Debug, Clone)]
+pub struct FixedMarker {
+    code_point: Dscp,
+    color: Color,
+}
+
+impl FixedMarker {
+    /// Marks with `code_point` and calls the packets `color`.
+    pub fn new(code_point: Dscp, color: Color) -> Self {
+        FixedMarker { code_point, color }
+    }
+}
+
+impl Marker for FixedMarker {
+    #[inline]
+    fn mark(&mut self, _now: Instant, packet: &mut Packet, _sender: Option<&SenderView>) -> Color {
+        packet.dscp = self.code_point;
+        self.color
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Finds what it is told.
+    struct Told(Color);
+
+    impl Meter for Told {
+        fn meter(&mut self, _now: Instant, _packet: &Packet) -> Color {
+            self.0
+        }
+    }
+
+    #[test]
+    fn each_colour_gets_its_code_point() {
+        let marked = Color::ALL.map(|color| {
+            let meter = Box::new(Told(color));
+            let mut marker = ColorMarker::new(meter, [Dscp::AF11, Dscp::AF12, Dscp::AF13]);
+            let mut packet = crate::packet::test_packet();
+            assert_eq!(marker.mark(Instant::START, &mut packet, None), color);
+            packet.dscp
+        });
+        assert_eq!(marked, [Dscp::AF11, Dscp::AF12, Dscp::AF13]);
+    }
+
+    #[test]
+    fn a_fixed_marker_overwrites_whatever_came() {
+        let mut packet = crate::packet::test_packet();
+        packet.dscp = Dscp::EF;
+        let mut marker = FixedMarker::new(Dscp::BEST_EFFORT, Color::Yellow);
+        assert_eq!(marker.mark(Instant::START, &mut packet, None), Color::Yellow);
+        assert_eq!(packet.dscp, Dscp::BEST_EFFORT);
+    }
+}

@@ -1,0 +1,54 @@
+//! Token arithmetic without rounding.
+
+use shortflow_units::{Bytes, Duration, Rate};
+
+/// How many bit-nanoseconds per second make a byte: a rate in bit/s times an elapsed time in ns
+/// counts tokens in these, a whole number.
+const PER_BYTE: u128 = 8_000_000_000;
+
+/// A part of a byte that a rate earns, exact to the last nanosecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Tokens(u128);
+
+impl Tokens {
+    pub(super) fn of(bytes: Bytes) -> Self {
+        Tokens(u128::from(bytes.0) * PER_BYTE)
+    }
+
+    #[inline]
+    pub(super) fn earned(rate: Rate, elapsed: Duration) -> Self {
+        Tokens(u128::from(rate.bits_per_sec()) * u128::from(elapsed.nanos()))
+    }
+}
+
+/// A bucket that holds up to its depth; it starts full.
+#[derive(Debug, Clone)]
+pub(super) struct Bucket {
+    depth: Tokens,
+    held: Tokens,
+}
+
+impl Bucket {
+    pub(super) fn full(depth: Bytes) -> Self {
+        let depth = Tokens::of(depth);
+        Bucket { depth, held: depth }
+    }
+
+    /// Puts in `tokens`; what no longer fits comes back.
+    #[inline]
+    pub(super) fn fill(&mut self, tokens: Tokens) -> Tokens {
+        let wanted = self.held.0 + tokens.0;
+        self.held = Tokens(wanted.min(self.depth.0));
+        Tokens(wanted - self.held.0)
+    }
+
+    /// Takes out `tokens` if all of them are there.
+    #[inline]
+    pub(super) fn try_take(&mut self, tokens: Tokens) -> bool {
+        let there = self.held >= tokens;
+        if there {
+            self.held.0 -= tokens.0;
+        }
+        there
+    }
+}

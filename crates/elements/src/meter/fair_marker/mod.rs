@@ -1,0 +1,192 @@
+//! The Fair Marker (Casetti & Mellia 2005, §4): green packets go to short flows first.
+//!
+//! ```text
+//!            flow table      count < t_ft ── green rate estimator ── green random marker ──┐
+//! packet ──▶ (per flow:  ──▶ pre-marker                                                    ├─▶ colour
+//!            packets sent)   otherwise ──── yellow rate estimator ── yellow random marker ─┘
+//! ```
+//!
+//! The green random marker lets packets stay green as long as their rate is within the CIR; of a
+//! higher rate, the excess becomes yellow. The yellow random marker promotes packets to green with
+//! probability P = min(1, (CIR − green rate)/yellow rate), which fills what is left of the CIR.
+//! (The paper's Figure 9 with the exact rule is lost; this one follows its text.)
+//!
+//! **Which green rate?** Both rates are those at the *ingress* of the random markers (§4.3), read
+//! at the time of the packet: how fast pre-marked packets come, before anything is re-marked. Then
+//!
+//! - the green packets that leave keep to the CIR: when g is the green and y the yellow rate, the
+//!   green branch lets min(g, CIR) stay, and the yellow one adds y·P = min(y, max(0, CIR − g));
+//! - both branches are the same rule as TSW2CM: deny green with probability
+//!   (rate − allowance)/rate, the allowance being the CIR, or what the green branch leaves of it;
+//! - when all packets take one branch (a table of size 0, or t_ft without end: the green one;
+//!   t_ft = 0: the yellow one), the other's rate is zero and the Fair Marker *is* TSW2CM, draw for
+//!   draw.
+//!
+//! Had the green rate counted promoted packets too, promotion would have choked itself: in the
+//! steady state half of what is left of the CIR would go unused.
+
+mod flow_table;
+
+use shortflow_units::{Bytes, Duration, Instant, Rng};
+
+use self::flow_table::FlowTable;
+use super::tsw::{InitialRate, RateEstimator, TswParams, excess};
+use crate::params::above_zero;
+use crate::{Color, Meter, Packet, ParamsError};
+
+/// How many flows the Short-Range Flow Table remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlowTableSize {
+    /// At most so many; the least recently seen flow gives way to a new one. With none, every
+    /// packet is a flow's first, and the marker is TSW2CM.
+    AtMost(usize),
+    /// Every flow, until it has been silent for longer than `idle_timeout`.
+    Unlimited {
+        /// How long a silent flow is remembered.
+        idle_timeout: Duration,
+    },
+}
+
+/// Parameters of a [`FairMarker`].
+#[derive(Debug, Clone)]
+pub struct FairMarkerParams {
+    tsw: TswParams,
+    threshold: u64,
+    table: FlowTableSize,
+}
+
+impl FairMarkerParams {
+    /// The CIR and the window of both rate estimators; t_ft, the number of packets of a flow that
+    /// are pre-marked green; and the size of the flow table (SRFT_size). Before the first packet,
+    /// the branch that a flow's first packet takes starts from the initial rate, the other from
+    /// zero.
+    pub fn new(tsw: TswParams, threshold: u64, table: FlowTableSize) -> Result<Self, ParamsError> {
+        match table {
+            FlowTableSize::AtMost(flows) if flows > MOST_FLOWS => {
+                return Err(ParamsError::new(
+                    "table_size",
+                    format!("table_size {flows} must be at most {MOST_FLOWS} flows"),
+                ));
+            }
+            FlowTableSize::AtMost(_) => {}
+            FlowTableSize::Unlimited { idle_timeout } => {
+                above_zero("idle_timeout", idle_timeout)?;
+            }
+        }
+        Ok(FairMarkerParams { tsw, threshold, table })
+    }
+}
+
+/// The whole table is allocated at the start.
+const MOST_FLOWS: usize = 1 << 24;
+
+/// Counters of a [`FairMarker`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FairMarkerStats {
+    /// Packets that were pre-marked green: early packets of their flows.
+    pub pre_marked_packets: u64,
+    /// Bytes that were pre-marked green.
+    pub pre_marked_bytes: Bytes,
+    /// Packets that left green, promoted ones among them.
+    pub green_packets: u64,
+    /// Bytes that left green.
+    pub green_bytes: Bytes,
+    /// Packets that were pre-marked yellow and left green.
+    pub promoted_packets: u64,
+    /// Bytes that were pre-marked yellow and left green.
+    pub promoted_bytes: Bytes,
+    /// Packets whose flow was in the table.
+    pub hits: u64,
+    /// Packets whose flow was not.
+    pub misses: u64,
+    /// Flows that gave way to a new one.
+    pub evictions: u64,
+    /// Flows in the table now.
+    pub flows: u64,
+}
+
+/// The Fair Marker's meter: green or yellow. O(1) per packet; amortised where flows time out.
+#[derive(Debug)]
+pub struct FairMarker {
+    committed: f64,
+    threshold: u64,
+    table: FlowTable,
+    green: RateEstimator,
+    yellow: RateEstimator,
+    stats: FairMarkerStats,
+    rng: Rng,
+}
+
+impl FairMarker {
+    /// A marker that has seen nothing yet and draws from `rng`.
+    pub fn new(params: FairMarkerParams, rng: Rng) -> Self {
+        let FairMarkerParams { tsw, threshold, table } = params;
+        let first_branch = tsw.estimator();
+        let other_branch = TswParams { initial: InitialRate::Zero, ..tsw.clone() }.estimator();
+        let (green, yellow) = match threshold {
+            0 => (other_branch, first_branch),
+            _ => (first_branch, other_branch),
+        };
+        FairMarker {
+            committed: tsw.committed_rate.bytes_per_sec(),
+            threshold,
+            table: FlowTable::new(table),
+            green,
+            yellow,
+            stats: FairMarkerStats::default(),
+            rng,
+        }
+    }
+
+    /// Counters since the start.
+    pub fn stats(&self) -> FairMarkerStats {
+        let table = self.table.stats();
+        FairMarkerStats {
+            hits: table.hits,
+            misses: table.misses,
+            evictions: table.evictions,
+            flows: self.table.len() as u64,
+            ..self.stats
+        }
+    }
+}
+
+impl Meter for FairMarker {
+    #[inline]
+    fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
+        let pre_marked = self.table.count(now, packet.key) < self.threshold;
+        let denied = if pre_marked {
+            self.stats.pre_marked_packets += 1;
+            self.stats.pre_marked_bytes += packet.bytes();
+            excess(self.green.update(now, packet.size), self.committed)
+        } else {
+            // 1 − P with P = min(1, (CIR − green rate)/yellow rate).
+            let left = self.committed - self.green.rate(now);
+            excess(self.yellow.update(now, packet.size), left)
+        };
+        if self.rng.bernoulli(denied) {
+            return Color::Yellow;
+        }
+        self.stats.green_packets += 1;
+        self.stats.green_bytes += packet.bytes();
+        if !pre_marked {
+            self.stats.promoted_packets += 1;
+            self.stats.promoted_bytes += packet.bytes();
+        }
+        Color::Green
+    }
+
+    fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        let stats = self.stats();
+        visit("pre-marked packets", stats.pre_marked_packets);
+        visit("pre-marked bytes", stats.pre_marked_bytes.0);
+        visit("green packets", stats.green_packets);
+        visit("green bytes", stats.green_bytes.0);
+        visit("promoted packets", stats.promoted_packets);
+        visit("promoted bytes", stats.promoted_bytes.0);
+        visit("flow table hits", stats.hits);
+        visit("flow table misses", stats.misses);
+        visit("flow table evictions", stats.evictions);
+        visit("flow table flows", stats.flows);
+    }
+}

@@ -1,0 +1,17 @@
+//! Meters: how a packet stands to its stream's profile. A meter gives a colour; what the colour
+//! leads to is for markers and droppers.
+
+mod bucket;
+mod color_mode;
+mod fair_marker;
+mod sr_tcm;
+mod token_bucket;
+mod tr_tcm;
+mod tsw;
+
+pub use color_mode::ColorMode;
+pub use fair_marker::{FairMarker, FairMarkerParams, FairMarkerStats, FlowTableSize};
+pub use sr_tcm::{SrTcm, SrTcmParams};
+pub use token_bucket::{TokenBucket, TokenBucketParams};
+pub use tr_tcm::{TrTcm, TrTcmParams};
+pub use tsw::{InitialRate, Tsw2Cm, Tsw3Cm, Tsw3CmParams, TswParams};

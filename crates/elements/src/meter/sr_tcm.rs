@@ -1,0 +1,84 @@
+//! The single-rate three-colour marker's meter (RFC 2697).
+
+use shortflow_units::{Bytes, Instant, Rate};
+
+use super::ColorMode;
+use super::bucket::{Bucket, Tokens};
+use crate::params::above_zero;
+use crate::{Color, Meter, Packet, ParamsError};
+
+/// Parameters of a [`SrTcm`].
+#[derive(Debug, Clone)]
+pub struct SrTcmParams {
+    committed_rate: Rate,
+    committed_burst: Bytes,
+    excess_burst: Bytes,
+    mode: ColorMode,
+}
+
+impl SrTcmParams {
+    /// CIR, CBS and EBS; at least one of the bursts must be above zero (RFC 2697 §2). Sizes and
+    /// rates count headers.
+    pub fn new(
+        committed_rate: Rate,
+        committed_burst: Bytes,
+        excess_burst: Bytes,
+        mode: ColorMode,
+    ) -> Result<Self, ParamsError> {
+        above_zero("committed_rate", committed_rate)?;
+        if committed_burst == Bytes::ZERO && excess_burst == Bytes::ZERO {
+            return Err(ParamsError::new(
+                "committed_burst",
+                format!(
+                    "committed_burst {committed_burst} or excess_burst {excess_burst} must be \
+                     above zero"
+                ),
+            ));
+        }
+        Ok(SrTcmParams { committed_rate, committed_burst, excess_burst, mode })
+    }
+}
+
+/// The single-rate three-colour meter: green within the committed burst, yellow within the excess
+/// burst, else red. Both buckets fill at the committed rate, the excess one with what the
+/// committed one cannot hold.
+#[derive(Debug, Clone)]
+pub struct SrTcm {
+    params: SrTcmParams,
+    committed: Bucket,
+    excess: Bucket,
+    filled_at: Instant,
+}
+
+impl SrTcm {
+    /// Both buckets full (RFC 2697 §3).
+    pub fn new(params: SrTcmParams) -> Self {
+        SrTcm {
+            committed: Bucket::full(params.committed_burst),
+            excess: Bucket::full(params.excess_burst),
+            params,
+            filled_at: Instant::START,
+        }
+    }
+}
+
+impl Meter for SrTcm {
+    #[inline]
+    fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
+        let earned = Tokens::earned(self.params.committed_rate, now.since(self.filled_at));
+        self.filled_at = now;
+        let overflow = self.committed.fill(earned);
+        self.excess.fill(overflow);
+
+        // RFC 2697 §3; colour-blind is colour-aware with every packet green.
+        let tokens = Tokens::of(packet.bytes());
+        let incoming = self.params.mode.incoming(packet);
+        if incoming == Color::Green && self.committed.try_take(tokens) {
+            Color::Green
+        } else if incoming != Color::Red && self.excess.try_take(tokens) {
+            Color::Yellow
+        } else {
+            Color::Red
+        }
+    }
+}

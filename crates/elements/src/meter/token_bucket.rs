@@ -1,0 +1,50 @@
+//! A token bucket: in or out of profile.
+
+use shortflow_units::{Bytes, Instant, Rate};
+
+use super::bucket::{Bucket, Tokens};
+use crate::params::above_zero;
+use crate::{Color, Meter, Packet, ParamsError};
+
+/// Parameters of a [`TokenBucket`].
+#[derive(Debug, Clone)]
+pub struct TokenBucketParams {
+    rate: Rate,
+    burst: Bytes,
+}
+
+impl TokenBucketParams {
+    /// Tokens come at `rate`, up to `burst`.
+    pub fn new(rate: Rate, burst: Bytes) -> Result<Self, ParamsError> {
+        Ok(TokenBucketParams {
+            rate: above_zero("rate", rate)?,
+            burst: above_zero("burst", burst)?,
+        })
+    }
+}
+
+/// A token bucket in the strict sense (RFC 3290 Appendix A.2): a packet is in profile, green, when
+/// the bucket holds a token for each of its bytes, which it then takes; else it is out of profile,
+/// yellow, and takes none.
+#[derive(Debug, Clone)]
+pub struct TokenBucket {
+    params: TokenBucketParams,
+    bucket: Bucket,
+    filled_at: Instant,
+}
+
+impl TokenBucket {
+    /// A full bucket.
+    pub fn new(params: TokenBucketParams) -> Self {
+        TokenBucket { bucket: Bucket::full(params.burst), params, filled_at: Instant::START }
+    }
+}
+
+impl Meter for TokenBucket {
+    #[inline]
+    fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
+        self.bucket.fill(Tokens::earned(self.params.rate, now.since(self.filled_at)));
+        self.filled_at = now;
+        if self.bucket.try_take(Tokens::of(packet.bytes())) { Color::Green } else { Color::Yellow }
+    }
+}

@@ -1,0 +1,90 @@
+//! The two-rate three-colour marker's meter (RFC 2698).
+
+use shortflow_units::{Bytes, Instant, Rate};
+
+use super::ColorMode;
+use super::bucket::{Bucket, Tokens};
+use crate::params::above_zero;
+use crate::{Color, Meter, Packet, ParamsError};
+
+/// Parameters of a [`TrTcm`].
+#[derive(Debug, Clone)]
+pub struct TrTcmParams {
+    committed_rate: Rate,
+    committed_burst: Bytes,
+    peak_rate: Rate,
+    peak_burst: Bytes,
+    mode: ColorMode,
+}
+
+impl TrTcmParams {
+    /// CIR and CBS, PIR and PBS; all above zero, and the PIR at least the CIR (RFC 2698 §2). Sizes
+    /// and rates count headers.
+    pub fn new(
+        committed_rate: Rate,
+        committed_burst: Bytes,
+        peak_rate: Rate,
+        peak_burst: Bytes,
+        mode: ColorMode,
+    ) -> Result<Self, ParamsError> {
+        above_zero("committed_rate", committed_rate)?;
+        above_zero("committed_burst", committed_burst)?;
+        above_zero("peak_burst", peak_burst)?;
+        check_peak(committed_rate, peak_rate)?;
+        Ok(TrTcmParams { committed_rate, committed_burst, peak_rate, peak_burst, mode })
+    }
+}
+
+/// Refuses a peak rate below the committed one.
+pub(super) fn check_peak(committed_rate: Rate, peak_rate: Rate) -> Result<(), ParamsError> {
+    if peak_rate < committed_rate {
+        return Err(ParamsError::new(
+            "peak_rate",
+            format!("peak_rate {peak_rate} must not be below committed_rate {committed_rate}"),
+        ));
+    }
+    Ok(())
+}
+
+/// The two-rate three-colour meter: red above the peak profile, yellow above the committed one,
+/// else green.
+#[derive(Debug, Clone)]
+pub struct TrTcm {
+    params: TrTcmParams,
+    committed: Bucket,
+    peak: Bucket,
+    filled_at: Instant,
+}
+
+impl TrTcm {
+    /// Both buckets full (RFC 2698 §3).
+    pub fn new(params: TrTcmParams) -> Self {
+        TrTcm {
+            committed: Bucket::full(params.committed_burst),
+            peak: Bucket::full(params.peak_burst),
+            params,
+            filled_at: Instant::START,
+        }
+    }
+}
+
+impl Meter for TrTcm {
+    #[inline]
+    fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
+        let elapsed = now.since(self.filled_at);
+        self.filled_at = now;
+        self.committed.fill(Tokens::earned(self.params.committed_rate, elapsed));
+        self.peak.fill(Tokens::earned(self.params.peak_rate, elapsed));
+
+        // RFC 2698 §3; colour-blind is colour-aware with every packet green.
+        let tokens = Tokens::of(packet.bytes());
+        let incoming = self.params.mode.incoming(packet);
+        if incoming == Color::Red || !self.peak.try_take(tokens) {
+            Color::Red
+        } else if incoming == Color::Yellow || !self.committed.try_take(tokens) {
+            Color::Yellow
+        } else {
+            Color::Green
+        }
+    }
+}

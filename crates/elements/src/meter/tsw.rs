@@ -1,0 +1,169 @@
+//! The time sliding window: a rate estimator and two meters upon it (RFC 2859).
+
+use shortflow_units::{Duration, Instant, Rate, Rng};
+
+use super::tr_tcm::check_peak;
+use crate::params::above_zero;
+use crate::{Color, Meter, Packet, ParamsError};
+
+/// What an estimator says before the first packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InitialRate {
+    /// No traffic so far: a stream that starts may take the whole window to reach its rate, and
+    /// so is coloured green for longer than its profile allows.
+    Zero,
+    /// The committed rate, as RFC 2859 Figure 2 starts it.
+    Committed,
+}
+
+/// Parameters of a [`Tsw2Cm`].
+#[derive(Debug, Clone)]
+pub struct TswParams {
+    pub(super) committed_rate: Rate,
+    pub(super) window: Duration,
+    pub(super) initial: InitialRate,
+}
+
+impl TswParams {
+    /// CIR, the estimator's window (RFC 2859: AVG_INTERVAL; 1 s in Casetti & Mellia 2005), and
+    /// what the estimator starts from. Rates count headers.
+    pub fn new(
+        committed_rate: Rate,
+        window: Duration,
+        initial: InitialRate,
+    ) -> Result<Self, ParamsError> {
+        above_zero("committed_rate", committed_rate)?;
+        above_zero("window", window)?;
+        Ok(TswParams { committed_rate, window, initial })
+    }
+
+    /// An estimator that has seen nothing yet.
+    pub(super) fn estimator(&self) -> RateEstimator {
+        let rate = match self.initial {
+            InitialRate::Zero => 0.0,
+            InitialRate::Committed => self.committed_rate.bytes_per_sec(),
+        };
+        RateEstimator { window: self.window.as_secs_f64(), rate, front: Instant::START }
+    }
+}
+
+/// The rate of a stream in bytes per second (RFC 2859 §2, after Clark & Fang 1998).
+#[derive(Debug, Clone)]
+pub(super) struct RateEstimator {
+    window: f64,
+    rate: f64,
+    front: Instant,
+}
+
+impl RateEstimator {
+    /// Counts a packet of `size` bytes in, and gives the rate with it:
+    /// avg ← (avg·win + size)/(now − front + win), front ← now.
+    #[inline]
+    pub(super) fn update(&mut self, now: Instant, size: u32) -> f64 {
+        self.rate = (self.rate * self.window + f64::from(size)) / self.stretched(now);
+        self.front = now;
+        self.rate
+    }
+
+    /// The rate at `now`, if nothing came since the last packet.
+    #[inline]
+    pub(super) fn rate(&self, now: Instant) -> f64 {
+        self.rate * self.window / self.stretched(now)
+    }
+
+    /// The window and the time since the last packet, in seconds.
+    #[inline]
+    fn stretched(&self, now: Instant) -> f64 {
+        now.since(self.front).as_secs_f64() + self.window
+    }
+}
+
+/// The share of a stream of `rate` that exceeds `allowance`: the probability with which a packet
+/// is denied the better colour, so that what keeps it flows at `allowance` (RFC 2859 §3).
+#[inline]
+pub(super) fn excess(rate: f64, allowance: f64) -> f64 {
+    ((rate - allowance) / rate).clamp(0.0, 1.0)
+}
+
+/// The two-colour marker's meter over a time sliding window: TSW3CM of RFC 2859 with PIR = CIR and
+/// one colour for all excess. Up to the CIR green; above it yellow with probability
+/// (avg − CIR)/avg.
+#[derive(Debug, Clone)]
+pub struct Tsw2Cm {
+    committed: f64,
+    estimator: RateEstimator,
+    rng: Rng,
+}
+
+impl Tsw2Cm {
+    /// A meter that has seen nothing yet and draws from `rng`.
+    pub fn new(params: TswParams, rng: Rng) -> Self {
+        Tsw2Cm {
+            committed: params.committed_rate.bytes_per_sec(),
+            estimator: params.estimator(),
+            rng,
+        }
+    }
+}
+
+impl Meter for Tsw2Cm {
+    #[inline]
+    fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
+        let rate = self.estimator.update(now, packet.size);
+        if self.rng.bernoulli(excess(rate, self.committed)) { Color::Yellow } else { Color::Green }
+    }
+}
+
+/// Parameters of a [`Tsw3Cm`].
+#[derive(Debug, Clone)]
+pub struct Tsw3CmParams {
+    tsw: TswParams,
+    peak_rate: Rate,
+}
+
+impl Tsw3CmParams {
+    /// As [`TswParams`], with a PIR that is not below the CIR.
+    pub fn new(tsw: TswParams, peak_rate: Rate) -> Result<Self, ParamsError> {
+        check_peak(tsw.committed_rate, peak_rate)?;
+        Ok(Tsw3CmParams { tsw, peak_rate })
+    }
+}
+
+/// The three-colour marker's meter over a time sliding window (RFC 2859 §3).
+#[derive(Debug, Clone)]
+pub struct Tsw3Cm {
+    committed: f64,
+    peak: f64,
+    estimator: RateEstimator,
+    rng: Rng,
+}
+
+impl Tsw3Cm {
+    /// A meter that has seen nothing yet and draws from `rng`.
+    pub fn new(params: Tsw3CmParams, rng: Rng) -> Self {
+        Tsw3Cm {
+            committed: params.tsw.committed_rate.bytes_per_sec(),
+            peak: params.peak_rate.bytes_per_sec(),
+            estimator: params.tsw.estimator(),
+            rng,
+        }
+    }
+}
+
+impl Meter for Tsw3Cm {
+    #[inline]
+    fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
+        let rate = self.estimator.update(now, packet.size);
+        // RFC 2859 §3: red with P1 = (avg − PIR)/avg, yellow with P2 = (PIR − CIR)/avg (between
+        // the rates: with (avg − CIR)/avg), so that red or yellow comes with (avg − CIR)/avg.
+        let not_green = excess(rate, self.committed);
+        if not_green == 0.0 {
+            return Color::Green;
+        }
+        match self.rng.uniform() {
+            draw if draw < excess(rate, self.peak) => Color::Red,
+            draw if draw < not_green => Color::Yellow,
+            _ => Color::Green,
+        }
+    }
+}

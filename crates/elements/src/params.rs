@@ -1,0 +1,40 @@
+//! What is wrong with an element's parameters.
+
+use std::fmt;
+
+/// Why parameters cannot be: the parameter to look at, and a message that names the values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParamsError {
+    parameter: &'static str,
+    message: String,
+}
+
+impl ParamsError {
+    pub(crate) fn new(parameter: &'static str, message: impl Into<String>) -> Self {
+        ParamsError { parameter, message: message.into() }
+    }
+
+    /// The name of the parameter to look at, for example `max_threshold`.
+    pub fn parameter(&self) -> &'static str {
+        self.parameter
+    }
+}
+
+impl fmt::Display for ParamsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ParamsError {}
+
+/// Refuses a quantity that is zero.
+pub(crate) fn above_zero<Q: Default + PartialEq + fmt::Display>(
+    parameter: &'static str,
+    value: Q,
+) -> Result<Q, ParamsError> {
+    if value == Q::default() {
+        return Err(ParamsError::new(parameter, format!("{parameter} {value} must be above zero")));
+    }
+    Ok(value)
+}

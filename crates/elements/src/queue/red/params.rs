@@ -1,0 +1,123 @@
+//! Parameters of RED.
+
+use shortflow_units::{Bytes, Duration, Length};
+
+use super::DropCurve;
+use super::drop_curve::{Unit, amount, unit};
+use super::spacing::Spacing;
+use crate::ParamsError;
+use crate::classifier::DscpTable;
+use crate::params::above_zero;
+use crate::queue::ring::checked_limit;
+
+/// How congestion is told to ECN-capable packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EcnMode {
+    /// By a drop, as to all others.
+    Drop,
+    /// By a mark while the average is below max_th; above it by a drop (RFC 3168 §7). The gentle
+    /// region lies above max_th, so a packet that is chosen there is dropped.
+    Mark,
+}
+
+/// What the levels of one RED queue have in common.
+#[derive(Debug, Clone)]
+pub struct RedSettings {
+    /// The hard limit of the queue; a packet that does not fit is dropped.
+    pub limit: Length,
+    /// w_q: the weight of a new sample in the average, above 0 and at most 1.
+    pub weight: f64,
+    /// s: how long a mean packet takes on the link, by which the average falls in idle time.
+    pub idle_packet_time: Duration,
+    /// The mean packet; when given, the drop probability is in proportion to the packet's size
+    /// over this (Floyd & Jacobson 1993, §4, "byte mode").
+    pub mean_packet: Option<Bytes>,
+    /// How drops are spread.
+    pub spacing: Spacing,
+    /// Whether ECN-capable packets are marked.
+    pub ecn: EcnMode,
+}
+
+/// Which packets the average of a level counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Averages {
+    /// All packets: one average for all levels (WRED).
+    Shared,
+    /// Packets of the level (RIO-D).
+    PerLevel,
+    /// Packets of the level and of all that are better protected (RIO-C; Clark & Fang 1998).
+    Coupled,
+}
+
+/// Parameters of [`Red`](super::Red).
+#[derive(Debug, Clone)]
+pub struct RedParams {
+    pub(super) settings: RedSettings,
+    pub(super) unit: Unit,
+    pub(super) curves: Vec<DropCurve>,
+    pub(super) level_of: DscpTable<u8>,
+    pub(super) averages: Averages,
+}
+
+impl RedParams {
+    /// Plain RED: one level for all packets.
+    pub fn new(settings: RedSettings, curve: DropCurve) -> Result<Self, ParamsError> {
+        RedParams::with_levels(settings, vec![curve], DscpTable::filled(0), Averages::Shared)
+    }
+
+    /// Multi-level RED: `curves[level_of[dscp]]` is the level of a packet, 0 the best protected.
+    /// Thresholds may be staggered or overlap.
+    pub fn with_levels(
+        settings: RedSettings,
+        curves: Vec<DropCurve>,
+        level_of: DscpTable<u8>,
+        averages: Averages,
+    ) -> Result<Self, ParamsError> {
+        checked_limit(settings.limit)?;
+        above_zero("idle_packet_time", settings.idle_packet_time)?;
+        if let Some(mean_packet) = settings.mean_packet {
+            above_zero("mean_packet", mean_packet)?;
+        }
+        if !(settings.weight > 0.0 && settings.weight <= 1.0) {
+            return Err(ParamsError::new(
+                "weight",
+                format!("weight {} must be above 0 and at most 1", settings.weight),
+            ));
+        }
+        let Some(first) = curves.first() else {
+            return Err(ParamsError::new("levels", "RED needs at least one level; found 0"));
+        };
+        for curve in &curves {
+            check_beside(first, curve, settings.limit)?;
+        }
+        if let Some(level) = level_of.values().find(|&level| usize::from(level) >= curves.len()) {
+            return Err(ParamsError::new(
+                "levels",
+                format!("level {level} is used but there are only {} levels", curves.len()),
+            ));
+        }
+        Ok(RedParams { settings, unit: first.unit(), curves, level_of, averages })
+    }
+}
+
+/// Checks `curve` against the first one and against the limit.
+fn check_beside(first: &DropCurve, curve: &DropCurve, limit: Length) -> Result<(), ParamsError> {
+    let max = curve.max_threshold();
+    if curve.unit() != first.unit() {
+        return Err(ParamsError::new(
+            "max_threshold",
+            format!(
+                "max_threshold {} of one level and {max} of another must both be in packets or \
+                 both in bytes",
+                first.max_threshold(),
+            ),
+        ));
+    }
+    if curve.unit() == unit(limit) && amount(max) > amount(limit) {
+        return Err(ParamsError::new(
+            "max_threshold",
+            format!("max_threshold {max} must not be above limit {limit}"),
+        ));
+    }
+    Ok(())
+}

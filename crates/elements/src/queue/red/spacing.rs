@@ -1,0 +1,69 @@
+//! How drops are spread over the packets.
+
+use shortflow_units::Rng;
+
+/// How far apart drops (or marks) are at a steady probability p_b.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spacing {
+    /// Uniform from 1 to 1/p_b packets (Floyd & Jacobson 1993, §7, method 2).
+    Uniform,
+    /// Uniform from 1/p_b to 2/p_b − 1 packets: never close together. This is what the option
+    /// `wait_` of ns-2 stands for.
+    Wait,
+}
+
+/// Counts the packets that passed since the last drop, and draws the next.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Gap {
+    /// Packets since the last drop, each counted with its share of a mean packet.
+    passed: f64,
+}
+
+impl Gap {
+    /// Starts to count anew.
+    #[inline]
+    pub(super) fn reset(&mut self) {
+        self.passed = 0.0;
+    }
+
+    /// Whether this packet is chosen at probability p_b = `probability`. `share` is its size over
+    /// a mean packet's, or 1 when sizes do not matter.
+    ///
+    /// `count` in Floyd & Jacobson's §7 is the number of packets that passed since the last drop;
+    /// p_a = p_b/(1 − count·p_b) then makes the n-th packet the next drop with probability p_b for
+    /// n from 1 to 1/p_b. (Their Figure 2 increments the count before it is used, and so would
+    /// leave out the last of these values.) With shares, the packet is chosen with probability
+    /// p_b·share whatever the sizes before it.
+    #[inline]
+    pub(super) fn chooses(
+        &mut self,
+        rng: &mut Rng,
+        spacing: Spacing,
+        probability: f64,
+        share: f64,
+    ) -> bool {
+        let remaining = match spacing {
+            Spacing::Uniform => 1.0 - self.passed * probability,
+            Spacing::Wait => match (self.passed + share) * probability {
+                reached if reached < 1.0 - ROUNDING => f64::INFINITY,
+                reached => 2.0 - reached,
+            },
+        };
+        let wanted = probability * share;
+        // Past the end of the range, as after a rise of p_b, the packet is chosen for certain.
+        let chosen = if wanted > 0.0 && remaining <= wanted * (1.0 + ROUNDING) {
+            true
+        } else {
+            rng.bernoulli(wanted / remaining)
+        };
+        if chosen {
+            self.reset();
+        } else {
+            self.passed += share;
+        }
+        chosen
+    }
+}
+
+/// Keeps the ends of the ranges where they are when 1/p_b is whole but p_b is not exact.
+const ROUNDING: f64 = 1e-9;

@@ -1,0 +1,65 @@
+//! The packets of one queue, first in, first out, under a hard limit.
+
+use std::collections::VecDeque;
+
+use shortflow_units::{Bytes, Instant, Length};
+
+use crate::{Backlog, Packet, ParamsError};
+
+/// A ring buffer of packets that counts what it holds. It grows to its busiest moment and then
+/// allocates no more.
+#[derive(Debug)]
+pub(super) struct Ring {
+    packets: VecDeque<Packet>,
+    backlog: Backlog,
+    limit: Length,
+}
+
+impl Ring {
+    pub(super) fn new(limit: Length) -> Self {
+        Ring { packets: VecDeque::new(), backlog: Backlog::default(), limit }
+    }
+
+    /// Whether `packet` fits beside what is held.
+    #[inline]
+    pub(super) fn has_room_for(&self, packet: &Packet) -> bool {
+        match self.limit {
+            Length::Packets(limit) => self.backlog.packets < limit,
+            Length::Bytes(limit) => self.backlog.bytes + packet.bytes() <= limit,
+        }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, now: Instant, mut packet: Packet) {
+        debug_assert!(self.has_room_for(&packet), "a packet must fit before it is pushed");
+        packet.enqueued_at = now;
+        self.backlog.add(&packet);
+        self.packets.push_back(packet);
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.backlog.remove(&packet);
+        Some(packet)
+    }
+
+    /// When the head was taken: it may leave at once.
+    #[inline]
+    pub(super) fn ready_at(&self) -> Option<Instant> {
+        self.packets.front().map(|head| head.enqueued_at)
+    }
+
+    #[inline]
+    pub(super) fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+}
+
+/// `limit` as the limit of a queue, which must hold something.
+pub(super) fn checked_limit(limit: Length) -> Result<Length, ParamsError> {
+    if matches!(limit, Length::Packets(0) | Length::Bytes(Bytes::ZERO)) {
+        return Err(ParamsError::new("limit", format!("limit {limit} must be above zero")));
+    }
+    Ok(limit)
+}

@@ -1,0 +1,161 @@
+//! Means over replicas, with intervals; fairness.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// A measure over independent replicas: its mean and the 95 % Student interval of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The mean over replicas.
+    pub mean: f64,
+    /// The lower end of the 95 % interval; absent when there is but one replica.
+    pub low: Option<f64>,
+    /// The upper end of the 95 % interval.
+    pub high: Option<f64>,
+    /// How many replicas had the measure.
+    pub n: u32,
+}
+
+impl Estimate {
+    /// The estimate from one value per replica; none when there is no value.
+    pub fn of(values: &[f64]) -> Option<Estimate> {
+        let mean = mean(values)?;
+        let n = values.len();
+        let half = (n > 1).then(|| {
+            let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+            let error = (squares / (n - 1) as f64 / n as f64).sqrt();
+            student_97_5(n - 1) * error
+        });
+        Some(Estimate {
+            mean,
+            low: half.map(|half| mean - half),
+            high: half.map(|half| mean + half),
+            n: n as u32,
+        })
+    }
+
+    /// The estimate from the replicas in which `measure` has a value.
+    pub fn over<T>(replicas: &[T], measure: impl Fn(&T) -> Option<f64>) -> Option<Estimate> {
+        Estimate::of(&replicas.iter().filter_map(measure).collect::<Vec<_>>())
+    }
+
+    /// Half the interval's width; absent when there is but one replica.
+    pub fn half_width(&self) -> Option<f64> {
+        self.high.map(|high| high - self.mean)
+    }
+
+    /// The estimate in another unit.
+    pub fn scaled(&self, factor: f64) -> Estimate {
+        let (a, b) = (self.low.map(|x| x * factor), self.high.map(|x| x * factor));
+        let (low, high) = if factor < 0.0 { (b, a) } else { (a, b) };
+        Estimate { mean: self.mean * factor, low, high, n: self.n }
+    }
+
+    /// Whether the interval lies wholly on one side of `value`.
+    pub fn differs_from(&self, value: f64) -> bool {
+        self.low.is_some_and(|low| low > value) || self.high.is_some_and(|high| high < value)
+    }
+}
+
+/// The mean, unless there is nothing.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The difference `ours − reference` of two runs that had the same arrivals, replica by replica:
+/// what both share cancels out, so that the interval is narrower than those of the two apart.
+///
+/// # Panics
+/// When the runs differ in their number of replicas.
+pub fn paired(reference: &[f64], ours: &[f64]) -> Option<Estimate> {
+    Estimate::of(&pairwise(reference, ours, |reference, ours| ours - reference))
+}
+
+/// The relative gain of `ours` over `reference` in percent, replica by replica.
+///
+/// # Panics
+/// When the runs differ in their number of replicas.
+pub fn paired_gain(reference: &[f64], ours: &[f64]) -> Option<Estimate> {
+    Estimate::of(&pairwise(reference, ours, relative_gain))
+}
+
+/// η = 100 · (reference − ours) / reference: positive when ours is faster (Casetti & Mellia 2005,
+/// §4.1).
+pub fn relative_gain(reference: f64, ours: f64) -> f64 {
+    100.0 * (reference - ours) / reference
+}
+
+/// Jain's fairness index (Σx)² / (n·Σx²): 1 when all are equal, 1/n when one has all; none when
+/// nobody has anything.
+pub fn jain(shares: &[f64]) -> Option<f64> {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|x| x * x).sum();
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+fn pairwise(reference: &[f64], ours: &[f64], of: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+    assert_eq!(reference.len(), ours.len(), "pairs need as many replicas on both sides");
+    reference.iter().zip(ours).map(|(reference, ours)| of(*reference, *ours)).collect()
+}
+
+/// The 97.5 % point of Student's distribution, for intervals of 95 %.
+fn student_97_5(freedom: usize) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom as f64)
+        .expect("at least one degree of freedom")
+        .inverse_cdf(0.975)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Abramowitz & Stegun, table 26.10.
+    #[test]
+    fn student_points_are_those_of_the_published_table() {
+        for (freedom, point) in
+            [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (7, 2.365), (9, 2.262), (30, 2.042)]
+        {
+            assert!((student_97_5(freedom) - point).abs() < 0.0006, "{freedom} degrees");
+        }
+    }
+
+    #[test]
+    fn four_replicas_give_the_interval_that_a_hand_computes() {
+        // Mean 5, squares 4+1+1+4 = 10, deviation √(10/3), error √(10/12), times 3.182.
+        let estimate = Estimate::of(&[3.0, 4.0, 6.0, 7.0]).unwrap();
+        assert_eq!(estimate.mean, 5.0);
+        assert!((estimate.half_width().unwrap() - 2.905).abs() < 0.001);
+        assert!((estimate.low.unwrap() - 2.095).abs() < 0.001);
+    }
+
+    #[test]
+    fn one_replica_has_no_interval_and_none_has_no_mean() {
+        let one = Estimate::of(&[3.0]).unwrap();
+        assert_eq!((one.mean, one.low, one.high, one.n), (3.0, None, None, 1));
+        assert_eq!(Estimate::of(&[]), None);
+    }
+
+    #[test]
+    fn what_two_runs_share_cancels_in_paired_differences() {
+        let reference = [10.0, 20.0, 30.0];
+        let ours = [9.0, 19.0, 29.0];
+        let difference = paired(&reference, &ours).unwrap();
+        assert_eq!((difference.mean, difference.half_width()), (-1.0, Some(0.0)));
+        assert!(!Estimate::of(&reference).unwrap().differs_from(19.0));
+        assert!(difference.differs_from(0.0));
+    }
+
+    #[test]
+    fn a_tenth_of_the_time_is_a_gain_of_90_percent() {
+        assert_eq!(relative_gain(5.0, 0.5), 90.0);
+        assert_eq!(relative_gain(1.0, 2.0), -100.0);
+        assert_eq!(paired_gain(&[5.0, 10.0], &[0.5, 1.0]).unwrap().mean, 90.0);
+    }
+
+    #[test]
+    fn fairness_is_one_when_equal_and_one_nth_when_one_has_all() {
+        assert_eq!(jain(&[2.0, 2.0, 2.0, 2.0]), Some(1.0));
+        assert_eq!(jain(&[8.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain(&[0.0]), None);
+    }
+}

@@ -1,0 +1,48 @@
+//! What a run will record.
+
+use shortflow_units::{Duration, Instant};
+
+/// What a replica will record: fixed before it runs, and the same for all replicas of a run. The
+/// places in its lists are the dense indices by which the run names things to its recorder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The workloads, by index.
+    pub workloads: Vec<WorkloadPlan>,
+    /// The ports, by index, named like `"r1->r2"`.
+    pub ports: Vec<String>,
+    /// The code points that are in use, by dense index, named like `"AF11"`.
+    pub code_points: Vec<String>,
+    /// The reasons for which packets are dropped, by index, named like `"early"`.
+    pub drop_reasons: Vec<String>,
+    /// Before this instant, nothing counts.
+    pub warm_up: Instant,
+    /// When the run ends.
+    pub end: Instant,
+    /// How often ports are sampled for time series; never when absent.
+    pub series_interval: Option<Duration>,
+}
+
+impl Plan {
+    /// The time over which the run is measured: from the warm-up's end to the end.
+    pub fn measured(&self) -> Duration {
+        self.end.since(self.warm_up)
+    }
+}
+
+/// A workload's name and the size classes by which its transfers are reported.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadPlan {
+    /// The name in results.
+    pub name: String,
+    /// The classes, smallest first. A transfer larger than the last counts in the whole only.
+    pub size_classes: Vec<SizeClass>,
+}
+
+/// Transfers whose reply has at most so many bytes, and more than the class before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SizeClass {
+    /// The name in results, like `"11 pkt"`.
+    pub label: String,
+    /// The largest reply of the class, in bytes.
+    pub max_bytes: u64,
+}

@@ -1,0 +1,214 @@
+//! What a running replica hands its findings to.
+
+use shortflow_units::{Duration, Instant};
+
+use crate::moments::Moments;
+use crate::plan::{Plan, WorkloadPlan};
+use crate::port::{PortCounts, PortResult, Sample};
+use crate::replica::{ClassResult, DatagramResult, LongFlows, Replica, WorkloadResult};
+use crate::results::{self, TransferSink};
+use crate::settle::OpenOverTime;
+use crate::transfer::Transfer;
+
+/// Records one replica. Owned by the run; its memory does not grow with simulated time, but for
+/// the rows of time series that were asked for.
+#[derive(Debug)]
+pub struct Recorder {
+    warm_up: Instant,
+    end: Instant,
+    classes: Vec<Vec<u64>>,
+    sink: Option<TransferSink>,
+    datagrams: Vec<DatagramTracker>,
+    replica: Replica,
+}
+
+/// What consecutive datagrams of one workload are compared by.
+#[derive(Debug, Clone, Default)]
+struct DatagramTracker {
+    last_delay: Option<f64>,
+    delay: Moments,
+    jitter: Moments,
+    sent: u64,
+}
+
+impl Recorder {
+    /// A recorder of what `plan` says, which streams each transfer to `transfers`.
+    pub fn new(plan: &Plan, transfers: Option<TransferSink>) -> Self {
+        let bounds = |w: &WorkloadPlan| w.size_classes.iter().map(|c| c.max_bytes).collect();
+        Recorder {
+            warm_up: plan.warm_up,
+            end: plan.end,
+            classes: plan.workloads.iter().map(bounds).collect(),
+            sink: transfers,
+            datagrams: vec![DatagramTracker::default(); plan.workloads.len()],
+            replica: Replica {
+                measured: plan.measured().as_secs_f64(),
+                code_points: plan.code_points.clone(),
+                drop_reasons: plan.drop_reasons.clone(),
+                workloads: plan.workloads.iter().map(|w| empty_workload(w, plan)).collect(),
+                ports: plan.ports.iter().map(|name| empty_port(name)).collect(),
+                counters: Default::default(),
+                series: Vec::new(),
+            },
+        }
+    }
+
+    /// A transfer has completed. One that started before the warm-up's end is streamed to disk,
+    /// but counts in no statistic.
+    pub fn transfer(&mut self, transfer: &Transfer) {
+        if let Some(sink) = &mut self.sink {
+            sink.write(transfer);
+        }
+        let at = usize::from(transfer.workload);
+        let workload = &mut self.replica.workloads[at];
+        workload.open_over_time.add(transfer.start, transfer.start + transfer.completion());
+        if transfer.start < self.warm_up {
+            return;
+        }
+        workload.all.record(transfer);
+        if let Some(class) = class_of(&self.classes[at], transfer.reply_bytes) {
+            workload.classes[class].record(transfer);
+        }
+        workload.retransmissions += u64::from(transfer.retransmissions);
+        workload.timeouts += u64::from(transfer.timeouts);
+        workload.syn_retransmissions += u64::from(transfer.syn_retransmissions);
+        workload.sent += u64::from(transfer.sent);
+        workload.dropped += u64::from(transfer.dropped);
+        for (sum, count) in workload.colors.iter_mut().zip(transfer.colors) {
+            *sum += u64::from(count);
+        }
+    }
+
+    /// A transfer is still open at the end of the run: opened at `start`, with a reply of
+    /// `reply_bytes` to come. Counted and shown, whenever it started.
+    pub fn open_transfer(&mut self, workload: u16, start: Instant, reply_bytes: u64) {
+        let at = usize::from(workload);
+        let age = self.end.since(start).as_secs_f64();
+        let workload = &mut self.replica.workloads[at];
+        workload.open_over_time.add(start, self.end);
+        workload.open += 1;
+        workload.oldest_open = workload.oldest_open.max(age);
+        if let Some(class) = class_of(&self.classes[at], reply_bytes) {
+            workload.classes[class].open += 1;
+        }
+        workload.all.open += 1;
+    }
+
+    /// `bytes` of the application were delivered in order to their receiver.
+    #[inline]
+    pub fn goodput(&mut self, now: Instant, workload: u16, bytes: u64) {
+        if now >= self.warm_up {
+            self.replica.workloads[usize::from(workload)].delivered_bytes += bytes;
+        }
+    }
+
+    /// At the end: a long flow of `workload` got `bytes` through since the warm-up's end.
+    pub fn long_flow(&mut self, workload: u16, bytes: u64) {
+        let rate = bytes as f64 * 8.0 / self.replica.measured;
+        let long = &mut self.replica.workloads[usize::from(workload)].long_flows;
+        long.get_or_insert_with(LongFlows::default).rates.push(rate);
+    }
+
+    /// A datagram was sent.
+    #[inline]
+    pub fn datagram_sent(&mut self, now: Instant, workload: u16) {
+        if now >= self.warm_up {
+            self.datagrams[usize::from(workload)].sent += 1;
+        }
+    }
+
+    /// A datagram that was sent `delay` ago was delivered.
+    #[inline]
+    pub fn datagram(&mut self, now: Instant, workload: u16, delay: Duration) {
+        if now.nanos() < self.warm_up.nanos() + delay.nanos() {
+            return;
+        }
+        let tracker = &mut self.datagrams[usize::from(workload)];
+        let delay = delay.as_secs_f64();
+        tracker.delay.add(delay);
+        // RFC 3550 §6.4.1: D(i−1, i) is the difference of two consecutive transit times. Its mean
+        // is taken over all pairs, where the RFC smooths it for a receiver that reports live.
+        if let Some(last) = tracker.last_delay.replace(delay) {
+            tracker.jitter.add((delay - last).abs());
+        }
+    }
+
+    /// At the end: what `port` counted since the warm-up's end.
+    pub fn port(&mut self, port: u16, counts: PortCounts) {
+        let measured = self.replica.measured;
+        let result = &mut self.replica.ports[usize::from(port)];
+        *result = PortResult {
+            name: std::mem::take(&mut result.name),
+            code_points: counts.code_points,
+            ecn_marks: counts.ecn_marks,
+            utilisation: counts.busy.as_secs_f64() / measured,
+            mean_queue_packets: counts.mean_queue_packets,
+            mean_queue_bytes: counts.mean_queue_bytes,
+            mean_wait: counts.mean_wait.as_secs_f64(),
+            max_wait: counts.max_wait.as_secs_f64(),
+        };
+    }
+
+    /// At the end: anything else that was counted, under a name of its own, for example what a
+    /// marker counted: `"r2/edge/pre-marked green bytes"`.
+    pub fn counter(&mut self, name: &str, value: f64) {
+        self.replica.counters.insert(name.to_owned(), value);
+    }
+
+    /// A row of a time series.
+    pub fn sample(&mut self, sample: Sample) {
+        self.replica.series.push(sample);
+    }
+
+    /// Ends the recording. Fails when the transfers could not all be written.
+    pub fn finish(mut self) -> Result<Replica, results::Error> {
+        for (workload, tracker) in self.replica.workloads.iter_mut().zip(&self.datagrams) {
+            workload.all.settle_percentiles();
+            workload.classes.iter_mut().for_each(ClassResult::settle_percentiles);
+            if tracker.sent > 0 || tracker.delay.n() > 0 {
+                workload.datagrams = Some(DatagramResult {
+                    sent: tracker.sent,
+                    delivered: tracker.delay.n(),
+                    delay: tracker.delay.mean(),
+                    delay_deviation: tracker.delay.deviation(),
+                    delay_max: tracker.delay.max(),
+                    jitter: tracker.jitter.mean(),
+                });
+            }
+        }
+        if let Some(sink) = self.sink {
+            sink.finish()?;
+        }
+        Ok(self.replica)
+    }
+}
+
+/// The first class that a reply of `bytes` fits into.
+fn class_of(max_bytes: &[u64], bytes: u64) -> Option<usize> {
+    let class = max_bytes.partition_point(|max| *max < bytes);
+    (class < max_bytes.len()).then_some(class)
+}
+
+fn empty_workload(plan: &WorkloadPlan, run: &Plan) -> WorkloadResult {
+    let class = |label: &str| ClassResult { label: label.to_owned(), ..Default::default() };
+    WorkloadResult {
+        name: plan.name.clone(),
+        all: class("all"),
+        classes: plan.size_classes.iter().map(|c| class(&c.label)).collect(),
+        open_over_time: OpenOverTime::over(run.warm_up, run.end),
+        ..Default::default()
+    }
+}
+
+fn empty_port(name: &str) -> PortResult {
+    PortResult {
+        name: name.to_owned(),
+        code_points: Vec::new(),
+        ecn_marks: 0,
+        utilisation: 0.0,
+        mean_queue_packets: 0.0,
+        mean_queue_bytes: 0.0,
+        mean_wait: 0.0,
+        max_wait: 0.0,
+    }
+}

@@ -1,0 +1,188 @@
+//! What one replica found.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::estimate::jain;
+use crate::histogram::Histogram;
+use crate::moments::Moments;
+use crate::port::{PortResult, Sample};
+use crate::settle::OpenOverTime;
+use crate::transfer::Transfer;
+
+/// What one replica found, from the warm-up's end to the end of the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Replica {
+    /// For how long it was measured, in seconds.
+    pub measured: f64,
+    /// The names of code points, by index.
+    pub code_points: Vec<String>,
+    /// The names of reasons for drops, by index.
+    pub drop_reasons: Vec<String>,
+    /// The workloads, in the plan's order.
+    pub workloads: Vec<WorkloadResult>,
+    /// The ports, in the plan's order.
+    pub ports: Vec<PortResult>,
+    /// Whatever else was counted, by name.
+    pub counters: BTreeMap<String, f64>,
+    /// The time series; a file of its own in results.
+    #[serde(skip)]
+    pub series: Vec<Sample>,
+}
+
+impl Replica {
+    /// The workload called `name`.
+    pub fn workload(&self, name: &str) -> Option<&WorkloadResult> {
+        self.workloads.iter().find(|workload| workload.name == name)
+    }
+
+    /// The port called `name`.
+    pub fn port(&self, name: &str) -> Option<&PortResult> {
+        self.ports.iter().find(|port| port.name == name)
+    }
+}
+
+/// What one replica found about a workload.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadResult {
+    /// The workload's name.
+    pub name: String,
+    /// All its completed transfers.
+    pub all: ClassResult,
+    /// Its completed transfers by size class.
+    pub classes: Vec<ClassResult>,
+    /// Transfers still open at the end.
+    pub open: u64,
+    /// The age of the oldest of them, in seconds.
+    pub oldest_open: f64,
+    /// Segments sent again by completed transfers.
+    pub retransmissions: u64,
+    /// Their retransmission timeouts.
+    pub timeouts: u64,
+    /// Their SYNs and SYN-ACKs sent again.
+    pub syn_retransmissions: u64,
+    /// Packets that they sent.
+    pub sent: u64,
+    /// Packets of theirs that were dropped.
+    pub dropped: u64,
+    /// Packets that they sent as green, yellow, red and other.
+    pub colors: [u64; 4],
+    /// Application bytes delivered in order, of completed and of other connections.
+    pub delivered_bytes: u64,
+    /// Its datagrams, if it sent any.
+    pub datagrams: Option<DatagramResult>,
+    /// Its long flows, if it has any.
+    pub long_flows: Option<LongFlows>,
+    /// How many transfers were open over time.
+    pub open_over_time: OpenOverTime,
+}
+
+impl WorkloadResult {
+    /// The size class called `label`.
+    pub fn class(&self, label: &str) -> Option<&ClassResult> {
+        self.classes.iter().find(|class| class.label == label)
+    }
+}
+
+/// Completion times of the transfers of one size class, in seconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClassResult {
+    /// The class's name.
+    pub label: String,
+    /// Transfers still open at the end.
+    pub open: u64,
+    /// Completion times: count, mean, deviation, greatest.
+    pub completion: Moments,
+    /// Times of the handshake.
+    pub handshake: Moments,
+    /// Times of the request.
+    pub request: Moments,
+    /// Times of the reply.
+    pub reply: Moments,
+    /// Median completion time, computed when the recording ends.
+    pub median: Option<f64>,
+    /// 95th percentile of completion times, likewise.
+    pub p95: Option<f64>,
+    /// 99th percentile of completion times, likewise.
+    pub p99: Option<f64>,
+    /// The distribution of completion times; left out of files, where only that of all replicas
+    /// together is kept.
+    #[serde(skip)]
+    pub histogram: Histogram,
+}
+
+impl ClassResult {
+    /// Counts a completed transfer in.
+    pub fn record(&mut self, transfer: &Transfer) {
+        self.completion.add(transfer.completion().as_secs_f64());
+        self.handshake.add(transfer.handshake.as_secs_f64());
+        self.request.add(transfer.request.as_secs_f64());
+        self.reply.add(transfer.reply.as_secs_f64());
+        self.histogram.record(transfer.completion());
+    }
+
+    /// Computes the percentiles of what was counted.
+    pub fn settle_percentiles(&mut self) {
+        self.median = self.histogram.quantile(0.50);
+        self.p95 = self.histogram.quantile(0.95);
+        self.p99 = self.histogram.quantile(0.99);
+    }
+
+    /// Counts in all that `other` has counted.
+    pub fn merge(&mut self, other: &ClassResult) {
+        self.open += other.open;
+        self.completion.merge(&other.completion);
+        self.handshake.merge(&other.handshake);
+        self.request.merge(&other.request);
+        self.reply.merge(&other.reply);
+        self.histogram.merge(&other.histogram);
+        self.settle_percentiles();
+    }
+
+    /// The mean completion time in seconds.
+    pub fn mean(&self) -> Option<f64> {
+        self.completion.mean()
+    }
+}
+
+/// What became of a workload's datagrams; times in seconds.
+///
+/// Delay and jitter are over consecutive deliveries of the whole workload, so a workload of one
+/// flow gives that flow's jitter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct DatagramResult {
+    /// Sent since the warm-up's end.
+    pub sent: u64,
+    /// Of these, delivered.
+    pub delivered: u64,
+    /// Mean one-way delay.
+    pub delay: Option<f64>,
+    /// Standard deviation of the delay.
+    pub delay_deviation: Option<f64>,
+    /// Longest delay.
+    pub delay_max: Option<f64>,
+    /// Mean difference, without sign, of the delays of consecutive datagrams (RFC 3550 §6.4.1).
+    pub jitter: Option<f64>,
+}
+
+impl DatagramResult {
+    /// The share of datagrams that did not arrive. Those under way at the end count as lost.
+    pub fn loss(&self) -> Option<f64> {
+        (self.sent > 0).then(|| 1.0 - self.delivered as f64 / self.sent as f64)
+    }
+}
+
+/// How a workload's long flows shared.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LongFlows {
+    /// Each flow's goodput in bits per second.
+    pub rates: Vec<f64>,
+}
+
+impl LongFlows {
+    /// Jain's fairness index of their goodputs.
+    pub fn fairness(&self) -> Option<f64> {
+        jain(&self.rates)
+    }
+}

@@ -1,0 +1,65 @@
+//! What goes wrong between us and the disk.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file or folder of results that could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused.
+    #[error("cannot {action} {}: {reason}", path.display(), reason = reason(source))]
+    Io {
+        /// What was tried, as in "write".
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file is there, but is not what it should be.
+    #[error("{} is not a file of results: {reason}", path.display())]
+    Malformed {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// For use as `map_err(Error::io("write", path))`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Io { action, path: path.clone(), source }
+    }
+
+    /// For use as `map_err(Error::malformed(path))`.
+    pub(crate) fn malformed<E: ToString>(path: &Path) -> impl Fn(E) -> Error {
+        let path = path.to_owned();
+        move |reason| Error::Malformed { path: path.clone(), reason: reason.to_string() }
+    }
+}
+
+/// The operating system's own error out of one of CSV, so that its reason is not lost.
+pub(super) fn csv_to_io(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
+}
+
+/// The reason in plain words.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "permission denied".into(),
+        io::ErrorKind::NotFound => "no such file or folder".into(),
+        io::ErrorKind::StorageFull => "the disk is full".into(),
+        io::ErrorKind::QuotaExceeded => "the disk quota is used up".into(),
+        io::ErrorKind::FileTooLarge => "the file would be too large".into(),
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".into(),
+        io::ErrorKind::NotADirectory => "a part of the path is a file, not a folder".into(),
+        io::ErrorKind::AlreadyExists => "a file of that name is in the way".into(),
+        io::ErrorKind::IsADirectory => "a folder of that name is in the way".into(),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,24 @@
+//! Results on disk: a folder whose files appear whole or not at all.
+//!
+//! | file | what |
+//! |---|---|
+//! | `manifest.toml` | what was run: inputs as text, seed, version, durations, sweep |
+//! | `summary.json` | each point's measures with their intervals |
+//! | `replicas.json` | each point's replicas one by one, for paired comparisons |
+//! | `histograms.json` | distributions of completion times, all replicas together |
+//! | `series.csv` | time series of ports, when asked for |
+//! | `transfers-*.csv` | every transfer, when asked for |
+
+mod error;
+mod folder;
+mod manifest;
+mod series;
+mod sink;
+mod whole;
+
+pub use error::Error;
+pub use folder::{Folder, Point};
+pub use manifest::{Input, Manifest, Setting, Sweep};
+pub use series::SeriesRow;
+pub use sink::TransferSink;
+pub use whole::write_whole;

@@ -1,0 +1,47 @@
+//! Time series as a file.
+
+use serde::{Deserialize, Serialize};
+
+use crate::replica::Replica;
+
+/// One row of `series.csv`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesRow {
+    /// The point of the sweep, counted from 0.
+    pub point: usize,
+    /// The replica, counted from 0.
+    pub replica: usize,
+    /// The port's name.
+    pub port: String,
+    /// When, in seconds.
+    pub time_s: f64,
+    /// Packets in the queue.
+    pub queue_packets: u32,
+    /// Bytes in the queue.
+    pub queue_bytes: u64,
+    /// The average queue that an AQM keeps, in its own unit.
+    pub average: Option<f64>,
+    /// The share of time in which the link was sending, since the row before.
+    pub utilisation: f32,
+    /// Transfers open in the whole network.
+    pub open_transfers: u32,
+}
+
+/// The rows of one replica.
+pub(super) fn rows(
+    point: usize,
+    replica: usize,
+    found: &Replica,
+) -> impl Iterator<Item = SeriesRow> {
+    found.series.iter().map(move |sample| SeriesRow {
+        point,
+        replica,
+        port: found.ports[usize::from(sample.port)].name.clone(),
+        time_s: sample.at.as_secs_f64(),
+        queue_packets: sample.queue_packets,
+        queue_bytes: sample.queue_bytes,
+        average: sample.average,
+        utilisation: sample.utilisation,
+        open_transfers: sample.open_transfers,
+    })
+}

@@ -1,0 +1,145 @@
+//! Whether a load settles: the number of open transfers over time.
+
+use serde::{Deserialize, Serialize};
+use shortflow_units::Instant;
+
+use crate::replica::WorkloadResult;
+use crate::summary::WorkloadSummary;
+
+/// How many transfers were open on average in each of [`BINS`](Self::BINS) equal parts of the
+/// measured time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct OpenOverTime {
+    start: u64,
+    width: u64,
+    /// Transfer-nanoseconds per bin.
+    bins: Vec<u64>,
+}
+
+impl OpenOverTime {
+    /// Into how many parts the measured time is cut.
+    pub const BINS: usize = 64;
+
+    /// Nothing open from `start` to `end`.
+    pub fn over(start: Instant, end: Instant) -> Self {
+        let width = end.since(start).nanos().div_ceil(Self::BINS as u64).max(1);
+        OpenOverTime { start: start.nanos(), width, bins: vec![0; Self::BINS] }
+    }
+
+    /// A transfer was open between these instants.
+    pub fn add(&mut self, opened: Instant, closed: Instant) {
+        let (mut from, to) = (opened.nanos().max(self.start), closed.nanos());
+        while from < to {
+            let bin = ((from - self.start) / self.width) as usize;
+            let Some(sum) = self.bins.get_mut(bin) else { return };
+            let until = to.min(self.start + (bin as u64 + 1) * self.width);
+            *sum += until - from;
+            from = until;
+        }
+    }
+
+    /// Transfers open on average in each part.
+    pub fn means(&self) -> Vec<f64> {
+        self.bins.iter().map(|sum| *sum as f64 / self.width as f64).collect()
+    }
+}
+
+/// Transfers open in each part of the measured time, mean over replicas.
+pub(crate) fn mean_over_replicas(replicas: &[&WorkloadResult]) -> Vec<f64> {
+    let mut sums = vec![0.0; OpenOverTime::BINS];
+    for replica in replicas {
+        for (sum, mean) in sums.iter_mut().zip(replica.open_over_time.means()) {
+            *sum += mean / replicas.len() as f64;
+        }
+    }
+    sums
+}
+
+/// What must be said about a workload whose transfers pile up.
+pub(crate) fn warnings(workload: &WorkloadSummary) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(growth) = growth(&workload.open_over_time) {
+        warnings.push(format!(
+            "the load of {} does not settle: open transfers grew from {:.0} to {:.0} over the \
+             second half, so completion times depend on how long the run lasts",
+            workload.name, growth.from, growth.to,
+        ));
+    }
+    let share = workload.open as f64 / (workload.open + workload.completed).max(1) as f64;
+    if share > OPEN_SHARE_TO_WARN {
+        warnings.push(format!(
+            "{} of {} transfers of {} were still open at the end (the oldest for {:.1} s), so the \
+             completion times shown lean towards the quick ones",
+            workload.open,
+            workload.open + workload.completed,
+            workload.name,
+            workload.oldest_open,
+        ));
+    }
+    warnings
+}
+
+/// Above this share of transfers left open, the completed ones no longer speak for all.
+const OPEN_SHARE_TO_WARN: f64 = 0.05;
+
+#[derive(Debug, PartialEq)]
+struct Growth {
+    from: f64,
+    to: f64,
+}
+
+/// Whether `open` grows over its second half, as a regression line tells: clearly (the slope is
+/// more than 4 standard errors, since neighbouring parts are not independent), and by an amount
+/// that matters (at least 2 transfers, and a fifth of the half's mean).
+fn growth(open: &[f64]) -> Option<Growth> {
+    let half = &open[open.len() / 2..];
+    let n = half.len() as f64;
+    let (mid, mean) = ((n - 1.0) / 2.0, half.iter().sum::<f64>() / n);
+    let offsets = || half.iter().enumerate().map(|(i, y)| (i as f64 - mid, y - mean));
+    let spread: f64 = offsets().map(|(x, _)| x * x).sum();
+    let slope = offsets().map(|(x, y)| x * y).sum::<f64>() / spread;
+    let rest: f64 = offsets().map(|(x, y)| (y - slope * x).powi(2)).sum();
+    let error = (rest / (n - 2.0) / spread).sqrt();
+    let rise = slope * (n - 1.0);
+    (slope > 4.0 * error && rise >= 2.0 && rise >= 0.2 * mean)
+        .then(|| Growth { from: (mean - rise / 2.0).max(0.0), to: mean + rise / 2.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shortflow_units::Rng;
+
+    #[test]
+    fn a_transfer_counts_in_each_part_in_proportion() {
+        let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
+        // Parts of 10 ms, from 1000 to 1640 ms.
+        let mut open = OpenOverTime::over(at(1000), at(1640));
+        open.add(at(990), at(1015)); // before the warm-up's end it does not count
+        open.add(at(1630), at(9999)); // nor after the end
+        assert_eq!(open.means()[..3], [1.0, 0.5, 0.0]);
+        assert_eq!(open.means()[62..], [0.0, 1.0]);
+    }
+
+    #[test]
+    fn an_open_count_that_climbs_is_growth_and_one_that_wanders_is_not() {
+        let mut rng = Rng::stream(7, "wander");
+        let mut level = 20.0;
+        let wandering: Vec<f64> = (0..64)
+            .map(|_| {
+                level += 0.5 * (20.0 - level) + 10.0 * (rng.uniform() - 0.5);
+                level
+            })
+            .collect();
+        assert_eq!(growth(&wandering), None);
+        let climbing: Vec<f64> = wandering.iter().enumerate().map(|(i, y)| y + i as f64).collect();
+        let growth = growth(&climbing).unwrap();
+        assert!((45.0..60.0).contains(&growth.from) && (75.0..90.0).contains(&growth.to));
+    }
+
+    #[test]
+    fn a_load_that_fills_up_at_first_and_then_stays_is_settled() {
+        let filling: Vec<f64> = (0..64).map(|i| f64::from(i.min(20))).collect();
+        assert_eq!(growth(&filling), None);
+    }
+}

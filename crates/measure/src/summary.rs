@@ -1,0 +1,293 @@
+//! What all replicas of a run found together.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::estimate::Estimate;
+use crate::histogram::Histogram;
+use crate::port::{Count, PortResult};
+use crate::replica::{ClassResult, DatagramResult, Replica, WorkloadResult};
+use crate::settle;
+
+/// Each measure over the replicas of one run. A measure that no replica has is absent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// How many replicas.
+    pub replicas: u32,
+    /// For how long each was measured, in seconds.
+    pub measured: f64,
+    /// The workloads.
+    pub workloads: Vec<WorkloadSummary>,
+    /// The ports.
+    pub ports: Vec<PortSummary>,
+    /// Whatever else was counted.
+    pub counters: BTreeMap<String, Estimate>,
+    /// What the reader must know before trusting the numbers.
+    pub warnings: Vec<String>,
+}
+
+/// A workload over all replicas.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadSummary {
+    /// The workload's name.
+    pub name: String,
+    /// Transfers completed, all replicas together.
+    pub completed: u64,
+    /// Transfers still open at the end, all replicas together.
+    pub open: u64,
+    /// The age of the oldest of them, in seconds.
+    pub oldest_open: f64,
+    /// All its transfers.
+    pub all: ClassSummary,
+    /// Its transfers by size class.
+    pub classes: Vec<ClassSummary>,
+    /// Segments sent again, per completed transfer.
+    pub retransmissions: Option<Estimate>,
+    /// Retransmission timeouts, per completed transfer.
+    pub timeouts: Option<Estimate>,
+    /// Application bits delivered in order, per second.
+    pub goodput: Option<Estimate>,
+    /// Its datagrams.
+    pub datagrams: Option<DatagramSummary>,
+    /// Jain's fairness index of its long flows.
+    pub fairness: Option<Estimate>,
+    /// Transfers open in each of 64 equal parts of the measured time, mean over replicas.
+    pub open_over_time: Vec<f64>,
+}
+
+/// Completion times of one size class over all replicas, in seconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClassSummary {
+    /// The class's name.
+    pub label: String,
+    /// Transfers completed, all replicas together.
+    pub n: u64,
+    /// Transfers still open at the end, all replicas together.
+    pub open: u64,
+    /// Mean.
+    pub mean: Option<Estimate>,
+    /// 50th percentile.
+    pub median: Option<Estimate>,
+    /// 95th percentile.
+    pub p95: Option<Estimate>,
+    /// 99th percentile.
+    pub p99: Option<Estimate>,
+    /// The greatest of all.
+    pub max: Option<f64>,
+    /// Mean time of the handshake.
+    pub handshake: Option<Estimate>,
+    /// Mean time of the request.
+    pub request: Option<Estimate>,
+    /// Mean time of the reply.
+    pub reply: Option<Estimate>,
+    /// The distribution, all replicas together; a file of its own in results.
+    #[serde(skip)]
+    pub histogram: Histogram,
+}
+
+/// A workload's datagrams over all replicas; times in seconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DatagramSummary {
+    /// Sent, all replicas together.
+    pub sent: u64,
+    /// Mean one-way delay.
+    pub delay: Option<Estimate>,
+    /// Standard deviation of the delay.
+    pub delay_deviation: Option<Estimate>,
+    /// Mean difference, without sign, of consecutive delays.
+    pub jitter: Option<Estimate>,
+    /// The share that did not arrive, 0 to 1.
+    pub loss: Option<Estimate>,
+}
+
+/// A port over all replicas.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PortSummary {
+    /// The port's name.
+    pub name: String,
+    /// The share of time in which the link was sending, 0 to 1.
+    pub utilisation: Option<Estimate>,
+    /// The queue in packets, averaged over time.
+    pub mean_queue_packets: Option<Estimate>,
+    /// The queue in bytes, averaged over time.
+    pub mean_queue_bytes: Option<Estimate>,
+    /// Mean wait in the queue, in seconds.
+    pub mean_wait: Option<Estimate>,
+    /// Packets given an ECN mark.
+    pub ecn_marks: Option<Estimate>,
+    /// The share of arrived packets that were dropped, 0 to 1.
+    pub loss: Option<Estimate>,
+    /// The same by code point; those that no packet had are left out.
+    pub code_points: Vec<CodePointSummary>,
+}
+
+/// One code point at a port, over all replicas.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CodePointSummary {
+    /// The code point's name.
+    pub name: String,
+    /// Arrived, all replicas together.
+    pub arrived: Count,
+    /// The share of arrived packets that were dropped, 0 to 1.
+    pub loss: Option<Estimate>,
+    /// What share of arrived packets was dropped for which reason, all replicas together; reasons
+    /// that took no packet are left out.
+    pub reasons: BTreeMap<String, f64>,
+}
+
+impl Summary {
+    /// What `replicas`, runs of one plan that differ in their seeds only, found.
+    ///
+    /// # Panics
+    /// When there is no replica.
+    pub fn of(replicas: &[Replica]) -> Summary {
+        let first = replicas.first().expect("a summary needs at least one replica");
+        let workloads: Vec<_> = (0..first.workloads.len())
+            .map(|i| workload(&column(replicas, |r| &r.workloads[i]), first.measured))
+            .collect();
+        let ports = (0..first.ports.len())
+            .map(|i| port(&column(replicas, |r| &r.ports[i]), first))
+            .collect();
+        let counter = |name: &String| {
+            let estimate = Estimate::over(replicas, |r| r.counters.get(name).copied())?;
+            Some((name.clone(), estimate))
+        };
+        Summary {
+            replicas: replicas.len() as u32,
+            measured: first.measured,
+            warnings: workloads.iter().flat_map(settle::warnings).collect(),
+            workloads,
+            ports,
+            counters: first.counters.keys().filter_map(counter).collect(),
+        }
+    }
+
+    /// The workload called `name`.
+    pub fn workload(&self, name: &str) -> Option<&WorkloadSummary> {
+        self.workloads.iter().find(|workload| workload.name == name)
+    }
+
+    /// All classes: of each workload the whole, then its size classes.
+    pub fn classes(&self) -> impl Iterator<Item = &ClassSummary> {
+        self.workloads.iter().flat_map(|w| std::iter::once(&w.all).chain(&w.classes))
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn classes_mut(&mut self) -> impl Iterator<Item = &mut ClassSummary> {
+        self.workloads.iter_mut().flat_map(|w| std::iter::once(&mut w.all).chain(&mut w.classes))
+    }
+
+    /// The port called `name`.
+    pub fn port(&self, name: &str) -> Option<&PortSummary> {
+        self.ports.iter().find(|port| port.name == name)
+    }
+}
+
+impl WorkloadSummary {
+    /// The size class called `label`.
+    pub fn class(&self, label: &str) -> Option<&ClassSummary> {
+        self.classes.iter().find(|class| class.label == label)
+    }
+}
+
+/// The same part of each replica.
+fn column<T>(replicas: &[Replica], part: impl Fn(&Replica) -> &T) -> Vec<&T> {
+    replicas.iter().map(part).collect()
+}
+
+fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
+    let first = replicas[0];
+    let per_transfer = |count: fn(&WorkloadResult) -> u64| {
+        Estimate::over(replicas, |w| {
+            let n = w.all.completion.n();
+            (n > 0).then(|| count(w) as f64 / n as f64)
+        })
+    };
+    let classes = (0..first.classes.len())
+        .map(|i| class(&replicas.iter().map(|w| &w.classes[i]).collect::<Vec<_>>()))
+        .collect();
+    let delivers = replicas.iter().any(|w| w.delivered_bytes > 0);
+    WorkloadSummary {
+        name: first.name.clone(),
+        completed: replicas.iter().map(|w| w.all.completion.n()).sum(),
+        open: replicas.iter().map(|w| w.open).sum(),
+        oldest_open: replicas.iter().map(|w| w.oldest_open).fold(0.0, f64::max),
+        all: class(&replicas.iter().map(|w| &w.all).collect::<Vec<_>>()),
+        classes,
+        retransmissions: per_transfer(|w| w.retransmissions),
+        timeouts: per_transfer(|w| w.timeouts),
+        goodput: Estimate::over(replicas, |w| {
+            delivers.then(|| w.delivered_bytes as f64 * 8.0 / measured)
+        }),
+        datagrams: datagrams(&replicas.iter().filter_map(|w| w.datagrams).collect::<Vec<_>>()),
+        fairness: Estimate::over(replicas, |w| w.long_flows.as_ref()?.fairness()),
+        open_over_time: settle::mean_over_replicas(replicas),
+    }
+}
+
+fn class(replicas: &[&ClassResult]) -> ClassSummary {
+    let mut pooled = replicas[0].clone();
+    replicas[1..].iter().for_each(|replica| pooled.merge(replica));
+    ClassSummary {
+        label: pooled.label,
+        n: pooled.completion.n(),
+        open: pooled.open,
+        mean: Estimate::over(replicas, |c| c.mean()),
+        median: Estimate::over(replicas, |c| c.median),
+        p95: Estimate::over(replicas, |c| c.p95),
+        p99: Estimate::over(replicas, |c| c.p99),
+        max: pooled.completion.max(),
+        handshake: Estimate::over(replicas, |c| c.handshake.mean()),
+        request: Estimate::over(replicas, |c| c.request.mean()),
+        reply: Estimate::over(replicas, |c| c.reply.mean()),
+        histogram: pooled.histogram,
+    }
+}
+
+fn datagrams(replicas: &[DatagramResult]) -> Option<DatagramSummary> {
+    (!replicas.is_empty()).then(|| DatagramSummary {
+        sent: replicas.iter().map(|d| d.sent).sum(),
+        delay: Estimate::over(replicas, |d| d.delay),
+        delay_deviation: Estimate::over(replicas, |d| d.delay_deviation),
+        jitter: Estimate::over(replicas, |d| d.jitter),
+        loss: Estimate::over(replicas, DatagramResult::loss),
+    })
+}
+
+fn port(replicas: &[&PortResult], names: &Replica) -> PortSummary {
+    let over = |measure: fn(&PortResult) -> f64| Estimate::over(replicas, |p| Some(measure(p)));
+    PortSummary {
+        name: replicas[0].name.clone(),
+        utilisation: over(|p| p.utilisation),
+        mean_queue_packets: over(|p| p.mean_queue_packets),
+        mean_queue_bytes: over(|p| p.mean_queue_bytes),
+        mean_wait: over(|p| p.mean_wait),
+        ecn_marks: over(|p| p.ecn_marks as f64),
+        loss: Estimate::over(replicas, |p| p.loss()),
+        code_points: (0..names.code_points.len())
+            .map(|i| code_point(replicas, i, names))
+            .filter(|summary| summary.arrived.packets > 0)
+            .collect(),
+    }
+}
+
+fn code_point(replicas: &[&PortResult], index: usize, names: &Replica) -> CodePointSummary {
+    let mut arrived = Count::default();
+    let mut dropped = vec![0; names.drop_reasons.len()];
+    for counts in replicas.iter().filter_map(|port| port.code_points.get(index)) {
+        arrived += counts.arrived;
+        for (sum, count) in dropped.iter_mut().zip(&counts.dropped) {
+            *sum += count.packets;
+        }
+    }
+    let reasons = names.drop_reasons.iter().zip(dropped).filter(|(_, packets)| *packets > 0);
+    CodePointSummary {
+        name: names.code_points[index].clone(),
+        arrived,
+        loss: Estimate::over(replicas, |port| port.code_points.get(index)?.loss()),
+        reasons: reasons
+            .map(|(name, packets)| (name.clone(), packets as f64 / arrived.packets as f64))
+            .collect(),
+    }
+}

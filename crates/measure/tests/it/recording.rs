@@ -1,0 +1,162 @@
+//! What a recorder makes of what it is told.
+
+use shortflow_measure::{CodePointCounts, Count, PortCounts, Recorder, Replica, Summary, Transfer};
+use shortflow_units::{Duration, Rng};
+
+use super::{at, ms, plan, transfer};
+
+fn record(transfers: &[Transfer]) -> Replica {
+    let mut recorder = Recorder::new(&plan(), None);
+    transfers.iter().for_each(|transfer| recorder.transfer(transfer));
+    recorder.finish().unwrap()
+}
+
+/// Transfers that start evenly over the run, of lengths that vary.
+fn many(seed: u64, n: u32) -> Vec<Transfer> {
+    let mut rng = Rng::stream(seed, "transfers");
+    (0..n)
+        .map(|i| {
+            let start = 10.0 + 90.0 * f64::from(i) / f64::from(n);
+            let reply = Duration::from_secs_f64(0.05 + rng.exponential(0.2));
+            transfer(start, reply, 1 + rng.below(11_000))
+        })
+        .collect()
+}
+
+#[test]
+fn a_completion_time_is_handshake_and_request_and_reply() {
+    let replica = record(&[transfer(20.0, ms(100), 500)]);
+    let class = replica.workload("web").unwrap().class("1 pkt").unwrap();
+    assert!((class.mean().unwrap() - 0.2).abs() < 1e-12);
+    assert!((class.handshake.mean().unwrap() - 0.04).abs() < 1e-12);
+}
+
+#[test]
+fn a_class_takes_its_largest_reply_and_the_whole_takes_what_no_class_does() {
+    let replica = record(&[
+        transfer(20.0, ms(1), 1000),
+        transfer(20.0, ms(1), 1001),
+        transfer(20.0, ms(1), 11_000),
+        transfer(20.0, ms(1), 11_001),
+    ]);
+    let web = &replica.workloads[0];
+    let counts: Vec<_> = web.classes.iter().map(|class| class.completion.n()).collect();
+    assert_eq!((counts, web.all.completion.n()), (vec![1, 2], 4));
+}
+
+#[test]
+fn what_started_before_the_warm_up_ended_counts_in_no_mean() {
+    let replica = record(&[transfer(9.999, ms(9000), 500), transfer(10.0, ms(100), 500)]);
+    assert_eq!(replica.workloads[0].all.completion.n(), 1);
+    assert!((replica.workloads[0].all.mean().unwrap() - 0.2).abs() < 1e-12);
+}
+
+#[test]
+fn the_summary_of_several_replicas_pools_their_distributions() {
+    let (one, two) = (many(1, 400), many(2, 400));
+    let summary = Summary::of(&[record(&one), record(&two)]);
+    let all_in_one = Summary::of(&[record(&[one, two].concat())]);
+    for (pooled, single) in summary.classes().zip(all_in_one.classes()) {
+        assert_eq!(pooled.histogram, single.histogram);
+        assert_eq!((pooled.n, pooled.max), (single.n, single.max));
+    }
+    let web = summary.workload("web").unwrap();
+    assert_eq!((web.all.mean.unwrap().n, web.completed), (2, 800));
+}
+
+#[test]
+fn a_transfer_left_open_is_counted_with_its_age_and_warned_of() {
+    let mut recorder = Recorder::new(&plan(), None);
+    many(1, 50).iter().for_each(|transfer| recorder.transfer(transfer));
+    for start in [5.0, 60.0, 100.0] {
+        recorder.open_transfer(0, at(start), 500);
+    }
+    let summary = Summary::of(&[recorder.finish().unwrap()]);
+    let web = summary.workload("web").unwrap();
+    assert_eq!((web.open, web.oldest_open, web.class("1 pkt").unwrap().open), (3, 105.0, 3));
+    assert_eq!(
+        summary.warnings,
+        ["3 of 53 transfers of web were still open at the end (the oldest for 105.0 s), so the \
+          completion times shown lean towards the quick ones"]
+    );
+}
+
+#[test]
+fn a_load_that_does_not_settle_is_warned_of() {
+    // Ten start each second, and each takes 5 ms longer than the one before.
+    let mut recorder = Recorder::new(&plan(), None);
+    for i in 0..1000 {
+        let transfer = transfer(10.0 + 0.1 * f64::from(i), ms(5 * i as u64), 500);
+        if transfer.start + transfer.completion() < at(110.0) {
+            recorder.transfer(&transfer);
+        } else {
+            recorder.open_transfer(0, transfer.start, transfer.reply_bytes);
+        }
+    }
+    let warnings = Summary::of(&[recorder.finish().unwrap()]).warnings;
+    assert!(warnings[0].starts_with("the load of web does not settle"), "{warnings:?}");
+    assert_eq!(Summary::of(&[record(&many(3, 1000))]).warnings, [""; 0]);
+}
+
+#[test]
+fn jitter_is_the_mean_difference_of_consecutive_delays() {
+    let mut recorder = Recorder::new(&plan(), None);
+    for (second, delay) in [(5.0, 900), (20.0, 10), (21.0, 14), (22.0, 12), (23.0, 12)] {
+        recorder.datagram_sent(at(second - 0.5), 0);
+        recorder.datagram(at(second), 0, ms(delay));
+    }
+    recorder.datagram_sent(at(24.0), 0); // lost
+    let datagrams = recorder.finish().unwrap().workloads[0].datagrams.unwrap();
+    assert!((datagrams.delay.unwrap() - 0.012).abs() < 1e-12);
+    assert!((datagrams.jitter.unwrap() - 0.002).abs() < 1e-12); // (4 + 2 + 0) / 3 ms
+    assert_eq!((datagrams.sent, datagrams.delivered), (5, 4));
+    assert!((datagrams.loss().unwrap() - 0.2).abs() < 1e-12);
+}
+
+#[test]
+fn goodput_is_what_was_delivered_over_the_measured_time() {
+    let mut recorder = Recorder::new(&plan(), None);
+    recorder.goodput(at(9.9), 0, 1_000_000);
+    recorder.goodput(at(10.0), 0, 125_000_000);
+    recorder.long_flow(0, 100_000_000);
+    recorder.long_flow(0, 25_000_000);
+    let summary = Summary::of(&[recorder.finish().unwrap()]);
+    let web = &summary.workloads[0];
+    assert_eq!(web.goodput.unwrap().mean, 10e6);
+    // (4 + 1)² / (2 · (16 + 1))
+    assert!((web.fairness.unwrap().mean - 25.0 / 34.0).abs() < 1e-12);
+}
+
+#[test]
+fn loss_at_a_port_is_told_by_code_point_and_reason() {
+    let count = |packets| Count { packets, bytes: packets * 1000 };
+    let mut recorder = Recorder::new(&plan(), None);
+    recorder.port(
+        0,
+        PortCounts {
+            code_points: vec![
+                CodePointCounts {
+                    arrived: count(100),
+                    forwarded: count(80),
+                    dropped: vec![count(5), count(15)],
+                },
+                CodePointCounts {
+                    arrived: count(300),
+                    forwarded: count(300),
+                    dropped: vec![count(0), count(0)],
+                },
+            ],
+            busy: Duration::from_secs(90),
+            ..Default::default()
+        },
+    );
+    let summary = Summary::of(&[recorder.finish().unwrap()]);
+    let port = summary.port("r1->r2").unwrap();
+    assert_eq!(port.utilisation.unwrap().mean, 0.9);
+    assert_eq!(port.loss.unwrap().mean, 0.05);
+    let best_effort = &port.code_points[0];
+    assert_eq!(best_effort.loss.unwrap().mean, 0.2);
+    assert_eq!(best_effort.reasons["early"], 0.15);
+    assert_eq!(port.code_points[1].loss.unwrap().mean, 0.0);
+    assert!(port.code_points[1].reasons.is_empty());
+}

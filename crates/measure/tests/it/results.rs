@@ -1,0 +1,142 @@
+//! Results on disk: whole or not at all.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use shortflow_measure::results::{Folder, Input, Setting, write_whole};
+use shortflow_measure::{Manifest, Point, Recorder, Replica, Sample, TransferSink};
+
+use super::{at, ms, plan, transfer};
+
+fn manifest() -> Manifest {
+    Manifest {
+        label: "fair marker".into(),
+        version: "0.1.0".into(),
+        command: "simulate x.toml".into(),
+        seed: 7,
+        replicas: 2,
+        duration: 110.0,
+        warm_up: 10.0,
+        sweep: None,
+        settings: vec![Setting { key: "load".into(), value: "0.8".into() }],
+        inputs: vec![Input { name: "x.toml".into(), text: "a = \"\"\"\n'x'\n\"\"\"\n".into() }],
+    }
+}
+
+fn replica() -> Replica {
+    let mut recorder = Recorder::new(&plan(), None);
+    recorder.transfer(&transfer(20.0, ms(100), 500));
+    recorder.transfer(&transfer(30.0, ms(300), 5000));
+    recorder.counter("pre-marked green", 3.0);
+    recorder.sample(Sample {
+        port: 0,
+        at: at(20.0),
+        queue_packets: 7,
+        queue_bytes: 7000,
+        average: Some(2.5),
+        utilisation: 0.5,
+        open_transfers: 1,
+    });
+    recorder.finish().unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_folder_reads_back_as_it_was_written() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = Folder::create(&home.path().join("a/b")).unwrap();
+    let points = [Point::new(vec![], vec![replica(), replica()])];
+    folder.write(&manifest(), &points).unwrap();
+    let (read_manifest, read) = folder.read().unwrap();
+    assert_eq!(read_manifest, manifest());
+    assert_eq!(read[0].summary, points[0].summary);
+    assert_eq!(
+        read[0].replicas[1].workloads[0].all.p99,
+        points[0].replicas[1].workloads[0].all.p99
+    );
+    let series = folder.read_series().unwrap();
+    assert_eq!((series.len(), series[1].replica, series[1].average), (2, 1, Some(2.5)));
+    assert_eq!(
+        names(folder.path()),
+        ["histograms.json", "manifest.toml", "replicas.json", "series.csv", "summary.json"]
+    );
+}
+
+#[test]
+fn transfers_are_streamed_and_appear_when_the_replica_is_done() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = Folder::create(home.path()).unwrap();
+    let sink = TransferSink::create(&folder, 0, 3, vec!["web, \"all\"".into()]).unwrap();
+    let mut recorder = Recorder::new(&plan(), Some(sink));
+    recorder.transfer(&transfer(2.0, ms(100), 500));
+    assert!(names(home.path()).iter().all(|name| name.ends_with(".tmp")));
+    recorder.finish().unwrap();
+    assert_eq!(names(home.path()), ["transfers-000-003.csv"]);
+    let text = fs::read_to_string(home.path().join("transfers-000-003.csv")).unwrap();
+    let rows: Vec<_> = text.lines().collect();
+    assert!(rows[0].starts_with("workload,id,start_s,completion_s,"));
+    assert_eq!(rows[1], "\"web, \"\"all\"\"\",0,2.0,0.2,0.04,0.06,0.1,0,500,0,0,0,0,0,0,0,0,0");
+    assert_eq!(rows[0].split(',').count(), 18);
+}
+
+#[test]
+fn a_run_that_is_given_up_leaves_no_file() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = Folder::create(home.path()).unwrap();
+    let sink = TransferSink::create(&folder, 0, 0, vec!["web".into()]).unwrap();
+    let mut recorder = Recorder::new(&plan(), Some(sink));
+    recorder.transfer(&transfer(2.0, ms(100), 500));
+    drop(recorder);
+    assert_eq!(names(home.path()), [""; 0]);
+}
+
+#[test]
+fn a_write_that_fails_halfway_leaves_what_was_there() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("summary.json");
+    fs::write(&path, "before").unwrap();
+    let error = write_whole(&path, |file| {
+        file.write_all(b"half of")?;
+        Err(io::ErrorKind::StorageFull.into())
+    })
+    .unwrap_err();
+    assert_eq!(error.to_string(), format!("cannot write {}: the disk is full", path.display()));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "before");
+    assert_eq!(names(home.path()), ["summary.json"]);
+}
+
+#[test]
+fn a_folder_under_a_file_is_refused_in_plain_words() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("notes.txt");
+    fs::write(&file, "mine").unwrap();
+    let inside = file.join("results");
+    let error = Folder::create(&inside).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "cannot make the folder {}: a part of the path is a file, not a folder",
+            inside.display()
+        )
+    );
+    assert_eq!(names(home.path()), ["notes.txt"]);
+}
+
+#[test]
+fn a_folder_that_holds_something_else_says_what_is_wrong() {
+    let home = tempfile::tempdir().unwrap();
+    let missing = Folder::open(home.path()).read().unwrap_err().to_string();
+    assert!(missing.ends_with("manifest.toml: no such file or folder"), "{missing}");
+    fs::write(home.path().join("manifest.toml"), "label = 3").unwrap();
+    let malformed = Folder::open(home.path()).read().unwrap_err().to_string();
+    assert!(malformed.contains("manifest.toml is not a file of results"), "{malformed}");
+}

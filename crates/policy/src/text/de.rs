@@ -1,0 +1,244 @@
+//! Serde over the tree: mistakes become faults that know their place.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{
+    self, DeserializeSeed, EnumAccess, Expected, IntoDeserializer, MapAccess, SeqAccess,
+    Unexpected, VariantAccess, Visitor,
+};
+use serde::forward_to_deserialize_any;
+
+use super::named::suggestion;
+use super::tree::{Item, Key, Value};
+
+/// A mistake, its place once that is known, and what may help.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Fault {
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+    pub(super) span: Option<Range<usize>>,
+}
+
+impl Fault {
+    fn new(message: String, help: Option<String>) -> Self {
+        Fault { message, help, span: None }
+    }
+
+    fn at(mut self, span: &Range<usize>) -> Self {
+        self.span.get_or_insert_with(|| span.clone());
+        self
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl de::Error for Fault {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        // The errors of quantities put what is allowed after a semicolon.
+        let message = message.to_string();
+        match message.split_once("; ") {
+            Some((message, help)) if !help.starts_with("found") => {
+                Fault::new(message.to_owned(), Some(help.to_owned()))
+            }
+            _ => Fault::new(message, None),
+        }
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Fault::new(format!("expected {expected}; found {}", plain(found)), None)
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Fault::new(format!("expected {}; found {}", plain_range(expected), plain(found)), None)
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        let help = suggestion(field, "keys allowed here", expected);
+        Fault::new(format!("unknown key `{field}`"), Some(help))
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        let help = suggestion(variant, "allowed here", expected);
+        Fault::new(format!("unknown name `{variant}`"), Some(help))
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Fault::new(format!("the key `{field}` is missing"), Some(format!("add `{field} = …`")))
+    }
+}
+
+fn plain(found: Unexpected<'_>) -> String {
+    match found {
+        Unexpected::Bool(value) => value.to_string(),
+        Unexpected::Signed(number) => format!("the number {number}"),
+        Unexpected::Unsigned(number) => format!("the number {number}"),
+        Unexpected::Float(number) => format!("the number {number}"),
+        Unexpected::Str(text) => format!("the text \"{text}\""),
+        Unexpected::Seq => "a list".to_owned(),
+        Unexpected::Map => "a table".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Serde names whole numbers by Rust's types; a user thinks of their range.
+fn plain_range(expected: &dyn Expected) -> String {
+    match expected.to_string().as_str() {
+        "u8" => "a whole number from 0 to 255".to_owned(),
+        "u16" => "a whole number from 0 to 65535".to_owned(),
+        "u32" => "a whole number from 0 to 4294967295".to_owned(),
+        "u64" | "usize" => "a whole number, zero or more".to_owned(),
+        "f64" => "a number".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// Reads an item as serde asks.
+pub(super) struct Reader<'de>(pub(super) &'de Item);
+
+impl<'de> de::Deserializer<'de> for Reader<'de> {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match &self.0.value {
+            Value::Text(text) => visitor.visit_borrowed_str(text),
+            Value::Integer(number) => visitor.visit_i64(*number),
+            Value::Float(number) => visitor.visit_f64(*number),
+            Value::Bool(value) => visitor.visit_bool(*value),
+            Value::List(items) => visitor.visit_seq(List(items.iter())),
+            Value::Table(entries) => visitor.visit_map(Table { entries: entries.iter(), at: None }),
+        }
+        .map_err(|fault| fault.at(&self.0.span))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        match &self.0.value {
+            Value::Text(text) => visitor.visit_enum(text.as_str().into_deserializer()),
+            Value::Table(entries) => match entries.as_slice() {
+                [(key, item)] => visitor.visit_enum(Choice { key, item }),
+                [] => Err(wants_one(variants, "found none".to_owned())),
+                [_, (second, _), ..] => {
+                    let found = entries.iter().map(|(key, _)| key.name.as_str());
+                    let found = found.collect::<Vec<_>>().join(" and ");
+                    Err(wants_one(variants, format!("found {found}")).at(&second.span))
+                }
+            },
+            _ => Err(wants_one(variants, "found none".to_owned())),
+        }
+        .map_err(|fault| fault.at(&self.0.span))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+fn wants_one(variants: &[&str], found: String) -> Fault {
+    let help = suggestion("", "allowed here", variants);
+    Fault::new(format!("exactly one kind is needed here; {found}"), Some(help))
+}
+
+struct List<'de>(std::slice::Iter<'de, Item>);
+
+impl<'de> SeqAccess<'de> for List<'de> {
+    type Error = Fault;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Fault> {
+        self.0.next().map(|item| seed.deserialize(Reader(item))).transpose()
+    }
+}
+
+struct Table<'de> {
+    entries: std::slice::Iter<'de, (Key, Item)>,
+    at: Option<&'de Item>,
+}
+
+impl<'de> MapAccess<'de> for Table<'de> {
+    type Error = Fault;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Fault> {
+        let Some((key, item)) = self.entries.next() else { return Ok(None) };
+        self.at = Some(item);
+        let name: de::value::BorrowedStrDeserializer<'de, Fault> =
+            de::value::BorrowedStrDeserializer::new(&key.name);
+        seed.deserialize(name).map(Some).map_err(|fault| fault.at(&key.span))
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Fault> {
+        seed.deserialize(Reader(self.at.expect("a value follows its key")))
+    }
+}
+
+struct Choice<'de> {
+    key: &'de Key,
+    item: &'de Item,
+}
+
+impl<'de> EnumAccess<'de> for Choice<'de> {
+    type Error = Fault;
+    type Variant = Reader<'de>;
+
+    fn variant_seed<T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+    ) -> Result<(T::Value, Reader<'de>), Fault> {
+        let name: de::value::BorrowedStrDeserializer<'de, Fault> =
+            de::value::BorrowedStrDeserializer::new(&self.key.name);
+        let variant = seed.deserialize(name).map_err(|fault| fault.at(&self.key.span))?;
+        Ok((variant, Reader(self.item)))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Reader<'de> {
+    type Error = Fault;
+
+    fn unit_variant(self) -> Result<(), Fault> {
+        de::Deserialize::deserialize(self)
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
+        seed.deserialize(self)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
+        de::Deserializer::deserialize_any(self, visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        de::Deserializer::deserialize_any(self, visitor)
+    }
+}

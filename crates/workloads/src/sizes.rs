@@ -1,0 +1,268 @@
+//! Distributions of message sizes, in whole bytes, with their exact means.
+
+use shortflow_units::{Bytes, Rng};
+
+/// A distribution of sizes. No size is below one byte.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sizes {
+    /// Always the same.
+    Constant(Bytes),
+    /// One of a list, each with its weight.
+    Choice {
+        /// The sizes.
+        sizes: Vec<Bytes>,
+        /// The weights up to and including each size; the last one is their sum.
+        cumulative: Vec<f64>,
+    },
+    /// Exponential, rounded to whole bytes.
+    Exponential {
+        /// The mean.
+        mean: Bytes,
+    },
+    /// Pareto, rounded to whole bytes.
+    Pareto {
+        /// The smallest size in bytes.
+        scale: f64,
+        /// The shape, above 1.
+        shape: f64,
+        /// Greater sizes are cut to this one.
+        max: Option<Bytes>,
+    },
+    /// Every whole number of bytes from `min` to `max` equally likely.
+    Uniform {
+        /// The smallest size.
+        min: Bytes,
+        /// The greatest size.
+        max: Bytes,
+    },
+}
+
+impl Sizes {
+    /// A choice among `sizes` in proportion to `weights`, which are as many, none negative, with
+    /// a sum above zero.
+    pub fn choice(sizes: Vec<Bytes>, weights: &[f64]) -> Sizes {
+        assert_eq!(sizes.len(), weights.len(), "each size has a weight");
+        let mut sum = 0.0;
+        let cumulative: Vec<f64> = weights
+            .iter()
+            .map(|weight| {
+                sum += weight;
+                sum
+            })
+            .collect();
+        assert!(sum > 0.0, "some weight is above zero");
+        Sizes::Choice { sizes, cumulative }
+    }
+
+    /// A Pareto distribution of the given mean before sizes above `max` are cut to it; `shape`
+    /// is above 1.
+    pub fn pareto(mean: Bytes, shape: f64, max: Option<Bytes>) -> Sizes {
+        assert!(shape > 1.0, "a Pareto distribution of shape 1 or less has no mean");
+        Sizes::Pareto { scale: mean.0 as f64 * (shape - 1.0) / shape, shape, max }
+    }
+
+    /// Draws a size.
+    pub fn draw(&self, rng: &mut Rng) -> Bytes {
+        match self {
+            Sizes::Constant(size) => *size,
+            Sizes::Choice { sizes, cumulative } => {
+                let at = rng.uniform() * cumulative[cumulative.len() - 1];
+                sizes[cumulative.partition_point(|&upto| upto <= at)]
+            }
+            Sizes::Exponential { mean } => whole(rng.exponential(mean.0 as f64)),
+            Sizes::Pareto { scale, shape, max } => {
+                let size = whole(rng.pareto(*scale, *shape));
+                max.map_or(size, |max| size.min(max))
+            }
+            Sizes::Uniform { min, max } => Bytes(min.0 + rng.below(max.0 - min.0 + 1)),
+        }
+    }
+
+    /// The mean in bytes. Exact for the discrete distributions; for the continuous ones that of
+    /// the distribution before rounding to whole bytes, which shifts it by less than a
+    /// thousandth of a byte for means above 50 bytes.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Sizes::Constant(size) => size.0 as f64,
+            Sizes::Choice { .. } => self.weighted(|size| size as f64),
+            Sizes::Exponential { mean } => mean.0 as f64,
+            Sizes::Pareto { scale, shape, max } => {
+                let uncut = scale * shape / (shape - 1.0);
+                match max {
+                    // E[min(X, m)] = s·a/(a − 1) − s^a·m^(1−a)/(a − 1).
+                    Some(max) if max.0 as f64 > *scale => {
+                        let max = max.0 as f64;
+                        uncut - scale * libm::pow(scale / max, shape - 1.0) / (shape - 1.0)
+                    }
+                    Some(max) => max.0 as f64,
+                    None => uncut,
+                }
+            }
+            Sizes::Uniform { min, max } => (min.0 + max.0) as f64 / 2.0,
+        }
+    }
+
+    /// The mean number of segments of `mss` bytes that a message needs: the sum over k of the
+    /// probability that it is longer than k segments.
+    pub fn mean_segments(&self, mss: u64) -> f64 {
+        let segments = |size: u64| size.div_ceil(mss) as f64;
+        match self {
+            Sizes::Constant(size) => segments(size.0),
+            Sizes::Choice { .. } => self.weighted(segments),
+            _ => {
+                let survival = |k: u64| self.longer_than((k * mss) as f64);
+                let exact: f64 = (0..TERMS).map(survival).sum();
+                // Beyond that many, segments are so fine that the sum is the integral, which is
+                // what the mean has left.
+                let rest = self.mean_beyond((TERMS * mss) as f64) / mss as f64;
+                exact + rest + survival(TERMS) / 2.0
+            }
+        }
+    }
+
+    /// The sizes, where there are few enough to name them all.
+    pub fn distinct(&self) -> Option<Vec<Bytes>> {
+        match self {
+            Sizes::Constant(size) => Some(vec![*size]),
+            Sizes::Choice { sizes, .. } => {
+                let mut distinct = sizes.clone();
+                distinct.sort();
+                distinct.dedup();
+                Some(distinct)
+            }
+            _ => None,
+        }
+    }
+
+    fn weighted(&self, of: impl Fn(u64) -> f64) -> f64 {
+        let Sizes::Choice { sizes, cumulative } = self else { return 0.0 };
+        let mut before = 0.0;
+        let sum: f64 = sizes
+            .iter()
+            .zip(cumulative)
+            .map(|(size, &upto)| of(size.0) * (upto - std::mem::replace(&mut before, upto)))
+            .sum();
+        sum / cumulative[cumulative.len() - 1]
+    }
+
+    /// The probability of a size above `size` bytes.
+    fn longer_than(&self, size: f64) -> f64 {
+        match self {
+            Sizes::Exponential { mean } => libm::exp(-size / mean.0 as f64),
+            Sizes::Pareto { max: Some(max), .. } if size >= max.0 as f64 => 0.0,
+            Sizes::Pareto { scale, shape, .. } => libm::pow((scale / size).min(1.0), *shape),
+            Sizes::Uniform { min, max } => {
+                let count = (max.0 - min.0 + 1) as f64;
+                ((max.0 as f64 - size) / count).clamp(0.0, 1.0)
+            }
+            Sizes::Constant(_) | Sizes::Choice { .. } => 0.0,
+        }
+    }
+
+    /// The integral of [`longer_than`](Self::longer_than) from `size` on.
+    fn mean_beyond(&self, size: f64) -> f64 {
+        match self {
+            Sizes::Pareto { scale, shape, max } => {
+                let beyond =
+                    |from: f64| scale * libm::pow(scale / from, shape - 1.0) / (shape - 1.0);
+                let size = size.max(*scale);
+                max.map_or(beyond(size), |max| {
+                    (beyond(size) - beyond((max.0 as f64).max(size))).max(0.0)
+                })
+            }
+            Sizes::Uniform { min, max } if (max.0 as f64) > size => {
+                let rest = max.0 as f64 - size;
+                rest * rest / 2.0 / (max.0 - min.0 + 1) as f64
+            }
+            Sizes::Exponential { mean } => mean.0 as f64 * libm::exp(-size / mean.0 as f64),
+            _ => 0.0,
+        }
+    }
+}
+
+/// The nearest whole number of bytes, at least one.
+fn whole(size: f64) -> Bytes {
+    Bytes((libm::round(size) as u64).max(1))
+}
+
+/// How many segments are counted one by one.
+const TERMS: u64 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The mean of `of` over many draws.
+    fn sampled(sizes: &Sizes, of: impl Fn(u64) -> f64) -> f64 {
+        let mut rng = Rng::stream(7, "sizes");
+        let draws = 400_000;
+        (0..draws).map(|_| of(sizes.draw(&mut rng).0)).sum::<f64>() / f64::from(draws)
+    }
+
+    fn near(found: f64, expected: f64, share: f64) {
+        assert!((found - expected).abs() <= share * expected, "{found} is not near {expected}");
+    }
+
+    fn wetmo_replies() -> Sizes {
+        let segments = [1, 1, 1, 2, 3, 5, 7, 11, 20, 91];
+        Sizes::choice(segments.map(|n| Bytes(n * 1000)).to_vec(), &[1.0; 10])
+    }
+
+    #[test]
+    fn the_replies_of_cm05_table_1_have_a_mean_of_14_2_segments() {
+        near(wetmo_replies().mean(), 14_200.0, 1e-12);
+        near(wetmo_replies().mean_segments(1000), 14.2, 1e-12);
+        near(sampled(&wetmo_replies(), |size| size as f64), 14_200.0, 0.01);
+    }
+
+    #[test]
+    fn a_choice_follows_its_weights() {
+        let requests = Sizes::choice(vec![Bytes(1), Bytes(2), Bytes(3)], &[85.0, 10.0, 5.0]);
+        for (size, share) in [(1, 0.85), (2, 0.10), (3, 0.05)] {
+            near(sampled(&requests, |drawn| f64::from(u8::from(drawn == size))), share, 0.03);
+        }
+    }
+
+    #[test]
+    fn an_exponential_has_its_mean_and_twice_its_square_as_second_moment() {
+        let sizes = Sizes::Exponential { mean: Bytes(500) };
+        near(sampled(&sizes, |size| size as f64), 500.0, 0.005);
+        near(sampled(&sizes, |size| (size * size) as f64), 2.0 * 500.0 * 500.0, 0.02);
+    }
+
+    #[test]
+    fn a_uniform_has_the_variance_of_its_width() {
+        let sizes = Sizes::Uniform { min: Bytes(100), max: Bytes(199) };
+        near(sizes.mean(), 149.5, 1e-12);
+        near(sampled(&sizes, |size| (size as f64 - 149.5).powi(2)), 9_999.0 / 12.0, 0.01);
+    }
+
+    #[test]
+    fn a_pareto_has_its_mean_and_its_tail() {
+        // Shape 3: P(X > 3·scale) = 1/27; the variance is finite, so the sample settles.
+        let sizes = Sizes::pareto(Bytes(15_000), 3.0, None);
+        near(sizes.mean(), 15_000.0, 1e-12);
+        near(sampled(&sizes, |size| size as f64), 15_000.0, 0.01);
+        near(sampled(&sizes, |size| f64::from(u8::from(size > 30_000))), 1.0 / 27.0, 0.05);
+    }
+
+    #[test]
+    fn a_pareto_cut_at_its_greatest_size_has_the_mean_that_its_draws_have() {
+        let sizes = Sizes::pareto(Bytes(12_000), 1.2, Some(Bytes(1_000_000)));
+        near(sampled(&sizes, |size| size as f64), sizes.mean(), 0.03);
+        assert!(sizes.mean() < 12_000.0);
+    }
+
+    #[test]
+    fn the_mean_number_of_segments_is_that_of_the_draws() {
+        for sizes in [
+            Sizes::Exponential { mean: Bytes(5_000) },
+            Sizes::Uniform { min: Bytes(1), max: Bytes(9_000) },
+            Sizes::pareto(Bytes(15_000), 3.0, None),
+            Sizes::pareto(Bytes(12_000), 1.5, Some(Bytes(200_000))),
+        ] {
+            let segments = |size: u64| size.div_ceil(1000) as f64;
+            near(sampled(&sizes, segments), sizes.mean_segments(1000), 0.01);
+        }
+    }
+}
