@@ -1,0 +1,108 @@
+//! Building elements from a checked policy: fresh ones for every port.
+
+use shortflow_elements::classifier::Classifier;
+use shortflow_elements::marker::{ColorMarker, FixedMarker};
+use shortflow_elements::meter::{FairMarker, SrTcm, TokenBucket, TrTcm, Tsw2Cm, Tsw3Cm};
+use shortflow_elements::queue::{Fifo, Red, RedParams, RedSettings};
+use shortflow_elements::scheduler::StrictPriority;
+use shortflow_elements::{Color, Dscp, Marker, Meter, QueueDiscipline};
+use shortflow_units::{Rate, Rng};
+
+use crate::conditioner::{Conditioner, NewClass};
+use crate::model::{MarkerPlan, QueuePlan, RedPlan, Role};
+
+/// Where elements are built: what names their random streams and what their link is.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The port, unique in the scenario: `r1->r2` for egress, `r1<-server0` for ingress.
+    pub name: &'a str,
+    /// The run's seed.
+    pub seed: u64,
+    /// The rate of the link that the port sends on, above zero.
+    pub rate: Rate,
+}
+
+impl Place<'_> {
+    fn stream(&self, element: &str) -> Rng {
+        Rng::stream(self.seed, &format!("{}/{element}", self.name))
+    }
+}
+
+impl Role {
+    /// Fresh conditioning elements for one port, or `None` when the role conditions nothing.
+    pub fn conditioner(&self, place: Place<'_>) -> Option<Conditioner> {
+        if !self.conditions() {
+            return None;
+        }
+        let rules = self.classes.iter().enumerate();
+        let classifier = Classifier::new(rules.map(|(i, class)| (class.rule.clone(), i)).collect());
+        let classes = self.classes.iter().map(|class| NewClass {
+            name: class.name.clone(),
+            marker: class.marker.as_ref().map(|plan| {
+                plan.build(self.code_points, place.stream(&format!("{}/{}", self.name, class.name)))
+            }),
+            police: class.police,
+        });
+        Some(Conditioner::new(classifier, classes))
+    }
+
+    /// A fresh queue for an egress port, or `None` when the role has none.
+    pub fn queue(&self, place: Place<'_>) -> Option<Box<dyn QueueDiscipline>> {
+        self.queue.as_ref().map(|plan| plan.build(place, "queue"))
+    }
+}
+
+impl MarkerPlan {
+    fn build(&self, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
+        let meter: Box<dyn Meter> = match self.clone() {
+            MarkerPlan::Fixed(dscp) => return Box::new(FixedMarker::new(dscp, Color::Green)),
+            MarkerPlan::TokenBucket(params) => Box::new(TokenBucket::new(params)),
+            MarkerPlan::SrTcm(params) => Box::new(SrTcm::new(params)),
+            MarkerPlan::TrTcm(params) => Box::new(TrTcm::new(params)),
+            MarkerPlan::Tsw2Cm(params) => Box::new(Tsw2Cm::new(params, rng)),
+            MarkerPlan::Tsw3Cm(params) => Box::new(Tsw3Cm::new(params, rng)),
+            MarkerPlan::FairMarker(params) => Box::new(FairMarker::new(params, rng)),
+        };
+        Box::new(ColorMarker::new(meter, code_points))
+    }
+}
+
+impl QueuePlan {
+    fn build(&self, place: Place<'_>, name: &str) -> Box<dyn QueueDiscipline> {
+        match self {
+            QueuePlan::Fifo(params) => Box::new(Fifo::new(params.clone())),
+            QueuePlan::Red(plan) => Box::new(Red::new(plan.params(place.rate), place.stream(name))),
+            QueuePlan::StrictPriority { classifier, bands } => {
+                let children = bands.iter().enumerate();
+                let children =
+                    children.map(|(i, band)| band.build(place, &format!("{name}/{i}"))).collect();
+                let last = bands.len() - 1;
+                let scheduler = StrictPriority::new(classifier.clone(), children, last);
+                Box::new(scheduler.expect("a checked policy has a band for every class"))
+            }
+        }
+    }
+}
+
+impl RedPlan {
+    fn params(&self, rate: Rate) -> RedParams {
+        self.params_at(rate).expect("a checked policy has valid parameters")
+    }
+
+    /// The parameters for a link of this rate, which settles how fast the average falls when the
+    /// queue is idle.
+    pub(crate) fn params_at(
+        &self,
+        rate: Rate,
+    ) -> Result<RedParams, shortflow_elements::ParamsError> {
+        let settings = RedSettings {
+            limit: self.limit,
+            weight: self.weight,
+            idle_packet_time: rate.time_for(self.mean_packet),
+            mean_packet: self.byte_mode.then_some(self.mean_packet),
+            spacing: self.spacing,
+            ecn: self.ecn,
+        };
+        RedParams::with_levels(settings, self.curves.clone(), self.level_of.clone(), self.averages)
+    }
+}

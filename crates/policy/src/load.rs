@@ -1,0 +1,44 @@
+//! From a policy's text to a checked policy.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::check::check;
+use crate::file::PolicyFile;
+use crate::model::Policy;
+use crate::text::{Diagnostic, Diagnostics, Document, Override, Source};
+
+/// Reads and checks the policy file at `path`, with `overrides` whose keys are relative to it.
+///
+/// # Errors
+/// When the file cannot be read or is no policy.
+pub fn load(path: &Path, overrides: &[Override]) -> Result<Policy, Diagnostics> {
+    let name = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => from_text(&name, &text, overrides),
+        Err(error) => Err(Diagnostics(vec![Diagnostic {
+            source: Arc::new(Source { name, text: String::new() }),
+            span: 0..0,
+            message: format!("cannot read {}: {error}", path.display()),
+            label: None,
+            help: None,
+        }])),
+    }
+}
+
+/// Checks the policy `text`, of which messages speak as `name`.
+///
+/// # Errors
+/// When it is no policy.
+pub fn from_text(name: &str, text: &str, overrides: &[Override]) -> Result<Policy, Diagnostics> {
+    let source = Arc::new(Source { name: name.to_owned(), text: text.to_owned() });
+    let mut document = Document::parse(source, overrides)?;
+    let file: PolicyFile = document.read()?;
+    let stem = Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    check(&mut document, file, stem.unwrap_or_default())
+}
+
+/// The JSON Schema of policy files.
+pub fn schema() -> schemars::Schema {
+    crate::text::schema::<PolicyFile>()
+}

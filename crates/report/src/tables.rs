@@ -1,0 +1,405 @@
+//! The tables of a report.
+
+use shortflow_measure::{ClassSummary, Estimate, Summary};
+
+use crate::case::{self, classes, gain, point_label, swept_key, transfer_workloads, workloads};
+use crate::format::{self, NOTHING, TimeUnit};
+use crate::run::Run;
+use crate::table::{Row, Table};
+
+/// The result in a sentence or two: how long transfers took, and against what.
+pub fn key_result(runs: &[Run]) -> String {
+    let Some(workload) = transfer_workloads(runs).first().copied() else {
+        return "No transfer completed.".into();
+    };
+    let sentences: Vec<String> = match (runs.len(), swept_key(runs)) {
+        (1, None) => alone(&runs[0], workload).into_iter().collect(),
+        (1, Some(key)) => along_sweep(&runs[0], workload, key).into_iter().collect(),
+        _ => runs[1..].iter().filter_map(|ours| against(&runs[0], ours, workload)).collect(),
+    };
+    if sentences.is_empty() { "See the tables.".into() } else { sentences.join(" ") }
+}
+
+/// All tables of a report.
+pub fn tables(runs: &[Run]) -> Vec<Table> {
+    let mut tables = time_tables(runs);
+    tables.push(traffic(runs));
+    tables.extend(datagrams(runs));
+    tables.extend(loss(runs));
+    tables.push(ports(runs));
+    tables
+}
+
+/// The result, the warnings and the tables for a terminal; headings bold when `ansi`. Of a sweep,
+/// what ports did is left to the page.
+pub fn text(runs: &[Run], ansi: bool) -> String {
+    let mut parts = vec![format!("{}\n", key_result(runs))];
+    parts.extend(warnings(runs).iter().map(|warning| format!("warning: {warning}\n")));
+    let mut tables = time_tables(runs);
+    tables.push(traffic(runs));
+    tables.extend(datagrams(runs));
+    if swept_key(runs).is_none() {
+        tables.extend(loss(runs));
+    }
+    parts.extend(tables.iter().map(|table| table.text(ansi)));
+    parts.join("\n")
+}
+
+/// Every warning, with the run and point that it is about where there are several.
+pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
+    let mut all = Vec::new();
+    for_each_case(runs, |names, summary, _| {
+        for warning in &summary.warnings {
+            let of = names.join(", ");
+            all.push(if of.is_empty() { warning.clone() } else { format!("{of}: {warning}") });
+        }
+    });
+    all
+}
+
+fn alone(run: &Run, workload: &str) -> Option<String> {
+    let all = &run.points[0].summary.workload(workload)?.all;
+    let (mean, median, p99) = (all.mean?, all.median?, all.p99?);
+    let half = mean.half_width().map_or(String::new(), |half| format!(" (± {})", time(half)));
+    Some(format!(
+        "A transfer of {workload} took {} on average{half}; half of them took at most {}, one in \
+         a hundred more than {}.",
+        time(mean.mean),
+        time(median.mean),
+        time(p99.mean)
+    ))
+}
+
+fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
+    let mean = |at: usize| run.points[at].summary.workload(workload)?.all.mean;
+    let last = run.points.len() - 1;
+    Some(format!(
+        "As {key} went from {} to {}, the mean transfer of {workload} went from {} to {}.",
+        point_label(run, 0),
+        point_label(run, last),
+        time(mean(0)?.mean),
+        time(mean(last)?.mean)
+    ))
+}
+
+fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
+    let (name, other) = (&ours.label, &reference.label);
+    let gains: Vec<(usize, Estimate)> = (0..ours.points.len())
+        .filter_map(|at| Some((at, gain((reference, ours), at, workload, None)?)))
+        .collect();
+    if let [(_, gain)] = gains[..] {
+        let mean = |run: &Run| Some(run.points[0].summary.workload(workload)?.all.mean?.mean);
+        let how = match gain.differs_from(0.0) {
+            true => format::gain(&Some(gain)),
+            false => format!("no clear difference, {}", format::gain(&Some(gain))),
+        };
+        return Some(format!(
+            "The mean transfer of {workload} took {} with {name} and {} with {other}: gain {how}.",
+            time(mean(ours)?),
+            time(mean(reference)?)
+        ));
+    }
+    let by_mean = |a: &&(usize, Estimate), b: &&(usize, Estimate)| a.1.mean.total_cmp(&b.1.mean);
+    let (least, most) = (gains.iter().min_by(by_mean)?, gains.iter().max_by(by_mean)?);
+    Some(format!(
+        "{name} against {other}, mean transfer of {workload}: gain between {} % (at {}) and {} % \
+         (at {}).",
+        format::signed(least.1.mean),
+        point_label(ours, least.0),
+        format::signed(most.1.mean),
+        point_label(ours, most.0)
+    ))
+}
+
+fn time(seconds: f64) -> String {
+    format::seconds(seconds)
+}
+
+/// Completion times of each workload: by size, or along the sweep.
+fn time_tables(runs: &[Run]) -> Vec<Table> {
+    let of = |workload| match swept_key(runs) {
+        None => completion(runs, workload),
+        Some(key) => completion_along_sweep(runs, workload, key),
+    };
+    transfer_workloads(runs).into_iter().map(of).collect()
+}
+
+fn completion(runs: &[Run], workload: &str) -> Table {
+    let unit = unit(runs, workload, |class| [class.mean, class.p99]);
+    let compared = runs.len() > 1;
+    let mut rows = Vec::new();
+    let labels = classes(runs, workload);
+    for label in labels.iter().copied().map(Some).chain([None]) {
+        for (at, run) in runs.iter().enumerate() {
+            let found = run.points[0].summary.workload(workload);
+            let Some(class) = found.and_then(|w| case::class(w, label)) else { continue };
+            let mut cells =
+                vec![if at == 0 { label.unwrap_or("all").into() } else { String::new() }];
+            if compared {
+                cells.push(run.label.clone());
+            }
+            cells.push(format::count(class.n));
+            let times = [&class.mean, &class.median, &class.p95, &class.p99];
+            cells.extend(times.map(|time| unit.estimate(time)));
+            if compared {
+                cells.push(match at {
+                    0 => "reference".into(),
+                    _ => format::gain(&gain((&runs[0], run), 0, workload, label)),
+                });
+            }
+            rows.push(Row { cells, starts_group: at == 0 });
+        }
+    }
+    let mut head = vec!["size"];
+    head.extend(compared.then_some("run"));
+    head.extend(["transfers", "mean", "median", "95 %", "99 %"]);
+    head.extend(compared.then_some("gain in mean"));
+    Table {
+        title: format!("{workload}: completion time by reply size, in {}", unit.name()),
+        labels: 1 + usize::from(compared),
+        head: head.into_iter().map(String::from).collect(),
+        rows,
+        note: interval_note(runs),
+    }
+}
+
+fn completion_along_sweep(runs: &[Run], workload: &str, key: &str) -> Table {
+    let unit = unit(runs, workload, |class| [class.mean, None]);
+    let labels = case::spread(&classes(runs, workload), 4);
+    let mut rows = Vec::new();
+    for_each_case(runs, |names, summary, first| {
+        let Some(found) = summary.workload(workload) else { return };
+        let mean =
+            |label| case::class(found, label).map_or(NOTHING.into(), |c| unit.estimate(&c.mean));
+        let mut cells = names.to_vec();
+        cells.extend(labels.iter().map(|label| mean(Some(*label))));
+        cells.push(mean(None));
+        cells.push(unit.estimate(&found.all.p99));
+        cells.push(format::count(found.open));
+        rows.push(Row { cells, starts_group: first });
+    });
+    let mut head = vec![key.to_owned()];
+    head.extend((runs.len() > 1).then(|| "run".into()));
+    head.extend(labels.iter().map(|label| (*label).to_owned()));
+    head.extend(["all", "99 % of all", "open at end"].map(String::from));
+    Table {
+        title: format!("{workload}: mean completion time by reply size, in {}", unit.name()),
+        labels: head.len() - labels.len() - 3,
+        head,
+        rows,
+        note: interval_note(runs),
+    }
+}
+
+/// The unit that suits the times of a workload in all runs.
+fn unit(
+    runs: &[Run],
+    workload: &str,
+    times: impl Fn(&ClassSummary) -> [Option<Estimate>; 2],
+) -> TimeUnit {
+    let longest = case::summaries(runs)
+        .filter_map(|summary| summary.workload(workload))
+        .flat_map(|w| w.classes.iter().chain([&w.all]))
+        .flat_map(times)
+        .flatten()
+        .map(|estimate| estimate.mean)
+        .fold(0.0, f64::max);
+    TimeUnit::for_times_up_to(longest)
+}
+
+fn interval_note(runs: &[Run]) -> Option<String> {
+    let replicas = case::summaries(runs).map(|summary| summary.replicas).max()?;
+    let paired = if runs.len() > 1 {
+        " Gains compare replicas that had the same arrivals; in brackets their 95 % interval."
+    } else {
+        ""
+    };
+    Some(match replicas {
+        1 => "One replica only: no intervals. Run more for ± figures.".into(),
+        n => format!("Over {n} replicas; ± is half the 95 % Student interval.{paired}"),
+    })
+}
+
+/// What each workload got through.
+fn traffic(runs: &[Run]) -> Table {
+    let most = case::summaries(runs)
+        .flat_map(|summary| &summary.workloads)
+        .filter_map(|workload| Some(workload.goodput?.mean))
+        .fold(0.0, f64::max);
+    let (unit, factor) = format::rate_unit(most);
+    let mut rows = Vec::new();
+    for workload in workloads(runs) {
+        let mut first_row = true;
+        for_each_case(runs, |names, summary, _| {
+            let Some(found) = summary.workload(workload) else { return };
+            let mut cells = vec![if first_row { workload.to_owned() } else { String::new() }];
+            cells.extend(names.iter().cloned());
+            cells.extend([
+                format::estimate(&found.goodput, factor),
+                format::count(found.completed),
+                format::count(found.open),
+                format::estimate(&found.retransmissions, 1.0),
+                format::estimate(&found.timeouts, 1.0),
+                format::estimate(&found.fairness, 1.0),
+            ]);
+            rows.push(Row { cells, starts_group: first_row });
+            first_row = false;
+        });
+    }
+    let goodput = format!("goodput, {unit}");
+    let measures = [
+        &goodput,
+        "completed",
+        "open at end",
+        "resent per transfer",
+        "timeouts per transfer",
+        "fairness",
+    ];
+    table_of_cases(runs, "Traffic: what each workload got through", &["workload"], &measures, rows)
+}
+
+/// Delay, jitter and loss of datagrams; none when there were none.
+fn datagrams(runs: &[Run]) -> Option<Table> {
+    let mut rows = Vec::new();
+    for workload in workloads(runs) {
+        let mut first_row = true;
+        for_each_case(runs, |names, summary, _| {
+            let found = summary.workload(workload).and_then(|w| w.datagrams.as_ref());
+            let Some(found) = found else { return };
+            let mut cells = vec![if first_row { workload.to_owned() } else { String::new() }];
+            cells.extend(names.iter().cloned());
+            cells.push(format::count(found.sent));
+            let times = [&found.delay, &found.delay_deviation, &found.jitter];
+            cells.extend(times.map(|time| TimeUnit::Milliseconds.estimate(time)));
+            cells.push(format::share(&found.loss));
+            rows.push(Row { cells, starts_group: first_row });
+            first_row = false;
+        });
+    }
+    let measures = ["sent", "delay, ms", "deviation, ms", "jitter, ms", "lost"];
+    (!rows.is_empty())
+        .then(|| table_of_cases(runs, "Datagrams: delay and loss", &["workload"], &measures, rows))
+}
+
+/// What share of packets each port dropped, by code point; none when nothing was dropped at all.
+fn loss(runs: &[Run]) -> Option<Table> {
+    let lossy = |port: &str| {
+        let mut ports = case::summaries(runs).filter_map(|summary| summary.port(port));
+        ports.any(|found| found.loss.is_some_and(|loss| loss.mean > 0.0))
+    };
+    let mut rows = Vec::new();
+    for port in port_names(runs).into_iter().filter(|port| lossy(port)) {
+        let found = case::summaries(runs).filter_map(|summary| summary.port(port));
+        let code_points = found.flat_map(|p| &p.code_points).map(|c| c.name.as_str());
+        for (at, name) in case::distinct(code_points).into_iter().enumerate() {
+            let mut first_row = true;
+            for_each_case(runs, |names, summary, _| {
+                let found = summary.port(port);
+                let found = found.and_then(|p| p.code_points.iter().find(|c| c.name == name));
+                let Some(found) = found else { return };
+                let port = if at == 0 && first_row { port } else { "" };
+                let name = if first_row { with_color(name) } else { String::new() };
+                let mut cells = vec![port.to_owned(), name];
+                cells.extend(names.iter().cloned());
+                cells.push(format::count(found.arrived.packets));
+                cells.push(format::share(&found.loss));
+                cells.push(reasons(found.reasons.iter()));
+                rows.push(Row { cells, starts_group: first_row && (at == 0 || names.len() > 0) });
+                first_row = false;
+            });
+        }
+    }
+    let measures = ["packets", "lost", "of these for"];
+    let title = "Loss by code point (colour) and port";
+    (!rows.is_empty())
+        .then(|| table_of_cases(runs, title, &["port", "code point"], &measures, rows))
+}
+
+/// The port's own figures.
+fn ports(runs: &[Run]) -> Table {
+    let mut rows = Vec::new();
+    for port in port_names(runs) {
+        let mut first_row = true;
+        for_each_case(runs, |names, summary, _| {
+            let Some(found) = summary.port(port) else { return };
+            let mut cells = vec![if first_row { port.to_owned() } else { String::new() }];
+            cells.extend(names.iter().cloned());
+            cells.extend([
+                format::share(&found.utilisation),
+                format::estimate(&found.mean_queue_packets, 1.0),
+                TimeUnit::Milliseconds.estimate(&found.mean_wait),
+                format::share(&found.loss),
+                format::estimate(&found.ecn_marks, 1.0),
+            ]);
+            rows.push(Row { cells, starts_group: first_row });
+            first_row = false;
+        });
+    }
+    let measures = ["utilisation", "mean queue, pkt", "mean wait, ms", "lost", "ECN marks"];
+    table_of_cases(runs, "Ports: load, queue and loss", &["port"], &measures, rows)
+}
+
+fn port_names(runs: &[Run]) -> Vec<&str> {
+    let ports = case::summaries(runs).flat_map(|summary| &summary.ports);
+    case::distinct(ports.map(|port| port.name.as_str()))
+}
+
+/// A code point with the colour that it stands for in Assured Forwarding (RFC 2597 §6).
+fn with_color(code_point: &str) -> String {
+    let color = match code_point.strip_prefix("AF").and_then(|digits| digits.chars().nth(1)) {
+        Some('1') => "green",
+        Some('2') => "yellow",
+        Some('3') => "red",
+        _ => return code_point.to_owned(),
+    };
+    format!("{code_point} ({color})")
+}
+
+/// The reasons of drops with their shares of what was dropped, greatest first.
+fn reasons<'a>(shares: impl Iterator<Item = (&'a String, &'a f64)>) -> String {
+    let mut shares: Vec<(&String, f64)> = shares.map(|(name, share)| (name, *share)).collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let all: f64 = shares.iter().map(|(_, share)| share).sum();
+    match shares[..] {
+        [] => NOTHING.into(),
+        [(only, _)] => only.clone(),
+        _ => {
+            let part =
+                |(name, share): &(&String, f64)| format!("{name} {:.0} %", share / all * 100.0);
+            shares.iter().map(part).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// A table whose rows are cases: named by `labels`, then by point and run where there are several.
+fn table_of_cases(
+    runs: &[Run],
+    title: &str,
+    labels: &[&str],
+    measures: &[&str],
+    rows: Vec<Row>,
+) -> Table {
+    let mut head: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+    head.extend(swept_key(runs).map(String::from));
+    head.extend((runs.len() > 1).then(|| "run".to_owned()));
+    let labels = head.len();
+    head.extend(measures.iter().map(|measure| (*measure).to_owned()));
+    Table { title: title.into(), head, labels, rows, note: None }
+}
+
+/// Goes through all points of all runs, point by point: with the point's and the run's name where
+/// there are several, and whether the case is the first of its point.
+fn for_each_case(runs: &[Run], mut visit: impl FnMut(&[String], &Summary, bool)) {
+    let swept = swept_key(runs).is_some();
+    let points = runs.iter().map(|run| run.points.len()).max().unwrap_or(0);
+    for point in 0..points {
+        let mut first = true;
+        for run in runs.iter().filter(|run| point < run.points.len()) {
+            let mut names = Vec::new();
+            names.extend(swept.then(|| point_label(run, point)));
+            names.extend((runs.len() > 1).then(|| run.label.clone()));
+            visit(&names, &run.points[point].summary, first);
+            first = false;
+        }
+    }
+}
