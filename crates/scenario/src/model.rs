@@ -1,0 +1,186 @@
+//! A checked scenario: plain structs with dense numbers, which an engine can run as they are.
+
+use std::sync::Arc;
+
+use shortflow_elements::{Address, classifier::DscpTable};
+use shortflow_policy::Policy;
+use shortflow_tcp::Config;
+use shortflow_units::{Duration, Length, Probability, Rate};
+use shortflow_workloads::{Bulk, Cbr, Poisson, SizeClass, Transfers};
+
+/// A node: an index into [`Scenario::nodes`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// The index into [`Scenario::nodes`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A scenario in which every name is resolved, every quantity is in range, every workload has a
+/// path between its ends, and every bound role exists.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// Its name in results.
+    pub name: String,
+    /// What it shows.
+    pub description: String,
+    /// The seed of the first replica.
+    pub seed: u64,
+    /// How many independent runs.
+    pub replicas: u32,
+    /// How long traffic is generated.
+    pub duration: Duration,
+    /// Transfers and datagrams that start before this are left out of the results.
+    pub warm_up: Duration,
+    /// How long after `duration` open transfers may still finish.
+    pub drain: Duration,
+    /// Hosts and routers.
+    pub nodes: Vec<Node>,
+    /// Duplex links.
+    pub links: Vec<Link>,
+    /// Which role is played where.
+    pub bindings: Vec<Binding>,
+    /// The policy behind all roles; `None` when nothing is bound.
+    pub policy: Option<Arc<Policy>>,
+    /// What loads the network.
+    pub workloads: Vec<Workload>,
+    /// What to measure.
+    pub measure: MeasurePlan,
+    /// Everything that was read, to be kept with the results.
+    pub inputs: Inputs,
+}
+
+/// What kind of node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Runs TCP and applications; never forwards for others.
+    Host,
+    /// Forwards.
+    Router,
+}
+
+/// A host or a router.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Its name: that of its group when that has one member (`server0`), else with an index
+    /// (`user[17]`).
+    pub name: String,
+    /// Host or router.
+    pub kind: NodeKind,
+    /// The name of its group.
+    pub group: String,
+    /// Its address: 10.0.0.1 for the first node, counting up in the order of the text.
+    pub address: Address,
+}
+
+/// A duplex link; no two links join the same two nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// Its name: that of its group (`bottleneck`), with an index when that has several
+    /// (`access[3]`).
+    pub name: String,
+    /// One end: the first name of `between`.
+    pub a: NodeId,
+    /// The other end.
+    pub b: NodeId,
+    /// From `a` to `b`.
+    pub forward: Line,
+    /// From `b` to `a`.
+    pub back: Line,
+}
+
+/// One direction of a link, with the plain queue in front of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// Bits per second, above zero.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// What the DropTail queue of the port holds, where no role puts another queue.
+    pub limit: Length,
+    /// Bytes that the link adds to every packet.
+    pub overhead: u32,
+    /// The probability that the link loses a packet, by its code point; `None` for a clean link.
+    pub loss: Option<DscpTable<Probability>>,
+}
+
+/// Where a role is played.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Binding {
+    /// The role, which the policy has.
+    pub role: String,
+    /// The node that plays it.
+    pub at: NodeId,
+    /// The port, by the neighbour behind it.
+    pub direction: Direction,
+}
+
+/// Which packets of a port a role sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Those that come in from this neighbour: the role conditions them.
+    From(NodeId),
+    /// Those that go out to this neighbour: the role conditions them and queues them.
+    To(NodeId),
+}
+
+/// Something that loads the network.
+#[derive(Debug, Clone)]
+pub struct Workload {
+    /// Its name in results, and of its random stream.
+    pub name: String,
+    /// What it generates.
+    pub kind: Kind,
+    /// The TCP of both its ends.
+    pub tcp: Arc<Config>,
+}
+
+/// What a workload generates.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    /// Request/reply transfers over TCP; each pair is (client, server).
+    Transfers(Transfers<NodeId>),
+    /// Bulk flows over TCP; each pair is (sender, receiver).
+    Bulk(Bulk<NodeId>),
+    /// Datagrams at a constant bit rate; each pair is (sender, receiver).
+    Cbr(Cbr<NodeId>),
+    /// Datagrams as a Poisson process; each pair is (sender, receiver).
+    Poisson(Poisson<NodeId>),
+}
+
+impl Kind {
+    /// The pairs of nodes between which traffic flows.
+    pub fn pairs(&self) -> &[(NodeId, NodeId)] {
+        match self {
+            Kind::Transfers(transfers) => &transfers.pairs,
+            Kind::Bulk(bulk) => &bulk.pairs,
+            Kind::Cbr(cbr) => &cbr.pairs,
+            Kind::Poisson(poisson) => &poisson.pairs,
+        }
+    }
+}
+
+/// What to measure besides every transfer and every datagram stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeasurePlan {
+    /// The interval of queue and utilisation series; `None` for no series.
+    pub series_interval: Option<Duration>,
+    /// The ports whose series are kept, as (node, neighbour).
+    pub ports: Vec<(NodeId, NodeId)>,
+    /// The classes of transfers by reply, in rising order, the same for all workloads.
+    pub size_classes: Arc<[SizeClass]>,
+}
+
+/// The texts behind a scenario.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inputs {
+    /// The scenario file's path and text.
+    pub scenario: (String, String),
+    /// The policy file's path and text, if any.
+    pub policy: Option<(String, String)>,
+    /// The overrides as `key=value`, in the order given.
+    pub overrides: Vec<String>,
+}
