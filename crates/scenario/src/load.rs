@@ -124,7 +124,8 @@ impl Loader<'_> {
             axis.keys.iter().map(move |key| Override {
                 key: key.clone(),
                 value: value.to_string(),
-                origin: "[sweep]",
+                prefix: "",
+                origin: format!("[sweep] in {}", self.source.name),
             })
         });
         let swept: Vec<Override> = swept.collect();
@@ -156,7 +157,8 @@ impl Loader<'_> {
         let set = self.overrides.set.iter().map(|(key, value)| Override {
             key: key.trim().to_owned(),
             value: value.trim().to_owned(),
-            origin: "--set",
+            prefix: "",
+            origin: "--set".to_owned(),
         });
         set.chain(swept.iter().cloned())
     }
@@ -170,8 +172,9 @@ impl Loader<'_> {
         swept: &[Override],
     ) -> Result<Option<(Policy, (String, String))>, Diagnostics> {
         let own = self.all(swept).filter(|o| o.key.starts_with(POLICY));
-        let own: Vec<_> =
-            own.map(|o| Override { key: o.key[POLICY.len()..].to_owned(), ..o }).collect();
+        let own: Vec<_> = own
+            .map(|o| Override { key: o.key[POLICY.len()..].to_owned(), prefix: POLICY, ..o })
+            .collect();
         let path = match (&self.overrides.policy, &file.policy) {
             (Some(path), _) => path.clone(),
             (None, Some(path)) => self.folder.join(path),
