@@ -1,3 +1,50 @@
-//! The project's own chores.
+//! The project's own chores: `cargo xtask tidy` checks what the compiler cannot.
 
-fn main() {}
+mod tidy;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+usage: cargo xtask <chore>
+
+chores:
+  tidy    check the rules of STYLE.md and the map in ARCHITECTURE.md";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => run_tidy(),
+        ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("{HELP}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run_tidy() -> ExitCode {
+    let tree = match tidy::Tree::of_repository() {
+        Ok(tree) => tree,
+        Err(error) => {
+            eprintln!("tidy: {error}");
+            return ExitCode::from(3);
+        }
+    };
+    let findings = tidy::check(&tree);
+    for finding in &findings {
+        println!("{finding}");
+    }
+    match findings.len() {
+        0 => {
+            println!("tidy: {} files, nothing to say", tree.files().len());
+            ExitCode::SUCCESS
+        }
+        count => {
+            println!("tidy: {count} to put right");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -12,6 +12,19 @@
 //! | `dropper` | packets refused by colour, packets lost on a link |
 //! | `queue` | FIFO; RED with one or several levels |
 //! | `scheduler` | which of several queues is served next |
+//!
+//! ```
+//! use shortflow_elements::meter::{TokenBucket, TokenBucketParams};
+//! use shortflow_elements::marker::ColorMarker;
+//! use shortflow_elements::{Dscp, Marker};
+//!
+//! // AF11 for 5 Mbit/s with bursts of 10 KB, AF12 for what is beyond.
+//! let profile = TokenBucketParams::new("5 Mbit/s".parse()?, "10 KB".parse()?)?;
+//! let meter = Box::new(TokenBucket::new(profile));
+//! let marker: Box<dyn Marker> =
+//!     Box::new(ColorMarker::new(meter, [Dscp::AF11, Dscp::AF12, Dscp::AF13]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod classifier;
 pub mod dropper;

@@ -9,6 +9,31 @@
 //! one run found; a [`Summary`] gives each measure over replicas with its 95 % interval. Places,
 //! workloads and code points are known here by dense index and name alone.
 //!
+//! ```
+//! use shortflow_measure::{Plan, Recorder, Summary, Transfer, WorkloadPlan};
+//! use shortflow_units::{Duration, Instant};
+//!
+//! let plan = Plan {
+//!     workloads: vec![WorkloadPlan { name: "web".into(), size_classes: vec![] }],
+//!     ports: vec![],
+//!     code_points: vec![],
+//!     drop_reasons: vec![],
+//!     warm_up: Instant::START,
+//!     end: Instant::START + Duration::from_secs(100),
+//!     series_interval: None,
+//! };
+//! let replica = |millis| {
+//!     let mut recorder = Recorder::new(&plan, None);
+//!     let reply = Duration::from_millis(millis);
+//!     recorder.transfer(&Transfer { reply, ..Default::default() });
+//!     recorder.finish()
+//! };
+//! let summary = Summary::of(&[replica(190)?, replica(210)?]);
+//! let mean = summary.workload("web").unwrap().all.mean.unwrap();
+//! assert_eq!((mean.mean, mean.n), (0.2, 2));
+//! # Ok::<(), shortflow_measure::results::Error>(())
+//! ```
+//!
 //! Times in results are in seconds, rates in bits per second.
 
 mod estimate;

@@ -1,1 +1,29 @@
-//! Figures and the self-contained HTML report.
+//! Figures, tables and the self-contained HTML report.
+//!
+//! One or several [`Run`]s go in. [`figures`] draws them as SVG, [`text`] sets their tables for a
+//! terminal, [`page`] puts both on one HTML page that needs nothing from outside. Tables are built
+//! once and set twice, so that page and terminal cannot disagree. [`study_page`] does the same for
+//! a claims ledger.
+
+mod case;
+mod figures;
+mod format;
+mod html;
+mod line;
+mod page;
+mod result;
+mod run;
+mod study;
+mod style;
+mod table;
+mod tables;
+mod thin;
+
+pub use figures::figures;
+pub use line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
+pub use page::page;
+pub use result::key_result;
+pub use run::Run;
+pub use study::{CheckRow, ClaimRow, study_page};
+pub use table::{Row, Table};
+pub use tables::{tables, text};

@@ -76,9 +76,16 @@ impl Flow {
         }
     }
 
+    /// Whether this is a bulk transfer.
+    pub(crate) fn is_bulk(&self) -> bool {
+        matches!(self.application, Application::Bulk { .. })
+    }
+
     /// Opens the connection, with the data that the client sends first.
     pub(crate) fn open(&mut self, now: Instant) {
-        let client = &mut self.ends[Side::Client as usize].tcp;
+        let [client, server] = &mut self.ends;
+        server.tcp.open(now);
+        let client = &mut client.tcp;
         client.open(now);
         match self.application {
             Application::Exchange(Exchange { request, .. }) => client.write(now, request),
@@ -144,7 +151,7 @@ impl Flow {
             reply: replied_at.since(requested_at.max(connected_at)),
             request_bytes: exchange.request,
             reply_bytes: exchange.reply,
-            retransmissions: client.retransmissions + server.retransmissions,
+            retransmissions: client.retransmitted_segments + server.retransmitted_segments,
             timeouts: client.timeouts + server.timeouts,
             syn_retransmissions: client.syn_retransmissions + server.syn_retransmissions,
             sent: self.tally.sent,

@@ -60,6 +60,15 @@ pub(crate) struct ClassCounters {
     /// The sum of their waits, and the longest.
     pub(crate) wait: Duration,
     pub(crate) wait_max: Duration,
+    /// The sum of size times wait, in byte seconds.
+    pub(crate) byte_wait: f64,
+}
+
+impl ClassCounters {
+    /// Packets that ended here.
+    pub(crate) fn all_dropped(&self) -> u64 {
+        self.dropped.iter().map(|count| count.packets).sum()
+    }
 }
 
 /// The counters of a port.
@@ -106,7 +115,11 @@ impl Counters {
     pub(crate) fn waited(&mut self, packet: &Packet, wait: Duration) {
         let class = self.class(packet);
         class.waited += 1;
+        if wait.is_zero() {
+            return;
+        }
         class.wait += wait;
+        class.byte_wait += f64::from(packet.size) * wait.as_secs_f64();
         class.wait_max = class.wait_max.max(wait);
     }
 

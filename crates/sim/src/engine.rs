@@ -12,7 +12,7 @@ use crate::network::{Network, node_of};
 use crate::port::Changed;
 use crate::routes::{NodeIndex, PortIndex};
 use crate::sampler::Sampler;
-use crate::source::{Emission, Source, Stream};
+use crate::source::{EphemeralPorts, Emission, Source, Stream};
 use crate::timers::Timers;
 
 /// A simulation under way.
@@ -24,6 +24,7 @@ pub(crate) struct Engine {
     pub(crate) flows: Flows,
     pub(crate) sources: Vec<Source>,
     pub(crate) streams: Vec<Stream>,
+    ephemeral: EphemeralPorts,
     pub(crate) sampler: Sampler,
     pub(crate) recorder: Recorder,
     calendar: Calendar,
@@ -64,11 +65,13 @@ impl Engine {
         recorder: Recorder,
     ) -> Self {
         let entities = 2 * network.ports.len() + 1 + sources.len() + 1;
+        let ephemeral = EphemeralPorts::new(network.nodes);
         let mut engine = Engine {
             network,
             flows: Flows::default(),
             sources,
             streams,
+            ephemeral,
             sampler,
             recorder,
             calendar: Calendar::new(entities),
@@ -85,6 +88,11 @@ impl Engine {
         let sampler = engine.sampler_entity();
         engine.calendar.set(sampler, engine.sampler.next_at());
         engine
+    }
+
+    /// The simulated time.
+    pub(crate) fn now(&self) -> Instant {
+        self.now
     }
 
     /// The last instant that the event queue can hold.
@@ -328,8 +336,8 @@ impl Engine {
 
     /// A source has something to start or to send.
     fn emit(&mut self, index: usize) {
-        match self.sources[index].emit(self.now) {
-            Emission::Open(new) => {
+        match self.sources[index].emit(self.now, &mut self.ephemeral) {
+            Some(Emission::Open(new)) => {
                 let flow = Flow::new(new.key, new.nodes, &new.config, new.application);
                 let id = self.flows.insert(flow);
                 if let Some(flow) = self.flows.get_mut(id) {
@@ -337,7 +345,8 @@ impl Engine {
                 }
                 self.transmit(id, Side::Client);
             }
-            Emission::Datagram { stream, size } => self.send_datagram(stream, size),
+            Some(Emission::Datagram { stream, size }) => self.send_datagram(stream, size),
+            None => {}
         }
         let next = self.sources[index].next_at();
         self.calendar.set(self.source_entity(index), next);
@@ -366,6 +375,20 @@ impl Engine {
         self.sampler.sample(self.now, &mut self.network, open, &mut self.recorder);
         let entity = self.sampler_entity();
         self.calendar.set(entity, self.sampler.next_at());
+    }
+
+    /// The warm-up is over: what was counted so far counts no more.
+    pub(crate) fn end_warm_up(&mut self) {
+        for hop in &mut self.network.ports {
+            let held = hop.port.held();
+            hop.port.counters.restart(held);
+        }
+        self.sampler.restart();
+        for flow in self.flows.iter_mut() {
+            for end in &mut flow.ends {
+                end.delivered_before = end.delivered;
+            }
+        }
     }
 
     /// The law of conservation over the whole network and at every port.

@@ -23,7 +23,11 @@ pub(crate) struct Hop {
 /// Ports and routes.
 pub(crate) struct Network {
     pub(crate) ports: Vec<Hop>,
+    /// `r1->r2`.
     pub(crate) port_names: Vec<String>,
+    /// `r2<-r1`, the far end.
+    pub(crate) ingress_names: Vec<String>,
+    pub(crate) nodes: usize,
     pub(crate) routes: Routes,
     pub(crate) colors: Colors,
 }

@@ -1,14 +1,16 @@
 //! What starts connections and sends datagrams: the workloads at work.
 
+use std::collections::VecDeque;
+use std::iter::Peekable;
 use std::sync::Arc;
 
-use shortflow_elements::{Dscp, FlowKey};
+use shortflow_elements::{Dscp, FlowKey, Protocol};
 use shortflow_tcp::Config;
-use shortflow_units::{Duration, Instant, Transmission};
-use shortflow_workloads as workloads;
+use shortflow_units::Instant;
+use shortflow_workloads::{CbrStream, FlowStart, PoissonStream, TransferArrivals};
 
 use crate::application::{Application, Exchange};
-use crate::ports::Ephemeral;
+use crate::network::address_of;
 use crate::routes::NodeIndex;
 
 /// A connection to be opened.
@@ -26,4 +28,110 @@ pub(crate) enum Emission {
     Open(NewFlow),
     /// Sends a datagram of `size` bytes, headers included.
     Datagram { stream: u32, size: u32 },
+}
+
+/// A UDP stream: where its datagrams come from and how they look.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) workload: u16,
+    pub(crate) node: NodeIndex,
+    pub(crate) key: FlowKey,
+    pub(crate) dscp: Dscp,
+}
+
+/// Connections of one workload: between which nodes, and how they behave.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    pub(crate) workload: u16,
+    pub(crate) pairs: Vec<(NodeIndex, NodeIndex)>,
+    pub(crate) port: u16,
+    pub(crate) config: Arc<Config>,
+}
+
+/// A workload, or one stream of it, at work.
+pub(crate) enum Source {
+    /// Request/reply transfers.
+    Transfers { connections: Connections, arrivals: Peekable<TransferArrivals>, opened: u64 },
+    /// Bulk transfers, in the order of their starts.
+    Bulk { connections: Connections, starts: VecDeque<FlowStart>, size: Option<u64> },
+    /// A stream at a constant bit rate.
+    Cbr { stream: u32, departures: Peekable<CbrStream> },
+    /// A Poisson stream.
+    Poisson { stream: u32, departures: Peekable<PoissonStream> },
+}
+
+impl Source {
+    /// When the source acts next; never, once it has ended.
+    pub(crate) fn next_at(&mut self) -> Instant {
+        let next = match self {
+            Source::Transfers { arrivals, .. } => arrivals.peek().map(|arrival| arrival.at),
+            Source::Bulk { starts, .. } => starts.front().map(|start| start.at),
+            Source::Cbr { departures, .. } => departures.peek().map(|departure| departure.at),
+            Source::Poisson { departures, .. } => departures.peek().map(|departure| departure.at),
+        };
+        next.unwrap_or(Instant::NEVER)
+    }
+
+    /// Does what is due; `None` once the source has ended.
+    pub(crate) fn emit(&mut self, now: Instant, ports: &mut EphemeralPorts) -> Option<Emission> {
+        Some(match self {
+            Source::Transfers { connections, arrivals, opened } => {
+                let arrival = arrivals.next()?;
+                let id = *opened;
+                *opened += 1;
+                let (request, reply) = (arrival.request.0, arrival.reply.0);
+                let exchange = Exchange::new(connections.workload, id, request, reply, now);
+                let application = Application::Exchange(exchange);
+                Emission::Open(connections.open(arrival.pair, application, ports))
+            }
+            Source::Bulk { connections, starts, size } => {
+                let start = starts.pop_front()?;
+                let workload = connections.workload;
+                let application = Application::Bulk { workload, size: *size };
+                Emission::Open(connections.open(start.pair, application, ports))
+            }
+            Source::Cbr { stream, departures } => {
+                Emission::Datagram { stream: *stream, size: departures.next()?.size }
+            }
+            Source::Poisson { stream, departures } => {
+                Emission::Datagram { stream: *stream, size: departures.next()?.size }
+            }
+        })
+    }
+}
+
+impl Connections {
+    fn open(&self, pair: usize, application: Application, ports: &mut EphemeralPorts) -> NewFlow {
+        let (client, server) = self.pairs[pair];
+        let key = FlowKey {
+            src: address_of(client),
+            dst: address_of(server),
+            src_port: ports.next(client),
+            dst_port: self.port,
+            protocol: Protocol::Tcp,
+        };
+        NewFlow { key, nodes: [client, server], config: Arc::clone(&self.config), application }
+    }
+}
+
+/// The port that each node gives to its next outgoing connection.
+///
+/// Ports are given in turn (RFC 6056 §3.3.1), so a 5-tuple comes again after 64,512 connections
+/// of one node, which must not all be open at once.
+#[derive(Debug)]
+pub(crate) struct EphemeralPorts(Vec<u16>);
+
+impl EphemeralPorts {
+    const FIRST: u16 = 1024;
+
+    pub(crate) fn new(nodes: usize) -> Self {
+        EphemeralPorts(vec![EphemeralPorts::FIRST; nodes])
+    }
+
+    pub(crate) fn next(&mut self, node: NodeIndex) -> u16 {
+        let next = &mut self.0[node as usize];
+        let port = *next;
+        *next = port.checked_add(1).unwrap_or(EphemeralPorts::FIRST);
+        port
+    }
 }

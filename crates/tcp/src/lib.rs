@@ -1,7 +1,39 @@
 //! A TCP endpoint without I/O: no sockets, no clock, no threads.
 //!
-//! The host feeds it segments and timer expiries, and takes from it the segments to send.
+//! The host feeds a [`Connection`] segments and timer expiries, and takes from it the segments to
+//! send. Inside, sequence numbers are 64-bit stream offsets.
+//!
+//! | file | what it knows |
+//! |---|---|
+//! | `connection` | the endpoint: joins the halves below |
+//! | `input`, `output`, `handshake` | segments in, segments out, opening (RFC 9293 §3.10.7) |
+//! | `state` | the states and their transitions (RFC 9293 §3.3.2) |
+//! | `sender` | windows, Nagle, persist, the retransmission timer |
+//! | `recovery/` | Reno, NewReno, SACK with its scoreboard, timeouts |
+//! | `congestion/` | the congestion window, behind [`CongestionControl`] |
+//! | `receiver`, `reassembly` | delayed acknowledgements, data out of order, SACK blocks |
+//! | `rtt`, `ecn`, `seq` | RFC 6298; RFC 3168; numbers that wrap |
 
 mod config;
+mod congestion;
+mod connection;
+mod ecn;
+mod handshake;
+mod input;
+mod output;
+mod reassembly;
+mod receiver;
+mod recovery;
+mod rtt;
+mod segment;
+mod sender;
+mod seq;
+mod state;
+mod stats;
 
 pub use config::{Config, DelayedAck, Era, Recovery};
+pub use congestion::{Ack, Aimd, Congestion, CongestionControl};
+pub use connection::Connection;
+pub use segment::Segment;
+pub use state::{Failure, Role, State};
+pub use stats::Stats;

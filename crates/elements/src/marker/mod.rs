@@ -1,4 +1,4 @@
-//! Markers: what is written into the DS field (RFC 2475 §2.3.2).
+//! Markers: what is written into the DS field (RFC 2475 §2.3.3.2).
 
 use shortflow_units::Instant;
 

@@ -23,7 +23,7 @@ impl TokenBucketParams {
     }
 }
 
-/// A token bucket in the strict sense (RFC 3290 Appendix A.2): a packet is in profile, green, when
+/// A token bucket in the strict sense (RFC 3290 §5.1.3, Appendix A): a packet is in profile, green, when
 /// the bucket holds a token for each of its bytes, which it then takes; else it is out of profile,
 /// yellow, and takes none.
 #[derive(Debug, Clone)]

@@ -47,7 +47,7 @@ impl TswParams {
     }
 }
 
-/// The rate of a stream in bytes per second (RFC 2859 §2, after Clark & Fang 1998).
+/// The rate of a stream in bytes per second (RFC 2859 Figure 2, after Clark & Fang 1998).
 #[derive(Debug, Clone)]
 pub(super) struct RateEstimator {
     window: f64,
@@ -79,7 +79,7 @@ impl RateEstimator {
 }
 
 /// The share of a stream of `rate` that exceeds `allowance`: the probability with which a packet
-/// is denied the better colour, so that what keeps it flows at `allowance` (RFC 2859 §3).
+/// is denied the better colour, so that what keeps it flows at `allowance` (RFC 2859 §4).
 #[inline]
 pub(super) fn excess(rate: f64, allowance: f64) -> f64 {
     ((rate - allowance) / rate).clamp(0.0, 1.0)
@@ -129,7 +129,7 @@ impl Tsw3CmParams {
     }
 }
 
-/// The three-colour marker's meter over a time sliding window (RFC 2859 §3).
+/// The three-colour marker's meter over a time sliding window (RFC 2859 §4).
 #[derive(Debug, Clone)]
 pub struct Tsw3Cm {
     committed: f64,
@@ -154,7 +154,7 @@ impl Meter for Tsw3Cm {
     #[inline]
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
         let rate = self.estimator.update(now, packet.size);
-        // RFC 2859 §3: red with P1 = (avg − PIR)/avg, yellow with P2 = (PIR − CIR)/avg (between
+        // RFC 2859 §4: red with P1 = (avg − PIR)/avg, yellow with P2 = (PIR − CIR)/avg (between
         // the rates: with (avg − CIR)/avg), so that red or yellow comes with (avg − CIR)/avg.
         let not_green = excess(rate, self.committed);
         if not_green == 0.0 {

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::error::csv_to_io;
-use super::series::{self, SeriesRow};
+use super::series::{SeriesRow, series_rows};
 use super::{Error, Manifest, Setting, write_whole};
 use crate::histogram::Histogram;
 use crate::replica::Replica;
@@ -117,12 +117,8 @@ impl Folder {
     fn write_series(&self, points: &[Point]) -> Result<(), Error> {
         write_whole(&self.0.join("series.csv"), |file: &mut dyn Write| {
             let mut rows = csv::Writer::from_writer(file);
-            for (at, point) in points.iter().enumerate() {
-                for (number, replica) in point.replicas.iter().enumerate() {
-                    for row in series::rows(at, number, replica) {
-                        rows.serialize(row).map_err(csv_to_io)?;
-                    }
-                }
+            for row in series_rows(points) {
+                rows.serialize(row).map_err(csv_to_io)?;
             }
             rows.flush()
         })

@@ -19,6 +19,6 @@ mod whole;
 pub use error::Error;
 pub use folder::{Folder, Point};
 pub use manifest::{Input, Manifest, Setting, Sweep};
-pub use series::SeriesRow;
+pub use series::{SeriesRow, series_rows};
 pub use sink::TransferSink;
 pub use whole::write_whole;

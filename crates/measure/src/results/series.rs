@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Point;
+use crate::port::Sample;
 use crate::replica::Replica;
 
 /// One row of `series.csv`.
@@ -27,21 +29,27 @@ pub struct SeriesRow {
     pub open_transfers: u32,
 }
 
-/// The rows of one replica.
-pub(super) fn rows(
-    point: usize,
-    replica: usize,
-    found: &Replica,
-) -> impl Iterator<Item = SeriesRow> {
-    found.series.iter().map(move |sample| SeriesRow {
+/// The rows of all replicas of all points.
+pub fn series_rows(points: &[Point]) -> Vec<SeriesRow> {
+    let mut rows = Vec::new();
+    for (at, point) in points.iter().enumerate() {
+        for (number, replica) in point.replicas.iter().enumerate() {
+            rows.extend(replica.series.iter().map(|sample| row(at, number, replica, sample)));
+        }
+    }
+    rows
+}
+
+fn row(point: usize, number: usize, replica: &Replica, sample: &Sample) -> SeriesRow {
+    SeriesRow {
         point,
-        replica,
-        port: found.ports[usize::from(sample.port)].name.clone(),
+        replica: number,
+        port: replica.ports[usize::from(sample.port)].name.clone(),
         time_s: sample.at.as_secs_f64(),
         queue_packets: sample.queue_packets,
         queue_bytes: sample.queue_bytes,
         average: sample.average,
         utilisation: sample.utilisation,
         open_transfers: sample.open_transfers,
-    })
+    }
 }

@@ -173,3 +173,67 @@ impl FlowTable {
 fn hash(key: &FlowKey) -> u64 {
     BuildHasherDefault::<FxHasher>::default().hash_one(key)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The table as the paper tells it (§4.1): a list, searched from end to end.
+    struct Oracle {
+        size: usize,
+        flows: Vec<(FlowKey, u64)>,
+        evictions: u64,
+    }
+
+    impl Oracle {
+        fn count(&mut self, key: FlowKey) -> u64 {
+            let count = match self.flows.iter().position(|(flow, _)| *flow == key) {
+                Some(at) => self.flows.remove(at).1 + 1,
+                None => 0,
+            };
+            if self.flows.len() == self.size {
+                self.evictions += 1;
+                self.flows.remove(0);
+            }
+            self.flows.push((key, count));
+            count
+        }
+    }
+
+    fn key(port: u16) -> FlowKey {
+        FlowKey { src_port: port, ..FlowKey::default() }
+    }
+
+    proptest! {
+        #[test]
+        fn the_table_is_an_exact_lru_list(
+            size in 1..20usize,
+            ports in prop::collection::vec(0..30u16, 0..400),
+        ) {
+            let mut table = FlowTable::new(FlowTableSize::AtMost(size));
+            let mut oracle = Oracle { size, flows: Vec::new(), evictions: 0 };
+            for port in ports {
+                prop_assert_eq!(table.count(Instant::START, key(port)), oracle.count(key(port)));
+                prop_assert_eq!(table.len(), oracle.flows.len());
+            }
+            prop_assert_eq!(table.stats().evictions, oracle.evictions);
+        }
+    }
+
+    #[test]
+    fn a_bounded_table_allocates_once_under_a_flood_of_new_flows() {
+        for size in [1, 7, 28, 30, 56, 112] {
+            let mut table = FlowTable::new(FlowTableSize::AtMost(size));
+            let allocated =
+                |table: &FlowTable| (table.places.allocation_size(), table.entries.capacity());
+            let at_start = allocated(&table);
+            for port in 0..=u16::MAX {
+                assert_eq!(table.count(Instant::START, key(port)), 0);
+            }
+            assert_eq!(table.len(), size);
+            assert_eq!(allocated(&table), at_start);
+        }
+    }
+}

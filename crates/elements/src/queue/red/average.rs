@@ -58,7 +58,7 @@ impl Average {
     }
 
     /// Lets the average fall as if m = idle/s small packets had arrived to the empty queue:
-    /// avg ← (1 − w_q)^m · avg (Floyd & Jacobson 1993, §4, Figure 2 and §11).
+    /// avg ← (1 − w_q)^m · avg (Floyd & Jacobson 1993, §4, Figure 2).
     fn decay(&mut self, idle: Duration) {
         let packets = idle.nanos() as f64 * self.idle_packets_per_nano;
         if packets > 0.0 {

@@ -6,7 +6,7 @@
 //! packets of the level and of those that are better protected (RIO-C). Plain RED is one level.
 //!
 //! An arriving packet takes a sample of those averages that count packets of its level, so that an
-//! average is paced by the packets it counts (Clark & Fang 1998, §III). Each level counts its own
+//! average is paced by the packets it counts, as in RIO (Clark & Fang 1998). Each level counts its own
 //! packets since its last drop.
 
 mod average;

@@ -30,7 +30,7 @@ pub struct RedSettings {
     /// s: how long a mean packet takes on the link, by which the average falls in idle time.
     pub idle_packet_time: Duration,
     /// The mean packet; when given, the drop probability is in proportion to the packet's size
-    /// over this (Floyd & Jacobson 1993, §4, "byte mode").
+    /// over this (Floyd & Jacobson 1993, §4, where it is the maximum packet).
     pub mean_packet: Option<Bytes>,
     /// How drops are spread.
     pub spacing: Spacing,

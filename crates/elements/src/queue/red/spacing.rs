@@ -51,11 +51,8 @@ impl Gap {
         };
         let wanted = probability * share;
         // Past the end of the range, as after a rise of p_b, the packet is chosen for certain.
-        let chosen = if wanted > 0.0 && remaining <= wanted * (1.0 + ROUNDING) {
-            true
-        } else {
-            rng.bernoulli(wanted / remaining)
-        };
+        let is_last = wanted > 0.0 && remaining <= wanted * (1.0 + ROUNDING);
+        let chosen = is_last || rng.bernoulli(wanted / remaining);
         if chosen {
             self.reset();
         } else {

@@ -1,0 +1,53 @@
+# What people and CI run. `make` alone lists the targets.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+SHORTFLOW := target/release/shortflow
+SMOKE := target/smoke
+
+.PHONY: help build demo test bench setup tidy format lint unit doc smoke
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+build: ## Build target/release/shortflow
+	@command -v cargo >/dev/null || { echo "needs a Rust toolchain with cargo: https://rustup.rs" >&2; exit 1; }
+	cargo build --release --locked
+
+demo: build ## Compare best effort with the Fair Marker on a congested link
+	$(SHORTFLOW) compare scenarios/quickstart.toml \
+		--policies policies/best-effort.toml,policies/fair-marker.toml --out results/demo
+
+test: setup tidy format lint unit doc smoke ## Install what the tests need, and run them all
+
+bench: build ## Measure the simulator's speed on four pieces of work
+	@for work in A B S D; do $(SHORTFLOW) bench $$work; done
+
+# The report is looked at in a browser. Without one its tests say "skipped: needs chromium".
+setup: ## Install what the tests need (as root, on Debian and its kin)
+	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null || \
+		echo "chromium could not be installed" >&2; \
+	fi
+
+tidy: ## Check the rules of STYLE.md and the map in ARCHITECTURE.md
+	cargo xtask tidy
+
+format: ## Check the formatting
+	cargo fmt --all --check
+
+lint: ## Check with clippy, warnings being errors
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+unit: ## Run the tests of all crates
+	cargo test --workspace --locked
+
+doc: ## Build the documentation, warnings being errors
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+smoke: build ## Reproduce the first study in its short form
+	rm -rf $(SMOKE)
+	$(SHORTFLOW) reproduce cm05 --quick --out $(SMOKE)/cm05

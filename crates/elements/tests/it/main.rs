@@ -1,0 +1,12 @@
+//! Behaviour of the elements, as timelines and laws.
+
+mod bench;
+mod fair_marker;
+mod fifo;
+mod meter_laws;
+mod queue_laws;
+mod red;
+mod red_levels;
+mod strict_priority;
+mod three_color;
+mod tsw;

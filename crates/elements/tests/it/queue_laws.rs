@@ -1,0 +1,220 @@
+//! What holds for every queue, whatever it is offered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField};
+use shortflow_elements::queue::{
+    AboveMax, Averages, DropCurve, EcnMode, Fifo, FifoParams, Red, RedParams, RedSettings, Spacing,
+};
+use shortflow_elements::scheduler::StrictPriority;
+use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline};
+use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rng};
+
+use crate::bench::p;
+use crate::strict_priority::Paced;
+
+#[derive(Debug, Clone, Copy)]
+enum Operation {
+    Enqueue { flow: u16, size: u32, ecn: Ecn },
+    Dequeue,
+    Wait(Duration),
+    WaitUntilReady,
+}
+
+fn operations() -> impl Strategy<Value = Vec<Operation>> {
+    use Operation::*;
+    let ecn = prop::sample::select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]);
+    let operation = prop_oneof![
+        6 => (0..6u16, 40..1500u32, ecn).prop_map(|(flow, size, ecn)| Enqueue { flow, size, ecn }),
+        4 => Just(Dequeue),
+        1 => (0..3_000_000u64).prop_map(|nanos| Wait(Duration::from_nanos(nanos))),
+        1 => Just(WaitUntilReady),
+    ];
+    prop::collection::vec(operation, 0..300)
+}
+
+/// What a queue did, in order.
+#[derive(Debug, PartialEq)]
+enum Event {
+    Gave(Packet),
+    Dropped(Packet, DropReason),
+    Average(Option<f64>),
+}
+
+/// A queue beside plain books of what it should hold.
+struct Audit {
+    queue: Box<dyn QueueDiscipline>,
+    limit: Option<Length>,
+    now: Instant,
+    drops: Drops,
+    /// Packets that arrived and have not come out, with what must not change in them.
+    held: BTreeMap<u32, (u16, u32)>,
+    out: BTreeSet<u32>,
+    last_given: BTreeMap<u16, u32>,
+    trace: Vec<Event>,
+}
+
+impl Audit {
+    fn perform(&mut self, number: u32, operation: Operation) {
+        match operation {
+            Operation::Enqueue { flow, size, ecn } => {
+                // A code point per flow, so that all packets of a flow are in one class.
+                let dscp = [Dscp::AF11, Dscp::AF12, Dscp::AF13][usize::from(flow % 3)];
+                let packet = p(number).of_flow(flow).sized(size).marked(dscp).with(ecn);
+                self.held.insert(number, (flow, size));
+                self.queue.enqueue(self.now, packet.packet(), &mut self.drops);
+            }
+            Operation::Dequeue => self.dequeue(),
+            Operation::Wait(time) => self.now += time,
+            Operation::WaitUntilReady => {
+                if let Some(ready_at) = self.queue.ready_at() {
+                    self.now = self.now.max(ready_at);
+                    let before = self.queue.backlog();
+                    self.dequeue();
+                    assert_ne!(self.queue.backlog(), before, "at ready_at nothing left");
+                }
+            }
+        }
+        self.balance();
+    }
+
+    fn dequeue(&mut self) {
+        let ready_at = self.queue.ready_at();
+        let given = self.queue.dequeue(self.now, &mut self.drops);
+        let Some(packet) = given else { return };
+        assert!(ready_at.is_some_and(|at| at <= self.now), "a packet left before ready_at");
+        assert!(packet.enqueued_at <= self.now);
+        let (number, flow) = (packet.tcp.seq, packet.key.src_port);
+        let before = self.last_given.insert(flow, number);
+        assert!(before.is_none_or(|before| before < number), "order within flow {flow}");
+        self.leaves(&packet);
+        self.trace.push(Event::Gave(packet));
+    }
+
+    fn leaves(&mut self, packet: &Packet) {
+        let known = self.held.remove(&packet.tcp.seq);
+        assert_eq!(known, Some((packet.key.src_port, packet.size)), "an unknown packet came out");
+        assert!(self.out.insert(packet.tcp.seq), "a packet came out twice");
+    }
+
+    fn balance(&mut self) {
+        for dropped in self.drops.drain().collect::<Vec<_>>() {
+            self.leaves(&dropped.packet);
+            self.trace.push(Event::Dropped(dropped.packet, dropped.reason));
+        }
+        self.trace.push(Event::Average(self.queue.average()));
+
+        let bytes = self.held.values().map(|&(_, size)| u64::from(size)).sum();
+        let held = Backlog { packets: self.held.len() as u64, bytes: Bytes(bytes) };
+        assert_eq!(self.queue.backlog(), held, "arrived = left + dropped + held");
+        match self.limit {
+            Some(Length::Packets(limit)) => assert!(held.packets <= limit),
+            Some(Length::Bytes(limit)) => assert!(held.bytes <= limit),
+            None => {}
+        }
+        assert_eq!(self.queue.ready_at().is_none(), self.held.is_empty());
+    }
+}
+
+fn audit(
+    queue: Box<dyn QueueDiscipline>,
+    limit: Option<Length>,
+    operations: &[Operation],
+) -> Vec<Event> {
+    let mut audit = Audit {
+        queue,
+        limit,
+        now: Instant::START,
+        drops: Drops::default(),
+        held: BTreeMap::new(),
+        out: BTreeSet::new(),
+        last_given: BTreeMap::new(),
+        trace: Vec::new(),
+    };
+    for (number, &operation) in operations.iter().enumerate() {
+        audit.perform(number as u32, operation);
+    }
+    audit.trace
+}
+
+/// Checks the laws for each queue: conservation of packets and bytes, nothing twice, order within
+/// a flow, the limit, `ready_at`, and the same trace from the same seed.
+macro_rules! queue_laws {
+    ($($name:ident: $limit:expr => $queue:expr;)*) => {
+        proptest! {
+            $(#[test]
+            fn $name(operations in operations()) {
+                let (limit, make): (_, fn() -> Box<dyn QueueDiscipline>) = ($limit, || Box::new($queue));
+                let trace = audit(make(), limit, &operations);
+                prop_assert_eq!(trace, audit(make(), limit, &operations));
+            })*
+        }
+    };
+}
+
+const PACKETS: Option<Length> = Some(Length::Packets(12));
+const BYTES: Option<Length> = Some(Length::Bytes(Bytes(9_000)));
+
+queue_laws! {
+    fifo_in_packets: PACKETS => fifo(Length::Packets(12));
+    fifo_in_bytes: BYTES => fifo(Length::Bytes(Bytes(9_000)));
+    red_in_packets: PACKETS => red(PACKETS, packets, Averages::Shared);
+    red_in_bytes: BYTES => red(BYTES, bytes, Averages::Shared);
+    red_in_packets_with_a_limit_in_bytes: BYTES => red(BYTES, packets, Averages::Shared);
+    red_with_an_average_per_level: PACKETS => red(PACKETS, packets, Averages::PerLevel);
+    red_with_coupled_averages: BYTES => red(BYTES, bytes, Averages::Coupled);
+    a_queue_that_paces: PACKETS => paced();
+    strict_priority_over_three_kinds_of_queue: None => strict_priority();
+}
+
+fn fifo(limit: Length) -> Fifo {
+    Fifo::new(FifoParams::new(limit).unwrap())
+}
+
+fn packets(packets: u64) -> Length {
+    Length::Packets(packets)
+}
+
+fn bytes(packets: u64) -> Length {
+    Length::Bytes(Bytes(packets * 700))
+}
+
+fn red(limit: Option<Length>, length: fn(u64) -> Length, averages: Averages) -> Red {
+    let settings = RedSettings {
+        limit: limit.unwrap(),
+        weight: 0.2,
+        idle_packet_time: Duration::from_micros(800),
+        mean_packet: Some(Bytes(700)),
+        spacing: Spacing::Uniform,
+        ecn: EcnMode::Mark,
+    };
+    let curve = |min, max, max_probability, above_max| {
+        let max_probability = Probability::new(max_probability).unwrap();
+        DropCurve::new(length(min), length(max), max_probability, above_max).unwrap()
+    };
+    let curves = vec![
+        curve(5, 11, 0.1, AboveMax::Gentle),
+        curve(3, 9, 0.2, AboveMax::Forced),
+        curve(1, 6, 0.5, AboveMax::Gentle),
+    ];
+    let levels = DscpTable::filled(2).with(Dscp::AF11, 0).with(Dscp::AF12, 1);
+    let params = RedParams::with_levels(settings, curves, levels, averages).unwrap();
+    Red::new(params, Rng::stream(1, "red"))
+}
+
+fn paced() -> Paced {
+    Paced::new(fifo(Length::Packets(12)), Duration::from_millis(1))
+}
+
+fn strict_priority() -> StrictPriority {
+    let class =
+        |dscp| MultiField { dscps: Some(DscpSet::EMPTY.with(dscp)), ..MultiField::default() };
+    let classifier = Classifier::new(vec![(class(Dscp::AF11), 0), (class(Dscp::AF12), 1)]);
+    let children: Vec<Box<dyn QueueDiscipline>> = vec![
+        Box::new(paced()),
+        Box::new(red(PACKETS, packets, Averages::Shared)),
+        Box::new(fifo(Length::Packets(5))),
+    ];
+    StrictPriority::new(classifier, children, 2).unwrap()
+}

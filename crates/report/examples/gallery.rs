@@ -1,0 +1,83 @@
+//! Writes every kind of report page, from made-up runs, into the folder given as argument.
+
+#[path = "../tests/it/synthetic.rs"]
+mod synthetic;
+
+use std::path::Path;
+
+use shortflow_report::{
+    CheckRow, ClaimRow, Figure, LineFigure, Mark, Series, figures, line_figure, page, study_page,
+    text,
+};
+use synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::args().nth(1).ok_or("which folder?")?;
+    let folder = Path::new(&folder);
+    std::fs::create_dir_all(folder)?;
+    let one = [single(&FAIR_MARKER, 8)];
+    let two = [single(&BEST_EFFORT, 8), single(&FAIR_MARKER, 8)];
+    let along = [sweep(&FAIR_MARKER)];
+    let two_along = [sweep(&BEST_EFFORT), sweep(&FAIR_MARKER)];
+    for (name, runs) in
+        [("single", &one[..]), ("compare", &two), ("sweep", &along), ("sweep-compare", &two_along)]
+    {
+        std::fs::write(folder.join(format!("{name}.html")), page(runs))?;
+        println!("{}", text(runs, false));
+        for drawn in figures(runs) {
+            std::fs::write(folder.join(format!("{name}-{}.svg", drawn.name)), drawn.svg)?;
+        }
+    }
+    let study = study_page("Casetti & Mellia 2005", &claims(), &[boundary()]);
+    std::fs::write(folder.join("study.html"), study)?;
+    Ok(())
+}
+
+/// A figure with what reports do not draw themselves: a boundary, and values below zero.
+fn boundary() -> Figure {
+    let mark = |(x, y): (f64, f64)| Mark { x, y, low: Some(y - 8.0), high: Some(y + 8.0) };
+    let line = |label: &str, dashed, ys: [f64; 4]| Series {
+        label: label.into(),
+        points: [0.6, 0.75, 0.85, 0.95].into_iter().zip(ys).map(mark).collect(),
+        dashed,
+        ..Default::default()
+    };
+    line_figure(&LineFigure {
+        name: "boundary".into(),
+        title: "Gain against α".into(),
+        caption: "The dotted line parts the over- from the under-provisioned region.".into(),
+        x_label: "α".into(),
+        y_label: "gain, %".into(),
+        series: vec![
+            line("1 packet", false, [10.0, 22.0, 45.0, 60.0]),
+            line("91 packets", true, [-12.0, -4.0, 3.0, -20.0]),
+        ],
+        vertical: Some(0.8),
+        zero_line: true,
+        ..Default::default()
+    })
+}
+
+fn claims() -> Vec<ClaimRow> {
+    let claim = |id: &str, verdict: &str, holds: Option<bool>| ClaimRow {
+        id: id.into(),
+        claim: "Mean completion time under the Fair Marker is below that under TSW2CM at every α."
+            .into(),
+        verdict: verdict.into(),
+        note: "At α = 0.95 open transfers keep growing, so the mean depends on the run's length."
+            .into(),
+        checks: vec![CheckRow {
+            what: "ratio of means, 11-packet replies, α = 0.60".into(),
+            paper: "below 0.5".into(),
+            ours: Some(0.31),
+            low: Some(-0.27),
+            high: Some(0.36),
+            holds,
+        }],
+    };
+    vec![
+        claim("cm05.1", "holds", Some(true)),
+        claim("cm05.3", "fails", Some(false)),
+        claim("cm05.7", "unsettled", None),
+    ]
+}

@@ -1,0 +1,302 @@
+//! The figures of a report.
+
+use shortflow_measure::ClassSummary;
+
+use crate::case::{
+    self, Positions, classes, gain, positions, spread, swept_key, transfer_workloads,
+};
+use crate::line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
+use crate::run::Run;
+use crate::thin;
+
+/// Every figure that these runs give: distributions and completion times by size for one point;
+/// completion times and gains along a sweep; queues over time where they were sampled.
+pub fn figures(runs: &[Run]) -> Vec<Figure> {
+    let mut drawn = Vec::new();
+    for (at, workload) in transfer_workloads(runs).into_iter().enumerate() {
+        match swept_key(runs) {
+            None => {
+                drawn.push(distribution(runs, workload, at));
+                drawn.push(by_size(runs, workload, at));
+            }
+            Some(key) => {
+                drawn.extend(along_sweep(runs, workload, at, key));
+                drawn.extend(gains(runs, workload, at, key));
+            }
+        }
+    }
+    drawn.extend(open_over_time(runs));
+    drawn.extend(queues(runs));
+    drawn.iter().filter(|figure| has_points(figure)).map(line_figure).collect()
+}
+
+fn has_points(figure: &LineFigure) -> bool {
+    figure.series.iter().any(|series| !series.points.is_empty())
+}
+
+/// How many curves one figure can carry.
+const MOST_CURVES: usize = 6;
+
+/// How many points a curve over time keeps.
+const MOST_SAMPLES: usize = 600;
+
+fn distribution(runs: &[Run], workload: &str, at: usize) -> LineFigure {
+    let curve = |label: &str, class: &ClassSummary| Series {
+        label: label.into(),
+        points: thin::log_log(&class.histogram.ccdf()),
+        stroke: Stroke::Plain,
+        ..Default::default()
+    };
+    let found = |run: &Run| run.points[0].summary.workload(workload).cloned();
+    let series = if let [run] = runs {
+        let found = found(run);
+        let labels = spread(&classes(runs, workload), MOST_CURVES - 1);
+        let by_class =
+            labels.iter().filter_map(|label| Some(curve(label, found.as_ref()?.class(label)?)));
+        let all = found.as_ref().map(|w| Series { dashed: true, ..curve("all", &w.all) });
+        by_class.chain(all).collect()
+    } else {
+        let of = |run: &Run| Some(curve(&run.label, &found(run)?.all));
+        runs.iter().filter_map(of).collect()
+    };
+    LineFigure {
+        name: format!("distribution-{at}"),
+        title: format!("{workload}: how many transfers took longer"),
+        caption: "For each time, the share of transfers that took longer (complementary \
+                  distribution, both axes logarithmic). A curve further left and lower is faster; \
+                  its right end is the tail."
+            .into(),
+        x_label: "completion time".into(),
+        y_label: "share that took longer".into(),
+        x_axis: Axis::Seconds,
+        y_axis: Axis::Share,
+        log_x: true,
+        log_y: true,
+        series,
+        ..Default::default()
+    }
+}
+
+fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
+    let labels = classes(runs, workload);
+    type Measure = (&'static str, fn(&ClassSummary) -> Option<shortflow_measure::Estimate>);
+    let measures: &[Measure] = if runs.len() == 1 {
+        &[("p99", |c| c.p99), ("p95", |c| c.p95), ("mean", |c| c.mean), ("median", |c| c.median)]
+    } else {
+        &[("mean", |c| c.mean)]
+    };
+    let mut series = Vec::new();
+    for run in runs {
+        for (name, measure) in measures {
+            let mark = |(at, label): (usize, &&str)| {
+                let class = run.points[0].summary.workload(workload)?.class(label)?;
+                Some(Mark::of(at as f64 + 1.0, &measure(class)?))
+            };
+            series.push(Series {
+                label: if runs.len() == 1 { (*name).into() } else { run.label.clone() },
+                points: labels.iter().enumerate().filter_map(mark).collect(),
+                ..Default::default()
+            });
+        }
+    }
+    LineFigure {
+        name: format!("size-{at}"),
+        title: format!("{workload}: completion time by reply size"),
+        caption: format!(
+            "{} of the completion time for each size of reply, with 95 % intervals over replicas; \
+             logarithmic.",
+            if runs.len() == 1 { "Mean and percentiles" } else { "Mean" }
+        ),
+        x_label: "reply".into(),
+        y_label: "completion time".into(),
+        x_axis: Axis::Names(labels.iter().map(|label| (*label).to_owned()).collect()),
+        y_axis: Axis::Seconds,
+        log_y: true,
+        series,
+        ..Default::default()
+    }
+}
+
+/// Mean completion times along the sweep: one figure with a curve per size for one run; for
+/// several, a figure per size with a curve per run.
+fn along_sweep(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFigure> {
+    let (x_axis, x_label) = x_axis(&runs[0], key);
+    let curve = |run: &Run, label: Option<&str>, name: &str| Series {
+        label: name.into(),
+        points: marks(run, |point| {
+            case::class(run.points[point].summary.workload(workload)?, label)?.mean
+        }),
+        ..Default::default()
+    };
+    let figure = |number: usize, what: &str, series| LineFigure {
+        name: format!("sweep-{at}-{number}"),
+        title: format!("{workload}{what}: completion time against {key}"),
+        caption: "Mean completion time with 95 % intervals over replicas; logarithmic.".into(),
+        x_label: x_label.clone(),
+        y_label: "mean completion time".into(),
+        x_axis: x_axis.clone(),
+        y_axis: Axis::Seconds,
+        log_y: true,
+        series,
+        ..Default::default()
+    };
+    let labels = classes(runs, workload);
+    if let [run] = runs {
+        let mut series: Vec<_> = spread(&labels, MOST_CURVES - 1)
+            .iter()
+            .map(|label| curve(run, Some(label), label))
+            .collect();
+        series.push(Series { dashed: true, ..curve(run, None, "all") });
+        return vec![figure(0, "", series)];
+    }
+    let shown = [None].into_iter().chain(spread(&labels, 3).into_iter().map(Some));
+    let per_run = |label| runs.iter().map(|run| curve(run, label, &run.label)).collect();
+    shown
+        .enumerate()
+        .map(|(number, label)| {
+            let what = label.map_or(String::new(), |label| format!(", {label}"));
+            figure(number, &what, per_run(label))
+        })
+        .collect()
+}
+
+/// The relative gain of each run over the first, along the sweep, by size.
+fn gains(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFigure> {
+    let Some((reference, others)) = runs.split_first() else { return Vec::new() };
+    let (x_axis, x_label) = x_axis(reference, key);
+    let labels = spread(&classes(runs, workload), 4);
+    let figure = |(number, ours): (usize, &Run)| LineFigure {
+        name: format!("gain-{at}-{number}"),
+        title: format!("{workload}: gain of {} over {}", ours.label, reference.label),
+        caption: "Relative gain in mean completion time: 100·(reference − ours)/reference, over \
+                  pairs of replicas with the same arrivals, with 95 % intervals. Above zero, ours \
+                  is faster."
+            .into(),
+        x_label: x_label.clone(),
+        y_label: "gain, %".into(),
+        x_axis: x_axis.clone(),
+        series: labels
+            .iter()
+            .map(|label| Series {
+                label: (*label).into(),
+                points: marks(ours, |p| gain((reference, ours), p, workload, Some(label))),
+                ..Default::default()
+            })
+            .collect(),
+        zero_line: true,
+        ..Default::default()
+    };
+    others.iter().enumerate().map(figure).collect()
+}
+
+/// How many transfers were open over time: for one point a curve per run; along a sweep a figure
+/// per run that was warned of, with a curve per point.
+fn open_over_time(runs: &[Run]) -> Vec<LineFigure> {
+    let workloads = transfer_workloads(runs).into_iter().enumerate();
+    if swept_key(runs).is_none() {
+        let curves =
+            |workload| runs.iter().filter_map(|r| open_curve(r, 0, workload, &r.label)).collect();
+        return workloads
+            .map(|(at, w)| open_figure(format!("open-{at}"), w, "", curves(w)))
+            .collect();
+    }
+    let mut figures = Vec::new();
+    for (at, workload) in workloads {
+        for (number, run) in runs.iter().enumerate() {
+            if run.points.iter().all(|point| point.summary.warnings.is_empty()) {
+                continue;
+            }
+            let points: Vec<usize> = (0..run.points.len()).collect();
+            let curve = |&p: &usize| open_curve(run, p, workload, &case::point_label(run, p));
+            let series = spread(&points, MOST_CURVES).iter().filter_map(curve).collect();
+            let of_run = format!(", {}", run.label);
+            figures.push(open_figure(format!("open-{at}-{number}"), workload, &of_run, series));
+        }
+    }
+    figures
+}
+
+fn open_curve(run: &Run, point: usize, workload: &str, label: &str) -> Option<Series> {
+    let summary = &run.points[point].summary;
+    let open = &summary.workload(workload)?.open_over_time;
+    let width = summary.measured / open.len() as f64;
+    let middle = |at: usize| run.manifest.warm_up + (at as f64 + 0.5) * width;
+    let mark = |(at, &y): (usize, &f64)| Mark { x: middle(at), y, ..Default::default() };
+    Some(Series {
+        label: label.into(),
+        points: open.iter().enumerate().map(mark).collect(),
+        stroke: Stroke::Plain,
+        ..Default::default()
+    })
+}
+
+fn open_figure(name: String, workload: &str, of_run: &str, series: Vec<Series>) -> LineFigure {
+    LineFigure {
+        name,
+        title: format!("{workload}{of_run}: transfers open over time"),
+        caption: "Transfers that had begun and not ended, mean over replicas. A curve that keeps \
+                  rising belongs to a load that does not settle: its completion times depend on \
+                  how long the run lasts."
+            .into(),
+        x_label: "time, s".into(),
+        y_label: "open transfers".into(),
+        series,
+        zero_based: true,
+        ..Default::default()
+    }
+}
+
+/// The queue of each sampled port over time, in the first replica of the first point.
+fn queues(runs: &[Run]) -> Vec<LineFigure> {
+    let mut figures = Vec::new();
+    for (at, run) in runs.iter().enumerate() {
+        let rows = || run.series.iter().filter(|row| row.point == 0 && row.replica == 0);
+        for (number, port) in case::distinct(rows().map(|row| row.port.as_str())).iter().enumerate()
+        {
+            let of_port = || rows().filter(|row| row.port == *port);
+            let mark = |x, y| Mark { x, y, ..Default::default() };
+            let now = of_port().map(|row| mark(row.time_s, f64::from(row.queue_packets)));
+            let average = of_port().filter_map(|row| Some(mark(row.time_s, row.average?)));
+            let line = |label: &str, points: Vec<Mark>, stroke| Series {
+                label: label.into(),
+                points: thin::every_nth(points, MOST_SAMPLES),
+                stroke,
+                ..Default::default()
+            };
+            let mut series = vec![
+                line("queue", now.collect(), Stroke::Thin),
+                line("average", average.collect(), Stroke::Plain),
+            ];
+            series.retain(|series| !series.points.is_empty());
+            let of_run = if runs.len() > 1 { format!(", {}", run.label) } else { String::new() };
+            figures.push(LineFigure {
+                name: format!("queue-{at}-{number}"),
+                title: format!("Queue at {port}{of_run}"),
+                caption: "The queue over time in the first replica, as sampled, and the average \
+                          that the queue management keeps, where it keeps one."
+                    .into(),
+                x_label: "time, s".into(),
+                y_label: "packets".into(),
+                series,
+                zero_based: true,
+                ..Default::default()
+            });
+        }
+    }
+    figures
+}
+
+/// A point for each point of the sweep at which `measure` has a value.
+fn marks(run: &Run, measure: impl Fn(usize) -> Option<shortflow_measure::Estimate>) -> Vec<Mark> {
+    let places = positions(run);
+    let mark = |point| Some(Mark::of(places.x(point), &measure(point)?));
+    (0..run.points.len()).filter_map(mark).collect()
+}
+
+fn x_axis(run: &Run, key: &str) -> (Axis, String) {
+    match positions(run) {
+        Positions::Numbers { unit, .. } if unit.is_empty() => (Axis::Number, key.into()),
+        Positions::Numbers { unit, .. } => (Axis::Number, format!("{key}, {unit}")),
+        Positions::Names(names) => (Axis::Names(names), key.into()),
+    }
+}

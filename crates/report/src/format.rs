@@ -1,0 +1,210 @@
+//! Numbers as a person reads them.
+
+use shortflow_measure::Estimate;
+
+/// In what a column of times is given: one unit for all, so that they can be compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum TimeUnit {
+    Milliseconds,
+    Seconds,
+}
+
+impl TimeUnit {
+    /// The unit in which times of up to `longest` seconds read well.
+    pub(crate) fn for_times_up_to(longest: f64) -> TimeUnit {
+        if longest < 10.0 { TimeUnit::Milliseconds } else { TimeUnit::Seconds }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            TimeUnit::Milliseconds => "ms",
+            TimeUnit::Seconds => "s",
+        }
+    }
+
+    fn factor(self) -> f64 {
+        match self {
+            TimeUnit::Milliseconds => 1e3,
+            TimeUnit::Seconds => 1.0,
+        }
+    }
+
+    /// An estimate of seconds in this unit, without its name.
+    pub(crate) fn estimate(self, estimate: &Option<Estimate>) -> String {
+        self::estimate(estimate, self.factor())
+    }
+}
+
+/// What stands for a number that there is not.
+pub(crate) const NOTHING: &str = "–";
+
+/// `mean ± half` in another unit, both with as many decimals as the mean deserves.
+pub(crate) fn estimate(estimate: &Option<Estimate>, factor: f64) -> String {
+    let Some(estimate) = estimate else { return NOTHING.into() };
+    let mean = estimate.mean * factor;
+    let decimals = decimals(mean);
+    match estimate.half_width() {
+        Some(half) => format!("{mean:.decimals$} ± {:.decimals$}", half * factor.abs()),
+        None => format!("{mean:.decimals$}"),
+    }
+}
+
+/// A share from 0 to 1 as a percentage with its interval.
+pub(crate) fn share(share: &Option<Estimate>) -> String {
+    match share {
+        Some(share) if share.mean == 0.0 => "0 %".into(),
+        Some(share) => match share.half_width() {
+            Some(half) => {
+                let decimals = decimals(share.mean * 100.0).min(3);
+                format!("{:.decimals$} ± {:.decimals$} %", share.mean * 100.0, half * 100.0)
+            }
+            None => format!("{} %", significant(share.mean * 100.0)),
+        },
+        None => NOTHING.into(),
+    }
+}
+
+/// A relative gain in percent with the ends of its interval.
+pub(crate) fn gain(gain: &Option<Estimate>) -> String {
+    let Some(gain) = gain else { return NOTHING.into() };
+    match (gain.low, gain.high) {
+        (Some(low), Some(high)) => {
+            format!("{} % ({} to {})", signed(gain.mean), signed(low), signed(high))
+        }
+        _ => format!("{} %", signed(gain.mean)),
+    }
+}
+
+/// With its sign, a true minus; without decimals from 10 up.
+pub(crate) fn signed(value: f64) -> String {
+    let decimals = usize::from(value.abs() < 9.95);
+    let text = format!("{:.decimals$}", value.abs());
+    let sign = match value {
+        _ if text.chars().all(|c| c == '0' || c == '.') => "",
+        v if v > 0.0 => "+",
+        _ => "−",
+    };
+    format!("{sign}{text}")
+}
+
+/// A time in seconds with the unit that suits it.
+pub(crate) fn seconds(value: f64) -> String {
+    match value {
+        v if v >= 1.0 => format!("{} s", significant(v)),
+        v if v >= 1e-3 => format!("{} ms", significant(v * 1e3)),
+        v => format!("{} µs", significant(v * 1e6)),
+    }
+}
+
+/// An estimate of a time with the unit that suits it, and its interval.
+pub(crate) fn time(estimate: &Estimate) -> String {
+    let (unit, factor) = match estimate.mean {
+        mean if mean >= 1.0 => ("s", 1.0),
+        mean if mean >= 1e-3 => ("ms", 1e3),
+        _ => ("µs", 1e6),
+    };
+    format!("{} {unit}", self::estimate(&Some(*estimate), factor))
+}
+
+/// A rate in bits per second with the unit that suits it.
+pub(crate) fn rate_unit(bits: f64) -> (&'static str, f64) {
+    match bits {
+        b if b >= 1e9 => ("Gbit/s", 1e-9),
+        b if b >= 1e6 => ("Mbit/s", 1e-6),
+        _ => ("kbit/s", 1e-3),
+    }
+}
+
+/// A whole number with its thousands set apart.
+pub(crate) fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Three significant digits, but all digits before the point.
+pub(crate) fn significant(value: f64) -> String {
+    let decimals = decimals(value);
+    format!("{value:.decimals$}")
+}
+
+/// How many decimals leave three significant digits.
+fn decimals(value: f64) -> usize {
+    if value == 0.0 || !value.is_finite() {
+        return 0;
+    }
+    // Rounded first, so that 9.999 counts as the 10.0 that it is written as.
+    let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    let before = rounded.abs().log10().floor() as i32;
+    (2 - before).clamp(0, 6) as usize
+}
+
+/// A number without needless zeros.
+pub(crate) fn plain(value: f64) -> String {
+    let text = format!("{value:.6}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".into() } else { text.replace('-', "−") }
+}
+
+/// A time at a tick of an axis.
+pub(crate) fn tick_seconds(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".into(),
+        v if v >= 0.9995 => format!("{} s", plain(round(value))),
+        v if v >= 0.9995e-3 => format!("{} ms", plain(round(value * 1e3))),
+        _ => format!("{} µs", plain(round(value * 1e6))),
+    }
+}
+
+/// A share at a tick of an axis.
+pub(crate) fn tick_share(value: f64) -> String {
+    format!("{} %", plain(round(value * 100.0)))
+}
+
+/// Without the dust of binary fractions.
+fn round(value: f64) -> f64 {
+    format!("{value:.6e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_are_kept_and_none_before_the_point_is_lost() {
+        let texts = [0.0123456, 0.5, 1.0, 9.999, 45.25, 452.4, 12345.6].map(significant);
+        assert_eq!(texts, ["0.0123", "0.500", "1.00", "10.0", "45.2", "452", "12346"]);
+    }
+
+    #[test]
+    fn an_interval_has_the_decimals_of_its_mean() {
+        let estimate = Estimate { mean: 0.2031, low: Some(0.1908), high: Some(0.2154), n: 8 };
+        assert_eq!(TimeUnit::Milliseconds.estimate(&Some(estimate)), "203 ± 12");
+        assert_eq!(TimeUnit::Seconds.estimate(&Some(estimate)), "0.203 ± 0.012");
+        let alone = Estimate { low: None, high: None, n: 1, ..estimate };
+        assert_eq!(TimeUnit::Milliseconds.estimate(&Some(alone)), "203");
+        assert_eq!(TimeUnit::Milliseconds.estimate(&None), "–");
+    }
+
+    #[test]
+    fn a_gain_shows_its_sign_and_zero_has_none() {
+        assert_eq!([12.3, 1.26, -3.0, 0.04].map(signed), ["+12", "+1.3", "−3.0", "0.0"]);
+    }
+
+    #[test]
+    fn ticks_have_units_and_no_dust() {
+        assert_eq!([0.1 + 0.2, 2.0, 0.00025].map(tick_seconds), ["300 ms", "2 s", "250 µs"]);
+        assert_eq!([0.001, 1.0].map(tick_share), ["0.1 %", "100 %"]);
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!([7, 1234, 1234567].map(count), ["7", "1,234", "1,234,567"]);
+    }
+}

@@ -1,0 +1,154 @@
+//! The report as one HTML page.
+
+use std::fmt::Write;
+
+use crate::case::{point_label, swept_key, transfer_workloads};
+use crate::figures::figures;
+use crate::format;
+use crate::html::{self, details, document, escape, table};
+use crate::result::key_result;
+use crate::run::Run;
+use crate::tables::{parts, tables, warnings};
+
+/// One page about these runs, which needs nothing from outside: the result in a sentence, cards,
+/// figures, tables, how to read them, and what was run. The first run is the one that others are
+/// compared with.
+pub fn page(runs: &[Run]) -> String {
+    let title = title(runs);
+    let mut body = format!("<h1>{}</h1>\n", escape(&title));
+    let _ = writeln!(body, "<p class=\"soft\">{}</p>", escape(&circumstances(runs)));
+    let _ = writeln!(body, "<p class=\"result\">{}</p>", escape(&key_result(runs)));
+    body += &warning_box(&warnings(runs));
+    body += &cards(runs);
+    let mut tables = tables(runs).into_iter();
+    let times = transfer_workloads(runs).len();
+    body += "<h2>Completion times</h2>\n";
+    tables.by_ref().take(times).for_each(|found| body += &table(&found));
+    parts(runs).iter().for_each(|found| body += &details(&found.title, &table(found)));
+    body += "<h2>Figures</h2>\n";
+    body += &html::figures(&figures(runs));
+    body += "<h2>Traffic, loss and ports</h2>\n";
+    let swept = swept_key(runs).is_some();
+    for found in tables {
+        // Over a sweep these grow long, and are seldom what is asked for.
+        body += &if swept { details(&found.title, &table(&found)) } else { table(&found) };
+    }
+    body += HOW_TO_READ;
+    body += "<h2>What was run</h2>\n";
+    runs.iter().for_each(|run| body += &manifest(run));
+    document(&title, &body)
+}
+
+fn title(runs: &[Run]) -> String {
+    let labels: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
+    let what = match labels[..] {
+        [only] => only.to_owned(),
+        [reference, ref others @ ..] => format!("{} against {reference}", others.join(", ")),
+        [] => "No runs".to_owned(),
+    };
+    match swept_key(runs) {
+        Some(key) => format!("{what}, over {key}"),
+        None => what,
+    }
+}
+
+fn circumstances(runs: &[Run]) -> String {
+    let Some(run) = runs.first() else { return String::new() };
+    let manifest = &run.manifest;
+    format!(
+        "Shortflow {}: {} replica{} of {} s, the first {} s left out; seed {}.",
+        manifest.version,
+        manifest.replicas,
+        if manifest.replicas == 1 { "" } else { "s" },
+        format::plain(manifest.duration),
+        format::plain(manifest.warm_up),
+        manifest.seed
+    )
+}
+
+fn warning_box(warnings: &[String]) -> String {
+    if warnings.is_empty() {
+        return String::new();
+    }
+    let items: String = warnings.iter().map(|w| format!("<li>{}</li>\n", escape(w))).collect();
+    format!(
+        "<div class=\"warnings\" role=\"note\"><h2>Before you trust this</h2><ul>\n{items}</ul></div>\n"
+    )
+}
+
+/// A card per run; of a sweep, a card for its first and its last point.
+fn cards(runs: &[Run]) -> String {
+    let mut out = String::from("<ul class=\"cards\">\n");
+    for run in runs {
+        let last = run.points.len().saturating_sub(1);
+        out += &card(run, 0);
+        if last > 0 {
+            out += &card(run, last);
+        }
+    }
+    out + "</ul>\n"
+}
+
+fn card(run: &Run, point: usize) -> String {
+    let summary = &run.points[point].summary;
+    let workloads = &summary.workloads;
+    let main = workloads.iter().find(|workload| workload.completed > 0);
+    let mean = main.and_then(|w| w.all.mean);
+    let heading = match run.points.len() {
+        1 => run.label.clone(),
+        _ => format!("{} at {}", run.label, point_label(run, point)),
+    };
+    let mut out = format!(
+        "<li><h3>{}</h3><strong>{}</strong><span class=\"soft\">{}</span><dl>",
+        escape(&heading),
+        mean.map_or(format::NOTHING.into(), |mean| format::seconds(mean.mean)),
+        escape(&main.map_or("no transfers".into(), |w| format!("mean transfer of {}", w.name))),
+    );
+    let mut line = |name: &str, value: String| {
+        let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", escape(&value));
+    };
+    let time = |time: Option<shortflow_measure::Estimate>| {
+        time.map_or(format::NOTHING.into(), |t| format::seconds(t.mean))
+    };
+    if let Some(main) = main {
+        line("median", time(main.all.median));
+        line("one in 100 above", time(main.all.p99));
+    }
+    let goodput: f64 = workloads.iter().filter_map(|w| Some(w.goodput?.mean)).sum();
+    let (unit, factor) = format::rate_unit(goodput);
+    line("goodput in all", format!("{} {unit}", format::significant(goodput * factor)));
+    line("open at end", format::count(workloads.iter().map(|w| w.open).sum()));
+    out + "</dl></li>\n"
+}
+
+const HOW_TO_READ: &str = "<h2>How to read this</h2>\n\
+    <p>A transfer's <b>completion time</b> runs from the opening of its connection to the last byte \
+    of the reply: handshake, request and reply, without the close. Transfers that began before the \
+    warm-up's end are left out. Those still open at the end have no completion time; they are \
+    counted as open.</p>\n\
+    <p><b>p95</b> and <b>p99</b> are the times that 95 and 99 of 100 transfers did not exceed. \
+    <b>±</b> is half the 95 % Student interval of the mean over replicas, which differ in their \
+    random numbers only. A <b>gain</b> is 100·(reference − ours)/reference, taken pair by pair over \
+    replicas that had the same arrivals; above zero, ours is faster; when its interval holds zero, \
+    there is no clear difference.</p>\n\
+    <p><b>Goodput</b> counts application bytes delivered in order. <b>Lost</b> is the share of \
+    packets that came to a port and were dropped there, for whatever reason. <b>Jitter</b> is the \
+    mean difference, without sign, of the delays of consecutive datagrams.</p>\n";
+
+fn manifest(run: &Run) -> String {
+    let manifest = &run.manifest;
+    let mut out = format!("<pre>{}</pre>\n", escape(&manifest.command));
+    if !manifest.settings.is_empty() {
+        let settings: Vec<String> =
+            manifest.settings.iter().map(|s| format!("{} = {}", s.key, s.value)).collect();
+        let _ = writeln!(out, "<p>Set by hand: {}</p>", escape(&settings.join(", ")));
+    }
+    if let Some(sweep) = &manifest.sweep {
+        let values = sweep.values.join(", ");
+        let _ = writeln!(out, "<p>Swept: {} over {}</p>", escape(&sweep.key), escape(&values));
+    }
+    for input in &manifest.inputs {
+        out += &details(&input.name, &format!("<pre>{}</pre>\n", escape(&input.text)));
+    }
+    details(&format!("{}: seed {}, inputs", run.label, manifest.seed), &out)
+}

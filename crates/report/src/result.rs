@@ -1,0 +1,72 @@
+//! The result in words.
+
+use shortflow_measure::Estimate;
+
+use crate::case::{gain, point_label, swept_key, transfer_workloads};
+use crate::format;
+use crate::run::Run;
+
+/// The result in a sentence or two: how long transfers took, and against what.
+pub fn key_result(runs: &[Run]) -> String {
+    let Some(workload) = transfer_workloads(runs).first().copied() else {
+        return "No transfer completed.".into();
+    };
+    let sentences: Vec<String> = match (runs.len(), swept_key(runs)) {
+        (1, None) => alone(&runs[0], workload).into_iter().collect(),
+        (1, Some(key)) => along_sweep(&runs[0], workload, key).into_iter().collect(),
+        _ => runs[1..].iter().filter_map(|ours| against(&runs[0], ours, workload)).collect(),
+    };
+    if sentences.is_empty() { "See the tables.".into() } else { sentences.join(" ") }
+}
+
+fn alone(run: &Run, workload: &str) -> Option<String> {
+    let all = &run.points[0].summary.workload(workload)?.all;
+    let (mean, median, p99) = (all.mean?, all.median?, all.p99?);
+    Some(format!(
+        "A transfer of {workload} took {} on average; half of them took at most {}, one in \
+         a hundred more than {}.",
+        format::time(&mean),
+        format::seconds(median.mean),
+        format::seconds(p99.mean)
+    ))
+}
+
+fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
+    let mean = |at: usize| run.points[at].summary.workload(workload)?.all.mean;
+    let last = run.points.len() - 1;
+    Some(format!(
+        "As {key} went from {} to {}, the mean transfer of {workload} went from {} to {}.",
+        point_label(run, 0),
+        point_label(run, last),
+        format::seconds(mean(0)?.mean),
+        format::seconds(mean(last)?.mean)
+    ))
+}
+
+fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
+    let (name, other) = (&ours.label, &reference.label);
+    let gains: Vec<(usize, Estimate)> = (0..ours.points.len())
+        .filter_map(|at| Some((at, gain((reference, ours), at, workload, None)?)))
+        .collect();
+    if let [(at, gain)] = gains[..] {
+        let mean = |run: &Run| Some(run.points[at].summary.workload(workload)?.all.mean?.mean);
+        let unclear = gain.n > 1 && !gain.differs_from(0.0);
+        return Some(format!(
+            "The mean transfer of {workload} took {} with {name} and {} with {other}: {}gain {}.",
+            format::seconds(mean(ours)?),
+            format::seconds(mean(reference)?),
+            if unclear { "no clear difference, " } else { "" },
+            format::gain(&Some(gain))
+        ));
+    }
+    let by_mean = |a: &&(usize, Estimate), b: &&(usize, Estimate)| a.1.mean.total_cmp(&b.1.mean);
+    let (least, most) = (gains.iter().min_by(by_mean)?, gains.iter().max_by(by_mean)?);
+    Some(format!(
+        "{name} against {other}, mean transfer of {workload}: gain between {} % (at {}) and {} % \
+         (at {}).",
+        format::signed(least.1.mean),
+        point_label(ours, least.0),
+        format::signed(most.1.mean),
+        point_label(ours, most.0)
+    ))
+}

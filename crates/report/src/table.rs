@@ -1,0 +1,99 @@
+//! Tables, and how they are set in a terminal.
+
+/// A table before it is set.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    /// What it shows, with the unit of its numbers.
+    pub title: String,
+    /// The columns' names.
+    pub head: Vec<String>,
+    /// How many columns, from the left, name the row rather than measure it.
+    pub labels: usize,
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// What else must be said.
+    pub note: Option<String>,
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row {
+    /// Its cells, as many as the table has columns.
+    pub cells: Vec<String>,
+    /// Whether it begins a group of rows that belong together.
+    pub starts_group: bool,
+}
+
+impl Table {
+    /// The table as plain text, columns aligned; headings bold when `ansi`.
+    pub fn text(&self, ansi: bool) -> String {
+        let bold = |text: &str| {
+            if ansi { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+        };
+        let widths: Vec<usize> = (0..self.head.len()).map(|at| self.width(at)).collect();
+        let mut out = format!("{}\n", bold(&self.title));
+        out += &format!("{}\n", bold(&self.line(&self.head, &widths)));
+        for (at, row) in self.rows.iter().enumerate() {
+            if row.starts_group && at > 0 && self.has_groups() {
+                out.push('\n');
+            }
+            out += &self.line(&row.cells, &widths);
+            out.push('\n');
+        }
+        if let Some(note) = &self.note {
+            out += &format!("{note}\n");
+        }
+        out
+    }
+
+    /// Whether some group has more than one row; single rows need no space around them.
+    fn has_groups(&self) -> bool {
+        self.rows.iter().skip(1).any(|row| !row.starts_group)
+            && self.rows.iter().skip(1).any(|row| row.starts_group)
+    }
+
+    fn width(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
+        cells.chain([&self.head[column]]).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    }
+
+    fn line(&self, cells: &[String], widths: &[usize]) -> String {
+        let mut line = String::new();
+        for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
+            let gap = " ".repeat(width - cell.chars().count());
+            let separator = if at == 0 { "" } else { "  " };
+            line += &if at < self.labels {
+                format!("{separator}{cell}{gap}")
+            } else {
+                format!("{separator}{gap}{cell}")
+            };
+        }
+        line.trim_end().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_stand_left_and_numbers_right() {
+        let row =
+            |cells: [&str; 3]| Row { cells: cells.map(String::from).into(), ..Row::default() };
+        let table = Table {
+            title: "web, in ms".into(),
+            head: ["size", "mean", "p99"].map(String::from).into(),
+            labels: 1,
+            rows: vec![row(["1 pkt", "203 ± 12", "1"]), row(["11 pkt", "9", "1000"])],
+            note: None,
+        };
+        assert_eq!(
+            table.text(false),
+            "web, in ms\n\
+             size        mean   p99\n\
+             1 pkt   203 ± 12     1\n\
+             11 pkt         9  1000\n"
+        );
+        assert!(table.text(true).starts_with("\x1b[1mweb, in ms\x1b[0m\n"));
+    }
+}

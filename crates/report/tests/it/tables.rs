@@ -1,0 +1,111 @@
+//! The tables of a terminal, and the result in a sentence.
+
+use shortflow_measure::{Estimate, Summary};
+use shortflow_report::{Run, key_result, tables, text};
+
+use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
+
+fn estimate(mean: f64, half: f64) -> Option<Estimate> {
+    Some(Estimate { mean, low: Some(mean - half), high: Some(mean + half), n: 8 })
+}
+
+/// A run with known numbers for its one-packet transfers.
+fn known(label: &str) -> Run {
+    let mut run = single(&FAIR_MARKER, 2);
+    run.label = label.into();
+    let Summary { workloads, .. } = &mut run.points[0].summary;
+    let web = &mut workloads[0];
+    web.classes.truncate(1);
+    for class in web.classes.iter_mut().chain([&mut web.all]) {
+        class.n = 12_345;
+        class.mean = estimate(0.2031, 0.0121);
+        class.median = estimate(0.120, 0.002);
+        class.p95 = estimate(0.487, 0.02);
+        class.p99 = estimate(1.155, 0.011);
+    }
+    run
+}
+
+#[test]
+fn a_run_reads_at_a_glance() {
+    let text = text(&[known("fair marker")], false);
+    let expected = "\
+A transfer of web took 203 ± 12 ms on average; half of them took at most 120 ms, one in a hundred more than 1.16 s.
+
+web: completion time by reply size, in ms
+size       mean   median       p95        p99  transfers
+1 pkt  203 ± 12  120 ± 2  487 ± 20  1155 ± 11     12,345
+all    203 ± 12  120 ± 2  487 ± 20  1155 ± 11     12,345
+Over 2 replicas; ± is half the 95 % Student interval.
+";
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn a_comparison_names_the_gain_over_the_first_run() {
+    let runs = [single(&BEST_EFFORT, 4), single(&FAIR_MARKER, 4)];
+    let mean = |run: &Run, replica: usize| {
+        run.points[0].replicas[replica].workloads[0].all.mean().unwrap()
+    };
+    let gains = (0..4).map(|r| 100.0 * (1.0 - mean(&runs[1], r) / mean(&runs[0], r)));
+    let gain = gains.sum::<f64>() / 4.0;
+    let expected = format!("with best effort: gain +{gain:.0} % (+");
+    assert!(key_result(&runs).contains(&expected), "{} lacks {expected}", key_result(&runs));
+    let table = &tables(&runs)[0];
+    assert_eq!(table.rows[0].cells[3], "reference");
+    assert!(table.rows[1].cells[3].starts_with('+'));
+}
+
+#[test]
+fn a_difference_is_called_clear_only_when_its_interval_leaves_out_zero() {
+    let said = |ours: Run, reference: Run| key_result(&[reference, ours]);
+    assert!(said(single(&FAIR_MARKER, 4), single(&BEST_EFFORT, 4)).contains(": gain +"));
+    // The same run twice differs by nothing at all.
+    let same = said(single(&FAIR_MARKER, 4), single(&FAIR_MARKER, 4));
+    assert!(same.ends_with(": no clear difference, gain 0.0 % (0.0 to 0.0)."), "{same}");
+    // One replica has no interval, so nothing is said about clearness.
+    assert!(said(single(&FAIR_MARKER, 1), single(&BEST_EFFORT, 1)).contains(": gain +"));
+}
+
+#[test]
+fn runs_that_had_other_arrivals_are_not_paired() {
+    let mut runs = [single(&BEST_EFFORT, 2), single(&FAIR_MARKER, 2)];
+    runs[1].manifest.seed += 1;
+    assert_eq!(tables(&runs)[0].rows[1].cells[3], "–");
+    assert_eq!(key_result(&runs), "See the tables.");
+}
+
+#[test]
+fn a_sweep_has_a_row_for_each_value_and_run() {
+    let runs = [sweep(&BEST_EFFORT), sweep(&FAIR_MARKER)];
+    let table = &tables(&runs)[0];
+    assert_eq!(table.head[..2], ["alpha", "run"]);
+    assert_eq!(table.rows.len(), 2 * 5);
+    assert_eq!(table.rows[2].cells[..2], ["0.70", "best effort"]);
+    assert!(
+        key_result(&runs)
+            .starts_with("fair marker against best effort, mean transfer of web: gain between")
+    );
+}
+
+#[test]
+fn loss_is_told_by_colour() {
+    let text = text(&[single(&FAIR_MARKER, 2)], false);
+    assert!(text.contains("Loss by code point (colour) and port"));
+    assert!(text.contains("AF11 (green)") && text.contains("AF12 (yellow)"));
+}
+
+#[test]
+fn one_replica_has_no_intervals_and_says_so() {
+    let text = text(&[single(&FAIR_MARKER, 1)], false);
+    assert!(text.contains("One replica only: no intervals."));
+    assert!(!text.split("Run more").next().unwrap().contains(" ± "));
+}
+
+#[test]
+fn warnings_come_before_the_tables() {
+    let mut run = known("fair marker");
+    run.points[0].summary.warnings.push("the load of web does not settle".into());
+    let text = text(&[run], true);
+    assert!(text.find("warning: the load of web").unwrap() < text.find("\x1b[1m").unwrap());
+}

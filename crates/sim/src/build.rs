@@ -1,0 +1,266 @@
+//! From a checked scenario to an engine that is ready to run.
+
+use std::sync::Arc;
+
+use shortflow_elements::dropper::LinkLoss;
+use shortflow_elements::{Dscp, FlowKey, Protocol};
+use shortflow_measure::{Plan, Recorder, SizeClass, TransferSink, WorkloadPlan};
+use shortflow_policy::Place;
+use shortflow_scenario::{Direction, Kind, Line, NodeId, Scenario, Workload};
+use shortflow_units::{Instant, Rng};
+
+use crate::counters::{CodePoints, Counters};
+use crate::engine::Engine;
+use crate::network::{Colors, Hop, Network, address_of};
+use crate::port::Port;
+use crate::replica::{drop_reasons, end_of};
+use crate::routes::{PortIndex, Routes};
+use crate::sampler::Sampler;
+use crate::source::{Connections, Source, Stream};
+
+/// An engine, and what to record of it at the end.
+pub(crate) struct Build {
+    pub(crate) engine: Engine,
+    /// The ports of the plan, in its order.
+    pub(crate) watched: Vec<PortIndex>,
+}
+
+/// Builds replica number `replica` of `scenario`. Every element is new, and has the random stream
+/// that is named after its place.
+pub(crate) fn engine(
+    scenario: &Scenario,
+    replica: u32,
+    transfers: Option<TransferSink>,
+) -> Build {
+    let seed = scenario.seed.wrapping_add(u64::from(replica));
+    let code_points = code_points(scenario);
+    let network = network(scenario, seed, &CodePoints::new(&code_points));
+    let watched = watched(scenario);
+    let plan = plan(scenario, &network, &watched, &code_points);
+    let (sources, streams) = sources(scenario, seed);
+    let sampler = Sampler::new(&watched, scenario.measure.series_interval);
+    let recorder = Recorder::new(&plan, transfers);
+    Build { engine: Engine::new(network, sources, streams, sampler, recorder), watched }
+}
+
+/// Each link is two ports: forward has the even number, back the next.
+fn lines(scenario: &Scenario) -> impl Iterator<Item = (NodeId, NodeId, &Line)> {
+    scenario
+        .links
+        .iter()
+        .flat_map(|link| [(link.a, link.b, &link.forward), (link.b, link.a, &link.back)])
+}
+
+fn network(scenario: &Scenario, seed: u64, code_points: &CodePoints) -> Network {
+    let ends: Vec<(u32, u32)> = lines(scenario).map(|(from, to, _)| (from.0, to.0)).collect();
+    let ports = lines(scenario)
+        .map(|(from, to, line)| hop(scenario, seed, from, to, line, code_points))
+        .collect();
+    let port_names = lines(scenario).map(|(from, to, _)| port_name(scenario, from, to)).collect();
+    let ingress_names =
+        lines(scenario).map(|(from, to, _)| ingress_name(scenario, from, to)).collect();
+    let colors = scenario.policy.as_ref().map_or(
+        [Dscp::AF11, Dscp::AF12, Dscp::AF13],
+        |policy| policy.code_points(),
+    );
+    Network {
+        ports,
+        port_names,
+        ingress_names,
+        nodes: scenario.nodes.len(),
+        routes: Routes::new(scenario.nodes.len(), &ends),
+        colors: Colors::new(colors),
+    }
+}
+
+fn hop(
+    scenario: &Scenario,
+    seed: u64,
+    from: NodeId,
+    to: NodeId,
+    line: &Line,
+    code_points: &CodePoints,
+) -> Hop {
+    let name = port_name(scenario, from, to);
+    let ingress_name = ingress_name(scenario, from, to);
+    let at_egress = Place { name: &name, seed, rate: line.rate };
+    let at_ingress = Place { name: &ingress_name, ..at_egress };
+    let egress = role_at(scenario, from, Direction::To(to));
+    let ingress = role_at(scenario, to, Direction::From(from));
+    let counters = Counters::new(code_points.clone());
+    let queue = egress.and_then(|role| role.queue(at_egress));
+    let Line { rate, delay, limit, overhead, loss } = line;
+    let port = match queue {
+        Some(queue) => Port::with_queue(queue, *rate, *delay, *overhead, counters),
+        None => Port::plain(*rate, *delay, *overhead, *limit, counters),
+    };
+    Hop {
+        port,
+        to: to.0,
+        egress: egress.and_then(|role| role.conditioner(at_egress)),
+        ingress: ingress.and_then(|role| role.conditioner(at_ingress)),
+        loss: loss
+            .as_ref()
+            .map(|loss| LinkLoss::new(loss.clone(), Rng::stream(seed, &format!("{name}/loss")))),
+    }
+}
+
+/// The role that `node` plays in this direction.
+fn role_at(scenario: &Scenario, node: NodeId, direction: Direction) -> Option<&shortflow_policy::Role> {
+    let binding =
+        scenario.bindings.iter().find(|b| b.at == node && b.direction == direction)?;
+    let policy = scenario.policy.as_ref()?;
+    Some(policy.role(&binding.role).expect("a checked scenario binds roles that exist"))
+}
+
+fn port_name(scenario: &Scenario, from: NodeId, to: NodeId) -> String {
+    let name = |node: NodeId| &scenario.nodes[node.index()].name;
+    format!("{}->{}", name(from), name(to))
+}
+
+/// The place where packets from `from` enter `to`.
+fn ingress_name(scenario: &Scenario, from: NodeId, to: NodeId) -> String {
+    let name = |node: NodeId| &scenario.nodes[node.index()].name;
+    format!("{}<-{}", name(to), name(from))
+}
+
+/// The ports that are reported one by one.
+fn watched(scenario: &Scenario) -> Vec<PortIndex> {
+    scenario
+        .measure
+        .ports
+        .iter()
+        .map(|&(from, to)| {
+            let index = lines(scenario).position(|(a, b, _)| (a, b) == (from, to));
+            index.expect("a checked scenario measures ports that exist") as PortIndex
+        })
+        .collect()
+}
+
+/// The code points that packets can have: best effort, those that the policy writes, those that
+/// workloads write.
+fn code_points(scenario: &Scenario) -> Vec<Dscp> {
+    let mut used = vec![Dscp::BEST_EFFORT];
+    if let Some(policy) = &scenario.policy {
+        used.extend(policy.written_code_points());
+    }
+    for workload in &scenario.workloads {
+        match &workload.kind {
+            Kind::Cbr(cbr) => used.push(cbr.dscp),
+            Kind::Poisson(poisson) => used.push(poisson.dscp),
+            Kind::Transfers(_) | Kind::Bulk(_) => {}
+        }
+    }
+    used.sort_unstable();
+    used.dedup();
+    used
+}
+
+fn plan(
+    scenario: &Scenario,
+    network: &Network,
+    watched: &[PortIndex],
+    code_points: &[Dscp],
+) -> Plan {
+    let size_classes: Vec<SizeClass> = scenario
+        .measure
+        .size_classes
+        .iter()
+        .map(|class| SizeClass { label: class.label.clone(), max_bytes: class.up_to.0 })
+        .collect();
+    let workload = |workload: &Workload| WorkloadPlan {
+        name: workload.name.clone(),
+        size_classes: match workload.kind {
+            Kind::Transfers(_) => size_classes.clone(),
+            _ => Vec::new(),
+        },
+    };
+    let mut names: Vec<String> = code_points.iter().map(Dscp::to_string).collect();
+    names.push("other".to_owned());
+    Plan {
+        workloads: scenario.workloads.iter().map(workload).collect(),
+        ports: watched.iter().map(|&port| network.port_names[port as usize].clone()).collect(),
+        code_points: names,
+        drop_reasons: drop_reasons(),
+        warm_up: Instant::START + scenario.warm_up,
+        end: end_of(scenario),
+        series_interval: scenario.measure.series_interval,
+    }
+}
+
+fn sources(scenario: &Scenario, seed: u64) -> (Vec<Source>, Vec<Stream>) {
+    let mut sources = Vec::new();
+    let mut streams = Vec::new();
+    for (index, workload) in scenario.workloads.iter().enumerate() {
+        add_sources(index as u16, workload, seed, &mut sources, &mut streams);
+    }
+    (sources, streams)
+}
+
+fn add_sources(
+    index: u16,
+    workload: &Workload,
+    seed: u64,
+    sources: &mut Vec<Source>,
+    streams: &mut Vec<Stream>,
+) {
+    let name = &workload.name;
+    let connections = |port| Connections {
+        workload: index,
+        pairs: workload.kind.pairs().iter().map(|(a, b)| (a.0, b.0)).collect(),
+        port,
+        config: Arc::clone(&workload.tcp),
+    };
+    match &workload.kind {
+        Kind::Transfers(transfers) => sources.push(Source::Transfers {
+            connections: connections(transfers.port),
+            arrivals: transfers.arrivals(seed, name).peekable(),
+            opened: 0,
+        }),
+        Kind::Bulk(bulk) => {
+            let mut starts = bulk.starts(seed, name);
+            starts.sort_by_key(|start| start.at);
+            sources.push(Source::Bulk {
+                connections: connections(bulk.port),
+                starts: starts.into(),
+                size: bulk.size.map(|size| size.0),
+            });
+        }
+        Kind::Cbr(cbr) => {
+            for (pair, ends) in cbr.pairs.iter().enumerate() {
+                let stream = add_stream(index, *ends, cbr.port, cbr.dscp, streams);
+                let departures = cbr.departures(seed, name, pair).peekable();
+                sources.push(Source::Cbr { stream, departures });
+            }
+        }
+        Kind::Poisson(poisson) => {
+            for (pair, ends) in poisson.pairs.iter().enumerate() {
+                let stream = add_stream(index, *ends, poisson.port, poisson.dscp, streams);
+                let departures = poisson.departures(seed, name, pair).peekable();
+                sources.push(Source::Poisson { stream, departures });
+            }
+        }
+    }
+}
+
+fn add_stream(
+    workload: u16,
+    (from, to): (NodeId, NodeId),
+    port: u16,
+    dscp: Dscp,
+    streams: &mut Vec<Stream>,
+) -> u32 {
+    let stream = streams.len() as u32;
+    // Streams have source ports of their own, so that no two share a 5-tuple.
+    let key = FlowKey {
+        src: address_of(from.0),
+        dst: address_of(to.0),
+        src_port: FIRST_STREAM_PORT.wrapping_add(stream as u16),
+        dst_port: port,
+        protocol: Protocol::Udp,
+    };
+    streams.push(Stream { workload, node: from.0, key, dscp });
+    stream
+}
+
+const FIRST_STREAM_PORT: u16 = 16_384;

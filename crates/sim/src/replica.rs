@@ -1,0 +1,168 @@
+//! One replica: builds the network, runs it, and says what was found.
+
+use shortflow_elements::DropReason;
+use shortflow_measure::{CodePointCounts, Count, PortCounts, Replica, TransferSink};
+use shortflow_scenario::Scenario;
+use shortflow_units::{Duration, Instant};
+
+use crate::build::{self, Build};
+use crate::engine::{Engine, Totals};
+use crate::flow::Side;
+use crate::network::Hop;
+
+/// What a replica found.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its measures.
+    pub replica: Replica,
+    /// What the whole network did.
+    pub totals: Totals,
+}
+
+/// Why a replica gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It was asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// Its transfers could not be written.
+    #[error(transparent)]
+    Results(#[from] shortflow_measure::results::Error),
+    /// The network is too large for so long a time.
+    #[error("a network of {ports} ports can be simulated for {horizon} at most")]
+    BeyondHorizon {
+        /// Ports of the network.
+        ports: usize,
+        /// The last instant that fits.
+        horizon: Instant,
+    },
+}
+
+/// Runs replica number `replica` of `scenario`.
+///
+/// `look` is called now and then with the simulated time; the run ends when it returns false.
+/// Each completed transfer is streamed to `transfers`. The same scenario and replica give the same
+/// result, bit for bit, whatever else runs beside it.
+///
+/// # Panics
+/// When a packet was lost or made: our own mistake, never the input's.
+pub fn run_replica(
+    scenario: &Scenario,
+    replica: u32,
+    transfers: Option<TransferSink>,
+    mut look: impl FnMut(Instant) -> bool,
+) -> Result<Outcome, Error> {
+    let end = end_of(scenario);
+    let warm_up = Instant::START + scenario.warm_up;
+    let Build { mut engine, watched } = build::engine(scenario, replica, transfers);
+    if end > engine.horizon() {
+        return Err(Error::BeyondHorizon {
+            ports: engine.network.ports.len(),
+            horizon: engine.horizon(),
+        });
+    }
+    if !engine.run(warm_up, &mut look) {
+        return Err(Error::Interrupted);
+    }
+    engine.end_warm_up();
+    if !engine.run(end, &mut look) {
+        return Err(Error::Interrupted);
+    }
+    engine.check_conservation();
+    let measured = end.since(warm_up);
+    record_open(&mut engine);
+    record_ports(&mut engine, &watched, measured);
+    record_conditioners(&mut engine);
+    let totals = engine.totals;
+    Ok(Outcome { replica: engine.recorder.finish()?, totals })
+}
+
+/// When the run of a scenario ends: when arrivals have ended and open transfers had their time.
+pub fn end_of(scenario: &Scenario) -> Instant {
+    Instant::START + scenario.duration + scenario.drain
+}
+
+/// Transfers that are not complete, and what endless flows have got so far.
+fn record_open(engine: &mut Engine) {
+    let Engine { flows, recorder, .. } = engine;
+    for flow in flows.iter() {
+        match flow.unfinished() {
+            Some((start, reply)) => recorder.open_transfer(flow.workload(), start, reply),
+            None if flow.is_bulk() => {
+                let server = &flow.ends[Side::Server as usize];
+                recorder.long_flow(flow.workload(), server.delivered - server.delivered_before);
+            }
+            None => {}
+        }
+    }
+}
+
+fn record_ports(engine: &mut Engine, watched: &[u32], measured: Duration) {
+    let end = engine.now();
+    let Engine { network, recorder, .. } = engine;
+    for (index, &port) in watched.iter().enumerate() {
+        let counts = port_counts(&network.ports[port as usize], end, measured);
+        recorder.port(index as u16, counts);
+    }
+    for (index, hop) in network.ports.iter().enumerate() {
+        let dropped: u64 = hop.port.counters.classes().iter().map(|c| c.all_dropped()).sum();
+        if dropped > 0 && !watched.contains(&(index as u32)) {
+            let name = format!("{}/dropped", network.port_names[index]);
+            recorder.counter(&name, dropped as f64);
+        }
+    }
+}
+
+/// What conditioners counted, named after their place and class: `r2<-server0/replies/green bytes`.
+fn record_conditioners(engine: &mut Engine) {
+    let Engine { network, recorder, .. } = engine;
+    for (index, hop) in network.ports.iter().enumerate() {
+        let places = [
+            (&network.ingress_names[index], &hop.ingress),
+            (&network.port_names[index], &hop.egress),
+        ];
+        for (place, conditioner) in places {
+            for class in conditioner.iter().flat_map(|conditioner| conditioner.counters()) {
+                let mut record = |name: &str, value: u64| {
+                    recorder.counter(&format!("{place}/{}/{name}", class.class), value as f64);
+                };
+                for (color, name) in ["green", "yellow", "red"].into_iter().enumerate() {
+                    record(&format!("marked {name} packets"), class.packets[color]);
+                    record(&format!("marked {name} bytes"), class.bytes[color]);
+                }
+                class.marker.iter().for_each(|&(name, value)| record(name, value));
+            }
+        }
+    }
+}
+
+fn port_counts(hop: &Hop, end: Instant, measured: Duration) -> PortCounts {
+    let count = |c: crate::counters::Count| Count { packets: c.packets, bytes: c.bytes };
+    let classes = hop.port.counters.classes();
+    let code_points = classes
+        .iter()
+        .map(|class| CodePointCounts {
+            arrived: count(class.arrived),
+            forwarded: count(class.forwarded),
+            dropped: DropReason::ALL.map(|r| count(class.dropped[r as usize])).to_vec(),
+        })
+        .collect();
+    let waited: u64 = classes.iter().map(|class| class.waited).sum();
+    let wait: Duration = classes.iter().fold(Duration::ZERO, |sum, class| sum + class.wait);
+    let byte_seconds: f64 = classes.iter().map(|class| class.byte_wait).sum();
+    // Little's law, exact over the run: what waits, summed over time, is the sum of all waits.
+    PortCounts {
+        code_points,
+        ecn_marks: hop.port.ecn_marks(),
+        busy: hop.port.busy(end),
+        mean_queue_packets: wait.as_secs_f64() / measured.as_secs_f64(),
+        mean_queue_bytes: byte_seconds / measured.as_secs_f64(),
+        mean_wait: if waited > 0 { wait / waited } else { Duration::ZERO },
+        max_wait: classes.iter().map(|class| class.wait_max).max().unwrap_or_default(),
+    }
+}
+
+/// The recorder's reasons for drops, by index.
+pub(crate) fn drop_reasons() -> Vec<String> {
+    DropReason::ALL.map(|reason| reason.name().to_owned()).to_vec()
+}

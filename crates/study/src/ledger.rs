@@ -1,0 +1,183 @@
+//! The ledger of a study: every claim, its checks, and the verdict on each.
+
+use serde::{Deserialize, Serialize};
+use shortflow_measure::{Estimate, paired};
+
+use crate::judge::{self, Verdict};
+use crate::quantity::Data;
+use crate::spec::{CheckSpec, ClaimSpec, Claims, Rule};
+
+/// The ledger as `reproduce --json` prints it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// The study's name.
+    pub study: String,
+    /// Its claims.
+    pub claims: Vec<ClaimResult>,
+}
+
+/// A claim and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClaimResult {
+    /// Its number.
+    pub id: String,
+    /// What the paper claims.
+    pub claim: String,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// What a reader must know.
+    pub note: String,
+    /// Its checks.
+    pub checks: Vec<CheckResult>,
+}
+
+/// A check and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckResult {
+    /// What was checked.
+    pub what: String,
+    /// The paper's figure or assertion.
+    pub paper: String,
+    /// Our value: a ratio to the reference under `far-below`, the difference from it under
+    /// `above` and `below`, the quantity itself otherwise.
+    pub ours: Option<f64>,
+    /// The lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// The upper end of its 95 % interval.
+    pub high: Option<f64>,
+    /// Whether it holds; nothing when the intervals decide neither way.
+    pub holds: Option<bool>,
+}
+
+/// Judges all claims of `study`.
+pub fn judge_all(study: &str, claims: &Claims, data: &Data) -> Ledger {
+    let claims = claims.claims.iter().map(|claim| judge_claim(claim, data)).collect();
+    Ledger { study: study.to_owned(), claims }
+}
+
+fn judge_claim(claim: &ClaimSpec, data: &Data) -> ClaimResult {
+    let judged: Vec<(CheckResult, Verdict)> =
+        claim.checks.iter().flat_map(|check| judge_check(check, data)).collect();
+    ClaimResult {
+        id: claim.id.clone(),
+        claim: claim.claim.clone(),
+        verdict: Verdict::on_all(judged.iter().map(|(_, verdict)| *verdict)),
+        note: claim.note.trim().to_owned(),
+        checks: judged.into_iter().map(|(result, _)| result).collect(),
+    }
+}
+
+/// Judges a check at each of its points and classes.
+fn judge_check(check: &CheckSpec, data: &Data) -> Vec<(CheckResult, Verdict)> {
+    let classes: Vec<Option<&str>> = match &check.class {
+        None => vec![None],
+        Some(classes) => classes.iter().map(|class| Some(class.as_str())).collect(),
+    };
+    let whole_sweep = matches!(check.rule, Rule::MinimumWithin(..));
+    let points = match (&check.x, check.ours.x) {
+        (Some(x), _) => x.clone(),
+        (None, Some(x)) => vec![x],
+        (None, None) => data.points(&check.ours.run),
+    };
+    let mut results = Vec::new();
+    for class in classes {
+        if whole_sweep {
+            results.push(result(check, None, class, judge_minimum(check, data, class)));
+            continue;
+        }
+        for &x in &points {
+            results.push(result(check, Some(x), class, judge_at(check, data, x, class)));
+        }
+    }
+    results
+}
+
+type Judged = Result<(Estimate, Verdict), String>;
+
+fn result(
+    check: &CheckSpec,
+    x: Option<f64>,
+    class: Option<&str>,
+    judged: Judged,
+) -> (CheckResult, Verdict) {
+    let mut what = check.what.replace("{class}", class.unwrap_or("all"));
+    if let Some(x) = x {
+        what = what.replace("{x}", &x.to_string());
+    }
+    let (ours, verdict) = match judged {
+        Ok((ours, verdict)) => (Some(ours), verdict),
+        Err(missing) => {
+            what = format!("{what} ({missing})");
+            (None, Verdict::Unsettled)
+        }
+    };
+    let check = CheckResult {
+        what,
+        paper: check.paper.clone(),
+        ours: ours.map(|ours| ours.mean),
+        low: ours.and_then(|ours| ours.low),
+        high: ours.and_then(|ours| ours.high),
+        holds: verdict.as_bool(),
+    };
+    (check, verdict)
+}
+
+fn judge_at(check: &CheckSpec, data: &Data, x: f64, class: Option<&str>) -> Judged {
+    let values = data.values(&check.ours, x, class)?;
+    let ours = Estimate::of(&values).ok_or("no replica")?;
+    let than = || -> Result<Vec<f64>, String> {
+        let than = check.than.as_ref().ok_or("the check names nothing to compare with")?;
+        data.values(than, x, class)
+    };
+    let estimate = |values: &[f64]| Estimate::of(values).ok_or("no replica");
+    let unsettled = Verdict::Unsettled;
+    let verdict = match check.rule {
+        Rule::Figure(figure) => judge::figure(&ours, figure),
+        Rule::AboutZero => judge::about_zero(&ours),
+        Rule::AtMost(bound) => judge::at_most(&ours, bound),
+        Rule::AtLeast(bound) => judge::at_least(&ours, bound),
+        Rule::FarBelow => {
+            let than = than()?;
+            let verdict = judge::far_below(&than, &values).unwrap_or(unsettled);
+            let ratios: Vec<f64> = values.iter().zip(&than).map(|(a, b)| a / b).collect();
+            return Ok((estimate(&ratios)?, verdict));
+        }
+        Rule::Below | Rule::Above => {
+            let than = than()?;
+            let (upper, lower) =
+                if check.rule == Rule::Below { (&than, &values) } else { (&values, &than) };
+            let verdict = judge::below(upper, lower).unwrap_or(unsettled);
+            return Ok((paired(&than, &values).ok_or("no replica")?, verdict));
+        }
+        Rule::PerceptiblyBelow => judge::perceptibly_below(&estimate(&than()?)?, &ours),
+        Rule::PerceptiblyAbove => judge::perceptibly_below(&ours, &estimate(&than()?)?),
+        Rule::MinimumWithin(..) => return Err("a minimum needs the whole sweep".to_owned()),
+    };
+    Ok((ours, verdict))
+}
+
+/// Whether the sweep has its least value inside the range: the best point inside is below the best
+/// point outside, replica by replica.
+fn judge_minimum(check: &CheckSpec, data: &Data, class: Option<&str>) -> Judged {
+    let Rule::MinimumWithin(from, to) = check.rule else {
+        return Err("not a rule over the whole sweep".to_owned());
+    };
+    let mut inside: Option<(f64, Vec<f64>)> = None;
+    let mut outside: Option<(f64, Vec<f64>)> = None;
+    for x in data.points(&check.ours.run) {
+        let values = data.values(&check.ours, x, class)?;
+        let side = if (from..=to).contains(&x) { &mut inside } else { &mut outside };
+        if side.as_ref().is_none_or(|(_, best)| mean(&values) < mean(best)) {
+            *side = Some((x, values));
+        }
+    }
+    let (x_inside, inside) = inside.ok_or("no point inside the range")?;
+    let (x_outside, outside) = outside.ok_or("no point outside the range")?;
+    let verdict = judge::below(&outside, &inside).unwrap_or(Verdict::Unsettled);
+    let x = if mean(&inside) <= mean(&outside) { x_inside } else { x_outside };
+    Ok((Estimate { mean: x, low: None, high: None, n: inside.len() as u32 }, verdict))
+}
+
+fn mean(values: &[f64]) -> f64 {
+    shortflow_measure::mean(values).unwrap_or(f64::NAN)
+}

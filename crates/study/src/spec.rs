@@ -1,0 +1,226 @@
+//! What a study is, as written in `papers/<id>/study.toml` and `papers/<id>/claims.toml`.
+
+use serde::Deserialize;
+
+/// A study: the runs that it needs and the figures that it draws.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// What it reproduces.
+    pub title: String,
+    /// How long and how often in full.
+    pub full: Effort,
+    /// How long and how often under `--quick`.
+    pub quick: Effort,
+    /// The runs.
+    pub runs: Vec<RunSpec>,
+    /// The figures.
+    #[serde(default)]
+    pub figures: Vec<FigureSpec>,
+}
+
+/// How long and how often each run is simulated.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Effort {
+    /// Replicas of each point.
+    pub replicas: u32,
+    /// Simulated duration, as in a scenario.
+    pub duration: String,
+}
+
+/// One scenario under one policy, over a sweep.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// The name by which claims and figures refer to it.
+    pub name: String,
+    /// Scenario file, beside the study.
+    pub scenario: String,
+    /// Policy file, beside the study.
+    pub policy: String,
+    /// Settings as `key=value`.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// The keys that are swept together.
+    pub sweep: Vec<String>,
+    /// Their values.
+    pub values: Vec<f64>,
+    /// The values under `--quick`; all when absent.
+    pub quick: Option<Vec<f64>>,
+}
+
+/// The claims of a study.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claims {
+    /// In the order of the ledger.
+    #[serde(rename = "claim")]
+    pub claims: Vec<ClaimSpec>,
+}
+
+/// One claim of the paper.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimSpec {
+    /// Its number, such as `cm05.1`.
+    pub id: String,
+    /// What the paper claims.
+    pub claim: String,
+    /// What a reader must know: a choice that was made, or the cause of a failure.
+    #[serde(default)]
+    pub note: String,
+    /// All must hold.
+    #[serde(rename = "check")]
+    pub checks: Vec<CheckSpec>,
+}
+
+/// One computed check, repeated for every `x` and every `class`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckSpec {
+    /// What is checked; `{x}` and `{class}` are filled in.
+    pub what: String,
+    /// The paper's figure or assertion, as a person reads it.
+    pub paper: String,
+    /// How it is judged.
+    pub rule: Rule,
+    /// The points of the sweep; all of the run when absent.
+    pub x: Option<Vec<f64>>,
+    /// The classes of transfers; all transfers together when absent.
+    pub class: Option<Vec<String>>,
+    /// What is measured.
+    pub ours: Quantity,
+    /// What it is compared with, for the rules that compare.
+    pub than: Option<Quantity>,
+}
+
+/// How a check is judged (see [`judge`](crate::judge)).
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// Within a factor of 1.5 of this figure, or the interval contains it.
+    Figure(f64),
+    /// `ours` at most half of `than`, with disjoint intervals.
+    FarBelow,
+    /// A relative gain of at most 10 % either way.
+    AboutZero,
+    /// At most this.
+    AtMost(f64),
+    /// At least this.
+    AtLeast(f64),
+    /// Above `than`, replica by replica.
+    Above,
+    /// Below `than`, replica by replica.
+    Below,
+    /// Above `than`, with disjoint intervals.
+    PerceptiblyAbove,
+    /// Below `than`, with disjoint intervals.
+    PerceptiblyBelow,
+    /// Over the whole sweep, the least value lies at an x from the first to the second number.
+    MinimumWithin(f64, f64),
+}
+
+/// A number that a run gives at a point, one per replica.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quantity {
+    /// The run.
+    pub run: String,
+    /// The run that it is held against, for gains and ratios.
+    pub over: Option<String>,
+    /// How the two are joined.
+    #[serde(default)]
+    pub form: Form,
+    /// What is measured.
+    #[serde(default)]
+    pub measure: Measure,
+    /// The workload; `cloud0` when absent.
+    pub workload: Option<String>,
+    /// The class of transfers, where the check does not say.
+    pub class: Option<String>,
+    /// The port, or the counter's name.
+    pub at: Option<String>,
+    /// The code point, for losses.
+    pub code_point: Option<String>,
+    /// The point of the sweep, where it is another than the check's.
+    pub x: Option<f64>,
+    /// The point of the run that it is held against, where it is another than this one's.
+    pub over_x: Option<f64>,
+}
+
+/// How a run and the one that it is held against are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// The run's value alone.
+    #[default]
+    Value,
+    /// The run's value over the other's.
+    Ratio,
+    /// η = 100·(other − run)/other, in percent.
+    Gain,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// Mean completion time in seconds.
+    #[default]
+    Completion,
+    /// Median completion time in seconds.
+    CompletionMedian,
+    /// 95th percentile of the completion time in seconds.
+    CompletionP95,
+    /// 99th percentile of the completion time in seconds.
+    CompletionP99,
+    /// Transfers open at the end.
+    Open,
+    /// Mean one-way delay of datagrams in seconds.
+    Delay,
+    /// Mean difference of consecutive delays in seconds.
+    Jitter,
+    /// Share of datagrams lost.
+    DatagramLoss,
+    /// Share of packets dropped at a port.
+    Loss,
+    /// Mean queue at a port in packets.
+    MeanQueue,
+    /// A counter of bytes as a rate in Mbit/s.
+    CounterRate,
+}
+
+/// A figure of the paper, drawn from our runs.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FigureSpec {
+    /// The file's name without its ending.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// The swept key, with its unit.
+    pub x: String,
+    /// The measure, with its unit.
+    pub y: String,
+    /// Whether the y axis is logarithmic.
+    #[serde(default)]
+    pub log: bool,
+    /// Where a dotted line separates two regions.
+    pub boundary: Option<f64>,
+    /// The curves.
+    pub curves: Vec<Curve>,
+}
+
+/// One curve: a quantity over the sweep of its run.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curve {
+    /// Its name in the legend.
+    pub label: String,
+    /// What it shows.
+    pub of: Quantity,
+    /// Whether it is dashed.
+    #[serde(default)]
+    pub dashed: bool,
+}

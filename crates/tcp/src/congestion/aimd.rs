@@ -1,0 +1,144 @@
+//! Slow start and congestion avoidance (RFC 5681 §3.1).
+
+use shortflow_units::{Bytes, Instant};
+
+use super::{Ack, Congestion, CongestionControl};
+
+/// Additive increase of one segment per round trip, multiplicative decrease by a half.
+#[derive(Debug)]
+pub struct Aimd {
+    mss: u64,
+    /// cwnd.
+    window: u64,
+    /// ssthresh; at first "arbitrarily high".
+    threshold: u64,
+    /// Bytes acknowledged in congestion avoidance since the window last grew.
+    counted: u64,
+}
+
+impl Aimd {
+    /// Starts with `initial_window`, in slow start.
+    pub fn new(mss: u16, initial_window: Bytes) -> Self {
+        Aimd { mss: u64::from(mss), window: initial_window.0, threshold: u64::MAX, counted: 0 }
+    }
+
+    /// RFC 5681 §3.1, eq. 4.
+    fn set_threshold(&mut self, in_flight: Bytes) {
+        self.threshold = (in_flight.0 / 2).max(2 * self.mss);
+    }
+}
+
+impl CongestionControl for Aimd {
+    #[inline]
+    fn on_ack(&mut self, _now: Instant, ack: &Ack) {
+        if self.window < self.threshold {
+            // RFC 5681 §3.1, eq. 2: at most one segment per acknowledgement.
+            self.window += ack.acknowledged.0.min(self.mss);
+            return;
+        }
+        // The way that RFC 5681 §3.1 recommends: a segment more for each window acknowledged.
+        self.counted += ack.acknowledged.0;
+        if self.counted >= self.window {
+            self.counted -= self.window;
+            self.window += self.mss;
+        }
+    }
+
+    fn on_congestion(&mut self, _now: Instant, event: Congestion, in_flight: Bytes) {
+        self.counted = 0;
+        match event {
+            Congestion::Loss => {
+                self.set_threshold(in_flight);
+                self.window = self.threshold;
+            }
+            Congestion::Ecn => {
+                // RFC 3168 §6.1.2: the window is halved and bounded below by one segment.
+                self.set_threshold(in_flight);
+                self.window = (in_flight.0 / 2).max(self.mss);
+            }
+            Congestion::Timeout => {
+                self.set_threshold(in_flight);
+                self.window = self.mss;
+            }
+            // RFC 5681 §3.1: "the value of ssthresh is held constant".
+            Congestion::RepeatedTimeout => self.window = self.mss,
+        }
+    }
+
+    fn cap_window(&mut self, limit: Bytes) {
+        self.window = self.window.min(limit.0);
+    }
+
+    #[inline]
+    fn window(&self) -> Bytes {
+        Bytes(self.window)
+    }
+
+    fn is_slow_start(&self) -> bool {
+        self.window < self.threshold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn acknowledge(control: &mut Aimd, bytes: u64) {
+        let ack =
+            Ack { acknowledged: Bytes(bytes), in_flight: control.window(), smoothed_rtt: None };
+        control.on_ack(Instant::START, &ack);
+    }
+
+    #[test]
+    fn slow_start_doubles_the_window_in_a_round_trip() {
+        let mut control = Aimd::new(1000, Bytes(4 * MSS));
+        for _ in 0..4 {
+            acknowledge(&mut control, MSS);
+        }
+        assert_eq!(control.window(), Bytes(8 * MSS));
+    }
+
+    #[test]
+    fn slow_start_grows_by_no_more_than_a_segment_for_an_acknowledgement_of_two() {
+        let mut control = Aimd::new(1000, Bytes(4 * MSS));
+        acknowledge(&mut control, 2 * MSS);
+        assert_eq!(control.window(), Bytes(5 * MSS));
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_a_segment_in_a_round_trip() {
+        let mut control = Aimd::new(1000, Bytes(20 * MSS));
+        control.on_congestion(Instant::START, Congestion::Loss, Bytes(20 * MSS));
+        assert!(!control.is_slow_start());
+        for _ in 0..9 {
+            acknowledge(&mut control, MSS);
+        }
+        assert_eq!(control.window(), Bytes(10 * MSS));
+        acknowledge(&mut control, MSS);
+        assert_eq!(control.window(), Bytes(11 * MSS));
+    }
+
+    #[test]
+    fn each_sign_of_congestion_has_its_window_and_threshold() {
+        let after = |event, flight| {
+            let mut control = Aimd::new(1000, Bytes(40 * MSS));
+            control.on_congestion(Instant::START, event, Bytes(flight));
+            (control.window.div_euclid(MSS), control.threshold.div_euclid(MSS))
+        };
+        assert_eq!(after(Congestion::Loss, 20 * MSS), (10, 10));
+        assert_eq!(after(Congestion::Loss, 3 * MSS), (2, 2));
+        assert_eq!(after(Congestion::Ecn, 20 * MSS), (10, 10));
+        assert_eq!(after(Congestion::Ecn, 2 * MSS), (1, 2));
+        assert_eq!(after(Congestion::Timeout, 20 * MSS), (1, 10));
+    }
+
+    #[test]
+    fn a_repeated_timeout_holds_the_threshold() {
+        let mut control = Aimd::new(1000, Bytes(40 * MSS));
+        control.on_congestion(Instant::START, Congestion::Timeout, Bytes(40 * MSS));
+        control.on_congestion(Instant::START, Congestion::RepeatedTimeout, Bytes(MSS));
+        assert_eq!((control.window, control.threshold), (MSS, 20 * MSS));
+    }
+}

@@ -1,0 +1,238 @@
+//! One endpoint of a connection: joins the halves, and is what a host holds.
+
+use std::sync::Arc;
+
+use shortflow_elements::{Phase, SenderView};
+use shortflow_units::{Duration, Instant};
+
+use crate::receiver::{AckDue, Receiver};
+use crate::recovery::LossPhase;
+use crate::sender::Sender;
+use crate::state::{Failure, Role, State};
+use crate::{Config, Stats};
+
+/// One endpoint. The host calls in with segments, expired deadlines and the application's wishes,
+/// and after each call takes segments from [`poll_transmit`](Self::poll_transmit) until it gives
+/// `None`.
+#[derive(Debug)]
+pub struct Connection {
+    pub(crate) config: Arc<Config>,
+    pub(crate) state: State,
+    pub(crate) role: Role,
+    pub(crate) failure: Option<Failure>,
+    pub(crate) control: Control,
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    /// When TIME-WAIT ends.
+    pub(crate) linger: Instant,
+}
+
+/// A segment without data that is waiting to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Control {
+    Nothing,
+    Syn,
+    SynAck,
+    /// A reset that says: sequence number, acknowledgement.
+    Reset {
+        seq: u32,
+        ack: Option<u32>,
+    },
+}
+
+impl Connection {
+    /// A closed endpoint.
+    pub fn new(config: Arc<Config>, role: Role) -> Self {
+        Connection {
+            state: State::Closed,
+            role,
+            failure: None,
+            control: Control::Nothing,
+            sender: Sender::new(&config),
+            receiver: Receiver::new(&config),
+            linger: Instant::NEVER,
+            config,
+        }
+    }
+
+    /// The same endpoint with this initial sequence number instead of zero.
+    #[must_use]
+    pub fn with_initial_sequence(mut self, initial: u32) -> Self {
+        self.sender.initial = initial;
+        self
+    }
+
+    /// Opens: the active end sends its SYN, the passive end waits for one. Once only.
+    pub fn open(&mut self, _now: Instant) {
+        if self.state != State::Closed || self.sender.max > 0 {
+            return;
+        }
+        match self.role {
+            Role::Active => {
+                self.state = State::SynSent;
+                self.control = Control::Syn;
+            }
+            Role::Passive => self.state = State::Listen,
+        }
+    }
+
+    /// The application hands in `bytes` to send; `u64::MAX / 2` never end. Nothing after
+    /// [`close`](Self::close).
+    pub fn write(&mut self, _now: Instant, bytes: u64) {
+        self.sender.write(bytes);
+    }
+
+    /// The application has no more to send: a FIN follows the last byte. Before the connection is
+    /// established this waits, as `shutdown` after `connect` would.
+    pub fn close(&mut self, _now: Instant) {
+        self.sender.close();
+    }
+
+    /// Ends the connection at once, with a reset where the peer knows of it (RFC 9293 §3.10.5).
+    pub fn abort(&mut self) {
+        let peer_knows = matches!(
+            self.state,
+            State::SynReceived
+                | State::Established
+                | State::FinWait1
+                | State::FinWait2
+                | State::CloseWait
+        );
+        if self.state != State::Closed {
+            self.fail(Failure::Aborted);
+        }
+        if peer_knows {
+            let seq = self.sequence_of(self.sender.max);
+            self.control = Control::Reset { seq, ack: Some(self.acknowledgement()) };
+        }
+    }
+
+    /// The earliest timer. The host calls [`on_timer`](Self::on_timer) then; it may move later at
+    /// any call, so a host may also find out by calling early.
+    #[inline]
+    pub fn deadline(&self) -> Instant {
+        self.sender.timer.min(self.receiver.timer).min(self.linger)
+    }
+
+    /// Runs the timers that have expired by `now`.
+    pub fn on_timer(&mut self, now: Instant) {
+        if self.linger <= now {
+            self.finish();
+        }
+        if self.receiver.timer <= now {
+            self.receiver.on_timer();
+        }
+        if self.sender.timer <= now {
+            self.on_retransmission_timer(now);
+        }
+    }
+
+    fn on_retransmission_timer(&mut self, now: Instant) {
+        let retries = if self.state.is_synchronized() {
+            self.config.data_retries
+        } else {
+            self.config.syn_retries
+        };
+        if retries.is_some_and(|retries| self.sender.expiries >= retries) {
+            self.fail(Failure::TimedOut);
+            return;
+        }
+        match self.state {
+            State::SynSent | State::SynReceived => self.on_syn_timeout(),
+            _ => self.sender.on_timer(now, &self.config),
+        }
+    }
+
+    /// Ends the connection; what is due to be sent still goes.
+    pub(crate) fn finish(&mut self) {
+        self.state = State::Closed;
+        self.linger = Instant::NEVER;
+        self.sender.timer = Instant::NEVER;
+        self.receiver.timer = Instant::NEVER;
+    }
+
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        self.failure = Some(failure);
+        self.control = Control::Nothing;
+        self.receiver.due = AckDue::No;
+        self.finish();
+    }
+
+    /// In-order bytes delivered to the application so far.
+    pub fn received(&self) -> u64 {
+        self.receiver.delivered()
+    }
+
+    /// Whether the peer's FIN has come, and everything before it.
+    pub fn peer_closed(&self) -> bool {
+        self.receiver.is_finished()
+    }
+
+    /// Bytes of the application that the peer has acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.sender.acknowledged()
+    }
+
+    /// Where the connection stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Whether the handshake is done and neither end has closed.
+    pub fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// Whether the connection is over, or was never opened.
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    /// Why the connection ended early, if it did.
+    pub fn failure(&self) -> Option<Failure> {
+        self.failure
+    }
+
+    /// What was counted.
+    pub fn stats(&self) -> &Stats {
+        &self.sender.stats
+    }
+
+    /// What a marker at this host may see. `is_retransmission` is left false: the
+    /// [`Segment`](crate::Segment) says it. `remaining` is the application's to tell.
+    pub fn sender_view(&self) -> SenderView {
+        let window = self.congestion_window().min(u64::from(self.sender.peer_window));
+        SenderView {
+            window_segments: (window / u64::from(self.sender.mss)) as u32,
+            phase: self.phase(),
+            is_retransmission: false,
+            smoothed_rtt: self.smoothed_rtt(),
+            remaining: None,
+        }
+    }
+
+    fn phase(&self) -> Phase {
+        match self.sender.phase {
+            LossPhase::Fast => Phase::FastRecovery,
+            LossPhase::Loss => Phase::LossRecovery,
+            LossPhase::Open if self.sender.una == 0 => Phase::Handshake,
+            LossPhase::Open if self.sender.congestion.is_slow_start() => Phase::SlowStart,
+            LossPhase::Open => Phase::CongestionAvoidance,
+        }
+    }
+
+    /// The congestion window in bytes, without what fast recovery adds for a while.
+    pub fn congestion_window(&self) -> u64 {
+        self.sender.congestion.window().0
+    }
+
+    /// The smoothed round-trip time, once there is a sample.
+    pub fn smoothed_rtt(&self) -> Option<Duration> {
+        self.sender.rtt.smoothed()
+    }
+
+    /// The retransmission timeout, with its back-off.
+    pub fn rto(&self) -> Duration {
+        self.sender.rtt.rto()
+    }
+}

@@ -1,0 +1,80 @@
+//! Explicit congestion notification between two ends (RFC 3168 §6.1).
+
+use shortflow_elements::{Ecn, TcpFlags, TcpHeader};
+
+/// What an endpoint remembers about ECN, in both of its directions.
+#[derive(Debug, Default)]
+pub(crate) struct EcnState {
+    /// Both ends agreed in the handshake.
+    enabled: bool,
+    /// As a receiver: a mark came, and the peer has not yet said that it slowed down.
+    echo: bool,
+    /// As a sender: the window was reduced, and the peer is not yet told.
+    reduced: bool,
+    /// What was outstanding at the last reduction ends here; echoes up to it are not news.
+    reduced_until: u64,
+}
+
+impl EcnState {
+    /// The flags of a SYN that asks for ECN (RFC 3168 §6.1.1).
+    pub(crate) const REQUEST: TcpFlags = TcpFlags::ECE.with(TcpFlags::CWR);
+
+    /// A SYN asked for ECN, or did not, of an end that is `willing`.
+    pub(crate) fn on_syn(&mut self, header: &TcpHeader, willing: bool) {
+        self.enabled = willing && header.flags.has(Self::REQUEST);
+    }
+
+    /// A SYN-ACK agreed, or did not. One with both bits set comes from an end that only reflects
+    /// them (RFC 3168 §6.1.1).
+    pub(crate) fn on_syn_ack(&mut self, header: &TcpHeader, willing: bool) {
+        let agreed = header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::CWR);
+        self.enabled = willing && agreed;
+    }
+
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// A segment with data came (RFC 3168 §6.1.3). A CWR is older news than the mark of the same
+    /// segment.
+    #[inline]
+    pub(crate) fn on_data(&mut self, header: &TcpHeader, mark: Ecn) {
+        if header.flags.has(TcpFlags::CWR) {
+            self.echo = false;
+        }
+        if mark == Ecn::Ce {
+            self.echo = self.enabled;
+        }
+    }
+
+    /// Whether an acknowledgement up to `acknowledged` demands a reduction: at most one for each
+    /// window of data (RFC 3168 §6.1.2).
+    #[inline]
+    pub(crate) fn demands_reduction(&self, header: &TcpHeader, acknowledged: u64) -> bool {
+        self.enabled && header.flags.has(TcpFlags::ECE) && acknowledged > self.reduced_until
+    }
+
+    /// The window was reduced, for whatever reason, when data up to `sent` were outstanding.
+    pub(crate) fn on_reduction(&mut self, sent: u64) {
+        self.reduced = self.enabled;
+        self.reduced_until = sent;
+    }
+
+    /// The flags that go on every segment after the handshake.
+    #[inline]
+    pub(crate) fn flags(&self) -> TcpFlags {
+        if self.echo { TcpFlags::ECE } else { TcpFlags(0) }
+    }
+
+    /// The flag and the mark of a segment with new data; the first after a reduction says so.
+    /// Retransmissions, probes and bare acknowledgements are not ECN-capable (RFC 3168 §6.1.4–6).
+    #[inline]
+    pub(crate) fn on_send_new_data(&mut self) -> (TcpFlags, Ecn) {
+        if !self.enabled {
+            return (TcpFlags(0), Ecn::NotEct);
+        }
+        let flag = if self.reduced { TcpFlags::CWR } else { TcpFlags(0) };
+        self.reduced = false;
+        (flag, Ecn::Ect0)
+    }
+}

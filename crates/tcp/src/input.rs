@@ -1,0 +1,162 @@
+//! Segments coming in (RFC 9293 §3.10.7).
+
+use shortflow_elements::{Ecn, TcpFlags, TcpHeader};
+use shortflow_units::Instant;
+
+use crate::Segment;
+use crate::connection::{Connection, Control};
+use crate::receiver::{Acceptance, AckDue};
+use crate::seq::from_wire;
+use crate::state::{Failure, State};
+
+/// The flags that take a segment off the common path.
+const UNCOMMON: TcpFlags = TcpFlags::SYN.with(TcpFlags::FIN).with(TcpFlags::RST);
+
+impl Connection {
+    /// A segment of this connection has arrived, with the ECN field of its IP header.
+    #[inline]
+    pub fn on_segment(&mut self, now: Instant, header: &TcpHeader, payload: u16, ecn: Ecn) {
+        let is_common = header.flags.0 & (UNCOMMON.0 | TcpFlags::ACK.0) == TcpFlags::ACK.0;
+        let start = from_wire(self.receiver.initial, self.receiver.next, header.seq);
+        // The common case: nothing unusual in state and flags, and exactly what is expected next.
+        if is_common && start == self.receiver.next && self.state == State::Established {
+            if self.take_acknowledgement(now, header, start, payload == 0) && payload > 0 {
+                self.take_data(now, header, start, payload, ecn);
+            }
+        } else {
+            self.on_unusual_segment(now, header, payload, ecn);
+        }
+    }
+
+    #[cold]
+    fn on_unusual_segment(&mut self, now: Instant, header: &TcpHeader, payload: u16, ecn: Ecn) {
+        match self.state {
+            State::Closed => self.reset_in_reply(header, payload),
+            State::Listen => self.on_segment_in_listen(header, payload),
+            State::SynSent => self.on_segment_in_syn_sent(now, header, payload),
+            _ => self.on_segment_when_known(now, header, payload, ecn),
+        }
+    }
+
+    /// RFC 9293 §3.10.7.4: both sequence numbers are known.
+    fn on_segment_when_known(&mut self, now: Instant, header: &TcpHeader, payload: u16, ecn: Ecn) {
+        let flags = header.flags;
+        let start = from_wire(self.receiver.initial, self.receiver.next, header.seq);
+        let fin = flags.has(TcpFlags::FIN);
+        let length = u64::from(payload) + u64::from(fin);
+        let acceptance = self.receiver.accepts(start, length);
+        if flags.has(TcpFlags::RST) {
+            self.on_reset(start, acceptance);
+            return;
+        }
+        if self.is_repeated_syn(header) {
+            self.repeat_syn();
+            return;
+        }
+        if flags.has(TcpFlags::SYN) || acceptance == Acceptance::Outside {
+            self.receiver.demand_ack(AckDue::Bare);
+            return;
+        }
+        if !flags.has(TcpFlags::ACK) {
+            return;
+        }
+        if self.state == State::SynReceived && !self.on_segment_in_syn_received(now, header) {
+            self.reset_in_reply(header, payload);
+            return;
+        }
+        if acceptance == Acceptance::Old && length > 0 {
+            self.receiver.demand_ack(AckDue::Bare);
+            if self.state == State::TimeWait {
+                self.linger = now + self.config.time_wait;
+            }
+        }
+        let is_bare = length == 0;
+        if self.on_acknowledgement(now, header, start, is_bare)
+            && acceptance == Acceptance::Inside
+            && length > 0
+            && !self.receiver.is_finished()
+        {
+            self.take_data(now, header, start, payload, ecn);
+        }
+    }
+
+    /// Takes data that touch the window; they may fill the last gap before a FIN that came early.
+    #[inline]
+    fn take_data(&mut self, now: Instant, header: &TcpHeader, start: u64, payload: u16, ecn: Ecn) {
+        let fin = header.flags.has(TcpFlags::FIN);
+        self.sender.ecn.on_data(header, ecn);
+        self.receiver.on_data(now, start, payload, fin, &self.config);
+        if self.receiver.is_finished() {
+            self.enter(now, self.state.after_fin_received());
+        }
+    }
+
+    /// Takes the acknowledgement field; whether the rest of the segment may be taken too.
+    fn on_acknowledgement(
+        &mut self,
+        now: Instant,
+        header: &TcpHeader,
+        start: u64,
+        is_bare: bool,
+    ) -> bool {
+        let taken = self.take_acknowledgement(now, header, start, is_bare);
+        if taken && self.sender.is_fin_acknowledged() {
+            self.enter(now, self.state.after_fin_acknowledged());
+        }
+        taken
+    }
+
+    #[inline]
+    fn take_acknowledgement(
+        &mut self,
+        now: Instant,
+        header: &TcpHeader,
+        start: u64,
+        is_bare: bool,
+    ) -> bool {
+        let acknowledgement = from_wire(self.sender.initial, self.sender.una, header.ack);
+        let sender = &mut self.sender;
+        let taken = sender.on_ack(now, header, acknowledgement, start, is_bare, &self.config);
+        if !taken {
+            // RFC 9293 §3.10.7.4: it acknowledges what was never sent.
+            self.receiver.demand_ack(AckDue::Bare);
+        }
+        taken
+    }
+
+    fn enter(&mut self, now: Instant, state: State) {
+        if state == self.state {
+            return;
+        }
+        self.state = state;
+        match state {
+            State::TimeWait if self.config.time_wait.is_zero() => self.finish(),
+            State::TimeWait => self.linger = now + self.config.time_wait,
+            State::Closed => self.finish(),
+            _ => {}
+        }
+    }
+
+    /// RFC 9293 §3.10.7.4, second: a reset counts when it is exactly the next in sequence.
+    fn on_reset(&mut self, start: u64, acceptance: Acceptance) {
+        if start != self.receiver.next {
+            if acceptance == Acceptance::Inside {
+                self.receiver.demand_ack(AckDue::Bare);
+            }
+            return;
+        }
+        if matches!(self.state, State::Closing | State::LastAck | State::TimeWait) {
+            self.finish(); // both ends are done: no failure
+        } else {
+            self.fail(Failure::Reset);
+        }
+    }
+
+    pub(crate) fn reset_in_reply(&mut self, header: &TcpHeader, payload: u16) {
+        if let Some(reset) = Segment::reset_in_reply(header, payload) {
+            let header = reset.header;
+            let ack = header.flags.has(TcpFlags::ACK).then_some(header.ack);
+            self.control = Control::Reset { seq: header.seq, ack };
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Segments going out.
+
+use shortflow_elements::{Ecn, SackBlocks, TcpFlags, TcpHeader};
+use shortflow_units::Instant;
+
+use crate::connection::{Connection, Control};
+use crate::ecn::EcnState;
+use crate::receiver::AckDue;
+use crate::sender::{Chunk, ChunkKind};
+use crate::seq::to_wire;
+use crate::{Recovery, Segment};
+
+impl Connection {
+    /// The next segment to send now. Call it after every other call until it gives `None`.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        if self.control != Control::Nothing {
+            return Some(self.control_segment(now));
+        }
+        if self.receiver.due == AckDue::Bare {
+            return Some(self.acknowledgement_segment());
+        }
+        if self.state.may_transmit()
+            && let Some(chunk) = self.sender.poll(now, &self.config)
+        {
+            return Some(self.data_segment(&chunk));
+        }
+        if self.receiver.due == AckDue::Now {
+            return Some(self.acknowledgement_segment());
+        }
+        None
+    }
+
+    #[inline]
+    fn data_segment(&mut self, chunk: &Chunk) -> Segment {
+        let mut flags = TcpFlags::ACK.with(self.sender.ecn.flags());
+        let mut ecn = Ecn::NotEct;
+        if chunk.kind == ChunkKind::New && chunk.payload > 0 {
+            let (reduced, mark) = self.sender.ecn.on_send_new_data();
+            flags = flags.with(reduced);
+            ecn = mark;
+        }
+        if chunk.fin {
+            flags = flags.with(TcpFlags::FIN);
+            self.state = self.state.after_fin_sent();
+        }
+        Segment {
+            payload: chunk.payload,
+            ecn,
+            is_retransmission: chunk.kind == ChunkKind::Retransmission,
+            ..self.segment(self.sequence_of(chunk.offset), flags)
+        }
+    }
+
+    #[inline]
+    fn acknowledgement_segment(&mut self) -> Segment {
+        let flags = TcpFlags::ACK.with(self.sender.ecn.flags());
+        self.segment(self.sequence_of(self.sender.max), flags)
+    }
+
+    /// A segment without payload that carries the acknowledgement due.
+    #[inline]
+    fn segment(&mut self, seq: u32, flags: TcpFlags) -> Segment {
+        self.receiver.on_ack_sent();
+        self.sender.stats.segments_sent += 1;
+        let header = TcpHeader {
+            seq,
+            ack: self.acknowledgement(),
+            window: self.receiver.window,
+            flags,
+            sack: self.sack_blocks(),
+        };
+        Segment { header, payload: 0, ecn: Ecn::NotEct, is_retransmission: false }
+    }
+
+    #[inline]
+    fn sack_blocks(&self) -> SackBlocks {
+        match &self.receiver.reassembly {
+            Some(held) if self.config.recovery == Recovery::Sack => {
+                held.sack_blocks(self.receiver.initial)
+            }
+            _ => SackBlocks::default(),
+        }
+    }
+
+    #[cold]
+    fn control_segment(&mut self, now: Instant) -> Segment {
+        let control = std::mem::replace(&mut self.control, Control::Nothing);
+        if let Control::Reset { seq, ack } = control {
+            self.sender.stats.segments_sent += 1;
+            let flags = if ack.is_some() { TcpFlags::ACK } else { TcpFlags(0) };
+            let header = TcpHeader {
+                seq,
+                ack: ack.unwrap_or(0),
+                flags: TcpFlags::RST.with(flags),
+                ..TcpHeader::default()
+            };
+            return Segment { header, payload: 0, ecn: Ecn::NotEct, is_retransmission: false };
+        }
+        let is_retransmission = self.sender.max > 0;
+        self.sender.on_syn_sent(now);
+        let initial = self.sequence_of(0);
+        let segment = if control == Control::Syn {
+            let ecn = if self.config.ecn { EcnState::REQUEST } else { TcpFlags(0) };
+            let mut segment = self.segment(initial, TcpFlags::SYN.with(ecn));
+            segment.header.ack = 0;
+            segment
+        } else {
+            let ecn = if self.sender.ecn.is_enabled() { TcpFlags::ECE } else { TcpFlags(0) };
+            self.segment(initial, TcpFlags::SYN.with(TcpFlags::ACK).with(ecn))
+        };
+        Segment { is_retransmission, ..segment }
+    }
+
+    /// The wire number of an offset in what this end sends.
+    #[inline]
+    pub(crate) fn sequence_of(&self, offset: u64) -> u32 {
+        to_wire(self.sender.initial, offset)
+    }
+
+    /// RCV.NXT on the wire.
+    #[inline]
+    pub(crate) fn acknowledgement(&self) -> u32 {
+        to_wire(self.receiver.initial, self.receiver.next)
+    }
+}

@@ -1,0 +1,122 @@
+//! Data that came ahead of its turn, and the SACK blocks that report it.
+
+use std::collections::VecDeque;
+
+use shortflow_elements::SackBlocks;
+
+use crate::seq::to_wire;
+
+/// Blocks held beyond the next expected offset.
+#[derive(Debug, Default)]
+pub(crate) struct Reassembly {
+    /// Disjoint, not touching, ascending.
+    blocks: VecDeque<(u64, u64)>,
+    /// An offset inside each of the blocks that changed last, the latest first; each in a block
+    /// of its own.
+    recent: [Option<u64>; SackBlocks::MAX],
+}
+
+impl Reassembly {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Takes `from..to`.
+    pub(crate) fn insert(&mut self, from: u64, to: u64) {
+        let first = self.blocks.partition_point(|block| block.1 < from);
+        let touched = self.blocks.range(first..).take_while(|block| block.0 <= to).count();
+        let merged = if touched == 0 {
+            self.blocks.insert(first, (from, to));
+            (from, to)
+        } else {
+            let last = self.blocks[first + touched - 1].1;
+            let merged = (self.blocks[first].0.min(from), last.max(to));
+            self.blocks[first] = merged;
+            self.blocks.drain(first + 1..first + touched);
+            merged
+        };
+        self.note_recent(merged);
+    }
+
+    /// Gives up what continues the stream at `next`, and says where it then stands.
+    pub(crate) fn advance(&mut self, mut next: u64) -> u64 {
+        while let Some(&(from, to)) = self.blocks.front()
+            && from <= next
+        {
+            next = next.max(to);
+            self.blocks.pop_front();
+        }
+        next
+    }
+
+    /// RFC 2018 §4: first the block with the segment that has just come, then those reported last.
+    pub(crate) fn sack_blocks(&self, initial: u32) -> SackBlocks {
+        let mut sack = SackBlocks::default();
+        for offset in self.recent.into_iter().flatten() {
+            if let Some((from, to)) = self.block_with(offset) {
+                sack.push(to_wire(initial, from), to_wire(initial, to));
+            }
+        }
+        sack
+    }
+
+    fn note_recent(&mut self, block: (u64, u64)) {
+        let mut others = self
+            .recent
+            .into_iter()
+            .flatten()
+            .filter(|&offset| self.block_with(offset).is_some_and(|other| other != block));
+        let mut recent = [Some(block.0), None, None];
+        for place in &mut recent[1..] {
+            *place = others.next();
+        }
+        drop(others);
+        self.recent = recent;
+    }
+
+    fn block_with(&self, offset: u64) -> Option<(u64, u64)> {
+        let index = self.blocks.partition_point(|block| block.1 <= offset);
+        self.blocks.get(index).copied().filter(|block| block.0 <= offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(reassembly: &Reassembly) -> Vec<(u32, u32)> {
+        reassembly.sack_blocks(0).as_slice().to_vec()
+    }
+
+    #[test]
+    fn the_latest_block_comes_first_and_the_fourth_is_forgotten() {
+        let mut held = Reassembly::default();
+        for from in [10, 30, 50, 70] {
+            held.insert(from, from + 10);
+        }
+        assert_eq!(blocks(&held), [(70, 80), (50, 60), (30, 40)]);
+        held.insert(40, 45);
+        assert_eq!(blocks(&held), [(30, 45), (70, 80), (50, 60)]);
+    }
+
+    #[test]
+    fn a_filled_gap_joins_its_neighbours() {
+        let mut held = Reassembly::default();
+        held.insert(10, 20);
+        held.insert(30, 40);
+        held.insert(20, 30);
+        assert_eq!(blocks(&held), [(10, 40)]);
+        assert_eq!(held.advance(5), 5);
+        assert_eq!(held.advance(10), 40);
+        assert!(held.is_empty());
+    }
+
+    #[test]
+    fn an_overlapping_segment_is_held_once() {
+        let mut held = Reassembly::default();
+        held.insert(10, 30);
+        held.insert(20, 50);
+        held.insert(15, 25);
+        assert_eq!(blocks(&held), [(10, 50)]);
+    }
+}

@@ -1,0 +1,178 @@
+//! The receiving half: what has come, and when to acknowledge it.
+
+use shortflow_units::Instant;
+
+use crate::Config;
+use crate::reassembly::Reassembly;
+
+/// No FIN has come.
+const NO_FIN: u64 = u64::MAX;
+
+/// The receiving half of a connection, in stream offsets of the peer.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    /// The peer's initial sequence number.
+    pub(crate) initial: u32,
+    /// RCV.WND: constant, since the application reads at once.
+    pub(crate) window: u32,
+    /// RCV.NXT.
+    pub(crate) next: u64,
+    /// Where the FIN stands, once it has come.
+    fin: u64,
+    pub(crate) reassembly: Option<Box<Reassembly>>,
+    pub(crate) due: AckDue,
+    /// Bytes that came in order and are not acknowledged yet.
+    unacknowledged: u32,
+    /// The delayed-acknowledgement timer.
+    pub(crate) timer: Instant,
+}
+
+/// How urgently an acknowledgement is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum AckDue {
+    /// Nothing to acknowledge.
+    No,
+    /// When data goes, or when the timer expires.
+    Delayed,
+    /// Now; data that can go now carries it.
+    Now,
+    /// Now, on a segment of its own: data would hide that it is a duplicate.
+    Bare,
+}
+
+impl Receiver {
+    pub(crate) fn new(config: &Config) -> Self {
+        Receiver {
+            initial: 0,
+            window: u32::try_from(config.receive_window.0).unwrap_or(u32::MAX),
+            next: 0,
+            fin: NO_FIN,
+            reassembly: None,
+            due: AckDue::No,
+            unacknowledged: 0,
+            timer: Instant::NEVER,
+        }
+    }
+
+    /// The peer's SYN came.
+    pub(crate) fn on_syn(&mut self, sequence: u32) {
+        self.initial = sequence;
+        self.next = 1;
+    }
+
+    /// The FIN has come, and everything before it.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.next > self.fin
+    }
+
+    /// Bytes delivered to the application, in order.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.next.saturating_sub(1 + u64::from(self.is_finished()))
+    }
+
+    /// Makes an acknowledgement due, at least as urgently as `due`.
+    #[inline]
+    pub(crate) fn demand_ack(&mut self, due: AckDue) {
+        self.due = self.due.max(due);
+    }
+
+    /// A segment that leaves carries the acknowledgement.
+    #[inline]
+    pub(crate) fn on_ack_sent(&mut self) {
+        self.due = AckDue::No;
+        self.unacknowledged = 0;
+        self.timer = Instant::NEVER;
+    }
+
+    pub(crate) fn on_timer(&mut self) {
+        self.timer = Instant::NEVER;
+        self.demand_ack(AckDue::Now);
+    }
+
+    /// Whether a segment of `length` sequence numbers from `start` touches the window, or lies
+    /// wholly before it (RFC 9293 §3.10.7.4; the latter still acknowledges).
+    #[inline]
+    pub(crate) fn accepts(&self, start: u64, length: u64) -> Acceptance {
+        let end = start.wrapping_add(length);
+        if start >= self.next + u64::from(self.window) && start != self.next {
+            Acceptance::Outside
+        } else if end < self.next || (length > 0 && end == self.next) {
+            Acceptance::Old
+        } else {
+            Acceptance::Inside
+        }
+    }
+
+    /// Takes data, and a FIN after them, that touch the window.
+    #[inline]
+    pub(crate) fn on_data(
+        &mut self,
+        now: Instant,
+        start: u64,
+        payload: u16,
+        fin: bool,
+        config: &Config,
+    ) {
+        let end = start + u64::from(payload);
+        if start == self.next && self.reassembly.is_none() && !fin && self.fin == NO_FIN {
+            self.next = end;
+            self.on_in_order(now, payload, config);
+        } else {
+            self.on_unusual_data(start, end, fin);
+        }
+    }
+
+    /// RFC 5681 §4.2: at least for every second full segment, and in time.
+    #[inline]
+    fn on_in_order(&mut self, now: Instant, payload: u16, config: &Config) {
+        let Some(delayed) = config.delayed_ack else {
+            self.demand_ack(AckDue::Now);
+            return;
+        };
+        self.unacknowledged += u32::from(payload);
+        if self.unacknowledged >= delayed.segments * u32::from(config.mss) {
+            self.demand_ack(AckDue::Now);
+        } else {
+            self.demand_ack(AckDue::Delayed);
+            if self.timer == Instant::NEVER {
+                self.timer = now + delayed.timeout;
+            }
+        }
+    }
+
+    /// Out of order, partly old, filling a gap, or with a FIN: acknowledged at once (RFC 5681
+    /// §4.2).
+    #[cold]
+    fn on_unusual_data(&mut self, start: u64, end: u64, fin: bool) {
+        if fin && self.fin == NO_FIN {
+            self.fin = end;
+        }
+        if start > self.next {
+            if end > start {
+                self.reassembly.get_or_insert_default().insert(start, end);
+            }
+            self.demand_ack(AckDue::Bare);
+            return;
+        }
+        self.next = self.next.max(end);
+        if let Some(held) = &mut self.reassembly {
+            self.next = held.advance(self.next);
+            if held.is_empty() {
+                self.reassembly = None;
+            }
+        }
+        if self.next == self.fin {
+            self.next += 1;
+        }
+        self.demand_ack(AckDue::Now);
+    }
+}
+
+/// How a segment stands to the receive window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Acceptance {
+    Inside,
+    /// All of it came before.
+    Old,
+    Outside,
+}

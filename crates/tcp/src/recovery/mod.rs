@@ -1,0 +1,169 @@
+//! Loss recovery: what all mechanisms share. Each has a file of its own.
+
+mod newreno;
+mod reno;
+mod sack;
+mod scoreboard;
+
+use shortflow_elements::TcpHeader;
+use shortflow_units::{Bytes, Instant};
+
+use crate::congestion::{Ack, Congestion};
+use crate::sender::{Sender, Urgent};
+use crate::{Config, Recovery};
+
+pub(crate) use scoreboard::Scoreboard;
+
+/// Limited transmit sends at most this many segments beyond the window (RFC 3042 §2).
+const LIMITED_TRANSMIT: u32 = 2;
+
+/// Where a sender stands in repairing losses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LossPhase {
+    /// No loss is known.
+    Open,
+    /// Fast recovery.
+    Fast,
+    /// After a timeout, until all that was sent before it is acknowledged.
+    Loss,
+}
+
+impl Sender {
+    /// New data acknowledged while losses are being repaired or SACK blocks are held.
+    #[cold]
+    pub(crate) fn advance_in_recovery(
+        &mut self,
+        now: Instant,
+        header: &TcpHeader,
+        acknowledged: u64,
+        growth: Option<Ack>,
+    ) {
+        if let Some(board) = &mut self.scoreboard {
+            board.advance(self.una);
+            self.take_blocks(header);
+        }
+        match self.phase {
+            LossPhase::Open => self.advance_in_order(now, growth),
+            LossPhase::Loss => {
+                self.advance_in_order(now, growth);
+                if self.una >= self.recover {
+                    self.leave_recovery();
+                }
+            }
+            LossPhase::Fast => match self.mechanism {
+                Recovery::Reno => self.advance_reno(now),
+                Recovery::NewReno => self.advance_newreno(now, acknowledged),
+                Recovery::Sack => self.advance_sack(now),
+            },
+        }
+        if self.phase == LossPhase::Open {
+            self.scoreboard.take_if(|board| board.is_empty());
+        }
+    }
+
+    /// A duplicate acknowledgement.
+    #[cold]
+    pub(crate) fn on_duplicate(&mut self, now: Instant, header: &TcpHeader, config: &Config) {
+        let told = self.take_blocks(header);
+        if self.mechanism == Recovery::Sack && !header.sack.is_empty() && !told {
+            return; // RFC 6675 §2: a duplicate acknowledgement brings new SACK information.
+        }
+        match self.phase {
+            LossPhase::Loss => {}
+            LossPhase::Fast if self.mechanism == Recovery::Sack => {}
+            // RFC 5681 §3.2, step 4: a segment has left the network.
+            LossPhase::Fast => self.inflation += i64::from(self.mss),
+            LossPhase::Open => {
+                self.dup_acks += 1;
+                if !self.may_enter_recovery() {
+                    return;
+                }
+                if self.dup_acks >= config.duplicate_ack_threshold || self.is_first_lost(config) {
+                    self.enter_fast_recovery(now, config);
+                } else if config.limited_transmit {
+                    let beyond = self.dup_acks.min(LIMITED_TRANSMIT) * self.mss;
+                    self.inflation = i64::from(beyond);
+                }
+            }
+        }
+    }
+
+    /// Duplicates of what a timeout sent again must not start a fast retransmit: NewReno asks for
+    /// an acknowledgement of more than `recover` (RFC 6582 §3.2, step 2), SACK for one of
+    /// RecoveryPoint (RFC 6675 §5.1).
+    fn may_enter_recovery(&self) -> bool {
+        match self.mechanism {
+            Recovery::Reno | Recovery::NewReno => self.una > self.recover,
+            Recovery::Sack => self.una >= self.recover,
+        }
+    }
+
+    /// RFC 5681 §3.2, steps 2 and 3.
+    fn enter_fast_recovery(&mut self, now: Instant, config: &Config) {
+        let outstanding = self.flight().saturating_sub(u64::from(self.limited));
+        self.congestion.on_congestion(now, Congestion::Loss, Bytes(outstanding));
+        self.ecn.on_reduction(self.max);
+        self.rtt.on_retransmit();
+        self.stats.fast_retransmits += 1;
+        self.phase = LossPhase::Fast;
+        self.limited = 0;
+        self.partial_seen = false;
+        self.urgent = Urgent::FirstSegment;
+        self.timer = now + self.rtt.rto();
+        let inflation = config.duplicate_ack_threshold * self.mss;
+        match self.mechanism {
+            // Without `recover`, so that further losses of the same window halve it again.
+            Recovery::Reno => self.inflation = i64::from(inflation),
+            Recovery::NewReno => {
+                self.recover = self.max;
+                self.inflation = i64::from(inflation);
+            }
+            Recovery::Sack => {
+                self.recover = self.max;
+                self.inflation = 0;
+                self.scoreboard.get_or_insert_default().begin_recovery(self.una);
+            }
+        }
+    }
+
+    pub(crate) fn leave_recovery(&mut self) {
+        self.phase = LossPhase::Open;
+        self.dup_acks = 0;
+        self.inflation = 0;
+        self.limited = 0;
+        if let Some(board) = &mut self.scoreboard {
+            board.end_recovery();
+        }
+    }
+
+    /// The retransmission timer expired: slow start from one segment, over everything outstanding
+    /// (RFC 5681 §3.1, RFC 6298 §5.4–5.6).
+    #[cold]
+    pub(crate) fn on_timeout(&mut self, now: Instant, config: &Config) {
+        let in_flight = match &self.scoreboard {
+            Some(board) if self.phase == LossPhase::Loss => board.pipe(self.una, self.max, config),
+            _ => self.flight(),
+        };
+        let event =
+            if self.expiries == 0 { Congestion::Timeout } else { Congestion::RepeatedTimeout };
+        self.congestion.on_congestion(now, event, Bytes(in_flight));
+        self.ecn.on_reduction(self.max);
+        self.rtt.on_retransmit();
+        self.rtt.back_off(config);
+        self.stats.timeouts += 1;
+        self.expiries += 1;
+        self.phase = LossPhase::Loss;
+        self.recover = self.max;
+        self.dup_acks = 0;
+        self.inflation = 0;
+        self.limited = 0;
+        self.urgent = Urgent::Nothing;
+        self.timer = now + self.rtt.rto();
+        match self.mechanism {
+            Recovery::Reno | Recovery::NewReno => self.next = self.una,
+            Recovery::Sack => {
+                self.scoreboard.get_or_insert_default().restart(self.una, self.max);
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Selective acknowledgements: the scoreboard says what is lost and what is in flight (RFC 6675).
+
+use shortflow_elements::TcpHeader;
+use shortflow_units::Instant;
+
+use crate::sender::{Chunk, Sender};
+use crate::seq::from_wire;
+use crate::{Config, Recovery};
+
+impl Sender {
+    /// Enters the SACK blocks of `header` (`Update()`). Whether they told anything new.
+    pub(super) fn take_blocks(&mut self, header: &TcpHeader) -> bool {
+        if self.mechanism != Recovery::Sack || header.sack.is_empty() {
+            return false;
+        }
+        let board = self.scoreboard.get_or_insert_default();
+        let mut told = false;
+        for &(from, to) in header.sack.as_slice() {
+            let from = from_wire(self.initial, self.una, from).max(self.una);
+            let to = from_wire(self.initial, self.una, to);
+            // Blocks below SND.UNA or beyond what was sent tell nothing (RFC 2018 §4).
+            if from < to && to <= self.max {
+                told |= board.insert(from, to);
+            }
+        }
+        told
+    }
+
+    /// `IsLost(HighACK + 1)`.
+    pub(super) fn is_first_lost(&self, config: &Config) -> bool {
+        self.scoreboard.as_ref().is_some_and(|board| board.lost_until(config) > self.una)
+    }
+
+    /// RFC 6675 §5, steps A and B.
+    pub(super) fn advance_sack(&mut self, now: Instant) {
+        self.restart_timer(now);
+        if self.una >= self.recover {
+            self.leave_recovery();
+        }
+    }
+
+    /// `NextSeg()` with the pipe's leave (RFC 6675 §4 and §5, step C).
+    #[cold]
+    pub(crate) fn poll_sack(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
+        let mss = u64::from(self.mss);
+        let board = self.scoreboard.as_mut()?;
+        let pipe = board.pipe(self.una, self.max, config);
+        let has_room = pipe + mss <= self.congestion.window().0;
+        self.window_limited = !has_room;
+        // Rule 1: the first hole that is lost and not yet sent again.
+        if let Some((from, to)) = board.next_lost(self.una, self.max, config) {
+            return has_room.then(|| self.retransmit(now, from, to));
+        }
+        // Rule 2: new data.
+        if let Some(chunk) = self.poll_next(now, config, pipe) {
+            return Some(chunk);
+        }
+        if !has_room {
+            return None;
+        }
+        let board = self.scoreboard.as_mut()?;
+        // Rule 3: a hole that is not yet known to be lost.
+        if let Some((from, to)) = board.next_hole(self.una, self.max) {
+            return Some(self.retransmit(now, from, to));
+        }
+        // Rule 4: once, the end of what is outstanding.
+        let (from, to) = board.rescue(self.una, self.max, mss)?;
+        Some(self.emit_between(now, from, to))
+    }
+}

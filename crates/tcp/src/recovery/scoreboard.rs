@@ -1,0 +1,187 @@
+//! The scoreboard of RFC 6675 §3–4: what the peer holds beyond the cumulative acknowledgement.
+//!
+//! Loss is judged from the top down, so what is lost is everything not SACKed below one edge.
+//! With that edge, `pipe` costs a walk over at most DupThresh blocks, and no octet is visited.
+
+use std::collections::VecDeque;
+
+use crate::Config;
+
+/// SACKed blocks and how far retransmission has come.
+#[derive(Debug, Default)]
+pub(crate) struct Scoreboard {
+    /// SACKed offsets: disjoint, not touching, ascending.
+    sacked: VecDeque<(u64, u64)>,
+    /// One past HighRxt: what is not SACKed below was sent again in this recovery.
+    retransmitted_until: u64,
+    /// Bytes not SACKed, outstanding, below `retransmitted_until`.
+    retransmitted: u64,
+    /// SND.UNA as last told.
+    una: u64,
+    /// After a timeout: everything not SACKed below counts as lost.
+    timed_out_until: u64,
+    /// Bytes SACKed at or above `timed_out_until` since that timeout.
+    sacked_after_timeout: u64,
+    /// The rescue retransmission of this recovery is spent.
+    rescued: bool,
+}
+
+impl Scoreboard {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sacked.is_empty()
+    }
+
+    /// A fast recovery begins at SND.UNA.
+    pub(crate) fn begin_recovery(&mut self, una: u64) {
+        self.una = una;
+        self.retransmitted_until = una;
+        self.retransmitted = 0;
+        self.rescued = false;
+    }
+
+    /// A timeout: all of `una..max` that is not SACKed is lost and goes again. The blocks are
+    /// kept, since [`advance`](Self::advance) notices a peer that reneges (RFC 6675 §5.1).
+    pub(crate) fn restart(&mut self, una: u64, max: u64) {
+        self.begin_recovery(una);
+        self.timed_out_until = max;
+        self.sacked_after_timeout = 0;
+        self.rescued = true;
+    }
+
+    pub(crate) fn end_recovery(&mut self) {
+        self.timed_out_until = 0;
+        self.sacked_after_timeout = 0;
+    }
+
+    /// Marks `from..to` as held by the peer. Whether any of it is news.
+    pub(crate) fn insert(&mut self, from: u64, to: u64) -> bool {
+        let first = self.sacked.partition_point(|block| block.1 < from);
+        let touched = self.sacked.range(first..).take_while(|block| block.0 <= to).count();
+        let fresh = |low: u64, high: u64| {
+            let held: u64 = self
+                .sacked
+                .range(first..first + touched)
+                .map(|block| overlap(*block, (low, high)))
+                .sum();
+            high.saturating_sub(low) - held
+        };
+        if fresh(from, to) == 0 {
+            return false;
+        }
+        self.retransmitted -= fresh(from, to.min(self.retransmitted_until));
+        if self.timed_out_until > 0 {
+            self.sacked_after_timeout += fresh(from.max(self.timed_out_until), to);
+        }
+        if touched == 0 {
+            self.sacked.insert(first, (from, to));
+        } else {
+            let last = self.sacked[first + touched - 1].1;
+            let merged = (self.sacked[first].0.min(from), last.max(to));
+            self.sacked[first] = merged;
+            self.sacked.drain(first + 1..first + touched);
+        }
+        true
+    }
+
+    /// The cumulative acknowledgement has reached `una`.
+    pub(crate) fn advance(&mut self, una: u64) {
+        let gone = (self.una, una.min(self.retransmitted_until));
+        let mut held = 0;
+        while let Some(&block) = self.sacked.front()
+            && block.1 <= una
+        {
+            held += overlap(block, gone);
+            self.sacked.pop_front();
+        }
+        self.retransmitted -= gone.1.saturating_sub(gone.0) - held;
+        self.una = una;
+        // The peer would have acknowledged a block that it still holds: it has reneged (RFC 2018
+        // §8), and none of its blocks can be relied upon.
+        if self.sacked.front().is_some_and(|block| block.0 <= una) {
+            self.sacked.clear();
+            self.sacked_after_timeout = 0;
+            self.retransmitted = self.retransmitted_until.saturating_sub(una);
+        }
+    }
+
+    /// `from..to` was sent again; nothing not SACKed lies between it and what went before.
+    pub(crate) fn on_retransmit(&mut self, from: u64, to: u64) {
+        self.retransmitted += to - from;
+        self.retransmitted_until = to;
+    }
+
+    /// `IsLost`: all that is not SACKed below this offset is lost.
+    pub(crate) fn lost_until(&self, config: &Config) -> u64 {
+        self.loss_edge(config).0.max(self.timed_out_until)
+    }
+
+    /// `SetPipe`: the bytes of `una..max` that are thought to be in the network.
+    pub(crate) fn pipe(&self, una: u64, max: u64, config: &Config) -> u64 {
+        let (edge, sacked_above) = self.loss_edge(config);
+        let not_lost = if edge >= self.timed_out_until {
+            max - edge.max(una) - sacked_above
+        } else {
+            max - self.timed_out_until.max(una) - self.sacked_after_timeout
+        };
+        not_lost + self.retransmitted
+    }
+
+    /// The offset below which three blocks, or more than two segments of bytes, are SACKed above;
+    /// zero when there is none. With it, the bytes SACKed above it.
+    fn loss_edge(&self, config: &Config) -> (u64, u64) {
+        let threshold = u64::from(config.duplicate_ack_threshold);
+        let bytes_needed = threshold.saturating_sub(1) * u64::from(config.mss);
+        let (mut blocks, mut bytes) = (0, 0);
+        for &(from, to) in self.sacked.iter().rev() {
+            blocks += 1;
+            bytes += to - from;
+            if blocks >= threshold || bytes > bytes_needed {
+                return (from, bytes);
+            }
+        }
+        (0, bytes)
+    }
+
+    /// The first run of bytes not SACKed from `from` on: `(start, end)` within `..max`.
+    pub(crate) fn hole_from(&self, from: u64, max: u64) -> (u64, u64) {
+        let index = self.sacked.partition_point(|block| block.1 <= from);
+        match self.sacked.get(index) {
+            Some(&(start, end)) if start <= from => {
+                (end, self.sacked.get(index + 1).map_or(max, |block| block.0))
+            }
+            Some(&(start, _)) => (from, start),
+            None => (from, max),
+        }
+    }
+
+    /// The next lost hole that was not sent again yet.
+    pub(crate) fn next_lost(&self, una: u64, max: u64, config: &Config) -> Option<(u64, u64)> {
+        let (start, end) = self.hole_from(self.retransmitted_until.max(una), max);
+        let edge = self.lost_until(config);
+        (start < edge).then(|| (start, end.min(edge)))
+    }
+
+    /// The next hole below the highest SACKed byte that was not sent again yet.
+    pub(crate) fn next_hole(&self, una: u64, max: u64) -> Option<(u64, u64)> {
+        let highest = self.sacked.back()?.1;
+        let (start, end) = self.hole_from(self.retransmitted_until.max(una), max);
+        (start < highest).then_some((start, end))
+    }
+
+    /// The last segment's worth above the highest SACKed byte, once for each recovery, and only
+    /// where it was not sent again already.
+    pub(crate) fn rescue(&mut self, una: u64, max: u64, mss: u64) -> Option<(u64, u64)> {
+        let highest = self.sacked.back().map_or(una, |block| block.1);
+        let low = self.retransmitted_until.max(highest).max(max.saturating_sub(mss));
+        if self.rescued || low >= max {
+            return None;
+        }
+        self.rescued = true;
+        Some((low, max))
+    }
+}
+
+/// Bytes that two ranges share.
+fn overlap(a: (u64, u64), b: (u64, u64)) -> u64 {
+    a.1.min(b.1).saturating_sub(a.0.max(b.0))
+}

@@ -1,0 +1,155 @@
+//! Round-trip time and retransmission timeout (RFC 6298).
+
+use shortflow_units::{Duration, Instant};
+
+use crate::Config;
+
+/// After a lost SYN a timeout shorter than this is no longer trusted (RFC 6298 §5.7).
+const FALLBACK_RTO: Duration = Duration::from_secs(3);
+
+/// SRTT, RTTVAR and RTO of RFC 6298, fed by timing one segment at a time.
+#[derive(Debug)]
+pub(crate) struct RttEstimator {
+    /// SRTT; zero before the first sample.
+    smoothed: Duration,
+    /// RTTVAR.
+    variation: Duration,
+    /// RTO, with its back-off.
+    rto: Duration,
+    /// The offset whose acknowledgement ends the measurement under way; zero when there is none.
+    timed_end: u64,
+    timed_at: Instant,
+}
+
+impl RttEstimator {
+    pub(crate) fn new(config: &Config) -> Self {
+        RttEstimator {
+            smoothed: Duration::ZERO,
+            variation: Duration::ZERO,
+            rto: config.rto_initial,
+            timed_end: 0,
+            timed_at: Instant::START,
+        }
+    }
+
+    pub(crate) fn rto(&self) -> Duration {
+        self.rto
+    }
+
+    pub(crate) fn smoothed(&self) -> Option<Duration> {
+        (!self.smoothed.is_zero()).then_some(self.smoothed)
+    }
+
+    /// A segment that ends at `end` leaves for the first time.
+    #[inline]
+    pub(crate) fn on_send(&mut self, now: Instant, end: u64) {
+        if self.timed_end == 0 {
+            self.timed_end = end;
+            self.timed_at = now;
+        }
+    }
+
+    /// Something was sent again: an acknowledgement no longer tells what it answers (Karn's
+    /// algorithm, RFC 6298 §3).
+    pub(crate) fn on_retransmit(&mut self) {
+        self.timed_end = 0;
+    }
+
+    /// Everything before `acknowledged` has arrived.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, now: Instant, acknowledged: u64, config: &Config) {
+        if self.timed_end != 0 && acknowledged >= self.timed_end {
+            self.timed_end = 0;
+            self.sample(now.since(self.timed_at), config);
+        }
+    }
+
+    /// RFC 6298 §5.5.
+    pub(crate) fn back_off(&mut self, config: &Config) {
+        self.rto = (self.rto * 2).min(config.rto_max);
+    }
+
+    /// RFC 6298 §5.7: data transmission begins after a handshake whose SYN timed out.
+    pub(crate) fn fall_back(&mut self, config: &Config) {
+        self.rto = config.rto_initial.max(FALLBACK_RTO);
+    }
+
+    fn sample(&mut self, measured: Duration, config: &Config) {
+        let tick = config.clock_granularity.nanos().max(1);
+        let rtt = measured.nanos().max(1).div_ceil(tick) * tick;
+        let (smoothed, variation) = if self.smoothed.is_zero() {
+            (rtt, rtt / 2) // RFC 6298 §2.2
+        } else {
+            // RFC 6298 §2.3: α = 1/8, β = 1/4, RTTVAR first.
+            let smoothed = self.smoothed.nanos();
+            let error = smoothed.abs_diff(rtt);
+            ((7 * smoothed + rtt) / 8, (3 * self.variation.nanos() + error) / 4)
+        };
+        self.smoothed = Duration::from_nanos(smoothed);
+        self.variation = Duration::from_nanos(variation);
+        let rto = self.smoothed + Duration::from_nanos(tick.max(4 * variation));
+        self.rto = rto.max(config.rto_min).min(config.rto_max); // RFC 6298 §2.4, §2.5
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Era;
+
+    fn config() -> Config {
+        Config {
+            clock_granularity: Duration::from_millis(1),
+            rto_min: Duration::from_millis(200),
+            ..Era::Ns2In2002.config()
+        }
+    }
+
+    fn measure(estimator: &mut RttEstimator, millis: u64) {
+        estimator.on_send(Instant::START, 10);
+        estimator.on_ack(Instant::START + Duration::from_millis(millis), 10, &config());
+    }
+
+    #[test]
+    fn the_first_sample_sets_both_averages() {
+        let mut estimator = RttEstimator::new(&config());
+        assert_eq!(estimator.smoothed(), None);
+        assert_eq!(estimator.rto(), Duration::from_secs(3));
+        measure(&mut estimator, 100);
+        assert_eq!(estimator.smoothed(), Some(Duration::from_millis(100)));
+        assert_eq!(estimator.rto(), Duration::from_millis(100 + 4 * 50));
+    }
+
+    #[test]
+    fn a_later_sample_moves_them_by_an_eighth_and_a_quarter() {
+        let mut estimator = RttEstimator::new(&config());
+        measure(&mut estimator, 100);
+        measure(&mut estimator, 180);
+        // SRTT = 100 + 80/8; RTTVAR = (3·50 + 80)/4 = 57.5.
+        assert_eq!(estimator.smoothed(), Some(Duration::from_millis(110)));
+        assert_eq!(estimator.rto(), Duration::from_millis(110 + 230));
+    }
+
+    #[test]
+    fn samples_round_up_to_ticks_and_the_timeout_has_bounds() {
+        let config = Config { clock_granularity: Duration::from_millis(10), ..config() };
+        let mut estimator = RttEstimator::new(&config);
+        estimator.on_send(Instant::START, 10);
+        estimator.on_ack(Instant::from_nanos(1), 10, &config);
+        assert_eq!(estimator.smoothed(), Some(Duration::from_millis(10)));
+        assert_eq!(estimator.rto(), Duration::from_millis(200));
+        for _ in 0..20 {
+            estimator.back_off(&config);
+        }
+        assert_eq!(estimator.rto(), config.rto_max);
+    }
+
+    #[test]
+    fn a_retransmission_voids_the_measurement_under_way() {
+        let mut estimator = RttEstimator::new(&config());
+        estimator.on_send(Instant::START, 10);
+        estimator.on_retransmit();
+        estimator.on_ack(Instant::from_nanos(5_000_000), 10, &config());
+        assert_eq!(estimator.smoothed(), None);
+    }
+}

@@ -1,0 +1,38 @@
+//! What goes on the wire.
+
+use shortflow_elements::{Ecn, TcpFlags, TcpHeader};
+
+/// A segment to be sent. Its size on the wire is `payload` plus [`Config::header`](crate::Config).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// The sequence fields.
+    pub header: TcpHeader,
+    /// Bytes of payload.
+    pub payload: u16,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
+    /// Whether it, or its first byte, was sent before.
+    pub is_retransmission: bool,
+}
+
+impl Segment {
+    /// The reset with which a host answers a segment that belongs to no connection, or `None`
+    /// when it is a reset itself (RFC 9293 §3.10.7.1).
+    pub fn reset_in_reply(header: &TcpHeader, payload: u16) -> Option<Segment> {
+        if header.flags.has(TcpFlags::RST) {
+            return None;
+        }
+        let reset = if header.flags.has(TcpFlags::ACK) {
+            TcpHeader { seq: header.ack, flags: TcpFlags::RST, ..TcpHeader::default() }
+        } else {
+            let control = [TcpFlags::SYN, TcpFlags::FIN];
+            let controls = control.iter().filter(|flag| header.flags.has(**flag)).count() as u32;
+            TcpHeader {
+                ack: header.seq.wrapping_add(u32::from(payload) + controls),
+                flags: TcpFlags::RST.with(TcpFlags::ACK),
+                ..TcpHeader::default()
+            }
+        };
+        Some(Segment { header: reset, payload: 0, ecn: Ecn::NotEct, is_retransmission: false })
+    }
+}

@@ -1,0 +1,455 @@
+//! The sending half: what is outstanding, what may go next, and the retransmission timer.
+
+use shortflow_elements::{TcpFlags, TcpHeader};
+use shortflow_units::{Bytes, Duration, Instant};
+
+use crate::congestion::{Ack, Aimd, Congestion, CongestionControl};
+use crate::ecn::EcnState;
+use crate::recovery::{LossPhase, Scoreboard};
+use crate::rtt::RttEstimator;
+use crate::{Config, Recovery, Stats};
+
+/// The sending half of a connection, in stream offsets (see [`crate::seq`]).
+#[derive(Debug)]
+pub(crate) struct Sender {
+    pub(crate) mss: u32,
+    /// The initial sequence number.
+    pub(crate) initial: u32,
+    /// The receive window that the peer offers, in bytes.
+    pub(crate) peer_window: u32,
+    /// The greatest that it ever offered (RFC 9293 §3.8.6.2.1).
+    max_peer_window: u32,
+    /// SND.WL1 and SND.WL2: the segment that set the window.
+    window_sequence: u64,
+    window_acknowledgement: u64,
+
+    /// SND.UNA.
+    pub(crate) una: u64,
+    /// The offset sent next; behind `max` while everything after a timeout is sent again.
+    pub(crate) next: u64,
+    /// One past the highest offset ever sent: SND.NXT of RFC 9293.
+    pub(crate) max: u64,
+    /// One past the last byte that the application wrote: the place of the FIN.
+    end: u64,
+    /// The application has closed: a FIN follows the last byte.
+    closing: bool,
+    /// Something other than the next data must go first.
+    pub(crate) urgent: Urgent,
+    /// The congestion window, and nothing else, kept the last segment back.
+    pub(crate) window_limited: bool,
+
+    pub(crate) mechanism: Recovery,
+    pub(crate) phase: LossPhase,
+    pub(crate) dup_acks: u32,
+    /// Reno and NewReno: what duplicate acknowledgements add to the congestion window. Negative
+    /// after a partial acknowledgement of much data (RFC 6582 §3.2).
+    pub(crate) inflation: i64,
+    /// Bytes of new data sent by limited transmit since the last new acknowledgement.
+    pub(crate) limited: u32,
+    /// A partial acknowledgement came in this recovery.
+    pub(crate) partial_seen: bool,
+    /// `recover` of RFC 6582, RecoveryPoint of RFC 6675: `max` when the recovery began.
+    pub(crate) recover: u64,
+    pub(crate) scoreboard: Option<Box<Scoreboard>>,
+    pub(crate) congestion: Box<dyn CongestionControl>,
+
+    pub(crate) rtt: RttEstimator,
+    /// The retransmission timer; the persist timer while nothing is outstanding.
+    pub(crate) timer: Instant,
+    /// Expiries of the timer since the peer last acknowledged something new.
+    pub(crate) expiries: u32,
+    last_sent: Instant,
+    pub(crate) ecn: EcnState,
+    pub(crate) stats: Stats,
+}
+
+/// What goes out before the next data, whatever the windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Urgent {
+    Nothing,
+    /// The first unacknowledged segment, again.
+    FirstSegment,
+    /// A probe of a closed window.
+    Probe,
+}
+
+/// A piece of the stream to be sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Chunk {
+    pub(crate) offset: u64,
+    pub(crate) payload: u16,
+    pub(crate) fin: bool,
+    pub(crate) kind: ChunkKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChunkKind {
+    New,
+    Retransmission,
+    Probe,
+}
+
+impl Sender {
+    pub(crate) fn new(config: &Config) -> Self {
+        let initial = u64::from(config.initial_window) * u64::from(config.mss);
+        Sender {
+            mss: u32::from(config.mss),
+            initial: 0,
+            peer_window: 0,
+            max_peer_window: 0,
+            window_sequence: 0,
+            window_acknowledgement: 0,
+            una: 0,
+            next: 0,
+            max: 0,
+            end: 1,
+            closing: false,
+            urgent: Urgent::Nothing,
+            window_limited: false,
+            mechanism: config.recovery,
+            phase: LossPhase::Open,
+            dup_acks: 0,
+            inflation: 0,
+            limited: 0,
+            partial_seen: false,
+            recover: 0,
+            scoreboard: None,
+            congestion: Box::new(Aimd::new(config.mss, Bytes(initial))),
+            rtt: RttEstimator::new(config),
+            timer: Instant::NEVER,
+            expiries: 0,
+            last_sent: Instant::START,
+            ecn: EcnState::default(),
+            stats: Stats::default(),
+        }
+    }
+
+    /// Appends `bytes` of data; nothing once closed.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        if !self.closing {
+            self.end = self.end.saturating_add(bytes);
+        }
+    }
+
+    pub(crate) fn close(&mut self) {
+        self.closing = true;
+    }
+
+    /// Bytes of the application that the peer has acknowledged.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        self.una.min(self.end).saturating_sub(1)
+    }
+
+    pub(crate) fn is_fin_acknowledged(&self) -> bool {
+        self.closing && self.una > self.end
+    }
+
+    /// The SYN has left: the stream's offset 0.
+    pub(crate) fn on_syn_sent(&mut self, now: Instant) {
+        if self.max == 0 {
+            self.rtt.on_send(now, 1);
+        } else {
+            self.rtt.on_retransmit();
+            self.stats.syn_retransmissions += 1;
+        }
+        self.next = 1;
+        self.max = 1;
+        self.last_sent = now;
+        self.timer = now + self.rtt.rto();
+    }
+
+    /// The peer has acknowledged the SYN: data may flow.
+    pub(crate) fn on_established(&mut self, now: Instant, config: &Config) {
+        self.una = 1;
+        self.expiries = 0;
+        self.timer = Instant::NEVER;
+        self.rtt.on_ack(now, 1, config);
+        if self.stats.syn_retransmissions > 0 {
+            // RFC 5681 §3.1: after a lost SYN or SYN-ACK the initial window is one segment.
+            self.congestion.cap_window(Bytes(u64::from(self.mss)));
+            self.rtt.fall_back(config);
+        }
+    }
+
+    /// The next piece to send now, if anything may go.
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
+        if self.urgent != Urgent::Nothing
+            && let Some(chunk) = self.poll_urgent(now)
+        {
+            return Some(chunk);
+        }
+        if self.phase != LossPhase::Open && self.mechanism == Recovery::Sack {
+            return self.poll_sack(now, config);
+        }
+        self.poll_next(now, config, self.flight())
+    }
+
+    /// The data from `next` on, when `in_flight` and the peer leave room for a segment of them.
+    #[inline]
+    pub(crate) fn poll_next(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        in_flight: u64,
+    ) -> Option<Chunk> {
+        self.window_limited = false;
+        if self.next >= self.limit() {
+            return None;
+        }
+        if self.next == self.una {
+            self.on_first_of_flight(now, config);
+        }
+        let payload = u64::from(self.mss).min(self.end - self.next);
+        let window = self.congestion.window().0.saturating_add_signed(self.inflation);
+        if in_flight + payload > window {
+            self.window_limited = true;
+            return None;
+        }
+        let ahead = self.next - self.una;
+        let payload = if ahead + payload.max(1) > u64::from(self.peer_window) {
+            self.fit_peer_window(now, config, payload)?
+        } else {
+            payload
+        };
+        // Nagle's algorithm (RFC 9293 §3.7.4); what is sent again or ends the stream does not wait.
+        let is_short = payload < u64::from(self.mss) && !self.closing && self.next == self.max;
+        if config.nagle && is_short && ahead > 0 {
+            return None;
+        }
+        if self.inflation > 0 && in_flight + payload > self.congestion.window().0 {
+            self.limited += payload as u32;
+        }
+        Some(self.emit(now, self.next, payload))
+    }
+
+    /// Sends `payload` bytes from `offset`, and the FIN where they reach it.
+    #[inline]
+    pub(crate) fn emit(&mut self, now: Instant, offset: u64, payload: u64) -> Chunk {
+        let fin = self.closing && offset + payload == self.end;
+        let after = offset + payload + u64::from(fin);
+        let kind = if offset < self.max {
+            self.stats.retransmitted_segments += 1;
+            self.rtt.on_retransmit();
+            ChunkKind::Retransmission
+        } else {
+            if self.phase != LossPhase::Fast {
+                self.rtt.on_send(now, after);
+            }
+            ChunkKind::New
+        };
+        if self.timer == Instant::NEVER || self.next == self.una {
+            self.timer = now + self.rtt.rto(); // RFC 6298 §5.1
+        }
+        self.next = self.next.max(after);
+        self.max = self.max.max(after);
+        self.last_sent = now;
+        Chunk { offset, payload: payload as u16, fin, kind }
+    }
+
+    /// Sends a segment again that starts at `from` and goes no further than `to`.
+    pub(crate) fn retransmit(&mut self, now: Instant, from: u64, to: u64) -> Chunk {
+        let chunk = self.emit_between(now, from, to);
+        if let Some(board) = &mut self.scoreboard {
+            board.on_retransmit(chunk.offset, chunk.end());
+        }
+        chunk
+    }
+
+    pub(crate) fn emit_between(&mut self, now: Instant, from: u64, to: u64) -> Chunk {
+        let payload = to.min(self.end).saturating_sub(from).min(u64::from(self.mss));
+        self.emit(now, from, payload)
+    }
+
+    #[cold]
+    fn poll_urgent(&mut self, now: Instant) -> Option<Chunk> {
+        match std::mem::replace(&mut self.urgent, Urgent::Nothing) {
+            Urgent::FirstSegment if self.una < self.max => {
+                let (from, to) = match &self.scoreboard {
+                    Some(board) => board.hole_from(self.una, self.max),
+                    None => (self.una, self.max),
+                };
+                Some(self.retransmit(now, from, to))
+            }
+            Urgent::Probe if self.next < self.limit() => Some(self.probe()),
+            _ => None,
+        }
+    }
+
+    /// One octet beyond the closed window (RFC 9293 §3.8.6.1). It is not outstanding: the persist
+    /// timer, not the retransmission timer, repeats it.
+    fn probe(&mut self) -> Chunk {
+        self.stats.window_probes += 1;
+        let payload = u16::from(self.next < self.end);
+        let fin = self.closing && self.next + u64::from(payload) == self.end;
+        Chunk { offset: self.next, payload, fin, kind: ChunkKind::Probe }
+    }
+
+    /// What to send when the peer's window has no room for `payload` bytes: a part worth sending
+    /// (RFC 9293 §3.8.6.2.1: half of the greatest window), else nothing and, with nothing
+    /// outstanding, the persist timer.
+    #[cold]
+    fn fit_peer_window(&mut self, now: Instant, config: &Config, payload: u64) -> Option<u64> {
+        let room = u64::from(self.peer_window).saturating_sub(self.flight());
+        if room > 0 && room >= u64::from(self.max_peer_window / 2) {
+            return Some(room.min(payload));
+        }
+        if self.flight() == 0 && self.timer == Instant::NEVER {
+            self.timer = now + self.persist_interval(config);
+        }
+        None
+    }
+
+    /// RFC 9293 §3.8.6.1: first after the retransmission timeout, then exponentially later.
+    fn persist_interval(&self, config: &Config) -> Duration {
+        (self.rtt.rto() * (1 << self.expiries.min(20))).min(config.rto_max)
+    }
+
+    /// A quiet connection no longer knows the path: RFC 5681 §4.1.
+    #[inline]
+    fn on_first_of_flight(&mut self, now: Instant, config: &Config) {
+        if config.restart_after_idle && now.since(self.last_sent) > self.rtt.rto() {
+            let initial = u64::from(config.initial_window) * u64::from(self.mss);
+            self.congestion.cap_window(Bytes(initial));
+        }
+    }
+
+    /// Takes the acknowledgement and the window of a segment. `false` when it acknowledges what
+    /// was never sent.
+    #[inline]
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Instant,
+        header: &TcpHeader,
+        acknowledgement: u64,
+        sequence: u64,
+        is_bare: bool,
+        config: &Config,
+    ) -> bool {
+        if acknowledgement > self.max && !self.acknowledges_probe(acknowledgement) {
+            return false;
+        }
+        if acknowledgement > self.una {
+            self.advance(now, header, acknowledgement, config);
+        } else if acknowledgement == self.una {
+            self.expiries = if self.flight() == 0 { 0 } else { self.expiries };
+            // RFC 5681 §2: outstanding data, no data, the same acknowledgement and window.
+            if self.una < self.max && is_bare && header.window == self.peer_window {
+                self.on_duplicate(now, header, config);
+            }
+        }
+        self.update_window(header.window, sequence, acknowledgement);
+        true
+    }
+
+    /// The peer took the probe's octet after all.
+    #[cold]
+    fn acknowledges_probe(&mut self, acknowledgement: u64) -> bool {
+        let taken = self.stats.window_probes > 0
+            && self.next == self.una
+            && acknowledgement == self.max + 1
+            && acknowledgement <= self.limit();
+        if taken {
+            self.max = acknowledgement;
+        }
+        taken
+    }
+
+    /// SND.UNA advances.
+    #[inline]
+    fn advance(&mut self, now: Instant, header: &TcpHeader, una: u64, config: &Config) {
+        let in_flight = self.flight();
+        let acknowledged = una - self.una;
+        self.una = una;
+        self.next = self.next.max(una);
+        self.expiries = 0;
+        self.rtt.on_ack(now, una, config);
+        let echo = header.flags.has(TcpFlags::ECE) && self.ecn.is_enabled();
+        if echo {
+            self.on_echo(now, header, in_flight);
+        }
+        // RFC 3168 §6.1.2: an acknowledgement with an echo does not open the window.
+        let growth = (self.window_limited && !echo).then(|| Ack {
+            acknowledged: Bytes(acknowledged),
+            in_flight: Bytes(in_flight),
+            smoothed_rtt: self.rtt.smoothed(),
+        });
+        if self.phase == LossPhase::Open && self.scoreboard.is_none() {
+            self.advance_in_order(now, growth);
+        } else {
+            self.advance_in_recovery(now, header, acknowledged, growth);
+        }
+    }
+
+    /// New data acknowledged outside of recovery.
+    #[inline]
+    pub(crate) fn advance_in_order(&mut self, now: Instant, growth: Option<Ack>) {
+        self.dup_acks = 0;
+        self.inflation = 0;
+        self.limited = 0;
+        if let Some(ack) = growth {
+            self.congestion.on_ack(now, &ack);
+        }
+        self.restart_timer(now);
+    }
+
+    /// RFC 6298 §5.2 and §5.3.
+    #[inline]
+    pub(crate) fn restart_timer(&mut self, now: Instant) {
+        self.timer = if self.una == self.max { Instant::NEVER } else { now + self.rtt.rto() };
+    }
+
+    #[cold]
+    fn on_echo(&mut self, now: Instant, header: &TcpHeader, in_flight: u64) {
+        if self.phase == LossPhase::Open && self.ecn.demands_reduction(header, self.una) {
+            self.congestion.on_congestion(now, Congestion::Ecn, Bytes(in_flight));
+            self.ecn.on_reduction(self.max);
+            self.stats.ecn_reductions += 1;
+        }
+    }
+
+    /// RFC 9293 §3.10.7.4: an older segment does not change the window.
+    #[inline]
+    pub(crate) fn update_window(&mut self, window: u32, sequence: u64, acknowledgement: u64) {
+        let is_newer = self.window_sequence < sequence
+            || (self.window_sequence == sequence && self.window_acknowledgement <= acknowledgement);
+        if is_newer {
+            self.window_sequence = sequence;
+            self.window_acknowledgement = acknowledgement;
+            self.peer_window = window;
+            self.max_peer_window = self.max_peer_window.max(window);
+        }
+    }
+
+    /// The timer expired: retransmission if anything is outstanding, else a window probe.
+    pub(crate) fn on_timer(&mut self, now: Instant, config: &Config) {
+        if self.flight() > 0 {
+            self.on_timeout(now, config);
+        } else if self.next < self.limit() {
+            self.expiries += 1;
+            self.urgent = Urgent::Probe;
+            self.timer = now + self.persist_interval(config);
+        } else {
+            self.timer = Instant::NEVER;
+        }
+    }
+
+    /// Bytes between SND.UNA and what goes next.
+    #[inline]
+    pub(crate) fn flight(&self) -> u64 {
+        self.next - self.una
+    }
+
+    /// One past the last offset that there is to send.
+    #[inline]
+    pub(crate) fn limit(&self) -> u64 {
+        self.end + u64::from(self.closing)
+    }
+}
+
+impl Chunk {
+    /// One past its last offset.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset + u64::from(self.payload) + u64::from(self.fin)
+    }
+}

@@ -1,0 +1,20 @@
+//! What an endpoint counts.
+
+/// Counters of one endpoint since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Segments of every kind handed out for sending.
+    pub segments_sent: u64,
+    /// Segments with data or a FIN sent again, by fast retransmit, recovery or timeout.
+    pub retransmitted_segments: u32,
+    /// SYNs or SYN-ACKs sent again.
+    pub syn_retransmissions: u32,
+    /// Expiries of the retransmission timer with data outstanding.
+    pub timeouts: u32,
+    /// Entries into fast recovery.
+    pub fast_retransmits: u32,
+    /// Window reductions made because of an ECN echo.
+    pub ecn_reductions: u32,
+    /// Probes of a closed window.
+    pub window_probes: u32,
+}

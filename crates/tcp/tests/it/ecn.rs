@@ -1,0 +1,108 @@
+//! Explicit congestion notification (RFC 3168).
+
+use shortflow_elements::{Ecn, TcpFlags};
+use shortflow_tcp::{Config, Recovery};
+
+use crate::script::*;
+
+const ECE: TcpFlags = TcpFlags::ECE;
+const CWR: TcpFlags = TcpFlags::CWR;
+
+fn willing() -> Config {
+    Config { ecn: true, ..config(Recovery::NewReno) }
+}
+
+/// A connection at 100 ms with ECN agreed.
+fn agreed() -> Script {
+    script(willing())
+        .opens()
+        .sends(syn(0).with_flag(ECE).with_flag(CWR))
+        .at(100)
+        .gets(syn_ack(0, 1).with_flag(ECE))
+        .sends(ack(1))
+}
+
+// RFC 3168 §6.1.1 and §6.1.4: SYN, SYN-ACK and bare acknowledgements are not ECN-capable.
+#[test]
+fn both_ends_agree_in_the_handshake_and_only_data_are_capable() {
+    agreed().writes_segments(1).sends(seg(1).ecn(Ecn::Ect0));
+    passive(willing())
+        .opens()
+        .gets(syn(0).with_flag(ECE).with_flag(CWR))
+        .sends(syn_ack(0, 1).with_flag(ECE))
+        .at(100)
+        .gets(ack(1))
+        .writes_segments(1)
+        .sends(seg(1).ecn(Ecn::Ect0));
+}
+
+#[test]
+fn either_end_may_refuse() {
+    script(willing())
+        .opens()
+        .sends(syn(0).with_flag(ECE).with_flag(CWR))
+        .at(100)
+        .gets(syn_ack(0, 1))
+        .sends(ack(1))
+        .writes_segments(1)
+        .sends(seg(1));
+    passive(config(Recovery::NewReno))
+        .opens()
+        .gets(syn(0).with_flag(ECE).with_flag(CWR))
+        .sends(syn_ack(0, 1));
+}
+
+// RFC 3168 §6.1.3.
+#[test]
+fn a_mark_is_echoed_until_the_peer_says_that_it_slowed_down() {
+    agreed()
+        .gets(seg(1).ecn(Ecn::Ect0))
+        .sends(acks(1))
+        .gets(seg(2).ecn(Ecn::Ce))
+        .sends(acks(2).with_flag(ECE))
+        .gets(seg(3).ecn(Ecn::Ect0))
+        .sends(acks(3).with_flag(ECE))
+        .gets(seg(4).ecn(Ecn::Ect0).with_flag(CWR))
+        .sends(acks(4))
+        // A mark on the very segment that says so is news.
+        .gets(seg(5).ecn(Ecn::Ce).with_flag(CWR))
+        .sends(acks(5).with_flag(ECE));
+}
+
+// RFC 3168 §6.1.2.
+#[test]
+fn an_echo_halves_the_window_once_for_each_window_of_data() {
+    let script = agreed().writes_segments(30);
+    let script = (1..=10).fold(script, |script, number| script.sends(seg(number).ecn(Ecn::Ect0)));
+    let script = script.at(200).gets(acks(1).with_flag(ECE)).window_is(5);
+    // The echoes of the same window change nothing.
+    let script = (2..=5).fold(script, |script, number| script.gets(acks(number).with_flag(ECE)));
+    script
+        .window_is(5)
+        .gets(acks(6).with_flag(ECE))
+        .sends(seg(11).ecn(Ecn::Ect0).with_flag(CWR))
+        .gets(acks(7))
+        .sends(seg(12).ecn(Ecn::Ect0))
+        .at(300)
+        .gets(acks(11).with_flag(ECE))
+        .then(|end| assert_eq!(end.stats().ecn_reductions, 2))
+        .then(|end| assert_eq!(end.congestion_window(), 2500))
+        .sends(seg(13).ecn(Ecn::Ect0).with_flag(CWR));
+}
+
+// RFC 3168 §6.1.5 and §6.1.2: retransmissions are not capable; after any reduction, CWR.
+#[test]
+fn a_retransmission_is_not_capable_and_new_data_after_it_say_cwr() {
+    let script = agreed().writes_segments(30);
+    let script = (1..=10).fold(script, |script, number| script.sends(seg(number).ecn(Ecn::Ect0)));
+    script
+        .at(200)
+        .gets(acks(0))
+        .gets(acks(0))
+        .gets(acks(0))
+        .sends(seg(1).again())
+        .at(300)
+        .gets(acks(10))
+        .sends(seg(11).ecn(Ecn::Ect0).with_flag(CWR))
+        .sends(seg(12).ecn(Ecn::Ect0));
+}

@@ -1,0 +1,219 @@
+//! Opening a connection.
+
+use std::sync::Arc;
+
+use shortflow_elements::Phase;
+use shortflow_tcp::{Config, Connection, Failure, Recovery, Role, State};
+use shortflow_units::Duration;
+
+use crate::script::*;
+
+fn newreno() -> Config {
+    config(Recovery::NewReno)
+}
+
+// RFC 9293 §3.5, figure 6.
+#[test]
+fn the_active_end_acknowledges_the_syn_ack_before_its_data() {
+    script(newreno())
+        .opens()
+        .sends(syn(0))
+        .writes(500)
+        .then(|end| assert_eq!(end.state(), State::SynSent))
+        .at(100)
+        .gets(syn_ack(7000, 1))
+        .sends(ack(7001))
+        .sends(data(1, 501).acking(7001))
+        .then(|end| assert!(end.is_established()));
+}
+
+// RFC 9293 §3.5, figure 6; the acknowledgement may be lost when data follow it.
+#[test]
+fn the_passive_end_takes_data_as_the_acknowledgement_of_its_syn_ack() {
+    passive(newreno())
+        .opens()
+        .gets(syn(0))
+        .sends(syn_ack(0, 1))
+        .then(|end| assert_eq!(end.state(), State::SynReceived))
+        .at(100)
+        .gets(data(1, 501).acking(1))
+        .sends(ack(501))
+        .then(|end| assert!(end.is_established() && end.received() == 500));
+}
+
+// RFC 6298 §5.5: 3 s, doubled each time, so 3, 9, 21 s in all.
+#[test]
+fn a_lost_syn_goes_again_after_three_nine_and_twenty_one_seconds() {
+    script(newreno())
+        .opens()
+        .sends(syn(0))
+        .at(3_000)
+        .sends(syn(0).again())
+        .at(9_000)
+        .sends(syn(0).again())
+        .at(21_000)
+        .sends(syn(0).again())
+        .then(|end| assert_eq!(end.stats().syn_retransmissions, 3));
+}
+
+// RFC 9293 §3.8.3: the limit is settable.
+#[test]
+fn the_active_end_gives_up_after_its_last_retry() {
+    script(Config { syn_retries: Some(1), ..newreno() })
+        .opens()
+        .sends(syn(0))
+        .at(3_000)
+        .sends(syn(0).again())
+        .at(9_000)
+        .then(|end| {
+            assert!(end.is_closed());
+            assert_eq!(end.failure(), Some(Failure::TimedOut));
+        });
+}
+
+#[test]
+fn a_lost_syn_ack_goes_again_after_three_seconds() {
+    passive(newreno())
+        .opens()
+        .gets(syn(0))
+        .sends(syn_ack(0, 1))
+        .at(3_000)
+        .sends(syn_ack(0, 1).again())
+        .at(3_100)
+        .gets(ack(1))
+        .then(|end| assert!(end.is_established()));
+}
+
+#[test]
+fn a_repeated_syn_is_answered_with_the_syn_ack_at_once() {
+    passive(newreno())
+        .opens()
+        .gets(syn(0))
+        .sends(syn_ack(0, 1))
+        .at(2_900)
+        .gets(syn(0))
+        .sends(syn_ack(0, 1).again());
+}
+
+// RFC 5681 §3.1 and RFC 6298 §5.7.
+#[test]
+fn after_a_lost_syn_data_start_with_one_segment_and_a_timeout_of_three_seconds() {
+    script(Config { rto_initial: Duration::from_secs(1), ..newreno() })
+        .opens()
+        .sends(syn(0))
+        .writes_segments(5)
+        .at(1_000)
+        .sends(syn(0).again())
+        .at(1_100)
+        .gets(syn_ack(0, 1))
+        .sends(ack(1))
+        .sends(seg(1))
+        .window_is(1)
+        .then(|end| assert_eq!(end.smoothed_rtt(), None))
+        .at(4_100)
+        .sends(seg(1).again());
+}
+
+// RFC 6298 §2.2: the handshake gives the first sample. RTO = 100 + 4·50 ms.
+#[test]
+fn the_handshake_gives_the_first_round_trip_sample() {
+    established(newreno())
+        .writes_segments(1)
+        .sends(seg(1))
+        .at(400)
+        .sends(seg(1).again())
+        .then(|end| assert_eq!(end.smoothed_rtt(), Some(Duration::from_millis(100))));
+}
+
+// RFC 9293 §3.10.7.4: a segment outside the window is answered with an acknowledgement.
+#[test]
+fn a_repeated_syn_ack_is_acknowledged_again() {
+    established(newreno()).at(3_000).gets(syn_ack(0, 1)).sends(ack(1));
+}
+
+// RFC 9293 §3.5, figure 7.
+#[test]
+fn two_active_ends_may_open_at_once() {
+    script(newreno())
+        .opens()
+        .sends(syn(0))
+        .at(50)
+        .gets(syn(300))
+        .sends(syn_ack(0, 301).again())
+        .at(100)
+        .gets(syn_ack(300, 1))
+        .sends(ack(301))
+        .at(150)
+        .gets(ack(1))
+        .then(|end| assert!(end.is_established()));
+}
+
+// RFC 9293 §3.10.7.3, second.
+#[test]
+fn a_reset_refuses_the_connection() {
+    script(newreno())
+        .opens()
+        .sends(syn(0))
+        .at(100)
+        .gets(reset(0).with_flag(shortflow_elements::TcpFlags::ACK).acking(1))
+        .then(|end| assert_eq!((end.is_closed(), end.failure()), (true, Some(Failure::Reset))));
+}
+
+// RFC 9293 §3.10.7.3, first; figure 9 (recovery from an old duplicate).
+#[test]
+fn an_acknowledgement_of_another_syn_is_answered_with_a_reset() {
+    script(newreno())
+        .opens()
+        .sends(syn(0))
+        .at(100)
+        .gets(syn_ack(0, 91))
+        .sends(reset(91))
+        .then(|end| assert_eq!(end.state(), State::SynSent));
+}
+
+// RFC 9293 §3.10.7.1.
+#[test]
+fn a_closed_end_answers_with_a_reset() {
+    script(newreno())
+        .gets(syn(5))
+        .sends(reset(0).with_flag(shortflow_elements::TcpFlags::ACK).acking(6));
+}
+
+// RFC 9293 §3.4: sequence numbers wrap.
+#[test]
+fn the_stream_crosses_the_end_of_the_sequence_space() {
+    let initial = u32::MAX - 1500;
+    let connection =
+        Connection::new(Arc::new(newreno()), Role::Active).with_initial_sequence(initial);
+    Script::of(connection)
+        .opens()
+        .sends(syn(initial))
+        .writes_segments(3)
+        .at(100)
+        .gets(syn_ack(u32::MAX, initial + 1))
+        .sends(ack(0))
+        .sends(data(initial + 1, initial + 1001))
+        .sends(data(initial + 1001, 500))
+        .sends(data(500, 1500))
+        .at(200)
+        .gets(ack(500))
+        .gets(ack(1500))
+        .gets(data(0, 10))
+        .sends(ack(10))
+        .then(|end| assert_eq!((end.acknowledged(), end.received()), (3000, 10)));
+}
+
+#[test]
+fn a_marker_sees_the_phases_of_the_sender() {
+    script(newreno())
+        .opens()
+        .sends(syn(0))
+        .then(|end| assert_eq!(end.sender_view().phase, Phase::Handshake))
+        .at(100)
+        .gets(syn_ack(0, 1).window(4500))
+        .sends(ack(1))
+        .then(|end| {
+            let view = end.sender_view();
+            assert_eq!((view.phase, view.window_segments), (Phase::SlowStart, 4));
+        });
+}

@@ -1,0 +1,212 @@
+//! Two endpoints joined by a pipe in virtual time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use shortflow_elements::Ecn;
+use shortflow_tcp::{Config, Connection, Role, Segment};
+use shortflow_units::{Duration, Instant, Rng};
+
+/// What the pipe does to segments, both ways.
+#[derive(Debug, Clone)]
+pub(crate) struct Pipe {
+    pub(crate) delay: Duration,
+    /// Each segment is delayed by up to this much more, so that segments overtake each other.
+    pub(crate) jitter: Duration,
+    pub(crate) loss: f64,
+    /// Probability that a segment that is ECN-capable is marked.
+    pub(crate) mark: f64,
+    pub(crate) seed: u64,
+}
+
+impl Pipe {
+    /// A pipe that loses and reorders nothing.
+    pub(crate) fn clean(delay: Duration) -> Self {
+        Pipe { delay, jitter: Duration::ZERO, loss: 0.0, mark: 0.0, seed: 1 }
+    }
+}
+
+/// What is on its way: when it comes, in which order it left, to which end, and the segment.
+struct Arrival(Instant, u64, usize, Segment);
+
+impl PartialEq for Arrival {
+    fn eq(&self, other: &Self) -> bool {
+        (self.0, self.1) == (other.0, other.1)
+    }
+}
+impl Eq for Arrival {}
+impl PartialOrd for Arrival {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Arrival {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.0, self.1).cmp(&(other.0, other.1))
+    }
+}
+
+/// What one direction of the wire has delivered, byte by byte: the oracle for `received`.
+#[derive(Debug, Default)]
+struct Delivered {
+    bytes: Vec<bool>,
+    in_order: usize,
+}
+
+impl Delivered {
+    fn take(&mut self, from: usize, payload: usize) {
+        self.bytes.resize(self.bytes.len().max(from + payload), false);
+        self.bytes[from..from + payload].fill(true);
+        while self.bytes.get(self.in_order) == Some(&true) {
+            self.in_order += 1;
+        }
+    }
+}
+
+pub(crate) struct Pair {
+    pub(crate) ends: [Connection; 2],
+    pub(crate) now: Instant,
+    /// One line for each segment sent, for comparing runs.
+    pub(crate) log: Vec<String>,
+    pub(crate) written: [u64; 2],
+    pub(crate) marks: u64,
+    config: Config,
+    initial: [u32; 2],
+    delivered: [Delivered; 2],
+    wire: BinaryHeap<Reverse<Arrival>>,
+    pipe: Pipe,
+    rng: Rng,
+    sent: u64,
+}
+
+impl Pair {
+    /// The active end is `ends[0]`.
+    pub(crate) fn new(config: Config, pipe: Pipe) -> Self {
+        Self::with_initial_sequences(config, pipe, [0, 0])
+    }
+
+    pub(crate) fn with_initial_sequences(config: Config, pipe: Pipe, initial: [u32; 2]) -> Self {
+        let shared = Arc::new(config.clone());
+        let end = |role, initial| {
+            Connection::new(Arc::clone(&shared), role).with_initial_sequence(initial)
+        };
+        Pair {
+            ends: [end(Role::Active, initial[0]), end(Role::Passive, initial[1])],
+            now: Instant::START,
+            log: Vec::new(),
+            written: [0, 0],
+            marks: 0,
+            config,
+            initial,
+            delivered: Default::default(),
+            wire: BinaryHeap::new(),
+            rng: Rng::stream(pipe.seed, "pipe"),
+            pipe,
+            sent: 0,
+        }
+    }
+
+    /// Opens both ends.
+    pub(crate) fn open(&mut self) {
+        for end in [1, 0] {
+            self.ends[end].open(self.now);
+            self.transmit(end);
+        }
+    }
+
+    pub(crate) fn write(&mut self, end: usize, bytes: u64) {
+        self.written[end] += bytes;
+        self.ends[end].write(self.now, bytes);
+        self.transmit(end);
+    }
+
+    pub(crate) fn close(&mut self, end: usize) {
+        self.ends[end].close(self.now);
+        self.transmit(end);
+    }
+
+    /// Runs until `done`, or until nothing more can happen. Whether `done` came.
+    pub(crate) fn run_until(&mut self, done: impl Fn(&Pair) -> bool) -> bool {
+        while !done(self) {
+            if !self.step() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The next arrival or timer, whichever comes first. `false` when there is neither.
+    pub(crate) fn step(&mut self) -> bool {
+        let arrival = self.wire.peek().map_or(Instant::NEVER, |next| next.0.0);
+        let timer = self.ends[0].deadline().min(self.ends[1].deadline());
+        if arrival.min(timer) == Instant::NEVER {
+            return false;
+        }
+        self.now = arrival.min(timer);
+        if arrival <= timer
+            && let Some(Reverse(Arrival(_, _, end, segment))) = self.wire.pop()
+        {
+            self.deliver(end, &segment);
+        } else {
+            let end = usize::from(self.ends[1].deadline() < self.ends[0].deadline());
+            self.ends[end].on_timer(self.now);
+            self.transmit(end);
+        }
+        true
+    }
+
+    fn deliver(&mut self, end: usize, segment: &Segment) {
+        if segment.payload > 0 {
+            let first = segment.header.seq.wrapping_sub(self.initial[1 - end].wrapping_add(1));
+            self.delivered[end].take(first as usize, usize::from(segment.payload));
+        }
+        let header = &segment.header;
+        self.ends[end].on_segment(self.now, header, segment.payload, segment.ecn);
+        self.transmit(end);
+        if self.ends[end].failure().is_none() {
+            assert_eq!(self.ends[end].received(), self.delivered[end].in_order as u64);
+        }
+    }
+
+    fn transmit(&mut self, end: usize) {
+        while let Some(mut segment) = self.ends[end].poll_transmit(self.now) {
+            self.sent += 1;
+            let name = ["a", "b"][end];
+            self.log.push(format!("{} {name} {segment:?}", self.now.nanos()));
+            assert!(self.log.len() < 200_000, "the endpoints do not come to an end");
+            if self.rng.bernoulli(self.pipe.loss) {
+                continue;
+            }
+            if segment.ecn.is_capable() && self.rng.bernoulli(self.pipe.mark) {
+                segment.ecn = Ecn::Ce;
+                self.marks += 1;
+            }
+            let extra = Duration::from_nanos(self.rng.below(self.pipe.jitter.nanos() + 1));
+            let at = self.now + self.pipe.delay + extra;
+            self.wire.push(Reverse(Arrival(at, self.sent, 1 - end, segment)));
+        }
+        self.check_deadline(end);
+    }
+
+    /// No deadlock: whatever waits for the peer has a timer running.
+    fn check_deadline(&self, end: usize) {
+        let connection = &self.ends[end];
+        let waits = connection.is_established()
+            && connection.acknowledged() < self.written[end].min(u64::MAX / 4);
+        if waits {
+            assert_ne!(connection.deadline(), Instant::NEVER, "end {end} waits for ever");
+        }
+    }
+
+    /// How many segments with payload end `end` has sent.
+    pub(crate) fn data_segments(&self, end: usize) -> usize {
+        let mark = [" a ", " b "][end];
+        let is_data = |line: &&String| line.contains(mark) && !line.contains("payload: 0");
+        self.log.iter().filter(is_data).count()
+    }
+
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+}

@@ -1,0 +1,160 @@
+//! What must not be written, each with what to write instead.
+
+use super::code::{Code, is_identifier};
+use super::{Finding, Tree};
+
+/// Crates without clock, I/O or randomness of their own: what they do follows from their arguments.
+const PURE: [&str; 7] = ["units", "elements", "tcp", "models", "workloads", "policy", "sim"];
+
+/// Programs, which may talk to a person.
+const PROGRAMS: [&str; 2] = ["cli", "xtask"];
+
+#[derive(Clone, Copy)]
+enum Where {
+    /// In all Rust source.
+    Anywhere,
+    /// In the pure crates, tests included.
+    InPure,
+    /// In what the pure crates compute, tests apart.
+    InPureResults,
+    /// In the libraries, tests apart.
+    InLibraries,
+}
+
+struct Ban {
+    /// Text to find. Where it begins or ends with a letter, so must a word.
+    text: &'static str,
+    place: Where,
+    remedy: &'static str,
+}
+
+const fn ban(text: &'static str, place: Where, remedy: &'static str) -> Ban {
+    Ban { text, place, remedy }
+}
+
+const CLOCK: &str = "time is an argument: take `now: shortflow_units::Instant`";
+const RANDOM: &str = "randomness is a possession: own a `shortflow_units::Rng::stream(seed, name)`";
+const PRINT: &str = "return a value and let `cli` print it";
+const UNFINISHED: &str = "finish it, or leave it out";
+const FLOAT: &str = "std leaves its precision open: use `libm`, so that results are bit-identical";
+
+const BANS: [Ban; 21] = [
+    ban("std::time", Where::InPure, CLOCK),
+    ban("SystemTime", Where::InPure, CLOCK),
+    ban("Instant::now", Where::InPure, CLOCK),
+    ban("rand::rng", Where::Anywhere, RANDOM),
+    ban("rand::random", Where::Anywhere, RANDOM),
+    ban("thread_rng", Where::Anywhere, RANDOM),
+    ban("from_os_rng", Where::Anywhere, RANDOM),
+    ban("println!", Where::InLibraries, PRINT),
+    ban("print!", Where::InLibraries, PRINT),
+    ban("eprintln!", Where::InLibraries, PRINT),
+    ban("eprint!", Where::InLibraries, PRINT),
+    ban("todo!", Where::Anywhere, UNFINISHED),
+    ban("unimplemented!", Where::Anywhere, UNFINISHED),
+    ban("dbg!", Where::Anywhere, "take it out"),
+    ban("#[ignore]", Where::Anywhere, "say why: `#[ignore = \"reason\"]`"),
+    ban(".exp()", Where::InPureResults, FLOAT),
+    ban(".ln()", Where::InPureResults, FLOAT),
+    ban(".log10()", Where::InPureResults, FLOAT),
+    ban(".log2()", Where::InPureResults, FLOAT),
+    ban(".powf(", Where::InPureResults, FLOAT),
+    ban(".cbrt()", Where::InPureResults, FLOAT),
+];
+
+/// Finds banned text in code; comments and literals may say what they like.
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.texts_with("rs") {
+        let code = Code::of(text);
+        let test_lines = code.test_lines();
+        for (number, line) in code.lines() {
+            let in_test =
+                is_test_file(path) || test_lines.iter().any(|test| test.contains(&number));
+            let found = |ban: &&Ban| applies(ban.place, path, in_test) && has_word(line, ban.text);
+            findings.extend(
+                BANS.iter()
+                    .filter(found)
+                    .map(|ban| Finding::new(path, number, format!("`{}`", ban.text), ban.remedy)),
+            );
+        }
+    }
+    findings
+}
+
+fn applies(place: Where, path: &str, in_test: bool) -> bool {
+    let owner = owner(path);
+    match place {
+        Where::Anywhere => true,
+        Where::InPure => PURE.contains(&owner),
+        Where::InPureResults => PURE.contains(&owner) && !in_test,
+        Where::InLibraries => !PROGRAMS.contains(&owner) && !in_test,
+    }
+}
+
+/// The crate to which a file belongs, by its folder.
+fn owner(path: &str) -> &str {
+    let path = path.strip_prefix("crates/").unwrap_or(path);
+    path.split('/').next().unwrap_or(path)
+}
+
+fn is_test_file(path: &str) -> bool {
+    path.contains("/tests/") || path.ends_with("/tests.rs") || path.contains("/benches/")
+}
+
+/// Whether `text` stands in `line`, not as part of a longer word.
+fn has_word(line: &str, text: &str) -> bool {
+    line.match_indices(text).any(|(at, _)| {
+        let joins_left = text.starts_with(is_identifier) && line[..at].ends_with(is_identifier);
+        let rest = &line[at + text.len()..];
+        let joins_right = text.ends_with(is_identifier) && rest.starts_with(is_identifier);
+        !joins_left && !joins_right
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::read;
+
+    #[test]
+    fn a_pure_crate_may_not_look_at_a_clock_not_even_in_a_test() {
+        let source = "fn f() {\n    let now = Instant::now();\n}\n";
+        assert_eq!(
+            read(check, &[("crates/tcp/src/rtt.rs", source), ("crates/tcp/tests/it/a.rs", source)]),
+            [
+                "crates/tcp/src/rtt.rs:2: `Instant::now`; \
+                 time is an argument: take `now: shortflow_units::Instant`",
+                "crates/tcp/tests/it/a.rs:2: `Instant::now`; \
+                 time is an argument: take `now: shortflow_units::Instant`",
+            ]
+        );
+        assert_eq!(read(check, &[("crates/cli/src/bench.rs", source)]), [""; 0]);
+    }
+
+    #[test]
+    fn a_library_prints_only_in_its_tests() {
+        let source =
+            "fn f() { println!() }\n#[cfg(test)]\nmod tests {\n fn g() { println!() }\n}\n";
+        assert_eq!(
+            read(check, &[("crates/study/src/ledger.rs", source), ("crates/cli/src/a.rs", source)]),
+            ["crates/study/src/ledger.rs:1: `println!`; return a value and let `cli` print it"]
+        );
+    }
+
+    #[test]
+    fn a_banned_word_is_found_as_a_word_and_in_code_only() {
+        let source = "// todo!()\nconst A: &str = \"todo!()\";\nmy_todo!();\ntodo!();\n";
+        assert_eq!(
+            read(check, &[("crates/sim/src/a.rs", source)]),
+            ["crates/sim/src/a.rs:4: `todo!`; finish it, or leave it out"]
+        );
+    }
+
+    #[test]
+    fn a_floating_point_function_of_std_may_serve_an_oracle_but_no_result() {
+        let source = "fn f(x: f64) -> f64 { x.ln() }\n";
+        let files = [("crates/sim/src/a.rs", source), ("crates/sim/tests/it/a.rs", source)];
+        assert_eq!(read(check, &files).len(), 1);
+    }
+}
