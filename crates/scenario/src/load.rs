@@ -123,7 +123,7 @@ impl Loader<'_> {
         let swept = axes.iter().zip(&values).flat_map(|(axis, value)| {
             axis.keys.iter().map(move |key| Override {
                 key: key.clone(),
-                value: value.to_string(),
+                value: as_toml(value),
                 prefix: "",
                 origin: format!("[sweep] in {}", self.source.name),
             })
@@ -200,6 +200,16 @@ impl Loader<'_> {
         };
         let policy = shortflow_policy::from_text(&name, &text, &own)?;
         Ok(Some((policy, (name, text))))
+    }
+}
+
+/// The value as TOML, so that a text that looks like a number stays a text.
+fn as_toml(value: &Scalar) -> String {
+    match value {
+        Scalar::Text(text) => {
+            format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+        }
+        other => other.to_string(),
     }
 }
 

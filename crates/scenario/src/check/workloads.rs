@@ -123,7 +123,13 @@ impl Checker<'_> {
                 return None;
             }
         };
-        Some(whole * file.share.map_or(1.0, |share| share.value()))
+        let share = file.share.unwrap_or(1.0);
+        if !(0.0..=1.0).contains(&share) {
+            let message = format!("a share of {share} cannot be");
+            self.document.mistake(&format!("{path}.share"), message, "it must be from 0 to 1");
+            return None;
+        }
+        Some(whole * share)
     }
 
     fn bulk(&mut self, path: &str, file: &BulkFile) -> Option<(Kind, Config)> {
