@@ -398,13 +398,14 @@ fn ecn(on: bool) -> EcnMode {
     if on { EcnMode::Mark } else { EcnMode::Drop }
 }
 
-/// Parameters of elements that a policy writes as the RFCs do.
-const KEYS: [(&str, &str); 5] = [
+/// Parameters of elements that a policy writes as the RFCs do; the longer names come first.
+const KEYS: [(&str, &str); 6] = [
     ("committed_rate", "cir"),
     ("committed_burst", "cbs"),
     ("excess_burst", "ebs"),
     ("peak_rate", "pir"),
     ("peak_burst", "pbs"),
+    ("burst", "depth"),
 ];
 
 /// Whether `name` may name a role, a node or a workload: it must stand in results and in keys.

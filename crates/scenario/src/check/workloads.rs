@@ -146,7 +146,12 @@ impl Checker<'_> {
             }
             None => None,
         };
-        let (start, _) = self.span(path, file.start, None)?;
+        let (start, stop) = self.span(path, file.start, None)?;
+        if start + file.start_window > stop {
+            let message = format!("start_window {} reaches beyond the end", file.start_window);
+            let help = "some flows might never start: shorten it";
+            self.document.mistake(&format!("{path}.start_window"), message, help);
+        }
         let bulk = Bulk {
             pairs: pairs?,
             flows,

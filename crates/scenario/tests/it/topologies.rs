@@ -156,6 +156,16 @@ fn a_workload_over_groups_has_a_pair_for_each_member() {
 }
 
 #[test]
+fn a_share_of_nothing_has_no_arrivals() {
+    let scenario = tree(
+        "[workloads.rest.transfers]\nclient = \"user\"\nserver = \"server\"\n\
+        rate = \"10 /s\"\nshare = 0\nrequest.constant = \"1 B\"\nreply.constant = \"1 B\"\n",
+    );
+    let Kind::Transfers(rest) = &scenario.workloads[2].kind else { panic!("rest is third") };
+    assert_eq!(rest.arrivals(1, "rest").next(), None);
+}
+
+#[test]
 fn a_workload_may_differ_from_the_scenarios_tcp() {
     let scenario = tree("[tcp]\nrto_min = \"1 s\"\n");
     let tcp = &scenario.workloads[0].tcp;
