@@ -16,8 +16,10 @@ pub struct Plan {
     pub drop_reasons: Vec<String>,
     /// Before this instant, nothing counts.
     pub warm_up: Instant,
-    /// When the run ends.
+    /// When measuring ends: rates, queues and new transfers count until here.
     pub end: Instant,
+    /// How long after that the run goes on, so that open transfers may still complete.
+    pub drain: Duration,
     /// How often ports are sampled for time series; never when absent.
     pub series_interval: Option<Duration>,
 }

@@ -16,6 +16,7 @@ use crate::transfer::Transfer;
 pub struct Recorder {
     warm_up: Instant,
     end: Instant,
+    drain: Duration,
     classes: Vec<Vec<u64>>,
     sink: Option<TransferSink>,
     datagrams: Vec<DatagramTracker>,
@@ -38,6 +39,7 @@ impl Recorder {
         Recorder {
             warm_up: plan.warm_up,
             end: plan.end,
+            drain: plan.drain,
             classes: plan.workloads.iter().map(bounds).collect(),
             sink: transfers,
             datagrams: vec![DatagramTracker::default(); plan.workloads.len()],
@@ -83,7 +85,7 @@ impl Recorder {
     /// `reply_bytes` to come. Counted and shown, whenever it started.
     pub fn open_transfer(&mut self, workload: u16, start: Instant, reply_bytes: u64) {
         let at = usize::from(workload);
-        let age = self.end.since(start).as_secs_f64();
+        let age = (self.end + self.drain).since(start).as_secs_f64();
         let workload = &mut self.replica.workloads[at];
         workload.open_over_time.add(start, self.end);
         workload.open += 1;
@@ -94,10 +96,11 @@ impl Recorder {
         workload.all.open += 1;
     }
 
-    /// `bytes` of the application were delivered in order to their receiver.
+    /// `bytes` of the application were delivered in order to their receiver; counted while
+    /// measuring goes on.
     #[inline]
     pub fn goodput(&mut self, now: Instant, workload: u16, bytes: u64) {
-        if now >= self.warm_up {
+        if now >= self.warm_up && now <= self.end {
             self.replica.workloads[usize::from(workload)].delivered_bytes += bytes;
         }
     }

@@ -13,7 +13,7 @@ use crate::counters::{CodePoints, Counters};
 use crate::engine::Engine;
 use crate::network::{Colors, Hop, Network, address_of};
 use crate::port::Port;
-use crate::replica::{drop_reasons, end_of};
+use crate::replica::drop_reasons;
 use crate::routes::{PortIndex, Routes};
 use crate::sampler::Sampler;
 use crate::source::{Connections, Source, Stream};
@@ -183,7 +183,8 @@ fn plan(
         code_points: names,
         drop_reasons: drop_reasons(),
         warm_up: Instant::START + scenario.warm_up,
-        end: end_of(scenario),
+        end: Instant::START + scenario.duration,
+        drain: scenario.drain,
         series_interval: scenario.measure.series_interval,
     }
 }

@@ -52,8 +52,9 @@ pub fn run_replica(
     transfers: Option<TransferSink>,
     mut look: impl FnMut(Instant) -> bool,
 ) -> Result<Outcome, Error> {
-    let end = end_of(scenario);
     let warm_up = Instant::START + scenario.warm_up;
+    let measured_until = Instant::START + scenario.duration;
+    let end = end_of(scenario);
     let Build { mut engine, watched } = build::engine(scenario, replica, transfers);
     if end > engine.horizon() {
         return Err(Error::BeyondHorizon {
@@ -65,14 +66,17 @@ pub fn run_replica(
         return Err(Error::Interrupted);
     }
     engine.end_warm_up();
+    if !engine.run(measured_until, &mut look) {
+        return Err(Error::Interrupted);
+    }
+    record_long_flows(&mut engine);
+    record_ports(&mut engine, &watched, measured_until.since(warm_up));
+    record_conditioners(&mut engine);
     if !engine.run(end, &mut look) {
         return Err(Error::Interrupted);
     }
-    engine.check_conservation();
-    let measured = end.since(warm_up);
     record_open(&mut engine);
-    record_ports(&mut engine, &watched, measured);
-    record_conditioners(&mut engine);
+    engine.check_conservation();
     let totals = engine.totals;
     Ok(Outcome { replica: engine.recorder.finish()?, totals })
 }
@@ -82,17 +86,21 @@ pub fn end_of(scenario: &Scenario) -> Instant {
     Instant::START + scenario.duration + scenario.drain
 }
 
-/// Transfers that are not complete, and what endless flows have got so far.
+/// What endless flows have got through.
+fn record_long_flows(engine: &mut Engine) {
+    let Engine { flows, recorder, .. } = engine;
+    for flow in flows.iter().filter(|flow| flow.is_bulk()) {
+        let server = &flow.ends[Side::Server as usize];
+        recorder.long_flow(flow.workload(), server.delivered - server.delivered_before);
+    }
+}
+
+/// Transfers that are not complete.
 fn record_open(engine: &mut Engine) {
     let Engine { flows, recorder, .. } = engine;
     for flow in flows.iter() {
-        match flow.unfinished() {
-            Some((start, reply)) => recorder.open_transfer(flow.workload(), start, reply),
-            None if flow.is_bulk() => {
-                let server = &flow.ends[Side::Server as usize];
-                recorder.long_flow(flow.workload(), server.delivered - server.delivered_before);
-            }
-            None => {}
+        if let Some((start, reply)) = flow.unfinished() {
+            recorder.open_transfer(flow.workload(), start, reply);
         }
     }
 }

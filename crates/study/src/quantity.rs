@@ -83,9 +83,9 @@ fn measure(quantity: &Quantity, replica: &Replica, class: Option<&str>) -> Optio
     let port = || replica.port(quantity.at.as_deref()?);
     match quantity.measure {
         Measure::Completion => completions()?.mean(),
-        Measure::CompletionMedian => completions()?.quantile(0.5),
-        Measure::CompletionP95 => completions()?.quantile(0.95),
-        Measure::CompletionP99 => completions()?.quantile(0.99),
+        Measure::CompletionMedian => completions()?.median,
+        Measure::CompletionP95 => completions()?.p95,
+        Measure::CompletionP99 => completions()?.p99,
         Measure::Open => Some(workload()?.open as f64),
         Measure::Delay => workload()?.datagrams.as_ref()?.delay,
         Measure::Jitter => workload()?.datagrams.as_ref()?.jitter,

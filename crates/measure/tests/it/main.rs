@@ -28,6 +28,7 @@ fn plan() -> Plan {
         drop_reasons: vec!["overlimit".into(), "early".into()],
         warm_up: at(10.0),
         end: at(110.0),
+        drain: Duration::ZERO,
         series_interval: None,
     }
 }

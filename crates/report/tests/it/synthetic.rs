@@ -84,6 +84,7 @@ fn plan() -> Plan {
         drop_reasons: ["overlimit", "early", "forced"].map(String::from).into(),
         warm_up: at(20.0),
         end: at(120.0),
+        drain: Duration::ZERO,
         series_interval: Some(Duration::from_millis(200)),
     }
 }
