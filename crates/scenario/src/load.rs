@@ -123,8 +123,9 @@ impl Loader<'_> {
         let swept = axes.iter().zip(&values).flat_map(|(axis, value)| {
             axis.keys.iter().map(move |key| Override {
                 key: key.clone(),
-                value: value.to_string(),
-                origin: "[sweep]",
+                value: as_toml(value),
+                prefix: "",
+                origin: format!("[sweep] in {}", self.source.name),
             })
         });
         let swept: Vec<Override> = swept.collect();
@@ -156,7 +157,8 @@ impl Loader<'_> {
         let set = self.overrides.set.iter().map(|(key, value)| Override {
             key: key.trim().to_owned(),
             value: value.trim().to_owned(),
-            origin: "--set",
+            prefix: "",
+            origin: "--set".to_owned(),
         });
         set.chain(swept.iter().cloned())
     }
@@ -170,8 +172,9 @@ impl Loader<'_> {
         swept: &[Override],
     ) -> Result<Option<(Policy, (String, String))>, Diagnostics> {
         let own = self.all(swept).filter(|o| o.key.starts_with(POLICY));
-        let own: Vec<_> =
-            own.map(|o| Override { key: o.key[POLICY.len()..].to_owned(), ..o }).collect();
+        let own: Vec<_> = own
+            .map(|o| Override { key: o.key[POLICY.len()..].to_owned(), prefix: POLICY, ..o })
+            .collect();
         let path = match (&self.overrides.policy, &file.policy) {
             (Some(path), _) => path.clone(),
             (None, Some(path)) => self.folder.join(path),
@@ -197,6 +200,16 @@ impl Loader<'_> {
         };
         let policy = shortflow_policy::from_text(&name, &text, &own)?;
         Ok(Some((policy, (name, text))))
+    }
+}
+
+/// The value as TOML, so that a text that looks like a number stays a text.
+fn as_toml(value: &Scalar) -> String {
+    match value {
+        Scalar::Text(text) => {
+            format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+        }
+        other => other.to_string(),
     }
 }
 

@@ -123,7 +123,13 @@ impl Checker<'_> {
                 return None;
             }
         };
-        Some(whole * file.share.map_or(1.0, |share| share.value()))
+        let share = file.share.unwrap_or(1.0);
+        if !(0.0..=1.0).contains(&share) {
+            let message = format!("a share of {share} cannot be");
+            self.document.mistake(&format!("{path}.share"), message, "it must be from 0 to 1");
+            return None;
+        }
+        Some(whole * share)
     }
 
     fn bulk(&mut self, path: &str, file: &BulkFile) -> Option<(Kind, Config)> {
@@ -140,7 +146,12 @@ impl Checker<'_> {
             }
             None => None,
         };
-        let (start, _) = self.span(path, file.start, None)?;
+        let (start, stop) = self.span(path, file.start, None)?;
+        if start + file.start_window > stop {
+            let message = format!("start_window {} reaches beyond the end", file.start_window);
+            let help = "some flows might never start: shorten it";
+            self.document.mistake(&format!("{path}.start_window"), message, help);
+        }
         let bulk = Bulk {
             pairs: pairs?,
             flows,
