@@ -130,15 +130,21 @@ impl Loader<'_> {
         });
         let swept: Vec<Override> = swept.collect();
         let (mut document, file) = self.read_file(&swept)?;
-        let (policy, policy_text) = self.policy(&mut document, &file, &swept)?.unzip();
+        let policy = self.policy(&mut document, &file, &swept)?;
         let inputs = Inputs {
             scenario: (self.source.name.clone(), self.source.text.clone()),
-            policy: policy_text,
+            policy: policy.as_ref().map(|found| (found.name.clone(), found.text.clone())),
             overrides: self.all(&swept).map(|o| format!("{}={}", o.key, o.value)).collect(),
         };
         let stem = Path::new(&self.source.name).file_stem().unwrap_or_default();
         let stem = stem.to_string_lossy().into_owned();
-        let scenario = check::check(&mut document, file, stem, policy.map(Arc::new), inputs)?;
+        let scenario = check::check(
+            &mut document,
+            file,
+            stem,
+            policy.map(|found| Arc::new(found.policy)),
+            inputs,
+        )?;
         let label =
             axes.iter().zip(&values).map(|(axis, value)| format!("{} = {value}", axis.name));
         Ok(SweepPoint { label: label.collect::<Vec<_>>().join(", "), values, scenario })
@@ -163,14 +169,13 @@ impl Loader<'_> {
         set.chain(swept.iter().cloned())
     }
 
-    /// The policy with its name and text, if there is one.
-    #[expect(clippy::type_complexity, reason = "the pair is taken apart at once")]
+    /// The policy behind the roles, if there is one.
     fn policy(
         &self,
         document: &mut Document,
         file: &ScenarioFile,
         swept: &[Override],
-    ) -> Result<Option<(Policy, (String, String))>, Diagnostics> {
+    ) -> Result<Option<FoundPolicy>, Diagnostics> {
         let own = self.all(swept).filter(|o| o.key.starts_with(POLICY));
         let own: Vec<_> = own
             .map(|o| Override { key: o.key[POLICY.len()..].to_owned(), prefix: POLICY, ..o })
@@ -199,8 +204,15 @@ impl Loader<'_> {
             }
         };
         let policy = shortflow_policy::from_text(&name, &text, &own)?;
-        Ok(Some((policy, (name, text))))
+        Ok(Some(FoundPolicy { policy, name, text }))
     }
+}
+
+/// A policy, and the text that it was read from.
+struct FoundPolicy {
+    policy: Policy,
+    name: String,
+    text: String,
 }
 
 /// The value as TOML, so that a text that looks like a number stays a text.

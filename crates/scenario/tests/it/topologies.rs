@@ -190,6 +190,15 @@ fn listed_replies_are_classes_of_their_own() {
 }
 
 #[test]
+fn a_large_tree_is_checked_in_no_time() {
+    let text = TREE.replace("count = 8", "count = 40000").replace("user[3]", "user");
+    let text = text.replace("rate = \"64 kbit/s\"", "rate = \"64 bit/s\"");
+    let texts = [("tree.toml", text.as_str()), ("policy.toml", POLICY)];
+    let loaded = from_texts(&texts, &Overrides::default()).unwrap();
+    assert_eq!(loaded.points()[0].scenario.workloads[1].kind.pairs().len(), 40_000);
+}
+
+#[test]
 fn the_schema_describes_every_key_and_lets_parameters_stand_for_numbers() {
     let schema = shortflow_scenario::schema();
     let schema = schema.as_value();
