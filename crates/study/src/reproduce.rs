@@ -172,10 +172,8 @@ fn scenario(
             message: format!("run {} needs this file, which does not exist", run.name),
         })
     };
-    let texts = [
-        (run.scenario.as_str(), text(&run.scenario)?),
-        (run.policy.as_str(), text(&run.policy)?),
-    ];
+    let texts =
+        [(run.scenario.as_str(), text(&run.scenario)?), (run.policy.as_str(), text(&run.policy)?)];
     let mut set = vec![
         ("duration".to_owned(), effort.duration.clone()),
         ("replicas".to_owned(), effort.replicas.to_string()),
