@@ -33,6 +33,8 @@ pub trait Progress: Sync {
     fn begins(&self, replicas: usize, kept: usize);
     /// Another share of one replica is done.
     fn advanced(&self, share: f64);
+    /// One more replica is complete.
+    fn completed(&self);
 }
 
 /// What came of a study.
@@ -250,6 +252,7 @@ impl Observer for Keeper<'_> {
         let (at, replica) = self.places[task];
         let point = &self.points[at];
         self.cache.write(&point.run, point.x, replica, &point.scenario, &outcome.replica)?;
+        self.progress.completed();
         Ok(())
     }
 }
