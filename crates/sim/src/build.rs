@@ -87,7 +87,8 @@ fn hop(
     let at_ingress = Place { name: &ingress_name, ..at_egress };
     let egress = role_at(scenario, from, Direction::To(to));
     let ingress = role_at(scenario, to, Direction::From(from));
-    let counters = Counters::new(code_points.clone());
+    let is_reported = scenario.measure.ports.contains(&(from, to));
+    let counters = Counters::new(is_reported.then_some(code_points));
     let queue = egress.and_then(|role| role.queue(at_egress));
     let Line { rate, delay, limit, overhead, loss } = line;
     let port = match queue {
@@ -97,11 +98,12 @@ fn hop(
     Hop {
         port,
         to: to.0,
-        egress: egress.and_then(|role| role.conditioner(at_egress)),
-        ingress: ingress.and_then(|role| role.conditioner(at_ingress)),
+        egress: egress.and_then(|role| role.conditioner(at_egress)).map(Box::new),
+        ingress: ingress.and_then(|role| role.conditioner(at_ingress)).map(Box::new),
         loss: loss
             .as_ref()
-            .map(|loss| LinkLoss::new(loss.clone(), Rng::stream(seed, &format!("{name}/loss")))),
+            .map(|loss| LinkLoss::new(loss.clone(), Rng::stream(seed, &format!("{name}/loss"))))
+            .map(Box::new),
     }
 }
 

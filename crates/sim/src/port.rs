@@ -47,8 +47,9 @@ enum Buffer {
     Policy(Box<dyn QueueDiscipline>),
 }
 
+/// A packet whose departure is fixed. When its transmission begins stands in the packet's
+/// `enqueued_at`, which is of no more use once its wait has been counted.
 struct InFlight {
-    starts: Instant,
     arrives: Instant,
     packet: Packet,
 }
@@ -137,7 +138,7 @@ impl Port {
 
     /// Puts a packet on the line at `starts`, which is not before the line is free.
     #[inline]
-    fn transmit(&mut self, starts: Instant, packet: Packet) {
+    fn transmit(&mut self, starts: Instant, mut packet: Packet) {
         if starts > self.free_at {
             self.line.idle();
         }
@@ -146,7 +147,8 @@ impl Port {
         self.counters.busy += time;
         self.free_at = starts + time;
         let arrives = self.free_at + self.delay;
-        self.wire.push_back(InFlight { starts, arrives, packet });
+        packet.enqueued_at = starts;
+        self.wire.push_back(InFlight { arrives, packet });
     }
 
     /// Takes the packet that arrives at the far end.
@@ -172,6 +174,11 @@ impl Port {
     #[inline]
     pub(crate) fn departs_at(&self) -> Instant {
         self.departs_at
+    }
+
+    /// Whether the queue is asked at each departure.
+    pub(crate) fn has_departures(&self) -> bool {
+        matches!(self.buffer, Buffer::Policy(_))
     }
 
     /// What waits at `now`, as an AQM would count it: without the packet being sent.
@@ -231,7 +238,7 @@ fn start_waiting(
 ) {
     while waiting.packets > 0 {
         let next = &wire[*started];
-        if next.starts > now {
+        if next.packet.enqueued_at > now {
             break;
         }
         waiting.remove(&next.packet);

@@ -113,7 +113,7 @@ fn record_ports(engine: &mut Engine, watched: &[u32], measured: Duration) {
         recorder.port(index as u16, counts);
     }
     for (index, hop) in network.ports.iter().enumerate() {
-        let dropped: u64 = hop.port.counters.classes().iter().map(|c| c.all_dropped()).sum();
+        let dropped = hop.port.counters.all_dropped();
         if dropped > 0 && !watched.contains(&(index as u32)) {
             let name = format!("{}/dropped", network.port_names[index]);
             recorder.counter(&name, dropped as f64);

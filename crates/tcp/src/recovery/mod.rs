@@ -131,9 +131,6 @@ impl Sender {
         self.dup_acks = 0;
         self.inflation = 0;
         self.limited = 0;
-        if let Some(board) = &mut self.scoreboard {
-            board.end_recovery();
-        }
     }
 
     /// The retransmission timer expired: slow start from one segment, over everything outstanding

@@ -223,3 +223,19 @@ fn limited_transmit_without_loss_leaves_no_trace() {
         .window_is(12)
         .sends_segments(14..=15);
 }
+
+// RFC 5681 §3.2, step 2: only what goes beyond the window is limited transmit's.
+#[test]
+fn new_data_within_the_window_count_in_flight_size() {
+    established(Config { limited_transmit: true, ..newreno() })
+        .writes_segments(5)
+        .sends_segments(1..=5)
+        .at(200)
+        .gets(acks(0))
+        .writes_segments(1)
+        .sends(seg(6))
+        .gets(acks(0))
+        .gets(acks(0))
+        .sends(seg(1).again())
+        .window_is(3);
+}
