@@ -82,11 +82,11 @@ impl Sizes {
 /// 1/(1 − ρ)² packets.
 fn packets(load: f64) -> f64 {
     if load > 0.9 {
-        4e6
+        8e6
     } else if load > 0.7 {
-        1.6e6
+        4e6
     } else {
-        1e6
+        4e6
     }
 }
 
