@@ -153,12 +153,12 @@ impl Counters {
         }
     }
 
-    /// Starts counting anew, with `held` in the port.
-    pub(crate) fn restart(&mut self, held: Count) {
+    /// Starts counting anew, with `held` in the port and the line still sending for `busy`.
+    pub(crate) fn restart(&mut self, held: Count, busy: Duration) {
         self.arrived = Count::default();
         self.forwarded = Count::default();
         self.dropped = Count::default();
-        self.busy = Duration::ZERO;
+        self.busy = busy;
         self.held_before = held;
         if let Some(detail) = &mut self.detail {
             detail.classes.fill(ClassCounters::default());

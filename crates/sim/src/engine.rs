@@ -364,8 +364,7 @@ impl Engine {
     /// The warm-up is over: what was counted so far counts no more.
     pub(crate) fn end_warm_up(&mut self) {
         for hop in &mut self.network.ports {
-            let held = hop.port.held();
-            hop.port.counters.restart(held);
+            hop.port.restart_counters(self.now);
         }
         self.sampler.restart();
         for flow in self.flows.iter_mut() {

@@ -35,6 +35,8 @@ pub(crate) struct Port {
     /// Packets whose departure is fixed, in order: waiting (plain ports only), being sent, on the
     /// wire.
     wire: VecDeque<InFlight>,
+    /// Marks that the policy's AQM had given when counting began.
+    ecn_marks_before: u64,
     pub(crate) counters: Counters,
 }
 
@@ -87,6 +89,7 @@ impl Port {
             free_at: Instant::START,
             departs_at: Instant::NEVER,
             wire: VecDeque::new(),
+            ecn_marks_before: 0,
             counters,
         }
     }
@@ -206,6 +209,13 @@ impl Port {
         self.counters.busy.saturating_sub(self.free_at.since(now))
     }
 
+    /// Starts counting anew. The transmissions that are booked already count from here on.
+    pub(crate) fn restart_counters(&mut self, now: Instant) {
+        let held = self.held();
+        self.counters.restart(held, self.free_at.since(now));
+        self.ecn_marks_before = self.all_ecn_marks();
+    }
+
     /// The average queue that the policy's AQM keeps.
     pub(crate) fn average(&self) -> Option<f64> {
         match &self.buffer {
@@ -214,8 +224,12 @@ impl Port {
         }
     }
 
-    /// Packets that the policy's AQM gave an ECN mark.
+    /// Packets that the policy's AQM gave an ECN mark since counting began.
     pub(crate) fn ecn_marks(&self) -> u64 {
+        self.all_ecn_marks() - self.ecn_marks_before
+    }
+
+    fn all_ecn_marks(&self) -> u64 {
         match &self.buffer {
             Buffer::Plain { .. } => 0,
             Buffer::Policy(queue) => queue.ecn_marks(),
