@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     /// Show no progress and name no files; results and errors only.
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
-    /// When to use colours; NO_COLOR is honoured by `auto`.
+    /// When to use colours; `auto` means on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorWhen,
 }
@@ -37,11 +37,8 @@ as a folder that can be written or room on the disk; 130 interrupted, what was c
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorWhen {
-    /// On a terminal, unless NO_COLOR is set.
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 

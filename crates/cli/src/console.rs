@@ -50,7 +50,7 @@ impl Console {
 
     /// Names a file that was written, as the last line of a result.
     pub(crate) fn file(&self, what: &str, path: &Path) -> Result<(), Failure> {
-        if self.quiet { Ok(()) } else { self.print(&format!("\n{what}: {}\n", path.display())) }
+        if self.quiet { Ok(()) } else { self.print(&format!("{what}: {}\n", path.display())) }
     }
 
     /// Shows the mistakes of a file on standard error.

@@ -53,7 +53,7 @@ pub(crate) fn conduct(
     if options.json {
         console.print_json(&as_json(&found, &report))?;
     } else {
-        console.print(&text(&found.runs, console.color_out))?;
+        console.print(&format!("{}\n", text(&found.runs, console.color_out)))?;
         console.file("Report", &report)?;
     }
     found.interruption.map_or(Ok(()), |what| Err(Failure::Interrupted(what)))
