@@ -186,7 +186,7 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
 /// `reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The study: `cm05`, or the folder of one.
+    /// The study: `cm05`.
     pub(crate) study: String,
     /// A short form of it, in minutes: fewer points, fewer replicas, wider intervals.
     #[arg(long)]

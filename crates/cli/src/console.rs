@@ -72,7 +72,7 @@ impl Console {
                 }
             }
             Failure::Interrupted(what) => say(what),
-            Failure::NobodyReads => {}
+            Failure::Check | Failure::NobodyReads => {}
         }
     }
 }

@@ -148,7 +148,7 @@ impl Observer for Watch<'_> {
 }
 
 /// A flag that Ctrl-C and a request to terminate set.
-fn stop_on_interrupt() -> Result<&'static AtomicBool, Failure> {
+pub(crate) fn stop_on_interrupt() -> Result<&'static AtomicBool, Failure> {
     static STOP: AtomicBool = AtomicBool::new(false);
     ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
         .map_err(|error| Failure::Machine(format!("cannot listen for Ctrl-C: {error}")))?;

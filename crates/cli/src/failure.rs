@@ -5,6 +5,7 @@ use std::io;
 use shortflow_measure::results;
 use shortflow_policy::text::Diagnostics;
 use shortflow_sim as sim;
+use shortflow_study as study;
 
 /// Why a command is not done.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub(crate) enum Failure {
     Input(String),
     /// The machine lacks something: what, and what to do.
     Machine(String),
+    /// Everything was run, and a check did not hold.
+    Check,
     /// Ctrl-C.
     Interrupted(String),
     /// Who read our output has stopped reading, as `head` does: no reason to complain.
@@ -22,10 +25,11 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// What the command line promises: 2 for the input, 3 for the machine; 130 is what shells give
+    /// What the command line promises: 1 when a check did not hold, 2 for the input, 3 for the machine; 130 is what shells give
     /// for SIGINT.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
+            Failure::Check => 1,
             Failure::Mistakes(_) | Failure::Input(_) => 2,
             Failure::Machine(_) => 3,
             Failure::Interrupted(_) => INTERRUPTED,
@@ -78,6 +82,19 @@ fn remedy(kind: io::ErrorKind) -> &'static str {
             "\nmake room, choose another folder with --out, or write less with --no-transfers"
         }
         _ => "\nchoose another folder with --out",
+    }
+}
+
+impl From<study::Error> for Failure {
+    fn from(error: study::Error) -> Self {
+        match error {
+            study::Error::Scenario(mistakes) => mistakes.into(),
+            study::Error::Results(error) => error.into(),
+            study::Error::Replica(error) => error.into(),
+            study::Error::UnknownStudy { .. } | study::Error::Study { .. } => {
+                Failure::Input(error.to_string())
+            }
+        }
     }
 }
 

@@ -16,6 +16,7 @@ mod generate;
 mod output;
 mod progress;
 mod report;
+mod reproduce;
 mod simulate;
 
 use std::process::ExitCode;
@@ -43,9 +44,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Check(args) => check::check(console, args),
         Command::Simulate(args) => simulate::simulate(console, args),
         Command::Compare(args) => simulate::compare(console, args),
-        Command::Reproduce(args) => {
-            Err(Failure::Input(format!("there is no study {}", args.study)))
-        }
+        Command::Reproduce(args) => reproduce::reproduce(console, args),
         Command::Report(args) => report::report(console, args),
         Command::Schema(args) => generate::schema(console, args),
         Command::Bench(args) => bench::bench(console, args),

@@ -20,6 +20,7 @@ pub trait Marker: Send {
     fn mark(&mut self, now: Instant, packet: &mut Packet, sender: Option<&SenderView>) -> Color;
 
     /// Shows what the marker has counted since the start, each number with its name, for results.
+    /// The numbers only grow: results are differences of two looks.
     fn counters(&self, _visit: &mut dyn FnMut(&'static str, u64)) {}
 }
 

@@ -15,22 +15,38 @@ pub struct Path {
     pub max_window: f64,
 }
 
-/// Send rate in segments per second at loss probability `loss` (0 < `loss` < 1), by the full model
-/// (their eq. 32): losses within a round are correlated, those of different rounds independent.
+/// B(p): the send rate in segments per second, retransmissions included, at loss probability
+/// `loss` (0 < `loss` < 1), by the full model (their eq. 32).
+///
+/// `loss` is the share of segments that are the first to be lost in their round; the model takes
+/// all later segments of such a round as lost too.
 pub fn send_rate(path: &Path, loss: f64) -> f64 {
+    let window = mean_window(path.segments_per_ack, loss).min(path.max_window);
+    let q = timeout_probability(loss, window);
+    ((1.0 - loss) / loss + window + q / (1.0 - loss)) / cycle(path, loss)
+}
+
+/// T(p): the rate in segments per second at which the receiver gets them (their eq. 37). It
+/// counts the rest of a round in which a segment is lost as lost: half a window on average.
+pub fn throughput(path: &Path, loss: f64) -> f64 {
+    let window = mean_window(path.segments_per_ack, loss).min(path.max_window);
+    let q = timeout_probability(loss, window);
+    ((1.0 - loss) / loss + window / 2.0 + q) / cycle(path, loss)
+}
+
+/// The time in seconds from one sign of loss to the next, with the timeouts that follow a share of
+/// them (the denominator of their eqs. 32 and 37).
+fn cycle(path: &Path, loss: f64) -> f64 {
     let Path { rtt, timeout, segments_per_ack: b, max_window } = *path;
     let p = loss;
     let window = mean_window(b, p);
-    if window < max_window {
-        let q = timeout_probability(p, window);
-        ((1.0 - p) / p + window + q / (1.0 - p))
-            / (rtt * (b / 2.0 * window + 1.0) + q * backoff(p) * timeout / (1.0 - p))
+    let rounds = if window < max_window {
+        b / 2.0 * window + 1.0
     } else {
-        let q = timeout_probability(p, max_window);
-        ((1.0 - p) / p + max_window + q / (1.0 - p))
-            / (rtt * (b / 8.0 * max_window + (1.0 - p) / (p * max_window) + 2.0)
-                + q * backoff(p) * timeout / (1.0 - p))
-    }
+        b / 8.0 * max_window + (1.0 - p) / (p * max_window) + 2.0
+    };
+    let q = timeout_probability(p, window.min(max_window));
+    rtt * rounds + q * backoff(p) * timeout / (1.0 - p)
 }
 
 /// Send rate in segments per second by the approximation that is usually quoted (their eq. 33).
@@ -60,7 +76,12 @@ pub fn timeout_probability(loss: f64, window: f64) -> f64 {
 
 /// G(p): a series of timeouts lasts T₀·G(p)/(1 − p) on average (their eq. 29).
 fn backoff(p: f64) -> f64 {
-    1.0 + p + 2.0 * p.powi(2) + 4.0 * p.powi(3) + 8.0 * p.powi(4) + 16.0 * p.powi(5) + 32.0 * p.powi(6)
+    1.0 + p
+        + 2.0 * p.powi(2)
+        + 4.0 * p.powi(3)
+        + 8.0 * p.powi(4)
+        + 16.0 * p.powi(5)
+        + 32.0 * p.powi(6)
 }
 
 #[cfg(test)]
@@ -84,6 +105,18 @@ mod tests {
         let path = Path { max_window: 8.0, ..PATH };
         assert!(send_rate(&path, 1e-5) < 8.0 / path.rtt);
         assert!(send_rate(&path, 1e-5) > 0.95 * 8.0 / path.rtt);
+    }
+
+    /// Worked out by hand: W = 1 + √(8·0.99/0.03 + 1) = 17.279; 0.99³ = 0.970299,
+    /// 0.99^14.279 = 0.866334, 0.99^17.279 = 0.840603, so Q = 0.029701·1.129694/0.159397 = 0.210500;
+    /// G = 1.010204; the cycle 0.1·(8.639 + 1) + 0.2105·1.010204·1/0.99 = 1.178744 s;
+    /// B = (99 + 17.279 + 0.2126)/1.178744, T = (99 + 8.639 + 0.2105)/1.178744.
+    #[test]
+    fn one_percent_of_loss_gives_98_8_segments_per_second_sent_and_91_5_received() {
+        assert!((mean_window(1.0, 0.01) - 17.279).abs() < 1e-3);
+        assert!((timeout_probability(0.01, 17.279) - 0.2105).abs() < 1e-4);
+        assert!((send_rate(&PATH, 0.01) - 98.83).abs() < 0.01, "{}", send_rate(&PATH, 0.01));
+        assert!((throughput(&PATH, 0.01) - 91.50).abs() < 0.01, "{}", throughput(&PATH, 0.01));
     }
 
     #[test]

@@ -154,8 +154,13 @@ impl Checker<'_> {
         params
             .map_err(|error| {
                 // Where the element's parameter is not a key of this table, the table is shown.
-                let key = key_of(error.parameter());
-                self.document.mistake(&format!("{path}.{key}"), error.to_string(), "");
+                let parameter = error.parameter();
+                let renamed = KEYS.iter().find(|(name, _)| *name == parameter);
+                let key = renamed.map_or(parameter, |(_, key)| key);
+                let message = KEYS
+                    .iter()
+                    .fold(error.to_string(), |message, (name, key)| message.replace(name, key));
+                self.document.mistake(&format!("{path}.{key}"), message, "");
             })
             .ok()
     }
@@ -393,18 +398,15 @@ fn ecn(on: bool) -> EcnMode {
     if on { EcnMode::Mark } else { EcnMode::Drop }
 }
 
-/// The key of a policy by which an element's parameter is written.
-fn key_of(parameter: &'static str) -> &'static str {
-    match parameter {
-        "committed_rate" => "cir",
-        "committed_burst" => "cbs",
-        "excess_burst" => "ebs",
-        "peak_rate" => "pir",
-        "peak_burst" => "pbs",
-        "burst" => "depth",
-        parameter => parameter,
-    }
-}
+/// Parameters of elements that a policy writes as the RFCs do; the longer names come first.
+const KEYS: [(&str, &str); 6] = [
+    ("committed_rate", "cir"),
+    ("committed_burst", "cbs"),
+    ("excess_burst", "ebs"),
+    ("peak_rate", "pir"),
+    ("peak_burst", "pbs"),
+    ("burst", "depth"),
+];
 
 /// Whether `name` may name a role, a node or a workload: it must stand in results and in keys.
 pub fn is_name(name: &str) -> bool {

@@ -2,6 +2,23 @@
 //!
 //! A policy says what nodes do to packets, as a set of named roles. It knows no topology: a
 //! scenario binds roles to ports, and each bound port gets elements of its own.
+//!
+//! ```
+//! use shortflow_policy::Place;
+//!
+//! let text = r#"
+//!     [[roles.edge.classes]]
+//!     name = "web"
+//!     match = { protocol = "tcp", src_port = 80 }
+//!     marker.fair-marker = { cir = "6.4 Mbit/s", threshold = 7, table_size = 30 }
+//! "#;
+//! let policy = shortflow_policy::from_text("edge.toml", text, &[])?;
+//! let rate = "10 Mbit/s".parse().expect("a rate");
+//! let place = Place { name: "r1<-server", seed: 1, rate };
+//! let edge = policy.role("edge").expect("the role is there");
+//! assert!(edge.conditioner(place).is_some());
+//! # Ok::<(), shortflow_policy::text::Diagnostics>(())
+//! ```
 
 mod build;
 mod check;

@@ -2,6 +2,29 @@
 //!
 //! [`load`] reads a scenario file and the policy that it names, applies overrides, expands the
 //! sweep, and gives one [`Scenario`] per point: plain structs that an engine can run as they are.
+//!
+//! ```
+//! let text = r#"
+//!     duration = "10 s"
+//!     [parameters]
+//!     delay = 5
+//!     [hosts.client]
+//!     [hosts.server]
+//!     [links.line]
+//!     between = ["client", "server"]
+//!     rate = "10 Mbit/s"
+//!     delay = "= 2 * delay ms"
+//!     [workloads.file.bulk]
+//!     from = "server"
+//!     to = "client"
+//!     size = "1 MB"
+//! "#;
+//! let overrides = shortflow_scenario::Overrides::default();
+//! let loaded = shortflow_scenario::from_texts(&[("line.toml", text)], &overrides)?;
+//! let scenario = &loaded.points()[0].scenario;
+//! assert_eq!(scenario.links[0].forward.delay.to_string(), "10 ms");
+//! # Ok::<(), shortflow_policy::text::Diagnostics>(())
+//! ```
 
 mod check;
 mod file;

@@ -123,21 +123,28 @@ impl Loader<'_> {
         let swept = axes.iter().zip(&values).flat_map(|(axis, value)| {
             axis.keys.iter().map(move |key| Override {
                 key: key.clone(),
-                value: value.to_string(),
-                origin: "[sweep]",
+                value: as_toml(value),
+                prefix: "",
+                origin: format!("[sweep] in {}", self.source.name),
             })
         });
         let swept: Vec<Override> = swept.collect();
         let (mut document, file) = self.read_file(&swept)?;
-        let (policy, policy_text) = self.policy(&mut document, &file, &swept)?.unzip();
+        let policy = self.policy(&mut document, &file, &swept)?;
         let inputs = Inputs {
             scenario: (self.source.name.clone(), self.source.text.clone()),
-            policy: policy_text,
+            policy: policy.as_ref().map(|found| (found.name.clone(), found.text.clone())),
             overrides: self.all(&swept).map(|o| format!("{}={}", o.key, o.value)).collect(),
         };
         let stem = Path::new(&self.source.name).file_stem().unwrap_or_default();
         let stem = stem.to_string_lossy().into_owned();
-        let scenario = check::check(&mut document, file, stem, policy.map(Arc::new), inputs)?;
+        let scenario = check::check(
+            &mut document,
+            file,
+            stem,
+            policy.map(|found| Arc::new(found.policy)),
+            inputs,
+        )?;
         let label =
             axes.iter().zip(&values).map(|(axis, value)| format!("{} = {value}", axis.name));
         Ok(SweepPoint { label: label.collect::<Vec<_>>().join(", "), values, scenario })
@@ -156,22 +163,23 @@ impl Loader<'_> {
         let set = self.overrides.set.iter().map(|(key, value)| Override {
             key: key.trim().to_owned(),
             value: value.trim().to_owned(),
-            origin: "--set",
+            prefix: "",
+            origin: "--set".to_owned(),
         });
         set.chain(swept.iter().cloned())
     }
 
-    /// The policy with its name and text, if there is one.
-    #[expect(clippy::type_complexity, reason = "the pair is taken apart at once")]
+    /// The policy behind the roles, if there is one.
     fn policy(
         &self,
         document: &mut Document,
         file: &ScenarioFile,
         swept: &[Override],
-    ) -> Result<Option<(Policy, (String, String))>, Diagnostics> {
+    ) -> Result<Option<FoundPolicy>, Diagnostics> {
         let own = self.all(swept).filter(|o| o.key.starts_with(POLICY));
-        let own: Vec<_> =
-            own.map(|o| Override { key: o.key[POLICY.len()..].to_owned(), ..o }).collect();
+        let own: Vec<_> = own
+            .map(|o| Override { key: o.key[POLICY.len()..].to_owned(), prefix: POLICY, ..o })
+            .collect();
         let path = match (&self.overrides.policy, &file.policy) {
             (Some(path), _) => path.clone(),
             (None, Some(path)) => self.folder.join(path),
@@ -196,7 +204,24 @@ impl Loader<'_> {
             }
         };
         let policy = shortflow_policy::from_text(&name, &text, &own)?;
-        Ok(Some((policy, (name, text))))
+        Ok(Some(FoundPolicy { policy, name, text }))
+    }
+}
+
+/// A policy, and the text that it was read from.
+struct FoundPolicy {
+    policy: Policy,
+    name: String,
+    text: String,
+}
+
+/// The value as TOML, so that a text that looks like a number stays a text.
+fn as_toml(value: &Scalar) -> String {
+    match value {
+        Scalar::Text(text) => {
+            format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+        }
+        other => other.to_string(),
     }
 }
 

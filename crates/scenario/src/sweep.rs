@@ -41,6 +41,13 @@ pub(crate) fn axes(
         }
         axes.push(axis);
     }
+    let points = axes.iter().map(|axis| axis.values.len()).try_fold(1_usize, |points, values| {
+        points.checked_mul(values).filter(|points| *points <= MOST_POINTS)
+    });
+    if points.is_none() {
+        let message = format!("the sweeps have more than {MOST_POINTS} combinations");
+        document.mistake("sweep", message, "list fewer values");
+    }
     document.checked()?;
     axes.retain(|axis| !axis.keys.iter().any(|key| is_set(key)));
     Ok(axes)
@@ -112,6 +119,8 @@ pub(crate) fn combinations(axes: &[Axis]) -> Vec<Vec<Scalar>> {
             .collect()
     })
 }
+
+const MOST_POINTS: usize = 10_000;
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,5 @@
-//! What a port counts, by code point: enough to check that no packet was lost or made.
+//! What a port counts: enough to check that no packet was lost or made, and, at the ports that are
+//! reported, everything by code point.
 
 use shortflow_elements::{DropReason, Dscp, Packet};
 use shortflow_units::Duration;
@@ -46,7 +47,7 @@ impl Count {
     }
 }
 
-/// The counters of one code point at one port.
+/// The counters of one code point at a reported port.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ClassCounters {
     /// Handed to the port.
@@ -64,56 +65,78 @@ pub(crate) struct ClassCounters {
     pub(crate) byte_wait: f64,
 }
 
-impl ClassCounters {
-    /// Packets that ended here.
-    pub(crate) fn all_dropped(&self) -> u64 {
-        self.dropped.iter().map(|count| count.packets).sum()
-    }
-}
-
 /// The counters of a port.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Counters {
-    code_points: CodePoints,
-    classes: Box<[ClassCounters]>,
+    arrived: Count,
+    forwarded: Count,
     /// Time for which the line was or will be sending.
     pub(crate) busy: Duration,
+    dropped: Count,
     /// What was held when counting began.
     held_before: Count,
+    detail: Option<Box<Detail>>,
+}
+
+/// What only a reported port counts.
+#[derive(Debug)]
+struct Detail {
+    code_points: CodePoints,
+    classes: Box<[ClassCounters]>,
 }
 
 impl Counters {
-    pub(crate) fn new(code_points: CodePoints) -> Self {
+    /// Counters by these code points, or of totals only.
+    pub(crate) fn new(code_points: Option<&CodePoints>) -> Self {
+        let detail = |code_points: &CodePoints| {
+            let classes = vec![ClassCounters::default(); code_points.count].into();
+            Box::new(Detail { code_points: code_points.clone(), classes })
+        };
         Counters {
-            classes: vec![ClassCounters::default(); code_points.count].into(),
-            code_points,
+            arrived: Count::default(),
+            forwarded: Count::default(),
             busy: Duration::ZERO,
+            dropped: Count::default(),
             held_before: Count::default(),
+            detail: code_points.map(detail),
         }
     }
 
+    /// The counters by code point; none at a port that is not reported.
     pub(crate) fn classes(&self) -> &[ClassCounters] {
-        &self.classes
+        self.detail.as_ref().map_or(&[], |detail| &detail.classes)
+    }
+
+    /// Packets that ended here.
+    pub(crate) fn all_dropped(&self) -> u64 {
+        self.dropped.packets
     }
 
     #[inline]
-    fn class(&mut self, packet: &Packet) -> &mut ClassCounters {
-        &mut self.classes[self.code_points.number(packet.dscp)]
+    fn class(&mut self, packet: &Packet) -> Option<&mut ClassCounters> {
+        let detail = self.detail.as_mut()?;
+        Some(&mut detail.classes[detail.code_points.number(packet.dscp)])
     }
 
     #[inline]
     pub(crate) fn arrived(&mut self, packet: &Packet) {
-        self.class(packet).arrived.add(packet);
+        self.arrived.add(packet);
+        if let Some(class) = self.class(packet) {
+            class.arrived.add(packet);
+        }
     }
 
     #[inline]
     pub(crate) fn forwarded(&mut self, packet: &Packet) {
-        self.class(packet).forwarded.add(packet);
+        self.forwarded.add(packet);
+        if let Some(class) = self.class(packet) {
+            class.forwarded.add(packet);
+        }
     }
 
     #[inline]
     pub(crate) fn waited(&mut self, packet: &Packet, wait: Duration) {
-        let class = self.class(packet);
+        let Some(class) = self.class(packet) else { return };
         class.waited += 1;
         if wait.is_zero() {
             return;
@@ -124,27 +147,44 @@ impl Counters {
     }
 
     pub(crate) fn dropped(&mut self, packet: &Packet, reason: DropReason) {
-        self.class(packet).dropped[reason as usize].add(packet);
+        self.dropped.add(packet);
+        if let Some(class) = self.class(packet) {
+            class.dropped[reason as usize].add(packet);
+        }
     }
 
-    /// Starts counting anew, with `held` in the port.
-    pub(crate) fn restart(&mut self, held: Count) {
-        self.classes.fill(ClassCounters::default());
-        self.busy = Duration::ZERO;
+    /// Starts counting anew, with `held` in the port and the line still sending for `busy`.
+    pub(crate) fn restart(&mut self, held: Count, busy: Duration) {
+        self.arrived = Count::default();
+        self.forwarded = Count::default();
+        self.dropped = Count::default();
+        self.busy = busy;
         self.held_before = held;
+        if let Some(detail) = &mut self.detail {
+            detail.classes.fill(ClassCounters::default());
+        }
     }
 
-    /// The law of conservation: what came in has left, was dropped, or is still `held`.
+    /// The law of conservation: what came in has left, was dropped, or is still `held`; and the
+    /// counters by code point say the same as the totals.
     pub(crate) fn check(&self, held: Count) -> Result<(), String> {
-        let mut came = self.held_before;
-        let mut went = held;
-        for class in &self.classes {
-            came = came.plus(class.arrived);
-            went = class.dropped.iter().fold(went.plus(class.forwarded), |sum, d| sum.plus(*d));
+        let came = self.held_before.plus(self.arrived);
+        let went = held.plus(self.forwarded).plus(self.dropped);
+        if came != went {
+            return Err(format!(
+                "{came:?} came in, but {went:?} left, were dropped or are still held"
+            ));
         }
-        if came == went {
-            return Ok(());
+        let sum = |of: fn(&ClassCounters) -> Count| {
+            self.classes().iter().map(of).fold(Count::default(), Count::plus)
+        };
+        let all_reasons =
+            |class: &ClassCounters| class.dropped.iter().fold(Count::default(), |s, d| s.plus(*d));
+        let by_class = (sum(|c| c.arrived), sum(|c| c.forwarded), sum(all_reasons));
+        let totals = (self.arrived, self.forwarded, self.dropped);
+        if self.detail.is_some() && by_class != totals {
+            return Err(format!("by code point {by_class:?}, in all {totals:?}"));
         }
-        Err(format!("{came:?} came in, but {went:?} left, were dropped or are still held"))
+        Ok(())
     }
 }

@@ -7,18 +7,16 @@ use shortflow_units::Instant;
 
 use crate::application::Progress;
 use crate::calendar::{Calendar, Entity};
+use crate::entities::{Entities, Kind};
 use crate::flow::{Flow, Flows, Side, endpoint_of, owner};
 use crate::network::{Network, node_of};
 use crate::port::Changed;
 use crate::routes::{NodeIndex, PortIndex};
 use crate::sampler::Sampler;
-use crate::source::{EphemeralPorts, Emission, Source, Stream};
+use crate::source::{Emission, EphemeralPorts, Source, Stream};
 use crate::timers::Timers;
 
 /// A simulation under way.
-///
-/// The entities of the calendar, in the order in which simultaneous events run: the departure of
-/// each port, the arrival of each port, the timers, each source, the sampler.
 pub(crate) struct Engine {
     pub(crate) network: Network,
     pub(crate) flows: Flows,
@@ -27,6 +25,7 @@ pub(crate) struct Engine {
     ephemeral: EphemeralPorts,
     pub(crate) sampler: Sampler,
     pub(crate) recorder: Recorder,
+    entities: Entities,
     calendar: Calendar,
     timers: Timers,
     timers_set_for: Instant,
@@ -64,7 +63,7 @@ impl Engine {
         sampler: Sampler,
         recorder: Recorder,
     ) -> Self {
-        let entities = 2 * network.ports.len() + 1 + sources.len() + 1;
+        let entities = Entities::new(&network, sources.len());
         let ephemeral = EphemeralPorts::new(network.nodes);
         let mut engine = Engine {
             network,
@@ -74,7 +73,8 @@ impl Engine {
             ephemeral,
             sampler,
             recorder,
-            calendar: Calendar::new(entities),
+            calendar: Calendar::new(entities.count()),
+            entities,
             timers: Timers::default(),
             timers_set_for: Instant::NEVER,
             drops: Drops::default(),
@@ -83,10 +83,9 @@ impl Engine {
         };
         for source in 0..engine.sources.len() {
             let at = engine.sources[source].next_at();
-            engine.calendar.set(engine.source_entity(source), at);
+            engine.calendar.set(engine.entities.source(source), at);
         }
-        let sampler = engine.sampler_entity();
-        engine.calendar.set(sampler, engine.sampler.next_at());
+        engine.calendar.set(engine.entities.sampler(), engine.sampler.next_at());
         engine
     }
 
@@ -109,7 +108,7 @@ impl Engine {
                 break;
             }
             self.now = at;
-            self.act(entity.0);
+            self.act(entity);
             events += 1;
             if events == EVENTS_PER_LOOK {
                 events = 0;
@@ -123,30 +122,18 @@ impl Engine {
     }
 
     #[inline]
-    fn act(&mut self, entity: u32) {
-        let ports = self.network.ports.len() as u32;
-        if let Some(port) = entity.checked_sub(ports) {
-            if port < ports {
-                self.arrive(port);
-            } else if port == ports {
-                self.expire_timers();
-            } else if port <= ports + self.sources.len() as u32 {
-                self.emit((port - ports - 1) as usize);
-            } else {
-                self.sample();
+    fn act(&mut self, entity: Entity) {
+        match self.entities.kind(entity) {
+            Kind::Arrival(port) => self.arrive(port),
+            Kind::Departure(port) => {
+                let hop = &mut self.network.ports[port as usize];
+                let changed = hop.port.serve(self.now, &mut self.drops);
+                self.after_port(port, changed);
             }
-        } else {
-            let changed = self.network.ports[entity as usize].port.serve(self.now, &mut self.drops);
-            self.after_port(entity, changed);
+            Kind::Timers => self.expire_timers(),
+            Kind::Source(source) => self.emit(source as usize),
+            Kind::Sampler => self.sample(),
         }
-    }
-
-    fn source_entity(&self, source: usize) -> Entity {
-        Entity((2 * self.network.ports.len() + 1 + source) as u32)
-    }
-
-    fn sampler_entity(&self) -> Entity {
-        self.source_entity(self.sources.len())
     }
 
     /// A packet reaches the far end of a link.
@@ -156,8 +143,7 @@ impl Engine {
         let mut packet = hop.port.arrive();
         let next = hop.port.arrives_at();
         let node = hop.to;
-        let entity = Entity(self.network.ports.len() as u32 + index);
-        self.calendar.set(entity, next);
+        self.calendar.set(self.entities.arrival(index), next);
         self.totals.hops += 1;
 
         let hop = &mut self.network.ports[index as usize];
@@ -194,11 +180,10 @@ impl Engine {
     fn after_port(&mut self, index: PortIndex, changed: Changed) {
         let port = &self.network.ports[index as usize].port;
         if changed.arrival {
-            let entity = Entity(self.network.ports.len() as u32 + index);
-            self.calendar.set(entity, port.arrives_at());
+            self.calendar.set(self.entities.arrival(index), port.arrives_at());
         }
         if changed.departure {
-            self.calendar.set(Entity(index), port.departs_at());
+            self.calendar.set(self.entities.departure(index), port.departs_at());
         }
         if !self.drops.is_empty() {
             self.account_drops(index);
@@ -313,7 +298,7 @@ impl Engine {
         let next = self.timers.next();
         if next != self.timers_set_for {
             self.timers_set_for = next;
-            self.calendar.set(Entity(2 * self.network.ports.len() as u32), next);
+            self.calendar.set(self.entities.timers(), next);
         }
     }
 
@@ -349,7 +334,7 @@ impl Engine {
             None => {}
         }
         let next = self.sources[index].next_at();
-        self.calendar.set(self.source_entity(index), next);
+        self.calendar.set(self.entities.source(index), next);
     }
 
     fn send_datagram(&mut self, index: u32, size: u32) {
@@ -373,15 +358,13 @@ impl Engine {
     fn sample(&mut self) {
         let open = self.flows.len() as u32;
         self.sampler.sample(self.now, &mut self.network, open, &mut self.recorder);
-        let entity = self.sampler_entity();
-        self.calendar.set(entity, self.sampler.next_at());
+        self.calendar.set(self.entities.sampler(), self.sampler.next_at());
     }
 
     /// The warm-up is over: what was counted so far counts no more.
     pub(crate) fn end_warm_up(&mut self) {
         for hop in &mut self.network.ports {
-            let held = hop.port.held();
-            hop.port.counters.restart(held);
+            hop.port.restart_counters(self.now);
         }
         self.sampler.restart();
         for flow in self.flows.iter_mut() {

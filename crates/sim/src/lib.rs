@@ -14,6 +14,7 @@ mod build;
 mod calendar;
 mod counters;
 mod engine;
+mod entities;
 mod flow;
 mod network;
 mod port;

@@ -7,17 +7,18 @@ use shortflow_policy::Conditioner;
 use crate::port::Port;
 use crate::routes::{NodeIndex, Routes};
 
-/// A port and what its packets pass on the way to the next node.
+/// A port and what its packets pass on the way to the next node. What few ports have is boxed: the
+/// engine walks over many of these.
 pub(crate) struct Hop {
     pub(crate) port: Port,
     /// The node at the far end.
     pub(crate) to: NodeIndex,
     /// Conditions packets before they join the port's queue.
-    pub(crate) egress: Option<Conditioner>,
+    pub(crate) egress: Option<Box<Conditioner>>,
     /// Conditions packets as they enter the node at the far end.
-    pub(crate) ingress: Option<Conditioner>,
+    pub(crate) ingress: Option<Box<Conditioner>>,
     /// Loses packets on the link.
-    pub(crate) loss: Option<LinkLoss>,
+    pub(crate) loss: Option<Box<LinkLoss>>,
 }
 
 /// Ports and routes.

@@ -35,6 +35,8 @@ pub(crate) struct Port {
     /// Packets whose departure is fixed, in order: waiting (plain ports only), being sent, on the
     /// wire.
     wire: VecDeque<InFlight>,
+    /// Marks that the policy's AQM had given when counting began.
+    ecn_marks_before: u64,
     pub(crate) counters: Counters,
 }
 
@@ -47,15 +49,22 @@ enum Buffer {
     Policy(Box<dyn QueueDiscipline>),
 }
 
+/// A packet whose departure is fixed. When its transmission begins stands in the packet's
+/// `enqueued_at`, which is of no more use once its wait has been counted.
 struct InFlight {
-    starts: Instant,
     arrives: Instant,
     packet: Packet,
 }
 
 impl Port {
     /// A port with a drop-tail FIFO of `limit`.
-    pub(crate) fn plain(rate: Rate, delay: Duration, overhead: u32, limit: Length, counters: Counters) -> Self {
+    pub(crate) fn plain(
+        rate: Rate,
+        delay: Duration,
+        overhead: u32,
+        limit: Length,
+        counters: Counters,
+    ) -> Self {
         let buffer = Buffer::Plain { limit, started: 0, waiting: Backlog::default() };
         Port::new(buffer, rate, delay, overhead, counters)
     }
@@ -80,6 +89,7 @@ impl Port {
             free_at: Instant::START,
             departs_at: Instant::NEVER,
             wire: VecDeque::new(),
+            ecn_marks_before: 0,
             counters,
         }
     }
@@ -122,7 +132,9 @@ impl Port {
 
     /// Sends the policy queue's next packet over the line, which is idle.
     pub(crate) fn serve(&mut self, now: Instant, drops: &mut Drops) -> Changed {
-        let Buffer::Policy(queue) = &mut self.buffer else { unreachable!("a plain port has no departures") };
+        let Buffer::Policy(queue) = &mut self.buffer else {
+            unreachable!("a plain port has no departures")
+        };
         let next = queue.dequeue(now, drops);
         let ready = queue.ready_at();
         let before = self.departs_at;
@@ -137,7 +149,7 @@ impl Port {
 
     /// Puts a packet on the line at `starts`, which is not before the line is free.
     #[inline]
-    fn transmit(&mut self, starts: Instant, packet: Packet) {
+    fn transmit(&mut self, starts: Instant, mut packet: Packet) {
         if starts > self.free_at {
             self.line.idle();
         }
@@ -146,7 +158,8 @@ impl Port {
         self.counters.busy += time;
         self.free_at = starts + time;
         let arrives = self.free_at + self.delay;
-        self.wire.push_back(InFlight { starts, arrives, packet });
+        packet.enqueued_at = starts;
+        self.wire.push_back(InFlight { arrives, packet });
     }
 
     /// Takes the packet that arrives at the far end.
@@ -174,6 +187,11 @@ impl Port {
         self.departs_at
     }
 
+    /// Whether the queue is asked at each departure.
+    pub(crate) fn has_departures(&self) -> bool {
+        matches!(self.buffer, Buffer::Policy(_))
+    }
+
     /// What waits at `now`, as an AQM would count it: without the packet being sent.
     pub(crate) fn backlog(&mut self, now: Instant) -> Backlog {
         match &mut self.buffer {
@@ -191,6 +209,13 @@ impl Port {
         self.counters.busy.saturating_sub(self.free_at.since(now))
     }
 
+    /// Starts counting anew. The transmissions that are booked already count from here on.
+    pub(crate) fn restart_counters(&mut self, now: Instant) {
+        let held = self.held();
+        self.counters.restart(held, self.free_at.since(now));
+        self.ecn_marks_before = self.all_ecn_marks();
+    }
+
     /// The average queue that the policy's AQM keeps.
     pub(crate) fn average(&self) -> Option<f64> {
         match &self.buffer {
@@ -199,8 +224,12 @@ impl Port {
         }
     }
 
-    /// Packets that the policy's AQM gave an ECN mark.
+    /// Packets that the policy's AQM gave an ECN mark since counting began.
     pub(crate) fn ecn_marks(&self) -> u64 {
+        self.all_ecn_marks() - self.ecn_marks_before
+    }
+
+    fn all_ecn_marks(&self) -> u64 {
         match &self.buffer {
             Buffer::Plain { .. } => 0,
             Buffer::Policy(queue) => queue.ecn_marks(),
@@ -231,7 +260,7 @@ fn start_waiting(
 ) {
     while waiting.packets > 0 {
         let next = &wire[*started];
-        if next.starts > now {
+        if next.packet.enqueued_at > now {
             break;
         }
         waiting.remove(&next.packet);

@@ -1,5 +1,7 @@
 //! One replica: builds the network, runs it, and says what was found.
 
+use std::collections::BTreeMap;
+
 use shortflow_elements::DropReason;
 use shortflow_measure::{CodePointCounts, Count, PortCounts, Replica, TransferSink};
 use shortflow_scenario::Scenario;
@@ -8,7 +10,7 @@ use shortflow_units::{Duration, Instant};
 use crate::build::{self, Build};
 use crate::engine::{Engine, Totals};
 use crate::flow::Side;
-use crate::network::Hop;
+use crate::network::{Hop, Network};
 
 /// What a replica found.
 #[derive(Debug)]
@@ -66,12 +68,13 @@ pub fn run_replica(
         return Err(Error::Interrupted);
     }
     engine.end_warm_up();
+    let conditioned_before = conditioner_counts(&engine.network);
     if !engine.run(measured_until, &mut look) {
         return Err(Error::Interrupted);
     }
     record_long_flows(&mut engine);
     record_ports(&mut engine, &watched, measured_until.since(warm_up));
-    record_conditioners(&mut engine);
+    record_conditioners(&mut engine, &conditioned_before);
     if !engine.run(end, &mut look) {
         return Err(Error::Interrupted);
     }
@@ -113,7 +116,7 @@ fn record_ports(engine: &mut Engine, watched: &[u32], measured: Duration) {
         recorder.port(index as u16, counts);
     }
     for (index, hop) in network.ports.iter().enumerate() {
-        let dropped: u64 = hop.port.counters.classes().iter().map(|c| c.all_dropped()).sum();
+        let dropped = hop.port.counters.all_dropped();
         if dropped > 0 && !watched.contains(&(index as u32)) {
             let name = format!("{}/dropped", network.port_names[index]);
             recorder.counter(&name, dropped as f64);
@@ -121,9 +124,18 @@ fn record_ports(engine: &mut Engine, watched: &[u32], measured: Duration) {
     }
 }
 
-/// What conditioners counted, named after their place and class: `r2<-server0/replies/green bytes`.
-fn record_conditioners(engine: &mut Engine) {
-    let Engine { network, recorder, .. } = engine;
+/// What conditioners counted since `before`, the counts of an earlier time.
+fn record_conditioners(engine: &mut Engine, before: &BTreeMap<String, u64>) {
+    for (name, count) in conditioner_counts(&engine.network) {
+        let counted = count - before.get(&name).copied().unwrap_or(0);
+        engine.recorder.counter(&name, counted as f64);
+    }
+}
+
+/// What conditioners have counted since the start, named after their place and class:
+/// `r2<-server0/replies/green bytes`.
+fn conditioner_counts(network: &Network) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
     for (index, hop) in network.ports.iter().enumerate() {
         let places = [
             (&network.ingress_names[index], &hop.ingress),
@@ -131,17 +143,18 @@ fn record_conditioners(engine: &mut Engine) {
         ];
         for (place, conditioner) in places {
             for class in conditioner.iter().flat_map(|conditioner| conditioner.counters()) {
-                let mut record = |name: &str, value: u64| {
-                    recorder.counter(&format!("{place}/{}/{name}", class.class), value as f64);
+                let mut count = |name: &str, value: u64| {
+                    counts.insert(format!("{place}/{}/{name}", class.class), value);
                 };
                 for (color, name) in ["green", "yellow", "red"].into_iter().enumerate() {
-                    record(&format!("marked {name} packets"), class.packets[color]);
-                    record(&format!("marked {name} bytes"), class.bytes[color]);
+                    count(&format!("marked {name} packets"), class.packets[color]);
+                    count(&format!("marked {name} bytes"), class.bytes[color]);
                 }
-                class.marker.iter().for_each(|&(name, value)| record(name, value));
+                class.marker.iter().for_each(|&(name, value)| count(name, value));
             }
         }
     }
+    counts
 }
 
 fn port_counts(hop: &Hop, end: Instant, measured: Duration) -> PortCounts {

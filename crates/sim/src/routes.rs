@@ -16,67 +16,83 @@ const NONE: u32 = u32::MAX;
 /// The routes of all nodes.
 #[derive(Debug)]
 pub(crate) struct Routes {
-    /// The only port of a node that has just one, else `NONE`.
-    only: Vec<PortIndex>,
-    /// The node that stands for this one in the tables: itself, or the one it hangs from.
-    attachment: Vec<NodeIndex>,
-    /// The port from the attachment to this node, where they differ.
-    last_hop: Vec<PortIndex>,
-    /// The row and column of a node in `table`.
-    row: Vec<u32>,
+    nodes: Vec<Node>,
+    /// The first port of the way from the node of a row to the node of a column.
     table: Vec<PortIndex>,
     rows: usize,
 }
 
+/// A node, as a source and as a destination.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    /// The only port of a node that has just one, else `NONE`.
+    only: PortIndex,
+    /// The node that stands for this one in the table: itself, or the one it hangs from.
+    attachment: NodeIndex,
+    /// The port from the attachment to this node, where they differ.
+    last_hop: PortIndex,
+    /// The row and column of the attachment in the table.
+    row: u32,
+}
+
 impl Routes {
-    /// Routes over `ports`, each a pair of nodes (from, to).
-    pub(crate) fn new(nodes: usize, ports: &[(NodeIndex, NodeIndex)]) -> Self {
+    /// Routes over `ports`, each a pair of nodes (from, to), of nodes of which only those that
+    /// `forwards` says pass on what is not for them.
+    pub(crate) fn new(forwards: &[bool], ports: &[(NodeIndex, NodeIndex)]) -> Self {
+        let nodes = forwards.len();
         let mut out: Vec<Vec<PortIndex>> = vec![Vec::new(); nodes];
         for (port, (from, _)) in ports.iter().enumerate() {
             out[*from as usize].push(port as PortIndex);
         }
-        let is_leaf = |node: NodeIndex| out[node as usize].len() == 1;
-        let mut routes = Routes {
-            only: out.iter().map(|ports| if ports.len() == 1 { ports[0] } else { NONE }).collect(),
-            attachment: (0..nodes as NodeIndex).collect(),
-            last_hop: vec![NONE; nodes],
-            row: vec![NONE; nodes],
-            table: Vec::new(),
-            rows: 0,
-        };
+        let mut routes = Routes { nodes: Vec::new(), table: Vec::new(), rows: 0 };
+        for (node, ports) in out.iter().enumerate() {
+            let only = if ports.len() == 1 { ports[0] } else { NONE };
+            let row = if ports.len() > 1 { routes.rows as u32 } else { NONE };
+            routes.rows += usize::from(ports.len() > 1);
+            routes.nodes.push(Node { only, attachment: node as u32, last_hop: NONE, row });
+        }
         for (port, &(from, to)) in ports.iter().enumerate() {
-            if is_leaf(to) {
-                routes.attachment[to as usize] = from;
-                routes.last_hop[to as usize] = port as PortIndex;
+            if routes.nodes[to as usize].only != NONE {
+                let row = routes.nodes[from as usize].row;
+                let node = &mut routes.nodes[to as usize];
+                *node = Node { attachment: from, last_hop: port as PortIndex, row, ..*node };
             }
         }
-        let inner: Vec<NodeIndex> =
-            (0..nodes as NodeIndex).filter(|&node| out[node as usize].len() > 1).collect();
-        for (row, &node) in inner.iter().enumerate() {
-            routes.row[node as usize] = row as u32;
-        }
-        routes.rows = inner.len();
-        routes.table = vec![NONE; inner.len() * inner.len()];
-        for &source in &inner {
-            routes.fill(source, &out, ports);
+        routes.table = vec![NONE; routes.rows * routes.rows];
+        for source in 0..nodes as NodeIndex {
+            if routes.nodes[source as usize].only == NONE {
+                routes.fill(source, forwards, &out, ports);
+            }
         }
         routes
     }
 
     /// Breadth first from `source` over inner nodes, noting the first port of each path.
-    fn fill(&mut self, source: NodeIndex, out: &[Vec<PortIndex>], ports: &[(NodeIndex, NodeIndex)]) {
-        let row = self.row[source as usize] as usize * self.rows;
+    fn fill(
+        &mut self,
+        source: NodeIndex,
+        forwards: &[bool],
+        out: &[Vec<PortIndex>],
+        ports: &[(NodeIndex, NodeIndex)],
+    ) {
+        let row = self.nodes[source as usize].row;
+        if row == NONE {
+            return;
+        }
+        let row = row as usize * self.rows;
         let mut queue = VecDeque::from([(source, NONE)]);
         while let Some((node, first)) = queue.pop_front() {
             for &port in &out[node as usize] {
                 let next = ports[port as usize].1;
-                let column = self.row[next as usize];
-                if column == NONE || next == source || self.table[row + column as usize] != NONE {
+                let Node { row: column, only, .. } = self.nodes[next as usize];
+                if only != NONE || next == source || self.table[row + column as usize] != NONE {
                     continue;
                 }
                 let first = if first == NONE { port } else { first };
                 self.table[row + column as usize] = first;
-                queue.push_back((next, first));
+                if forwards[next as usize] {
+                    queue.push_back((next, first));
+                }
             }
         }
     }
@@ -85,16 +101,15 @@ impl Routes {
     /// connected.
     #[inline]
     pub(crate) fn port(&self, node: NodeIndex, destination: NodeIndex) -> PortIndex {
-        let only = self.only[node as usize];
-        if only != NONE {
-            return only;
+        let source = &self.nodes[node as usize];
+        if source.only != NONE {
+            return source.only;
         }
-        let attachment = self.attachment[destination as usize];
-        if attachment == node {
-            return self.last_hop[destination as usize];
+        let destination = &self.nodes[destination as usize];
+        if destination.attachment == node {
+            return destination.last_hop;
         }
-        let row = self.row[node as usize] as usize * self.rows;
-        self.table[row + self.row[attachment as usize] as usize]
+        self.table[source.row as usize * self.rows + destination.row as usize]
     }
 }
 
@@ -109,7 +124,7 @@ mod tests {
 
     /// The nodes that a packet passes from `from` to `to`.
     fn path(nodes: usize, ports: &[(u32, u32)], from: u32, to: u32) -> Vec<u32> {
-        let routes = Routes::new(nodes, ports);
+        let routes = Routes::new(&vec![true; nodes], ports);
         let mut path = vec![from];
         while *path.last().unwrap() != to {
             let (at, next) = ports[routes.port(*path.last().unwrap(), to) as usize];
@@ -141,6 +156,15 @@ mod tests {
         let ports = duplex(&[(0, 1)]);
         assert_eq!(path(2, &ports, 0, 1), [0, 1]);
         assert_eq!(path(2, &ports, 1, 0), [1, 0]);
+    }
+
+    #[test]
+    fn a_host_with_two_links_is_no_way_through() {
+        // 0 and 2 are both next to host 1, but the way between them leads round over 3 and 4.
+        let ports = duplex(&[(0, 1), (1, 2), (0, 3), (3, 4), (4, 2)]);
+        let routes = Routes::new(&[true, false, true, true, true], &ports);
+        assert_eq!(ports[routes.port(0, 2) as usize], (0, 3));
+        assert_eq!(ports[routes.port(0, 1) as usize], (0, 1));
     }
 
     proptest::proptest! {

@@ -5,12 +5,17 @@
 //! so that an interrupted study goes on where it stopped, and judges the claims by rules that were
 //! fixed before anything was run.
 
+mod cache;
 mod figure;
 pub mod judge;
 mod ledger;
+mod library;
 mod quantity;
+mod reproduce;
 pub mod spec;
 
 pub use figure::{Figure, FigureCurve, figure};
 pub use ledger::{CheckResult, ClaimResult, Ledger, judge_all};
+pub use library::StudyFiles;
 pub use quantity::Data;
+pub use reproduce::{Error, Options, Progress, Reproduced, reproduce};

@@ -58,6 +58,8 @@ pub(crate) struct Sender {
     pub(crate) timer: Instant,
     /// Expiries of the timer since the peer last acknowledged something new.
     pub(crate) expiries: u32,
+    /// Probes since the peer's window closed, whether answered or not.
+    probes: u32,
     last_sent: Instant,
     pub(crate) ecn: EcnState,
     pub(crate) stats: Stats,
@@ -118,6 +120,7 @@ impl Sender {
             rtt: RttEstimator::new(config),
             timer: Instant::NEVER,
             expiries: 0,
+            probes: 0,
             last_sent: Instant::START,
             ecn: EcnState::default(),
             stats: Stats::default(),
@@ -238,8 +241,9 @@ impl Sender {
             }
             ChunkKind::New
         };
-        if self.timer == Instant::NEVER || self.next == self.una {
-            self.timer = now + self.rtt.rto(); // RFC 6298 §5.1
+        if self.next == self.una {
+            // RFC 6298 §5.1; where the persist timer was running, this replaces it.
+            self.timer = now + self.rtt.rto();
         }
         self.next = self.next.max(after);
         self.max = self.max.max(after);
@@ -295,6 +299,7 @@ impl Sender {
             return Some(room.min(payload));
         }
         if self.flight() == 0 && self.timer == Instant::NEVER {
+            self.probes = 0;
             self.timer = now + self.persist_interval(config);
         }
         None
@@ -302,7 +307,7 @@ impl Sender {
 
     /// RFC 9293 §3.8.6.1: first after the retransmission timeout, then exponentially later.
     fn persist_interval(&self, config: &Config) -> Duration {
-        (self.rtt.rto() * (1 << self.expiries.min(20))).min(config.rto_max)
+        (self.rtt.rto() * (1 << self.probes.min(20))).min(config.rto_max)
     }
 
     /// A quiet connection no longer knows the path: RFC 5681 §4.1.
@@ -332,7 +337,9 @@ impl Sender {
         if acknowledgement > self.una {
             self.advance(now, header, acknowledgement, config);
         } else if acknowledgement == self.una {
-            self.expiries = if self.flight() == 0 { 0 } else { self.expiries };
+            if self.flight() == 0 {
+                self.expiries = 0; // RFC 9293 §3.8.6.1: a peer that answers probes is alive
+            }
             // RFC 5681 §2: outstanding data, no data, the same acknowledgement and window.
             if self.una < self.max && is_bare && header.window == self.peer_window {
                 self.on_duplicate(now, header, config);
@@ -427,6 +434,7 @@ impl Sender {
             self.on_timeout(now, config);
         } else if self.next < self.limit() {
             self.expiries += 1;
+            self.probes += 1;
             self.urgent = Urgent::Probe;
             self.timer = now + self.persist_interval(config);
         } else {

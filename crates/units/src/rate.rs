@@ -90,19 +90,25 @@ text_quantity!(Rate, "Rate", "a rate", "10 Mbit/s");
 pub struct Transmission {
     rate: u64,
     remainder: u64,
+    /// Nanoseconds per byte where that is a whole number, else 0.
+    whole: u64,
 }
 
 impl Transmission {
     /// A transmitter at `rate`, which must not be zero.
     pub fn at(rate: Rate) -> Self {
         assert!(!rate.is_zero(), "a transmitter needs a rate above zero");
-        Transmission { rate: rate.0, remainder: 0 }
+        let whole = if NANOBITS.is_multiple_of(rate.0) { NANOBITS / rate.0 } else { 0 };
+        Transmission { rate: rate.0, remainder: 0, whole }
     }
 
     /// The time of the next `bytes`, which follow the bytes before without a gap.
     #[inline]
     pub fn time(&mut self, bytes: u32) -> Duration {
-        let numerator = u64::from(bytes) * 8_000_000_000 + self.remainder;
+        if self.whole > 0 {
+            return Duration::from_nanos(u64::from(bytes) * self.whole);
+        }
+        let numerator = u64::from(bytes) * NANOBITS + self.remainder;
         let nanos = numerator / self.rate;
         self.remainder = numerator - nanos * self.rate;
         Duration::from_nanos(nanos)
@@ -113,6 +119,9 @@ impl Transmission {
         self.remainder = 0;
     }
 }
+
+/// Bits of a byte times nanoseconds of a second.
+const NANOBITS: u64 = 8_000_000_000;
 
 #[cfg(test)]
 mod tests {

@@ -98,8 +98,10 @@ fn owner(path: &str) -> &str {
     path.split('/').next().unwrap_or(path)
 }
 
+/// Whether a file serves tests, benchmarks or examples, and no user.
 fn is_test_file(path: &str) -> bool {
-    path.contains("/tests/") || path.ends_with("/tests.rs") || path.contains("/benches/")
+    let folders = ["/tests/", "/benches/", "/examples/"];
+    folders.iter().any(|folder| path.contains(folder)) || path.ends_with("/tests.rs")
 }
 
 /// Whether `text` stands in `line`, not as part of a longer word.

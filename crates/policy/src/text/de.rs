@@ -52,11 +52,15 @@ impl de::Error for Fault {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Fault::new(format!("expected {expected}; found {}", plain(found)), None)
+        Fault::new(format!("expected {}; found {}", plain_range(expected), plain(found)), None)
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
         Fault::new(format!("expected {}; found {}", plain_range(expected), plain(found)), None)
+    }
+
+    fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
+        Fault::new(format!("expected {}; found {length} entries", plain_range(expected)), None)
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
@@ -95,6 +99,12 @@ fn plain_range(expected: &dyn Expected) -> String {
         "u32" => "a whole number from 0 to 4294967295".to_owned(),
         "u64" | "usize" => "a whole number, zero or more".to_owned(),
         "f64" => "a number".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a string" => "a text".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        "an array of length 2" => "a list of two names".to_owned(),
+        "a map" => "a table".to_owned(),
+        other if other.starts_with("struct ") => "a table".to_owned(),
         other => other.to_owned(),
     }
 }

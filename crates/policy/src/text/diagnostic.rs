@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
 /// A text that was read, and the name under which messages speak of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,17 +53,26 @@ impl Diagnostic {
 
     /// The message with the offending text, in colours for a terminal or plain.
     pub fn render(&self, colored: bool) -> String {
+        let title = Level::ERROR.primary_title(&self.message);
+        let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
+        if self.span == (0..0) {
+            // The mistake is in the text as a whole: there is nothing to show.
+            let mut group = title.element(Origin::path(&self.source.name));
+            if let Some(help) = &self.help {
+                group = group.element(Level::HELP.message(help));
+            }
+            return renderer.render(&[group]);
+        }
         let mut annotation = AnnotationKind::Primary.span(self.span.clone());
         if let Some(label) = &self.label {
             annotation = annotation.label(label);
         }
         let snippet =
             Snippet::source(&self.source.text).path(&self.source.name).annotation(annotation);
-        let mut group = Level::ERROR.primary_title(&self.message).element(snippet);
+        let mut group = title.element(snippet);
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(help));
         }
-        let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
         renderer.render(&[group])
     }
 }

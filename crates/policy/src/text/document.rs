@@ -8,8 +8,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::de::Reader;
 use super::diagnostic::{Diagnostic, Diagnostics, Source};
-use super::expression::evaluate;
 use super::named::suggestion;
+use super::parameters::{Parameters, Unresolved};
 use super::tree::{Item, Key, Value, from_table, from_value};
 
 /// A value for a key that takes the place of the text's own.
@@ -19,8 +19,10 @@ pub struct Override {
     pub key: String,
     /// The value as TOML; what is no TOML value is taken as a text, so `60 s` needs no quotes.
     pub value: String,
-    /// Who says so, as it appears in messages: `--set` or `[sweep]`.
-    pub origin: &'static str,
+    /// What stands before the key where it was given: `policy.` for a key of the policy.
+    pub prefix: &'static str,
+    /// Who says so, as it appears in messages: `--set`.
+    pub origin: String,
 }
 
 /// A text, read as a tree, with the places of its items and the mistakes found so far.
@@ -29,6 +31,8 @@ pub struct Document {
     /// The text itself, then those of the overrides; places count through all of them.
     sources: Vec<(usize, Arc<Source>)>,
     root: Item,
+    /// The places where a parameter or an expression stood, and what it came to.
+    resolved: Vec<(Range<usize>, String)>,
     mistakes: Vec<Diagnostic>,
 }
 
@@ -42,19 +46,17 @@ impl Document {
         let mut document = Document {
             sources: vec![(0, source.clone())],
             root: Item { value: Value::Table(Vec::new()), span: 0..0 },
+            resolved: Vec::new(),
             mistakes: Vec::new(),
         };
         match DeTable::parse(&source.text) {
-            Ok(table) => {
-                let span = table.span();
-                match from_table(table.into_inner(), 0) {
-                    Ok(value) => document.root = Item { value, span },
-                    Err(span) => document.add(span, UNREADABLE.to_owned(), None, None),
-                }
-            }
+            Ok(table) => match from_table(table.into_inner(), 0) {
+                Ok(value) => document.root.value = value,
+                Err(span) => document.add(span, UNREADABLE.to_owned(), None),
+            },
             Err(error) => {
                 let span = error.span().unwrap_or(0..0);
-                document.add(span, format!("this is not TOML: {}", error.message()), None, None);
+                document.add(span, format!("this is not TOML: {}", error.message()), None);
             }
         }
         document.checked()?;
@@ -74,7 +76,7 @@ impl Document {
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Diagnostics> {
         T::deserialize(Reader(&self.root)).map_err(|fault| {
             let mut copy = self.clone();
-            copy.add(fault.span.unwrap_or(0..0), fault.message, None, fault.help);
+            copy.add(fault.span.unwrap_or(0..0), fault.message, fault.help);
             Diagnostics(copy.mistakes)
         })
     }
@@ -140,35 +142,41 @@ impl Document {
         self.mistake(path, format!("there is no {kind} `{name}`"), help);
     }
 
-    /// Whether no mistake was noted.
+    /// Whether no mistake was noted so far.
+    pub fn is_sound(&self) -> bool {
+        self.mistakes.is_empty()
+    }
+
+    /// Goes on when no mistake was noted.
     ///
     /// # Errors
     /// The mistakes.
     pub fn checked(&self) -> Result<(), Diagnostics> {
-        if self.mistakes.is_empty() { Ok(()) } else { Err(Diagnostics(self.mistakes.clone())) }
+        if self.is_sound() { Ok(()) } else { Err(Diagnostics(self.mistakes.clone())) }
     }
 
     fn note(&mut self, span: Range<usize>, message: String, help: String) {
-        self.add(span, message, None, (!help.is_empty()).then_some(help));
+        self.add(span, message, (!help.is_empty()).then_some(help));
     }
 
-    fn add(
-        &mut self,
-        span: Range<usize>,
-        message: String,
-        label: Option<String>,
-        help: Option<String>,
-    ) {
-        let after = |(start, _): &&(usize, Arc<Source>)| *start <= span.start;
-        let (start, source) = self.sources.iter().rfind(after).expect("the text starts at 0");
+    fn add(&mut self, span: Range<usize>, message: String, help: Option<String>) {
+        let (start, source) = self.source_of(span.start);
         let clip = |at: usize| (at - start).min(source.text.len());
+        let label = self.resolved.iter().find(|(place, _)| *place == span);
         self.mistakes.push(Diagnostic {
             source: source.clone(),
             span: clip(span.start)..clip(span.end),
             message,
-            label,
+            label: label.map(|(_, text)| text.clone()),
             help,
         });
+    }
+
+    /// The source that holds the place `at`, and where it starts.
+    fn source_of(&self, at: usize) -> (usize, &Arc<Source>) {
+        let found = self.sources.iter().rfind(|(start, _)| *start <= at);
+        let (start, source) = found.expect("the text starts at 0");
+        (*start, source)
     }
 
     /// The place of the value (or the key) that `path` names, or of what is nearest around it.
@@ -200,28 +208,27 @@ impl Document {
     fn apply(&mut self, change: &Override) {
         let (last_start, last) = self.sources.last().expect("the text itself");
         let offset = last_start + last.text.len() + 1;
-        let text = format!("{}={}", change.key, change.value);
-        let at_value = offset + change.key.len() + 1;
-        let name = change.origin.to_owned();
+        let text = format!("{}{}={}", change.prefix, change.key, change.value);
+        let at_key = offset + change.prefix.len();
+        let at_value = at_key + change.key.len() + 1;
+        let name = change.origin.clone();
         self.sources.push((offset, Arc::new(Source { name, text })));
         let span = at_value..at_value + change.value.len();
         let item = match DeValue::parse(&change.value) {
             Ok(value) => from_value(value.span(), value.into_inner(), at_value),
             Err(_) => Ok(Item { value: Value::Text(change.value.clone()), span: span.clone() }),
         };
-        let key = offset..offset + change.key.len();
+        let key = at_key..at_key + change.key.len();
         let outcome = self
             .known_parameter(&change.key)
             .map_err(|(message, help)| (key.clone(), message, help))
             .and_then(|()| item.map_err(|span| (span, UNREADABLE.to_owned(), None)))
             .and_then(|item| put(&mut self.root, &change.key, key, item));
         if let Err((span, message, help)) = outcome {
-            self.add(span, message, None, help);
+            self.add(span, message, help);
         }
     }
-}
 
-impl Document {
     /// A parameter that the text does not have would change nothing, in silence.
     fn known_parameter(&self, key: &str) -> Result<(), (String, Option<String>)> {
         let parameters = self.names_in("parameters");
@@ -282,22 +289,32 @@ fn put(root: &mut Item, path: &str, place: Range<usize>, new: Item) -> Result<()
 /// Parameters.
 impl Document {
     fn fill_in(&mut self) {
-        let parameters = match self.root.get("parameters").map(|item| &item.value) {
-            Some(Value::Table(entries)) => entries.clone(),
-            _ => Vec::new(),
-        };
-        let mut root =
-            std::mem::replace(&mut self.root, Item { value: Value::Bool(true), span: 0..0 });
-        self.fill(&mut root, &Parameters(&parameters));
-        self.root = root;
+        let mut parameters = Parameters(Vec::new());
+        if let Some(Value::Table(entries)) = self.root.get("parameters").map(|item| &item.value) {
+            let (resolved, circular) = Parameters::resolve_all(entries);
+            parameters = resolved;
+            for (span, message, help) in circular {
+                self.add(span, message, help);
+            }
+        }
+        if self.is_sound() {
+            let nothing = Item { value: Value::Bool(true), span: 0..0 };
+            let mut root = std::mem::replace(&mut self.root, nothing);
+            self.fill(&mut root, &parameters);
+            self.root = root;
+        }
     }
 
-    fn fill(&mut self, item: &mut Item, parameters: &Parameters<'_>) {
+    fn fill(&mut self, item: &mut Item, parameters: &Parameters) {
         match &mut item.value {
-            Value::Text(text) => match parameters.resolve(text, 0) {
-                Ok(Some(value)) => item.value = value,
+            Value::Text(text) => match parameters.resolve(text) {
+                Ok(Some(value)) => {
+                    let label = self.explain(text, &value, parameters);
+                    self.resolved.push((item.span.clone(), label));
+                    item.value = value;
+                }
                 Ok(None) => {}
-                Err((message, help)) => self.add(item.span.clone(), message, None, help),
+                Err(Unresolved { message, help, .. }) => self.add(item.span.clone(), message, help),
             },
             Value::List(items) => items.iter_mut().for_each(|item| self.fill(item, parameters)),
             Value::Table(entries) => {
@@ -306,54 +323,14 @@ impl Document {
             _ => {}
         }
     }
-}
 
-struct Parameters<'a>(&'a [(Key, Item)]);
-
-impl Parameters<'_> {
-    /// What `text` stands for, or `None` when it stands for itself. `depth` counts the parameters
-    /// that led here: more than there are means a circle.
-    fn resolve(&self, text: &str, depth: usize) -> Result<Option<Value>, (String, Option<String>)> {
-        if let Some(name) = text.strip_prefix('$') {
-            return self.value(name, depth).map(Some);
-        }
-        let Some(expression) = text.strip_prefix('=') else { return Ok(None) };
-        let mut failure = None;
-        let mut number = |name: &str| match self.value(name, depth) {
-            Ok(Value::Integer(number)) => Ok(number as f64),
-            Ok(Value::Float(number)) => Ok(number),
-            Ok(_) => Err(format!("the parameter `{name}` is no number")),
-            Err((message, help)) => {
-                failure = help;
-                Err(message)
-            }
-        };
-        let outcome = evaluate(expression, &mut number).map_err(|message| (message, failure))?;
-        Ok(Some(match outcome {
-            outcome if !outcome.unit.is_empty() => {
-                Value::Text(format!("{} {}", outcome.number, outcome.unit))
-            }
-            outcome if outcome.number.fract() == 0.0 && outcome.number.abs() < 1e15 => {
-                Value::Integer(outcome.number as i64)
-            }
-            outcome => Value::Float(outcome.number),
-        }))
-    }
-
-    fn value(&self, name: &str, depth: usize) -> Result<Value, (String, Option<String>)> {
-        if depth > self.0.len() {
-            return Err((format!("the parameter `{name}` leads back to itself"), None));
-        }
-        let Some((_, item)) = self.0.iter().find(|(key, _)| key.name == name) else {
-            let names: Vec<_> = self.0.iter().map(|(key, _)| key.name.as_str()).collect();
-            let help = suggestion(name, "parameters of this file", &names);
-            return Err((format!("there is no parameter `{name}`"), Some(help)));
-        };
-        match &item.value {
-            Value::Text(text) => {
-                Ok(self.resolve(text, depth + 1)?.unwrap_or_else(|| item.value.clone()))
-            }
-            value => Ok(value.clone()),
+    /// What `text` came to, and who set the parameter when the text itself did not.
+    fn explain(&self, text: &str, value: &Value, parameters: &Parameters) -> String {
+        let set = text.strip_prefix('$').and_then(|name| parameters.get(name));
+        let (start, source) = self.source_of(set.map_or(0, |(_, item)| item.span.start));
+        match start {
+            0 => format!("this is {value}"),
+            _ => format!("this is {value}, by {} {}", source.name, source.text),
         }
     }
 }

@@ -15,6 +15,10 @@ pub(super) fn evaluate(
     text: &str,
     parameter: &mut dyn FnMut(&str) -> Result<f64, String>,
 ) -> Result<Outcome, String> {
+    // Parentheses nest by recursion: a bound on the text is a bound on the stack.
+    if text.len() > LONGEST {
+        return Err(format!("the expression is longer than {LONGEST} characters"));
+    }
     let mut parser = Parser { rest: text.trim_start(), parameter };
     let number = parser.sum()?;
     let unit = parser.rest.trim().to_owned();
@@ -94,6 +98,8 @@ impl Parser<'_, '_> {
         true
     }
 }
+
+const LONGEST: usize = 500;
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@ mod diagnostic;
 mod document;
 mod expression;
 mod named;
+mod parameters;
 mod schema;
 mod tree;
 

@@ -83,7 +83,7 @@ pub fn nearest<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
 pub fn suggestion<'a>(text: &str, allowed: &str, names: &[&'a str]) -> String {
     let nearest: Option<&'a str> = nearest(text, names.iter().copied());
     let list = match names {
-        [] => format!("there are no {allowed}"),
+        [] => format!("{allowed}: none"),
         names => {
             let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
             format!("{allowed}: {}", quoted.join(", "))

@@ -1,5 +1,6 @@
 //! A TOML text as a tree whose every item knows where it was written.
 
+use std::fmt;
 use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
@@ -37,6 +38,19 @@ pub enum Value {
     List(Vec<Item>),
     /// A table, in the order of the text.
     Table(Vec<(Key, Item)>),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Text(text) => write!(f, "\"{text}\""),
+            Value::Integer(number) => number.fmt(f),
+            Value::Float(number) => number.fmt(f),
+            Value::Bool(value) => value.fmt(f),
+            Value::List(_) => f.write_str("a list"),
+            Value::Table(_) => f.write_str("a table"),
+        }
+    }
 }
 
 impl Item {

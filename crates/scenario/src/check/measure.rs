@@ -26,13 +26,15 @@ pub(super) fn check(
         let message = "the interval must be above zero";
         document.mistake("measure.series_interval", message, "such as \"100 ms\"");
     }
-    let ports = match &file.measure.ports {
+    let mut ports: Vec<(NodeId, NodeId)> = match &file.measure.ports {
         Some(names) => {
             let each = names.iter().enumerate();
             each.flat_map(|(index, name)| ports(document, index, name, topology)).collect()
         }
         None => queued_ports(bindings, policy),
     };
+    let mut seen = BTreeSet::new();
+    ports.retain(|port| seen.insert(*port));
     MeasurePlan { series_interval, ports, size_classes: size_classes(document, file, workloads) }
 }
 

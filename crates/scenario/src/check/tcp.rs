@@ -8,6 +8,9 @@ use crate::file::{DelayedAckFile, EraFile, RecoveryFile, TcpFile};
 
 /// The settings that `file`, at `path`, makes of `base`. An era in it starts afresh.
 pub(super) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &Config) -> Config {
+    if *file == TcpFile::default() {
+        return base.clone();
+    }
     let mut config = match file.era {
         Some(EraFile::Ns2In2002) => Era::Ns2In2002.config(),
         Some(EraFile::LinuxToday) => Era::LinuxToday.config(),

@@ -1,6 +1,6 @@
 //! Nodes and links.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use shortflow_elements::classifier::DscpTable;
@@ -20,6 +20,8 @@ pub(super) struct Topology {
     groups: Vec<(String, Range<u32>)>,
     /// The link between two nodes, in both orders.
     joined: BTreeMap<(NodeId, NodeId), usize>,
+    /// For each router, the number of its island.
+    islands: Vec<Option<u32>>,
 }
 
 impl Topology {
@@ -29,13 +31,18 @@ impl Topology {
             links: Vec::new(),
             groups: Vec::new(),
             joined: BTreeMap::new(),
+            islands: Vec::new(),
         };
         topology.add_nodes(document, "hosts", NodeKind::Host, &file.hosts);
         topology.add_nodes(document, "routers", NodeKind::Router, &file.routers);
         for (name, link) in file.links.iter() {
             topology.add_links(document, name, link);
         }
-        topology.check_joined(document);
+        topology.find_islands();
+        // A link that is wrong leaves its ends alone, which says nothing about them.
+        if document.is_sound() {
+            topology.check_joined(document);
+        }
         topology
     }
 
@@ -109,22 +116,33 @@ impl Topology {
         self.joined.range(from).map(|((_, to), _)| *to)
     }
 
-    /// For each node, whether a packet from it finds a way to `to`. Hosts do not forward.
-    pub(super) fn reaching(&self, to: NodeId) -> Vec<bool> {
-        let mut reaches = vec![false; self.nodes.len()];
-        let mut next = VecDeque::from([to]);
-        reaches[to.index()] = true;
-        while let Some(node) = next.pop_front() {
-            if node != to && self.node(node).kind == NodeKind::Host {
+    /// Whether packets find a way between `a` and `b`. Hosts do not forward.
+    pub(super) fn connects(&self, a: NodeId, b: NodeId) -> bool {
+        let near_b: Vec<u32> = self.islands_at(b).collect();
+        self.link(a, b).is_some() || self.islands_at(a).any(|island| near_b.contains(&island))
+    }
+
+    /// The islands of routers that `node` belongs to, or that a link of it leads to.
+    fn islands_at(&self, node: NodeId) -> impl Iterator<Item = u32> {
+        let own = std::iter::once(node);
+        own.chain(self.neighbours(node)).filter_map(|node| self.islands[node.index()])
+    }
+
+    /// Numbers the islands: routers that reach each other over routers.
+    fn find_islands(&mut self) {
+        self.islands = vec![None; self.nodes.len()];
+        let is_router = |node: &Node| node.kind == NodeKind::Router;
+        for first in (0..self.nodes.len()).filter(|&index| is_router(&self.nodes[index])) {
+            if self.islands[first].is_some() {
                 continue;
             }
-            for neighbour in self.neighbours(node) {
-                if !std::mem::replace(&mut reaches[neighbour.index()], true) {
-                    next.push_back(neighbour);
+            let mut next = vec![NodeId(first as u32)];
+            while let Some(node) = next.pop() {
+                if self.islands[node.index()].replace(first as u32).is_none() {
+                    next.extend(self.neighbours(node).filter(|near| is_router(self.node(*near))));
                 }
             }
         }
-        reaches
     }
 
     fn check_joined(&self, document: &mut Document) {

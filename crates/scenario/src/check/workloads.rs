@@ -1,6 +1,5 @@
 //! What loads the network.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use shortflow_elements::Dscp;
@@ -22,8 +21,7 @@ pub(super) fn check(
     topology: &Topology,
 ) -> Vec<Workload> {
     let base = tcp::check(document, "tcp", &file.tcp, &Era::Ns2In2002.config());
-    let mut checker =
-        Checker { document, topology, base, duration: file.duration, reaching: BTreeMap::new() };
+    let mut checker = Checker { document, topology, base, duration: file.duration };
     file.workloads.iter().filter_map(|(name, workload)| checker.workload(name, workload)).collect()
 }
 
@@ -45,8 +43,6 @@ struct Checker<'c> {
     topology: &'c Topology,
     base: Config,
     duration: Duration,
-    /// Which nodes reach each destination that was asked for.
-    reaching: BTreeMap<NodeId, Vec<bool>>,
 }
 
 impl Checker<'_> {
@@ -123,7 +119,13 @@ impl Checker<'_> {
                 return None;
             }
         };
-        Some(whole * file.share.map_or(1.0, |share| share.value()))
+        let share = file.share.unwrap_or(1.0);
+        if !(0.0..=1.0).contains(&share) {
+            let message = format!("a share of {share} cannot be");
+            self.document.mistake(&format!("{path}.share"), message, "it must be from 0 to 1");
+            return None;
+        }
+        Some(whole * share)
     }
 
     fn bulk(&mut self, path: &str, file: &BulkFile) -> Option<(Kind, Config)> {
@@ -140,7 +142,12 @@ impl Checker<'_> {
             }
             None => None,
         };
-        let (start, _) = self.span(path, file.start, None)?;
+        let (start, stop) = self.span(path, file.start, None)?;
+        if start + file.start_window > stop {
+            let message = format!("start_window {} reaches beyond the end", file.start_window);
+            let help = "some flows might never start: shorten it";
+            self.document.mistake(&format!("{path}.start_window"), message, help);
+        }
         let bulk = Bulk {
             pairs: pairs?,
             flows,
@@ -231,8 +238,7 @@ impl Checker<'_> {
                 self.document.mistake(&b_path, message, "");
                 return None;
             }
-            let reaching = self.reaching.entry(to).or_insert_with(|| topology.reaching(to));
-            if !reaching[from.index()] {
+            if !topology.connects(from, to) {
                 let message = format!("no path leads from `{}` to `{}`", name(from), name(to));
                 let help = "add the missing link; hosts do not forward for others";
                 self.document.mistake(&b_path, message, help);

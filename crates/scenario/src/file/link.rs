@@ -54,6 +54,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for PerLink<T> {
             fn visit_str<E: de::Error>(self, text: &str) -> Result<PerLink<T>, E> {
                 T::deserialize(text.to_owned().into_deserializer()).map(PerLink::Both)
             }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<PerLink<T>, E> {
+                T::deserialize(number.into_deserializer()).map(PerLink::Both)
+            }
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<PerLink<T>, E> {
+                T::deserialize(number.into_deserializer()).map(PerLink::Both)
+            }
             fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<PerLink<T>, A::Error> {
                 Vec::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(PerLink::List)
             }

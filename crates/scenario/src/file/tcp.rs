@@ -8,7 +8,7 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 use shortflow_units::{Bytes, Duration};
 
 /// Settings of TCP: an era's defaults and what differs from them.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TcpFile {
     /// The preset: "ns2-2002" (the default) or "linux-today".
@@ -52,7 +52,7 @@ pub(crate) struct TcpFile {
 }
 
 /// A preset of TCP settings.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(crate) enum EraFile {
     /// What studies made with ns-2 around 2002 used.
     #[serde(rename = "ns2-2002")]
@@ -63,7 +63,7 @@ pub(crate) enum EraFile {
 }
 
 /// How losses are repaired.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RecoveryFile {
     /// RFC 5681.
@@ -75,14 +75,14 @@ pub(crate) enum RecoveryFile {
 }
 
 /// Delayed acknowledgements: `false`, or their settings.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DelayedAckFile {
     Off,
     On(DelayedAckSettings),
 }
 
 /// When an acknowledgement may be held back (RFC 1122 §4.2.3.2).
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DelayedAckSettings {
     /// The longest time that an acknowledgement is held back.
@@ -130,7 +130,7 @@ impl JsonSchema for DelayedAckFile {
 }
 
 /// A number of attempts, or no limit to them.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Retries(pub(crate) Option<u32>);
 
 impl<'de> Deserialize<'de> for Retries {

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use shortflow_units::{Bytes, Duration, Probability, Rate, Size};
+use shortflow_units::{Bytes, Duration, Rate, Size};
 
 use super::TcpFile;
 use crate::frequency::Frequency;
@@ -36,8 +36,9 @@ pub(crate) struct TransfersFile {
     pub(crate) rate: Option<Frequency>,
     /// The mean interval between transfers.
     pub(crate) interval: Option<Duration>,
-    /// The share of the load, rate or interval that is this workload's; 1 by default.
-    pub(crate) share: Option<Probability>,
+    /// The share of the load, rate or interval that is this workload's, from 0 to 1; 1 by
+    /// default.
+    pub(crate) share: Option<f64>,
     /// Sizes of requests.
     pub(crate) request: SizesFile,
     /// Sizes of replies.

@@ -88,9 +88,9 @@ impl Sender {
         }
     }
 
-    /// Duplicates of what a timeout sent again must not start a fast retransmit: NewReno asks for
-    /// an acknowledgement of more than `recover` (RFC 6582 §3.2, step 2), SACK for one of
-    /// RecoveryPoint (RFC 6675 §5.1).
+    /// All losses of one window are one sign of congestion (RFC 5681 §4.3), and duplicates of what
+    /// a timeout sent again are none: Reno and NewReno ask for an acknowledgement of more than
+    /// `recover` (RFC 6582 §3.2, step 2), SACK for one of RecoveryPoint (RFC 6675 §5.1).
     fn may_enter_recovery(&self) -> bool {
         match self.mechanism {
             Recovery::Reno | Recovery::NewReno => self.una > self.recover,
@@ -112,9 +112,7 @@ impl Sender {
         self.timer = now + self.rtt.rto();
         let inflation = config.duplicate_ack_threshold * self.mss;
         match self.mechanism {
-            // Without `recover`, so that further losses of the same window halve it again.
-            Recovery::Reno => self.inflation = i64::from(inflation),
-            Recovery::NewReno => {
+            Recovery::Reno | Recovery::NewReno => {
                 self.recover = self.max;
                 self.inflation = i64::from(inflation);
             }
@@ -131,9 +129,6 @@ impl Sender {
         self.dup_acks = 0;
         self.inflation = 0;
         self.limited = 0;
-        if let Some(board) = &mut self.scoreboard {
-            board.end_recovery();
-        }
     }
 
     /// The retransmission timer expired: slow start from one segment, over everything outstanding

@@ -49,7 +49,7 @@ impl Sender {
         self.window_limited = !has_room;
         // Rule 1: the first hole that is lost and not yet sent again.
         if let Some((from, to)) = board.next_lost(self.una, self.max, config) {
-            return has_room.then(|| self.retransmit(now, from, to));
+            return has_room.then(|| self.retransmit_hole(now, from, to));
         }
         // Rule 2: new data.
         if let Some(chunk) = self.poll_next(now, config, pipe) {
@@ -61,10 +61,18 @@ impl Sender {
         let board = self.scoreboard.as_mut()?;
         // Rule 3: a hole that is not yet known to be lost.
         if let Some((from, to)) = board.next_hole(self.una, self.max) {
-            return Some(self.retransmit(now, from, to));
+            return Some(self.retransmit_hole(now, from, to));
         }
         // Rule 4: once, the end of what is outstanding.
         let (from, to) = board.rescue(self.una, self.max, mss)?;
         Some(self.emit_between(now, from, to))
+    }
+
+    /// The timer watches the first outstanding segment: when that goes again, it starts anew.
+    fn retransmit_hole(&mut self, now: Instant, from: u64, to: u64) -> Chunk {
+        if from == self.una {
+            self.timer = now + self.rtt.rto();
+        }
+        self.retransmit(now, from, to)
     }
 }

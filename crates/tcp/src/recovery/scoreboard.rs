@@ -48,11 +48,6 @@ impl Scoreboard {
         self.rescued = true;
     }
 
-    pub(crate) fn end_recovery(&mut self) {
-        self.timed_out_until = 0;
-        self.sacked_after_timeout = 0;
-    }
-
     /// Marks `from..to` as held by the peer. Whether any of it is news.
     pub(crate) fn insert(&mut self, from: u64, to: u64) -> bool {
         let first = self.sacked.partition_point(|block| block.1 < from);
@@ -95,6 +90,9 @@ impl Scoreboard {
         }
         self.retransmitted -= gone.1.saturating_sub(gone.0) - held;
         self.una = una;
+        if una >= self.timed_out_until {
+            self.timed_out_until = 0;
+        }
         // The peer would have acknowledged a block that it still holds: it has reneged (RFC 2018
         // §8), and none of its blocks can be relied upon.
         if self.sacked.front().is_some_and(|block| block.0 <= una) {
@@ -184,4 +182,145 @@ impl Scoreboard {
 /// Bytes that two ranges share.
 fn overlap(a: (u64, u64), b: (u64, u64)) -> u64 {
     a.1.min(b.1).saturating_sub(a.0.max(b.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Era;
+
+    const MSS: u64 = 4;
+
+    fn config() -> Config {
+        Config { mss: MSS as u16, ..Era::LinuxToday.config() }
+    }
+
+    /// RFC 6675 §3–4 octet by octet, as the text has it.
+    #[derive(Debug, Default)]
+    struct Octets {
+        una: u64,
+        max: u64,
+        sacked: BTreeSet<u64>,
+        /// One past HighRxt.
+        retransmitted_until: u64,
+        timed_out_until: u64,
+    }
+
+    impl Octets {
+        fn is_lost(&self, octet: u64) -> bool {
+            let above: Vec<u64> = self.sacked.range(octet + 1..).copied().collect();
+            let runs = above.iter().filter(|s| !self.sacked.contains(&(*s - 1))).count();
+            octet < self.timed_out_until || runs >= 3 || above.len() as u64 > 2 * MSS
+        }
+
+        fn holes(&self) -> impl Iterator<Item = u64> + '_ {
+            (self.una..self.max).filter(|octet| !self.sacked.contains(octet))
+        }
+
+        fn pipe(&self) -> u64 {
+            self.holes()
+                .map(|s| u64::from(!self.is_lost(s)) + u64::from(s < self.retransmitted_until))
+                .sum()
+        }
+
+        fn next_lost(&self) -> Option<u64> {
+            self.holes().find(|&s| s >= self.retransmitted_until && self.is_lost(s))
+        }
+
+        fn next_hole(&self) -> Option<u64> {
+            let highest = *self.sacked.last()?;
+            self.holes().find(|&s| s >= self.retransmitted_until && s < highest)
+        }
+    }
+
+    #[derive(Debug, Clone)]
+    enum Operation {
+        Sack(u64, u64),
+        Acknowledge(u64),
+        Retransmit,
+        SendNew(u64),
+        BeginRecovery,
+        Timeout,
+    }
+
+    fn operations() -> impl Strategy<Value = Vec<Operation>> {
+        let operation = prop_oneof![
+            6 => (0u64..120, 1u64..12).prop_map(|(from, length)| Operation::Sack(from, length)),
+            2 => (1u64..30).prop_map(Operation::Acknowledge),
+            4 => Just(Operation::Retransmit),
+            2 => (1u64..20).prop_map(Operation::SendNew),
+            1 => Just(Operation::BeginRecovery),
+            1 => Just(Operation::Timeout),
+        ];
+        prop::collection::vec(operation, 1..60)
+    }
+
+    fn apply(operation: Operation, octets: &mut Octets, board: &mut Scoreboard) {
+        match operation {
+            Operation::Sack(from, length) => {
+                let (from, to) = (octets.una + 1 + from, octets.una + 1 + from + length);
+                if to <= octets.max {
+                    let news = (from..to).filter(|s| octets.sacked.insert(*s)).count();
+                    assert_eq!(board.insert(from, to), news > 0);
+                }
+            }
+            Operation::Acknowledge(bytes) => {
+                // A peer that does not renege acknowledges all that it holds in order.
+                let mut una = (octets.una + bytes).min(octets.max);
+                while octets.sacked.contains(&una) {
+                    una += 1;
+                }
+                octets.una = una;
+                octets.sacked = octets.sacked.split_off(&una);
+                if una >= octets.timed_out_until {
+                    octets.timed_out_until = 0;
+                }
+                board.advance(una);
+            }
+            Operation::Retransmit => {
+                let (una, max) = (octets.una, octets.max);
+                let hole =
+                    board.next_lost(una, max, &config()).or_else(|| board.next_hole(una, max));
+                if let Some((from, to)) = hole {
+                    let to = to.min(from + MSS);
+                    board.on_retransmit(from, to);
+                    octets.retransmitted_until = to;
+                }
+            }
+            Operation::SendNew(bytes) => octets.max += bytes,
+            Operation::BeginRecovery => {
+                octets.retransmitted_until = octets.una;
+                board.begin_recovery(octets.una);
+            }
+            Operation::Timeout => {
+                octets.retransmitted_until = octets.una;
+                octets.timed_out_until = octets.max;
+                board.restart(octets.una, octets.max);
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn the_edge_agrees_with_the_octets_of_the_rfc(operations in operations()) {
+            let mut octets = Octets { max: 100, ..Octets::default() };
+            let mut board = Scoreboard::default();
+            board.begin_recovery(0);
+            for operation in operations {
+                apply(operation, &mut octets, &mut board);
+                let (una, max) = (octets.una, octets.max);
+                prop_assert_eq!(board.pipe(una, max, &config()), octets.pipe());
+                let lost = board.next_lost(una, max, &config());
+                prop_assert_eq!(lost.map(|hole| hole.0), octets.next_lost());
+                let hole = board.next_hole(una, max);
+                prop_assert_eq!(hole.map(|hole| hole.0), octets.next_hole());
+            }
+        }
+    }
 }

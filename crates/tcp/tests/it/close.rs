@@ -151,6 +151,25 @@ fn a_fin_ahead_of_its_turn_counts_when_the_gap_is_filled() {
         .then(in_state(State::CloseWait));
 }
 
+#[test]
+fn a_bare_fin_ahead_of_its_turn_counts_when_the_gap_is_filled() {
+    established(lingering())
+        .gets(fin(1001))
+        .sends(ack(1))
+        .gets(data(1, 1001))
+        .sends(ack(1002))
+        .then(in_state(State::CloseWait));
+}
+
+#[test]
+fn nothing_comes_after_the_fin() {
+    established(lingering())
+        .gets(fin(1))
+        .sends(ack(2))
+        .gets(data(2, 102))
+        .then(|end| assert_eq!(end.received(), 0));
+}
+
 // RFC 9293 §3.10.7.4, second: only the exact next number resets.
 #[test]
 fn a_reset_elsewhere_in_the_window_is_challenged() {

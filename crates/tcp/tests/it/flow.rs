@@ -70,6 +70,37 @@ fn after_a_timeout_everything_goes_again_in_slow_start() {
         .sends(seg(6));
 }
 
+// RFC 5681 §3.1: the threshold stays half of what was outstanding at the first timeout.
+#[test]
+fn a_repeated_timeout_holds_the_threshold() {
+    ten_out_twice_timed_out()
+        .at(1_100)
+        .gets(acks(1))
+        .sends(seg(2).again())
+        .sends(seg(3).again())
+        .at(1_200)
+        .gets(acks(3))
+        .window_is(3)
+        .sends(seg(4).again())
+        .sends(seg(5).again())
+        .sends(seg(6).again())
+        .at(1_300)
+        .gets(acks(4))
+        .window_is(4)
+        .sends(seg(7).again())
+        .sends(seg(8).again());
+}
+
+fn ten_out_twice_timed_out() -> Script {
+    established(newreno())
+        .writes_segments(10)
+        .sends_segments(1..=10)
+        .at(400)
+        .sends(seg(1).again())
+        .at(1_000)
+        .sends(seg(1).again())
+}
+
 // RFC 5681 §3.1: go-back-N does not send again what a later acknowledgement shows to have come.
 #[test]
 fn an_acknowledgement_beyond_the_point_of_resending_skips_what_has_come() {
@@ -132,6 +163,11 @@ fn out_of_order_segments_are_acknowledged_at_once() {
 }
 
 #[test]
+fn an_old_bare_acknowledgement_is_not_answered() {
+    established(newreno()).gets(data(1, 101)).sends(ack(101)).gets(data(1, 1).acking(1));
+}
+
+#[test]
 fn a_duplicate_acknowledgement_does_not_hide_behind_data() {
     established(newreno())
         .writes_segments(11)
@@ -167,7 +203,7 @@ fn without_nagle_short_segments_go_at_once() {
 // RFC 9293 §3.8.6.1: first after the retransmission timeout, then at doubling intervals.
 #[test]
 fn a_closed_window_is_probed() {
-    established(newreno())
+    established(Config { data_retries: Some(2), ..newreno() })
         .gets(ack(1).window(0))
         .writes(500)
         .at(400)
@@ -178,14 +214,31 @@ fn a_closed_window_is_probed() {
         .sends(data(1, 2))
         .at(1_010)
         .gets(ack(1).window(0))
-        .at(1_600)
+        .at(2_200)
         .sends(data(1, 2))
-        .at(1_610)
+        .at(2_210)
         .gets(ack(1).window(8000))
         .sends(data(1, 501))
-        .at(1_710)
+        .at(2_310)
         .gets(ack(501))
         .then(|end| assert_eq!((end.stats().window_probes, end.stats().timeouts), (3, 0)));
+}
+
+// RFC 6298 §5.1: the retransmission timer takes the place of a persist timer far away.
+#[test]
+fn data_after_a_closed_window_have_their_own_timeout() {
+    established(newreno())
+        .gets(ack(1).window(0))
+        .writes(500)
+        .at(400)
+        .sends(data(1, 2))
+        .at(1_000)
+        .sends(data(1, 2))
+        .at(1_100)
+        .gets(ack(1).window(8000))
+        .sends(data(1, 501))
+        .at(1_400)
+        .sends(data(1, 501).again());
 }
 
 #[test]

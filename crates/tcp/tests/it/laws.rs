@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use shortflow_tcp::{Config, DelayedAck, Era, Recovery};
-use shortflow_units::Duration;
+use shortflow_units::{Bytes, Duration};
 
 use crate::pair::{Pair, Pipe};
 
@@ -20,6 +20,7 @@ prop_compose! {
         restart_after_idle in any::<bool>(),
         initial_window in 1u32..=10,
         linger in prop_oneof![Just(0u64), Just(60)],
+        receive_window in prop_oneof![Just(20_000_000u64), 3_000u64..30_000],
         modern in any::<bool>(),
     ) -> Config {
         let era = if modern { Era::LinuxToday } else { Era::Ns2In2002 };
@@ -32,6 +33,7 @@ prop_compose! {
             ecn,
             restart_after_idle,
             initial_window,
+            receive_window: Bytes(receive_window),
             time_wait: Duration::from_secs(linger),
             syn_retries: None,
             data_retries: None,
@@ -99,4 +101,20 @@ proptest! {
         let second = exchange(config, pipe, [bytes, bytes / 2], [0, 0]);
         prop_assert_eq!(first.log, second.log);
     }
+}
+
+#[test]
+fn a_connection_is_small() {
+    // An open pair is to cost about 1 KB: two of these and their congestion windows.
+    assert!(size_of::<shortflow_tcp::Connection>() <= 400);
+}
+
+#[test]
+fn marks_slow_a_pair_down_without_losing_a_segment() {
+    let config = Config { ecn: true, ..Era::Ns2In2002.config() };
+    let pipe = Pipe { mark: 0.05, ..Pipe::clean(Duration::from_millis(10)) };
+    let pair = exchange(config, pipe, [1_000_000, 0], [0, 0]);
+    let stats = pair.ends[0].stats();
+    assert!(pair.marks > 10 && stats.ecn_reductions > 10);
+    assert_eq!((stats.retransmitted_segments, pair.ends[1].received()), (0, 1_000_000));
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use shortflow_elements::Ecn;
+use shortflow_elements::{Ecn, Phase};
 use shortflow_tcp::{Config, Connection, Role, Segment};
 use shortflow_units::{Duration, Instant, Rng};
 
@@ -174,6 +174,7 @@ impl Pair {
             self.sent += 1;
             let name = ["a", "b"][end];
             self.log.push(format!("{} {name} {segment:?}", self.now.nanos()));
+            self.check_flight(end, &segment);
             assert!(self.log.len() < 200_000, "the endpoints do not come to an end");
             if self.rng.bernoulli(self.pipe.loss) {
                 continue;
@@ -187,6 +188,24 @@ impl Pair {
             self.wire.push(Reverse(Arrival(at, self.sent, 1 - end, segment)));
         }
         self.check_deadline(end);
+    }
+
+    /// New data stay within the peer's window, and outside of recovery within the congestion
+    /// window and the two segments of limited transmit (RFC 3042).
+    fn check_flight(&self, end: usize, segment: &Segment) {
+        if segment.payload == 0 || segment.is_retransmission {
+            return;
+        }
+        let connection = &self.ends[end];
+        let first = segment.header.seq.wrapping_sub(self.initial[end].wrapping_add(1));
+        let outstanding = u64::from(first) + u64::from(segment.payload) - connection.acknowledged();
+        assert!(outstanding <= self.config.receive_window.0);
+        let phase = connection.sender_view().phase;
+        if matches!(phase, Phase::SlowStart | Phase::CongestionAvoidance) {
+            let allowance = if self.config.limited_transmit { 2 } else { 0 };
+            let window = connection.congestion_window() + allowance * u64::from(self.config.mss);
+            assert!(outstanding <= window, "{outstanding} bytes in flight, window {window}");
+        }
     }
 
     /// No deadlock: whatever waits for the peer has a timer running.

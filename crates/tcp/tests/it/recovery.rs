@@ -102,9 +102,10 @@ fn newreno_repairs_two_losses_in_one_recovery() {
         .sends(seg(14));
 }
 
-// RFC 5681 §3.2, step 6: Reno leaves at the first new acknowledgement, and halves again.
+// RFC 5681 §3.2, step 6: Reno leaves at the first new acknowledgement. §4.3: a window is halved
+// once, so the second loss waits for the timer.
 #[test]
-fn reno_halves_once_for_each_of_two_losses() {
+fn reno_repairs_one_loss_of_a_window_and_leaves_the_second_to_the_timer() {
     let script = duplicates(ten_out(reno()).at(200), 0, 2);
     let script = script.gets(acks(0)).sends(seg(1).again()).window_is(5);
     let script = duplicates(script, 0, 2);
@@ -116,12 +117,12 @@ fn reno_halves_once_for_each_of_two_losses() {
         .at(300)
         .gets(acks(3))
         .window_is(5);
-    duplicates(script, 3, 2)
-        .gets(acks(3))
+    duplicates(script, 3, 5)
+        .then(|end| assert_eq!(end.stats().fast_retransmits, 1))
+        .at(600)
         .sends(seg(4).again())
-        .then(|end| assert_eq!(end.stats().fast_retransmits, 2))
-        // Nine segments were outstanding.
-        .then(|end| assert_eq!(end.congestion_window(), 4500));
+        .window_is(1)
+        .then(|end| assert_eq!(end.stats().timeouts, 1));
 }
 
 // RFC 6582 §4, "impatient": the timer restarts at the first partial acknowledgement only.
@@ -222,4 +223,20 @@ fn limited_transmit_without_loss_leaves_no_trace() {
         .gets(acks(3))
         .window_is(12)
         .sends_segments(14..=15);
+}
+
+// RFC 5681 §3.2, step 2: only what goes beyond the window is limited transmit's.
+#[test]
+fn new_data_within_the_window_count_in_flight_size() {
+    established(Config { limited_transmit: true, ..newreno() })
+        .writes_segments(5)
+        .sends_segments(1..=5)
+        .at(200)
+        .gets(acks(0))
+        .writes_segments(1)
+        .sends(seg(6))
+        .gets(acks(0))
+        .gets(acks(0))
+        .sends(seg(1).again())
+        .window_is(3);
 }

@@ -125,6 +125,44 @@ fn after_a_timeout_only_the_holes_go_again() {
         .sends(seg(8).again());
 }
 
+// RFC 5681 §3.1: resending uses the window, though there is nothing new to send.
+#[test]
+fn after_a_timeout_resending_opens_the_window() {
+    established(sack())
+        .writes_segments(6)
+        .sends_segments(1..=6)
+        .at(400)
+        .sends(seg(1).again())
+        .at(500)
+        .gets(acks(1))
+        .window_is(2)
+        .sends(seg(2).again())
+        .sends(seg(3).again());
+}
+
+// The timer watches the first outstanding segment: it starts anew when that goes again.
+#[test]
+fn a_second_retransmission_has_a_timeout_of_its_own() {
+    ten_out()
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 4)]))
+        .sends(seg(1).again())
+        .gets(acks(0).sacks(&[(2, 6)]))
+        .gets(acks(0).sacks(&[(2, 8)]))
+        .sends_segments(11..=12)
+        .gets(acks(0).sacks(&[(10, 10), (2, 8)]))
+        .sends(seg(13))
+        .at(300)
+        .gets(acks(8).sacks(&[(10, 10)]))
+        .sends(seg(14))
+        .at(350)
+        .gets(acks(8).sacks(&[(10, 12)]))
+        .sends(seg(9).again())
+        .sends_segments(15..=16)
+        .at(650)
+        .sends(seg(9).again());
+}
+
 // RFC 2018 §8: a peer that acknowledges only up to a block has dropped that block.
 #[test]
 fn a_block_that_the_peer_has_dropped_goes_again() {

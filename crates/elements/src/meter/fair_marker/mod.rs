@@ -187,6 +187,5 @@ impl Meter for FairMarker {
         visit("flow table hits", stats.hits);
         visit("flow table misses", stats.misses);
         visit("flow table evictions", stats.evictions);
-        visit("flow table flows", stats.flows);
     }
 }

@@ -1,0 +1,94 @@
+//! Who has events, in the order in which simultaneous events run: the departures of ports with a
+//! policy's queue, the arrivals of all ports, the timers, the sources, the sampler.
+//!
+//! The fewer entities there are, the shallower the calendar's tree is: plain ports, which need no
+//! departures, have no entity for them.
+
+use crate::calendar::Entity;
+use crate::network::Network;
+use crate::routes::PortIndex;
+
+/// The numbering of entities.
+#[derive(Debug)]
+pub(crate) struct Entities {
+    /// The ports that have departures, by entity.
+    served: Vec<PortIndex>,
+    /// The entity of each port's departures; meaningless where there are none.
+    departures: Vec<u32>,
+    ports: u32,
+    sources: u32,
+}
+
+/// What an entity is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The departures of a port.
+    Departure(PortIndex),
+    /// The arrivals at the far end of a port.
+    Arrival(PortIndex),
+    /// The timers of all connections.
+    Timers,
+    /// A source.
+    Source(u32),
+    /// The sampler.
+    Sampler,
+}
+
+impl Entities {
+    pub(crate) fn new(network: &Network, sources: usize) -> Self {
+        let mut entities = Entities {
+            served: Vec::new(),
+            departures: Vec::new(),
+            ports: network.ports.len() as u32,
+            sources: sources as u32,
+        };
+        for (index, hop) in network.ports.iter().enumerate() {
+            entities.departures.push(entities.served.len() as u32);
+            if hop.port.has_departures() {
+                entities.served.push(index as PortIndex);
+            }
+        }
+        entities
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.sampler().0 as usize + 1
+    }
+
+    #[inline]
+    pub(crate) fn kind(&self, entity: Entity) -> Kind {
+        let served = self.served.len() as u32;
+        let Some(place) = entity.0.checked_sub(served) else {
+            return Kind::Departure(self.served[entity.0 as usize]);
+        };
+        match place.checked_sub(self.ports) {
+            None => Kind::Arrival(place),
+            Some(0) => Kind::Timers,
+            Some(source) if source <= self.sources => Kind::Source(source - 1),
+            Some(_) => Kind::Sampler,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn departure(&self, port: PortIndex) -> Entity {
+        Entity(self.departures[port as usize])
+    }
+
+    #[inline]
+    pub(crate) fn arrival(&self, port: PortIndex) -> Entity {
+        Entity(self.served.len() as u32 + port)
+    }
+
+    #[inline]
+    pub(crate) fn timers(&self) -> Entity {
+        self.arrival(self.ports)
+    }
+
+    pub(crate) fn source(&self, source: usize) -> Entity {
+        Entity(self.timers().0 + 1 + source as u32)
+    }
+
+    pub(crate) fn sampler(&self) -> Entity {
+        self.source(self.sources as usize)
+    }
+}

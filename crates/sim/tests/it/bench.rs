@@ -1,0 +1,120 @@
+//! What the tests here share: scenarios from texts, replicas of them, their transfers one by one.
+
+use std::fs;
+use std::sync::atomic::AtomicBool;
+
+use shortflow_measure::results::Folder;
+use shortflow_measure::{CodePointCounts, PortResult, Replica, TransferSink, WorkloadResult};
+use shortflow_scenario::{Overrides, Scenario, from_texts};
+use shortflow_sim::{Error, Observer, Outcome, Task, run_replica, run_tasks};
+
+/// The scenario of a text without a policy.
+pub(crate) fn scenario(text: &str) -> Scenario {
+    checked(&[("scenario.toml", text)])
+}
+
+/// The scenario of a text that names the policy `policy.toml`.
+pub(crate) fn scenario_under(policy: &str, text: &str) -> Scenario {
+    checked(&[("scenario.toml", text), ("policy.toml", policy)])
+}
+
+fn checked(texts: &[(&str, &str)]) -> Scenario {
+    let loaded = from_texts(texts, &Overrides::default())
+        .unwrap_or_else(|mistakes| panic!("the scenario has mistakes:\n{mistakes}"));
+    loaded.into_points().swap_remove(0).scenario
+}
+
+/// Replica 0. Every run checks the conservation of packets at its end.
+pub(crate) fn run(scenario: &Scenario) -> Outcome {
+    run_replica(scenario, 0, None, |_| true).expect("the run ends")
+}
+
+/// Replicas 0 to `count` − 1, over all cores.
+pub(crate) fn replicas(scenario: &Scenario, count: u32) -> Vec<Replica> {
+    let tasks: Vec<Task<'_>> = (0..count).map(|replica| Task { scenario, replica }).collect();
+    run_tasks(&tasks, 0, &AtomicBool::new(false), &Silent)
+        .into_iter()
+        .map(|outcome| outcome.expect("the run ends").replica)
+        .collect()
+}
+
+/// Tells nobody.
+pub(crate) struct Silent;
+
+impl Observer for Silent {}
+
+/// A completed transfer, as its row in the results says; times in whole nanoseconds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) workload: String,
+    pub(crate) id: u64,
+    pub(crate) start: u64,
+    pub(crate) completion: u64,
+    pub(crate) handshake: u64,
+    pub(crate) request: u64,
+    pub(crate) request_bytes: u64,
+    pub(crate) reply_bytes: u64,
+    pub(crate) retransmissions: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) syn_retransmissions: u64,
+}
+
+/// Replica 0 and its transfers in the order in which they were completed.
+pub(crate) fn run_with_transfers(scenario: &Scenario) -> (Outcome, Vec<Row>) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let names = scenario.workloads.iter().map(|workload| workload.name.clone()).collect();
+    let sink = TransferSink::create(&Folder::open(folder.path()), 0, 0, names).expect("a sink");
+    let outcome = run_replica(scenario, 0, Some(sink), |_| true).expect("the run ends");
+    let text = fs::read_to_string(folder.path().join("transfers-000-000.csv")).expect("the rows");
+    (outcome, text.lines().skip(1).map(row).collect())
+}
+
+fn row(line: &str) -> Row {
+    let fields: Vec<&str> = line.split(',').collect();
+    let nanos = |field: usize| (fields[field].parse::<f64>().unwrap() * 1e9).round() as u64;
+    let count = |field: usize| fields[field].parse().unwrap();
+    Row {
+        workload: fields[0].to_owned(),
+        id: count(1),
+        start: nanos(2),
+        completion: nanos(3),
+        handshake: nanos(4),
+        request: nanos(5),
+        request_bytes: count(7),
+        reply_bytes: count(8),
+        retransmissions: count(9),
+        timeouts: count(10),
+        syn_retransmissions: count(11),
+    }
+}
+
+/// The workload called `name`.
+pub(crate) fn workload<'r>(replica: &'r Replica, name: &str) -> &'r WorkloadResult {
+    replica.workload(name).unwrap_or_else(|| panic!("workload {name}"))
+}
+
+/// The port called `name`.
+pub(crate) fn port<'r>(replica: &'r Replica, name: &str) -> &'r PortResult {
+    replica.port(name).unwrap_or_else(|| panic!("port {name}"))
+}
+
+/// What a port counted of `code_point`.
+pub(crate) fn counts<'r>(
+    replica: &'r Replica,
+    port_name: &str,
+    code_point: &str,
+) -> &'r CodePointCounts {
+    let index = replica.code_points.iter().position(|name| name == code_point);
+    &port(replica, port_name).code_points[index.expect("a code point in use")]
+}
+
+/// Packets that `counts` dropped for `reason`.
+pub(crate) fn dropped(replica: &Replica, counts: &CodePointCounts, reason: &str) -> u64 {
+    let index = replica.drop_reasons.iter().position(|name| name == reason);
+    counts.dropped[index.expect("a reason")].packets
+}
+
+/// What a run found with interruption ruled out.
+pub(crate) fn is_interrupted(outcome: &Result<Outcome, Error>) -> bool {
+    matches!(outcome, Err(Error::Interrupted))
+}

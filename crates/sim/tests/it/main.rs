@@ -1,0 +1,13 @@
+//! Whole simulations against theory, hand computation and laws.
+
+mod bench;
+mod completion_time;
+mod conservation;
+mod determinism;
+mod end_to_end;
+mod measuring;
+mod memory;
+mod queueing;
+mod random_loss;
+mod statistics;
+mod stopping;

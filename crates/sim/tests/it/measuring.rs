@@ -1,0 +1,131 @@
+//! What counts in the results: from the warm-up's end to the end of arrivals, and the transfers
+//! that started then, until the drain is over.
+
+use crate::bench::{counts, port, run, run_with_transfers, scenario, scenario_under, workload};
+
+/// Transfers of 91 segments, each of which takes some 290 ms, ten in a second.
+fn web(duration: &str, warm_up: &str, drain: &str) -> String {
+    format!(
+        r#"
+        duration = "{duration}"
+        warm_up = "{warm_up}"
+        drain = "{drain}"
+        hosts = {{ a = {{}}, b = {{}} }}
+        links.line = {{ between = ["a", "b"], rate = "100 Mbit/s", delay = "20 ms" }}
+        measure.ports = ["b->a"]
+        [workloads.web.transfers]
+        client = "a"
+        server = "b"
+        rate = "10 /s"
+        request.constant = "1 seg"
+        reply.constant = "91 seg"
+        "#
+    )
+}
+
+#[test]
+fn transfers_that_start_in_the_warm_up_count_in_no_statistic() {
+    let (outcome, rows) = run_with_transfers(&scenario(&web("20 s", "5 s", "5 s")));
+    let late = rows.iter().filter(|row| row.start >= 5_000_000_000).count() as u64;
+
+    assert!(late > 100 && rows.len() as u64 > late + 25);
+    assert_eq!(workload(&outcome.replica, "web").all.completion.n(), late);
+    assert_eq!(outcome.replica.measured, 15.0);
+}
+
+#[test]
+fn transfers_under_way_when_arrivals_end_complete_in_the_drain_and_count() {
+    let without = run_with_transfers(&scenario(&web("20 s", "0 s", "0 s")));
+    let with = run_with_transfers(&scenario(&web("20 s", "0 s", "5 s")));
+
+    let open = workload(&without.0.replica, "web").open;
+    assert!(open > 0, "some are under way at 20 s");
+    assert_eq!(workload(&with.0.replica, "web").open, 0);
+    assert_eq!(with.1.len(), without.1.len() + open as usize, "no more arrive in the drain");
+    // Nobody is counted at ports in the drain.
+    assert_eq!(with.0.replica.ports, without.0.replica.ports);
+}
+
+#[test]
+fn counters_of_a_port_start_anew_when_the_warm_up_ends() {
+    let whole = run(&scenario(&web("20 s", "0 s", "0 s"))).replica;
+    let rest = run(&scenario(&web("20 s", "10 s", "0 s"))).replica;
+    let head = run(&scenario(&web("10 s", "0 s", "0 s"))).replica;
+
+    let arrived = |replica| counts(replica, "b->a", "BE").arrived.packets;
+    assert_eq!(arrived(&whole), arrived(&head) + arrived(&rest));
+    let busy = |replica: &shortflow_measure::Replica| port(replica, "b->a").utilisation * replica.measured;
+    assert!((busy(&whole) - busy(&head) - busy(&rest)).abs() < 1e-6);
+}
+
+/// A plain queue books its transmissions ahead: the work booked when the warm-up ends is done
+/// after it.
+#[test]
+fn an_overloaded_link_is_busy_all_the_time_after_a_warm_up() {
+    let scenario = scenario(
+        r#"
+        duration = "20 s"
+        warm_up = "10 s"
+        hosts = { a = {}, b = {} }
+        links.line = { between = ["a", "b"], rate = "1 Mbit/s", delay = "1 ms", queue = "500 pkt" }
+        measure = { ports = ["a->b"], series_interval = "1 s" }
+        [workloads.flood.cbr]
+        from = "a"
+        to = "b"
+        rate = "2 Mbit/s"
+        packet = "1000 B"
+        "#,
+    );
+    let replica = run(&scenario).replica;
+
+    assert!((port(&replica, "a->b").utilisation - 1.0).abs() < 1e-9);
+    // The stream begins somewhere in the first second.
+    for sample in replica.series.iter().skip(2) {
+        assert!((sample.utilisation - 1.0).abs() < 1e-3, "{sample:?}");
+    }
+}
+
+const MARKED: &str = r#"
+policy = "policy.toml"
+duration = "20 s"
+hosts = { a = {}, b = {} }
+links.line = { between = ["a", "b"], rate = "2 Mbit/s", delay = "10 ms" }
+bind = [{ role = "line", at = "b", to = "a" }]
+tcp.ecn = true
+[workloads.long.bulk]
+from = "b"
+to = "a"
+flows = 3
+"#;
+
+const MARKING: &str = r#"
+[[roles.line.classes]]
+name = "all"
+marker.tsw2cm = { cir = "1 Mbit/s" }
+[roles.line.queue.red]
+limit = "100 pkt"
+min_threshold = "5 pkt"
+max_threshold = "60 pkt"
+max_probability = 0.1
+ecn = true
+"#;
+
+#[test]
+fn marks_start_to_count_anew_when_the_warm_up_ends() {
+    let run_from = |warm_up: &str, duration: &str| {
+        let text = MARKED.replace("duration = \"20 s\"", &format!("duration = \"{duration}\"\nwarm_up = \"{warm_up}\""));
+        run(&scenario_under(MARKING, &text)).replica
+    };
+    let (whole, head, rest) = (run_from("0 s", "20 s"), run_from("0 s", "10 s"), run_from("10 s", "20 s"));
+
+    let marks = |replica| port(replica, "b->a").ecn_marks;
+    assert!(marks(&head) > 10 && marks(&rest) > 10);
+    assert_eq!(marks(&whole), marks(&head) + marks(&rest));
+    for color in ["green", "yellow"] {
+        let marked = |replica: &shortflow_measure::Replica| {
+            replica.counters[&format!("b->a/all/marked {color} packets")]
+        };
+        assert!(marked(&head) > 100.0, "{color}");
+        assert_eq!(marked(&whole), marked(&head) + marked(&rest), "{color}");
+    }
+}
