@@ -76,7 +76,12 @@ pub fn timeout_probability(loss: f64, window: f64) -> f64 {
 
 /// G(p): a series of timeouts lasts T₀·G(p)/(1 − p) on average (their eq. 29).
 fn backoff(p: f64) -> f64 {
-    1.0 + p + 2.0 * p.powi(2) + 4.0 * p.powi(3) + 8.0 * p.powi(4) + 16.0 * p.powi(5) + 32.0 * p.powi(6)
+    1.0 + p
+        + 2.0 * p.powi(2)
+        + 4.0 * p.powi(3)
+        + 8.0 * p.powi(4)
+        + 16.0 * p.powi(5)
+        + 32.0 * p.powi(6)
 }
 
 #[cfg(test)]

@@ -169,9 +169,8 @@ ecn = true
 
 #[test]
 fn with_ecn_a_red_queue_marks_where_it_would_drop() {
-    let [with, without] = [true, false].map(|ecn| {
-        run(&scenario_under(RED, &format!("tcp.ecn = {ecn}\n{ECN}"))).replica
-    });
+    let [with, without] = [true, false]
+        .map(|ecn| run(&scenario_under(RED, &format!("tcp.ecn = {ecn}\n{ECN}"))).replica);
 
     let all_dropped = |replica| counts(replica, "a->b", "BE").all_dropped().packets;
     assert!(port(&with, "a->b").ecn_marks > 100, "{:?}", port(&with, "a->b"));
