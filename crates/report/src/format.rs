@@ -38,14 +38,17 @@ impl TimeUnit {
 /// What stands for a number that there is not.
 pub(crate) const NOTHING: &str = "–";
 
-/// `mean ± half` in another unit, both with as many decimals as the mean deserves.
+/// `mean ± half` in another unit, both with as many decimals as the mean deserves and the interval
+/// leaves certain.
 pub(crate) fn estimate(estimate: &Option<Estimate>, factor: f64) -> String {
     let Some(estimate) = estimate else { return NOTHING.into() };
     let mean = estimate.mean * factor;
-    let decimals = decimals(mean);
-    match estimate.half_width() {
-        Some(half) => format!("{mean:.decimals$} ± {:.decimals$}", half * factor.abs()),
-        None => format!("{mean:.decimals$}"),
+    match estimate.half_width().map(|half| half * factor.abs()) {
+        Some(half) => {
+            let decimals = decimals_within(mean, half);
+            format!("{mean:.decimals$} ± {half:.decimals$}")
+        }
+        None => significant(mean),
     }
 }
 
@@ -55,7 +58,7 @@ pub(crate) fn share(share: &Option<Estimate>) -> String {
         Some(share) if share.mean == 0.0 => "0 %".into(),
         Some(share) => match share.half_width() {
             Some(half) => {
-                let decimals = decimals(share.mean * 100.0).min(3);
+                let decimals = decimals_within(share.mean * 100.0, half * 100.0).min(3);
                 format!("{:.decimals$} ± {:.decimals$} %", share.mean * 100.0, half * 100.0)
             }
             None => format!("{} %", significant(share.mean * 100.0)),
@@ -145,6 +148,14 @@ fn decimals(value: f64) -> usize {
     (2 - before).clamp(0, 6) as usize
 }
 
+/// How many decimals leave three significant digits of the mean, and two at most of its interval.
+fn decimals_within(mean: f64, half: f64) -> usize {
+    match half > 0.0 && half.is_finite() {
+        true => decimals(mean).min(decimals(half).saturating_sub(1)),
+        false => decimals(mean),
+    }
+}
+
 /// A number without needless zeros.
 pub(crate) fn plain(value: f64) -> String {
     let text = format!("{value:.6}");
@@ -187,6 +198,8 @@ mod tests {
         let estimate = Estimate { mean: 0.2031, low: Some(0.1908), high: Some(0.2154), n: 8 };
         assert_eq!(TimeUnit::Milliseconds.estimate(&Some(estimate)), "203 ± 12");
         assert_eq!(TimeUnit::Seconds.estimate(&Some(estimate)), "0.203 ± 0.012");
+        let vague = Estimate { mean: 0.000999, low: Some(-0.0002), high: Some(0.002202), n: 8 };
+        assert_eq!(super::estimate(&Some(vague), 1.0), "0.0010 ± 0.0012");
         let alone = Estimate { low: None, high: None, n: 1, ..estimate };
         assert_eq!(TimeUnit::Milliseconds.estimate(&Some(alone)), "203");
         assert_eq!(TimeUnit::Milliseconds.estimate(&None), "–");

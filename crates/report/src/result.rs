@@ -6,18 +6,27 @@ use crate::case::{gain, point_label, swept_key, transfer_workloads};
 use crate::format;
 use crate::run::Run;
 
-/// The result in a sentence or two: how long transfers took, and against what.
+/// The result in words, a line for each workload and run that matters most: how long transfers took,
+/// and against what.
 pub fn key_result(runs: &[Run]) -> String {
-    let Some(workload) = transfer_workloads(runs).first().copied() else {
+    let mut workloads = transfer_workloads(runs);
+    if workloads.is_empty() {
         return "No transfer completed.".into();
+    }
+    workloads.truncate(MOST_WORKLOADS);
+    let of = |workload: &&str| -> Vec<String> {
+        match (runs, swept_key(runs)) {
+            ([run], None) => alone(run, workload).into_iter().collect(),
+            ([run], Some(key)) => along_sweep(run, workload, key).into_iter().collect(),
+            _ => runs[1..].iter().filter_map(|ours| against(&runs[0], ours, workload)).collect(),
+        }
     };
-    let sentences: Vec<String> = match (runs.len(), swept_key(runs)) {
-        (1, None) => alone(&runs[0], workload).into_iter().collect(),
-        (1, Some(key)) => along_sweep(&runs[0], workload, key).into_iter().collect(),
-        _ => runs[1..].iter().filter_map(|ours| against(&runs[0], ours, workload)).collect(),
-    };
-    if sentences.is_empty() { "See the tables.".into() } else { sentences.join(" ") }
+    let sentences: Vec<String> = workloads.iter().flat_map(of).collect();
+    if sentences.is_empty() { "See the tables.".into() } else { sentences.join("\n") }
 }
+
+/// How many workloads are spoken of; the tables have all.
+const MOST_WORKLOADS: usize = 4;
 
 fn alone(run: &Run, workload: &str) -> Option<String> {
     let all = &run.points[0].summary.workload(workload)?.all;

@@ -46,6 +46,16 @@ impl Table {
         out
     }
 
+    /// Removes the columns of numbers that hold `nothing` in every row.
+    pub(crate) fn remove_empty_columns(&mut self, nothing: &str) {
+        for column in (self.labels..self.head.len()).rev() {
+            if self.rows.iter().all(|row| row.cells[column] == nothing) {
+                self.head.remove(column);
+                self.rows.iter_mut().for_each(|row| drop(row.cells.remove(column)));
+            }
+        }
+    }
+
     /// Whether some group has more than one row; single rows need no space around them.
     fn has_groups(&self) -> bool {
         self.rows.iter().skip(1).any(|row| !row.starts_group)

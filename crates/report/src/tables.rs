@@ -10,7 +10,7 @@ use crate::table::{Row, Table};
 
 /// All tables of a report.
 pub fn tables(runs: &[Run]) -> Vec<Table> {
-    let mut tables = time_tables(runs);
+    let mut tables = time_tables(runs, usize::MAX);
     tables.push(traffic(runs));
     tables.extend(datagrams(runs));
     tables.extend(loss(runs));
@@ -18,18 +18,37 @@ pub fn tables(runs: &[Run]) -> Vec<Table> {
     tables
 }
 
-/// The result, the warnings and the tables for a terminal; headings bold when `ansi`. Of a sweep,
-/// traffic and loss are left to the page.
+/// The result, the warnings and the tables for a terminal; headings bold when `ansi`. A comparison
+/// shows some sizes only; of a sweep, traffic and loss are left to the page.
 pub fn text(runs: &[Run], ansi: bool) -> String {
     let mut parts = vec![format!("{}\n", key_result(runs))];
-    parts.extend(warnings(runs).iter().map(|warning| format!("warning: {warning}\n")));
-    let mut tables = time_tables(runs);
+    let mark = if ansi { "\x1b[33mwarning:\x1b[0m" } else { "warning:" };
+    let warnings: String = warnings(runs).iter().map(|what| format!("{mark} {what}\n")).collect();
+    parts.extend((!warnings.is_empty()).then_some(warnings));
+    let sizes = if runs.len() > 1 { SIZES_ON_TERMINAL } else { usize::MAX };
+    let mut tables = time_tables(runs, sizes);
     let swept = swept_key(runs).is_some();
     tables.extend((!swept).then(|| traffic(runs)));
     tables.extend(datagrams(runs));
     tables.extend(if swept { None } else { loss(runs) });
+    say_notes_once(&mut tables);
     parts.extend(tables.iter().map(|table| table.text(ansi)));
     parts.join("\n")
+}
+
+/// So many sizes of two runs, and all transfers together, fit on a screen.
+const SIZES_ON_TERMINAL: usize = 4;
+
+/// Takes a note from tables that repeat the one before.
+fn say_notes_once(tables: &mut [Table]) {
+    let mut said = None;
+    for table in tables {
+        if table.note.is_some() && table.note == said {
+            table.note = None;
+        } else if table.note.is_some() {
+            said.clone_from(&table.note);
+        }
+    }
 }
 
 /// Every warning, with the run and point that it is about where there are several.
@@ -44,20 +63,21 @@ pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
     all
 }
 
-/// Completion times of each workload: by size, or along the sweep.
-fn time_tables(runs: &[Run]) -> Vec<Table> {
+/// Completion times of each workload: by size, of which `most` are shown, or along the sweep.
+fn time_tables(runs: &[Run], most: usize) -> Vec<Table> {
     let of = |workload| match swept_key(runs) {
-        None => completion(runs, workload),
+        None => completion(runs, workload, most),
         Some(key) => completion_along_sweep(runs, workload, key),
     };
     transfer_workloads(runs).into_iter().map(of).collect()
 }
 
-fn completion(runs: &[Run], workload: &str) -> Table {
+fn completion(runs: &[Run], workload: &str, most: usize) -> Table {
     let unit = unit(runs, workload, |class| [class.mean, class.p99]);
     let compared = runs.len() > 1;
     let mut rows = Vec::new();
-    let labels = classes(runs, workload);
+    let all = classes(runs, workload);
+    let labels = case::spread(&all, most);
     for label in labels.iter().copied().map(Some).chain([None]) {
         for (at, run) in runs.iter().enumerate() {
             let found = run.points[0].summary.workload(workload);
@@ -85,8 +105,12 @@ fn completion(runs: &[Run], workload: &str) -> Table {
     head.push("mean");
     head.extend(compared.then_some("gain in mean"));
     head.extend(["median", "p95", "p99", "transfers"]);
+    let shown = match (labels.len(), all.len()) {
+        (shown, all) if shown < all => format!(" ({shown} of {all} sizes; the report has all)"),
+        _ => String::new(),
+    };
     Table {
-        title: format!("{workload}: completion time by reply size, in {}", unit.name()),
+        title: format!("{workload}: completion time by reply size, in {}{shown}", unit.name()),
         labels: 1 + usize::from(compared),
         head: head.into_iter().map(String::from).collect(),
         rows,
@@ -339,7 +363,9 @@ fn table_of_cases(
     head.extend((runs.len() > 1).then(|| "run".to_owned()));
     let labels = head.len();
     head.extend(measures.iter().map(|measure| (*measure).to_owned()));
-    Table { title: title.into(), head, labels, rows, note: None }
+    let mut table = Table { title: title.into(), head, labels, rows, note: None };
+    table.remove_empty_columns(NOTHING);
+    table
 }
 
 /// Goes through all points of all runs, point by point: with the point's and the run's name where

@@ -6,7 +6,7 @@ use shortflow_elements::dropper::LinkLoss;
 use shortflow_elements::{Dscp, FlowKey, Protocol};
 use shortflow_measure::{Plan, Recorder, SizeClass, TransferSink, WorkloadPlan};
 use shortflow_policy::Place;
-use shortflow_scenario::{Direction, Kind, Line, NodeId, Scenario, Workload};
+use shortflow_scenario::{Direction, Kind, Line, NodeId, NodeKind, Scenario, Workload};
 use shortflow_units::{Instant, Rng};
 
 use crate::counters::{CodePoints, Counters};
@@ -27,11 +27,7 @@ pub(crate) struct Build {
 
 /// Builds replica number `replica` of `scenario`. Every element is new, and has the random stream
 /// that is named after its place.
-pub(crate) fn engine(
-    scenario: &Scenario,
-    replica: u32,
-    transfers: Option<TransferSink>,
-) -> Build {
+pub(crate) fn engine(scenario: &Scenario, replica: u32, transfers: Option<TransferSink>) -> Build {
     let seed = scenario.seed.wrapping_add(u64::from(replica));
     let code_points = code_points(scenario);
     let network = network(scenario, seed, &CodePoints::new(&code_points));
@@ -53,22 +49,24 @@ fn lines(scenario: &Scenario) -> impl Iterator<Item = (NodeId, NodeId, &Line)> {
 
 fn network(scenario: &Scenario, seed: u64, code_points: &CodePoints) -> Network {
     let ends: Vec<(u32, u32)> = lines(scenario).map(|(from, to, _)| (from.0, to.0)).collect();
+    let forwards: Vec<bool> =
+        scenario.nodes.iter().map(|node| node.kind == NodeKind::Router).collect();
     let ports = lines(scenario)
         .map(|(from, to, line)| hop(scenario, seed, from, to, line, code_points))
         .collect();
     let port_names = lines(scenario).map(|(from, to, _)| port_name(scenario, from, to)).collect();
     let ingress_names =
         lines(scenario).map(|(from, to, _)| ingress_name(scenario, from, to)).collect();
-    let colors = scenario.policy.as_ref().map_or(
-        [Dscp::AF11, Dscp::AF12, Dscp::AF13],
-        |policy| policy.code_points(),
-    );
+    let colors = scenario
+        .policy
+        .as_ref()
+        .map_or([Dscp::AF11, Dscp::AF12, Dscp::AF13], |policy| policy.code_points());
     Network {
         ports,
         port_names,
         ingress_names,
         nodes: scenario.nodes.len(),
-        routes: Routes::new(scenario.nodes.len(), &ends),
+        routes: Routes::new(&forwards, &ends),
         colors: Colors::new(colors),
     }
 }
@@ -108,9 +106,12 @@ fn hop(
 }
 
 /// The role that `node` plays in this direction.
-fn role_at(scenario: &Scenario, node: NodeId, direction: Direction) -> Option<&shortflow_policy::Role> {
-    let binding =
-        scenario.bindings.iter().find(|b| b.at == node && b.direction == direction)?;
+fn role_at(
+    scenario: &Scenario,
+    node: NodeId,
+    direction: Direction,
+) -> Option<&shortflow_policy::Role> {
+    let binding = scenario.bindings.iter().find(|b| b.at == node && b.direction == direction)?;
     let policy = scenario.policy.as_ref()?;
     Some(policy.role(&binding.role).expect("a checked scenario binds roles that exist"))
 }

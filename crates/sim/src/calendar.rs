@@ -26,11 +26,7 @@ impl Calendar {
     /// A calendar for entities 0 to `entities - 1`, none of which has an event.
     pub(crate) fn new(entities: usize) -> Self {
         let leaves = entities.max(2).next_power_of_two();
-        Calendar {
-            keys: vec![NONE; 2 * leaves],
-            leaves,
-            entity_bits: leaves.trailing_zeros(),
-        }
+        Calendar { keys: vec![NONE; 2 * leaves], leaves, entity_bits: leaves.trailing_zeros() }
     }
 
     /// The last instant that fits beside the entity's index.

@@ -13,7 +13,7 @@ use crate::network::{Network, node_of};
 use crate::port::Changed;
 use crate::routes::{NodeIndex, PortIndex};
 use crate::sampler::Sampler;
-use crate::source::{EphemeralPorts, Emission, Source, Stream};
+use crate::source::{Emission, EphemeralPorts, Source, Stream};
 use crate::timers::Timers;
 
 /// A simulation under way.

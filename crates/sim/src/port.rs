@@ -58,7 +58,13 @@ struct InFlight {
 
 impl Port {
     /// A port with a drop-tail FIFO of `limit`.
-    pub(crate) fn plain(rate: Rate, delay: Duration, overhead: u32, limit: Length, counters: Counters) -> Self {
+    pub(crate) fn plain(
+        rate: Rate,
+        delay: Duration,
+        overhead: u32,
+        limit: Length,
+        counters: Counters,
+    ) -> Self {
         let buffer = Buffer::Plain { limit, started: 0, waiting: Backlog::default() };
         Port::new(buffer, rate, delay, overhead, counters)
     }
@@ -126,7 +132,9 @@ impl Port {
 
     /// Sends the policy queue's next packet over the line, which is idle.
     pub(crate) fn serve(&mut self, now: Instant, drops: &mut Drops) -> Changed {
-        let Buffer::Policy(queue) = &mut self.buffer else { unreachable!("a plain port has no departures") };
+        let Buffer::Policy(queue) = &mut self.buffer else {
+            unreachable!("a plain port has no departures")
+        };
         let next = queue.dequeue(now, drops);
         let ready = queue.ready_at();
         let before = self.departs_at;

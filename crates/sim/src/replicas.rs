@@ -85,8 +85,7 @@ fn run_task(
         told = share;
         !stop.load(Ordering::Relaxed)
     };
-    let outcome =
-        run_replica(task.scenario, task.replica, observer.transfers(index)?, look)?;
+    let outcome = run_replica(task.scenario, task.replica, observer.transfers(index)?, look)?;
     observer.advanced(index, 1.0 - told);
     observer.completed(index, &outcome)?;
     Ok(outcome)

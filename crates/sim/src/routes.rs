@@ -36,8 +36,10 @@ struct Node {
 }
 
 impl Routes {
-    /// Routes over `ports`, each a pair of nodes (from, to).
-    pub(crate) fn new(nodes: usize, ports: &[(NodeIndex, NodeIndex)]) -> Self {
+    /// Routes over `ports`, each a pair of nodes (from, to), of nodes of which only those that
+    /// `forwards` says pass on what is not for them.
+    pub(crate) fn new(forwards: &[bool], ports: &[(NodeIndex, NodeIndex)]) -> Self {
+        let nodes = forwards.len();
         let mut out: Vec<Vec<PortIndex>> = vec![Vec::new(); nodes];
         for (port, (from, _)) in ports.iter().enumerate() {
             out[*from as usize].push(port as PortIndex);
@@ -59,14 +61,20 @@ impl Routes {
         routes.table = vec![NONE; routes.rows * routes.rows];
         for source in 0..nodes as NodeIndex {
             if routes.nodes[source as usize].only == NONE {
-                routes.fill(source, &out, ports);
+                routes.fill(source, forwards, &out, ports);
             }
         }
         routes
     }
 
     /// Breadth first from `source` over inner nodes, noting the first port of each path.
-    fn fill(&mut self, source: NodeIndex, out: &[Vec<PortIndex>], ports: &[(NodeIndex, NodeIndex)]) {
+    fn fill(
+        &mut self,
+        source: NodeIndex,
+        forwards: &[bool],
+        out: &[Vec<PortIndex>],
+        ports: &[(NodeIndex, NodeIndex)],
+    ) {
         let row = self.nodes[source as usize].row;
         if row == NONE {
             return;
@@ -82,7 +90,9 @@ impl Routes {
                 }
                 let first = if first == NONE { port } else { first };
                 self.table[row + column as usize] = first;
-                queue.push_back((next, first));
+                if forwards[next as usize] {
+                    queue.push_back((next, first));
+                }
             }
         }
     }
@@ -114,7 +124,7 @@ mod tests {
 
     /// The nodes that a packet passes from `from` to `to`.
     fn path(nodes: usize, ports: &[(u32, u32)], from: u32, to: u32) -> Vec<u32> {
-        let routes = Routes::new(nodes, ports);
+        let routes = Routes::new(&vec![true; nodes], ports);
         let mut path = vec![from];
         while *path.last().unwrap() != to {
             let (at, next) = ports[routes.port(*path.last().unwrap(), to) as usize];
@@ -146,6 +156,15 @@ mod tests {
         let ports = duplex(&[(0, 1)]);
         assert_eq!(path(2, &ports, 0, 1), [0, 1]);
         assert_eq!(path(2, &ports, 1, 0), [1, 0]);
+    }
+
+    #[test]
+    fn a_host_with_two_links_is_no_way_through() {
+        // 0 and 2 are both next to host 1, but the way between them leads round over 3 and 4.
+        let ports = duplex(&[(0, 1), (1, 2), (0, 3), (3, 4), (4, 2)]);
+        let routes = Routes::new(&[true, false, true, true, true], &ports);
+        assert_eq!(ports[routes.port(0, 2) as usize], (0, 3));
+        assert_eq!(ports[routes.port(0, 1) as usize], (0, 1));
     }
 
     proptest::proptest! {

@@ -57,9 +57,10 @@ fn fingerprint(scenario: &Scenario) -> String {
     let policy = inputs.policy.as_ref().map_or("", |(_, text)| text);
     let mut parts = vec![env!("CARGO_PKG_VERSION"), &inputs.scenario.1, policy];
     parts.extend(inputs.overrides.iter().map(String::as_str));
-    let hash = parts.iter().flat_map(|part| part.bytes().chain([0])).fold(FNV_OFFSET, |hash, b| {
-        (hash ^ u128::from(b)).wrapping_mul(FNV_PRIME)
-    });
+    let hash = parts
+        .iter()
+        .flat_map(|part| part.bytes().chain([0]))
+        .fold(FNV_OFFSET, |hash, b| (hash ^ u128::from(b)).wrapping_mul(FNV_PRIME));
     format!("{hash:032x}")
 }
 

@@ -33,6 +33,8 @@ pub trait Progress: Sync {
     fn begins(&self, replicas: usize, kept: usize);
     /// Another share of one replica is done.
     fn advanced(&self, share: f64);
+    /// One more replica is complete.
+    fn completed(&self);
 }
 
 /// What came of a study.
@@ -172,10 +174,8 @@ fn scenario(
             message: format!("run {} needs this file, which does not exist", run.name),
         })
     };
-    let texts = [
-        (run.scenario.as_str(), text(&run.scenario)?),
-        (run.policy.as_str(), text(&run.policy)?),
-    ];
+    let texts =
+        [(run.scenario.as_str(), text(&run.scenario)?), (run.policy.as_str(), text(&run.policy)?)];
     let mut set = vec![
         ("duration".to_owned(), effort.duration.clone()),
         ("replicas".to_owned(), effort.replicas.to_string()),
@@ -252,6 +252,7 @@ impl Observer for Keeper<'_> {
         let (at, replica) = self.places[task];
         let point = &self.points[at];
         self.cache.write(&point.run, point.x, replica, &point.scenario, &outcome.replica)?;
+        self.progress.completed();
         Ok(())
     }
 }

@@ -107,5 +107,5 @@ fn warnings_come_before_the_tables() {
     let mut run = known("fair marker");
     run.points[0].summary.warnings.push("the load of web does not settle".into());
     let text = text(&[run], true);
-    assert!(text.find("warning: the load of web").unwrap() < text.find("\x1b[1m").unwrap());
+    assert!(text.find("the load of web").unwrap() < text.find("\x1b[1m").unwrap());
 }

@@ -1,0 +1,274 @@
+//! The command line: what `--help`, shell completions and man pages are made from.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+/// Find out what a policy for packets does to short transfers, before you deploy it.
+///
+/// A policy says what hosts and routers do to packets: mark, police, queue, drop. A scenario says
+/// where: hosts, routers, links, and who sends what. Shortflow runs one over the other, packet by
+/// packet, and tells you how long transfers take.
+#[derive(Debug, Parser)]
+#[command(name = "shortflow", version, propagate_version = true, after_help = EXAMPLES)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Show no progress and name no files; results and errors only.
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// When to use colours; `auto` means on a terminal, unless NO_COLOR is set.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorWhen,
+}
+
+const EXAMPLES: &str = "\
+Begin with:
+  shortflow simulate scenarios/quickstart.toml
+  shortflow compare scenarios/quickstart.toml \\
+      --policies policies/best-effort.toml,policies/fair-marker.toml
+
+Exit codes: 0 done; 1 a check did not hold; 2 the input is wrong; 3 the machine lacks something,
+as a folder that can be written or room on the disk; 130 interrupted, what was complete is kept.";
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Is this policy or scenario right?
+    ///
+    /// Each mistake comes with its line, what is allowed, and what was probably meant. Which of the
+    /// two a file is shows in what it holds.
+    Check(Check),
+    /// Run a scenario, and say how long transfers took.
+    ///
+    /// Every point of the scenario's sweep is run in several replicas, which differ in their random
+    /// numbers only: so each figure has an interval. Ctrl-C ends the run and keeps the replicas that
+    /// are complete.
+    #[command(after_help = SIMULATE)]
+    Simulate(Simulate),
+    /// Run a scenario under several policies, with the same arrivals under each.
+    ///
+    /// The first policy is the one that the others are compared with. Differences are taken replica
+    /// by replica, which makes them clearer than the figures themselves.
+    #[command(after_help = COMPARE)]
+    Compare(Compare),
+    /// Run a published study again, and say which of its claims hold.
+    Reproduce(Reproduce),
+    /// Make report and figures anew from folders of results.
+    ///
+    /// Of one folder, the report in it is made anew. Several folders come onto one page, the first
+    /// being the one that the others are compared with.
+    Report(Report),
+    /// Print the JSON Schema of a file format, for your editor.
+    Schema(Schema),
+    /// How fast is the simulator on this machine?
+    ///
+    /// A: 20 long TCP flows over 100 Mbit/s. B: 400 over 1 Gbit/s. S: short transfers over RED.
+    /// D: a DiffServ domain with TSW2CM. One thread each.
+    Bench(Bench),
+    /// Print completions for a shell.
+    #[command(after_help = COMPLETIONS)]
+    Completions(Completions),
+    /// Print the man page, or write one for each command into a folder.
+    Man(Man),
+}
+
+const SIMULATE: &str = "\
+Examples:
+  shortflow simulate scenarios/quickstart.toml
+  shortflow simulate scenarios/quickstart.toml --policy policies/best-effort.toml
+  shortflow simulate scenarios/quickstart.toml --set parameters.alpha=0.6 --set duration='300 s'
+  shortflow simulate scenarios/quickstart.toml --json | jq '.runs[0].points[0].summary'";
+
+const COMPARE: &str = "\
+Example:
+  shortflow compare scenarios/quickstart.toml \\
+      --policies policies/best-effort.toml,policies/fair-marker.toml";
+
+const COMPLETIONS: &str = "\
+Examples:
+  shortflow completions bash > ~/.local/share/bash-completion/completions/shortflow
+  shortflow completions fish > ~/.config/fish/completions/shortflow.fish";
+
+/// `check`.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Policies and scenarios.
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print one JSON object instead.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `simulate`.
+#[derive(Debug, Args)]
+pub(crate) struct Simulate {
+    /// The scenario.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: PathBuf,
+    /// A policy in place of the one that the scenario names.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) policy: Option<PathBuf>,
+    /// How to run it.
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+/// `compare`.
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The scenario.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: PathBuf,
+    /// The policies, joined by commas; the first is the reference.
+    #[arg(long, short, required = true, value_name = "FILE,FILE…", value_delimiter = ',')]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) policies: Vec<PathBuf>,
+    /// How to run it.
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+/// How to run a scenario.
+#[derive(Debug, Args)]
+pub(crate) struct RunOptions {
+    /// Change a key of the scenario, or of its policy as `policy.KEY`; may be repeated. A key that
+    /// is set is not swept.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub(crate) set: Vec<(String, String)>,
+    /// The seed of all random numbers; the same seed gives the same results, bit for bit.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u32>,
+    /// How many replicas of each point; more make intervals narrower.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) replicas: Option<u32>,
+    /// How many replicas at once; one per core by default. Results do not depend on it.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) jobs: Option<u16>,
+    /// The folder for results and report; `results/NAME` by default.
+    #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Use the folder even if it holds files that no run wrote; those stay.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Keep a file with every single transfer for each replica, which is the default.
+    #[arg(long, overrides_with = "no_transfers")]
+    pub(crate) transfers: bool,
+    /// Keep no file with every single transfer: they are large in long runs.
+    #[arg(long, overrides_with = "transfers")]
+    pub(crate) no_transfers: bool,
+    /// Print one JSON object instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("write KEY=VALUE, as in `duration=300 s`".to_owned()),
+    }
+}
+
+/// `reproduce`.
+#[derive(Debug, Args)]
+pub(crate) struct Reproduce {
+    /// The study: `cm05`.
+    pub(crate) study: String,
+    /// A short form of it, in minutes: fewer points, fewer replicas, wider intervals.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// The folder for results and report; `results/STUDY` by default. Points that are complete there
+    /// are not run again.
+    #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// How many replicas at once; one per core by default. Results do not depend on it.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) jobs: Option<u16>,
+    /// Print the ledger as one JSON object instead.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `report`.
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// Folders of results, of `simulate` or `compare`.
+    #[arg(required = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Where to put the report; the folder itself when there is one, else `results/report`.
+    #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Use the folder even if it holds files that no run wrote; those stay.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// `schema`.
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    /// Of which format.
+    pub(crate) format: Format,
+}
+
+/// A file format.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Format {
+    /// What nodes do to packets.
+    Policy,
+    /// Topology, workloads, and which role is played where.
+    Scenario,
+}
+
+/// `bench`.
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// Which pieces of work; all by default.
+    #[arg(value_name = "WORK", ignore_case = true)]
+    pub(crate) works: Vec<Work>,
+    /// Print one JSON object instead.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A piece of work by which speed is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "UPPER")]
+pub(crate) enum Work {
+    /// 20 long TCP flows over 100 Mbit/s.
+    A,
+    /// 400 long TCP flows over 1 Gbit/s.
+    B,
+    /// Short transfers over RED.
+    S,
+    /// A DiffServ domain with TSW2CM.
+    D,
+}
+
+/// `completions`.
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// For which shell.
+    pub(crate) shell: Shell,
+}
+
+/// `man`.
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// Write one page for each command into this folder.
+    #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+}

@@ -1,0 +1,126 @@
+//! `check`: is this file a right policy or a right scenario?
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use shortflow_policy::text::{Diagnostic, Diagnostics, Document, Source};
+use shortflow_policy::{Policy, Role};
+use shortflow_scenario::{Loaded, NodeKind, Overrides, Scenario};
+
+use crate::args::Check;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// `shortflow check`.
+pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {
+    let mut mistakes = Vec::new();
+    let mut files = Vec::new();
+    for path in &args.files {
+        let name = path.display().to_string();
+        match check_file(path) {
+            Ok((kind, what)) if args.json => {
+                files.push(json!({ "file": name, "kind": kind, "ok": true, "what": what }));
+            }
+            Ok((_, what)) => console.print(&format!("{name}: ok — {what}\n"))?,
+            Err(found) => {
+                files.push(json!({ "file": name, "ok": false, "mistakes": as_json(&found) }));
+                mistakes.extend(found.0);
+            }
+        }
+    }
+    if args.json {
+        console.print_json(&json!({ "ok": mistakes.is_empty(), "files": files }))?;
+    }
+    if mistakes.is_empty() { Ok(()) } else { Err(Diagnostics(mistakes).into()) }
+}
+
+fn as_json(mistakes: &Diagnostics) -> Vec<Value> {
+    let mistake = |m: &Diagnostic| {
+        json!({
+            "file": m.file(), "line": m.line(), "column": m.column(), "message": m.message,
+            "label": m.label, "help": m.help,
+        })
+    };
+    mistakes.0.iter().map(mistake).collect()
+}
+
+/// What kind of file it is, and what is in it.
+fn check_file(path: &Path) -> Result<(&'static str, String), Diagnostics> {
+    // What cannot be read or is no TOML is told by whoever reads it.
+    match kind_of(path)? {
+        "policy" => {
+            let policy = shortflow_policy::load(path, &[])?;
+            Ok(("policy", describe_policy(&policy)))
+        }
+        kind => {
+            let loaded = shortflow_scenario::load(path, &Overrides::default())?;
+            Ok((kind, describe_scenario(&loaded)))
+        }
+    }
+}
+
+/// Tells a policy from a scenario by the tables that only one of them has.
+fn kind_of(path: &Path) -> Result<&'static str, Diagnostics> {
+    const OF_POLICY: [&str; 2] = ["roles", "code_points"];
+    const OF_SCENARIO: [&str; 9] =
+        ["hosts", "routers", "links", "workloads", "bind", "tcp", "measure", "duration", "policy"];
+    // A file that cannot be read is told of as a scenario.
+    let Ok(text) = std::fs::read_to_string(path) else { return Ok("scenario") };
+    let source = Arc::new(Source { name: path.display().to_string(), text });
+    let document = Document::parse(source.clone(), &[])?;
+    let names = document.names_in("");
+    let has = |of: &[&str]| names.iter().filter(|name| of.contains(&name.as_str())).count();
+    match (has(&OF_POLICY), has(&OF_SCENARIO)) {
+        (0, 0) => Err(Diagnostics(vec![Diagnostic {
+            message: format!("{} is neither a policy nor a scenario", source.name),
+            source,
+            span: 0..0,
+            label: None,
+            help: Some(
+                "a policy has [roles]; a scenario has [hosts], [links] and [workloads]".to_owned(),
+            ),
+        }])),
+        (policy, scenario) if policy > scenario => Ok("policy"),
+        _ => Ok("scenario"),
+    }
+}
+
+fn describe_policy(policy: &Policy) -> String {
+    let does = |role: &Role| match (role.conditions(), role.queues()) {
+        (true, true) => "conditions and queues",
+        (true, false) => "conditions",
+        (false, true) => "queues",
+        (false, false) => "does nothing",
+    };
+    let roles: Vec<String> =
+        policy.roles.iter().map(|role| format!("{} ({})", role.name, does(role))).collect();
+    format!("policy {:?} with {}: {}", policy.name, count(roles.len(), "role"), roles.join(", "))
+}
+
+fn describe_scenario(loaded: &Loaded) -> String {
+    let points = loaded.points();
+    let Scenario { nodes, links, workloads, .. } = &points[0].scenario;
+    let scenario = &points[0].scenario;
+    let of_kind = |kind| nodes.iter().filter(|node| node.kind == kind).count();
+    let mut what = format!(
+        "scenario {:?}: {}, {}, {}, {}",
+        loaded.name,
+        count(of_kind(NodeKind::Host), "host"),
+        count(of_kind(NodeKind::Router), "router"),
+        count(links.len(), "link"),
+        count(workloads.len(), "workload"),
+    );
+    if let Some(policy) = &scenario.policy {
+        let bindings = count(scenario.bindings.len(), "place");
+        what += &format!("; policy {:?} in {bindings}", policy.name);
+    }
+    if !loaded.axes.is_empty() {
+        what += &format!("; {} over {}", count(points.len(), "point"), loaded.axes.join(", "));
+    }
+    what + &format!("; {} of {}", count(scenario.replicas as usize, "replica"), scenario.duration)
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}

@@ -1,0 +1,91 @@
+//! Standard output and standard error: who looks at them, and what to write there.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use shortflow_policy::text::Diagnostics;
+
+use crate::args::ColorWhen;
+use crate::failure::Failure;
+
+/// Where we talk to the user.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Console {
+    quiet: bool,
+    /// Whether to use colours, on standard output and on standard error.
+    pub(crate) color_out: bool,
+    pub(crate) color_err: bool,
+}
+
+impl Console {
+    pub(crate) fn new(quiet: bool, when: ColorWhen) -> Console {
+        let color = |is_terminal: bool| match when {
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+            ColorWhen::Auto => is_terminal && !is_set("NO_COLOR") && !is_dumb(),
+        };
+        Console {
+            quiet,
+            color_out: color(io::stdout().is_terminal()),
+            color_err: color(io::stderr().is_terminal()),
+        }
+    }
+
+    /// Whether progress is to be drawn.
+    pub(crate) fn shows_progress(&self) -> bool {
+        !self.quiet && io::stderr().is_terminal() && !is_dumb()
+    }
+
+    /// Writes a result to standard output.
+    pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        written.map_err(|error| Failure::output(&error))
+    }
+
+    /// Writes a JSON value to standard output.
+    pub(crate) fn print_json(&self, value: &serde_json::Value) -> Result<(), Failure> {
+        self.print(&format!("{value:#}\n"))
+    }
+
+    /// Names a file that was written, as the last line of a result.
+    pub(crate) fn file(&self, what: &str, path: &Path) -> Result<(), Failure> {
+        if self.quiet { Ok(()) } else { self.print(&format!("{what}: {}\n", path.display())) }
+    }
+
+    /// Shows the mistakes of a file on standard error.
+    pub(crate) fn mistakes(&self, mistakes: &Diagnostics) {
+        say(&mistakes.render(self.color_err));
+    }
+
+    /// Says why a command is not done.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        let (bold, red, plain) =
+            if self.color_err { ("\x1b[1m", "\x1b[1;31m", "\x1b[0m") } else { ("", "", "") };
+        match failure {
+            Failure::Mistakes(mistakes) => self.mistakes(mistakes),
+            Failure::Input(what) | Failure::Machine(what) => {
+                let (what, remedy) = what.split_once('\n').unwrap_or((what, ""));
+                say(&format!("{red}error{plain}{bold}: {what}{plain}"));
+                if !remedy.is_empty() {
+                    say(&format!("  {remedy}"));
+                }
+            }
+            Failure::Interrupted(what) => say(what),
+            Failure::Check | Failure::NobodyReads => {}
+        }
+    }
+}
+
+/// A line on standard error. If that is gone, there is nobody left to tell.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| !value.is_empty())
+}
+
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}

@@ -1,0 +1,109 @@
+//! What ends a command before it is done, and with which exit code.
+
+use std::io;
+
+use shortflow_measure::results;
+use shortflow_policy::text::Diagnostics;
+use shortflow_sim as sim;
+use shortflow_study as study;
+
+/// Why a command is not done.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A policy or scenario has mistakes.
+    Mistakes(Diagnostics),
+    /// Something else about the input is wrong: what, and what to do.
+    Input(String),
+    /// The machine lacks something: what, and what to do.
+    Machine(String),
+    /// Everything was run, and a check did not hold.
+    Check,
+    /// Ctrl-C.
+    Interrupted(String),
+    /// Who read our output has stopped reading, as `head` does: no reason to complain.
+    NobodyReads,
+}
+
+impl Failure {
+    /// What the command line promises: 1 when a check did not hold, 2 for the input, 3 for the machine; 130 is what shells give
+    /// for SIGINT.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Check => 1,
+            Failure::Mistakes(_) | Failure::Input(_) => 2,
+            Failure::Machine(_) => 3,
+            Failure::Interrupted(_) => INTERRUPTED,
+            Failure::NobodyReads => 0,
+        }
+    }
+
+    /// Standard output did not take what was written.
+    pub(crate) fn output(error: &io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::NobodyReads,
+            _ => Failure::Machine(format!("cannot write to standard output: {error}")),
+        }
+    }
+
+    /// A folder of results cannot be read.
+    pub(crate) fn reading(error: &results::Error) -> Failure {
+        match error {
+            results::Error::Io { source, .. } if source.kind() != io::ErrorKind::NotFound => {
+                Failure::Machine(error.to_string())
+            }
+            _ => Failure::Input(format!("{error}\ngive folders that `shortflow simulate` wrote")),
+        }
+    }
+}
+
+/// The exit code of a run that Ctrl-C ended.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+impl From<Diagnostics> for Failure {
+    fn from(mistakes: Diagnostics) -> Self {
+        Failure::Mistakes(mistakes)
+    }
+}
+
+impl From<results::Error> for Failure {
+    fn from(error: results::Error) -> Self {
+        let remedy = match &error {
+            results::Error::Io { source, .. } => remedy(source.kind()),
+            results::Error::Malformed { .. } => "",
+        };
+        Failure::Machine(format!("{error}{remedy}"))
+    }
+}
+
+fn remedy(kind: io::ErrorKind) -> &'static str {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    match kind {
+        StorageFull | QuotaExceeded | FileTooLarge => {
+            "\nmake room, choose another folder with --out, or write less with --no-transfers"
+        }
+        _ => "\nchoose another folder with --out",
+    }
+}
+
+impl From<study::Error> for Failure {
+    fn from(error: study::Error) -> Self {
+        match error {
+            study::Error::Scenario(mistakes) => mistakes.into(),
+            study::Error::Results(error) => error.into(),
+            study::Error::Replica(error) => error.into(),
+            study::Error::UnknownStudy { .. } | study::Error::Study { .. } => {
+                Failure::Input(error.to_string())
+            }
+        }
+    }
+}
+
+impl From<sim::Error> for Failure {
+    fn from(error: sim::Error) -> Self {
+        match error {
+            sim::Error::Results(error) => error.into(),
+            sim::Error::Interrupted => Failure::Interrupted(error.to_string()),
+            sim::Error::BeyondHorizon { .. } => Failure::Input(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The folder that a command writes: all of it, or nothing.
+//!
+//! Everything is written into a hidden folder inside the target first, then moved to its place. A
+//! run that fails or is killed leaves what was there before.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use shortflow_measure::results::{Folder, write_whole};
+use shortflow_report::{Run, figures, page};
+use tempfile::TempDir;
+
+use crate::failure::Failure;
+
+/// A folder to be written.
+#[derive(Debug)]
+pub(crate) struct Output {
+    target: PathBuf,
+    staging: TempDir,
+    made_target: bool,
+}
+
+impl Output {
+    /// Makes sure that `target` can be written, and that nothing in it will be overwritten but
+    /// files of an earlier run.
+    pub(crate) fn prepare(target: &Path, force: bool) -> Result<Output, Failure> {
+        if !force {
+            refuse_foreign(target)?;
+        }
+        let made_target = !target.exists();
+        Folder::create(target)?;
+        let staging = tempfile::Builder::new().prefix(STAGING).suffix(".tmp").tempdir_in(target);
+        let staging = staging.map_err(|error| failed("write in the folder", target, &error))?;
+        Ok(Output { target: target.to_owned(), staging, made_target })
+    }
+
+    /// A folder to write results in; `name` tells it from others of the same output.
+    pub(crate) fn folder(&self, name: Option<&str>) -> Result<Folder, Failure> {
+        let path = name.map_or(self.staging.path().to_owned(), |n| self.staging.path().join(n));
+        Ok(Folder::create(&path)?)
+    }
+
+    /// Writes the page about `runs` and their figures.
+    pub(crate) fn report(&self, runs: &[Run]) -> Result<(), Failure> {
+        write_report(self.staging.path(), runs).map(drop)
+    }
+
+    /// Puts everything in its place, and says where the report is.
+    pub(crate) fn publish(mut self) -> Result<PathBuf, Failure> {
+        let moved = publish(self.staging.path(), &self.target);
+        self.made_target = false;
+        moved.map_err(|error| failed("write in the folder", &self.target, &error))?;
+        Ok(self.target.join(REPORT))
+    }
+
+    /// Speaks of files by the names that they would have got.
+    pub(crate) fn by_final_names(&self, failure: Failure) -> Failure {
+        let staged = self.staging.path().display().to_string();
+        match failure {
+            Failure::Machine(what) => {
+                Failure::Machine(what.replace(&staged, &self.target.display().to_string()))
+            }
+            other => other,
+        }
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        // What a failed run leaves behind helps nobody; a folder that is not empty stays.
+        let _ = fs::remove_dir_all(self.staging.path());
+        if self.made_target {
+            let _ = fs::remove_dir(&self.target);
+        }
+    }
+}
+
+/// Writes the page about `runs` and their figures into `folder`, and says where the page is.
+pub(crate) fn write_report(folder: &Path, runs: &[Run]) -> Result<PathBuf, Failure> {
+    let drawn = folder.join(FIGURES);
+    Folder::create(&drawn)?;
+    for figure in figures(runs) {
+        let path = drawn.join(format!("{}.svg", figure.name));
+        write_whole(&path, |file| file.write_all(figure.svg.as_bytes()))?;
+    }
+    let text = page(runs);
+    let path = folder.join(REPORT);
+    write_whole(&path, |file| file.write_all(text.as_bytes()))?;
+    Ok(path)
+}
+
+/// Refuses a folder that holds something, unless a run of ours wrote it.
+pub(crate) fn refuse_foreign(target: &Path) -> Result<(), Failure> {
+    let Ok(entries) = fs::read_dir(target) else { return Ok(()) };
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| !name.starts_with(STAGING))
+        .collect();
+    names.sort();
+    let is_report = |name: &String| name == REPORT || name == FIGURES;
+    if names.iter().any(|name| is_seal(name)) || names.iter().all(is_report) {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "the folder {} holds something that is no result: {}\n\
+         choose another with --out, or add --force to write beside it",
+        target.display(),
+        names[0]
+    )))
+}
+
+/// Moves everything from one folder into another. What tells that a folder is complete goes first
+/// from there and comes last.
+fn publish(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    remove_stale(to)?;
+    let mut entries = fs::read_dir(from)?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(|entry| (is_seal(&entry.file_name().to_string_lossy()), entry.file_name()));
+    for entry in entries {
+        let place = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => publish(&entry.path(), &place)?,
+            false => fs::rename(entry.path(), place)?,
+        }
+    }
+    Ok(())
+}
+
+/// Removes the files of an earlier run: a series that this run has not must not seem to be its.
+fn remove_stale(folder: &Path) -> io::Result<()> {
+    let mut stale: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() && is_ours(&entry.file_name().to_string_lossy()) {
+            stale.push(entry.path());
+        }
+    }
+    stale.sort_by_key(|path| !is_seal(&path.file_name().unwrap_or_default().to_string_lossy()));
+    stale.iter().try_for_each(fs::remove_file)
+}
+
+fn is_seal(name: &str) -> bool {
+    name == MANIFEST || name == COMPARISON
+}
+
+/// Whether a run writes files of this name.
+fn is_ours(name: &str) -> bool {
+    const NAMES: [&str; 5] =
+        ["summary.json", "replicas.json", "histograms.json", "series.csv", REPORT];
+    is_seal(name)
+        || NAMES.contains(&name)
+        || name.starts_with("transfers-") && name.ends_with(".csv")
+}
+
+fn failed(action: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::Machine(format!(
+        "cannot {action} {}: {error}\nchoose another folder with --out",
+        path.display()
+    ))
+}
+
+/// The file whose presence says that a folder of results is complete.
+pub(crate) const MANIFEST: &str = "manifest.toml";
+
+/// The file that names the folders of a comparison, the reference first.
+pub(crate) const COMPARISON: &str = "comparison.json";
+
+const REPORT: &str = "report.html";
+const FIGURES: &str = "figures";
+const STAGING: &str = ".shortflow-";

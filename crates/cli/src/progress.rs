@@ -1,0 +1,79 @@
+//! How far the replicas are, drawn on a terminal.
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use crate::console::Console;
+
+/// A bar over all replicas of a command, which vanishes at the end.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    replicas: usize,
+    complete: AtomicUsize,
+    /// Shares of replicas in billionths, so that threads can add them up.
+    done: AtomicU64,
+}
+
+impl Progress {
+    pub(crate) fn new(console: &Console, replicas: usize) -> Progress {
+        let target = if console.shows_progress() {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(Some(replicas as u64 * STEPS), target);
+        let template = if console.color_err { COLORED } else { PLAIN };
+        let style = ProgressStyle::with_template(template)
+            .expect("the template is right")
+            .progress_chars("━╸─")
+            .with_key("left", write_time_left);
+        bar.set_style(style);
+        let progress =
+            Progress { bar, replicas, complete: AtomicUsize::new(0), done: AtomicU64::new(0) };
+        progress.count(0);
+        progress.bar.enable_steady_tick(Duration::from_millis(200));
+        progress
+    }
+
+    /// Some replica has come `share` (0 to 1) further.
+    pub(crate) fn advance(&self, share: f64) {
+        let step = (share * BILLION as f64) as u64;
+        let done = self.done.fetch_add(step, Ordering::Relaxed) + step;
+        self.bar.set_position(done / (BILLION / STEPS));
+    }
+
+    /// A replica is complete.
+    pub(crate) fn complete(&self) {
+        self.count(self.complete.fetch_add(1, Ordering::Relaxed) + 1);
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn count(&self, complete: usize) {
+        self.bar.set_message(format!("{complete} of {} replicas", self.replicas));
+    }
+}
+
+/// The time left, once there is something to judge by.
+fn write_time_left(state: &ProgressState, text: &mut dyn Write) {
+    let seconds = state.eta().as_secs();
+    let _ = match seconds {
+        _ if state.pos() < STEPS / 20 => Ok(()),
+        s @ 0..60 => write!(text, "{s} s left"),
+        s @ 60..3600 => write!(text, "{} min {} s left", s / 60, s % 60),
+        s => write!(text, "{} h {} min left", s / 3600, s / 60 % 60),
+    };
+}
+
+const COLORED: &str = "{bar:40.cyan/dim} {percent:>3} %  {msg}  {left}";
+const PLAIN: &str = "{bar:40} {percent:>3} %  {msg}  {left}";
+const BILLION: u64 = 1_000_000_000;
+/// Steps of the bar per replica.
+const STEPS: u64 = 1000;

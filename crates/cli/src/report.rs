@@ -1,0 +1,46 @@
+//! `report`: page and figures anew, from folders of results.
+
+use std::path::{Path, PathBuf};
+
+use shortflow_measure::results::Folder;
+use shortflow_report::Run;
+
+use crate::args::Report;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::output::{COMPARISON, MANIFEST, refuse_foreign, write_report};
+use crate::simulate::distinct;
+
+/// `shortflow report`.
+pub(crate) fn report(console: &Console, args: &Report) -> Result<(), Failure> {
+    let mut folders = Vec::new();
+    for folder in &args.folders {
+        folders.extend(runs_in(folder)?);
+    }
+    let runs = folders.iter().map(|folder| Run::read(folder)).collect::<Result<Vec<_>, _>>();
+    let mut runs = runs.map_err(|error| Failure::reading(&error))?;
+    let labels: Vec<String> = runs.iter().map(|run| run.label.clone()).collect();
+    for (at, run) in runs.iter_mut().enumerate() {
+        run.label = distinct(&labels, at, &folders[at].display().to_string());
+    }
+    let target = match (&args.out, &args.folders[..]) {
+        (Some(out), _) => out.clone(),
+        (None, [only]) => only.clone(),
+        (None, _) => PathBuf::from("results/report"),
+    };
+    if !args.force {
+        refuse_foreign(&target)?;
+    }
+    let path = write_report(&target, &runs)?;
+    console.file("Report", &path)
+}
+
+/// The folders of the runs that `folder` holds: itself, or those of a comparison.
+fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if folder.join(MANIFEST).exists() || !folder.join(COMPARISON).exists() {
+        return Ok(vec![folder.to_owned()]);
+    }
+    let names: Result<Vec<String>, _> = Folder::open(folder).read_json(COMPARISON);
+    let names = names.map_err(|error| Failure::reading(&error))?;
+    Ok(names.iter().map(|name| folder.join(name)).collect())
+}

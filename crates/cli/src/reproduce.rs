@@ -1,0 +1,217 @@
+//! `reproduce`: a published study run again, and the ledger of its claims.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use shortflow_measure::results::{Folder, write_whole};
+use shortflow_report::{
+    Axis, CheckRow, ClaimRow, Figure, LineFigure, Mark, Series, line_figure, study_page,
+};
+use shortflow_study::judge::Verdict;
+use shortflow_study::{self as study, CheckResult, ClaimResult, Ledger, Reproduced};
+
+use crate::args::Reproduce;
+use crate::console::Console;
+use crate::experiment::stop_on_interrupt;
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// `shortflow reproduce`.
+pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failure> {
+    let out = args.out.clone().unwrap_or_else(|| Path::new("results").join(&args.study));
+    let kept = out.join(if args.quick { "replicas-quick" } else { "replicas" });
+    let options = study::Options {
+        quick: args.quick,
+        threads: args.jobs.map_or(0, usize::from),
+        folder: &kept,
+    };
+    let bar = Bar { console, progress: OnceLock::new() };
+    let reproduced = study::reproduce(&args.study, &options, stop_on_interrupt()?, &bar);
+    if let Some(progress) = bar.progress.get() {
+        progress.end();
+    }
+    let reproduced = reproduced?;
+    let Some(ledger) = &reproduced.ledger else { return Err(interrupted(&reproduced)) };
+    let page = write(&out, &reproduced, ledger)?;
+    if args.json {
+        console.print_json(&serde_json::json!(ledger))?;
+    } else {
+        console.print(&text(&reproduced.title, ledger, console.color_out))?;
+        console.file("Report", &page)?;
+    }
+    match ledger.claims.iter().all(|claim| claim.verdict != Verdict::Fails) {
+        true => Ok(()),
+        false => Err(Failure::Check),
+    }
+}
+
+/// Draws a bar once it is known how long the study is.
+struct Bar<'a> {
+    console: &'a Console,
+    progress: OnceLock<Progress>,
+}
+
+impl study::Progress for Bar<'_> {
+    fn begins(&self, replicas: usize, _kept: usize) {
+        let _ = self.progress.set(Progress::new(self.console, replicas));
+    }
+
+    fn advanced(&self, share: f64) {
+        if let Some(progress) = self.progress.get() {
+            progress.advance(share);
+        }
+    }
+
+    fn completed(&self) {
+        if let Some(progress) = self.progress.get() {
+            progress.complete();
+        }
+    }
+}
+
+fn interrupted(reproduced: &Reproduced) -> Failure {
+    Failure::Interrupted(format!(
+        "interrupted: {} of {} replicas are complete and kept; the same command goes on from there",
+        reproduced.finished, reproduced.wanted
+    ))
+}
+
+/// Writes the ledger, its page and the figures, and says where the page is.
+fn write(out: &Path, reproduced: &Reproduced, ledger: &Ledger) -> Result<PathBuf, Failure> {
+    let folder = Folder::create(out)?;
+    folder.write_json("ledger.json", ledger)?;
+    let drawn = Folder::create(&out.join("figures"))?;
+    let figures: Vec<Figure> = reproduced.figures.iter().map(draw).collect();
+    for figure in &figures {
+        let path = drawn.path().join(format!("{}.svg", figure.name));
+        write_whole(&path, |file| file.write_all(figure.svg.as_bytes()))?;
+    }
+    let rows: Vec<ClaimRow> = ledger.claims.iter().map(claim_row).collect();
+    let page = study_page(&reproduced.title, &rows, &figures);
+    let path = out.join("report.html");
+    write_whole(&path, |file| file.write_all(page.as_bytes()))?;
+    Ok(path)
+}
+
+fn draw(figure: &study::Figure) -> Figure {
+    let series = figure.curves.iter().map(|curve| Series {
+        label: curve.label.clone(),
+        points: curve.points.iter().map(|(x, estimate)| Mark::of(*x, estimate)).collect(),
+        dashed: curve.dashed,
+        ..Series::default()
+    });
+    let seconds = figure.y.ends_with("(s)");
+    line_figure(&LineFigure {
+        name: figure.name.clone(),
+        title: figure.title.clone(),
+        caption: "Means over replicas with 95 % intervals.".to_owned(),
+        x_label: figure.x.clone(),
+        y_label: figure.y.trim_end_matches(" (s)").to_owned(),
+        y_axis: if seconds { Axis::Seconds } else { Axis::Number },
+        log_y: figure.log,
+        series: series.collect(),
+        vertical: figure.boundary,
+        zero_line: figure.y.contains('%'),
+        ..LineFigure::default()
+    })
+}
+
+fn claim_row(claim: &ClaimResult) -> ClaimRow {
+    let check = |check: &CheckResult| CheckRow {
+        what: check.what.clone(),
+        paper: check.paper.clone(),
+        ours: check.ours,
+        low: check.low,
+        high: check.high,
+        holds: check.holds,
+    };
+    ClaimRow {
+        id: claim.id.clone(),
+        claim: claim.claim.clone(),
+        verdict: claim.verdict.name().to_owned(),
+        note: claim.note.clone(),
+        checks: claim.checks.iter().map(check).collect(),
+    }
+}
+
+/// The ledger for a terminal: every claim, and the checks that do not hold.
+fn text(title: &str, ledger: &Ledger, color: bool) -> String {
+    let mut out = format!("{title}\n");
+    for claim in &ledger.claims {
+        let hold = claim.checks.iter().filter(|check| check.holds == Some(true)).count();
+        let _ = write!(
+            out,
+            "\n{} {:<8} {} of {} checks hold\n",
+            painted(claim.verdict, color),
+            claim.id,
+            hold,
+            claim.checks.len(),
+        );
+        indent(&mut out, "    ", &claim.claim);
+        for check in claim.checks.iter().filter(|check| check.holds != Some(true)) {
+            let word = if check.holds.is_none() { "open" } else { "not " };
+            let _ = writeln!(out, "    {word} {}: {}", check.what, value(check));
+        }
+        if !claim.note.is_empty() {
+            indent(&mut out, "    note: ", &claim.note);
+        }
+    }
+    let of = |verdict| ledger.claims.iter().filter(|claim| claim.verdict == verdict).count();
+    let _ = writeln!(
+        out,
+        "\n{} claims: {} hold, {} fail, {} unsettled. All checks are in the report.",
+        ledger.claims.len(),
+        of(Verdict::Holds),
+        of(Verdict::Fails),
+        of(Verdict::Unsettled),
+    );
+    out
+}
+
+/// `ours 0.71 (0.53 to 0.90), paper ≤ 0.5`.
+fn value(check: &CheckResult) -> String {
+    let Some(ours) = check.ours else { return "not measured".to_owned() };
+    let interval = match (check.low, check.high) {
+        (Some(low), Some(high)) => format!(" ({} to {})", significant(low), significant(high)),
+        _ => String::new(),
+    };
+    format!("ours {}{interval}, paper {}", significant(ours), check.paper)
+}
+
+/// Three significant digits.
+fn significant(value: f64) -> String {
+    let digits = (2.0 - value.abs().max(1e-9).log10().floor()).clamp(0.0, 6.0) as usize;
+    format!("{value:.digits$}")
+}
+
+fn painted(verdict: Verdict, color: bool) -> String {
+    let code = match verdict {
+        Verdict::Holds => "32",
+        Verdict::Fails => "31",
+        Verdict::Unsettled => "33",
+    };
+    let word = format!("{:<9}", verdict.name());
+    if color { format!("\x1b[1;{code}m{word}\x1b[0m") } else { word }
+}
+
+/// Writes a text in lines of at most 96 characters.
+fn indent(out: &mut String, first: &str, text: &str) {
+    const WIDTH: usize = 96;
+    let margin = " ".repeat(first.chars().count());
+    let mut line = first.to_owned();
+    let mut is_empty = true;
+    for word in text.split_whitespace() {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            let _ = writeln!(out, "{line}");
+            line.clone_from(&margin);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line += word;
+        is_empty = false;
+    }
+    let _ = writeln!(out, "{line}");
+}
