@@ -157,7 +157,7 @@ pub(crate) struct RunOptions {
     /// How many replicas at once; one per core by default. Results do not depend on it.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
-    /// The folder for results and report; `results/NAME` by default.
+    /// The folder for results and report; `results/NAME` by default, or `results/NAME-compared`.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
     /// Use the folder even if it holds files that no run wrote; those stay.

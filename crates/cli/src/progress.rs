@@ -72,8 +72,8 @@ fn write_time_left(state: &ProgressState, text: &mut dyn Write) {
     };
 }
 
-const COLORED: &str = "{bar:40.cyan/dim} {percent:>3} %  {msg}  {left}";
-const PLAIN: &str = "{bar:40} {percent:>3} %  {msg}  {left}";
+const COLORED: &str = "{bar:32.cyan/dim} {percent:>3} %  {msg}  {left}";
+const PLAIN: &str = "{bar:32} {percent:>3} %  {msg}  {left}";
 const BILLION: u64 = 1_000_000_000;
 /// Steps of the bar per replica.
 const STEPS: u64 = 1000;

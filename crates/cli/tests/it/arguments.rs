@@ -1,0 +1,64 @@
+//! Help, completions, man pages, schemas, bench.
+
+use std::path::Path;
+
+use crate::support::{files, run};
+
+/// `BLESS=1` rewrites the golden text; read it before you commit.
+#[test]
+fn help_reads_as_it_should() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden/help.txt");
+    let mut found = run(&["--help"]).out;
+    for command in ["check", "simulate", "compare", "reproduce", "report", "bench"] {
+        found += &format!("\n\n$ shortflow {command} -h\n{}", run(&[command, "-h"]).out);
+    }
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&golden, &found).unwrap();
+    }
+    assert_eq!(found, std::fs::read_to_string(golden).unwrap());
+}
+
+#[test]
+fn completions_know_the_commands_in_every_shell() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let ended = run(&["completions", shell]);
+        assert_eq!(ended.code, Some(0));
+        assert!(ended.out.contains("simulate") && ended.out.contains("replicas"), "{shell}");
+    }
+}
+
+#[test]
+fn there_is_a_man_page_for_each_command() {
+    let home = tempfile::tempdir().unwrap();
+    assert!(run(&["man"]).out.contains(".TH shortflow 1"));
+    assert_eq!(run(&["man", "--out", home.path().to_str().unwrap()]).code, Some(0));
+    let pages = files(home.path());
+    for name in ["shortflow.1", "shortflow-simulate.1", "shortflow-compare.1"] {
+        assert!(pages.iter().any(|page| page == name), "{name} is not among {pages:?}");
+    }
+    let page = std::fs::read_to_string(home.path().join("shortflow-simulate.1")).unwrap();
+    assert!(page.contains("\\-\\-replicas") && page.contains("\\-\\-quiet"), "{page}");
+}
+
+#[test]
+fn schemas_are_json_with_the_tables_of_their_format() {
+    for (format, table) in [("policy", "roles"), ("scenario", "workloads")] {
+        let schema: serde_json::Value =
+            serde_json::from_str(&run(&["schema", format]).out).unwrap();
+        assert!(schema["properties"][table].is_object(), "{format} has no {table}");
+    }
+}
+
+#[test]
+fn bench_measures_the_work_that_it_names() {
+    let ended = run(&["bench", "s", "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(found["work"], "S");
+    // ns-2 forwards 118,287 packets for the same transfers; ours are other random numbers.
+    let packets = found["packets"].as_f64().unwrap();
+    assert!((0.8..1.2).contains(&(packets / 118_287.0)), "{packets}");
+    let (rate, cpu) = (found["packets_per_cpu_s"].as_f64(), found["cpu_s"].as_f64());
+    assert!((rate.unwrap() * cpu.unwrap() / packets - 1.0).abs() < 1e-9);
+    assert!(found["packet_hops"].as_f64().unwrap() > 4.0 * packets);
+    assert!(found["peak_memory_bytes"].as_u64().unwrap() > 1_000_000);
+}

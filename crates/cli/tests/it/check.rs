@@ -1,0 +1,65 @@
+//! `check`, and how mistakes are told.
+
+use crate::support::{SMALL, run};
+
+#[test]
+fn a_right_file_is_recognised_and_described() {
+    let ended = run(&["check", SMALL, "policies/fair-marker.toml"]);
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+    assert_eq!(
+        ended.out,
+        "crates/cli/tests/it/small.toml: ok — scenario \"Small\": 3 hosts, 2 routers, 4 links, \
+         2 workloads; policy \"Fair Marker\" in 2 places; 3 replicas of 4 s\n\
+         policies/fair-marker.toml: ok — policy \"Fair Marker\" with 4 roles: servers \
+         (conditions), clients (conditions), others (does nothing), core (queues)\n"
+    );
+}
+
+#[test]
+fn a_mistake_is_shown_with_its_place_and_gives_code_2() {
+    let bad = "crates/scenario/tests/bad/unknown-key.toml";
+    let ended = run(&["check", "policies/best-effort.toml", bad]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains(&format!("--> {bad}:")), "{}", ended.err);
+    assert!(ended.err.contains("did you mean"), "{}", ended.err);
+    assert!(ended.out.contains("policies/best-effort.toml: ok"), "the right file is told of too");
+}
+
+#[test]
+fn a_file_that_is_neither_policy_nor_scenario_is_told_what_both_have() {
+    let ended = run(&["check", "rustfmt.toml"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("rustfmt.toml is neither a policy nor a scenario"));
+    assert!(ended.err.contains("a policy has [roles]"));
+}
+
+#[test]
+fn mistakes_can_be_read_by_a_machine() {
+    let ended = run(&["check", "--json", "crates/scenario/tests/bad/zero-rate.toml"]);
+    assert_eq!(ended.code, Some(2));
+    let found: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(found["ok"], false);
+    let mistake = &found["files"][0]["mistakes"][0];
+    assert!(mistake["line"].as_u64().unwrap() > 1 && mistake["column"].as_u64().unwrap() > 1);
+    assert!(!mistake["message"].as_str().unwrap().is_empty());
+}
+
+#[test]
+fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
+    for (arguments, message) in [
+        (&["simulate", "nowhere.toml"][..], "cannot read nowhere.toml: there is no such file"),
+        (&["simulate", SMALL, "--set", "duration"], "write KEY=VALUE"),
+        (&["simulate", SMALL, "--set", "duratoin=1 s"], "`duration`"),
+        (&["simulate", SMALL, "--replicas", "0"], "0 is not in 1.."),
+        (&["simulate", SMALL, "--policy", "none.toml"], "none.toml"),
+        (&["compare", SMALL, "--policies", "a.toml"], "one policy only"),
+        (&["compare", SMALL, "--policies", "a.toml,a.toml"], "given twice"),
+        (&["report", "nowhere"], "cannot read nowhere/manifest.toml: no such file"),
+        (&["frobnicate"], "unrecognized subcommand"),
+    ] {
+        let ended = run(arguments);
+        assert_eq!(ended.code, Some(2), "{arguments:?}");
+        assert!(ended.err.contains(message), "{arguments:?} gives\n{}", ended.err);
+        assert_eq!(ended.out, "");
+    }
+}

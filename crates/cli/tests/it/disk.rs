@@ -1,0 +1,109 @@
+//! When the disk or the reader of our output is not as it should be.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::support::{Ended, SMALL, command, files, shortflow, simulate};
+
+#[test]
+fn a_folder_that_cannot_be_written_gives_code_3_at_once() {
+    for out in ["/dev/null/out", "/proc/out"] {
+        let ended = simulate(Path::new(out), &[]);
+        assert_eq!(ended.code, Some(3), "{out}");
+        assert!(ended.err.contains(&format!("cannot make the folder {out}")), "{}", ended.err);
+        assert!(ended.err.contains("choose another folder with --out"), "{}", ended.err);
+        assert_eq!(ended.out, "");
+    }
+}
+
+/// Runs `script` in a file system of `size` at `folder`, which vanishes with it; `$shortflow` is a
+/// small simulation. None where that needs rights that we have not.
+fn on_small_disk(folder: &Path, size: &str, script: &str) -> Option<Ended> {
+    let mount = format!("mount -t tmpfs -o size={size} none '{}'", folder.display());
+    let can = command("unshare").args(["-m", "sh", "-c", &mount]).stderr(Stdio::null()).status();
+    if !can.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: needs root, to mount a small disk");
+        return None;
+    }
+    let run = format!("'{}' simulate {SMALL}", env!("CARGO_BIN_EXE_shortflow"));
+    let script = format!("{mount} || exit 99\n{}", script.replace("$shortflow", &run));
+    Some(command("unshare").args(["-m", "sh", "-c", &script]).output().unwrap().into())
+}
+
+#[test]
+fn a_full_disk_gives_code_3_and_leaves_nothing_half_written() {
+    let home = tempfile::tempdir().unwrap();
+    for option in ["", "--no-transfers"] {
+        let script = format!(
+            "$shortflow {option} --out '{0}/out'; code=$?; find '{0}' -mindepth 1; exit $code",
+            home.path().display()
+        );
+        let Some(ended) = on_small_disk(home.path(), "64k", &script) else { return };
+        assert_eq!(ended.code, Some(3), "{}", ended.err);
+        assert!(ended.err.contains("the disk is full"), "{}", ended.err);
+        assert!(ended.err.contains("make room"), "{}", ended.err);
+        assert!(!ended.err.contains(".shortflow-"), "names a hidden file: {}", ended.err);
+        assert_eq!(ended.out, "", "files are left");
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_the_results_that_were_there() {
+    let home = tempfile::tempdir().unwrap();
+    let script = format!(
+        "list() {{ find . -type f | sort | xargs md5sum; }}\n\
+         $shortflow --quiet --out '{0}/out' >/dev/null || exit 98\n\
+         cd '{0}'; cat /dev/zero > fill 2>/dev/null; list > /dev/shm/$$.before\n\
+         cd '{1}'; $shortflow --seed 2 --out '{0}/out'; code=$?\n\
+         cd '{0}'; list | cmp - /dev/shm/$$.before || code=97; rm /dev/shm/$$.before; exit $code",
+        home.path().display(),
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").display(),
+    );
+    let Some(ended) = on_small_disk(home.path(), "4m", &script) else { return };
+    assert_eq!(ended.code, Some(3), "{}{}", ended.out, ended.err);
+}
+
+#[test]
+fn a_folder_with_other_files_is_left_alone_unless_forced() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("summary.json"), "mine").unwrap();
+    let ended = simulate(home.path(), &[]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("holds something that is no result: summary.json"));
+    assert_eq!(files(home.path()), ["summary.json"]);
+    assert_eq!(simulate(home.path(), &["--force"]).code, Some(0));
+    assert!(files(home.path()).contains(&"manifest.toml".to_owned()));
+}
+
+#[test]
+fn a_second_run_replaces_the_first_and_leaves_what_is_not_a_result() {
+    let home = tempfile::tempdir().unwrap();
+    assert_eq!(simulate(home.path(), &[]).code, Some(0));
+    fs::write(home.path().join("notes.txt"), "mine").unwrap();
+    assert_eq!(simulate(home.path(), &["--replicas", "1", "--no-transfers"]).code, Some(0));
+    let found = files(home.path());
+    assert!(found.contains(&"notes.txt".to_owned()));
+    assert!(!found.iter().any(|name| name.starts_with("transfers-")), "of the first: {found:?}");
+}
+
+#[test]
+fn a_reader_that_stops_reading_is_no_failure() {
+    let mut child = shortflow(&["schema", "scenario"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let ended: Ended = child.wait_with_output().unwrap().into();
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn output_that_cannot_be_written_gives_code_3() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = shortflow(&["schema", "policy"]).stdout(full).output().unwrap();
+    let ended: Ended = output.into();
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.err.contains("cannot write to standard output"), "{}", ended.err);
+}

@@ -1,0 +1,54 @@
+//! Ctrl-C.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::{Ended, SMALL, files, shortflow};
+
+/// Starts a run that would take long, and interrupts it as soon as `is_time`.
+fn interrupted(out: &Path, settings: &[&str], is_time: impl Fn() -> bool) -> Ended {
+    let arguments = [&["simulate", SMALL, "--out", out.to_str().unwrap()], settings].concat();
+    let mut child =
+        shortflow(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while !is_time() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the run gets nowhere");
+        assert!(child.try_wait().unwrap().is_none(), "the run has ended by itself");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+    child.wait_with_output().unwrap().into()
+}
+
+#[test]
+fn replicas_that_are_complete_are_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    let settings = ["--set", "duration=10 s", "--replicas", "1000", "--jobs", "1"];
+    // The transfers of a replica get their name when it is complete.
+    let second_is_complete =
+        || out.exists() && files(&out).iter().any(|name| name.ends_with("transfers-000-001.csv"));
+    let ended = interrupted(&out, &settings, second_is_complete);
+    assert_eq!(ended.code, Some(130), "{}", ended.err);
+    assert!(ended.err.contains("interrupted: kept the "), "{}", ended.err);
+    assert!(ended.out.contains("of 1000 replicas are complete"), "{}", ended.out);
+    let folder = shortflow_measure::results::Folder::open(&out);
+    let (manifest, points) = folder.read().unwrap();
+    assert!((2..1000).contains(&manifest.replicas), "{}", manifest.replicas);
+    assert_eq!(points[0].replicas.len() as u32, manifest.replicas);
+    assert!(!files(&out).iter().any(|name| name.contains(".shortflow-")));
+}
+
+#[test]
+fn without_a_complete_replica_nothing_is_written() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    let settings = ["--set", "duration=100000 s", "--replicas", "1"];
+    let has_begun = || out.exists() && !files(&out).is_empty();
+    let ended = interrupted(&out, &settings, has_begun);
+    assert_eq!(ended.code, Some(130), "{}", ended.err);
+    assert!(ended.err.contains("nothing is kept"), "{}", ended.err);
+    assert!(!out.exists(), "a folder is left");
+}

@@ -1,0 +1,8 @@
+//! The binary as a user meets it: what it prints, what it writes, how it ends.
+
+mod arguments;
+mod check;
+mod disk;
+mod interrupt;
+mod runs;
+mod support;
