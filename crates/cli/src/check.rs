@@ -48,25 +48,39 @@ fn as_json(mistakes: &Diagnostics) -> Vec<Value> {
 /// What kind of file it is, and what is in it.
 fn check_file(path: &Path) -> Result<(&'static str, String), Diagnostics> {
     // What cannot be read or is no TOML is told by whoever reads it.
-    match kind_of(path)? {
-        "policy" => {
-            let policy = shortflow_policy::load(path, &[])?;
-            Ok(("policy", describe_policy(&policy)))
+    let kind = kind_of(path)?;
+    let what = match kind {
+        Kind::Policy => describe_policy(&shortflow_policy::load(path, &[])?),
+        Kind::Scenario => {
+            describe_scenario(&shortflow_scenario::load(path, &Overrides::default())?)
         }
-        kind => {
-            let loaded = shortflow_scenario::load(path, &Overrides::default())?;
-            Ok((kind, describe_scenario(&loaded)))
+    };
+    Ok((kind.name(), what))
+}
+
+/// What a file describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Policy,
+    Scenario,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Policy => "policy",
+            Kind::Scenario => "scenario",
         }
     }
 }
 
 /// Tells a policy from a scenario by the tables that only one of them has.
-fn kind_of(path: &Path) -> Result<&'static str, Diagnostics> {
+pub(crate) fn kind_of(path: &Path) -> Result<Kind, Diagnostics> {
     const OF_POLICY: [&str; 2] = ["roles", "code_points"];
     const OF_SCENARIO: [&str; 9] =
         ["hosts", "routers", "links", "workloads", "bind", "tcp", "measure", "duration", "policy"];
     // A file that cannot be read is told of as a scenario.
-    let Ok(text) = std::fs::read_to_string(path) else { return Ok("scenario") };
+    let Ok(text) = std::fs::read_to_string(path) else { return Ok(Kind::Scenario) };
     let source = Arc::new(Source { name: path.display().to_string(), text });
     let document = Document::parse(source.clone(), &[])?;
     let names = document.names_in("");
@@ -81,8 +95,8 @@ fn kind_of(path: &Path) -> Result<&'static str, Diagnostics> {
                 "a policy has [roles]; a scenario has [hosts], [links] and [workloads]".to_owned(),
             ),
         }])),
-        (policy, scenario) if policy > scenario => Ok("policy"),
-        _ => Ok("scenario"),
+        (policy, scenario) if policy > scenario => Ok(Kind::Policy),
+        _ => Ok(Kind::Scenario),
     }
 }
 

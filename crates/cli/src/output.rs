@@ -48,7 +48,8 @@ impl Output {
 
     /// Puts everything in its place, and says where the report is.
     pub(crate) fn publish(mut self) -> Result<PathBuf, Failure> {
-        let moved = publish(self.staging.path(), &self.target);
+        let moved =
+            remove_compared(&self.target).and_then(|()| publish(self.staging.path(), &self.target));
         self.made_target = false;
         moved.map_err(|error| failed("write in the folder", &self.target, &error))?;
         Ok(self.target.join(REPORT))
@@ -122,6 +123,27 @@ fn publish(from: &Path, to: &Path) -> io::Result<()> {
         match entry.file_type()?.is_dir() {
             true => publish(&entry.path(), &place)?,
             false => fs::rename(entry.path(), place)?,
+        }
+    }
+    Ok(())
+}
+
+/// Removes the runs of an earlier comparison: a policy that is no longer compared must not seem to be.
+fn remove_compared(folder: &Path) -> io::Result<()> {
+    let names: Vec<String> = match Folder::open(folder).read_json(COMPARISON) {
+        Ok(names) => names,
+        // No comparison, or none that we understand.
+        Err(_) => return Ok(()),
+    };
+    // The list goes first: it must not name folders that are gone.
+    fs::remove_file(folder.join(COMPARISON))?;
+    // Only what lies directly in the folder; a list that was tampered with leads nowhere else.
+    let is_plain = |name: &&String| Path::new(name).file_name() == Some(name.as_ref());
+    for place in names.iter().filter(is_plain).map(|name| folder.join(name)) {
+        if place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            remove_stale(&place)?;
+            // A folder in which something else lies stays.
+            let _ = fs::remove_dir(&place);
         }
     }
     Ok(())

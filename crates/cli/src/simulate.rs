@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use shortflow_scenario::{Loaded, load};
 
 use crate::args::{Compare, RunOptions, Simulate};
+use crate::check::{Kind, kind_of};
 use crate::console::Console;
 use crate::experiment::{Case, conduct, overrides};
 use crate::failure::Failure;
@@ -43,7 +44,10 @@ fn check_policies(policies: &[PathBuf]) -> Result<(), Failure> {
         let what = "there is one policy only\ngive several, as in --policies a.toml,b.toml";
         return Err(Failure::Input(what.to_owned()));
     }
-    match policies.iter().enumerate().find(|(at, policy)| policies[..*at].contains(policy)) {
+    // A file has many names; one that is not there is told of when it is read.
+    let files: Vec<PathBuf> =
+        policies.iter().map(|p| p.canonicalize().unwrap_or_else(|_| p.clone())).collect();
+    match policies.iter().enumerate().find(|(at, _)| files[..*at].contains(&files[*at])) {
         Some((_, twice)) => {
             Err(Failure::Input(format!("the policy {} is given twice", twice.display())))
         }
@@ -52,9 +56,28 @@ fn check_policies(policies: &[PathBuf]) -> Result<(), Failure> {
 }
 
 fn case(scenario: &Path, policy: Option<&Path>, options: &RunOptions) -> Result<Case, Failure> {
+    check_kind(scenario, Kind::Scenario, "name the scenario first, and the policy with --policy")?;
+    if let Some(policy) = policy {
+        check_kind(policy, Kind::Policy, "a policy has [roles]")?;
+    }
     let overrides = overrides(options, policy);
     let loaded = load(scenario, &overrides)?;
     Ok(Case { label: label(&loaded), folder: None, set: overrides.set, loaded })
+}
+
+/// Refuses a scenario in the place of a policy, and the other way round: the keys of the one make no
+/// sense as mistakes of the other.
+fn check_kind(path: &Path, wanted: Kind, remedy: &str) -> Result<(), Failure> {
+    match kind_of(path) {
+        Ok(found) if found != wanted => Err(Failure::Input(format!(
+            "{} is a {}, not a {}\n{remedy}",
+            path.display(),
+            found.name(),
+            wanted.name()
+        ))),
+        // Other mistakes are told, with their places, by whoever reads the file.
+        _ => Ok(()),
+    }
 }
 
 /// A run is called after its policy, or where there is none after its scenario.

@@ -6,10 +6,11 @@ use shortflow_measure::{
 
 use crate::run::Run;
 
-/// The key that the runs were swept over, if they have more than one point.
-pub(crate) fn swept_key(runs: &[Run]) -> Option<&str> {
+/// The key that the runs were swept over, or the keys, if they have more than one point.
+pub(crate) fn swept_key(runs: &[Run]) -> Option<String> {
     let run = runs.iter().find(|run| run.points.len() > 1)?;
-    run.points[0].settings.first().map(|setting| setting.key.as_str()).or(Some("point"))
+    let keys: Vec<&str> = run.points[0].settings.iter().map(|s| s.key.as_str()).collect();
+    Some(if keys.is_empty() { "point".into() } else { keys.join(", ") })
 }
 
 /// What a point of a sweep is called: the values that it has.

@@ -20,8 +20,8 @@ pub fn figures(runs: &[Run]) -> Vec<Figure> {
                 drawn.push(by_size(runs, workload, at));
             }
             Some(key) => {
-                drawn.extend(along_sweep(runs, workload, at, key));
-                drawn.extend(gains(runs, workload, at, key));
+                drawn.extend(along_sweep(runs, workload, at, &key));
+                drawn.extend(gains(runs, workload, at, &key));
             }
         }
     }

@@ -2,27 +2,40 @@
 
 use shortflow_measure::Estimate;
 
-use crate::case::{gain, point_label, swept_key, transfer_workloads};
+use crate::case::{
+    Positions, gain, point_label, positions, summaries, swept_key, transfer_workloads, workloads,
+};
 use crate::format;
 use crate::run::Run;
 
 /// The result in words, a line for each workload and run that matters most: how long transfers took,
 /// and against what.
 pub fn key_result(runs: &[Run]) -> String {
-    let mut workloads = transfer_workloads(runs);
-    if workloads.is_empty() {
-        return "No transfer completed.".into();
+    let mut timed = transfer_workloads(runs);
+    if timed.is_empty() {
+        return without_times(runs);
     }
-    workloads.truncate(MOST_WORKLOADS);
+    timed.truncate(MOST_WORKLOADS);
     let of = |workload: &&str| -> Vec<String> {
         match (runs, swept_key(runs)) {
             ([run], None) => alone(run, workload).into_iter().collect(),
-            ([run], Some(key)) => along_sweep(run, workload, key).into_iter().collect(),
+            ([run], Some(key)) => along_sweep(run, workload, &key).into_iter().collect(),
             _ => runs[1..].iter().filter_map(|ours| against(&runs[0], ours, workload)).collect(),
         }
     };
-    let sentences: Vec<String> = workloads.iter().flat_map(of).collect();
+    let sentences: Vec<String> = timed.iter().flat_map(of).collect();
     if sentences.is_empty() { "See the tables.".into() } else { sentences.join("\n") }
+}
+
+/// Where there are no completion times, the tables speak; what failed to complete is no success.
+fn without_times(runs: &[Run]) -> String {
+    let opened = |name: &str| {
+        summaries(runs).filter_map(|s| s.workload(name)).any(|w| w.completed + w.open > 0)
+    };
+    match workloads(runs).iter().any(|name| opened(name)) || runs.is_empty() {
+        true => "No transfer completed.".into(),
+        false => "See the tables.".into(),
+    }
 }
 
 /// How many workloads are spoken of; the tables have all.
@@ -42,6 +55,9 @@ fn alone(run: &Run, workload: &str) -> Option<String> {
 
 fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
     let mean = |at: usize| run.points[at].summary.workload(workload)?.all.mean;
+    if let Positions::Names(_) = positions(run) {
+        return among_names(run, workload, key);
+    }
     let last = run.points.len() - 1;
     Some(format!(
         "As {key} went from {} to {}, the mean transfer of {workload} went from {} to {}.",
@@ -49,6 +65,22 @@ fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
         point_label(run, last),
         format::seconds(mean(0)?.mean),
         format::seconds(mean(last)?.mean)
+    ))
+}
+
+/// Names have no order in which something could go: the least and the most are told.
+fn among_names(run: &Run, workload: &str, key: &str) -> Option<String> {
+    let mean = |at: usize| Some(run.points[at].summary.workload(workload)?.all.mean?.mean);
+    let means = (0..run.points.len()).filter_map(|at| Some((at, mean(at)?)));
+    let means: Vec<(usize, f64)> = means.collect();
+    let by_mean = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
+    let (least, most) = (means.iter().min_by(by_mean)?, means.iter().max_by(by_mean)?);
+    Some(format!(
+        "Over {key}, the mean transfer of {workload} took between {} (at {}) and {} (at {}).",
+        format::seconds(least.1),
+        point_label(run, least.0),
+        format::seconds(most.1),
+        point_label(run, most.0)
     ))
 }
 

@@ -11,7 +11,7 @@ use crate::table::{Row, Table};
 /// All tables of a report.
 pub fn tables(runs: &[Run]) -> Vec<Table> {
     let mut tables = time_tables(runs, Detail::Full);
-    tables.push(traffic(runs));
+    tables.extend(traffic(runs, &workloads(runs)));
     tables.extend(datagrams(runs));
     tables.extend(loss(runs));
     tables.push(ports(runs));
@@ -19,7 +19,8 @@ pub fn tables(runs: &[Run]) -> Vec<Table> {
 }
 
 /// The result, the warnings and the tables for a terminal; headings bold when `ansi`. A comparison
-/// shows some sizes only; of a sweep, traffic and loss are left to the page.
+/// shows some sizes only; of a sweep, loss is left to the page, and so is the traffic of workloads
+/// whose completion times are shown.
 pub fn text(runs: &[Run], ansi: bool) -> String {
     let mut parts = vec![format!("{}\n", key_result(runs))];
     let mark = if ansi { "\x1b[33mwarning:\x1b[0m" } else { "warning:" };
@@ -28,7 +29,12 @@ pub fn text(runs: &[Run], ansi: bool) -> String {
     let detail = if runs.len() > 1 { Detail::Screen } else { Detail::Full };
     let mut tables = time_tables(runs, detail);
     let swept = swept_key(runs).is_some();
-    tables.extend((!swept).then(|| traffic(runs)));
+    let mut of_interest = workloads(runs);
+    if swept {
+        let timed = transfer_workloads(runs);
+        of_interest.retain(|workload| !timed.contains(workload));
+    }
+    tables.extend(traffic(runs, &of_interest));
     tables.extend(datagrams(runs));
     tables.extend(if swept { None } else { loss(runs) });
     say_notes_once(&mut tables);
@@ -79,7 +85,7 @@ pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
 fn time_tables(runs: &[Run], detail: Detail) -> Vec<Table> {
     let of = |workload| match swept_key(runs) {
         None => completion(runs, workload, detail),
-        Some(key) => completion_along_sweep(runs, workload, key),
+        Some(key) => completion_along_sweep(runs, workload, &key),
     };
     transfer_workloads(runs).into_iter().map(of).collect()
 }
@@ -214,15 +220,15 @@ fn parts_of(runs: &[Run], workload: &str) -> Table {
     table_of_cases(runs, &title, &["size"], &["handshake", "request", "reply", "in all"], rows)
 }
 
-/// What each workload got through.
-fn traffic(runs: &[Run]) -> Table {
+/// What each of these workloads got through; none when none of them carries data.
+fn traffic(runs: &[Run], workloads: &[&str]) -> Option<Table> {
     let most = case::summaries(runs)
-        .flat_map(|summary| &summary.workloads)
+        .flat_map(|summary| workloads.iter().filter_map(|name| summary.workload(name)))
         .filter_map(|workload| Some(workload.goodput?.mean))
         .fold(0.0, f64::max);
     let (unit, factor) = format::rate_unit(most);
     let mut rows = Vec::new();
-    for workload in workloads(runs) {
+    for &workload in workloads {
         let mut first_row = true;
         for_each_case(runs, |names, summary, _| {
             let found = summary.workload(workload);
@@ -247,7 +253,7 @@ fn traffic(runs: &[Run]) -> Table {
     let title =
         format!("Traffic: goodput in {unit}, transfers, and what each sent again on average");
     let measures = ["goodput", "completed", "open", "resent", "timeouts", "fairness"];
-    table_of_cases(runs, &title, &["workload"], &measures, rows)
+    (!rows.is_empty()).then(|| table_of_cases(runs, &title, &["workload"], &measures, rows))
 }
 
 /// Delay, jitter and loss of datagrams; none when there were none.
@@ -372,7 +378,7 @@ fn table_of_cases(
     rows: Vec<Row>,
 ) -> Table {
     let mut head: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
-    head.extend(swept_key(runs).map(String::from));
+    head.extend(swept_key(runs));
     head.extend((runs.len() > 1).then(|| "run".to_owned()));
     let labels = head.len();
     head.extend(measures.iter().map(|measure| (*measure).to_owned()));

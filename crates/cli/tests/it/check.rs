@@ -54,6 +54,20 @@ fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
         (&["simulate", SMALL, "--policy", "none.toml"], "none.toml"),
         (&["compare", SMALL, "--policies", "a.toml"], "one policy only"),
         (&["compare", SMALL, "--policies", "a.toml,a.toml"], "given twice"),
+        (&["simulate", "policies/red.toml"], "red.toml is a policy, not a scenario"),
+        (
+            &["simulate", "scenarios/ring.toml", "--policy", "scenarios/quickstart.toml"],
+            "quickstart.toml is a scenario, not a policy",
+        ),
+        (
+            &[
+                "compare",
+                "scenarios/ring.toml",
+                "--policies",
+                "policies/red.toml,./policies/red.toml",
+            ],
+            "./policies/red.toml is given twice",
+        ),
         (&["report", "nowhere"], "cannot read nowhere/manifest.toml: no such file"),
         (&["frobnicate"], "unrecognized subcommand"),
     ] {

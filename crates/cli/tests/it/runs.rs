@@ -65,6 +65,24 @@ fn a_comparison_prints_both_policies_and_their_difference() {
 }
 
 #[test]
+fn a_policy_that_is_no_longer_compared_leaves_the_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    let place = ["--out", out.to_str().unwrap()];
+    let others = ["--policies", "policies/best-effort.toml,policies/red.toml"];
+    assert_eq!(run(&[&["compare", SMALL][..], &POLICIES, &place].concat()).code, Some(0));
+    fs::write(out.join("1-best-effort/notes.txt"), "mine").unwrap();
+    assert_eq!(run(&[&["compare", SMALL][..], &others, &place].concat()).code, Some(0));
+    assert!(out.join("2-red/manifest.toml").exists());
+    assert!(!out.join("2-fair-marker").exists());
+    assert!(out.join("1-best-effort/notes.txt").exists(), "what no run wrote stays");
+    // A run of one policy takes the place of a comparison.
+    assert_eq!(simulate(&out, &[]).code, Some(0));
+    let written = files(&out);
+    assert!(!written.iter().any(|name| name.ends_with("red/manifest.toml")), "{written:?}");
+}
+
+#[test]
 fn the_same_arrivals_come_under_each_policy() {
     let home = tempfile::tempdir().unwrap();
     let out = home.path().join("out");

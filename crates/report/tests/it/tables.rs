@@ -1,5 +1,6 @@
 //! The tables of a terminal, and the result in a sentence.
 
+use shortflow_measure::results::Setting;
 use shortflow_measure::{Estimate, Summary};
 use shortflow_report::{Run, key_result, tables, text};
 
@@ -86,6 +87,24 @@ fn a_sweep_has_a_row_for_each_value_and_run() {
         key_result(&runs)
             .starts_with("fair marker against best effort, mean transfer of web: gain between")
     );
+}
+
+#[test]
+fn a_sweep_over_names_tells_the_least_and_the_most_and_what_long_flows_got() {
+    let mut run = sweep(&FAIR_MARKER);
+    for (at, name) in ["reno", "newreno", "sack", "cubic", "none"].into_iter().enumerate() {
+        let settings = &mut run.points[at].settings;
+        settings[0].value = name.into();
+        settings.push(Setting { key: "loss".into(), value: "0.01".into() });
+    }
+    let text = text(&[run], false);
+    // The made-up network grows slower with the load, so from the first point to the last.
+    let sentence = text.lines().next().unwrap();
+    assert!(sentence.starts_with("Over alpha, loss, the mean transfer of web took between "));
+    assert!(sentence.contains("(at reno, 0.01) and ") && sentence.ends_with("(at none, 0.01)."));
+    assert!(text.contains("\nalpha, loss "), "the column names both keys: {text}");
+    let traffic = text.split("Traffic").nth(1).unwrap();
+    assert!(traffic.contains("backup") && !traffic.contains("web"), "{traffic}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_policy::text::Document;
+use shortflow_policy::text::{Document, suggestion};
 use shortflow_policy::{Policy, Role};
 
 use super::topology::Topology;
@@ -67,8 +67,10 @@ fn role<'p>(
     let role = policy.role(name);
     if role.is_none() {
         let names: Vec<&str> = policy.roles.iter().map(|role| role.name.as_str()).collect();
-        let allowed = format!("roles of {policy_name}");
-        document.unknown(&format!("{path}.role"), "role", name, &allowed, &names);
+        let help = suggestion(name, &format!("roles of {policy_name}"), &names);
+        let message = format!("there is no role `{name}` in {policy_name}");
+        let help = format!("{help}; a role that does nothing is written `[roles.{name}]`");
+        document.mistake(&format!("{path}.role"), message, help);
     }
     role
 }

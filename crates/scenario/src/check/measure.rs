@@ -109,7 +109,7 @@ fn size_classes(
 fn listed_classes(sizes: BTreeSet<Bytes>, mss: Option<u64>) -> Vec<SizeClass> {
     let label = |size: Bytes| match mss {
         Some(mss) if size.0.is_multiple_of(mss) => Size::Segments(size.0 / mss).to_string(),
-        _ => format!("{} B", size.0),
+        _ => size.to_string(),
     };
     sizes.into_iter().map(|size| SizeClass { label: label(size), up_to: size }).collect()
 }
