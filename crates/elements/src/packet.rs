@@ -246,7 +246,7 @@ pub struct TcpHeader {
 
 /// A packet's descriptor. Not `Clone`: a packet is in one place, once, and ends as delivered or as
 /// dropped.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 #[must_use]
 pub struct Packet {
     /// When the sending application or host created it: what a payload timestamp would say.

@@ -20,6 +20,7 @@
 //!     drop_reasons: vec![],
 //!     warm_up: Instant::START,
 //!     end: Instant::START + Duration::from_secs(100),
+//!     drain: Duration::ZERO,
 //!     series_interval: None,
 //! };
 //! let replica = |millis| {

@@ -37,7 +37,7 @@ pub struct Transfer {
     pub reply_bytes: u64,
     /// Segments sent again, both directions.
     pub retransmissions: u32,
-    /// Retransmission timeouts, both directions, those of SYNs included.
+    /// Retransmission timeouts with data outstanding, both directions; not those of SYNs.
     pub timeouts: u32,
     /// SYNs and SYN-ACKs sent again.
     pub syn_retransmissions: u32,

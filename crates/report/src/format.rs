@@ -78,6 +78,18 @@ pub(crate) fn gain(gain: &Option<Estimate>) -> String {
     }
 }
 
+/// A relative gain in percent with half its interval, short enough for a column.
+pub(crate) fn gain_cell(gain: &Option<Estimate>) -> String {
+    let Some(gain) = gain else { return NOTHING.into() };
+    match gain.half_width() {
+        Some(half) => {
+            let decimals = usize::from(gain.mean.abs() < 9.95);
+            format!("{} ± {half:.decimals$} %", signed(gain.mean))
+        }
+        None => format!("{} %", signed(gain.mean)),
+    }
+}
+
 /// With its sign, a true minus; without decimals from 10 up.
 pub(crate) fn signed(value: f64) -> String {
     let decimals = usize::from(value.abs() < 9.95);
@@ -208,6 +220,15 @@ mod tests {
     #[test]
     fn a_gain_shows_its_sign_and_zero_has_none() {
         assert_eq!([12.3, 1.26, -3.0, 0.04].map(signed), ["+12", "+1.3", "−3.0", "0.0"]);
+    }
+
+    #[test]
+    fn a_gain_in_a_column_is_short() {
+        let gain = |mean: f64| {
+            Some(Estimate { mean, low: Some(mean - 3.55), high: Some(mean + 3.55), n: 8 })
+        };
+        assert_eq!(gain_cell(&gain(2.26)), "+2.3 ± 3.5 %");
+        assert_eq!(gain_cell(&gain(-197.4)), "−197 ± 4 %");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::table::{Row, Table};
 
 /// All tables of a report.
 pub fn tables(runs: &[Run]) -> Vec<Table> {
-    let mut tables = time_tables(runs, usize::MAX);
+    let mut tables = time_tables(runs, Detail::Full);
     tables.extend(traffic(runs, &workloads(runs)));
     tables.extend(datagrams(runs));
     tables.extend(loss(runs));
@@ -26,8 +26,8 @@ pub fn text(runs: &[Run], ansi: bool) -> String {
     let mark = if ansi { "\x1b[33mwarning:\x1b[0m" } else { "warning:" };
     let warnings: String = warnings(runs).iter().map(|what| format!("{mark} {what}\n")).collect();
     parts.extend((!warnings.is_empty()).then_some(warnings));
-    let sizes = if runs.len() > 1 { SIZES_ON_TERMINAL } else { usize::MAX };
-    let mut tables = time_tables(runs, sizes);
+    let detail = if runs.len() > 1 { Detail::Screen } else { Detail::Full };
+    let mut tables = time_tables(runs, detail);
     let swept = swept_key(runs).is_some();
     let mut of_interest = workloads(runs);
     if swept {
@@ -42,8 +42,20 @@ pub fn text(runs: &[Run], ansi: bool) -> String {
     parts.join("\n")
 }
 
-/// So many sizes of two runs, and all transfers together, fit on a screen.
-const SIZES_ON_TERMINAL: usize = 4;
+/// How much of a comparison's completion times is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Detail {
+    /// Every size, and how many transfers there were.
+    Full,
+    /// What fits on a screen: some sizes, and all transfers together.
+    Screen,
+}
+
+impl Detail {
+    fn most_sizes(self) -> usize {
+        if self == Detail::Full { usize::MAX } else { 4 }
+    }
+}
 
 /// Takes a note from tables that repeat the one before.
 fn say_notes_once(tables: &mut [Table]) {
@@ -69,21 +81,21 @@ pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
     all
 }
 
-/// Completion times of each workload: by size, of which `most` are shown, or along the sweep.
-fn time_tables(runs: &[Run], most: usize) -> Vec<Table> {
+/// Completion times of each workload: by size, or along the sweep.
+fn time_tables(runs: &[Run], detail: Detail) -> Vec<Table> {
     let of = |workload| match swept_key(runs) {
-        None => completion(runs, workload, most),
+        None => completion(runs, workload, detail),
         Some(key) => completion_along_sweep(runs, workload, &key),
     };
     transfer_workloads(runs).into_iter().map(of).collect()
 }
 
-fn completion(runs: &[Run], workload: &str, most: usize) -> Table {
+fn completion(runs: &[Run], workload: &str, detail: Detail) -> Table {
     let unit = unit(runs, workload, |class| [class.mean, class.p99]);
     let compared = runs.len() > 1;
     let mut rows = Vec::new();
     let all = classes(runs, workload);
-    let labels = case::spread(&all, most);
+    let labels = case::spread(&all, detail.most_sizes());
     for label in labels.iter().copied().map(Some).chain([None]) {
         for (at, run) in runs.iter().enumerate() {
             let found = run.points[0].summary.workload(workload);
@@ -97,20 +109,21 @@ fn completion(runs: &[Run], workload: &str, most: usize) -> Table {
             if compared {
                 cells.push(match at {
                     0 => "reference".into(),
-                    _ => format::gain(&gain((&runs[0], run), 0, workload, label)),
+                    _ => format::gain_cell(&gain((&runs[0], run), 0, workload, label)),
                 });
             }
             let percentiles = [&class.median, &class.p95, &class.p99];
             cells.extend(percentiles.map(|time| unit.estimate(time)));
-            cells.push(format::count(class.n));
+            cells.extend((detail == Detail::Full).then(|| format::count(class.n)));
             rows.push(Row { cells, starts_group: at == 0 });
         }
     }
     let mut head = vec!["size"];
     head.extend(compared.then_some("run"));
     head.push("mean");
-    head.extend(compared.then_some("gain in mean"));
-    head.extend(["median", "p95", "p99", "transfers"]);
+    head.extend(compared.then_some("gain"));
+    head.extend(["median", "p95", "p99"]);
+    head.extend((detail == Detail::Full).then_some("transfers"));
     let shown = match (labels.len(), all.len()) {
         (shown, all) if shown < all => format!(" ({shown} of {all} sizes; the report has all)"),
         _ => String::new(),
@@ -171,7 +184,7 @@ fn unit(
 fn interval_note(runs: &[Run]) -> Option<String> {
     let replicas = case::summaries(runs).map(|summary| summary.replicas).max()?;
     let paired = if runs.len() > 1 {
-        " Gains compare replicas that had the same arrivals; in brackets their 95 % interval."
+        "\nA gain is in the mean, over pairs of replicas that had the same arrivals."
     } else {
         ""
     };
@@ -237,11 +250,10 @@ fn traffic(runs: &[Run], workloads: &[&str]) -> Option<Table> {
             first_row = false;
         });
     }
-    let goodput = format!("goodput, {unit}");
-    let measures =
-        [&goodput, "completed", "open at end", "resent each", "timeouts each", "fairness"];
-    let title = "Traffic: what each workload got through";
-    (!rows.is_empty()).then(|| table_of_cases(runs, title, &["workload"], &measures, rows))
+    let title =
+        format!("Traffic: goodput in {unit}, transfers, and what each sent again on average");
+    let measures = ["goodput", "completed", "open", "resent", "timeouts", "fairness"];
+    (!rows.is_empty()).then(|| table_of_cases(runs, &title, &["workload"], &measures, rows))
 }
 
 /// Delay, jitter and loss of datagrams; none when there were none.

@@ -45,8 +45,10 @@ impl Calendar {
         };
         let mut node = self.leaves + entity.0 as usize;
         self.keys[node] = key;
+        // The winner so far stays in a register: only the siblings are read.
+        let mut best = key;
         while node > 1 {
-            let best = self.keys[node].min(self.keys[node ^ 1]);
+            best = best.min(self.keys[node ^ 1]);
             node >>= 1;
             self.keys[node] = best;
         }

@@ -1,6 +1,6 @@
 //! The run loop: takes the earliest event, lets its entity act, and sets what follows from it.
 
-use shortflow_elements::{DropReason, Drops, Dscp, Ecn, FlowId, Packet, TcpHeader};
+use shortflow_elements::{DropReason, Drops, Dscp, Ecn, FlowId, Packet, SenderView, TcpHeader};
 use shortflow_measure::Recorder;
 use shortflow_tcp::Segment;
 use shortflow_units::Instant;
@@ -10,6 +10,7 @@ use crate::calendar::{Calendar, Entity};
 use crate::entities::{Entities, Kind};
 use crate::flow::{Flow, Flows, Side, endpoint_of, owner};
 use crate::network::{Network, node_of};
+use crate::pool::{Pool, Slot};
 use crate::port::Changed;
 use crate::routes::{NodeIndex, PortIndex};
 use crate::sampler::Sampler;
@@ -29,6 +30,7 @@ pub(crate) struct Engine {
     calendar: Calendar,
     timers: Timers,
     timers_set_for: Instant,
+    pub(crate) pool: Pool,
     drops: Drops,
     now: Instant,
     pub(crate) totals: Totals,
@@ -77,6 +79,7 @@ impl Engine {
             entities,
             timers: Timers::default(),
             timers_set_for: Instant::NEVER,
+            pool: Pool::default(),
             drops: Drops::default(),
             now: Instant::START,
             totals: Totals::default(),
@@ -127,7 +130,7 @@ impl Engine {
             Kind::Arrival(port) => self.arrive(port),
             Kind::Departure(port) => {
                 let hop = &mut self.network.ports[port as usize];
-                let changed = hop.port.serve(self.now, &mut self.drops);
+                let changed = hop.port.serve(self.now, &mut self.pool, &mut self.drops);
                 self.after_port(port, changed);
             }
             Kind::Timers => self.expire_timers(),
@@ -140,38 +143,47 @@ impl Engine {
     #[inline]
     fn arrive(&mut self, index: PortIndex) {
         let hop = &mut self.network.ports[index as usize];
-        let mut packet = hop.port.arrive();
-        let next = hop.port.arrives_at();
-        let node = hop.to;
+        let mut slot = hop.port.arrive(&mut self.pool);
+        let next = hop.port.arrives_at(&self.pool);
         self.calendar.set(self.entities.arrival(index), next);
         self.totals.hops += 1;
-
-        let hop = &mut self.network.ports[index as usize];
         if let Some(loss) = &mut hop.loss {
-            match loss.pass(packet, &mut self.drops) {
-                Some(kept) => packet = kept,
+            match loss.pass(self.pool.remove(slot), &mut self.drops) {
+                Some(kept) => slot = self.pool.insert(kept),
                 None => return self.account_drops(index),
             }
         }
+        let packet = self.pool.packet_mut(&slot);
         if let Some(conditioner) = &mut hop.ingress
-            && let Some(reason) = conditioner.condition(self.now, &mut packet, None)
+            && let Some(reason) = conditioner.condition(self.now, packet, None)
         {
-            return self.drop_at(index, packet, reason);
+            let packet = self.pool.remove(slot);
+            return self.drop_at(index, &packet, reason);
         }
-        hop.port.counters.forwarded(&packet);
+        hop.port.counters.forwarded(packet);
+        let node = hop.to;
         let destination = node_of(packet.key.dst);
         if destination == node {
-            self.deliver(packet);
+            self.deliver(slot);
         } else {
-            self.send(self.network.routes.port(node, destination), packet);
+            self.send(self.network.routes.port(node, destination), slot, None);
         }
     }
 
-    /// Hands a packet to a port.
+    /// Hands a packet to a port, where the role bound to it conditions it first. `sender` is the
+    /// state of the sending TCP, which only its own host can show.
     #[inline]
-    fn send(&mut self, index: PortIndex, packet: Packet) {
+    fn send(&mut self, index: PortIndex, slot: Slot, sender: Option<&SenderView>) {
         let hop = &mut self.network.ports[index as usize];
-        let changed = hop.port.send(self.now, packet, &mut self.drops);
+        if let Some(conditioner) = &mut hop.egress {
+            let packet = self.pool.packet_mut(&slot);
+            if let Some(reason) = conditioner.condition(self.now, packet, sender) {
+                let packet = self.pool.remove(slot);
+                hop.port.counters.arrived(&packet);
+                return self.drop_at(index, &packet, reason);
+            }
+        }
+        let changed = hop.port.send(self.now, slot, &mut self.pool, &mut self.drops);
         self.after_port(index, changed);
     }
 
@@ -180,7 +192,7 @@ impl Engine {
     fn after_port(&mut self, index: PortIndex, changed: Changed) {
         let port = &self.network.ports[index as usize].port;
         if changed.arrival {
-            self.calendar.set(self.entities.arrival(index), port.arrives_at());
+            self.calendar.set(self.entities.arrival(index), port.arrives_at(&self.pool));
         }
         if changed.departure {
             self.calendar.set(self.entities.departure(index), port.departs_at());
@@ -193,14 +205,14 @@ impl Engine {
     fn account_drops(&mut self, index: PortIndex) {
         let mut drops = std::mem::take(&mut self.drops);
         for dropped in drops.drain() {
-            self.drop_at(index, dropped.packet, dropped.reason);
+            self.drop_at(index, &dropped.packet, dropped.reason);
         }
         self.drops = drops;
     }
 
-    fn drop_at(&mut self, index: PortIndex, packet: Packet, reason: DropReason) {
+    fn drop_at(&mut self, index: PortIndex, packet: &Packet, reason: DropReason) {
         self.totals.dropped += 1;
-        self.network.ports[index as usize].port.counters.dropped(&packet, reason);
+        self.network.ports[index as usize].port.counters.dropped(packet, reason);
         let color = self.network.colors.place(packet.dscp);
         if packet.flow.0 & STREAM == 0
             && let Some(flow) = self.flows.get_mut(packet.flow)
@@ -213,25 +225,26 @@ impl Engine {
 
     /// A packet has reached its host.
     #[inline]
-    fn deliver(&mut self, packet: Packet) {
+    fn deliver(&mut self, slot: Slot) {
         self.totals.delivered += 1;
-        if packet.flow.0 & STREAM != 0 {
-            let stream = &self.streams[(packet.flow.0 & !STREAM) as usize];
+        let packet = self.pool.packet(&slot);
+        let id = packet.flow;
+        if id.0 & STREAM != 0 {
+            let stream = &self.streams[(id.0 & !STREAM) as usize];
             self.recorder.datagram(self.now, stream.workload, self.now.since(packet.sent_at));
-            return;
+            return self.pool.release(slot);
         }
-        let color = self.network.colors.place(packet.dscp);
-        let Some(flow) = self.flows.get_mut(packet.flow) else {
+        let flow = self.flows.get_mut(id);
+        let Some((flow, side)) = flow.and_then(|f| f.receiver(&packet.key).map(|side| (f, side)))
+        else {
             self.totals.unclaimed += 1;
-            return;
+            return self.pool.release(slot);
         };
-        let Some(side) = flow.receiver(&packet.key) else {
-            self.totals.unclaimed += 1;
-            return;
-        };
-        flow.tally.marked[color] += 1;
-        flow.ends[side as usize].tcp.on_segment(self.now, &packet.tcp, packet.payload, packet.ecn);
-        self.progress(packet.flow, side);
+        flow.tally.marked[self.network.colors.place(packet.dscp)] += 1;
+        let tcp = &mut flow.ends[side as usize].tcp;
+        tcp.on_segment(self.now, &packet.tcp, packet.payload, packet.ecn);
+        self.pool.release(slot);
+        self.progress(id, side);
     }
 
     /// Tells the application and the recorder what an endpoint's TCP has got, then sends what it
@@ -273,24 +286,25 @@ impl Engine {
         self.set_timers();
     }
 
-    /// A host sends a packet; a marker at its port may look at the sending TCP.
+    /// A host sends a packet. A marker at its port may look at the sending TCP.
     #[inline]
-    fn leave_host(&mut self, node: NodeIndex, mut packet: Packet, is_retransmission: bool) {
+    fn leave_host(&mut self, node: NodeIndex, packet: Packet, is_retransmission: bool) {
         self.totals.sent += 1;
         let index = self.network.routes.port(node, node_of(packet.key.dst));
-        if let Some(conditioner) = &mut self.network.ports[index as usize].egress {
-            let sender = self.flows.get_mut(packet.flow).and_then(|flow| {
-                let side = flow.receiver(&packet.key.reversed())?;
-                let mut view = flow.ends[side as usize].tcp.sender_view();
-                view.is_retransmission = is_retransmission;
-                Some(view)
-            });
-            if let Some(reason) = conditioner.condition(self.now, &mut packet, sender.as_ref()) {
-                self.network.ports[index as usize].port.counters.arrived(&packet);
-                return self.drop_at(index, packet, reason);
-            }
-        }
-        self.send(index, packet);
+        let sender = match &self.network.ports[index as usize].egress {
+            Some(_) => self.sender_view(&packet, is_retransmission),
+            None => None,
+        };
+        let slot = self.pool.insert(packet);
+        self.send(index, slot, sender.as_ref());
+    }
+
+    /// What a source host shows of the TCP that sends `packet`.
+    fn sender_view(&mut self, packet: &Packet, is_retransmission: bool) -> Option<SenderView> {
+        let flow = self.flows.get_mut(packet.flow)?;
+        let side = flow.receiver(&packet.key.reversed())?;
+        let view = flow.ends[side as usize].tcp.sender_view();
+        Some(SenderView { is_retransmission, ..view })
     }
 
     #[inline]
@@ -357,14 +371,14 @@ impl Engine {
 
     fn sample(&mut self) {
         let open = self.flows.len() as u32;
-        self.sampler.sample(self.now, &mut self.network, open, &mut self.recorder);
+        self.sampler.sample(self.now, &mut self.network, &self.pool, open, &mut self.recorder);
         self.calendar.set(self.entities.sampler(), self.sampler.next_at());
     }
 
     /// The warm-up is over: what was counted so far counts no more.
     pub(crate) fn end_warm_up(&mut self) {
         for hop in &mut self.network.ports {
-            hop.port.restart_counters(self.now);
+            hop.port.restart_counters(self.now, &self.pool);
         }
         self.sampler.restart();
         for flow in self.flows.iter_mut() {
@@ -381,7 +395,7 @@ impl Engine {
     pub(crate) fn check_conservation(&self) {
         let mut held = 0;
         for (index, hop) in self.network.ports.iter().enumerate() {
-            let inside = hop.port.held();
+            let inside = hop.port.held(&self.pool);
             held += inside.packets;
             if let Err(broken) = hop.port.counters.check(inside) {
                 panic!("port {} breaks conservation: {broken}", self.network.port_names[index]);

@@ -158,5 +158,5 @@ pub(crate) fn owner(id: FlowId, side: Side) -> u32 {
 
 /// The endpoint that timers know by this name.
 pub(crate) fn endpoint_of(owner: u32) -> (FlowId, Side) {
-    (FlowId(owner / 2), if owner % 2 == 0 { Side::Client } else { Side::Server })
+    (FlowId(owner / 2), if owner.is_multiple_of(2) { Side::Client } else { Side::Server })
 }

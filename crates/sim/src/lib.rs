@@ -17,6 +17,7 @@ mod engine;
 mod entities;
 mod flow;
 mod network;
+mod pool;
 mod port;
 mod replica;
 mod replicas;

@@ -5,12 +5,11 @@
 //! with a policy's queue asks its queue at each departure, and needs an event at the end of a
 //! transmission only while a packet waits. The packet that is being sent is not in the queue.
 
-use std::collections::VecDeque;
-
 use shortflow_elements::{Backlog, DropReason, Drops, Packet, QueueDiscipline};
 use shortflow_units::{Duration, Instant, Length, Rate, Transmission};
 
 use crate::counters::{Count, Counters};
+use crate::pool::{Cursor, List, Pool, Slot};
 
 /// What a port needs from the calendar after a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,7 +33,7 @@ pub(crate) struct Port {
     departs_at: Instant,
     /// Packets whose departure is fixed, in order: waiting (plain ports only), being sent, on the
     /// wire.
-    wire: VecDeque<InFlight>,
+    wire: List,
     /// Marks that the policy's AQM had given when counting began.
     ecn_marks_before: u64,
     pub(crate) counters: Counters,
@@ -42,18 +41,11 @@ pub(crate) struct Port {
 
 /// The part of a port that holds packets before they are sent.
 enum Buffer {
-    /// Drop-tail FIFO. The packets are in `Port::wire`, the first `started` of which have begun
-    /// their transmission; the others wait.
-    Plain { limit: Length, started: usize, waiting: Backlog },
+    /// Drop-tail FIFO. The packets are in `Port::wire`; those from `first_waiting` on wait. When
+    /// the transmission of each begins stands in its `enqueued_at`.
+    Plain { limit: Length, waiting: Backlog, first_waiting: Cursor },
     /// A policy's queue.
     Policy(Box<dyn QueueDiscipline>),
-}
-
-/// A packet whose departure is fixed. When its transmission begins stands in the packet's
-/// `enqueued_at`, which is of no more use once its wait has been counted.
-struct InFlight {
-    arrives: Instant,
-    packet: Packet,
 }
 
 impl Port {
@@ -65,7 +57,8 @@ impl Port {
         limit: Length,
         counters: Counters,
     ) -> Self {
-        let buffer = Buffer::Plain { limit, started: 0, waiting: Backlog::default() };
+        let buffer =
+            Buffer::Plain { limit, waiting: Backlog::default(), first_waiting: Cursor::NOWHERE };
         Port::new(buffer, rate, delay, overhead, counters)
     }
 
@@ -88,7 +81,7 @@ impl Port {
             overhead,
             free_at: Instant::START,
             departs_at: Instant::NEVER,
-            wire: VecDeque::new(),
+            wire: List::default(),
             ecn_marks_before: 0,
             counters,
         }
@@ -96,29 +89,38 @@ impl Port {
 
     /// Takes a packet. It, or others held, may end in `drops`.
     #[inline]
-    pub(crate) fn send(&mut self, now: Instant, mut packet: Packet, drops: &mut Drops) -> Changed {
-        self.counters.arrived(&packet);
-        packet.enqueued_at = now;
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        slot: Slot,
+        pool: &mut Pool,
+        drops: &mut Drops,
+    ) -> Changed {
+        self.counters.arrived(pool.packet(&slot));
         match &mut self.buffer {
-            Buffer::Plain { limit, started, waiting } => {
-                start_waiting(&self.wire, started, waiting, now);
+            Buffer::Plain { limit, waiting, first_waiting } => {
+                begin_waiting(pool, waiting, first_waiting, now);
                 if self.free_at > now {
-                    if is_full(*limit, waiting, &packet) {
-                        drops.push(packet, DropReason::Overlimit);
+                    let packet = pool.packet(&slot);
+                    if is_full(*limit, waiting, packet) {
+                        drops.push(pool.remove(slot), DropReason::Overlimit);
                         return Changed::default();
                     }
-                    waiting.add(&packet);
-                } else {
-                    *started += 1;
+                    if waiting.packets == 0 {
+                        *first_waiting = slot.cursor();
+                    }
+                    waiting.add(packet);
                 }
-                let arrival = self.wire.is_empty();
-                self.transmit(self.free_at.max(now), packet);
-                Changed { arrival, departure: false }
+                let starts = self.free_at.max(now);
+                self.counters.waited(pool.packet(&slot), starts.since(now));
+                Changed { arrival: self.transmit(starts, slot, pool), departure: false }
             }
             Buffer::Policy(queue) => {
+                let mut packet = pool.remove(slot);
+                packet.enqueued_at = now;
                 queue.enqueue(now, packet, drops);
                 if self.free_at <= now {
-                    return self.serve(now, drops);
+                    return self.serve(now, pool, drops);
                 }
                 if self.departs_at != Instant::NEVER {
                     return Changed::default();
@@ -131,7 +133,7 @@ impl Port {
     }
 
     /// Sends the policy queue's next packet over the line, which is idle.
-    pub(crate) fn serve(&mut self, now: Instant, drops: &mut Drops) -> Changed {
+    pub(crate) fn serve(&mut self, now: Instant, pool: &mut Pool, drops: &mut Drops) -> Changed {
         let Buffer::Policy(queue) = &mut self.buffer else {
             unreachable!("a plain port has no departures")
         };
@@ -140,45 +142,47 @@ impl Port {
         let before = self.departs_at;
         let mut arrival = false;
         if let Some(packet) = next {
-            arrival = self.wire.is_empty();
-            self.transmit(now, packet);
+            self.counters.waited(&packet, now.since(packet.enqueued_at));
+            arrival = self.transmit(now, pool.insert(packet), pool);
         }
         self.departs_at = ready.map_or(Instant::NEVER, |ready| ready.max(self.free_at));
         Changed { arrival, departure: self.departs_at != before }
     }
 
-    /// Puts a packet on the line at `starts`, which is not before the line is free.
+    /// Puts a packet on the line at `starts`, which is not before the line is free. True when it
+    /// is the only one there.
     #[inline]
-    fn transmit(&mut self, starts: Instant, mut packet: Packet) {
+    fn transmit(&mut self, starts: Instant, slot: Slot, pool: &mut Pool) -> bool {
         if starts > self.free_at {
             self.line.idle();
         }
-        self.counters.waited(&packet, starts.since(packet.enqueued_at));
+        let packet = pool.packet_mut(&slot);
+        packet.enqueued_at = starts;
         let time = self.line.time(packet.size + self.overhead);
         self.counters.busy += time;
         self.free_at = starts + time;
-        let arrives = self.free_at + self.delay;
-        packet.enqueued_at = starts;
-        self.wire.push_back(InFlight { arrives, packet });
+        let is_first = self.wire.is_empty();
+        pool.append(&mut self.wire, slot, self.free_at + self.delay);
+        is_first
     }
 
     /// Takes the packet that arrives at the far end.
     #[inline]
-    pub(crate) fn arrive(&mut self) -> Packet {
-        let InFlight { packet, .. } = self.wire.pop_front().expect("an arrival was due");
-        if let Buffer::Plain { started, waiting, .. } = &mut self.buffer {
-            match started.checked_sub(1) {
-                Some(left) => *started = left,
-                None => waiting.remove(&packet),
-            }
+    pub(crate) fn arrive(&mut self, pool: &mut Pool) -> Slot {
+        let first = pool.first(&self.wire);
+        if let Buffer::Plain { waiting, first_waiting, .. } = &mut self.buffer
+            && waiting.packets > 0
+            && *first_waiting == first
+        {
+            begin_one(pool, waiting, first_waiting);
         }
-        packet
+        pool.take_first(&mut self.wire).expect("an arrival was due")
     }
 
     /// When the next packet arrives at the far end.
     #[inline]
-    pub(crate) fn arrives_at(&self) -> Instant {
-        self.wire.front().map_or(Instant::NEVER, |next| next.arrives)
+    pub(crate) fn arrives_at(&self, pool: &Pool) -> Instant {
+        pool.first_arrival(&self.wire)
     }
 
     /// When the policy's queue is to be served next.
@@ -193,10 +197,10 @@ impl Port {
     }
 
     /// What waits at `now`, as an AQM would count it: without the packet being sent.
-    pub(crate) fn backlog(&mut self, now: Instant) -> Backlog {
+    pub(crate) fn backlog(&mut self, now: Instant, pool: &Pool) -> Backlog {
         match &mut self.buffer {
-            Buffer::Plain { started, waiting, .. } => {
-                start_waiting(&self.wire, started, waiting, now);
+            Buffer::Plain { waiting, first_waiting, .. } => {
+                begin_waiting(pool, waiting, first_waiting, now);
                 *waiting
             }
             Buffer::Policy(queue) => queue.backlog(),
@@ -210,8 +214,8 @@ impl Port {
     }
 
     /// Starts counting anew. The transmissions that are booked already count from here on.
-    pub(crate) fn restart_counters(&mut self, now: Instant) {
-        let held = self.held();
+    pub(crate) fn restart_counters(&mut self, now: Instant, pool: &Pool) {
+        let held = self.held(pool);
         self.counters.restart(held, self.free_at.since(now));
         self.ecn_marks_before = self.all_ecn_marks();
     }
@@ -237,10 +241,12 @@ impl Port {
     }
 
     /// Everything inside the port: waiting, being sent, on the wire.
-    pub(crate) fn held(&self) -> Count {
+    pub(crate) fn held(&self, pool: &Pool) -> Count {
         let mut held = Count::default();
-        for in_flight in &self.wire {
-            held.add(&in_flight.packet);
+        let mut at = pool.first(&self.wire);
+        while let Some(packet) = pool.at(at) {
+            held.add(packet);
+            at = pool.behind(at);
         }
         if let Buffer::Policy(queue) = &self.buffer {
             held.packets += queue.backlog().packets;
@@ -252,20 +258,17 @@ impl Port {
 
 /// Takes out of `waiting` those whose transmission has begun by `now`: O(1) for each packet, once.
 #[inline]
-fn start_waiting(
-    wire: &VecDeque<InFlight>,
-    started: &mut usize,
-    waiting: &mut Backlog,
-    now: Instant,
-) {
-    while waiting.packets > 0 {
-        let next = &wire[*started];
-        if next.packet.enqueued_at > now {
-            break;
-        }
-        waiting.remove(&next.packet);
-        *started += 1;
+fn begin_waiting(pool: &Pool, waiting: &mut Backlog, first: &mut Cursor, now: Instant) {
+    while waiting.packets > 0 && pool.at(*first).is_some_and(|next| next.enqueued_at <= now) {
+        begin_one(pool, waiting, first);
     }
+}
+
+/// Takes the first out of `waiting`.
+#[inline]
+fn begin_one(pool: &Pool, waiting: &mut Backlog, first: &mut Cursor) {
+    waiting.remove(pool.at(*first).expect("a packet waits"));
+    *first = pool.behind(*first);
 }
 
 #[inline]

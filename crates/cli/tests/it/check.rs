@@ -1,15 +1,15 @@
 //! `check`, and how mistakes are told.
 
-use crate::support::run;
+use crate::support::{SMALL, run};
 
 #[test]
 fn a_right_file_is_recognised_and_described() {
-    let ended = run(&["check", "scenarios/quickstart.toml", "policies/fair-marker.toml"]);
+    let ended = run(&["check", SMALL, "policies/fair-marker.toml"]);
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
     assert_eq!(
         ended.out,
-        "scenarios/quickstart.toml: ok — scenario \"Quickstart\": 4 hosts, 2 routers, 5 links, \
-         2 workloads; policy \"Fair Marker\" in 2 places; 8 replicas of 60 s\n\
+        "crates/cli/tests/it/small.toml: ok — scenario \"Small\": 3 hosts, 2 routers, 4 links, \
+         2 workloads; policy \"Fair Marker\" in 2 places; 3 replicas of 4 s\n\
          policies/fair-marker.toml: ok — policy \"Fair Marker\" with 4 roles: servers \
          (conditions), clients (conditions), others (does nothing), core (queues)\n"
     );
@@ -48,12 +48,12 @@ fn mistakes_can_be_read_by_a_machine() {
 fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
     for (arguments, message) in [
         (&["simulate", "nowhere.toml"][..], "cannot read nowhere.toml: there is no such file"),
-        (&["simulate", "scenarios/quickstart.toml", "--set", "duration"], "write KEY=VALUE"),
-        (&["simulate", "scenarios/quickstart.toml", "--set", "duratoin=1 s"], "`duration`"),
-        (&["simulate", "scenarios/quickstart.toml", "--replicas", "0"], "0 is not in 1.."),
-        (&["simulate", "scenarios/quickstart.toml", "--policy", "none.toml"], "none.toml"),
-        (&["compare", "scenarios/quickstart.toml", "--policies", "a.toml"], "one policy only"),
-        (&["compare", "scenarios/quickstart.toml", "--policies", "a.toml,a.toml"], "given twice"),
+        (&["simulate", SMALL, "--set", "duration"], "write KEY=VALUE"),
+        (&["simulate", SMALL, "--set", "duratoin=1 s"], "`duration`"),
+        (&["simulate", SMALL, "--replicas", "0"], "0 is not in 1.."),
+        (&["simulate", SMALL, "--policy", "none.toml"], "none.toml"),
+        (&["compare", SMALL, "--policies", "a.toml"], "one policy only"),
+        (&["compare", SMALL, "--policies", "a.toml,a.toml"], "given twice"),
         (&["simulate", "policies/red.toml"], "red.toml is a policy, not a scenario"),
         (
             &["simulate", "scenarios/ring.toml", "--policy", "scenarios/quickstart.toml"],

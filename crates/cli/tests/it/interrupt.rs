@@ -8,15 +8,13 @@ use crate::support::{Ended, SMALL, files, shortflow};
 
 /// Starts a run that would take long, and interrupts it as soon as `is_time`.
 fn interrupted(out: &Path, settings: &[&str], is_time: impl Fn() -> bool) -> Ended {
-    let arguments = [&["simulate"], &SMALL[..1], settings, &["--out", out.to_str().unwrap()]];
-    let child = shortflow(&arguments.concat())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let arguments = [&["simulate", SMALL, "--out", out.to_str().unwrap()], settings].concat();
+    let mut child =
+        shortflow(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
     while !is_time() {
         assert!(begun.elapsed() < Duration::from_secs(60), "the run gets nowhere");
+        assert!(child.try_wait().unwrap().is_none(), "the run has ended by itself");
         std::thread::sleep(Duration::from_millis(20));
     }
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();

@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::support::{POLICIES, SMALL, command, files, run, simulate};
+use crate::support::{Ended, POLICIES, SMALL, command, files, run, shortflow, simulate};
 
 fn summary(folder: &Path) -> String {
     fs::read_to_string(folder.join("summary.json")).expect("a run writes its summary")
+}
+
+fn compare(out: &Path) -> Ended {
+    run(&[&["compare", SMALL, "--out", out.to_str().unwrap()][..], &POLICIES].concat())
 }
 
 #[test]
@@ -45,8 +49,7 @@ fn a_run_prints_its_table_and_names_a_report_that_is_there() {
 fn a_comparison_prints_both_policies_and_their_difference() {
     let home = tempfile::tempdir().unwrap();
     let out = home.path().join("out");
-    let arguments = [&["compare"], &SMALL[..], &POLICIES, &["--out", out.to_str().unwrap()]];
-    let ended = run(&arguments.concat());
+    let ended = compare(&out);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(ended.out.contains("ms with Fair Marker and "), "{}", ended.out);
     let row = |name| ended.out.lines().find(|line| line.contains(name)).unwrap();
@@ -67,9 +70,9 @@ fn a_policy_that_is_no_longer_compared_leaves_the_folder() {
     let out = home.path().join("out");
     let place = ["--out", out.to_str().unwrap()];
     let others = ["--policies", "policies/best-effort.toml,policies/red.toml"];
-    assert_eq!(run(&[&["compare"], &SMALL[..], &POLICIES, &place].concat()).code, Some(0));
+    assert_eq!(run(&[&["compare", SMALL][..], &POLICIES, &place].concat()).code, Some(0));
     fs::write(out.join("1-best-effort/notes.txt"), "mine").unwrap();
-    assert_eq!(run(&[&["compare"], &SMALL[..], &others, &place].concat()).code, Some(0));
+    assert_eq!(run(&[&["compare", SMALL][..], &others, &place].concat()).code, Some(0));
     assert!(out.join("2-red/manifest.toml").exists());
     assert!(!out.join("2-fair-marker").exists());
     assert!(out.join("1-best-effort/notes.txt").exists(), "what no run wrote stays");
@@ -83,8 +86,7 @@ fn a_policy_that_is_no_longer_compared_leaves_the_folder() {
 fn the_same_arrivals_come_under_each_policy() {
     let home = tempfile::tempdir().unwrap();
     let out = home.path().join("out");
-    let arguments = [&["compare"], &SMALL[..], &POLICIES, &["--out", out.to_str().unwrap()]];
-    assert_eq!(run(&arguments.concat()).code, Some(0));
+    assert_eq!(compare(&out).code, Some(0));
     let arrivals = |policy: &str| -> BTreeMap<String, String> {
         let text = fs::read_to_string(out.join(policy).join("transfers-000-001.csv")).unwrap();
         let row = |line: &str| {
@@ -103,18 +105,13 @@ fn the_same_arrivals_come_under_each_policy() {
 #[test]
 fn a_sweep_has_its_points_in_the_table_and_in_json() {
     let home = tempfile::tempdir().unwrap();
-    let text = fs::read_to_string(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/quickstart.toml"),
-    );
-    let policies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
-    let text = text.unwrap().replace("../policies", policies.to_str().unwrap());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = fs::read_to_string(root.join(SMALL)).unwrap();
+    let text = text.replace("../../../../policies", root.join("policies").to_str().unwrap());
     let sweep = "\n[sweep]\nkey = \"parameters.alpha\"\nvalues = [0.5, 0.7]\n";
-    let scenario = home.path().join("swept.toml");
-    fs::write(&scenario, text + sweep).unwrap();
-    let arguments = ["--out", "out", "--json", "--no-transfers"];
-    let mut command = crate::support::shortflow(&["simulate", "swept.toml"]);
-    command.args(&SMALL[1..]).args(arguments).current_dir(home.path());
-    let output = command.output().unwrap();
+    fs::write(home.path().join("swept.toml"), text + sweep).unwrap();
+    let arguments = ["simulate", "swept.toml", "--out", "out", "--json", "--no-transfers"];
+    let output = shortflow(&arguments).current_dir(home.path()).output().unwrap();
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let points = found["runs"][0]["points"].as_array().unwrap();
     let alphas: Vec<_> = points.iter().map(|p| p["settings"][0]["value"].clone()).collect();
@@ -145,8 +142,7 @@ fn colours_go_to_a_terminal_unless_no_color_is_set() {
     let on_terminal = |name: &str, no_color: &str| {
         let out = home.path().join(name);
         let binary = env!("CARGO_BIN_EXE_shortflow");
-        let line = SMALL.map(|argument| format!("'{argument}'")).join(" ");
-        let line = format!("'{binary}' simulate {line} --out '{}'", out.display());
+        let line = format!("'{binary}' simulate {SMALL} --out '{}'", out.display());
         let mut script = command("script");
         script.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm").env("NO_COLOR", no_color);
         let output = script.output().ok()?;

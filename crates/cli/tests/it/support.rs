@@ -3,18 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The quickstart, cut down to what a test has time for.
-pub(crate) const SMALL: [&str; 9] = [
-    "scenarios/quickstart.toml",
-    "--set",
-    "duration=4 s",
-    "--set",
-    "warm_up=1 s",
-    "--set",
-    "drain=2 s",
-    "--replicas",
-    "3",
-];
+/// A scenario of a few seconds: three replicas, the policy "Fair Marker".
+pub(crate) const SMALL: &str = "crates/cli/tests/it/small.toml";
 
 /// Two policies to compare.
 pub(crate) const POLICIES: [&str; 2] =
@@ -56,7 +46,7 @@ pub(crate) fn run(arguments: &[&str]) -> Ended {
 
 /// Runs the small scenario into `out`.
 pub(crate) fn simulate(out: &Path, more: &[&str]) -> Ended {
-    run(&[&["simulate"], &SMALL[..], &["--out", out.to_str().unwrap()], more].concat())
+    run(&[&["simulate", SMALL, "--out", out.to_str().unwrap()], more].concat())
 }
 
 /// The names of all files below `folder`, hidden ones too, in order.

@@ -93,7 +93,11 @@ fn a_transfer_takes_as_long_as_its_packets_do_by_hand() {
         for row in rows {
             assert_eq!(row.handshake, HANDSHAKE);
             assert_eq!(row.request, REQUEST);
-            assert_eq!(row.completion, HANDSHAKE + REQUEST + reply(segments), "{segments} segments");
+            assert_eq!(
+                row.completion,
+                HANDSHAKE + REQUEST + reply(segments),
+                "{segments} segments"
+            );
         }
     }
 }

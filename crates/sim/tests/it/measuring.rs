@@ -54,7 +54,8 @@ fn counters_of_a_port_start_anew_when_the_warm_up_ends() {
 
     let arrived = |replica| counts(replica, "b->a", "BE").arrived.packets;
     assert_eq!(arrived(&whole), arrived(&head) + arrived(&rest));
-    let busy = |replica: &shortflow_measure::Replica| port(replica, "b->a").utilisation * replica.measured;
+    let busy =
+        |replica: &shortflow_measure::Replica| port(replica, "b->a").utilisation * replica.measured;
     assert!((busy(&whole) - busy(&head) - busy(&rest)).abs() < 1e-6);
 }
 
@@ -113,10 +114,14 @@ ecn = true
 #[test]
 fn marks_start_to_count_anew_when_the_warm_up_ends() {
     let run_from = |warm_up: &str, duration: &str| {
-        let text = MARKED.replace("duration = \"20 s\"", &format!("duration = \"{duration}\"\nwarm_up = \"{warm_up}\""));
+        let text = MARKED.replace(
+            "duration = \"20 s\"",
+            &format!("duration = \"{duration}\"\nwarm_up = \"{warm_up}\""),
+        );
         run(&scenario_under(MARKING, &text)).replica
     };
-    let (whole, head, rest) = (run_from("0 s", "20 s"), run_from("0 s", "10 s"), run_from("10 s", "20 s"));
+    let (whole, head, rest) =
+        (run_from("0 s", "20 s"), run_from("0 s", "10 s"), run_from("10 s", "20 s"));
 
     let marks = |replica| port(replica, "b->a").ecn_marks;
     assert!(marks(&head) > 10 && marks(&rest) > 10);

@@ -81,13 +81,7 @@ impl Sizes {
 /// How many packets the runs of a case have in all: the estimate of a mean wait settles with
 /// 1/(1 − ρ)² packets.
 fn packets(load: f64) -> f64 {
-    if load > 0.9 {
-        8e6
-    } else if load > 0.7 {
-        4e6
-    } else {
-        4e6
-    }
+    if load > 0.9 { 8e6 } else { 4e6 }
 }
 
 /// One link, and a Poisson workload for each class.
@@ -183,11 +177,10 @@ fn strict_priorities(what: &str, sizes: &Sizes, loads: &[f64]) {
 /// A band for each class.
 fn priority_policy(classes: usize) -> String {
     let mut policy = "[roles.line.queue.strict-priority]\nbands = [\n".to_owned();
-    for class in 0..classes {
+    for code_point in &CODE_POINTS[..classes] {
         writeln!(
             policy,
-            "{{ match = {{ dscp = [\"{}\"] }}, queue.fifo = {{ limit = \"10000000 pkt\" }} }},",
-            CODE_POINTS[class],
+            "{{ match = {{ dscp = [\"{code_point}\"] }}, queue.fifo = {{ limit = \"10000000 pkt\" }} }},"
         )
         .unwrap();
     }

@@ -60,12 +60,8 @@ fn rates(recovery: &str, rto_min: &str, loss: f64) -> Rates {
 
 fn stays_within(tolerance: f64, recovery: &str, rto_min: &str, timeout: f64) {
     for loss in LOSSES {
-        let path = pftk::Path {
-            rtt: 0.1,
-            timeout,
-            segments_per_ack: 1.0,
-            max_window: f64::INFINITY,
-        };
+        let path =
+            pftk::Path { rtt: 0.1, timeout, segments_per_ack: 1.0, max_window: f64::INFINITY };
         let model = pftk::send_rate(&path, loss);
         let Rates { sent, goodput } = rates(recovery, rto_min, loss);
         let off = |rate: f64| 100.0 * (rate / model - 1.0);

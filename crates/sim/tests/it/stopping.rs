@@ -60,7 +60,8 @@ fn a_stop_abandons_a_task_under_way() {
     let scenario = scenario(SCENARIO);
     let stop = AtomicBool::new(false);
 
-    let outcomes = run_tasks(&[Task { scenario: &scenario, replica: 0 }], 1, &stop, &StopsHalfWay(&stop));
+    let outcomes =
+        run_tasks(&[Task { scenario: &scenario, replica: 0 }], 1, &stop, &StopsHalfWay(&stop));
 
     assert!(is_interrupted(&outcomes[0]));
 }

@@ -148,6 +148,39 @@ fn many_losses_end_in_a_timeout_after_the_first_partial_acknowledgement() {
         .then(in_phase(Phase::LossRecovery));
 }
 
+// RFC 5681 §3.1, eq. 4: half of what is in flight, not of what recovery lets pile up at the peer.
+#[test]
+fn a_timeout_in_a_long_recovery_halves_the_window_and_not_all_that_is_unacknowledged() {
+    // Segments 1 and 2 are lost, and so is 2 when it goes again.
+    let script = duplicates(ten_out(newreno()).at(200), 0, 2);
+    let script = script.gets(acks(0)).sends(seg(1).again()).window_is(5);
+    let script = duplicates(script, 0, 2);
+    let script = script.gets(acks(0)).sends(seg(11)).gets(acks(0)).sends(seg(12));
+    let script = script.gets(acks(0)).sends(seg(13)).at(300).gets(acks(1));
+    let script = script.sends(seg(2).again()).sends(seg(14));
+    let script = script.gets(acks(1)).sends(seg(15)).gets(acks(1)).sends(seg(16));
+    // Sixteen segments are unacknowledged, of a window of five.
+    script
+        .gets(acks(1))
+        .sends(seg(17))
+        .window_is(5)
+        .at(600)
+        .sends(seg(2).again())
+        .window_is(1)
+        .at(700)
+        .gets(acks(17))
+        .window_is(2)
+        .sends_segments(18..=19)
+        .at(800)
+        .gets(acks(18))
+        .window_is(3)
+        .sends_segments(20..=21)
+        // The threshold is two and a half: no more slow start.
+        .gets(acks(19))
+        .window_is(3)
+        .sends(seg(22));
+}
+
 // RFC 6298 §5.4: what fast retransmit sent may be lost too.
 #[test]
 fn a_lost_retransmission_waits_for_the_timer() {
