@@ -30,6 +30,7 @@ struct DatagramTracker {
     delay: Moments,
     jitter: Moments,
     sent: u64,
+    dropped: u64,
 }
 
 impl Recorder {
@@ -120,6 +121,13 @@ impl Recorder {
         }
     }
 
+    /// A datagram that was sent at `sent_at` was dropped.
+    pub fn datagram_dropped(&mut self, sent_at: Instant, workload: u16) {
+        if sent_at >= self.warm_up {
+            self.datagrams[usize::from(workload)].dropped += 1;
+        }
+    }
+
     /// A datagram that was sent `delay` ago was delivered.
     #[inline]
     pub fn datagram(&mut self, now: Instant, workload: u16, delay: Duration) {
@@ -171,6 +179,7 @@ impl Recorder {
             if tracker.sent > 0 || tracker.delay.n() > 0 {
                 workload.datagrams = Some(DatagramResult {
                     sent: tracker.sent,
+                    dropped: tracker.dropped,
                     delivered: tracker.delay.n(),
                     delay: tracker.delay.mean(),
                     delay_deviation: tracker.delay.deviation(),
