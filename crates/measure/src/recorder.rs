@@ -82,6 +82,15 @@ impl Recorder {
         }
     }
 
+    /// A transfer that started at `start` was given up by one of its ends, which `now` is known.
+    pub fn failed_transfer(&mut self, now: Instant, workload: u16, start: Instant) {
+        let workload = &mut self.replica.workloads[usize::from(workload)];
+        workload.open_over_time.add(start, now);
+        if start >= self.warm_up {
+            workload.failed += 1;
+        }
+    }
+
     /// A transfer is still open at the end of the run: opened at `start`, with a reply of
     /// `reply_bytes` to come. Counted and shown, whenever it started.
     pub fn open_transfer(&mut self, workload: u16, start: Instant, reply_bytes: u64) {

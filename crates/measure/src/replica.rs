@@ -56,6 +56,9 @@ pub struct WorkloadResult {
     pub open: u64,
     /// The age of the oldest of them, in seconds.
     pub oldest_open: f64,
+    /// Transfers that an end gave up for good: its retries were used up, or it was reset.
+    #[serde(default)]
+    pub failed: u64,
     /// Segments sent again by completed transfers.
     pub retransmissions: u64,
     /// Their retransmission timeouts.

@@ -55,7 +55,7 @@ pub(crate) fn mean_over_replicas(replicas: &[&WorkloadResult]) -> Vec<f64> {
     sums
 }
 
-/// What must be said about a workload whose transfers pile up.
+/// What must be said about a workload whose transfers pile up or fail.
 pub(crate) fn warnings(workload: &WorkloadSummary) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(growth) = growth(&workload.open_over_time) {
@@ -74,6 +74,13 @@ pub(crate) fn warnings(workload: &WorkloadSummary) -> Vec<String> {
             workload.open + workload.completed,
             workload.name,
             workload.oldest_open,
+        ));
+    }
+    if workload.failed > 0 {
+        warnings.push(format!(
+            "{} transfers of {} were given up by their TCP (retries used up, or reset) and count in \
+             no completion time",
+            workload.failed, workload.name,
         ));
     }
     warnings

@@ -38,6 +38,9 @@ pub struct WorkloadSummary {
     pub open: u64,
     /// The age of the oldest of them, in seconds.
     pub oldest_open: f64,
+    /// Transfers that an end gave up for good, all replicas together.
+    #[serde(default)]
+    pub failed: u64,
     /// All its transfers.
     pub all: ClassSummary,
     /// Its transfers by size class.
@@ -213,6 +216,7 @@ fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
         completed: replicas.iter().map(|w| w.all.completion.n()).sum(),
         open: replicas.iter().map(|w| w.open).sum(),
         oldest_open: replicas.iter().map(|w| w.oldest_open).fold(0.0, f64::max),
+        failed: replicas.iter().map(|w| w.failed).sum(),
         all: class(&replicas.iter().map(|w| &w.all).collect::<Vec<_>>()),
         classes,
         retransmissions: per_transfer(|w| w.retransmissions),

@@ -1,6 +1,7 @@
 //! What runs over a connection: a request and its reply, or a bulk transfer.
 
 use shortflow_measure::Transfer;
+use shortflow_tcp::State;
 use shortflow_units::Instant;
 
 use crate::flow::{Flow, Side};
@@ -158,6 +159,19 @@ impl Flow {
             dropped: self.tally.dropped,
             colors: self.tally.marked,
         }
+    }
+
+    /// Whether nothing more can come of the connection: both ends are closed, or the client gave up
+    /// before the server heard of it.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        let [client, server] = &self.ends;
+        client.tcp.is_closed() && (server.tcp.is_closed() || server.tcp.state() == State::Listen)
+    }
+
+    /// Whether an end gave up, or was reset.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.ends.iter().any(|end| end.tcp.failure().is_some())
     }
 
     /// The start and the reply's bytes of an exchange that is not complete.

@@ -282,7 +282,10 @@ impl Engine {
         let Some(flow) = self.flows.get_mut(id) else { return };
         let end = &mut flow.ends[side as usize];
         self.timers.arm(owner(id, side), &mut end.armed, end.tcp.deadline());
-        if flow.ends.iter().all(|end| end.tcp.is_closed()) {
+        if flow.is_over() {
+            if let Some((start, _)) = flow.unfinished() {
+                self.recorder.failed_transfer(now, flow.workload(), start);
+            }
             self.flows.remove(id);
         }
         self.set_timers();

@@ -98,12 +98,18 @@ fn record_long_flows(engine: &mut Engine) {
     }
 }
 
-/// Transfers that are not complete.
+/// Transfers that are not complete. One that an end has given up will never be, though the other
+/// end may still wait.
 fn record_open(engine: &mut Engine) {
+    let end = engine.now();
     let Engine { flows, recorder, .. } = engine;
     for flow in flows.iter() {
-        if let Some((start, reply)) = flow.unfinished() {
-            recorder.open_transfer(flow.workload(), start, reply);
+        match flow.unfinished() {
+            Some((start, _)) if flow.has_failed() => {
+                recorder.failed_transfer(end, flow.workload(), start);
+            }
+            Some((start, reply)) => recorder.open_transfer(flow.workload(), start, reply),
+            None => {}
         }
     }
 }

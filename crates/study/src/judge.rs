@@ -28,16 +28,14 @@ pub enum Verdict {
 
 impl Verdict {
     /// The verdict on a claim that has these checks: it holds when all do, and fails when one does.
+    /// Where nothing was checked, nothing is settled.
     pub fn on_all(checks: impl IntoIterator<Item = Verdict>) -> Verdict {
-        let mut verdict = Verdict::Holds;
-        for check in checks {
-            match check {
-                Verdict::Fails => return Verdict::Fails,
-                Verdict::Unsettled => verdict = Verdict::Unsettled,
-                Verdict::Holds => {}
-            }
-        }
-        verdict
+        let worse = |a, b| match (a, b) {
+            (Verdict::Fails, _) | (_, Verdict::Fails) => Verdict::Fails,
+            (Verdict::Unsettled, _) | (_, Verdict::Unsettled) => Verdict::Unsettled,
+            (Verdict::Holds, Verdict::Holds) => Verdict::Holds,
+        };
+        checks.into_iter().reduce(worse).unwrap_or(Verdict::Unsettled)
     }
 
     /// The word in the ledger.
@@ -193,5 +191,6 @@ mod tests {
         assert_eq!(Verdict::on_all([Holds, Holds]), Holds);
         assert_eq!(Verdict::on_all([Holds, Unsettled]), Unsettled);
         assert_eq!(Verdict::on_all([Unsettled, Fails]), Fails);
+        assert_eq!(Verdict::on_all([]), Unsettled);
     }
 }

@@ -184,3 +184,101 @@ fn judge_minimum(check: &CheckSpec, data: &Data, class: Option<&str>) -> Judged 
 fn mean(values: &[f64]) -> f64 {
     shortflow_measure::mean(values).unwrap_or(f64::NAN)
 }
+
+#[cfg(test)]
+mod tests {
+    use shortflow_measure::{ClassResult, Replica, Transfer, WorkloadResult};
+    use shortflow_units::Duration;
+
+    use super::*;
+
+    /// A replica in which the transfers of `cloud0` took `millis` on average.
+    fn replica(millis: u64) -> Replica {
+        let mut all = ClassResult::default();
+        all.record(&Transfer { reply: Duration::from_millis(millis), ..Transfer::default() });
+        let workload = WorkloadResult { name: "cloud0".to_owned(), all, ..Default::default() };
+        Replica {
+            measured: 1.0,
+            code_points: Vec::new(),
+            drop_reasons: Vec::new(),
+            workloads: vec![workload],
+            ports: Vec::new(),
+            counters: Default::default(),
+            series: Vec::new(),
+        }
+    }
+
+    /// The mean completion times of a run, in ms: the points of its sweep, each with its replicas.
+    fn run(data: &mut Data, name: &str, points: &[(f64, [u64; 3])]) {
+        for (x, millis) in points {
+            data.insert(name, *x, millis.iter().map(|m| replica(*m)).collect());
+        }
+    }
+
+    fn judged(data: &Data, check: &str) -> Vec<(String, Option<f64>, Option<bool>)> {
+        let check: CheckSpec = toml::from_str(check).unwrap();
+        judge_check(&check, data)
+            .into_iter()
+            .map(|(result, _)| (result.what, result.ours, result.holds))
+            .collect()
+    }
+
+    #[test]
+    fn above_and_below_are_judged_on_paired_differences_at_each_point() {
+        let mut data = Data::default();
+        run(&mut data, "slow", &[(0.6, [100, 200, 300]), (0.9, [100, 200, 300])]);
+        run(&mut data, "fast", &[(0.6, [90, 189, 291]), (0.9, [110, 211, 310])]);
+        let check = |rule: &str| {
+            judged(
+                &data,
+                &format!(
+                    "what = \"at {{x}}\"\npaper = \"\"\nrule = \"{rule}\"\n\
+                     ours.run = \"fast\"\nthan.run = \"slow\""
+                ),
+            )
+        };
+        let verdicts =
+            |rule| check(rule).into_iter().map(|(_, _, holds)| holds).collect::<Vec<_>>();
+        assert_eq!(verdicts("below"), [Some(true), Some(false)]);
+        assert_eq!(verdicts("above"), [Some(false), Some(true)]);
+        let (what, ours, _) = check("below").swap_remove(0);
+        assert_eq!(what, "at 0.6");
+        assert!((ours.unwrap() + 0.010).abs() < 1e-9, "the difference in seconds");
+    }
+
+    #[test]
+    fn a_minimum_must_lie_within_its_range_and_be_told_from_what_lies_outside() {
+        let judge = |outside: [u64; 3]| {
+            let mut data = Data::default();
+            run(&mut data, "sweep", &[(1.0, [300; 3]), (7.0, [200, 210, 220]), (30.0, outside)]);
+            let check = "what = \"\"\npaper = \"\"\nrule = { minimum-within = [5.0, 15.0] }\n\
+                         ours.run = \"sweep\"";
+            let (_, x, holds) = judged(&data, check).swap_remove(0);
+            (x, holds)
+        };
+        assert_eq!(judge([250, 261, 270]), (Some(7.0), Some(true)));
+        assert_eq!(judge([150, 161, 170]), (Some(30.0), Some(false)));
+        assert_eq!(judge([150, 260, 230]), (Some(7.0), None));
+    }
+
+    #[test]
+    fn a_gain_compares_two_runs_or_two_points_of_one() {
+        let mut data = Data::default();
+        run(&mut data, "sweep", &[(10.0, [110; 3]), (30.0, [100; 3])]);
+        let check = "what = \"\"\npaper = \"\"\nrule = \"about-zero\"\n\
+                     ours = { run = \"sweep\", x = 10.0, over = \"sweep\", over_x = 30.0, form = \"gain\" }";
+        let (_, gain, holds) = judged(&data, check).swap_remove(0);
+        assert!((gain.unwrap() + 10.0).abs() < 1e-9 && holds == Some(true));
+    }
+
+    #[test]
+    fn what_was_not_run_is_unsettled_and_says_so() {
+        let mut data = Data::default();
+        run(&mut data, "ours", &[(0.6, [100; 3])]);
+        let check = "what = \"w\"\npaper = \"\"\nrule = \"below\"\nours.run = \"ours\"\nthan.run = \"other\"";
+        assert_eq!(
+            judged(&data, check),
+            [("w (run other has no point 0.6)".to_owned(), None, None)]
+        );
+    }
+}

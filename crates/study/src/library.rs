@@ -45,3 +45,78 @@ const STUDIES: &[StudyFiles] = &[StudyFiles {
         "policies/per-flow-marker.toml",
     ],
 }];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{CheckSpec, Claims, Quantity, Rule, RunSpec, Study};
+
+    fn parse<T: serde::de::DeserializeOwned>(study: &StudyFiles, name: &str) -> T {
+        toml::from_str(study.text(name).unwrap()).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    fn has_point(run: &RunSpec, x: f64) -> bool {
+        run.values.contains(&x) && run.quick.as_ref().is_none_or(|quick| quick.contains(&x))
+    }
+
+    /// A point that a check names would be left out in silence where its run has no such point.
+    fn mistakes(check: &CheckSpec, runs: &[RunSpec]) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        let run = |name: &str| runs.iter().find(|run| run.name == name);
+        let mut look = |quantity: &Quantity| {
+            for (name, x) in [
+                (Some(&quantity.run), quantity.x),
+                (quantity.over.as_ref(), quantity.over_x.or(quantity.x)),
+            ] {
+                let Some(name) = name else { continue };
+                match (run(name), x) {
+                    (None, _) => mistakes.push(format!("no run {name}")),
+                    (Some(run), Some(x)) if !has_point(run, x) => {
+                        mistakes.push(format!("run {name} has no point {x} in both lengths"));
+                    }
+                    _ => {}
+                }
+            }
+        };
+        look(&check.ours);
+        check.than.iter().for_each(&mut look);
+        let points = check.x.iter().flatten().filter(|_| check.ours.x.is_none());
+        let unknown =
+            points.filter(|x| run(&check.ours.run).is_some_and(|r| !r.values.contains(x)));
+        mistakes.extend(unknown.map(|x| format!("run {} has no point {x}", check.ours.run)));
+        let compares = matches!(
+            check.rule,
+            Rule::FarBelow
+                | Rule::Above
+                | Rule::Below
+                | Rule::PerceptiblyAbove
+                | Rule::PerceptiblyBelow
+        );
+        if compares != check.than.is_some() {
+            mistakes.push(format!("{:?} with something to compare: {compares}", check.rule));
+        }
+        mistakes
+    }
+
+    #[test]
+    fn checks_and_figures_name_runs_and_points_that_their_study_has() {
+        for files in STUDIES {
+            let study: Study = parse(files, "study.toml");
+            let claims: Claims = parse(files, "claims.toml");
+            for claim in &claims.claims {
+                for check in &claim.checks {
+                    assert_eq!(
+                        mistakes(check, &study.runs),
+                        [""; 0],
+                        "{}: {}",
+                        claim.id,
+                        check.what
+                    );
+                }
+            }
+            for curve in study.figures.iter().flat_map(|figure| &figure.curves) {
+                assert!(study.runs.iter().any(|run| run.name == curve.of.run), "{}", curve.label);
+            }
+        }
+    }
+}

@@ -82,6 +82,24 @@ fn a_transfer_left_open_is_counted_with_its_age_and_warned_of() {
 }
 
 #[test]
+fn a_transfer_that_its_tcp_gave_up_is_counted_and_warned_of() {
+    let mut recorder = Recorder::new(&plan(), None);
+    many(1, 50).iter().for_each(|transfer| recorder.transfer(transfer));
+    recorder.failed_transfer(at(40.0), 0, at(5.0)); // from the warm-up
+    recorder.failed_transfer(at(60.0), 0, at(20.0));
+    let summary = Summary::of(&[recorder.finish().unwrap()]);
+    let web = summary.workload("web").unwrap();
+    assert_eq!((web.failed, web.open, web.completed), (1, 0, 50));
+    assert_eq!(
+        summary.warnings,
+        [
+            "1 transfers of web were given up by their TCP (retries used up, or reset) and count in no \
+          completion time"
+        ]
+    );
+}
+
+#[test]
 fn a_load_that_does_not_settle_is_warned_of() {
     // Ten start each second, and each takes 5 ms longer than the one before.
     let mut recorder = Recorder::new(&plan(), None);

@@ -1,5 +1,7 @@
 //! Distributions of sizes.
 
+use std::ops::RangeInclusive;
+
 use shortflow_policy::text::Document;
 use shortflow_units::{Bytes, Size};
 use shortflow_workloads::Sizes;
@@ -69,9 +71,11 @@ fn choice_of(document: &mut Document, path: &str, file: &ChoiceFile, mss: u64) -
         document.mistake(&path, message, "give each size its weight, or leave `weights` out");
         return None;
     }
-    if let Some(at) = weights.iter().position(|weight| !(weight.is_finite() && *weight >= 0.0)) {
-        let message = format!("{} is no weight", weights[at]);
-        document.mistake(&format!("{path}.{at}"), message, "it must be zero or more");
+    let is_weight = |weight: &f64| *weight == 0.0 || WEIGHTS.contains(weight);
+    if let Some(at) = weights.iter().position(|weight| !is_weight(weight)) {
+        let message = "this is no weight";
+        let help = format!("it must be zero, or from {:e} to {:e}", WEIGHTS.start(), WEIGHTS.end());
+        document.mistake(&format!("{path}.{at}"), message, help);
         return None;
     }
     if weights.iter().sum::<f64>() <= 0.0 {
@@ -97,4 +101,6 @@ pub(super) fn bytes(document: &mut Document, path: &str, size: Size, mss: u64) -
     Some(bytes)
 }
 
+/// Far from where sums of weights overflow or lose their digits.
+const WEIGHTS: RangeInclusive<f64> = 1e-9..=1e9;
 const MOST_BYTES: Bytes = Bytes(1_000_000_000_000);

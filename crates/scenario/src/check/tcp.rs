@@ -73,9 +73,10 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
     if config.initial_window == 0 {
         refuse("initial_window", "the initial window must be at least 1 segment".to_owned(), "");
     }
-    if config.duplicate_ack_threshold == 0 {
-        let message = "a fast retransmit needs at least 1 duplicate acknowledgement";
-        refuse("duplicate_ack_threshold", message.to_owned(), "RFC 5681 says 3");
+    if !(1..=MOST_SEGMENTS).contains(&config.duplicate_ack_threshold) {
+        let message =
+            format!("a fast retransmit needs 1 to {MOST_SEGMENTS} duplicate acknowledgements");
+        refuse("duplicate_ack_threshold", message, "RFC 5681 says 3");
     }
     if config.receive_window < Bytes(u64::from(config.mss)) {
         let Config { receive_window, mss, .. } = config;
@@ -97,11 +98,14 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
         let Config { rto_initial, rto_max, .. } = config;
         refuse("rto_initial", format!("rto_initial {rto_initial} is above rto_max {rto_max}"), "");
     }
-    if config.delayed_ack.is_some_and(|delayed| delayed.segments == 0) {
-        let message = "an acknowledgement goes after at least 1 segment".to_owned();
+    if config.delayed_ack.is_some_and(|delayed| !(1..=MOST_SEGMENTS).contains(&delayed.segments)) {
+        let message = format!("an acknowledgement goes after 1 to {MOST_SEGMENTS} segments");
         refuse("delayed_ack.segments", message, "RFC 5681 §4.2 says 2");
     }
 }
+
+/// So many segments of the greatest size still have a number of bytes that a `u32` can hold.
+const MOST_SEGMENTS: u32 = 65_535;
 
 fn set<T>(into: &mut T, value: Option<T>) {
     if let Some(value) = value {

@@ -125,15 +125,35 @@ impl Checker<'_> {
             self.document.mistake(&format!("{path}.share"), message, "it must be from 0 to 1");
             return None;
         }
-        Some(whole * share)
+        let rate = whole * share;
+        if rate > MOST_PER_SECOND {
+            self.too_often(&format!("{path}.load"), rate);
+            return None;
+        }
+        Some(rate)
+    }
+
+    /// Time has no more than a nanosecond for each.
+    fn too_often(&mut self, path: &str, rate: f64) {
+        let message = format!("this is {rate:.1e} arrivals a second");
+        self.document.mistake(
+            path,
+            message,
+            format!("at most {MOST_PER_SECOND:e} can be told apart"),
+        );
     }
 
     fn bulk(&mut self, path: &str, file: &BulkFile) -> Option<(Kind, Config)> {
         let config = tcp::check(self.document, &format!("{path}.tcp"), &file.tcp, &self.base);
         let pairs = self.pairs(path, ("from", &file.from), ("to", &file.to));
         let flows = file.flows.unwrap_or(1);
-        if flows == 0 {
-            self.document.mistake(&format!("{path}.flows"), "there must be at least 1 flow", "");
+        if flows == 0 || flows > MOST_FLOWS {
+            let help = format!("allowed here: 1 to {MOST_FLOWS}");
+            self.document.mistake(
+                &format!("{path}.flows"),
+                format!("{flows} flows cannot be"),
+                help,
+            );
         }
         let size = match file.size {
             Some(size) => {
@@ -205,6 +225,10 @@ impl Checker<'_> {
                 return None;
             }
         };
+        if rate > MOST_PER_SECOND {
+            self.too_often(&format!("{path}.load"), rate);
+            return None;
+        }
         let (start, stop) = span?;
         let port = file.port.unwrap_or(7);
         Some(Kind::Poisson(Poisson { pairs, rate, size, port, dscp: dscp?, start, stop }))
@@ -284,3 +308,5 @@ impl Checker<'_> {
 }
 
 const LARGEST_PACKET: Bytes = Bytes(65_535);
+const MOST_PER_SECOND: f64 = 1e9;
+const MOST_FLOWS: u32 = 1_000_000;

@@ -1,6 +1,8 @@
 //! What counts in the results: from the warm-up's end to the end of arrivals, and the transfers
 //! that started then, until the drain is over.
 
+use shortflow_scenario::Kind;
+
 use crate::bench::{counts, port, run, run_with_transfers, scenario, scenario_under, workload};
 
 /// Transfers of 91 segments, each of which takes some 290 ms, ten in a second.
@@ -44,6 +46,35 @@ fn transfers_under_way_when_arrivals_end_complete_in_the_drain_and_count() {
     assert_eq!(with.1.len(), without.1.len() + open as usize, "no more arrive in the drain");
     // Nobody is counted at ports in the drain.
     assert_eq!(with.0.replica.ports, without.0.replica.ports);
+}
+
+/// Where every other packet is lost and retries are few, transfers are given up: some in the
+/// handshake, some later. None of them may vanish.
+#[test]
+fn every_transfer_is_completed_or_failed_when_it_had_the_time() {
+    let scenario = scenario(
+        r#"
+        duration = "100 s"
+        drain = "100 s"
+        tcp = { era = "linux-today", syn_retries = 1, data_retries = 2 }
+        hosts = { a = {}, b = {} }
+        links.line = { between = ["a", "b"], rate = "10 Mbit/s", delay = "1 ms", loss = 0.4 }
+        [workloads.web.transfers]
+        client = "a"
+        server = "b"
+        rate = "10 /s"
+        request.constant = "100 B"
+        reply.constant = "5 KB"
+        "#,
+    );
+    let (outcome, rows) = run_with_transfers(&scenario);
+    let web = workload(&outcome.replica, "web");
+    let Kind::Transfers(transfers) = &scenario.workloads[0].kind else { unreachable!() };
+    let arrived = transfers.arrivals(scenario.seed, "web").count() as u64;
+
+    assert!(web.failed > 300 && rows.len() > 100, "{} failed, {} done", web.failed, rows.len());
+    assert_eq!(web.open, 0, "what was given up is not open");
+    assert_eq!(web.all.completion.n() + web.failed, arrived);
 }
 
 #[test]

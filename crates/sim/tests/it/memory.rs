@@ -26,11 +26,12 @@ fn text(seconds: u64) -> String {
 }
 
 /// Simulates for so many seconds and says what memory that took at most. A process of its own,
-/// since tests that run beside it have memory too.
+/// since tests that run beside it have memory too. Does nothing unless the test below started it;
+/// an ignored test would look to CI like one that was skipped.
 #[test]
-#[ignore = "started by another test"]
 fn peak_of_a_run() {
-    let seconds = std::env::var(SECONDS).expect("started by another test").parse().unwrap();
+    let Ok(seconds) = std::env::var(SECONDS) else { return };
+    let seconds = seconds.parse().expect("seconds");
     let outcome = run(&scenario(&text(seconds)));
     assert!(outcome.totals.delivered > 500 * seconds);
     let status = fs::read_to_string("/proc/self/status").expect("Linux tells");
@@ -43,7 +44,7 @@ const SECONDS: &str = "SHORTFLOW_TEST_SECONDS";
 /// The peak memory of a process that simulates `seconds`, in KiB.
 fn peak(seconds: u64) -> u64 {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "memory::peak_of_a_run", "--ignored", "--nocapture"])
+        .args(["--exact", "memory::peak_of_a_run", "--nocapture"])
         .env(SECONDS, seconds.to_string())
         .output()
         .expect("the tests start themselves");
