@@ -20,13 +20,14 @@ pub struct Recorder {
     classes: Vec<Vec<u64>>,
     sink: Option<TransferSink>,
     datagrams: Vec<DatagramTracker>,
+    /// The delay of the datagram before, by stream.
+    last_delays: Vec<Option<f64>>,
     replica: Replica,
 }
 
-/// What consecutive datagrams of one workload are compared by.
+/// What the datagrams of one workload came to.
 #[derive(Debug, Clone, Default)]
 struct DatagramTracker {
-    last_delay: Option<f64>,
     delay: Moments,
     jitter: Moments,
     sent: u64,
@@ -44,6 +45,7 @@ impl Recorder {
             classes: plan.workloads.iter().map(bounds).collect(),
             sink: transfers,
             datagrams: vec![DatagramTracker::default(); plan.workloads.len()],
+            last_delays: Vec::new(),
             replica: Replica {
                 measured: plan.measured().as_secs_f64(),
                 code_points: plan.code_points.clone(),
@@ -137,9 +139,10 @@ impl Recorder {
         }
     }
 
-    /// A datagram that was sent `delay` ago was delivered.
+    /// A datagram that was sent `delay` ago was delivered. `stream` counts over all workloads: jitter
+    /// is between datagrams of one sender and one receiver.
     #[inline]
-    pub fn datagram(&mut self, now: Instant, workload: u16, delay: Duration) {
+    pub fn datagram(&mut self, now: Instant, workload: u16, stream: u32, delay: Duration) {
         if now.nanos() < self.warm_up.nanos() + delay.nanos() {
             return;
         }
@@ -148,7 +151,11 @@ impl Recorder {
         tracker.delay.add(delay);
         // RFC 3550 §6.4.1: D(i−1, i) is the difference of two consecutive transit times. Its mean
         // is taken over all pairs, where the RFC smooths it for a receiver that reports live.
-        if let Some(last) = tracker.last_delay.replace(delay) {
+        let stream = stream as usize;
+        if stream >= self.last_delays.len() {
+            self.last_delays.resize(stream + 1, None);
+        }
+        if let Some(last) = self.last_delays[stream].replace(delay) {
             tracker.jitter.add((delay - last).abs());
         }
     }

@@ -232,8 +232,9 @@ impl Engine {
         let packet = self.pool.packet(&slot);
         let id = packet.flow;
         if id.0 & STREAM != 0 {
-            let stream = &self.streams[(id.0 & !STREAM) as usize];
-            self.recorder.datagram(self.now, stream.workload, self.now.since(packet.sent_at));
+            let index = id.0 & !STREAM;
+            let workload = self.streams[index as usize].workload;
+            self.recorder.datagram(self.now, workload, index, self.now.since(packet.sent_at));
             return self.pool.release(slot);
         }
         let flow = self.flows.get_mut(id);

@@ -121,7 +121,7 @@ fn jitter_is_the_mean_difference_of_consecutive_delays() {
     let mut recorder = Recorder::new(&plan(), None);
     for (second, delay) in [(5.0, 900), (20.0, 10), (21.0, 14), (22.0, 12), (23.0, 12)] {
         recorder.datagram_sent(at(second - 0.5), 0);
-        recorder.datagram(at(second), 0, ms(delay));
+        recorder.datagram(at(second), 0, 0, ms(delay));
     }
     recorder.datagram_sent(at(24.0), 0);
     recorder.datagram_dropped(at(24.0), 0);
@@ -131,6 +131,16 @@ fn jitter_is_the_mean_difference_of_consecutive_delays() {
     assert!((datagrams.jitter.unwrap() - 0.002).abs() < 1e-12); // (4 + 2 + 0) / 3 ms
     assert_eq!((datagrams.sent, datagrams.delivered), (6, 4));
     assert!((datagrams.loss().unwrap() - 0.2).abs() < 1e-12);
+}
+
+#[test]
+fn the_jitter_of_several_streams_is_not_the_difference_between_them() {
+    let mut recorder = Recorder::new(&plan(), None);
+    for second in [20.0, 21.0, 22.0] {
+        recorder.datagram(at(second), 0, 0, ms(10));
+        recorder.datagram(at(second), 0, 1, ms(50));
+    }
+    assert_eq!(recorder.finish().unwrap().workloads[0].datagrams.unwrap().jitter, Some(0.0));
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn replica(behaviour: &Behaviour, load: f64, seed: u64) -> Replica {
         let delay = 0.02 + rng.exponential(0.004 * crowd);
         recorder.datagram_sent(at(now), 1);
         if rng.uniform() > 0.01 {
-            recorder.datagram(at(now), 1, Duration::from_secs_f64(delay));
+            recorder.datagram(at(now), 1, 0, Duration::from_secs_f64(delay));
         } else {
             recorder.datagram_dropped(at(now), 1);
         }
