@@ -31,6 +31,7 @@ struct DatagramTracker {
     delay: Moments,
     jitter: Moments,
     sent: u64,
+    dropped: u64,
 }
 
 impl Recorder {
@@ -131,6 +132,13 @@ impl Recorder {
         }
     }
 
+    /// A datagram that was sent at `sent_at` was dropped.
+    pub fn datagram_dropped(&mut self, sent_at: Instant, workload: u16) {
+        if sent_at >= self.warm_up {
+            self.datagrams[usize::from(workload)].dropped += 1;
+        }
+    }
+
     /// A datagram that was sent `delay` ago was delivered. `stream` counts over all workloads: jitter
     /// is between datagrams of one sender and one receiver.
     #[inline]
@@ -187,6 +195,7 @@ impl Recorder {
             if tracker.sent > 0 || tracker.delay.n() > 0 {
                 workload.datagrams = Some(DatagramResult {
                     sent: tracker.sent,
+                    dropped: tracker.dropped,
                     delivered: tracker.delay.n(),
                     delay: tracker.delay.mean(),
                     delay_deviation: tracker.delay.deviation(),

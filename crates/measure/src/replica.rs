@@ -157,6 +157,9 @@ impl ClassResult {
 pub struct DatagramResult {
     /// Sent since the warm-up's end.
     pub sent: u64,
+    /// Of these, dropped.
+    #[serde(default)]
+    pub dropped: u64,
     /// Of these, delivered.
     pub delivered: u64,
     /// Mean one-way delay.
@@ -170,9 +173,11 @@ pub struct DatagramResult {
 }
 
 impl DatagramResult {
-    /// The share of datagrams that did not arrive. Those under way at the end count as lost.
+    /// The share of datagrams that were dropped, among those whose fate is known: what is under way
+    /// at the end is neither lost nor delivered.
     pub fn loss(&self) -> Option<f64> {
-        (self.sent > 0).then(|| 1.0 - self.delivered as f64 / self.sent as f64)
+        let known = self.dropped + self.delivered;
+        (known > 0).then(|| self.dropped as f64 / known as f64)
     }
 }
 

@@ -192,6 +192,7 @@ fn layout(figure: &LineFigure, series: &[Series]) -> Layout {
         .with_y_label(figure.y_label.as_str())
         .with_legend_position(LegendPosition::OutsideBottomColumns)
         .with_legend_box(false)
+        .with_legend_col_limit(legend_columns(series))
         .with_theme(style::theme())
         .with_label_size(15)
         .with_tick_size(14)
@@ -204,7 +205,10 @@ fn layout(figure: &LineFigure, series: &[Series]) -> Layout {
         layout = layout.with_x_categories(names.clone());
     }
     if figure.log_x {
-        layout = layout.with_log_x().with_x_axis_min(x_range.0).with_x_axis_max(x_range.1);
+        layout = layout.with_log_x();
+    }
+    if !matches!(figure.x_axis, Axis::Names(_)) {
+        layout = layout.with_x_axis_min(x_range.0).with_x_axis_max(x_range.1);
     }
     if figure.log_y {
         layout = layout.with_log_y().with_y_axis_min(y_range.0).with_y_axis_max(y_range.1);
@@ -223,6 +227,19 @@ fn layout(figure: &LineFigure, series: &[Series]) -> Layout {
     layout
 }
 
+/// As many columns as the longest label leaves room for.
+fn legend_columns(series: &[Series]) -> usize {
+    let longest = series.iter().map(|series| series.label.chars().count()).max().unwrap_or(0);
+    let column = SWATCH + CHARACTER * longest as f64;
+    ((WIDTH - LEFT_MARGIN) / column).floor().max(1.0) as usize
+}
+
+/// A legend's coloured line and the gaps beside it, a character of its text, and what the y axis
+/// takes, in units of the drawing.
+const SWATCH: f64 = 40.0;
+const CHARACTER: f64 = 8.0;
+const LEFT_MARGIN: f64 = 100.0;
+
 /// In units of the drawing; small enough that its text can still be read on a narrow window.
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 380.0;
@@ -239,7 +256,9 @@ fn x_range(figure: &LineFigure, series: &[Series]) -> (f64, f64) {
     let marked = series.iter().any(|series| series.stroke == Stroke::Marked);
     // A marker on the edge would be cut in half.
     let margin = if marked { 0.02 * (high - low) } else { 0.0 };
-    (low - margin, high + margin)
+    // Nothing that is measured from zero up has an axis below zero.
+    let floor = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
+    ((low - margin).max(floor), high + margin)
 }
 
 fn y_range(figure: &LineFigure, series: &[Series]) -> (f64, f64) {

@@ -214,8 +214,10 @@ impl Engine {
         self.totals.dropped += 1;
         self.network.ports[index as usize].port.counters.dropped(packet, reason);
         let color = self.network.colors.place(packet.dscp);
-        if packet.flow.0 & STREAM == 0
-            && let Some(flow) = self.flows.get_mut(packet.flow)
+        if packet.flow.0 & STREAM != 0 {
+            let stream = &self.streams[(packet.flow.0 & !STREAM) as usize];
+            self.recorder.datagram_dropped(packet.sent_at, stream.workload);
+        } else if let Some(flow) = self.flows.get_mut(packet.flow)
             && flow.receiver(&packet.key).is_some()
         {
             flow.tally.dropped += 1;

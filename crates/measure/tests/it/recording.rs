@@ -123,11 +123,13 @@ fn jitter_is_the_mean_difference_of_consecutive_delays() {
         recorder.datagram_sent(at(second - 0.5), 0);
         recorder.datagram(at(second), 0, 0, ms(delay));
     }
-    recorder.datagram_sent(at(24.0), 0); // lost
+    recorder.datagram_sent(at(24.0), 0);
+    recorder.datagram_dropped(at(24.0), 0);
+    recorder.datagram_sent(at(25.0), 0); // under way at the end: neither lost nor delivered
     let datagrams = recorder.finish().unwrap().workloads[0].datagrams.unwrap();
     assert!((datagrams.delay.unwrap() - 0.012).abs() < 1e-12);
     assert!((datagrams.jitter.unwrap() - 0.002).abs() < 1e-12); // (4 + 2 + 0) / 3 ms
-    assert_eq!((datagrams.sent, datagrams.delivered), (5, 4));
+    assert_eq!((datagrams.sent, datagrams.delivered), (6, 4));
     assert!((datagrams.loss().unwrap() - 0.2).abs() < 1e-12);
 }
 

@@ -117,6 +117,8 @@ fn replica(behaviour: &Behaviour, load: f64, seed: u64) -> Replica {
         recorder.datagram_sent(at(now), 1);
         if rng.uniform() > 0.01 {
             recorder.datagram(at(now), 1, 0, Duration::from_secs_f64(delay));
+        } else {
+            recorder.datagram_dropped(at(now), 1);
         }
     }
     recorder.open_transfer(0, at(117.0), 91_000);
