@@ -52,4 +52,4 @@ smoke: build ## Reproduce the first study in its short form; the verdicts must b
 	rm -rf $(SMOKE)
 	mkdir -p $(SMOKE)
 	$(SHORTFLOW) reproduce cm05 --quick --out $(SMOKE)/cm05 > $(SMOKE)/cm05.txt || [ $$? = 1 ]
-	grep -E '^(holds|fails|unsettled)' $(SMOKE)/cm05.txt | diff papers/cm05/quick.txt -
+	grep -oE '^(holds|fails|unsettled) +cm05\.[0-9]+' $(SMOKE)/cm05.txt | diff papers/cm05/quick.txt -

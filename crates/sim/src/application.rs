@@ -77,9 +77,9 @@ impl Flow {
         }
     }
 
-    /// Whether this is a bulk transfer.
-    pub(crate) fn is_bulk(&self) -> bool {
-        matches!(self.application, Application::Bulk { .. })
+    /// Whether this is a bulk transfer without end.
+    pub(crate) fn is_endless(&self) -> bool {
+        matches!(self.application, Application::Bulk { size: None, .. })
     }
 
     /// Opens the connection, with the data that the client sends first.

@@ -28,7 +28,7 @@ pub(crate) struct Build {
 /// Builds replica number `replica` of `scenario`. Every element is new, and has the random stream
 /// that is named after its place.
 pub(crate) fn engine(scenario: &Scenario, replica: u32, transfers: Option<TransferSink>) -> Build {
-    let seed = scenario.seed.wrapping_add(u64::from(replica));
+    let seed = seed_of(scenario.seed, replica);
     let code_points = code_points(scenario);
     let network = network(scenario, seed, &CodePoints::new(&code_points));
     let watched = watched(scenario);
@@ -37,6 +37,18 @@ pub(crate) fn engine(scenario: &Scenario, replica: u32, transfers: Option<Transf
     let sampler = Sampler::new(&watched, scenario.measure.series_interval);
     let recorder = Recorder::new(&plan, transfers);
     Build { engine: Engine::new(network, sources, streams, sampler, recorder), watched }
+}
+
+/// The seed of a replica. That of the first is the scenario's; the others are spread over all seeds
+/// (the finalizer of SplitMix64), so that runs with neighbouring seeds share no replica.
+fn seed_of(seed: u64, replica: u32) -> u64 {
+    if replica == 0 {
+        return seed;
+    }
+    let mut z = seed.wrapping_add(u64::from(replica).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// Each link is two ports: forward has the even number, back the next.

@@ -18,6 +18,8 @@ pub(crate) struct Calendar {
     keys: Vec<u64>,
     leaves: usize,
     entity_bits: u32,
+    /// The last instant that fits beside the entity's index.
+    horizon: Instant,
 }
 
 const NONE: u64 = u64::MAX;
@@ -26,21 +28,23 @@ impl Calendar {
     /// A calendar for entities 0 to `entities - 1`, none of which has an event.
     pub(crate) fn new(entities: usize) -> Self {
         let leaves = entities.max(2).next_power_of_two();
-        Calendar { keys: vec![NONE; 2 * leaves], leaves, entity_bits: leaves.trailing_zeros() }
+        let entity_bits = leaves.trailing_zeros();
+        let horizon = Instant::from_nanos((u64::MAX >> entity_bits) - 1);
+        Calendar { keys: vec![NONE; 2 * leaves], leaves, entity_bits, horizon }
     }
 
     /// The last instant that fits beside the entity's index.
     pub(crate) fn horizon(&self) -> Instant {
-        Instant::from_nanos((u64::MAX >> self.entity_bits) - 1)
+        self.horizon
     }
 
     /// Sets or moves the event of `entity`. [`Instant::NEVER`] clears it.
     #[inline]
     pub(crate) fn set(&mut self, entity: Entity, at: Instant) {
-        let key = if at == Instant::NEVER {
+        // What comes after the horizon comes after the end of the run.
+        let key = if at > self.horizon {
             NONE
         } else {
-            debug_assert!(at <= self.horizon(), "{at} is beyond the calendar's horizon");
             (at.nanos() << self.entity_bits) | u64::from(entity.0)
         };
         let mut node = self.leaves + entity.0 as usize;

@@ -92,7 +92,7 @@ pub fn end_of(scenario: &Scenario) -> Instant {
 /// What endless flows have got through.
 fn record_long_flows(engine: &mut Engine) {
     let Engine { flows, recorder, .. } = engine;
-    for flow in flows.iter().filter(|flow| flow.is_bulk()) {
+    for flow in flows.iter().filter(|flow| flow.is_endless()) {
         let server = &flow.ends[Side::Server as usize];
         recorder.long_flow(flow.workload(), server.delivered - server.delivered_before);
     }

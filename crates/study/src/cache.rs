@@ -50,12 +50,11 @@ fn name(run: &str, x: f64, replica: u32) -> String {
     format!("{run}@{x}#{replica}.json")
 }
 
-/// A hash of everything that a replica depends on: the texts, what was changed in them, the
-/// program's version.
+/// A hash of everything that a replica depends on: the texts, what was changed in them, the engine.
 fn fingerprint(scenario: &Scenario) -> String {
     let inputs = &scenario.inputs;
     let policy = inputs.policy.as_ref().map_or("", |(_, text)| text);
-    let mut parts = vec![env!("CARGO_PKG_VERSION"), &inputs.scenario.1, policy];
+    let mut parts = vec![env!("SHORTFLOW_ENGINE"), &inputs.scenario.1, policy];
     parts.extend(inputs.overrides.iter().map(String::as_str));
     let hash = parts
         .iter()

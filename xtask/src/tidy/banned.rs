@@ -88,8 +88,13 @@ fn applies(place: Where, path: &str, in_test: bool) -> bool {
         Where::Anywhere => true,
         Where::InPure => PURE.contains(&owner),
         Where::InPureResults => PURE.contains(&owner) && !in_test,
-        Where::InLibraries => !PROGRAMS.contains(&owner) && !in_test,
+        Where::InLibraries => !PROGRAMS.contains(&owner) && !in_test && !is_build_script(path),
     }
+}
+
+/// Whether a file is a crate's build script, which talks to cargo by printing.
+fn is_build_script(path: &str) -> bool {
+    path.split('/').count() == 3 && path.ends_with("/build.rs")
 }
 
 /// The crate to which a file belongs, by its folder.
