@@ -66,3 +66,47 @@ fn fingerprint(scenario: &Scenario) -> String {
 /// FNV-1a with 128 bits.
 const FNV_OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIO: &str = r#"
+name = "two hosts"
+duration = "1 s"
+[hosts]
+a = {}
+b = {}
+[links.wire]
+between = ["a", "b"]
+rate = "1 Mbit/s"
+delay = "1 ms"
+[workloads.call.cbr]
+from = "a"
+to = "b"
+rate = "64 kbit/s"
+packet = "200 B"
+"#;
+
+    fn scenario(set: &[(&str, &str)]) -> Scenario {
+        let set = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let overrides = shortflow_scenario::Overrides { policy: None, set: set.collect() };
+        let loaded = shortflow_scenario::from_texts(&[("two.toml", SCENARIO)], &overrides).unwrap();
+        loaded.points()[0].scenario.clone()
+    }
+
+    #[test]
+    fn a_finished_replica_is_found_again_and_not_under_other_inputs() {
+        let home = tempfile::tempdir().unwrap();
+        let cache = Cache::open(Folder::create(home.path()).unwrap());
+        let first = scenario(&[]);
+        assert_eq!(cache.read("run", 0.6, 0, &first), None);
+        let replica = shortflow_sim::run_replica(&first, 0, None, |_| true).unwrap().replica;
+        cache.write("run", 0.6, 0, &first, &replica).unwrap();
+        assert_eq!(cache.read("run", 0.6, 0, &first), Some(replica));
+        assert_eq!(cache.read("run", 0.6, 1, &first), None, "another replica");
+        assert_eq!(cache.read("run", 0.65, 0, &first), None, "another point");
+        let second = scenario(&[("seed", "2")]);
+        assert_eq!(cache.read("run", 0.6, 0, &second), None, "another input");
+    }
+}
