@@ -3,7 +3,7 @@
 use super::{Finding, Tree};
 
 /// Top-level folders of people's machines.
-const FOLDERS: [&str; 4] = ["home", "root", "work", "Users"];
+const FOLDERS: [&str; 3] = ["home", "root", "Users"];
 
 /// Finds absolute paths into someone's folders.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_relative_path_an_address_and_a_bare_word_are_not() {
-        let lines = "crates/work/src\nhttps://example.org/home/page\n~/work/x\nhome/work, /work\n";
+        let lines = "crates/home/src\nhttps://example.org/home/page\n~/home/x\nwork/home, /home\n";
         assert_eq!(read(check, &[("a.md", lines)]), [""; 0]);
     }
 }
