@@ -94,9 +94,9 @@ fn different_seeds_give_different_results() {
     }
     let mut reseeded = scenario.clone();
     reseeded.seed += 1;
-    let replica = run(&reseeded).replica;
-    let text = serde_json::to_string(&replica).expect("a replica is plain data");
-    assert!(found[1].starts_with(&text), "replica 1 of seed 7 is replica 0 of seed 8");
+    let text = serde_json::to_string(&run(&reseeded).replica).expect("a replica is plain data");
+    let is_shared = found.iter().any(|replica| replica.starts_with(&text));
+    assert!(!is_shared, "runs with neighbouring seeds share no replica");
 }
 
 /// Common random numbers: what a policy changes is all that changes.
