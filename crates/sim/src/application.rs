@@ -68,15 +68,18 @@ pub(crate) enum Progress {
     Complete(Box<Transfer>),
 }
 
-impl Flow {
-    /// The application's index of workload.
+impl Application {
+    /// The index of the workload.
+    #[inline]
     pub(crate) fn workload(&self) -> u16 {
-        match &self.application {
+        match self {
             Application::Exchange(exchange) => exchange.workload,
             Application::Bulk { workload, .. } => *workload,
         }
     }
+}
 
+impl Flow {
     /// Whether this is a bulk transfer without end.
     pub(crate) fn is_endless(&self) -> bool {
         matches!(self.application, Application::Bulk { size: None, .. })

@@ -11,7 +11,7 @@ use shortflow_units::{Instant, Rng};
 
 use crate::counters::{CodePoints, Counters};
 use crate::engine::Engine;
-use crate::network::{Colors, Hop, Network, address_of};
+use crate::network::{Colors, Hop, Inlet, Network, address_of};
 use crate::port::Port;
 use crate::replica::drop_reasons;
 use crate::routes::{PortIndex, Routes};
@@ -105,15 +105,16 @@ fn hop(
         Some(queue) => Port::with_queue(queue, *rate, *delay, *overhead, counters),
         None => Port::plain(*rate, *delay, *overhead, *limit, counters),
     };
+    let loss = loss
+        .as_ref()
+        .map(|loss| LinkLoss::new(loss.clone(), Rng::stream(seed, &format!("{name}/loss"))));
+    let conditioner = ingress.and_then(|role| role.conditioner(at_ingress));
+    let is_bare = loss.is_none() && conditioner.is_none();
     Hop {
         port,
         to: to.0,
         egress: egress.and_then(|role| role.conditioner(at_egress)).map(Box::new),
-        ingress: ingress.and_then(|role| role.conditioner(at_ingress)).map(Box::new),
-        loss: loss
-            .as_ref()
-            .map(|loss| LinkLoss::new(loss.clone(), Rng::stream(seed, &format!("{name}/loss"))))
-            .map(Box::new),
+        inlet: (!is_bare).then(|| Box::new(Inlet { loss, conditioner })),
     }
 }
 

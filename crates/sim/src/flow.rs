@@ -122,11 +122,11 @@ impl Flows {
     }
 
     /// Forgets a connection.
-    pub(crate) fn remove(&mut self, id: FlowId) {
-        if self.slots[id.0 as usize].take().is_some() {
-            self.open -= 1;
-            self.free.push(id.0);
-        }
+    pub(crate) fn remove(&mut self, id: FlowId) -> Option<Flow> {
+        let flow = self.slots[id.0 as usize].take()?;
+        self.open -= 1;
+        self.free.push(id.0);
+        Some(flow)
     }
 
     /// The connection with this name, if it is still open.

@@ -15,10 +15,16 @@ pub(crate) struct Hop {
     pub(crate) to: NodeIndex,
     /// Conditions packets before they join the port's queue.
     pub(crate) egress: Option<Box<Conditioner>>,
-    /// Conditions packets as they enter the node at the far end.
-    pub(crate) ingress: Option<Box<Conditioner>>,
+    /// What packets meet at the far end, before they enter the node there.
+    pub(crate) inlet: Option<Box<Inlet>>,
+}
+
+/// What the far end of a link does to packets; few links have one.
+pub(crate) struct Inlet {
     /// Loses packets on the link.
-    pub(crate) loss: Option<Box<LinkLoss>>,
+    pub(crate) loss: Option<LinkLoss>,
+    /// Conditions packets as they enter the node.
+    pub(crate) conditioner: Option<Conditioner>,
 }
 
 /// Ports and routes.

@@ -8,7 +8,8 @@ use shortflow_scenario::Scenario;
 use shortflow_units::{Duration, Instant};
 
 use crate::build::{self, Build};
-use crate::engine::{Engine, Totals};
+use crate::engine::Engine;
+use crate::fabric::{Fabric, Totals};
 use crate::flow::Side;
 use crate::network::{Hop, Network};
 
@@ -58,17 +59,17 @@ pub fn run_replica(
     let measured_until = Instant::START + scenario.duration;
     let end = end_of(scenario);
     let Build { mut engine, watched } = build::engine(scenario, replica, transfers);
-    if end > engine.horizon() {
+    if end > engine.fabric.horizon() {
         return Err(Error::BeyondHorizon {
-            ports: engine.network.ports.len(),
-            horizon: engine.horizon(),
+            ports: engine.fabric.network.ports.len(),
+            horizon: engine.fabric.horizon(),
         });
     }
     if !engine.run(warm_up, &mut look) {
         return Err(Error::Interrupted);
     }
     engine.end_warm_up();
-    let conditioned_before = conditioner_counts(&engine.network);
+    let conditioned_before = conditioner_counts(&engine.fabric.network);
     if !engine.run(measured_until, &mut look) {
         return Err(Error::Interrupted);
     }
@@ -79,8 +80,8 @@ pub fn run_replica(
         return Err(Error::Interrupted);
     }
     record_open(&mut engine);
-    engine.check_conservation();
-    let totals = engine.totals;
+    engine.fabric.check_conservation();
+    let totals = engine.fabric.totals;
     Ok(Outcome { replica: engine.recorder.finish()?, totals })
 }
 
@@ -94,29 +95,29 @@ fn record_long_flows(engine: &mut Engine) {
     let Engine { flows, recorder, .. } = engine;
     for flow in flows.iter().filter(|flow| flow.is_endless()) {
         let server = &flow.ends[Side::Server as usize];
-        recorder.long_flow(flow.workload(), server.delivered - server.delivered_before);
+        recorder.long_flow(flow.application.workload(), server.delivered - server.delivered_before);
     }
 }
 
 /// Transfers that are not complete. One that an end has given up will never be, though the other
 /// end may still wait.
 fn record_open(engine: &mut Engine) {
-    let end = engine.now();
+    let end = engine.fabric.now;
     let Engine { flows, recorder, .. } = engine;
     for flow in flows.iter() {
         match flow.unfinished() {
             Some((start, _)) if flow.has_failed() => {
-                recorder.failed_transfer(end, flow.workload(), start);
+                recorder.failed_transfer(end, flow.application.workload(), start);
             }
-            Some((start, reply)) => recorder.open_transfer(flow.workload(), start, reply),
+            Some((start, reply)) => recorder.open_transfer(flow.application.workload(), start, reply),
             None => {}
         }
     }
 }
 
 fn record_ports(engine: &mut Engine, watched: &[u32], measured: Duration) {
-    let end = engine.now();
-    let Engine { network, recorder, .. } = engine;
+    let end = engine.fabric.now;
+    let Engine { fabric: Fabric { network, .. }, recorder, .. } = engine;
     for (index, &port) in watched.iter().enumerate() {
         let counts = port_counts(&network.ports[port as usize], end, measured);
         recorder.port(index as u16, counts);
@@ -132,7 +133,7 @@ fn record_ports(engine: &mut Engine, watched: &[u32], measured: Duration) {
 
 /// What conditioners counted since `before`, the counts of an earlier time.
 fn record_conditioners(engine: &mut Engine, before: &BTreeMap<String, u64>) {
-    for (name, count) in conditioner_counts(&engine.network) {
+    for (name, count) in conditioner_counts(&engine.fabric.network) {
         let counted = count - before.get(&name).copied().unwrap_or(0);
         engine.recorder.counter(&name, counted as f64);
     }
@@ -144,8 +145,8 @@ fn conditioner_counts(network: &Network) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for (index, hop) in network.ports.iter().enumerate() {
         let places = [
-            (&network.ingress_names[index], &hop.ingress),
-            (&network.port_names[index], &hop.egress),
+            (&network.ingress_names[index], hop.inlet.as_ref().and_then(|i| i.conditioner.as_ref())),
+            (&network.port_names[index], hop.egress.as_deref()),
         ];
         for (place, conditioner) in places {
             for class in conditioner.iter().flat_map(|conditioner| conditioner.counters()) {

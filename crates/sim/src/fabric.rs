@@ -1,0 +1,242 @@
+//! The network in motion: ports, the packets in them, and the events that move these.
+
+use shortflow_elements::{DropReason, Drops, Packet, SenderView};
+use shortflow_units::Instant;
+
+use crate::calendar::{Calendar, Entity};
+use crate::entities::{Entities, Kind};
+use crate::network::Network;
+use crate::pool::{Parcel, Pool};
+use crate::port::Changed;
+use crate::routes::{NodeIndex, PortIndex};
+
+/// Everything between hosts.
+pub(crate) struct Fabric {
+    pub(crate) network: Network,
+    pub(crate) now: Instant,
+    pub(crate) totals: Totals,
+    pub(crate) pool: Pool,
+    entities: Entities,
+    calendar: Calendar,
+    /// What a queue has just dropped.
+    drops: Drops,
+    /// Dropped packets that the hosts have not been told of.
+    lost: Vec<Packet>,
+}
+
+/// What the whole network did, for the law of conservation and for speed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Packets that hosts sent.
+    pub sent: u64,
+    /// Packets that reached the host they were for.
+    pub delivered: u64,
+    /// Packets dropped on the way.
+    pub dropped: u64,
+    /// Packets passed over a link.
+    pub hops: u64,
+    /// Delivered packets whose connection was gone; they are counted as delivered too.
+    pub unclaimed: u64,
+}
+
+impl Fabric {
+    pub(crate) fn new(network: Network, sources: usize) -> Self {
+        let entities = Entities::new(&network, sources);
+        Fabric {
+            network,
+            now: Instant::START,
+            totals: Totals::default(),
+            pool: Pool::default(),
+            calendar: Calendar::new(entities.count()),
+            entities,
+            drops: Drops::default(),
+            lost: Vec::new(),
+        }
+    }
+
+    /// The last instant that the event queue can hold.
+    pub(crate) fn horizon(&self) -> Instant {
+        self.calendar.horizon()
+    }
+
+    /// The next event, left in place.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<(Instant, Entity)> {
+        self.calendar.next()
+    }
+
+    /// What an entity is.
+    #[inline]
+    pub(crate) fn kind(&self, entity: Entity) -> Kind {
+        self.entities.kind(entity)
+    }
+
+    pub(crate) fn set_source(&mut self, source: usize, at: Instant) {
+        self.calendar.set(self.entities.source(source), at);
+    }
+
+    pub(crate) fn set_sampler(&mut self, at: Instant) {
+        self.calendar.set(self.entities.sampler(), at);
+    }
+
+    #[inline]
+    pub(crate) fn set_timers(&mut self, at: Instant) {
+        self.calendar.set(self.entities.timers(), at);
+    }
+
+    /// A packet reaches the far end of a link: it is forwarded, or given to its host.
+    #[inline]
+    pub(crate) fn arrive(&mut self, index: PortIndex) -> Option<Parcel> {
+        let hop = &mut self.network.ports[index as usize];
+        let mut parcel = hop.port.arrive(self.now);
+        self.calendar.set(self.entities.arrival(index), hop.port.arrives_at());
+        self.totals.hops += 1;
+        if hop.inlet.is_some() {
+            parcel = self.enter(index, parcel)?;
+        }
+        let hop = &mut self.network.ports[index as usize];
+        hop.port.counters.forwarded(&parcel);
+        let node = hop.to;
+        if parcel.to == node {
+            self.totals.delivered += 1;
+            return Some(parcel);
+        }
+        self.send(self.network.routes.port(node, parcel.to), parcel, None);
+        None
+    }
+
+    /// What few links have: losses on the way, and a conditioner where packets enter the next node.
+    fn enter(&mut self, index: PortIndex, mut parcel: Parcel) -> Option<Parcel> {
+        let inlet = self.network.ports[index as usize].inlet.as_mut()?;
+        if let Some(loss) = &mut inlet.loss {
+            match loss.pass(self.pool.remove(parcel), &mut self.drops) {
+                Some(kept) => parcel = self.pool.insert(kept),
+                None => {
+                    self.account_drops(index);
+                    return None;
+                }
+            }
+        }
+        if let Some(conditioner) = &mut inlet.conditioner {
+            let now = self.now;
+            let condition = |packet: &mut _| conditioner.condition(now, packet, None);
+            if let Some(reason) = self.pool.change(&mut parcel, condition) {
+                let packet = self.pool.remove(parcel);
+                self.drop_at(index, packet, reason);
+                return None;
+            }
+        }
+        Some(parcel)
+    }
+
+    /// Hands a packet to a port, where the role bound to it conditions it first. `sender` is the
+    /// state of the sending TCP, which only its own host can show.
+    #[inline]
+    fn send(&mut self, index: PortIndex, mut parcel: Parcel, sender: Option<&SenderView>) {
+        let hop = &mut self.network.ports[index as usize];
+        if let Some(conditioner) = &mut hop.egress {
+            let now = self.now;
+            let condition = |packet: &mut _| conditioner.condition(now, packet, sender);
+            if let Some(reason) = self.pool.change(&mut parcel, condition) {
+                hop.port.counters.arrived(&parcel);
+                let packet = self.pool.remove(parcel);
+                return self.drop_at(index, packet, reason);
+            }
+        }
+        let changed = hop.port.send(self.now, parcel, &mut self.pool, &mut self.drops);
+        self.after_port(index, changed);
+    }
+
+    /// A port's line is free for the next packet.
+    pub(crate) fn depart(&mut self, index: PortIndex) {
+        let hop = &mut self.network.ports[index as usize];
+        let changed = hop.port.serve(self.now, &mut self.pool, &mut self.drops);
+        self.after_port(index, changed);
+    }
+
+    /// Does what follows from a change at a port.
+    #[inline]
+    fn after_port(&mut self, index: PortIndex, changed: Changed) {
+        let port = &self.network.ports[index as usize].port;
+        if changed.arrival {
+            self.calendar.set(self.entities.arrival(index), port.arrives_at());
+        }
+        if changed.departure {
+            self.calendar.set(self.entities.departure(index), port.departs_at());
+        }
+        if !self.drops.is_empty() {
+            self.account_drops(index);
+        }
+    }
+
+    #[cold]
+    fn account_drops(&mut self, index: PortIndex) {
+        let mut drops = std::mem::take(&mut self.drops);
+        for dropped in drops.drain() {
+            self.drop_at(index, dropped.packet, dropped.reason);
+        }
+        self.drops = drops;
+    }
+
+    fn drop_at(&mut self, index: PortIndex, packet: Packet, reason: DropReason) {
+        self.totals.dropped += 1;
+        self.network.ports[index as usize].port.counters.dropped(&packet, reason);
+        self.lost.push(packet);
+    }
+
+    /// Whether packets were dropped that the hosts have not been told of.
+    #[inline]
+    pub(crate) fn has_lost(&self) -> bool {
+        !self.lost.is_empty()
+    }
+
+    /// Takes one of them.
+    pub(crate) fn take_lost(&mut self) -> Option<Packet> {
+        self.lost.pop()
+    }
+
+    /// The port through which a host sends to `destination`, and whether a conditioner there may
+    /// look at the sending TCP.
+    #[inline]
+    pub(crate) fn outlet(&self, node: NodeIndex, destination: NodeIndex) -> (PortIndex, bool) {
+        let index = self.network.routes.port(node, destination);
+        (index, self.network.ports[index as usize].egress.is_some())
+    }
+
+    /// A host sends a packet through one of its ports.
+    #[inline]
+    pub(crate) fn leave_host(
+        &mut self,
+        index: PortIndex,
+        packet: Packet,
+        sender: Option<&SenderView>,
+    ) {
+        self.totals.sent += 1;
+        let parcel = self.pool.insert(packet);
+        self.send(index, parcel, sender);
+    }
+
+    /// The warm-up is over: what was counted so far counts no more.
+    pub(crate) fn restart_counters(&mut self) {
+        for hop in &mut self.network.ports {
+            hop.port.restart_counters(self.now);
+        }
+    }
+
+    /// The law of conservation over the whole network and at every port.
+    ///
+    /// # Panics
+    /// When a packet was lost or made: our own mistake, never the input's.
+    pub(crate) fn check_conservation(&self) {
+        let mut held = 0;
+        for (index, hop) in self.network.ports.iter().enumerate() {
+            let inside = hop.port.held();
+            held += inside.packets;
+            if let Err(broken) = hop.port.counters.check(inside) {
+                panic!("port {} breaks conservation: {broken}", self.network.port_names[index]);
+            }
+        }
+        let Totals { sent, delivered, dropped, .. } = self.totals;
+        assert_eq!(sent, delivered + dropped + held, "packets sent = delivered + dropped + held");
+    }
+}
