@@ -90,6 +90,11 @@ impl Fabric {
         let hop = &mut self.network.ports[index as usize];
         let mut parcel = hop.port.arrive(self.now);
         self.calendar.set(self.entities.arrival(index), hop.port.arrives_at());
+        if let Some(next) = hop.port.next()
+            && next.parcel.to == hop.to
+        {
+            self.pool.prefetch(&next.parcel);
+        }
         self.totals.hops += 1;
         if hop.inlet.is_some() {
             parcel = self.enter(index, parcel)?;

@@ -20,6 +20,7 @@ mod flow;
 mod network;
 mod pool;
 mod port;
+mod prefetch;
 mod replica;
 mod replicas;
 mod routes;

@@ -8,6 +8,7 @@
 use shortflow_elements::{Dscp, Packet};
 
 use crate::network::node_of;
+use crate::prefetch::prefetch;
 use crate::routes::NodeIndex;
 
 /// A packet on its way: its place in the pool, and what ports need to know of it. Whoever holds it
@@ -68,6 +69,14 @@ impl Pool {
     #[inline]
     pub(crate) fn packet(&self, parcel: &Parcel) -> &Packet {
         &self.entries[parcel.slot as usize].0
+    }
+
+    /// Asks for the packet of a parcel, which is needed soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, parcel: &Parcel) {
+        if let Some(entry) = self.entries.get(parcel.slot as usize) {
+            prefetch(entry);
+        }
     }
 
     /// Lets a conditioner at the packet of a parcel, where it may change the code point.

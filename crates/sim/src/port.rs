@@ -23,6 +23,9 @@ pub(crate) struct Changed {
     pub(crate) departure: bool,
 }
 
+/// A wire's ring that holds no more than this never shrinks.
+const SMALL_WIRE: usize = 32;
+
 /// A packet whose departure is fixed.
 #[derive(Debug)]
 pub(crate) struct Passage {
@@ -180,7 +183,18 @@ impl Port {
         if let Buffer::Plain(fifo) = &mut self.buffer {
             fifo.begin(now, &self.wire, self.delay);
         }
-        self.wire.pop_front().expect("an arrival was due").parcel
+        let passage = self.wire.pop_front().expect("an arrival was due");
+        if self.wire.capacity() > SMALL_WIRE.max(8 * self.wire.len()) {
+            // What a burst needed is given back, so that the ring stays in the cache.
+            self.wire.shrink_to(self.wire.capacity() / 4);
+        }
+        passage.parcel
+    }
+
+    /// What arrives next at the far end.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<&Passage> {
+        self.wire.front()
     }
 
     /// When the next packet arrives at the far end.
