@@ -1,9 +1,8 @@
 //! The run loop: takes the earliest event, lets its entity act, and sets what follows from it. What
 //! hosts do is here, what happens between them in [`Fabric`].
 
-use shortflow_elements::{Dscp, Ecn, FlowId, FlowKey, Packet, SenderView, TcpHeader};
+use shortflow_elements::{Dscp, Ecn, FlowId, Packet, SenderView, TcpHeader};
 use shortflow_measure::Recorder;
-use shortflow_tcp::Segment;
 use shortflow_units::Instant;
 
 use crate::application::Progress;
@@ -89,7 +88,7 @@ impl Engine {
     fn act(&mut self, entity: Entity) {
         match self.fabric.kind(entity) {
             Kind::Arrival(port) => {
-                if let Some(parcel) = self.fabric.arrive(port) {
+                if let Some(parcel) = self.fabric.arrive(port, &self.flows) {
                     self.deliver(parcel);
                 }
             }
@@ -146,7 +145,8 @@ impl Engine {
         if let Progress::Complete(transfer) = flow.on_progress(now, side) {
             self.recorder.transfer(&transfer);
         }
-        self.transmit(id, side);
+        let is_over = transmit(flow, id, side, &mut self.fabric, &mut self.timers);
+        self.after_transmit(id, is_over);
     }
 
     #[cold]
@@ -158,26 +158,10 @@ impl Engine {
         self.fabric.pool.release(parcel);
     }
 
-    /// Sends what an endpoint has to send, sets its timer, and forgets a connection that is over.
+    /// Does what follows from a connection's having sent.
     #[inline]
-    fn transmit(&mut self, id: FlowId, side: Side) {
-        let now = self.fabric.now;
-        let Some(flow) = self.flows.get_mut(id) else { return };
-        let key = flow.sent_key(side);
-        let end = &mut flow.ends[side as usize];
-        while let Some(segment) = end.tcp.poll_transmit(now) {
-            flow.tally.sent += 1;
-            let (outlet, shows_tcp) = self.fabric.outlet(end.node, node_of(key.dst));
-            let sender = shows_tcp.then(|| SenderView {
-                is_retransmission: segment.is_retransmission,
-                ..end.tcp.sender_view()
-            });
-            let size = u32::from(segment.payload) + u32::from(flow.header);
-            let packet = packet_of(segment, size, key, id, now);
-            self.fabric.leave_host(outlet, packet, sender.as_ref());
-        }
-        self.timers.arm(owner(id, side), &mut end.armed, end.tcp.deadline());
-        if flow.is_over() {
+    fn after_transmit(&mut self, id: FlowId, is_over: bool) {
+        if is_over {
             self.forget(id);
         }
         let next = self.timers.next();
@@ -213,7 +197,9 @@ impl Engine {
             if end.tcp.deadline() <= now {
                 end.tcp.on_timer(now);
             }
-            self.transmit(id, side);
+            if transmit(flow, id, side, &mut self.fabric, &mut self.timers) {
+                self.forget(id);
+            }
         }
         self.set_timers(self.timers.next());
     }
@@ -223,10 +209,12 @@ impl Engine {
         let now = self.fabric.now;
         match self.sources[index].emit(now, &mut self.ephemeral) {
             Some(Emission::Open(new)) => {
-                let mut flow = Flow::new(new.key, new.nodes, &new.config, new.application);
+                let flow = Flow::new(new.key, new.nodes, &new.config, new.application);
+                let (id, flow) = self.flows.insert(flow);
                 flow.open(now);
-                let id = self.flows.insert(flow);
-                self.transmit(id, Side::Client);
+                let is_over =
+                    transmit(flow, id, Side::Client, &mut self.fabric, &mut self.timers);
+                self.after_transmit(id, is_over);
             }
             Some(Emission::Datagram { stream, size }) => self.send_datagram(stream, size),
             None => {}
@@ -274,16 +262,41 @@ impl Engine {
 /// Bytes of the UDP and IPv4 headers.
 const UDP_HEADERS: u32 = 28;
 
+/// Sends what an endpoint has to send, and sets its timer. True when the connection is over.
 #[inline]
-fn packet_of(segment: Segment, size: u32, key: FlowKey, id: FlowId, now: Instant) -> Packet {
-    Packet {
-        sent_at: now,
-        flow: id,
-        size,
-        key,
-        dscp: Dscp::BEST_EFFORT,
-        ecn: segment.ecn,
-        payload: segment.payload,
-        tcp: segment.header,
+fn transmit(
+    flow: &mut Flow,
+    id: FlowId,
+    side: Side,
+    fabric: &mut Fabric,
+    timers: &mut Timers,
+) -> bool {
+    let now = fabric.now;
+    let end = &mut flow.ends[side as usize];
+    while let Some(segment) = end.tcp.poll_transmit(now) {
+        flow.tally.sent += 1;
+        let key = match side {
+            Side::Client => flow.key,
+            Side::Server => flow.key.reversed(),
+        };
+        let (outlet, shows_tcp) = fabric.outlet(end.node, node_of(key.dst));
+        let sender = shows_tcp.then(|| SenderView {
+            is_retransmission: segment.is_retransmission,
+            ..end.tcp.sender_view()
+        });
+        let packet = Packet {
+            sent_at: now,
+            flow: id,
+            size: u32::from(segment.payload) + u32::from(flow.header),
+            key,
+            dscp: Dscp::BEST_EFFORT,
+            ecn: segment.ecn,
+            payload: segment.payload,
+            tcp: segment.header,
+        };
+        fabric.leave_host(outlet, packet, sender.as_ref());
     }
+    timers.arm(owner(id, side), &mut end.armed, end.tcp.deadline());
+    // The last of the two to close ends it: while this one is open there is no need to ask.
+    end.tcp.is_closed() && flow.is_over()
 }

@@ -44,7 +44,7 @@ impl Entities {
         };
         for (index, hop) in network.ports.iter().enumerate() {
             entities.departures.push(entities.served.len() as u32);
-            if hop.port.has_departures() {
+            if !hop.port.is_plain() {
                 entities.served.push(index as PortIndex);
             }
         }

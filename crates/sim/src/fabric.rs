@@ -5,6 +5,7 @@ use shortflow_units::Instant;
 
 use crate::calendar::{Calendar, Entity};
 use crate::entities::{Entities, Kind};
+use crate::flow::Flows;
 use crate::network::Network;
 use crate::pool::{Parcel, Pool};
 use crate::port::Changed;
@@ -84,24 +85,27 @@ impl Fabric {
         self.calendar.set(self.entities.timers(), at);
     }
 
-    /// A packet reaches the far end of a link: it is forwarded, or given to its host.
+    /// A packet reaches the far end of a link: it is forwarded, or given to its host. If the next
+    /// one is for that host, what is needed then of it and of `flows` is asked for now.
     #[inline]
-    pub(crate) fn arrive(&mut self, index: PortIndex) -> Option<Parcel> {
+    pub(crate) fn arrive(&mut self, index: PortIndex, flows: &Flows) -> Option<Parcel> {
         let hop = &mut self.network.ports[index as usize];
         let mut parcel = hop.port.arrive(self.now);
-        self.calendar.set(self.entities.arrival(index), hop.port.arrives_at());
-        if let Some(next) = hop.port.next()
-            && next.parcel.to == hop.to
-        {
-            self.pool.prefetch(&next.parcel);
+        let node = hop.to;
+        let mut next_at = Instant::NEVER;
+        if let Some(next) = hop.port.next() {
+            next_at = next.arrives;
+            if next.parcel.to == node {
+                self.pool.prefetch(&next.parcel);
+                flows.prefetch(next.parcel.flow);
+            }
         }
+        self.calendar.set(self.entities.arrival(index), next_at);
         self.totals.hops += 1;
         if hop.inlet.is_some() {
             parcel = self.enter(index, parcel)?;
         }
-        let hop = &mut self.network.ports[index as usize];
-        hop.port.counters.forwarded(&parcel);
-        let node = hop.to;
+        self.network.ports[index as usize].port.counters.forwarded(&parcel);
         if parcel.to == node {
             self.totals.delivered += 1;
             return Some(parcel);
@@ -137,7 +141,25 @@ impl Fabric {
     /// Hands a packet to a port, where the role bound to it conditions it first. `sender` is the
     /// state of the sending TCP, which only its own host can show.
     #[inline]
-    fn send(&mut self, index: PortIndex, mut parcel: Parcel, sender: Option<&SenderView>) {
+    fn send(&mut self, index: PortIndex, parcel: Parcel, sender: Option<&SenderView>) {
+        let hop = &mut self.network.ports[index as usize];
+        if hop.egress.is_some() || !hop.port.is_plain() {
+            return self.send_by_policy(index, parcel, sender);
+        }
+        match hop.port.join(self.now, parcel) {
+            Ok(false) => {}
+            Ok(true) => self.calendar.set(self.entities.arrival(index), hop.port.arrives_at()),
+            Err(refused) => self.refuse(index, refused),
+        }
+    }
+
+    #[inline(never)]
+    fn send_by_policy(
+        &mut self,
+        index: PortIndex,
+        mut parcel: Parcel,
+        sender: Option<&SenderView>,
+    ) {
         let hop = &mut self.network.ports[index as usize];
         if let Some(conditioner) = &mut hop.egress {
             let now = self.now;
@@ -148,8 +170,22 @@ impl Fabric {
                 return self.drop_at(index, packet, reason);
             }
         }
-        let changed = hop.port.send(self.now, parcel, &mut self.pool, &mut self.drops);
+        let changed = if hop.port.is_plain() {
+            match hop.port.join(self.now, parcel) {
+                Ok(is_first) => Changed { arrival: is_first, departure: false },
+                Err(refused) => return self.refuse(index, refused),
+            }
+        } else {
+            hop.port.enqueue(self.now, parcel, &mut self.pool, &mut self.drops)
+        };
         self.after_port(index, changed);
+    }
+
+    /// A plain port is full.
+    #[cold]
+    fn refuse(&mut self, index: PortIndex, refused: Parcel) {
+        let packet = self.pool.remove(refused);
+        self.drop_at(index, packet, DropReason::Overlimit);
     }
 
     /// A port's line is free for the next packet.

@@ -5,7 +5,7 @@
 //! have left the cache. A slot that falls free is the next to be used; the pool is as large as the
 //! most packets there ever were at once.
 
-use shortflow_elements::{Dscp, Packet};
+use shortflow_elements::{Dscp, FlowId, Packet};
 
 use crate::network::node_of;
 use crate::prefetch::prefetch;
@@ -17,12 +17,35 @@ use crate::routes::NodeIndex;
 #[must_use]
 pub(crate) struct Parcel {
     slot: u32,
-    /// Bytes.
-    pub(crate) size: u32,
     /// The node for which it is.
     pub(crate) to: NodeIndex,
-    pub(crate) dscp: Dscp,
+    /// The host's own name for the flow.
+    pub(crate) flow: FlowId,
+    /// Bytes times 64, plus the code point: so that a parcel takes 16 bytes.
+    size_and_dscp: u32,
 }
+
+impl Parcel {
+    #[inline]
+    fn new(slot: u32, packet: &Packet) -> Self {
+        let size_and_dscp = packet.size << DSCP_BITS | u32::from(packet.dscp.value());
+        Parcel { slot, to: node_of(packet.key.dst), flow: packet.flow, size_and_dscp }
+    }
+
+    /// Bytes.
+    #[inline]
+    pub(crate) fn size(&self) -> u32 {
+        self.size_and_dscp >> DSCP_BITS
+    }
+
+    /// The number of the code point.
+    #[inline]
+    pub(crate) fn dscp(&self) -> usize {
+        self.size_and_dscp as usize % Dscp::COUNT
+    }
+}
+
+const DSCP_BITS: u32 = Dscp::COUNT.trailing_zeros();
 
 /// All packets.
 #[derive(Debug, Default)]
@@ -40,15 +63,15 @@ impl Pool {
     /// Takes a packet in.
     #[inline]
     pub(crate) fn insert(&mut self, packet: Packet) -> Parcel {
-        let (size, to, dscp) = (packet.size, node_of(packet.key.dst), packet.dscp);
-        let slot = if let Some(slot) = self.free.pop() {
+        if let Some(slot) = self.free.pop() {
+            let parcel = Parcel::new(slot, &packet);
             self.entries[slot as usize].0 = packet;
-            slot
+            parcel
         } else {
+            let parcel = Parcel::new(self.entries.len() as u32, &packet);
             self.entries.push(Entry(packet));
-            self.entries.len() as u32 - 1
-        };
-        Parcel { slot, size, to, dscp }
+            parcel
+        }
     }
 
     /// Gives a packet out.
@@ -88,7 +111,7 @@ impl Pool {
     ) -> T {
         let packet = &mut self.entries[parcel.slot as usize].0;
         let result = change(packet);
-        parcel.dscp = packet.dscp;
+        *parcel = Parcel::new(parcel.slot, packet);
         result
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use shortflow_elements::{Backlog, DropReason, Drops, QueueDiscipline};
+use shortflow_elements::{Backlog, Drops, QueueDiscipline};
 use shortflow_units::{Duration, Instant, Length, Rate, Transmission};
 
 use crate::counters::{Count, Counters};
@@ -102,9 +102,34 @@ impl Port {
         }
     }
 
-    /// Takes a packet. It, or others held, may end in `drops`.
+    /// Whether this is a drop-tail FIFO.
     #[inline]
-    pub(crate) fn send(
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.buffer, Buffer::Plain(_))
+    }
+
+    /// A plain port takes a packet, or gives it back when it is full. True when the packet is the
+    /// only one on the wire.
+    #[inline]
+    pub(crate) fn join(&mut self, now: Instant, parcel: Parcel) -> Result<bool, Parcel> {
+        let Buffer::Plain(fifo) = &mut self.buffer else {
+            unreachable!("a policy's queue takes packets by `enqueue`")
+        };
+        self.counters.arrived(&parcel);
+        fifo.begin(now, &self.wire, self.delay);
+        if self.free_at > now {
+            if fifo.is_full(parcel.size()) {
+                return Err(parcel);
+            }
+            fifo.wait(parcel.size(), self.free_at);
+        }
+        let starts = self.free_at.max(now);
+        self.counters.waited(&parcel, starts.since(now));
+        Ok(self.transmit(starts, parcel))
+    }
+
+    /// A policy's queue takes a packet. It, or others held, may end in `drops`.
+    pub(crate) fn enqueue(
         &mut self,
         now: Instant,
         parcel: Parcel,
@@ -112,33 +137,19 @@ impl Port {
         drops: &mut Drops,
     ) -> Changed {
         self.counters.arrived(&parcel);
-        match &mut self.buffer {
-            Buffer::Plain(fifo) => {
-                fifo.begin(now, &self.wire, self.delay);
-                if self.free_at > now {
-                    if fifo.is_full(parcel.size) {
-                        drops.push(pool.remove(parcel), DropReason::Overlimit);
-                        return Changed::default();
-                    }
-                    fifo.wait(parcel.size, self.free_at);
-                }
-                let starts = self.free_at.max(now);
-                self.counters.waited(&parcel, starts.since(now));
-                Changed { arrival: self.transmit(starts, parcel), departure: false }
-            }
-            Buffer::Policy(served) => {
-                served.queue.enqueue(now, pool.remove(parcel), drops);
-                if self.free_at <= now {
-                    return self.serve(now, pool, drops);
-                }
-                if served.departs_at != Instant::NEVER {
-                    return Changed::default();
-                }
-                let Some(ready) = served.queue.ready_at() else { return Changed::default() };
-                served.departs_at = ready.max(self.free_at);
-                Changed { arrival: false, departure: true }
-            }
+        let Buffer::Policy(served) = &mut self.buffer else {
+            unreachable!("a plain port takes packets by `join`")
+        };
+        served.queue.enqueue(now, pool.remove(parcel), drops);
+        if self.free_at <= now {
+            return self.serve(now, pool, drops);
         }
+        if served.departs_at != Instant::NEVER {
+            return Changed::default();
+        }
+        let Some(ready) = served.queue.ready_at() else { return Changed::default() };
+        served.departs_at = ready.max(self.free_at);
+        Changed { arrival: false, departure: true }
     }
 
     /// Sends the policy queue's next packet over the line, which is idle.
@@ -169,7 +180,7 @@ impl Port {
         if starts > self.free_at {
             self.line.idle();
         }
-        let time = self.line.time(parcel.size + self.overhead);
+        let time = self.line.time(parcel.size() + self.overhead);
         self.counters.busy += time;
         self.free_at = starts + time;
         let is_first = self.wire.is_empty();
@@ -210,11 +221,6 @@ impl Port {
             Buffer::Plain(_) => Instant::NEVER,
             Buffer::Policy(served) => served.departs_at,
         }
-    }
-
-    /// Whether the queue is asked at each departure.
-    pub(crate) fn has_departures(&self) -> bool {
-        matches!(self.buffer, Buffer::Policy(_))
     }
 
     /// What waits at `now`, as an AQM would count it: without the packet being sent.
@@ -262,7 +268,7 @@ impl Port {
     /// Everything inside the port: waiting, being sent, on the wire.
     pub(crate) fn held(&self) -> Count {
         let mut held = Count { packets: self.wire.len() as u64, bytes: 0 };
-        held.bytes = self.wire.iter().map(|passage| u64::from(passage.parcel.size)).sum();
+        held.bytes = self.wire.iter().map(|passage| u64::from(passage.parcel.size())).sum();
         if let Buffer::Policy(served) = &self.buffer {
             held.packets += served.queue.backlog().packets;
             held.bytes += served.queue.backlog().bytes.0;

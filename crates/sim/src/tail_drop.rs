@@ -51,7 +51,7 @@ impl TailDrop {
         while self.waiting.packets > 0 && self.begins <= now {
             let passage = &wire[wire.len() - self.waiting.packets as usize];
             self.waiting.packets -= 1;
-            self.waiting.bytes -= Bytes(u64::from(passage.parcel.size));
+            self.waiting.bytes -= Bytes(u64::from(passage.parcel.size()));
             // The next begins when this one has left, a propagation delay before it arrives.
             self.begins = passage.arrives - delay;
         }
