@@ -102,7 +102,19 @@ impl Flow {
     }
 
     /// Tells the application that `side` has got a segment; it may write and close.
+    #[inline]
     pub(crate) fn on_progress(&mut self, now: Instant, side: Side) -> Progress {
+        if let Application::Bulk { .. } = self.application {
+            let tcp = &mut self.ends[side as usize].tcp;
+            if tcp.peer_closed() {
+                tcp.close(now);
+            }
+            return Progress::Nothing;
+        }
+        self.on_exchange_progress(now, side)
+    }
+
+    fn on_exchange_progress(&mut self, now: Instant, side: Side) -> Progress {
         let received = self.ends[side as usize].tcp.received();
         let peer_closed = self.ends[side as usize].tcp.peer_closed();
         let mut complete = false;

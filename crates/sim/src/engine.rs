@@ -263,7 +263,7 @@ impl Engine {
 const UDP_HEADERS: u32 = 28;
 
 /// Sends what an endpoint has to send, and sets its timer. True when the connection is over.
-#[inline]
+#[inline(always)]
 fn transmit(
     flow: &mut Flow,
     id: FlowId,

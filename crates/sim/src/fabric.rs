@@ -140,7 +140,7 @@ impl Fabric {
 
     /// Hands a packet to a port, where the role bound to it conditions it first. `sender` is the
     /// state of the sending TCP, which only its own host can show.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, index: PortIndex, parcel: Parcel, sender: Option<&SenderView>) {
         let hop = &mut self.network.ports[index as usize];
         if hop.egress.is_some() || !hop.port.is_plain() {

@@ -110,7 +110,7 @@ impl Port {
 
     /// A plain port takes a packet, or gives it back when it is full. True when the packet is the
     /// only one on the wire.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn join(&mut self, now: Instant, parcel: Parcel) -> Result<bool, Parcel> {
         let Buffer::Plain(fifo) = &mut self.buffer else {
             unreachable!("a policy's queue takes packets by `enqueue`")
@@ -175,7 +175,7 @@ impl Port {
 
     /// Puts a packet on the line at `starts`, which is not before the line is free. True when it
     /// is the only one there.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, starts: Instant, parcel: Parcel) -> bool {
         if starts > self.free_at {
             self.line.idle();

@@ -21,8 +21,8 @@ impl Reassembly {
         self.blocks.is_empty()
     }
 
-    /// Takes `from..to`.
-    pub(crate) fn insert(&mut self, from: u64, to: u64) {
+    /// Takes `from..to`, and remembers it for SACK blocks if there are to be any.
+    pub(crate) fn insert(&mut self, from: u64, to: u64, with_sack: bool) {
         let first = self.blocks.partition_point(|block| block.1 < from);
         let touched = self.blocks.range(first..).take_while(|block| block.0 <= to).count();
         let merged = if touched == 0 {
@@ -35,7 +35,9 @@ impl Reassembly {
             self.blocks.drain(first + 1..first + touched);
             merged
         };
-        self.note_recent(merged);
+        if with_sack {
+            self.note_recent(merged);
+        }
     }
 
     /// Gives up what continues the stream at `next`, and says where it then stands.
