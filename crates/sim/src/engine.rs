@@ -212,8 +212,7 @@ impl Engine {
                 let flow = Flow::new(new.key, new.nodes, &new.config, new.application);
                 let (id, flow) = self.flows.insert(flow);
                 flow.open(now);
-                let is_over =
-                    transmit(flow, id, Side::Client, &mut self.fabric, &mut self.timers);
+                let is_over = transmit(flow, id, Side::Client, &mut self.fabric, &mut self.timers);
                 self.after_transmit(id, is_over);
             }
             Some(Emission::Datagram { stream, size }) => self.send_datagram(stream, size),

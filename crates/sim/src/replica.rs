@@ -109,7 +109,9 @@ fn record_open(engine: &mut Engine) {
             Some((start, _)) if flow.has_failed() => {
                 recorder.failed_transfer(end, flow.application.workload(), start);
             }
-            Some((start, reply)) => recorder.open_transfer(flow.application.workload(), start, reply),
+            Some((start, reply)) => {
+                recorder.open_transfer(flow.application.workload(), start, reply)
+            }
             None => {}
         }
     }
@@ -145,7 +147,10 @@ fn conditioner_counts(network: &Network) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for (index, hop) in network.ports.iter().enumerate() {
         let places = [
-            (&network.ingress_names[index], hop.inlet.as_ref().and_then(|i| i.conditioner.as_ref())),
+            (
+                &network.ingress_names[index],
+                hop.inlet.as_ref().and_then(|i| i.conditioner.as_ref()),
+            ),
             (&network.port_names[index], hop.egress.as_deref()),
         ];
         for (place, conditioner) in places {

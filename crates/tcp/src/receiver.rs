@@ -2,8 +2,8 @@
 
 use shortflow_units::Instant;
 
-use crate::{Config, Recovery};
 use crate::reassembly::Reassembly;
+use crate::{Config, Recovery};
 
 /// No FIN has come.
 const NO_FIN: u64 = u64::MAX;
