@@ -102,6 +102,9 @@ impl From<sim::Error> for Failure {
     fn from(error: sim::Error) -> Self {
         match error {
             sim::Error::Results(error) => error.into(),
+            sim::Error::Trace(error) => Failure::Machine(format!(
+                "{error}\nchoose another file with --trace, or trace fewer places with --trace-at"
+            )),
             sim::Error::Interrupted => Failure::Interrupted(error.to_string()),
             sim::Error::BeyondHorizon { .. } => Failure::Input(error.to_string()),
         }

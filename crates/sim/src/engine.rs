@@ -15,6 +15,7 @@ use crate::port::Changed;
 use crate::routes::{NodeIndex, PortIndex};
 use crate::sampler::Sampler;
 use crate::source::{Emission, EphemeralPorts, Source, Stream};
+use crate::tap::Tap;
 use crate::timers::Timers;
 
 /// A simulation under way.
@@ -31,8 +32,9 @@ pub(crate) struct Engine {
     timers: Timers,
     timers_set_for: Instant,
     pub(crate) pool: Pool,
-    drops: Drops,
-    now: Instant,
+    pub(crate) drops: Drops,
+    pub(crate) now: Instant,
+    pub(crate) tap: Option<Box<dyn Tap>>,
     pub(crate) totals: Totals,
 }
 
@@ -82,6 +84,7 @@ impl Engine {
             pool: Pool::default(),
             drops: Drops::default(),
             now: Instant::START,
+            tap: None,
             totals: Totals::default(),
         };
         for source in 0..engine.sources.len() {
@@ -90,6 +93,14 @@ impl Engine {
         }
         engine.calendar.set(engine.entities.sampler(), engine.sampler.next_at());
         engine
+    }
+
+    /// Lets `tap` look on from now on.
+    pub(crate) fn show_to(&mut self, tap: Option<Box<dyn Tap>>) {
+        if let Some(tap) = &tap {
+            self.network.show_to(tap.as_ref());
+        }
+        self.tap = tap;
     }
 
     /// The simulated time.
@@ -142,24 +153,17 @@ impl Engine {
     /// A packet reaches the far end of a link.
     #[inline]
     fn arrive(&mut self, index: PortIndex) {
-        let hop = &mut self.network.ports[index as usize];
+        let mut hop = &mut self.network.ports[index as usize];
         let mut slot = hop.port.arrive(&mut self.pool);
         let next = hop.port.arrives_at(&self.pool);
         self.calendar.set(self.entities.arrival(index), next);
         self.totals.hops += 1;
-        if let Some(loss) = &mut hop.loss {
-            match loss.pass(self.pool.remove(slot), &mut self.drops) {
-                Some(kept) => slot = self.pool.insert(kept),
-                None => return self.account_drops(index),
-            }
+        if hop.far.is_some() {
+            let Some(kept) = self.pass_far_end(index, slot) else { return };
+            slot = kept;
+            hop = &mut self.network.ports[index as usize];
         }
-        let packet = self.pool.packet_mut(&slot);
-        if let Some(conditioner) = &mut hop.ingress
-            && let Some(reason) = conditioner.condition(self.now, packet, None)
-        {
-            let packet = self.pool.remove(slot);
-            return self.drop_at(index, &packet, reason);
-        }
+        let packet = self.pool.packet(&slot);
         hop.port.counters.forwarded(packet);
         let node = hop.to;
         let destination = node_of(packet.key.dst);
@@ -174,10 +178,11 @@ impl Engine {
     /// state of the sending TCP, which only its own host can show.
     #[inline]
     fn send(&mut self, index: PortIndex, slot: Slot, sender: Option<&SenderView>) {
-        let hop = &mut self.network.ports[index as usize];
-        if let Some(conditioner) = &mut hop.egress {
-            let packet = self.pool.packet_mut(&slot);
-            if let Some(reason) = conditioner.condition(self.now, packet, sender) {
+        let mut hop = &mut self.network.ports[index as usize];
+        if hop.near.is_some() {
+            let refused = self.pass_near_end(index, &slot, sender);
+            hop = &mut self.network.ports[index as usize];
+            if let Some(reason) = refused {
                 let packet = self.pool.remove(slot);
                 hop.port.counters.arrived(&packet);
                 return self.drop_at(index, &packet, reason);
@@ -202,7 +207,7 @@ impl Engine {
         }
     }
 
-    fn account_drops(&mut self, index: PortIndex) {
+    pub(crate) fn account_drops(&mut self, index: PortIndex) {
         let mut drops = std::mem::take(&mut self.drops);
         for dropped in drops.drain() {
             self.drop_at(index, &dropped.packet, dropped.reason);
@@ -210,8 +215,9 @@ impl Engine {
         self.drops = drops;
     }
 
-    fn drop_at(&mut self, index: PortIndex, packet: &Packet, reason: DropReason) {
+    pub(crate) fn drop_at(&mut self, index: PortIndex, packet: &Packet, reason: DropReason) {
         self.totals.dropped += 1;
+        self.show_dropped(index, packet, reason);
         self.network.ports[index as usize].port.counters.dropped(packet, reason);
         let color = self.network.colors.place(packet.dscp);
         if packet.flow.0 & STREAM != 0 {
@@ -297,7 +303,7 @@ impl Engine {
     fn leave_host(&mut self, node: NodeIndex, packet: Packet, is_retransmission: bool) {
         self.totals.sent += 1;
         let index = self.network.routes.port(node, node_of(packet.key.dst));
-        let sender = match &self.network.ports[index as usize].egress {
+        let sender = match &self.network.ports[index as usize].near {
             Some(_) => self.sender_view(&packet, is_retransmission),
             None => None,
         };

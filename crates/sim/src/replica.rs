@@ -11,6 +11,7 @@ use crate::build::{self, Build};
 use crate::engine::{Engine, Totals};
 use crate::flow::Side;
 use crate::network::{Hop, Network};
+use crate::tap::Tap;
 
 /// What a replica found.
 #[derive(Debug)]
@@ -30,6 +31,9 @@ pub enum Error {
     /// Its transfers could not be written.
     #[error(transparent)]
     Results(#[from] shortflow_measure::results::Error),
+    /// What looked on could not write what it saw.
+    #[error(transparent)]
+    Trace(shortflow_measure::results::Error),
     /// The network is too large for so long a time.
     #[error("a network of {ports} ports can be simulated for {horizon} at most")]
     BeyondHorizon {
@@ -52,6 +56,17 @@ pub fn run_replica(
     scenario: &Scenario,
     replica: u32,
     transfers: Option<TransferSink>,
+    look: impl FnMut(Instant) -> bool,
+) -> Result<Outcome, Error> {
+    run_replica_before(None, scenario, replica, transfers, look)
+}
+
+/// Does what [`run_replica`] does, while `tap` looks on; the outcome does not depend on it.
+pub fn run_replica_before(
+    tap: Option<Box<dyn Tap>>,
+    scenario: &Scenario,
+    replica: u32,
+    transfers: Option<TransferSink>,
     mut look: impl FnMut(Instant) -> bool,
 ) -> Result<Outcome, Error> {
     let warm_up = Instant::START + scenario.warm_up;
@@ -64,6 +79,7 @@ pub fn run_replica(
             horizon: engine.horizon(),
         });
     }
+    engine.show_to(tap);
     if !engine.run(warm_up, &mut look) {
         return Err(Error::Interrupted);
     }
@@ -80,6 +96,9 @@ pub fn run_replica(
     }
     record_open(&mut engine);
     engine.check_conservation();
+    if let Some(tap) = engine.tap.take() {
+        tap.finish().map_err(Error::Trace)?;
+    }
     let totals = engine.totals;
     Ok(Outcome { replica: engine.recorder.finish()?, totals })
 }
@@ -144,10 +163,11 @@ fn conditioner_counts(network: &Network) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for (index, hop) in network.ports.iter().enumerate() {
         let places = [
-            (&network.ingress_names[index], &hop.ingress),
-            (&network.port_names[index], &hop.egress),
+            (&network.ingress_names[index], hop.far.as_ref().map(|end| &end.conditioner)),
+            (&network.port_names[index], hop.near.as_ref().map(|end| &end.conditioner)),
         ];
         for (place, conditioner) in places {
+            let conditioner = conditioner.and_then(Option::as_ref);
             for class in conditioner.iter().flat_map(|conditioner| conditioner.counters()) {
                 let mut count = |name: &str, value: u64| {
                     counts.insert(format!("{place}/{}/{name}", class.class), value);
