@@ -51,6 +51,21 @@ pub struct Totals {
     pub hops: u64,
     /// Delivered packets whose connection was gone; they are counted as delivered too.
     pub unclaimed: u64,
+    /// Segments with data or a FIN that were sent again.
+    pub retransmitted: u64,
+    /// SYNs and SYN-ACKs that were sent again.
+    pub syn_retransmitted: u64,
+}
+
+impl Totals {
+    /// Adds what the ends of a connection have counted.
+    pub(crate) fn add(&mut self, flow: &Flow) {
+        for end in &flow.ends {
+            let stats = end.tcp.stats();
+            self.retransmitted += u64::from(stats.retransmitted_segments);
+            self.syn_retransmitted += u64::from(stats.syn_retransmissions);
+        }
+    }
 }
 
 /// A flow name with this bit names a UDP stream.
@@ -293,6 +308,7 @@ impl Engine {
             if let Some((start, _)) = flow.unfinished() {
                 self.recorder.failed_transfer(now, flow.workload(), start);
             }
+            self.totals.add(flow);
             self.flows.remove(id);
         }
         self.set_timers();

@@ -121,8 +121,9 @@ fn record_long_flows(engine: &mut Engine) {
 /// end may still wait.
 fn record_open(engine: &mut Engine) {
     let end = engine.now();
-    let Engine { flows, recorder, .. } = engine;
+    let Engine { flows, recorder, totals, .. } = engine;
     for flow in flows.iter() {
+        totals.add(flow);
         match flow.unfinished() {
             Some((start, _)) if flow.has_failed() => {
                 recorder.failed_transfer(end, flow.workload(), start);

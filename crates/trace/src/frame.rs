@@ -9,8 +9,8 @@ use shortflow_sim::Sight;
 use shortflow_tcp::{Config, Recovery};
 
 /// Puts the headers of the packet that is seen in place of `bytes`, and gives the length of the
-/// whole frame.
-pub(crate) fn headers(bytes: &mut Vec<u8>, sight: &Sight<'_>) -> u32 {
+/// whole frame. `identification` is that of the IP header.
+pub(crate) fn headers(bytes: &mut Vec<u8>, sight: &Sight<'_>, identification: u16) -> u32 {
     let packet = sight.packet;
     let source = packet.key.src.0.to_be_bytes();
     let destination = packet.key.dst.0.to_be_bytes();
@@ -27,7 +27,13 @@ pub(crate) fn headers(bytes: &mut Vec<u8>, sight: &Sight<'_>) -> u32 {
             let mut tcp = tcp_header(packet, sight.tcp);
             let checksum = tcp.calc_checksum_ipv4_raw(source, destination, payload);
             tcp.checksum = checksum.unwrap_or_default();
-            let ip = ip_header(packet, IpNumber::TCP, tcp.header_len(), [source, destination]);
+            let ip = ip_header(
+                packet,
+                identification,
+                IpNumber::TCP,
+                tcp.header_len(),
+                [source, destination],
+            );
             bytes.extend_from_slice(&ip.to_bytes());
             bytes.extend_from_slice(&tcp.to_bytes());
         }
@@ -38,7 +44,13 @@ pub(crate) fn headers(bytes: &mut Vec<u8>, sight: &Sight<'_>) -> u32 {
                 UdpHeader { source_port: from, destination_port: to, length, checksum: 0 };
             let checksum = udp.calc_checksum_ipv4_raw(source, destination, payload);
             udp.checksum = checksum.unwrap_or_default();
-            let ip = ip_header(packet, IpNumber::UDP, UdpHeader::LEN, [source, destination]);
+            let ip = ip_header(
+                packet,
+                identification,
+                IpNumber::UDP,
+                UdpHeader::LEN,
+                [source, destination],
+            );
             bytes.extend_from_slice(&ip.to_bytes());
             bytes.extend_from_slice(&udp.to_bytes());
         }
@@ -54,6 +66,7 @@ fn hardware_address(node: NodeId) -> [u8; 6] {
 
 fn ip_header(
     packet: &Packet,
+    identification: u16,
     protocol: IpNumber,
     transport: usize,
     [source, destination]: [[u8; 4]; 2],
@@ -63,7 +76,7 @@ fn ip_header(
         dscp: IpDscp::try_new(packet.dscp.value()).expect("a code point has 6 bits"),
         ecn: IpEcn::try_new(packet.ecn as u8).expect("the ECN field has 2 bits"),
         total_len: length.min(usize::from(u16::MAX)) as u16,
-        identification: identification(packet),
+        identification,
         dont_fragment: true,
         time_to_live: TIME_TO_LIVE,
         protocol,
@@ -73,27 +86,6 @@ fn ip_header(
     };
     header.header_checksum = header.calc_header_checksum();
     header
-}
-
-/// A number that is the same wherever the packet is seen, and another when it is sent again: by it
-/// tools tell a retransmission from a packet that was captured twice. It is mixed out of what is
-/// the packet's own.
-fn identification(packet: &Packet) -> u16 {
-    let (key, tcp) = (&packet.key, &packet.tcp);
-    let own = [
-        packet.sent_at.nanos(),
-        u64::from(tcp.seq) << 32 | u64::from(tcp.ack),
-        u64::from(key.src_port) << 32 | u64::from(packet.payload) << 8 | u64::from(tcp.flags.0),
-    ];
-    own.into_iter().fold(0, |mixed, part| mix(mixed ^ part)) as u16
-}
-
-/// The finalizer of SplitMix64.
-fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 fn tcp_header(packet: &Packet, config: Option<&Config>) -> TcpHeader {

@@ -91,27 +91,21 @@ fn ports(scenario: &Scenario) -> impl Iterator<Item = (NodeId, NodeId)> {
 }
 
 fn unknown(scenario: &Scenario, name: &str) -> String {
-    let groups = |kind| -> Vec<&str> {
-        let of_kind = scenario.nodes.iter().filter(|node| node.kind == kind);
-        let mut names: Vec<&str> = of_kind.map(|node| node.group.as_str()).collect();
-        names.dedup();
-        names
-    };
-    let between_routers = ports(scenario)
-        .filter(|ends| [ends.0, ends.1].iter().all(|id| is_router(scenario, *id)))
-        .map(|(from, to)| Place::Port { from, to }.name(scenario));
-    let mut names: Vec<String> = groups(NodeKind::Host).iter().map(|n| (*n).to_owned()).collect();
-    names.extend(between_routers);
+    let hosts = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host);
+    let mut groups: Vec<String> = hosts.map(|host| host.group.clone()).collect();
+    groups.dedup();
+    let is_router = |node: NodeId| scenario.nodes[node.index()].kind == NodeKind::Router;
+    let (between_routers, others): (Vec<_>, Vec<_>) =
+        ports(scenario).partition(|(from, to)| is_router(*from) && is_router(*to));
+    let ports = between_routers.into_iter().chain(others);
+    let mut names = groups;
+    names.extend(ports.map(|(from, to)| Place::Port { from, to }.name(scenario)));
     let more = if names.len() > MOST_NAMES { ", …" } else { "" };
     names.truncate(MOST_NAMES);
     format!(
         "no host or port is called \"{name}\"\nname a host, a group of hosts or a port, as in {}{more}",
         names.join(", ")
     )
-}
-
-fn is_router(scenario: &Scenario, node: NodeId) -> bool {
-    scenario.nodes[node.index()].kind == NodeKind::Router
 }
 
 /// How many names a message gives.

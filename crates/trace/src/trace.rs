@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use shortflow_elements::Address;
 use shortflow_measure::results::{Error, WholeFile};
 use shortflow_scenario::{NodeId, Scenario};
 use shortflow_sim::{Event, Sight, Tap};
@@ -19,6 +20,9 @@ use crate::place::Place;
 pub struct Trace {
     writer: Writer<WholeFile>,
     links: BTreeMap<(NodeId, NodeId), Interfaces>,
+    /// By source, the identification that its last packet got. Hosts count their packets, so that
+    /// one that is sent again is not taken for one that was captured twice.
+    identifications: BTreeMap<Address, u16>,
     /// The headers of the packet that is being written.
     bytes: Vec<u8>,
     /// The first failure; after it nothing more is written.
@@ -41,11 +45,20 @@ impl Trace {
         let begun = begin(file, scenario, places);
         let writer =
             begun.map_err(|source| Error::Io { action: "write", path: path.to_owned(), source })?;
-        Ok(Trace { writer, links: links(scenario, places), bytes: Vec::new(), failure: None })
+        Ok(Trace {
+            writer,
+            links: links(scenario, places),
+            identifications: BTreeMap::new(),
+            bytes: Vec::new(),
+            failure: None,
+        })
     }
 
     fn write(&mut self, sight: &Sight<'_>, interface: u32, direction: Direction) {
-        let length = frame::headers(&mut self.bytes, sight);
+        let source = sight.packet.key.src;
+        let identification = self.identifications.entry(source).or_default();
+        *identification = identification.wrapping_add(1);
+        let length = frame::headers(&mut self.bytes, sight, *identification);
         let comment = match sight.event {
             Event::Dropped(reason) => Some(format!("dropped: {}", reason.name())),
             Event::Sent | Event::Arrived => None,
