@@ -105,6 +105,7 @@ impl Engine {
         Some(slot)
     }
 
+    #[cold]
     fn show(&mut self, index: PortIndex, slot: &Slot, event: Event) {
         let hop = &self.network.ports[index as usize];
         let Some(tap) = &mut self.tap else { return };

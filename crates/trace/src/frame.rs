@@ -9,7 +9,8 @@ use shortflow_sim::Sight;
 use shortflow_tcp::{Config, Recovery};
 
 /// Puts the headers of the packet that is seen in place of `bytes`, and gives the length of the
-/// whole frame. `identification` is that of the IP header.
+/// whole frame. `identification` is that of the IP header. A packet that is longer than an IPv4
+/// packet can be says that it is as long as can be.
 pub(crate) fn headers(bytes: &mut Vec<u8>, sight: &Sight<'_>, identification: u16) -> u32 {
     let packet = sight.packet;
     let source = packet.key.src.0.to_be_bytes();
@@ -58,9 +59,9 @@ pub(crate) fn headers(bytes: &mut Vec<u8>, sight: &Sight<'_>, identification: u1
     (bytes.len() + payload.len()) as u32
 }
 
-/// A locally administered address: 02:00 and the number of the node.
+/// A locally administered address: 02:00 and the number of the node, from 1 as in its IP address.
 fn hardware_address(node: NodeId) -> [u8; 6] {
-    let [a, b, c, d] = node.0.to_be_bytes();
+    let [a, b, c, d] = (node.0 + 1).to_be_bytes();
     [0x02, 0, a, b, c, d]
 }
 

@@ -93,6 +93,23 @@ fn a_syn_offers_what_the_settings_say() {
 }
 
 #[test]
+fn headers_are_as_long_as_is_counted_as_far_as_real_ones_can_be() {
+    let lengths = |header: u32| -> Vec<usize> {
+        let tcp = format!(r#"tcp = {{ era = "linux-today", header = "{header} B" }}"#);
+        let text = LOSSY.replace(r#"tcp = { era = "linux-today", ecn = true }"#, &tcp);
+        let (_, packets) = read(&traced(&scenario(&text), &["server"]).file);
+        let full = packets.iter().filter(|packet| packet.length > 1448 && packet.tcp().is_some());
+        let mut lengths: Vec<usize> = full.map(|packet| packet.bytes.len() - 14).collect();
+        lengths.sort_unstable();
+        lengths.dedup();
+        lengths
+    };
+    assert_eq!(lengths(0), [40], "IPv4 and TCP without options");
+    assert_eq!(lengths(55), [52], "options come in words of 4 bytes");
+    assert_eq!(lengths(120), [80], "40 bytes of options are the most");
+}
+
+#[test]
 fn a_trace_changes_nothing_and_is_the_same_each_time() {
     let scenario = scenario(LOSSY);
     let alone = run_replica(&scenario, 0, None, |_| true).unwrap();
