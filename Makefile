@@ -25,12 +25,16 @@ test: setup tidy format lint unit doc smoke ## Install what the tests need, and 
 bench: build ## Measure the simulator's speed on four pieces of work
 	@for work in A B S D; do $(SHORTFLOW) bench $$work; done
 
-# The report is looked at in a browser. Without one its tests say "skipped: needs chromium".
+# The report is looked at in a browser; traces are read by tshark and tcptrace. Without one of them
+# its tests say "skipped: needs …".
 setup: ## Install what the tests need (as root, on Debian and its kin)
-	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update -qq && \
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null || \
-		echo "chromium could not be installed" >&2; \
+	@missing=$$(for tool in chromium tshark tcptrace; do command -v $$tool >/dev/null || echo $$tool; done); \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq; \
+		for tool in $$missing; do \
+			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$tool >/dev/null || \
+			echo "$$tool could not be installed" >&2; \
+		done; \
 	fi
 
 tidy: ## Check the rules of STYLE.md and the map in ARCHITECTURE.md

@@ -10,8 +10,9 @@ use shortflow_scenario::{Direction, Kind, Line, NodeId, NodeKind, Scenario, Work
 use shortflow_units::{Instant, Rng};
 
 use crate::counters::{CodePoints, Counters};
+use crate::ends::{FarEnd, NearEnd};
 use crate::engine::Engine;
-use crate::network::{Colors, Hop, Inlet, Network, address_of};
+use crate::network::{Colors, Hop, Network, address_of};
 use crate::port::Port;
 use crate::replica::drop_reasons;
 use crate::routes::{PortIndex, Routes};
@@ -108,13 +109,12 @@ fn hop(
     let loss = loss
         .as_ref()
         .map(|loss| LinkLoss::new(loss.clone(), Rng::stream(seed, &format!("{name}/loss"))));
-    let conditioner = ingress.and_then(|role| role.conditioner(at_ingress));
-    let is_bare = loss.is_none() && conditioner.is_none();
     Hop {
         port,
+        from: from.0,
         to: to.0,
-        egress: egress.and_then(|role| role.conditioner(at_egress)).map(Box::new),
-        inlet: (!is_bare).then(|| Box::new(Inlet { loss, conditioner })),
+        near: NearEnd::of(egress.and_then(|role| role.conditioner(at_egress))),
+        far: FarEnd::of(loss, ingress.and_then(|role| role.conditioner(at_ingress))),
     }
 }
 

@@ -173,6 +173,7 @@ impl Engine {
     #[cold]
     fn forget(&mut self, id: FlowId) {
         let Some(flow) = self.flows.remove(id) else { return };
+        self.fabric.totals.add(&flow);
         if let Some((start, _)) = flow.unfinished() {
             let workload = flow.application.workload();
             self.recorder.failed_transfer(self.fabric.now, workload, start);
@@ -211,6 +212,9 @@ impl Engine {
             Some(Emission::Open(new)) => {
                 let flow = Flow::new(new.key, new.nodes, &new.config, new.application);
                 let (id, flow) = self.flows.insert(flow);
+                if let Some(watcher) = &mut self.fabric.watcher {
+                    watcher.opens(id, flow.key, &new.config);
+                }
                 flow.open(now);
                 let is_over = transmit(flow, id, Side::Client, &mut self.fabric, &mut self.timers);
                 self.after_transmit(id, is_over);

@@ -5,11 +5,12 @@ use shortflow_units::Instant;
 
 use crate::calendar::{Calendar, Entity};
 use crate::entities::{Entities, Kind};
-use crate::flow::Flows;
+use crate::flow::{Flow, Flows};
 use crate::network::Network;
 use crate::pool::{Parcel, Pool};
 use crate::port::Changed;
 use crate::routes::{NodeIndex, PortIndex};
+use crate::tap::Watcher;
 
 /// Everything between hosts.
 pub(crate) struct Fabric {
@@ -19,8 +20,10 @@ pub(crate) struct Fabric {
     pub(crate) pool: Pool,
     entities: Entities,
     calendar: Calendar,
+    /// Who looks on.
+    pub(crate) watcher: Option<Watcher>,
     /// What a queue has just dropped.
-    drops: Drops,
+    pub(crate) drops: Drops,
     /// Dropped packets that the hosts have not been told of.
     lost: Vec<Packet>,
 }
@@ -38,6 +41,21 @@ pub struct Totals {
     pub hops: u64,
     /// Delivered packets whose connection was gone; they are counted as delivered too.
     pub unclaimed: u64,
+    /// Segments with data or a FIN that were sent again.
+    pub retransmitted: u64,
+    /// SYNs and SYN-ACKs that were sent again.
+    pub syn_retransmitted: u64,
+}
+
+impl Totals {
+    /// Adds what the ends of a connection have counted.
+    pub(crate) fn add(&mut self, flow: &Flow) {
+        for end in &flow.ends {
+            let stats = end.tcp.stats();
+            self.retransmitted += u64::from(stats.retransmitted_segments);
+            self.syn_retransmitted += u64::from(stats.syn_retransmissions);
+        }
+    }
 }
 
 impl Fabric {
@@ -50,6 +68,7 @@ impl Fabric {
             pool: Pool::default(),
             calendar: Calendar::new(entities.count()),
             entities,
+            watcher: None,
             drops: Drops::default(),
             lost: Vec::new(),
         }
@@ -102,8 +121,8 @@ impl Fabric {
         }
         self.calendar.set(self.entities.arrival(index), next_at);
         self.totals.hops += 1;
-        if hop.inlet.is_some() {
-            parcel = self.enter(index, parcel)?;
+        if hop.far.is_some() {
+            parcel = self.pass_far_end(index, parcel)?;
         }
         self.network.ports[index as usize].port.counters.forwarded(&parcel);
         if parcel.to == node {
@@ -114,36 +133,12 @@ impl Fabric {
         None
     }
 
-    /// What few links have: losses on the way, and a conditioner where packets enter the next node.
-    fn enter(&mut self, index: PortIndex, mut parcel: Parcel) -> Option<Parcel> {
-        let inlet = self.network.ports[index as usize].inlet.as_mut()?;
-        if let Some(loss) = &mut inlet.loss {
-            match loss.pass(self.pool.remove(parcel), &mut self.drops) {
-                Some(kept) => parcel = self.pool.insert(kept),
-                None => {
-                    self.account_drops(index);
-                    return None;
-                }
-            }
-        }
-        if let Some(conditioner) = &mut inlet.conditioner {
-            let now = self.now;
-            let condition = |packet: &mut _| conditioner.condition(now, packet, None);
-            if let Some(reason) = self.pool.change(&mut parcel, condition) {
-                let packet = self.pool.remove(parcel);
-                self.drop_at(index, packet, reason);
-                return None;
-            }
-        }
-        Some(parcel)
-    }
-
     /// Hands a packet to a port, where the role bound to it conditions it first. `sender` is the
     /// state of the sending TCP, which only its own host can show.
     #[inline(always)]
     fn send(&mut self, index: PortIndex, parcel: Parcel, sender: Option<&SenderView>) {
         let hop = &mut self.network.ports[index as usize];
-        if hop.egress.is_some() || !hop.port.is_plain() {
+        if hop.near.is_some() || !hop.port.is_plain() {
             return self.send_by_policy(index, parcel, sender);
         }
         match hop.port.join(self.now, parcel) {
@@ -160,15 +155,12 @@ impl Fabric {
         mut parcel: Parcel,
         sender: Option<&SenderView>,
     ) {
+        let refused = self.pass_near_end(index, &mut parcel, sender);
         let hop = &mut self.network.ports[index as usize];
-        if let Some(conditioner) = &mut hop.egress {
-            let now = self.now;
-            let condition = |packet: &mut _| conditioner.condition(now, packet, sender);
-            if let Some(reason) = self.pool.change(&mut parcel, condition) {
-                hop.port.counters.arrived(&parcel);
-                let packet = self.pool.remove(parcel);
-                return self.drop_at(index, packet, reason);
-            }
+        if let Some(reason) = refused {
+            hop.port.counters.arrived(&parcel);
+            let packet = self.pool.remove(parcel);
+            return self.drop_at(index, packet, reason);
         }
         let changed = if hop.port.is_plain() {
             match hop.port.join(self.now, parcel) {
@@ -211,7 +203,7 @@ impl Fabric {
     }
 
     #[cold]
-    fn account_drops(&mut self, index: PortIndex) {
+    pub(crate) fn account_drops(&mut self, index: PortIndex) {
         let mut drops = std::mem::take(&mut self.drops);
         for dropped in drops.drain() {
             self.drop_at(index, dropped.packet, dropped.reason);
@@ -219,8 +211,9 @@ impl Fabric {
         self.drops = drops;
     }
 
-    fn drop_at(&mut self, index: PortIndex, packet: Packet, reason: DropReason) {
+    pub(crate) fn drop_at(&mut self, index: PortIndex, packet: Packet, reason: DropReason) {
         self.totals.dropped += 1;
+        self.show_dropped(index, &packet, reason);
         self.network.ports[index as usize].port.counters.dropped(&packet, reason);
         self.lost.push(packet);
     }
@@ -241,7 +234,7 @@ impl Fabric {
     #[inline]
     pub(crate) fn outlet(&self, node: NodeIndex, destination: NodeIndex) -> (PortIndex, bool) {
         let index = self.network.routes.port(node, destination);
-        (index, self.network.ports[index as usize].egress.is_some())
+        (index, self.network.ports[index as usize].near.is_some())
     }
 
     /// A host sends a packet through one of its ports.

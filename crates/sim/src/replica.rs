@@ -12,6 +12,7 @@ use crate::engine::Engine;
 use crate::fabric::{Fabric, Totals};
 use crate::flow::Side;
 use crate::network::{Hop, Network};
+use crate::tap::Tap;
 
 /// What a replica found.
 #[derive(Debug)]
@@ -31,6 +32,9 @@ pub enum Error {
     /// Its transfers could not be written.
     #[error(transparent)]
     Results(#[from] shortflow_measure::results::Error),
+    /// What looked on could not write what it saw.
+    #[error(transparent)]
+    Trace(shortflow_measure::results::Error),
     /// The network is too large for so long a time.
     #[error("a network of {ports} ports can be simulated for {horizon} at most")]
     BeyondHorizon {
@@ -53,6 +57,17 @@ pub fn run_replica(
     scenario: &Scenario,
     replica: u32,
     transfers: Option<TransferSink>,
+    look: impl FnMut(Instant) -> bool,
+) -> Result<Outcome, Error> {
+    run_replica_before(None, scenario, replica, transfers, look)
+}
+
+/// Does what [`run_replica`] does, while `tap` looks on; the outcome does not depend on it.
+pub fn run_replica_before(
+    tap: Option<Box<dyn Tap>>,
+    scenario: &Scenario,
+    replica: u32,
+    transfers: Option<TransferSink>,
     mut look: impl FnMut(Instant) -> bool,
 ) -> Result<Outcome, Error> {
     let warm_up = Instant::START + scenario.warm_up;
@@ -65,6 +80,7 @@ pub fn run_replica(
             horizon: engine.fabric.horizon(),
         });
     }
+    engine.fabric.show_to(tap);
     if !engine.run(warm_up, &mut look) {
         return Err(Error::Interrupted);
     }
@@ -81,6 +97,7 @@ pub fn run_replica(
     }
     record_open(&mut engine);
     engine.fabric.check_conservation();
+    engine.fabric.finish_tap().map_err(Error::Trace)?;
     let totals = engine.fabric.totals;
     Ok(Outcome { replica: engine.recorder.finish()?, totals })
 }
@@ -103,8 +120,9 @@ fn record_long_flows(engine: &mut Engine) {
 /// end may still wait.
 fn record_open(engine: &mut Engine) {
     let end = engine.fabric.now;
-    let Engine { flows, recorder, .. } = engine;
+    let Engine { fabric, flows, recorder, .. } = engine;
     for flow in flows.iter() {
+        fabric.totals.add(flow);
         match flow.unfinished() {
             Some((start, _)) if flow.has_failed() => {
                 recorder.failed_transfer(end, flow.application.workload(), start);
@@ -147,13 +165,11 @@ fn conditioner_counts(network: &Network) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for (index, hop) in network.ports.iter().enumerate() {
         let places = [
-            (
-                &network.ingress_names[index],
-                hop.inlet.as_ref().and_then(|i| i.conditioner.as_ref()),
-            ),
-            (&network.port_names[index], hop.egress.as_deref()),
+            (&network.ingress_names[index], hop.far.as_ref().map(|end| &end.conditioner)),
+            (&network.port_names[index], hop.near.as_ref().map(|end| &end.conditioner)),
         ];
         for (place, conditioner) in places {
+            let conditioner = conditioner.and_then(Option::as_ref);
             for class in conditioner.iter().flat_map(|conditioner| conditioner.counters()) {
                 let mut count = |name: &str, value: u64| {
                     counts.insert(format!("{place}/{}/{name}", class.class), value);

@@ -214,6 +214,11 @@ impl Connection {
         self.failure
     }
 
+    /// Its settings.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// What was counted.
     pub fn stats(&self) -> &Stats {
         &self.sender.stats
