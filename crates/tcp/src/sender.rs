@@ -280,13 +280,12 @@ impl Sender {
         }
     }
 
-    /// One octet beyond the closed window (RFC 9293 §3.8.6.1). It is not outstanding: the persist
-    /// timer, not the retransmission timer, repeats it.
+    /// One octet, or else the FIN, beyond the closed window (RFC 9293 §3.8.6.1). It is not
+    /// outstanding: the persist timer, not the retransmission timer, repeats it.
     fn probe(&mut self) -> Chunk {
         self.stats.window_probes += 1;
-        let payload = u16::from(self.next < self.end);
-        let fin = self.closing && self.next + u64::from(payload) == self.end;
-        Chunk { offset: self.next, payload, fin, kind: ChunkKind::Probe }
+        let fin = self.next == self.end;
+        Chunk { offset: self.next, payload: u16::from(!fin), fin, kind: ChunkKind::Probe }
     }
 
     /// What to send when the peer's window has no room for `payload` bytes: a part worth sending

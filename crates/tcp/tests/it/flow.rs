@@ -1,6 +1,6 @@
 //! Timers and flow control: RTO, delayed acknowledgements, Nagle, closed windows, idleness.
 
-use shortflow_tcp::{Config, DelayedAck, Recovery};
+use shortflow_tcp::{Config, DelayedAck, Recovery, State};
 use shortflow_units::{Bytes, Duration};
 
 use crate::script::*;
@@ -323,4 +323,22 @@ fn the_receive_window_offered_is_constant() {
         .sends(ack(1))
         .gets(seg(1))
         .sends(acks(2));
+}
+
+// RFC 9293 §3.8.6.1: a probe is one octet, so the FIN after the last one is probed by itself.
+#[test]
+fn the_last_octet_and_the_fin_are_probed_one_after_the_other() {
+    established(newreno())
+        .gets(ack(1).window(0))
+        .writes(1)
+        .closes()
+        .at(400)
+        .sends(data(1, 2))
+        .at(500)
+        .gets(ack(2).window(0))
+        .at(800)
+        .sends(fin(2))
+        .at(900)
+        .gets(ack(3).window(0))
+        .then(|end| assert_eq!(end.state(), State::FinWait2));
 }
