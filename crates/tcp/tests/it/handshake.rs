@@ -217,3 +217,25 @@ fn a_marker_sees_the_phases_of_the_sender() {
             assert_eq!((view.phase, view.window_segments), (Phase::SlowStart, 4));
         });
 }
+
+// RFC 6298 §2.5 bounds what §5.7 demands.
+#[test]
+fn the_timeout_after_a_lost_syn_stays_below_the_greatest_one() {
+    let short = Config {
+        rto_initial: Duration::from_secs(1),
+        rto_max: Duration::from_secs(2),
+        ..newreno()
+    };
+    script(short)
+        .opens()
+        .sends(syn(0))
+        .writes_segments(1)
+        .at(1_000)
+        .sends(syn(0).again())
+        .at(1_100)
+        .gets(syn_ack(0, 1))
+        .sends(ack(1))
+        .sends(seg(1))
+        .at(3_100)
+        .sends(seg(1).again());
+}
