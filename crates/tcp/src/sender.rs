@@ -339,9 +339,8 @@ impl Sender {
             if self.flight() == 0 {
                 self.expiries = 0; // RFC 9293 §3.8.6.1: a peer that answers probes is alive
             }
-            // RFC 5681 §2: outstanding data, no data, the same acknowledgement and window.
-            if self.una < self.max && is_bare && header.window == self.peer_window {
-                self.on_duplicate(now, header, config);
+            if self.una < self.max && self.is_duplicate(header, is_bare) {
+                self.on_duplicate(now, config);
             }
         }
         self.update_window(header.window, sequence, acknowledgement);
@@ -349,6 +348,15 @@ impl Sender {
     }
 
     /// The peer took the probe's octet after all.
+    /// RFC 5681 §2: no data, and the same window as before. RFC 6675 §2: new SACK blocks, whatever
+    /// else the segment brings.
+    fn is_duplicate(&mut self, header: &TcpHeader, is_bare: bool) -> bool {
+        match self.mechanism {
+            Recovery::Reno | Recovery::NewReno => is_bare && header.window == self.peer_window,
+            Recovery::Sack => self.take_blocks(header),
+        }
+    }
+
     #[cold]
     fn acknowledges_probe(&mut self, acknowledgement: u64) -> bool {
         let taken = self.stats.window_probes > 0
@@ -380,10 +388,11 @@ impl Sender {
             in_flight: Bytes(in_flight),
             smoothed_rtt: self.rtt.smoothed(),
         });
-        if self.phase == LossPhase::Open && self.scoreboard.is_none() {
+        let is_in_order = self.scoreboard.is_none() && header.sack.is_empty();
+        if self.phase == LossPhase::Open && is_in_order {
             self.advance_in_order(now, growth);
         } else {
-            self.advance_in_recovery(now, header, acknowledged, growth);
+            self.advance_in_recovery(now, header, acknowledged, growth, config);
         }
     }
 

@@ -29,7 +29,7 @@ pub(crate) enum LossPhase {
 }
 
 impl Sender {
-    /// New data acknowledged while losses are being repaired or SACK blocks are held.
+    /// New data acknowledged while losses are being repaired, or SACK blocks are held or come.
     #[cold]
     pub(crate) fn advance_in_recovery(
         &mut self,
@@ -37,11 +37,12 @@ impl Sender {
         header: &TcpHeader,
         acknowledged: u64,
         growth: Option<Ack>,
+        config: &Config,
     ) {
         if let Some(board) = &mut self.scoreboard {
             board.advance(self.una);
-            self.take_blocks(header);
         }
+        let told = self.take_blocks(header);
         match self.phase {
             LossPhase::Open => self.advance_in_order(now, growth),
             LossPhase::Loss => {
@@ -59,15 +60,15 @@ impl Sender {
         if self.phase == LossPhase::Open {
             self.scoreboard.take_if(|board| board.is_empty());
         }
+        if told {
+            // RFC 6675 §2: a duplicate, though it moves the cumulative acknowledgement.
+            self.on_duplicate(now, config);
+        }
     }
 
     /// A duplicate acknowledgement.
     #[cold]
-    pub(crate) fn on_duplicate(&mut self, now: Instant, header: &TcpHeader, config: &Config) {
-        let told = self.take_blocks(header);
-        if self.mechanism == Recovery::Sack && !header.sack.is_empty() && !told {
-            return; // RFC 6675 §2: a duplicate acknowledgement brings new SACK information.
-        }
+    pub(crate) fn on_duplicate(&mut self, now: Instant, config: &Config) {
         match self.phase {
             LossPhase::Loss => {}
             LossPhase::Fast if self.mechanism == Recovery::Sack => {}

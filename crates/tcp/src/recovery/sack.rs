@@ -9,7 +9,7 @@ use crate::{Config, Recovery};
 
 impl Sender {
     /// Enters the SACK blocks of `header` (`Update()`). Whether they told anything new.
-    pub(super) fn take_blocks(&mut self, header: &TcpHeader) -> bool {
+    pub(crate) fn take_blocks(&mut self, header: &TcpHeader) -> bool {
         if self.mechanism != Recovery::Sack || header.sack.is_empty() {
             return false;
         }

@@ -205,3 +205,51 @@ fn limited_transmit_sends_new_data_before_a_loss_is_known() {
         .sends(seg(1).again())
         .window_is(5);
 }
+
+// RFC 6675 §2: new blocks make a duplicate of a segment that carries data.
+#[test]
+fn blocks_on_data_reveal_a_loss() {
+    ten_out()
+        .at(200)
+        .gets(data(1, 101).sacks(&[(2, 2)]))
+        .sends(ack(101))
+        .gets(data(101, 201).sacks(&[(2, 3)]))
+        .sends(ack(201))
+        .gets(data(201, 301).sacks(&[(2, 4)]))
+        .sends(seg(1).again().acking(301))
+        .window_is(5);
+}
+
+// RFC 6675 §2: and of one that changes the window.
+#[test]
+fn blocks_with_another_window_reveal_a_loss() {
+    ten_out()
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 2)]).window(900_000))
+        .gets(acks(0).sacks(&[(2, 3)]).window(800_000))
+        .gets(acks(0).sacks(&[(2, 4)]).window(700_000))
+        .sends(seg(1).again())
+        .window_is(5);
+}
+
+// RFC 6675 §2 and §5: and of one that acknowledges new data, after which the count starts anew.
+#[test]
+fn blocks_on_a_cumulative_acknowledgement_reveal_a_loss() {
+    ten_out()
+        .at(200)
+        .gets(acks(2).sacks(&[(4, 6)]))
+        .sends(seg(3).again())
+        // Eight segments were outstanding.
+        .window_is(4);
+}
+
+// RFC 6675 §2: without new blocks an acknowledgement is no duplicate, however often it comes.
+#[test]
+fn acknowledgements_without_blocks_are_not_duplicates() {
+    ten_out()
+        .at(200)
+        .gets(acks(0))
+        .gets(acks(0))
+        .gets(acks(0))
+        .then(|end| assert_eq!(end.stats().fast_retransmits, 0));
+}
