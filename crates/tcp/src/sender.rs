@@ -73,6 +73,9 @@ pub(crate) enum Urgent {
     FirstSegment,
     /// A probe of a closed window.
     Probe,
+    /// Not before the timer expires: an echo came when the window was one segment already, and
+    /// only waiting slows the sender further down (RFC 3168 §6.1.2).
+    Pause,
 }
 
 /// A piece of the stream to be sent.
@@ -177,10 +180,8 @@ impl Sender {
     /// The next piece to send now, if anything may go.
     #[inline]
     pub(crate) fn poll(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
-        if self.urgent != Urgent::Nothing
-            && let Some(chunk) = self.poll_urgent(now)
-        {
-            return Some(chunk);
+        if self.urgent != Urgent::Nothing {
+            return self.poll_urgent(now);
         }
         if self.phase != LossPhase::Open && self.mechanism == Recovery::Sack {
             return self.poll_sack(now, config);
@@ -267,17 +268,17 @@ impl Sender {
 
     #[cold]
     fn poll_urgent(&mut self, now: Instant) -> Option<Chunk> {
-        match std::mem::replace(&mut self.urgent, Urgent::Nothing) {
-            Urgent::FirstSegment if self.una < self.max => {
-                let (from, to) = match &self.scoreboard {
-                    Some(board) => board.hole_from(self.una, self.max),
-                    None => (self.una, self.max),
-                };
-                Some(self.retransmit(now, from, to))
-            }
-            Urgent::Probe if self.next < self.limit() => Some(self.probe()),
-            _ => None,
+        if self.urgent == Urgent::Pause {
+            return None;
         }
+        if std::mem::replace(&mut self.urgent, Urgent::Nothing) == Urgent::Probe {
+            return Some(self.probe());
+        }
+        let (from, to) = match &self.scoreboard {
+            Some(board) => board.hole_from(self.una, self.max),
+            None => (self.una, self.max),
+        };
+        Some(self.retransmit(now, from, to))
     }
 
     /// One octet, or else the FIN, beyond the closed window (RFC 9293 §3.8.6.1). It is not
@@ -347,7 +348,6 @@ impl Sender {
         true
     }
 
-    /// The peer took the probe's octet after all.
     /// RFC 5681 §2: no data, and the same window as before. RFC 6675 §2: new SACK blocks, whatever
     /// else the segment brings.
     fn is_duplicate(&mut self, header: &TcpHeader, is_bare: bool) -> bool {
@@ -357,6 +357,7 @@ impl Sender {
         }
     }
 
+    /// The peer took the probe's octet after all.
     #[cold]
     fn acknowledges_probe(&mut self, acknowledgement: u64) -> bool {
         let taken = self.stats.window_probes > 0
@@ -380,7 +381,7 @@ impl Sender {
         self.rtt.on_ack(now, una, config);
         let echo = header.flags.has(TcpFlags::ECE) && self.ecn.is_enabled();
         if echo {
-            self.on_echo(now, header, in_flight);
+            self.on_echo(now, in_flight);
         }
         // RFC 3168 §6.1.2: an acknowledgement with an echo does not open the window.
         let growth = (self.window_limited && !echo).then(|| Ack {
@@ -411,12 +412,16 @@ impl Sender {
     /// RFC 6298 §5.2 and §5.3.
     #[inline]
     pub(crate) fn restart_timer(&mut self, now: Instant) {
-        self.timer = if self.una == self.max { Instant::NEVER } else { now + self.rtt.rto() };
+        let is_idle = self.una == self.max && self.urgent != Urgent::Pause;
+        self.timer = if is_idle { Instant::NEVER } else { now + self.rtt.rto() };
     }
 
     #[cold]
-    fn on_echo(&mut self, now: Instant, header: &TcpHeader, in_flight: u64) {
-        if self.phase == LossPhase::Open && self.ecn.demands_reduction(header, self.una) {
+    fn on_echo(&mut self, now: Instant, in_flight: u64) {
+        if self.phase == LossPhase::Open && self.una > self.ecn.reduced_until() {
+            if self.congestion.window().0 <= u64::from(self.mss) {
+                self.urgent = Urgent::Pause;
+            }
             self.congestion.on_congestion(now, Congestion::Ecn, Bytes(in_flight));
             self.ecn.on_reduction(self.max);
             self.stats.ecn_reductions += 1;
@@ -436,17 +441,19 @@ impl Sender {
         }
     }
 
-    /// The timer expired: retransmission if anything is outstanding, else a window probe.
+    /// The timer expired: a retransmission if anything is outstanding, else the end of a pause or
+    /// a window probe.
     pub(crate) fn on_timer(&mut self, now: Instant, config: &Config) {
         if self.flight() > 0 {
             self.on_timeout(now, config);
-        } else if self.next < self.limit() {
+        } else if self.urgent == Urgent::Pause {
+            self.urgent = Urgent::Nothing;
+            self.timer = Instant::NEVER;
+        } else {
             self.expiries += 1;
             self.probes += 1;
             self.urgent = Urgent::Probe;
             self.timer = now + self.persist_interval(config);
-        } else {
-            self.timer = Instant::NEVER;
         }
     }
 

@@ -101,9 +101,11 @@ impl Sender {
 
     /// RFC 5681 §3.2, steps 2 and 3.
     fn enter_fast_recovery(&mut self, now: Instant, config: &Config) {
-        let outstanding = self.flight().saturating_sub(u64::from(self.limited));
-        self.congestion.on_congestion(now, Congestion::Loss, Bytes(outstanding));
-        self.ecn.on_reduction(self.max);
+        if self.una >= self.ecn.reduced_until() {
+            let outstanding = self.flight().saturating_sub(u64::from(self.limited));
+            self.congestion.on_congestion(now, Congestion::Loss, Bytes(outstanding));
+            self.ecn.on_reduction(self.max);
+        }
         self.rtt.on_retransmit();
         self.stats.fast_retransmits += 1;
         self.phase = LossPhase::Fast;

@@ -106,3 +106,48 @@ fn a_retransmission_is_not_capable_and_new_data_after_it_say_cwr() {
         .sends(seg(11).ecn(Ecn::Ect0).with_flag(CWR))
         .sends(seg(12).ecn(Ecn::Ect0));
 }
+
+// RFC 3168 §6.1.2: one reduction for a series of lost and marked packets of one window of data.
+#[test]
+fn a_loss_in_a_window_of_data_that_was_marked_does_not_halve_the_window_again() {
+    let script = agreed().writes_segments(30);
+    let script = (1..=10).fold(script, |script, number| script.sends(seg(number).ecn(Ecn::Ect0)));
+    // 1 is marked and 2 is lost.
+    script
+        .at(200)
+        .gets(acks(1).with_flag(ECE))
+        .window_is(5)
+        .gets(acks(1).with_flag(ECE))
+        .gets(acks(1).with_flag(ECE))
+        .gets(acks(1).with_flag(ECE))
+        .sends(seg(2).again())
+        .window_is(5)
+        .then(|end| {
+            assert_eq!((end.stats().ecn_reductions, end.stats().fast_retransmits), (1, 1));
+        });
+}
+
+// RFC 3168 §6.1.2: with a window of one segment only waiting is slower.
+#[test]
+fn an_echo_at_a_window_of_one_segment_makes_the_sender_wait_for_its_timer() {
+    script(Config { initial_window: 1, ..willing() })
+        .opens()
+        .sends(syn(0).with_flag(ECE).with_flag(CWR))
+        .writes_segments(4)
+        .at(100)
+        .gets(syn_ack(0, 1).with_flag(ECE))
+        .sends(ack(1))
+        .sends(seg(1).ecn(Ecn::Ect0))
+        .at(200)
+        .gets(acks(1).with_flag(ECE))
+        .window_is(1)
+        // The second sample of 100 ms makes the timeout 250 ms.
+        .at(450)
+        .sends(seg(2).ecn(Ecn::Ect0).with_flag(CWR))
+        .at(550)
+        .gets(acks(2))
+        .window_is(2)
+        .sends(seg(3).ecn(Ecn::Ect0))
+        .sends(seg(4).ecn(Ecn::Ect0))
+        .then(|end| assert_eq!((end.stats().timeouts, end.stats().window_probes), (0, 0)));
+}
