@@ -272,7 +272,7 @@ impl Sender {
             return None;
         }
         if std::mem::replace(&mut self.urgent, Urgent::Nothing) == Urgent::Probe {
-            return Some(self.probe());
+            return Some(self.probe(now));
         }
         let (from, to) = match &self.scoreboard {
             Some(board) => board.hole_from(self.una, self.max),
@@ -282,20 +282,25 @@ impl Sender {
     }
 
     /// One octet, or else the FIN, beyond the closed window (RFC 9293 §3.8.6.1). It is not
-    /// outstanding: the persist timer, not the retransmission timer, repeats it.
-    fn probe(&mut self) -> Chunk {
+    /// outstanding: the persist timer, not the retransmission timer, repeats it. A window that is
+    /// only too small for a worthwhile segment is filled now (RFC 9293 §3.8.6.2.1, rule 4).
+    fn probe(&mut self, now: Instant) -> Chunk {
+        if self.peer_window > 0 {
+            return self.emit_between(now, self.next, self.next + u64::from(self.peer_window));
+        }
         self.stats.window_probes += 1;
         let fin = self.next == self.end;
         Chunk { offset: self.next, payload: u16::from(!fin), fin, kind: ChunkKind::Probe }
     }
 
     /// What to send when the peer's window has no room for `payload` bytes: a part worth sending
-    /// (RFC 9293 §3.8.6.2.1: half of the greatest window), else nothing and, with nothing
-    /// outstanding, the persist timer.
+    /// (RFC 9293 §3.8.6.2.1: half of the greatest window, or what went before), else nothing and,
+    /// with nothing outstanding, the persist timer.
     #[cold]
     fn fit_peer_window(&mut self, now: Instant, config: &Config, payload: u64) -> Option<u64> {
         let room = u64::from(self.peer_window).saturating_sub(self.flight());
-        if room > 0 && room >= u64::from(self.max_peer_window / 2) {
+        let is_worthwhile = room >= u64::from(self.max_peer_window / 2) || self.next < self.max;
+        if room > 0 && is_worthwhile {
             return Some(room.min(payload));
         }
         if self.flight() == 0 && self.timer == Instant::NEVER {
