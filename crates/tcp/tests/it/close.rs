@@ -1,13 +1,13 @@
 //! Closing a connection, in order or not.
 
 use shortflow_elements::TcpFlags;
-use shortflow_tcp::{Config, Failure, Recovery, State};
+use shortflow_tcp::{Config, Failure, State};
 use shortflow_units::Duration;
 
 use crate::script::*;
 
 fn lingering() -> Config {
-    Config { time_wait: Duration::from_secs(60), ..config(Recovery::NewReno) }
+    Config { time_wait: Duration::from_secs(60), ..newreno() }
 }
 
 fn in_state(state: State) -> impl FnOnce(&shortflow_tcp::Connection) {

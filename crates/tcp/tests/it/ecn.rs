@@ -1,7 +1,7 @@
 //! Explicit congestion notification (RFC 3168).
 
 use shortflow_elements::{Ecn, TcpFlags};
-use shortflow_tcp::{Config, Recovery};
+use shortflow_tcp::Config;
 
 use crate::script::*;
 
@@ -9,7 +9,7 @@ const ECE: TcpFlags = TcpFlags::ECE;
 const CWR: TcpFlags = TcpFlags::CWR;
 
 fn willing() -> Config {
-    Config { ecn: true, ..config(Recovery::NewReno) }
+    Config { ecn: true, ..newreno() }
 }
 
 /// A connection at 100 ms with ECN agreed.
@@ -46,10 +46,7 @@ fn either_end_may_refuse() {
         .sends(ack(1))
         .writes_segments(1)
         .sends(seg(1));
-    passive(config(Recovery::NewReno))
-        .opens()
-        .gets(syn(0).with_flag(ECE).with_flag(CWR))
-        .sends(syn_ack(0, 1));
+    passive(newreno()).opens().gets(syn(0).with_flag(ECE).with_flag(CWR)).sends(syn_ack(0, 1));
 }
 
 // RFC 3168 §6.1.3.

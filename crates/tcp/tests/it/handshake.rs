@@ -3,14 +3,10 @@
 use std::sync::Arc;
 
 use shortflow_elements::Phase;
-use shortflow_tcp::{Config, Connection, Failure, Recovery, Role, State};
+use shortflow_tcp::{Config, Connection, Failure, Role, State};
 use shortflow_units::Duration;
 
 use crate::script::*;
-
-fn newreno() -> Config {
-    config(Recovery::NewReno)
-}
 
 // RFC 9293 §3.5, figure 6.
 #[test]

@@ -1,6 +1,8 @@
 //! The endpoint seen from outside: packet timelines, and pairs of endpoints in virtual time.
 
+mod blocks;
 mod close;
+mod delayed_ack;
 mod ecn;
 mod flow;
 mod handshake;
@@ -8,5 +10,6 @@ mod laws;
 mod pair;
 mod recovery;
 mod round_trips;
-mod sack;
 mod script;
+mod timer;
+mod window;

@@ -1,45 +1,12 @@
 //! Recovery with selective acknowledgements (RFC 2018, RFC 6675).
 
-use shortflow_tcp::{Config, Recovery};
-
-use crate::script::*;
-
-fn sack() -> Config {
-    config(Recovery::Sack)
-}
-
-fn ten_out() -> Script {
-    established(sack()).writes_segments(30).sends_segments(1..=10)
-}
-
-// RFC 2018 §4.
-#[test]
-fn the_receiver_reports_the_latest_block_first() {
-    established(sack())
-        .gets(seg(2))
-        .sends(ack(1).sacks(&[(2, 2)]))
-        .gets(seg(4))
-        .sends(ack(1).sacks(&[(4, 4), (2, 2)]))
-        .gets(seg(3))
-        .sends(ack(1).sacks(&[(2, 4)]))
-        .gets(seg(6))
-        .sends(ack(1).sacks(&[(6, 6), (2, 4)]))
-        .gets(seg(1))
-        .sends(acks(4).sacks(&[(6, 6)]))
-        .gets(seg(5))
-        .sends(acks(6));
-}
-
-#[test]
-fn a_receiver_without_sack_reports_no_blocks() {
-    established(config(Recovery::NewReno)).gets(seg(2)).sends(ack(1));
-}
+use super::*;
 
 // RFC 6675 §5, steps 4.1 to 4.4 and C.
 #[test]
 fn two_losses_are_repaired_in_one_round_trip() {
     // Segments 1 and 4 are lost. The pipe after each acknowledgement is in the comments.
-    ten_out()
+    ten_out(sack())
         .at(200)
         .gets(acks(0).sacks(&[(2, 2)]))
         .gets(acks(0).sacks(&[(2, 3)]))
@@ -69,13 +36,13 @@ fn two_losses_are_repaired_in_one_round_trip() {
 // RFC 6675 §5, step 2: IsLost may come before the third duplicate.
 #[test]
 fn blocks_reveal_a_loss_whose_acknowledgements_were_lost() {
-    ten_out().at(200).gets(acks(0).sacks(&[(2, 4)])).sends(seg(1).again()).window_is(5);
+    ten_out(sack()).at(200).gets(acks(0).sacks(&[(2, 4)])).sends(seg(1).again()).window_is(5);
 }
 
 // RFC 6675 §2: a duplicate brings new information.
 #[test]
 fn repeated_blocks_are_not_duplicates() {
-    ten_out()
+    ten_out(sack())
         .at(200)
         .gets(acks(0).sacks(&[(2, 2)]))
         .gets(acks(0).sacks(&[(2, 2)]))
@@ -105,7 +72,7 @@ fn a_lost_tail_gets_one_rescue_retransmission() {
 // RFC 6675 §5.1: slow start over the holes only; what is SACKed neither goes again nor counts.
 #[test]
 fn after_a_timeout_only_the_holes_go_again() {
-    ten_out()
+    ten_out(sack())
         .at(200)
         .gets(acks(0).sacks(&[(2, 2)]))
         .gets(acks(0).sacks(&[(4, 4), (2, 2)]))
@@ -125,25 +92,10 @@ fn after_a_timeout_only_the_holes_go_again() {
         .sends(seg(8).again());
 }
 
-// RFC 5681 §3.1: resending uses the window, though there is nothing new to send.
-#[test]
-fn after_a_timeout_resending_opens_the_window() {
-    established(sack())
-        .writes_segments(6)
-        .sends_segments(1..=6)
-        .at(400)
-        .sends(seg(1).again())
-        .at(500)
-        .gets(acks(1))
-        .window_is(2)
-        .sends(seg(2).again())
-        .sends(seg(3).again());
-}
-
 // The timer watches the first outstanding segment: it starts anew when that goes again.
 #[test]
 fn a_second_retransmission_has_a_timeout_of_its_own() {
-    ten_out()
+    ten_out(sack())
         .at(200)
         .gets(acks(0).sacks(&[(2, 4)]))
         .sends(seg(1).again())
@@ -166,7 +118,7 @@ fn a_second_retransmission_has_a_timeout_of_its_own() {
 // RFC 2018 §8: a peer that acknowledges only up to a block has dropped that block.
 #[test]
 fn a_block_that_the_peer_has_dropped_goes_again() {
-    ten_out()
+    ten_out(sack())
         .at(200)
         .gets(acks(0).sacks(&[(2, 2)]))
         .gets(acks(0).sacks(&[(2, 3)]))
@@ -181,7 +133,7 @@ fn a_block_that_the_peer_has_dropped_goes_again() {
 // RFC 6298 §5.4.
 #[test]
 fn a_lost_retransmission_waits_for_the_timer() {
-    ten_out()
+    ten_out(sack())
         .at(200)
         .gets(acks(0).sacks(&[(2, 4)]))
         .sends(seg(1).again())
@@ -190,26 +142,10 @@ fn a_lost_retransmission_waits_for_the_timer() {
         .window_is(1);
 }
 
-// RFC 3042 with RFC 6675 §5, step 3.
-#[test]
-fn limited_transmit_sends_new_data_before_a_loss_is_known() {
-    established(Config { limited_transmit: true, ..sack() })
-        .writes_segments(30)
-        .sends_segments(1..=10)
-        .at(200)
-        .gets(acks(0).sacks(&[(2, 2)]))
-        .sends(seg(11))
-        .gets(acks(0).sacks(&[(2, 3)]))
-        .sends(seg(12))
-        .gets(acks(0).sacks(&[(2, 4)]))
-        .sends(seg(1).again())
-        .window_is(5);
-}
-
 // RFC 6675 §2: new blocks make a duplicate of a segment that carries data.
 #[test]
 fn blocks_on_data_reveal_a_loss() {
-    ten_out()
+    ten_out(sack())
         .at(200)
         .gets(data(1, 101).sacks(&[(2, 2)]))
         .sends(ack(101))
@@ -223,7 +159,7 @@ fn blocks_on_data_reveal_a_loss() {
 // RFC 6675 §2: and of one that changes the window.
 #[test]
 fn blocks_with_another_window_reveal_a_loss() {
-    ten_out()
+    ten_out(sack())
         .at(200)
         .gets(acks(0).sacks(&[(2, 2)]).window(900_000))
         .gets(acks(0).sacks(&[(2, 3)]).window(800_000))
@@ -235,7 +171,7 @@ fn blocks_with_another_window_reveal_a_loss() {
 // RFC 6675 §2 and §5: and of one that acknowledges new data, after which the count starts anew.
 #[test]
 fn blocks_on_a_cumulative_acknowledgement_reveal_a_loss() {
-    ten_out()
+    ten_out(sack())
         .at(200)
         .gets(acks(2).sacks(&[(4, 6)]))
         .sends(seg(3).again())
@@ -246,7 +182,7 @@ fn blocks_on_a_cumulative_acknowledgement_reveal_a_loss() {
 // RFC 6675 §2: without new blocks an acknowledgement is no duplicate, however often it comes.
 #[test]
 fn acknowledgements_without_blocks_are_not_duplicates() {
-    ten_out()
+    ten_out(sack())
         .at(200)
         .gets(acks(0))
         .gets(acks(0))
