@@ -30,7 +30,7 @@ pub(crate) struct Sender {
     /// One past the highest offset ever sent: SND.NXT of RFC 9293.
     pub(crate) max: u64,
     /// One past the last byte that the application wrote: the place of the FIN.
-    end: u64,
+    pub(crate) end: u64,
     /// The application has closed: a FIN follows the last byte.
     closing: bool,
     /// Something other than the next data must go first.
