@@ -106,6 +106,16 @@ fn bare(flags: TcpFlags) -> Spec {
 }
 
 impl Spec {
+    /// A segment with just these flags.
+    pub(crate) fn flags(flags: TcpFlags) -> Self {
+        bare(flags)
+    }
+
+    pub(crate) fn carrying(mut self, payload: u16) -> Self {
+        self.payload = payload;
+        self
+    }
+
     pub(crate) fn with_fin(self) -> Self {
         self.with_flag(TcpFlags::FIN)
     }
