@@ -63,6 +63,7 @@ fn both_ends_may_close_at_once() {
         .state_is(State::TimeWait);
 }
 
+// RFC 9293 §3.10.4: the FIN follows the last byte, on its segment.
 #[test]
 fn the_fin_rides_on_the_last_data() {
     script(lingering())
@@ -123,6 +124,7 @@ fn without_time_wait_a_repeated_fin_is_answered_with_a_reset() {
         .sends(reset(2));
 }
 
+// RFC 9293 §3.10.7.4, second: in LAST-ACK a reset only ends what was over.
 #[test]
 fn a_reset_while_the_last_acknowledgement_is_awaited_is_no_failure() {
     established(lingering())
@@ -135,6 +137,7 @@ fn a_reset_while_the_last_acknowledgement_is_awaited_is_no_failure() {
         .then(|end| assert_eq!(end.failure(), None));
 }
 
+// RFC 9293 §3.10.7.4, eighth: a FIN counts when all before it has come.
 #[test]
 fn a_fin_ahead_of_its_turn_counts_when_the_gap_is_filled() {
     established(lingering())
@@ -147,6 +150,7 @@ fn a_fin_ahead_of_its_turn_counts_when_the_gap_is_filled() {
         .state_is(State::CloseWait);
 }
 
+// RFC 9293 §3.10.7.4, eighth: the same without data.
 #[test]
 fn a_bare_fin_ahead_of_its_turn_counts_when_the_gap_is_filled() {
     established(lingering())
@@ -157,6 +161,7 @@ fn a_bare_fin_ahead_of_its_turn_counts_when_the_gap_is_filled() {
         .state_is(State::CloseWait);
 }
 
+// RFC 9293 §3.10.7.4, seventh: after a FIN data "should not occur", and are ignored.
 #[test]
 fn nothing_comes_after_the_fin() {
     established(lingering())

@@ -24,6 +24,7 @@ fn a_delayed_acknowledgement_goes_with_the_second_segment_or_the_timer() {
         .sends(acks(3));
 }
 
+// RFC 9293 §3.8.6.3: what goes anyway carries it.
 #[test]
 fn data_carry_a_delayed_acknowledgement() {
     established(delayed())
@@ -35,6 +36,7 @@ fn data_carry_a_delayed_acknowledgement() {
         .gets(ack(11));
 }
 
+// RFC 5681 §4.2: two segments' worth of bytes, where they are short.
 #[test]
 fn short_segments_add_up_to_two_full_ones() {
     established(delayed())
@@ -58,11 +60,13 @@ fn out_of_order_segments_are_acknowledged_at_once() {
         .sends(acks(3));
 }
 
+// RFC 9293 §3.10.7.4, first: without sequence numbers there is nothing to answer.
 #[test]
 fn an_old_bare_acknowledgement_is_not_answered() {
     established(newreno()).gets(data(1, 101)).sends(ack(101)).gets(data(1, 1).acking(1));
 }
 
+// RFC 5681 §2: on data it would be no duplicate.
 #[test]
 fn a_duplicate_acknowledgement_does_not_hide_behind_data() {
     established(newreno())

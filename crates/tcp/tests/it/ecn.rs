@@ -248,6 +248,25 @@ fn an_echo_at_a_window_of_one_segment_makes_the_sender_wait_for_its_timer() {
         .then(|end| assert_eq!(end.stats().window_probes, 0));
 }
 
+// RFC 3168 §6.1.2: the wait ends though there is nothing to send, and holds back a FIN as well.
+#[test]
+fn the_wait_for_the_timer_ends() {
+    let waiting = || {
+        script(Config { initial_window: 1, ..willing() })
+            .opens()
+            .sends(syn(0).with_flag(ECE).with_flag(CWR))
+            .writes_segments(1)
+            .at(100)
+            .gets(syn_ack(0, 1).with_flag(ECE))
+            .sends(ack(1))
+            .sends(seg(1).ecn(Ecn::Ect0))
+            .at(200)
+            .gets(acks(1).with_flag(ECE))
+    };
+    waiting().at(1_000).writes_segments(1).sends(seg(2).ecn(Ecn::Ect0).with_flag(CWR));
+    waiting().closes().at(450).sends(fin(1001));
+}
+
 // RFC 3168 §6.1.5 and §6.1.2: retransmissions are not capable; after any reduction, CWR.
 #[test]
 fn a_retransmission_is_not_capable_and_new_data_after_it_say_cwr() {

@@ -21,6 +21,7 @@ fn nagle_holds_a_short_segment_back_while_data_are_outstanding() {
         .sends(data(1301, 1351).with_fin());
 }
 
+// RFC 9293 §3.7.4: an application may turn it off.
 #[test]
 fn without_nagle_short_segments_go_at_once() {
     established(newreno()).writes(100).sends(data(1, 101)).writes(100).sends(data(101, 201));
@@ -50,6 +51,7 @@ fn a_sender_restarts_from_its_initial_window_after_idleness() {
     restart(false).window_is(4).sends_segments(7..=10);
 }
 
+// RFC 7661 §4.2: an acknowledgement opens a window only that was used.
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
     established(Config { initial_window: 4, ..newreno() })

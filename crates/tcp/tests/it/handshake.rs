@@ -67,6 +67,7 @@ fn the_active_end_gives_up_after_its_last_retry() {
         });
 }
 
+// RFC 6298 §5.5: the passive end has the same timer.
 #[test]
 fn a_lost_syn_ack_goes_again_after_three_seconds() {
     passive(newreno())
@@ -80,6 +81,7 @@ fn a_lost_syn_ack_goes_again_after_three_seconds() {
         .then(|end| assert!(end.is_established()));
 }
 
+// RFC 9293 §3.8.1: the SYN came again, so the SYN-ACK may be lost.
 #[test]
 fn a_repeated_syn_is_answered_with_the_syn_ack_at_once() {
     passive(newreno())
@@ -155,7 +157,7 @@ fn a_reset_refuses_the_connection() {
         .then(|end| assert_eq!((end.is_closed(), end.failure()), (true, Some(Failure::Reset))));
 }
 
-// RFC 9293 §3.10.7.3, first; figure 9 (recovery from an old duplicate).
+// RFC 9293 §3.10.7.3, first; figure 8 (recovery from an old duplicate).
 #[test]
 fn an_acknowledgement_of_another_syn_is_answered_with_a_reset() {
     script(newreno())
@@ -197,6 +199,7 @@ fn the_stream_crosses_the_end_of_the_sequence_space() {
         .then(|end| assert_eq!((end.acknowledged(), end.received()), (3000, 10)));
 }
 
+// RFC 5681 §3.1: slow start begins when the connection is there; the lesser window counts.
 #[test]
 fn a_marker_sees_the_phases_of_the_sender() {
     script(newreno())
@@ -370,7 +373,7 @@ fn an_acknowledgement_of_what_was_never_sent_is_answered() {
         .then(|end| assert_eq!((end.received(), end.acknowledged()), (0, 0)));
 }
 
-// RFC 9293 §3.5, figure 9: the reset that an old duplicate SYN brings about.
+// RFC 9293 §3.10.7.1: a reset is never answered.
 #[test]
 fn a_reset_of_a_closed_end_answers_no_reset() {
     script(newreno()).gets(reset(5)).gets(ack(77)).sends(reset(77));

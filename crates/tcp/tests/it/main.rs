@@ -7,6 +7,7 @@ mod ecn;
 mod flow;
 mod handshake;
 mod laws;
+mod map;
 mod ns2;
 mod pair;
 mod recovery;

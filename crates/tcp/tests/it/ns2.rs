@@ -21,7 +21,7 @@ const INFLATION: &str = "inflation after a timeout";
 /// 6675 §4 also what is lost; Sack1 fills any hole, `NextSeg()` those that `IsLost()` names first.
 const PIPE: &str = "pipe";
 
-/// The cases in which the timelines part, the first instant of ns-2's that ours does not have, why.
+/// The cases in which the timelines part, the first line of ns-2's that differs, and why.
 const DIFFERENCES: [(&str, &str, &str); 11] = [
     ("TCP/Reno TCPSink 40 3", "0.60", GROWTH),
     ("TCP/Reno TCPSink 40 1 5", "0.85", GROWTH),

@@ -92,7 +92,8 @@ fn after_a_timeout_only_the_holes_go_again() {
         .sends(seg(8).again());
 }
 
-// The timer watches the first outstanding segment: it starts anew when that goes again.
+// RFC 6298 §5.4: the timer watches the first outstanding segment, and starts anew when that goes
+// again.
 #[test]
 fn a_second_retransmission_has_a_timeout_of_its_own() {
     ten_out(sack())
