@@ -8,8 +8,9 @@ mod flow;
 mod handshake;
 mod laws;
 mod map;
-mod ns2;
+
 mod pair;
+mod peers;
 mod recovery;
 mod round_trips;
 mod script;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What holds for whole pairs of endpoints rests on no single section.
-const NO_TIMELINES: [&str; 4] = ["laws", "map", "ns2", "round_trips"];
+const NO_TIMELINES: [&str; 4] = ["laws", "map", "peers", "round_trips"];
 
 const START: &str = "<!-- map -->\n";
 

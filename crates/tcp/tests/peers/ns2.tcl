@@ -2,11 +2,11 @@
 # the given packets are lost: a line for each hundredth of a second, with the segments sent in it.
 # Packet 0 on the path is the SYN; each later one counts, retransmissions too.
 #
-#   ns timeline.tcl AGENT SINK SEGMENTS LOST...
+#   ns ns2.tcl AGENT SINK SEGMENTS LOST...
 #
 # All timelines again:
 #
-#   grep ^TCP timelines.txt | while read -r case; do ns timeline.tcl $case; done > new.txt
+#   grep ^TCP ns2.txt | while read -r case; do ns ns2.tcl $case; done > new.txt
 puts $argv
 lassign $argv agent sink segments
 set lost [lrange $argv 3 end]
