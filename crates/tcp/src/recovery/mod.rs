@@ -138,13 +138,9 @@ impl Sender {
     /// (RFC 5681 §3.1, RFC 6298 §5.4–5.6).
     #[cold]
     pub(crate) fn on_timeout(&mut self, now: Instant, config: &Config) {
-        let in_flight = match &self.scoreboard {
-            Some(board) if self.phase == LossPhase::Loss => board.pipe(self.una, self.max, config),
-            _ => self.flight(),
-        };
         // What the peer holds out of order is not in flight, though not acknowledged: in a long
         // recovery it is many times the window. RFC 5681 §3.1 sets an upper bound only.
-        let in_flight = in_flight.min(self.congestion.window().0);
+        let in_flight = self.flight().min(self.congestion.window().0);
         let event =
             if self.expiries == 0 { Congestion::Timeout } else { Congestion::RepeatedTimeout };
         self.congestion.on_congestion(now, event, Bytes(in_flight));
