@@ -235,3 +235,39 @@ fn a_lost_last_segment_goes_again_with_its_fin() {
         .state_is(State::FinWait2)
         .repairs_are(1, 0);
 }
+
+// RFC 5681 §3.2, step 2: what a recovery sends is no limited transmit, and counts in FlightSize of
+// the next.
+#[test]
+fn what_was_sent_in_recovery_is_in_flight_when_the_next_begins() {
+    // Segments 1 and 23 are lost.
+    established(Config { initial_window: 20, ..newreno() })
+        .writes_segments(40)
+        .sends_segments(1..=20)
+        .at(200)
+        .gets_times(2, acks(0))
+        .gets(acks(0))
+        .sends(seg(1).again())
+        .window_is(10)
+        .gets_times(7, acks(0))
+        .gets(acks(0))
+        .sends(seg(21))
+        .gets(acks(0))
+        .sends(seg(22))
+        .gets(acks(0))
+        .sends(seg(23))
+        .gets(acks(0))
+        .sends(seg(24))
+        .gets(acks(0))
+        .sends(seg(25))
+        .gets(acks(0))
+        .sends(seg(26))
+        .at(300)
+        .gets(acks(22))
+        .window_is(5)
+        .sends(seg(27))
+        .gets_times(2, acks(22))
+        .gets(acks(22))
+        .sends(seg(23).again())
+        .then(|end| assert_eq!(end.congestion_window(), 2_500));
+}

@@ -33,6 +33,29 @@ fn two_losses_are_repaired_in_one_round_trip() {
         .then(|end| assert_eq!((end.stats().fast_retransmits, end.stats().timeouts), (1, 0)));
 }
 
+// RFC 6675 §4, SetPipe: what was sent again and is SACKed has left the network.
+#[test]
+fn a_retransmission_that_is_sacked_makes_room() {
+    // Segments 1 and 4 are lost, and 1 once more.
+    ten_out(sack())
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 3)]))
+        .gets(acks(0).sacks(&[(5, 7), (2, 3)]))
+        .sends(seg(1).again())
+        .sends(seg(4).again())
+        .gets(acks(0).sacks(&[(5, 8), (2, 3)]))
+        .sends(seg(11))
+        .gets(acks(0).sacks(&[(5, 10), (2, 3)]))
+        .sends_segments(12..=13)
+        .at(300)
+        // In flight are 1 and 11 to 13, of a window of five.
+        .gets(acks(0).sacks(&[(2, 10)]))
+        .sends(seg(14))
+        .at(500)
+        .sends(seg(1).again())
+        .repairs_are(1, 1);
+}
+
 // RFC 6675 §5, step 2: IsLost may come before the third duplicate.
 #[test]
 fn blocks_reveal_a_loss_whose_acknowledgements_were_lost() {
