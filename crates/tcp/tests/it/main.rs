@@ -4,6 +4,7 @@ mod blocks;
 mod close;
 mod delayed_ack;
 mod ecn;
+mod figures;
 mod flow;
 mod handshake;
 mod laws;
