@@ -96,7 +96,7 @@ impl Receiver {
         let end = start.wrapping_add(length);
         if start >= self.next + u64::from(self.window) {
             Acceptance::Outside
-        } else if end < self.next || (length > 0 && end == self.next) {
+        } else if end <= self.next {
             Acceptance::Old
         } else {
             Acceptance::Inside
