@@ -165,6 +165,8 @@ pub(crate) struct Script {
     connection: Connection,
     now: Instant,
     sent: VecDeque<(Instant, Segment)>,
+    /// How many segments were sent so far, and how many of them again.
+    counted: (u64, u32),
     /// What the peer sends next, and how far it has acknowledged: for specs that leave it open.
     peer_seq: u32,
     peer_ack: u32,
@@ -188,7 +190,7 @@ pub(crate) fn established(config: Config) -> Script {
 impl Script {
     pub(crate) fn of(connection: Connection) -> Self {
         let now = Instant::START;
-        Script { connection, now, sent: VecDeque::new(), peer_seq: 0, peer_ack: 0 }
+        Script { connection, now, sent: VecDeque::new(), counted: (0, 0), peer_seq: 0, peer_ack: 0 }
     }
 
     /// Time passes until `millis`; timers run when they are due.
@@ -342,12 +344,17 @@ impl Script {
 
     fn collect(&mut self) {
         while let Some(segment) = self.connection.poll_transmit(self.now) {
+            self.counted.0 += 1;
+            self.counted.1 += u32::from(segment.is_retransmission);
             self.sent.push_back((self.now, segment));
         }
     }
 
     fn assert_nothing_left(&self) {
         assert!(self.sent.is_empty(), "by {} also sent: {:?}", self.now, self.sent);
+        let stats = self.connection.stats();
+        let again = stats.retransmitted_segments + stats.syn_retransmissions;
+        assert_eq!((stats.segments_sent, again), self.counted, "segments sent, and again");
     }
 }
 
