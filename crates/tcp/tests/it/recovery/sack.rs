@@ -474,3 +474,47 @@ fn a_lost_fin_is_rescued() {
         .gets(ack(6002))
         .repairs_are(1, 0);
 }
+
+// RFC 6675 §4, rule 4: the rescue belongs to loss recovery, not to what follows a timeout (§5.1).
+#[test]
+fn there_is_no_rescue_after_a_timeout() {
+    established(Config { initial_window: 6, ..sack() })
+        .writes_segments(7)
+        .sends_segments(1..=6)
+        .at(400)
+        .sends(seg(1).again())
+        .at(500)
+        .gets(acks(2))
+        .window_is(2)
+        .sends_again(3..=4)
+        .at(600)
+        .gets(acks(4))
+        .window_is(3)
+        .sends_again(5..=6)
+        .sends(seg(7))
+        .at(700)
+        // 5 was lost again: 5 and 7 are in flight, of a window of three.
+        .gets(acks(4).sacks(&[(6, 6)]))
+        .at(750)
+        .gets(acks(4).sacks(&[(6, 7)]))
+        .at(1_200)
+        .sends(seg(5).again());
+}
+
+// RFC 6675 §3: the scoreboard knows what the peer holds, in however many blocks it was told.
+#[test]
+fn a_block_that_joins_two_others_counts_once() {
+    // The order of arrival is 2, 4, 3; segment 1 is lost.
+    ten_out(sack())
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 2)]))
+        .gets(acks(0).sacks(&[(4, 4), (2, 2)]))
+        .gets(acks(0).sacks(&[(2, 4)]))
+        .sends(seg(1).again())
+        // The pipe is 7, 6, 5 and 4 segments, of a window of five.
+        .gets(acks(0).sacks(&[(2, 5)]))
+        .gets(acks(0).sacks(&[(2, 6)]))
+        .gets(acks(0).sacks(&[(2, 7)]))
+        .sends(seg(11))
+        .window_is(5);
+}
