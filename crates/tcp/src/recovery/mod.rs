@@ -109,7 +109,6 @@ impl Sender {
         self.rtt.on_retransmit();
         self.stats.fast_retransmits += 1;
         self.phase = LossPhase::Fast;
-        self.limited = 0;
         self.partial_seen = false;
         self.urgent = Urgent::FirstSegment;
         self.timer = now + self.rtt.rto();

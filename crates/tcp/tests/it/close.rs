@@ -1,8 +1,10 @@
 //! Closing a connection, in order or not.
 
+use std::sync::Arc;
+
 use shortflow_elements::TcpFlags;
-use shortflow_tcp::{Config, Failure, State};
-use shortflow_units::Duration;
+use shortflow_tcp::{Config, Connection, Failure, Role, State};
+use shortflow_units::{Duration, Instant};
 
 use crate::script::*;
 
@@ -354,4 +356,14 @@ fn an_abort_is_silent_where_there_is_nothing_to_reset() {
         .sends(fin(1))
         .aborts()
         .state_is(State::Closed);
+}
+
+// RFC 9293 §3.10.5: a SYN that has not left yet never does.
+#[test]
+fn an_abort_takes_back_a_syn_that_waits() {
+    let mut end = Connection::new(Arc::new(lingering()), Role::Active);
+    end.open(Instant::START);
+    end.abort();
+    assert_eq!(end.poll_transmit(Instant::START), None);
+    assert_eq!((end.state(), end.failure()), (State::Closed, Some(Failure::Aborted)));
 }
