@@ -94,9 +94,9 @@ impl Receiver {
     #[inline]
     pub(crate) fn accepts(&self, start: u64, length: u64) -> Acceptance {
         let end = start.wrapping_add(length);
-        if start >= self.next + u64::from(self.window) && start != self.next {
+        if start >= self.next + u64::from(self.window) {
             Acceptance::Outside
-        } else if end < self.next || (length > 0 && end == self.next) {
+        } else if end <= self.next {
             Acceptance::Old
         } else {
             Acceptance::Inside
