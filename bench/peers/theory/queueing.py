@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from .sizes import Service, service
+from command import run
+from sizes import Service, service
 
 
 def first_come_first_served(load: float, sizes: str, mbps: float) -> dict[str, float]:
@@ -59,3 +60,7 @@ def finite_buffer(load: float, places: int, sizes: str, mbps: float) -> dict[str
         "wait_s": queue / admitted,
         "utilisation": 1 - 1 / total,
     }
+
+
+if __name__ == "__main__":
+    run(first_come_first_served, priorities, finite_buffer)

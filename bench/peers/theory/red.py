@@ -16,9 +16,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .matrices import Matrix, added, dot, identity, inverse, product, row_times
-from .sizes import service
-from .tcp_loss import send_rate
+from command import run
+from matrices import Matrix, added, dot, identity, inverse, product, row_times
+from sizes import service
+from tcp_loss import send_rate
 
 ROUNDING = 1e-9
 
@@ -228,3 +229,7 @@ def root(falling: Callable[[float], float], low: float, high: float) -> float:
             high, below, above = middle, value, above / 2 if side < 0 else above
             side = -1
     return middle
+
+
+if __name__ == "__main__":
+    run(overload, stationary, long_flows)

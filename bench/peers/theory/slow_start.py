@@ -10,6 +10,8 @@ lost and nobody else is there, so every instant is a whole number of nanoseconds
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from command import run
+
 HEADERS = 40  # bytes, on every packet
 ACCESS_MBPS = 1000
 ACCESS_NS = 1_000
@@ -88,3 +90,7 @@ class Reply:
             while len(arrivals) < min(acknowledged + window, self.segments):
                 arrivals.append(back.arrival(at_server, self.mss))
         return arrivals[-1]
+
+
+if __name__ == "__main__":
+    run(completion_times)

@@ -8,6 +8,8 @@ has no fast recovery but that of Reno.
 
 import math
 
+from command import run
+
 
 def long_flow(loss: float, rtt_s: float, timeout_s: float, segments_per_ack: int) -> dict[str, float]:
     """Segments per second that leave, B(p) of eq. 32, and the simple law without timeouts.
@@ -53,3 +55,7 @@ def back_off(p: float) -> float:
 def square_root_law(p: float, rtt: float, b: float) -> float:
     """√(3/2bp) / RTT (Mathis, Semke, Mahdavi & Ott 1997)."""
     return math.sqrt(1.5 / (b * p)) / rtt
+
+
+if __name__ == "__main__":
+    run(long_flow)
