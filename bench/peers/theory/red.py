@@ -9,7 +9,8 @@ As the weight w_q goes to 0 the average stands still, and with it the drop proba
   w_q (q - avg), and one that finds the queue empty after an idle time lets it fall as if a mean
   packet had come for each s seconds of it.
 
-A weight that is small but not 0 lets the average swing; that is left out.
+A weight that is small but not 0 lets the average swing. That is left out for a queue that runs
+empty now and then, and taken in for one that does not, where it does not vanish with the weight.
 """
 
 import math
@@ -37,11 +38,6 @@ class Curve:
         share = (average - self.min_threshold) / (self.max_threshold - self.min_threshold)
         return self.max_probability * min(max(share, 0.0), 1.0)
 
-    def average(self, probability: float) -> float:
-        """Where p_b is `probability`."""
-        share = probability / self.max_probability
-        return self.min_threshold + share * (self.max_threshold - self.min_threshold)
-
 
 def hazards(p: float, spacing: str) -> list[float]:
     """p_a after 0, 1, 2 … packets since the last drop; the last is 1.
@@ -62,28 +58,55 @@ def hazards(p: float, spacing: str) -> list[float]:
     return found
 
 
-def loss_at(p: float, spacing: str) -> float:
-    """The share of packets dropped at a constant p_b: one over the mean distance of drops."""
-    if p <= 0:
-        return 0.0
-    distance, passes = 0.0, 1.0
-    for hazard in hazards(p, spacing):
-        distance += passes
+def distance(p: float, spacing: str) -> tuple[float, float]:
+    """Mean and variance of the distance of drops in packets, at a constant p_b above 0."""
+    mean = square = 0.0
+    passes = 1.0
+    for count, hazard in enumerate(hazards(p, spacing), start=1):
+        mean += count * passes * hazard
+        square += count**2 * passes * hazard
         passes *= 1 - hazard
-    return 1 / distance
+    return mean, square - mean**2
+
+
+def loss_at(p: float, spacing: str) -> float:
+    """The share of packets dropped at a constant p_b."""
+    return 1 / distance(p, spacing)[0] if p > 0 else 0.0
 
 
 def overload(
     load: float, spacing: str, min_threshold: float, max_threshold: float, max_probability: float
 ) -> dict[str, float]:
-    """Poisson packets above the link's rate: RED drops just what is too much.
+    """Poisson packets of one size above the link's rate: RED drops just what is too much.
 
-    The queue does not run empty, so the average is the mean queue.
+    The queue does not run empty, so the average's mean is the mean queue. It swings all the same:
+    with the queue's noise S and the loss rising by k with the average, dq = -k a dt + noise and
+    da = g (q - a) dt have Var(a) = E[qa] = S / 2k, whatever g is, so whatever the weight.
     """
     curve = Curve(min_threshold, max_threshold, max_probability)
     loss = 1 - 1 / load
-    p = root(lambda p: loss - loss_at(p, spacing), 1e-6, max_probability)
-    return {"loss": loss, "queue": curve.average(p)}
+    swing = 0.0
+    for _ in range(20):
+        mean_loss = swung_loss(curve, spacing, swing)
+        average = root(lambda a: loss - mean_loss(a), min_threshold, max_threshold)
+        step = max(swing / 10, 10.0)
+        slope = load * (mean_loss(average + step) - mean_loss(average - step)) / (2 * step)
+        mean, variance = distance(curve.probability(average), spacing)
+        noise = load * ((1 - 1 / mean) ** 2 + variance / mean**3)
+        swing = math.sqrt(noise / (2 * slope))
+    return {"loss": loss, "queue": average}
+
+
+def swung_loss(curve: Curve, spacing: str, swing: float) -> Callable[[float], float]:
+    """The mean loss while the average swings about its mean, normally, by `swing`."""
+    points = [step / 10 for step in range(-40, 41)]
+    weights = [math.exp(-(z**2) / 2) for z in points]
+
+    def mean_loss(average: float) -> float:
+        losses = (loss_at(curve.probability(average + swing * z), spacing) for z in points)
+        return dot(losses, weights) / sum(weights)
+
+    return mean_loss
 
 
 def stationary(
