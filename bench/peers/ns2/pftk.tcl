@@ -28,7 +28,6 @@ proc finish {} {
         simulator "\"ns-[ns-version]\"" \
         parameters [options_json] \
         goodput_pps [decimals 4 [expr {[since_start ack_] / double($seconds)}]] \
-        goodput_mbps [decimals 6 [expr {[since_start ack_] * 8e-3 / $seconds}]] \
         send_rate_pps [decimals 4 [expr {[since_start ndatapack_] / double($seconds)}]] \
         timeouts [since_start nrexmit_] \
         fast_retransmits [expr {[since_start ncwndcuts1_] - [since_start nrexmit_]}] \

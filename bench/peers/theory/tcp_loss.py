@@ -12,17 +12,8 @@ from command import run
 
 
 def long_flow(loss: float, rtt_s: float, timeout_s: float, segments_per_ack: int) -> dict[str, float]:
-    """Segments per second that leave, B(p) of eq. 32, and the simple law without timeouts.
-
-    The goodput is B(p) without the segments that are lost: each of those is sent again.
-    """
-    rate = send_rate(loss, rtt_s, timeout_s, segments_per_ack)
-    return {
-        "send_rate_pps": rate,
-        "goodput_pps": rate * (1 - loss),
-        "goodput_mbps": rate * (1 - loss) * 8e-3,
-        "square_root_pps": square_root_law(loss, rtt_s, segments_per_ack),
-    }
+    """Segments per second that leave: B(p) of eq. 32."""
+    return {"send_rate_pps": send_rate(loss, rtt_s, timeout_s, segments_per_ack)}
 
 
 def send_rate(p: float, rtt: float, timeout: float, b: float) -> float:
@@ -50,11 +41,6 @@ def timeout_share(p: float, window: float) -> float:
 def back_off(p: float) -> float:
     """f(p): six doublings of the timeout, then it stays."""
     return 1 + sum(2 ** (k - 1) * p**k for k in range(1, 7))
-
-
-def square_root_law(p: float, rtt: float, b: float) -> float:
-    """√(3/2bp) / RTT (Mathis, Semke, Mahdavi & Ott 1997)."""
-    return math.sqrt(1.5 / (b * p)) / rtt
 
 
 if __name__ == "__main__":
