@@ -1,5 +1,9 @@
 # What all scripts here share: options, random streams, queue statistics, summaries, JSON.
 
+# Packets carry only the headers that are used: with all of ns-2's, clearing them takes half the time.
+remove-all-packet-headers
+add-packet-header IP TCP Flags
+
 # Reads "-name value ..." over the defaults into the global array `settings`; refuses unknown names.
 proc read_options {defaults words} {
     global settings
