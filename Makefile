@@ -6,11 +6,13 @@ SHELL := bash
 
 SHORTFLOW := target/release/shortflow
 SMOKE := target/smoke
+# Why the figures of bench-guard are renewed; empty is refused.
+export REASON ?=
 
-.PHONY: help build demo test bench setup tidy format lint unit doc smoke
+.PHONY: help build demo test bench bench-guard setup tidy format lint unit doc smoke
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
 
 build: ## Build target/release/shortflow
 	@command -v cargo >/dev/null || { echo "needs a Rust toolchain with cargo: https://rustup.rs" >&2; exit 1; }
@@ -20,17 +22,22 @@ demo: build ## Compare best effort with the Fair Marker on a congested link
 	$(SHORTFLOW) compare scenarios/quickstart.toml \
 		--policies policies/best-effort.toml,policies/fair-marker.toml --out results/demo
 
-test: setup tidy format lint unit doc smoke ## Install what the tests need, and run them all
+test: setup tidy format lint unit doc smoke bench-guard ## Install what the tests need, and run them all
 
 bench: build ## Measure the simulator's speed on four pieces of work
 	@for work in A B S D; do $(SHORTFLOW) bench $$work; done
 
-# The report is looked at in a browser. Without one its tests say "skipped: needs chromium".
+bench-guard: build ## Count instructions; more than 3 % above the figures fails (RENEW=1 REASON='…' for new ones)
+	cargo xtask guard $(if $(RENEW),--renew "$$REASON")
+
+# The report is looked at in a browser, instructions are counted by valgrind. What lacks its tool
+# says "skipped: needs …".
 setup: ## Install what the tests need (as root, on Debian and its kin)
-	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	@missing=$$(for tool in chromium valgrind; do command -v $$tool >/dev/null || echo $$tool; done); \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && \
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null || \
-		echo "chromium could not be installed" >&2; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null || \
+		echo "could not be installed:" $$missing >&2; \
 	fi
 
 tidy: ## Check the rules of STYLE.md and the map in ARCHITECTURE.md
