@@ -24,8 +24,8 @@ demo: build ## Compare best effort with the Fair Marker on a congested link
 
 test: setup tidy format lint unit doc smoke bench-guard ## Install what the tests need, and run them all
 
-bench: build ## Measure the simulator's speed on four pieces of work
-	@for work in A B S D; do $(SHORTFLOW) bench $$work; done
+bench: build ## Measure the simulator's speed on five pieces of work
+	@for work in A B S D H; do $(SHORTFLOW) bench $$work; done
 
 bench-guard: build ## Count instructions; more than 3 % above the figures fails (RENEW=1 REASON='…' for new ones)
 	cargo xtask guard $(if $(RENEW),--renew "$$REASON")
