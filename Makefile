@@ -9,7 +9,7 @@ SMOKE := target/smoke
 # Why the figures of bench-guard are renewed; empty is refused.
 export REASON ?=
 
-.PHONY: help build demo test bench bench-guard setup tidy format lint unit doc smoke
+.PHONY: help build demo test bench bench-guard bench-peers setup tidy format lint unit doc smoke
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -26,6 +26,11 @@ test: setup tidy format lint unit doc smoke bench-guard ## Install what the test
 
 bench: build ## Measure the simulator's speed on five pieces of work
 	@for work in A B S D H; do $(SHORTFLOW) bench $$work; done
+
+# Growth alone, or the peers alone: python3 -B bench/performance --only growth
+bench-peers: setup-peers build ## Measure speed against ns-2 and ns-3, and growth; write docs/performance.md
+	$(MAKE) --no-print-directory -C bench/peers/ns3
+	$(PYTHON) -B bench/performance
 
 bench-guard: build ## Count instructions; more than 3 % above the figures fails (RENEW=1 REASON='…' for new ones)
 	cargo xtask guard $(if $(RENEW),--renew "$$REASON")
