@@ -58,7 +58,7 @@ def panel(title: str, costs: Sequence[Cost], left: float, top: float) -> list[st
         rule("axis", left, base, left + PANEL_WIDTH, base),
         f'<line x1="{left:.1f}" y1="{limit:.1f}" x2="{left + PANEL_WIDTH:.1f}" y2="{limit:.1f}" '
         f'stroke="{LIMIT}" stroke-dasharray="5 4"/>',
-        text(left + PANEL_WIDTH, limit - 5, "twice the first", "end"),
+        text(left + 6, limit - 5, "twice the first", "start"),
         curve([(x(cost.size), y(cost.ns_per_hop)) for cost in costs]),
         text(left + PANEL_WIDTH / 2, base + 38, title, "middle"),
     ]
