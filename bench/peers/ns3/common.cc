@@ -172,7 +172,7 @@ TcpSettings::Apply() const
     {
         Fail("tcp is Newreno or Sack1, not " + tcp);
     }
-    // Never the limit: the receive window is.
+    // A send buffer as large as the receive window is never the limit.
     const auto buffer = UintegerValue(static_cast<uint64_t>(window * segment_bytes));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment_bytes));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(2));
@@ -180,7 +180,9 @@ TcpSettings::Apply() const
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", buffer);
     Config::SetDefault("ns3::TcpSocket::ConnTimeout", TimeValue(Seconds(3)));
     Config::SetDefault("ns3::TcpSocket::ConnCount", UintegerValue(20));
-    Config::SetDefault("ns3::TcpSocket::DataRetries", UintegerValue(1000));
+    // Nobody answers a FIN whose acknowledgement was lost, with or without TIME-WAIT: without an
+    // end to the attempts it would be sent for ever.
+    Config::SetDefault("ns3::TcpSocket::DataRetries", UintegerValue(12));
     Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(delayed_ack ? 2 : 1));
     Config::SetDefault("ns3::TcpSocket::DelAckTimeout", TimeValue(MilliSeconds(100)));
     Config::SetDefault("ns3::TcpSocket::TcpNoDelay", BooleanValue(true));
@@ -236,18 +238,17 @@ Retransmissions::Restart(uint32_t sender)
 void
 Retransmissions::Sent(uint32_t sender, Ptr<const Packet> packet, const TcpHeader& header)
 {
-    const bool alone = packet->GetSize() == 0;
-    const bool flagged = header.GetFlags() & (TcpHeader::SYN | TcpHeader::FIN);
-    if (alone && !flagged)
+    const bool syn = header.GetFlags() & TcpHeader::SYN;
+    if (packet->GetSize() == 0 && !syn)
     {
-        return; // an acknowledgement
+        return; // an acknowledgement or a FIN alone
     }
-    const auto end = header.GetSequenceNumber() + packet->GetSize() + flagged;
+    const auto end = header.GetSequenceNumber() + packet->GetSize() + syn;
     const auto [known, first] = m_end.try_emplace(sender, end);
     if (!first && end <= known->second)
     {
         packets++;
-        control += alone;
+        handshakes += syn;
     }
     known->second = std::max(known->second, end);
 }

@@ -88,7 +88,7 @@ class CountingNewReno : public ns3::TcpNewReno
     static uint64_t fast_retransmits;
 };
 
-// Counts what senders transmit again, from what they transmit.
+// Counts what senders transmit again, from what they transmit. FINs without data are left out.
 class Retransmissions
 {
   public:
@@ -98,7 +98,7 @@ class Retransmissions
     void Sent(uint32_t sender, ns3::Ptr<const ns3::Packet> packet, const ns3::TcpHeader& header);
 
     uint64_t packets = 0;
-    uint64_t control = 0; // those without data: SYN, SYN-ACK and lone FIN, by their own timer
+    uint64_t handshakes = 0; // those that are a SYN or SYN-ACK: each by a timer of its own
 
   private:
     std::map<uint32_t, ns3::SequenceNumber32> m_end;

@@ -170,20 +170,21 @@ Run::Start(uint32_t flow, const Address& to)
     socket->Connect(to);
 }
 
-// Data without end: as much as the send buffer takes.
+// Data without end: as much as the send buffer takes, in pieces that keep its list short.
 void
 Run::Fill(Ptr<Socket> socket, uint32_t)
 {
-    while (socket->GetTxAvailable() >= segment_bytes)
+    constexpr uint32_t piece = 100 * segment_bytes;
+    while (socket->GetTxAvailable() >= piece)
     {
-        socket->Send(Create<Packet>(segment_bytes));
+        socket->Send(Create<Packet>(piece));
     }
 }
 
 Run::Counters
 Run::Now() const
 {
-    Counters now{CountingNewReno::timeouts + m_retransmissions.control,
+    Counters now{CountingNewReno::timeouts + m_retransmissions.handshakes,
                  CountingNewReno::fast_retransmits,
                  m_retransmissions.packets,
                  {}};

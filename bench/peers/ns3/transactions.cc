@@ -320,7 +320,7 @@ Run::WriteTo(Json& result)
         .Count("open_when_arrivals_end", m_open_when_arrivals_end)
         .Object("tcp",
                 Json()
-                    .Count("timeouts", CountingNewReno::timeouts + m_retransmissions.control)
+                    .Count("timeouts", CountingNewReno::timeouts + m_retransmissions.handshakes)
                     .Count("retransmitted_packets", m_retransmissions.packets))
         .Object("during_arrivals", m_during_arrivals)
         .Object("with_drain", Queues());
