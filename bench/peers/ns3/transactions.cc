@@ -6,7 +6,10 @@
 // towards the client is RED or DropTail. Each transfer is a connection of its own, which the client
 // opens, and the server closes after its reply. Prints one JSON object, as ns2/transactions.tcl does.
 
-#include "common.h"
+#include "links.h"
+#include "options.h"
+#include "statistics.h"
+#include "tcp.h"
 
 #include "ns3/inet-socket-address.h"
 #include "ns3/ipv4.h"
@@ -21,17 +24,13 @@
 using namespace ns3;
 using namespace peer;
 
-namespace
-{
+namespace {
 
 // Replies of 61 .. 90439 bytes, as packets; equally likely (Casetti & Mellia 2005, Table 2).
 constexpr std::array<uint32_t, 10> reply_sizes{1, 1, 1, 2, 3, 5, 7, 11, 20, 91};
 constexpr uint16_t server_port = 80;
 
-using TxTrace = Callback<void, Ptr<const Packet>, const TcpHeader&, Ptr<const TcpSocketBase>>;
-
-struct Settings
-{
+struct Settings {
     double rho = 0.8;
     double rate_mbps = 10;
     double delay_ms = 20;
@@ -48,15 +47,12 @@ struct Settings
     double TransfersPerSecond() const;
 };
 
-Settings::Settings()
-{
+Settings::Settings() {
     queue.queue = "RED";
     queue.buffer = 200;
 }
 
-void
-Settings::AddTo(Options& options)
-{
+void Settings::AddTo(Options& options) {
     options.Add("rho", "load of the replies", rho);
     options.Add("rate_mbps", "the bottleneck's rate", rate_mbps);
     options.Add("delay_ms", "the bottleneck's delay", delay_ms);
@@ -69,20 +65,16 @@ Settings::AddTo(Options& options)
     queue.AddTo(options);
 }
 
-double
-Settings::TransfersPerSecond() const
-{
+double Settings::TransfersPerSecond() const {
     double packets = 0;
-    for (uint32_t size : reply_sizes)
-    {
+    for (uint32_t size : reply_sizes) {
         packets += static_cast<double>(size) / reply_sizes.size();
     }
     return rho * rate_mbps * 1e6 / (packets * packet_bytes * 8);
 }
 
 // A transfer under way.
-struct Transfer
-{
+struct Transfer {
     uint32_t reply; // packets
     double start;
     uint32_t awaited_request = segment_bytes;
@@ -90,8 +82,7 @@ struct Transfer
 };
 
 // One run: both hosts, the arrivals, and what was counted.
-class Run
-{
+class Run {
   public:
     explicit Run(const Settings& settings);
     void WriteTo(Json& result);
@@ -107,15 +98,15 @@ class Run
     void EndArrivals();
     Json Transfers() const;
     Json Queues();
-    TxTrace Sent(uint32_t side);
+    Transmitted Sent(uint32_t side);
 
     const Settings& m_settings;
     NodeContainer m_nodes; // client, R1, R2, server
     Address m_server;
     Ptr<ExponentialRandomVariable> m_gaps = RandomStream<ExponentialRandomVariable>(1);
     Ptr<UniformRandomVariable> m_sizes = RandomStream<UniformRandomVariable>(2);
-    QueueStatistics* m_to_client;
-    QueueStatistics* m_to_server;
+    std::unique_ptr<QueueStatistics> m_to_client;
+    std::unique_ptr<QueueStatistics> m_to_server;
     std::map<uint16_t, Transfer> m_transfers; // by the client's port
     std::map<uint32_t, std::vector<double>> m_completion_times;
     std::vector<double> m_handshake_times;
@@ -127,28 +118,25 @@ class Run
 };
 
 Run::Run(const Settings& settings)
-    : m_settings(settings)
-{
+    : m_settings(settings) {
     m_nodes.Create(4);
-    Network::InstallStack();
+    InstallStack();
     const Time access = MicroSeconds(settings.access_delay_us);
     // From R2, whose queue is the one under test.
     auto line = AddBottleneck({m_nodes.Get(2), m_nodes.Get(1)}, settings.rate_mbps,
                               MicroSeconds(settings.delay_ms * 1000), settings.queue);
-    Network::Address(line);
+    AddNetwork(line);
     Capture(line, settings.pcap);
-    Network::Address(AddLink({m_nodes.Get(0), m_nodes.Get(1)}, settings.access_mbps, access));
-    Network::Address(AddLink({m_nodes.Get(2), m_nodes.Get(3)}, settings.access_mbps, access));
-    m_to_client = Watch(line.Get(0));
-    m_to_server = Watch(line.Get(1));
+    AddNetwork(AddLink({m_nodes.Get(0), m_nodes.Get(1)}, settings.access_mbps, access));
+    AddNetwork(AddLink({m_nodes.Get(2), m_nodes.Get(3)}, settings.access_mbps, access));
+    m_to_client = QueueStatistics::Of(line.Get(0));
+    m_to_server = QueueStatistics::Of(line.Get(1));
     Listen();
     ScheduleArrival();
     Simulator::Schedule(Seconds(settings.duration), &Run::EndArrivals, this);
 }
 
-void
-Run::Listen()
-{
+void Run::Listen() {
     auto server = m_nodes.Get(3);
     m_server = InetSocketAddress(server->GetObject<Ipv4>()->GetAddress(1, 0).GetLocal(), server_port);
     auto listener = Socket::CreateSocket(server, TcpSocketFactory::GetTypeId());
@@ -161,29 +149,22 @@ Run::Listen()
 }
 
 // Counts retransmissions by the client's port and the side that sends.
-TxTrace
-Run::Sent(uint32_t side)
-{
-    return TxTrace([this, side](Ptr<const Packet> packet, const TcpHeader& header,
+Transmitted Run::Sent(uint32_t side) {
+    return Transmitted([this, side](Ptr<const Packet> packet, const TcpHeader& header,
                                 Ptr<const TcpSocketBase>) {
         const uint32_t port = side ? header.GetDestinationPort() : header.GetSourcePort();
-        m_retransmissions.Sent(2 * port + side, packet, header);
+        m_retransmissions.Note(2 * port + side, packet, header);
     });
 }
 
-void
-Run::ScheduleArrival()
-{
+void Run::ScheduleArrival() {
     const Time gap = Seconds(m_gaps->GetValue(1 / m_settings.TransfersPerSecond(), 0));
-    if (Simulator::Now() + gap < Seconds(m_settings.duration))
-    {
+    if (Simulator::Now() + gap < Seconds(m_settings.duration)) {
         Simulator::Schedule(gap, &Run::Arrive, this);
     }
 }
 
-void
-Run::Arrive()
-{
+void Run::Arrive() {
     const uint32_t reply = reply_sizes[m_sizes->GetInteger(0, reply_sizes.size() - 1)];
     auto socket = Socket::CreateSocket(m_nodes.Get(0), TcpSocketFactory::GetTypeId());
     socket->Bind();
@@ -206,101 +187,77 @@ Run::Arrive()
 }
 
 uint16_t
-ClientPort(const Address& address)
-{
+ClientPort(const Address& address) {
     return InetSocketAddress::ConvertFrom(address).GetPort();
 }
 
-Address
-OwnAddress(Ptr<Socket> socket)
-{
+Address OwnAddress(Ptr<Socket> socket) {
     Address address;
     socket->GetSockName(address);
     return address;
 }
 
-Address
-PeerAddress(Ptr<Socket> socket)
-{
+Address PeerAddress(Ptr<Socket> socket) {
     Address address;
     socket->GetPeerName(address);
     return address;
 }
 
 uint32_t
-Read(Ptr<Socket> socket)
-{
+Read(Ptr<Socket> socket) {
     uint32_t bytes = 0;
-    while (auto packet = socket->Recv())
-    {
+    while (auto packet = socket->Recv()) {
         bytes += packet->GetSize();
     }
     return bytes;
 }
 
-void
-Run::Connected(Ptr<Socket> socket)
-{
+void Run::Connected(Ptr<Socket> socket) {
     const auto& transfer = m_transfers.at(ClientPort(OwnAddress(socket)));
     m_handshake_times.push_back(Simulator::Now().GetSeconds() - transfer.start);
     socket->Send(Create<Packet>(segment_bytes));
 }
 
-void
-Run::Accepted(Ptr<Socket> socket, const Address&)
-{
+void Run::Accepted(Ptr<Socket> socket, const Address&) {
     socket->SetRecvCallback(MakeCallback(&Run::RequestArrives, this));
 }
 
-void
-Run::RequestArrives(Ptr<Socket> socket)
-{
+void Run::RequestArrives(Ptr<Socket> socket) {
     auto& transfer = m_transfers.at(ClientPort(PeerAddress(socket)));
     const uint32_t bytes = Read(socket);
     transfer.awaited_request -= bytes;
-    if (bytes > 0 && transfer.awaited_request == 0)
-    {
+    if (bytes > 0 && transfer.awaited_request == 0) {
         socket->Send(Create<Packet>(transfer.reply * segment_bytes));
         socket->Close();
     }
 }
 
-void
-Run::ReplyArrives(Ptr<Socket> socket)
-{
+void Run::ReplyArrives(Ptr<Socket> socket) {
     auto& transfer = m_transfers.at(ClientPort(OwnAddress(socket)));
     const uint32_t bytes = Read(socket);
     transfer.awaited_reply -= bytes;
-    if (bytes > 0 && transfer.awaited_reply == 0)
-    {
+    if (bytes > 0 && transfer.awaited_reply == 0) {
         m_completion_times[transfer.reply].push_back(Simulator::Now().GetSeconds() - transfer.start);
         m_completed++;
     }
 }
 
 // The counts of the queues when arrivals end: the drain is another regime.
-void
-Run::EndArrivals()
-{
+void Run::EndArrivals() {
     m_during_arrivals = Queues();
     m_open_when_arrivals_end = m_started - m_completed;
 }
 
-Json
-Run::Queues()
-{
+Json Run::Queues() {
     return Json()
         .Object("to_client", m_to_client->Written())
         .Object("to_server", m_to_server->Written());
 }
 
-Json
-Run::Transfers() const
-{
+Json Run::Transfers() const {
     Json by_size;
     std::vector<double> all;
-    for (const auto& [size, times] : m_completion_times)
-    {
+    for (const auto& [size, times] : m_completion_times) {
         by_size.Object(std::to_string(size), Summary(times));
         all.insert(all.end(), times.begin(), times.end());
     }
@@ -313,24 +270,20 @@ Run::Transfers() const
         .Object("completion_by_packets_s", by_size);
 }
 
-void
-Run::WriteTo(Json& result)
-{
+void Run::WriteTo(Json& result) {
     result.Object("transfers", Transfers())
         .Count("open_when_arrivals_end", m_open_when_arrivals_end)
         .Object("tcp",
                 Json()
-                    .Count("timeouts", CountingNewReno::timeouts + m_retransmissions.handshakes)
-                    .Count("retransmitted_packets", m_retransmissions.packets))
+                    .Count("timeouts", m_retransmissions.Timeouts())
+                    .Count("retransmitted_packets", m_retransmissions.Packets()))
         .Object("during_arrivals", m_during_arrivals)
         .Object("with_drain", Queues());
 }
 
 } // namespace
 
-int
-main(int argc, char* argv[])
-{
+int main(int argc, char* argv[]) {
     Options options("Request/reply transfers over one bottleneck.");
     Settings settings;
     settings.AddTo(options);
