@@ -23,7 +23,7 @@ namespace peer {
 constexpr uint32_t segment_bytes = 1000;
 constexpr uint32_t packet_bytes = segment_bytes + 40;
 
-// NewReno that counts how often a retransmission timer fired and how often recovery began.
+// NewReno, which counts how often a retransmission timer fired and how often recovery began.
 class CountingNewReno : public ns3::TcpNewReno {
   public:
     static ns3::TypeId GetTypeId() {
@@ -40,10 +40,20 @@ class CountingNewReno : public ns3::TcpNewReno {
         ns3::TcpNewReno::CongestionStateSet(state, next);
     }
 
+    // ns-3 halves what it believes to be in the network (the pipe of RFC 6675), which leaves out
+    // what was selectively acknowledged or is taken for lost: 4 segments when recovery begins.
+    // RFC 5681 §3.1 halves all that is not acknowledged, without limited transmit's segments.
+    uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> state, uint32_t pipe) override {
+        const uint32_t unacknowledged = state->m_highTxMark.Get() - state->m_lastAckedSeq;
+        const uint32_t flight = std::min(unacknowledged, state->m_cWnd.Get());
+        return ns3::TcpNewReno::GetSsThresh(state, halves_pipe ? pipe : flight);
+    }
+
     ns3::Ptr<ns3::TcpCongestionOps> Fork() override {
         return ns3::CopyObject<CountingNewReno>(this);
     }
 
+    static inline bool halves_pipe = true;
     static inline uint64_t timeouts = 0;
     static inline uint64_t fast_retransmits = 0;
 };
@@ -51,12 +61,15 @@ class CountingNewReno : public ns3::TcpNewReno {
 // To be applied before any socket exists.
 struct TcpSettings {
     std::string tcp = "Newreno"; // or Sack1, as ns-2 calls them
+    std::string halves = "pipe"; // or flight: what a loss halves
     double window = 20000;       // packets
     double min_rto = 0.2;        // seconds
     uint32_t delayed_ack = 0;    // or 1: every second segment, 100 ms
 
     void AddTo(Options& options) {
         options.Add("tcp", "Newreno or Sack1", tcp);
+        options.Add("halves", "what a loss halves: pipe, as ns-3 does, or flight, as RFC 5681",
+                    halves);
         options.Add("window", "receive window in packets", window);
         options.Add("min_rto", "smallest retransmission timeout in s", min_rto);
         options.Add("delayed_ack", "1: an ACK for every second segment, or after 100 ms",
@@ -68,6 +81,10 @@ struct TcpSettings {
         if (tcp != "Newreno" && tcp != "Sack1") {
             Fail("tcp is Newreno or Sack1, not " + tcp);
         }
+        if (halves != "pipe" && halves != "flight") {
+            Fail("halves is pipe or flight, not " + halves);
+        }
+        CountingNewReno::halves_pipe = halves == "pipe";
         const auto set = [](const std::string& name, const AttributeValue& value) {
             Config::SetDefault("ns3::" + name, value);
         };
@@ -90,7 +107,7 @@ struct TcpSettings {
         set("TcpSocketBase::WindowScaling", BooleanValue(true));
         set("TcpSocketBase::LimitedTransmit", BooleanValue(true));
         set("TcpSocketBase::MinRto", TimeValue(Seconds(min_rto)));
-        set("TcpSocketBase::ClockGranularity", TimeValue(MilliSeconds(10)));
+        set("TcpSocketBase::ClockGranularity", TimeValue(MilliSeconds(1)));
         set("TcpSocketBase::MaxSegLifetime", DoubleValue(0)); // no TIME-WAIT
         set("RttEstimator::InitialEstimation", TimeValue(Seconds(3)));
         set("TcpL4Protocol::SocketType", TypeIdValue(CountingNewReno::GetTypeId()));
