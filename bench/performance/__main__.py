@@ -50,10 +50,11 @@ def main() -> int:
 def parse_arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(
-        prog="performance", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        prog="performance", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=["peers", "growth"], help="measure a part and print it")
     parser.add_argument("--rounds", type=int, default=5, metavar="N",
-                        help="how often each work is run (default: 5); growth takes the half, rounded up")
+                        help="how often each work is run (default: 5); growth takes half of it")
     return parser.parse_args()  # fmt: skip
 
 
@@ -79,10 +80,14 @@ def measured(arguments: argparse.Namespace) -> tuple[Mapping[str, str], str]:
         found = growth.grow((arguments.rounds + 1) // 2, told)
         parts |= {"growth": tables.growth(found), "growth-limits": tables.growth_limits(found)}
         svg = figure.figure(found)
-    versions = " and ".join(f"{name} {page.package_version(package)}"
-                            for name, package in (("ns-2", "ns2"), ("ns-3", "libns3-dev")))  # fmt: skip
-    parts |= {"machine": f"{page.machine()}; {versions} from Debian; load {load:.1f} when the run began."}
+    parts |= {"machine": f"{page.machine()}; {versions()}; load {load:.1f} when the run began."}
     return parts, svg
+
+
+def versions() -> str:
+    """The peers' versions."""
+    ns2, ns3 = page.package_version("ns2"), page.package_version("libns3-dev")
+    return f"ns-2 {ns2} and ns-3 {ns3} from Debian"
 
 
 def told(what: str) -> None:

@@ -12,7 +12,8 @@ WIDTH = LEFT + 2 * PANEL_WIDTH + GAP + 24
 HEIGHT = TOP + PANEL_HEIGHT + BOTTOM
 INK, LINE, LIMIT = "#333333", "#1f6fb2", "#b23a1f"
 
-STYLE = f"text {{ font: 12px sans-serif; fill: {INK}; }} .axis {{ stroke: {INK}; }} .grid {{ stroke: #dddddd; }}"
+STYLE = (f"text {{ font: 12px sans-serif; fill: {INK}; }} "
+         f".axis {{ stroke: {INK}; }} .grid {{ stroke: #dddddd; }}")  # fmt: skip
 
 
 def figure(found: Growth) -> str:

@@ -104,7 +104,7 @@ def cost_of_nodes(edges: int, hosts_per_edge: int) -> Cost:
 
 
 def cost(size: int, usage: Usage, hops_per_packet: int) -> Cost:
-    """All packets, data and acknowledgements, cross the link in the middle, where they are counted."""
+    """All packets, also acknowledgements, cross the link in the middle, where they are counted."""
     ports = summary(usage)["ports"]
     packets = sum(each["arrived"]["packets"] for port in ports for each in port["code_points"])
     hops = packets * hops_per_packet
@@ -112,7 +112,7 @@ def cost(size: int, usage: Usage, hops_per_packet: int) -> Cost:
 
 
 def bytes_per_connection() -> float:
-    """The slope of the peak of memory over open connections, each with at most a packet in flight."""
+    """The slope of peak memory over open connections, each with at most a packet in flight."""
     few, many = (simulate(scenarios.flows(size, 0.15, window_segments=1)) for size in CONNECTIONS)
     return (many.peak_bytes - few.peak_bytes) / (CONNECTIONS[1] - CONNECTIONS[0])
 
@@ -124,7 +124,8 @@ def short_flows() -> ShortFlows:
 
 
 def replicas(jobs: int) -> Usage:
-    return run(ROOT / "bench" / "works" / "a.toml", jobs, "--replicas", str(REPLICAS), "--set", "duration=20 s")
+    work = ROOT / "bench" / "works" / "a.toml"
+    return run(work, jobs, "--replicas", str(REPLICAS), "--set", "duration=20 s")
 
 
 def simulate(text: str) -> Usage:

@@ -44,8 +44,8 @@ def measure(command: Sequence[str | Path]) -> Usage:
         elapsed = monotonic() - started
         output, said = (Path(scratch, name).read_text() for name in ("out", "err"))
     if status != 0:
-        name = Path(command[0]).name
-        raise Failed(f"{name} ended with {os.waitstatus_to_exitcode(status)}: {said[-500:].strip()}")
+        name, code = Path(command[0]).name, os.waitstatus_to_exitcode(status)
+        raise Failed(f"{name} ended with {code}: {said[-500:].strip()}")
     return Usage(usage.ru_utime + usage.ru_stime, elapsed, usage.ru_maxrss * 1024, output)
 
 

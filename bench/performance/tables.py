@@ -96,11 +96,13 @@ def limits(results: Sequence[Result]) -> str:
 def growth(found: Growth) -> str:
     """Packet-hops by size."""
     rows = [
-        [what, f"{cost.size:,}", f"{cost.ns_per_hop:.1f}", f"{cost.ns_per_hop / costs[0].ns_per_hop:.2f}",
-         f"{cost.cpu_s:.2f}", f"{cost.hops / 1e6:.1f}", f"{cost.peak_bytes / 1e6:.1f}"]
+        [what, f"{cost.size:,}", f"{cost.ns_per_hop:.1f}",
+         f"{cost.ns_per_hop / costs[0].ns_per_hop:.2f}", f"{cost.cpu_s:.2f}",
+         f"{cost.hops / 1e6:.1f}", f"{cost.peak_bytes / 1e6:.1f}"]
         for what, costs in (("flows", found.flows), ("nodes", found.nodes)) for cost in costs
     ]  # fmt: skip
-    head = ["of", "number", "CPU ns per packet-hop", "times the first", "CPU s", "packet-hops, M", "peak memory, MB"]
+    head = ["of", "number", "CPU ns per packet-hop", "times the first", "CPU s", "packet-hops, M",
+            "peak memory, MB"]  # fmt: skip
     return table(head, rows, right=range(1, 7))
 
 
@@ -109,13 +111,12 @@ def growth_limits(found: Growth) -> str:
     short, kept = found.short_flows, found.replicas
     connection = found.bytes_per_connection
     rows = [
-        at_most(f"CPU per packet-hop, {found.flows[-1].size:,} flows against {found.flows[0].size:,}",
-                ratio_of(found.flows)),
-        at_most(f"CPU per packet-hop, {found.nodes[-1].size:,} nodes against {found.nodes[0].size:,}",
-                ratio_of(found.nodes)),
-        [f"bytes per open connection, from {CONNECTIONS[0]:,} to {CONNECTIONS[1]:,}", f"{connection:.0f}",
-         f"≤ {MOST_BYTES_PER_CONNECTION}", met(connection <= MOST_BYTES_PER_CONNECTION)],
-        [f"short flows completed in one run of {short.cost.size:,}", f"{short.completed:,}", "–", "–"],
+        last_against_first("flows", found.flows),
+        last_against_first("nodes", found.nodes),
+        [f"bytes per open connection, from {CONNECTIONS[0]:,} to {CONNECTIONS[1]:,}",
+         f"{connection:.0f}", f"≤ {MOST_BYTES_PER_CONNECTION}",
+         met(connection <= MOST_BYTES_PER_CONNECTION)],
+        [f"short flows completed of about {short.cost.size:,}", f"{short.completed:,}", "–", "–"],
         ["… CPU seconds", f"{short.cost.cpu_s:.1f}", "–", "–"],
         ["… CPU ns per packet-hop", f"{short.cost.ns_per_hop:.1f}", "–", "–"],
         ["… peak memory, MB", f"{short.cost.peak_bytes / 1e6:.1f}", "–", "–"],
@@ -125,12 +126,11 @@ def growth_limits(found: Growth) -> str:
     return table(["what", "found", "wanted", "met"], rows, right=(1, 2))
 
 
-def ratio_of(costs: Sequence[Cost]) -> float:
-    return costs[-1].ns_per_hop / costs[0].ns_per_hop
-
-
-def at_most(what: str, found: float) -> list[str]:
-    return [what, f"{found:.2f}", f"≤ {MOST_GROWTH:g}", met(found <= MOST_GROWTH)]
+def last_against_first(what: str, costs: Sequence[Cost]) -> list[str]:
+    found = costs[-1].ns_per_hop / costs[0].ns_per_hop
+    sizes = f"{costs[-1].size:,} {what} against {costs[0].size:,}"
+    return [f"CPU per packet-hop, {sizes}", f"{found:.2f}", f"≤ {MOST_GROWTH:g}",
+            met(found <= MOST_GROWTH)]  # fmt: skip
 
 
 def at_least(what: str, found: float) -> list[str]:
