@@ -60,14 +60,14 @@ class CountingNewReno : public ns3::TcpNewReno {
 
 // To be applied before any socket exists.
 struct TcpSettings {
-    std::string tcp = "Newreno"; // or Sack1, as ns-2 calls them
+    std::string tcp = "Sack1";   // or Newreno, as ns-2 calls them
     std::string halves = "pipe"; // or flight: what a loss halves
     double window = 20000;       // packets
     double min_rto = 0.2;        // seconds
     uint32_t delayed_ack = 0;    // or 1: every second segment, 100 ms
 
     void AddTo(Options& options) {
-        options.Add("tcp", "Newreno or Sack1", tcp);
+        options.Add("tcp", "Sack1 or Newreno", tcp);
         options.Add("halves", "what a loss halves: pipe, as ns-3 does, or flight, as RFC 5681",
                     halves);
         options.Add("window", "receive window in packets", window);
