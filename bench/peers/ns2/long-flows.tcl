@@ -39,6 +39,8 @@ proc add_flow {flow starts} {
     }
     $ns duplex-link $from $left $settings(access_mbps)Mb ${access}ms DropTail
     $ns duplex-link $right $to $settings(access_mbps)Mb ${access}ms DropTail
+    route $from $left
+    route $to $right
     set sender [new Agent/TCP/$settings(tcp)]
     set sink [new [sink_class $settings(tcp) $settings(delayed_ack)]]
     $ns attach-agent $from $sender
@@ -65,6 +67,12 @@ proc add_noise {} {
     $source set rate_ 100Gb
     $source attach-agent $agent
     $ns at 0 "$source start"
+}
+
+# Routes set by hand: computing them for hundreds of nodes takes ns-2 longer than the flows do.
+proc route {host router} {
+    [$host get-module Manual] add-route-to-adj-node -default $router
+    [$router get-module Manual] add-route-to-adj-node $host
 }
 
 # What the senders have counted so far, one list per sender:
@@ -146,11 +154,14 @@ configure_red
 Queue set limit_ 100000
 seed_default_stream $settings(seed)
 set ns [new Simulator]
+$ns rtproto Manual
 set left [$ns node]
 set right [$ns node]
 $ns simplex-link $left $right $settings(rate_mbps)Mb $settings(delay_ms)ms $settings(queue)
 $ns simplex-link $right $left $settings(rate_mbps)Mb $settings(delay_ms)ms DropTail
-$ns queue-limit $left $right $settings(buffer)
+set_buffer $left $right $settings(buffer)
+[$left get-module Manual] add-route-to-adj-node -default $right
+[$right get-module Manual] add-route-to-adj-node -default $left
 set bottleneck [new QueueStatistics $left $right]
 set starts [random_stream $settings(seed)]
 set senders {}
