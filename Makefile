@@ -6,11 +6,15 @@ SHELL := bash
 
 SHORTFLOW := target/release/shortflow
 SMOKE := target/smoke
+# Why the figures of bench-guard are renewed; empty is refused.
+export REASON ?=
 
-.PHONY: help build demo test bench setup tidy format lint unit doc smoke
+PYTHON := python3
+
+.PHONY: help build demo test bench bench-guard bench-peers validate setup setup-peers tidy format lint unit doc smoke peers-test
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 build: ## Build target/release/shortflow
 	@command -v cargo >/dev/null || { echo "needs a Rust toolchain with cargo: https://rustup.rs" >&2; exit 1; }
@@ -20,21 +24,40 @@ demo: build ## Compare best effort with the Fair Marker on a congested link
 	$(SHORTFLOW) compare scenarios/quickstart.toml \
 		--policies policies/best-effort.toml,policies/fair-marker.toml --out results/demo
 
-test: setup tidy format lint unit doc smoke ## Install what the tests need, and run them all
+test: setup tidy format lint unit doc smoke peers-test bench-guard ## Install what the tests need, and run them all
 
-bench: build ## Measure the simulator's speed on four pieces of work
-	@for work in A B S D; do $(SHORTFLOW) bench $$work; done
+bench: build ## Measure the simulator's speed on five pieces of work
+	@for work in A B S D H; do $(SHORTFLOW) bench $$work; done
 
-# The report is looked at in a browser; traces are read by tshark and tcptrace. Without one of them
-# its tests say "skipped: needs …".
+# Growth alone, or the peers alone: python3 -B bench/performance --only growth
+bench-peers: setup-peers build ## Measure speed against ns-2 and ns-3, and growth; write docs/performance.md
+	$(MAKE) --no-print-directory -C bench/peers/ns3
+	$(PYTHON) -B bench/performance
+
+bench-guard: build ## Count instructions; more than 3 % above the figures fails (RENEW=1 REASON='…' for new ones)
+	cargo xtask guard $(if $(RENEW),--renew "$$REASON")
+
+validate: setup-peers build ## Hold the simulator against ns-2, ns-3 and theory; write docs/validation.md
+	$(PYTHON) -B bench/peers/validate
+
+# A peer that is still absent ends `validate` with exit code 3 and the package to install.
+setup-peers: ## Install the peers (as root, on Debian and its kin)
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		! dpkg-query -W ns2 libns3-dev g++ python3 >/dev/null 2>&1; then \
+		apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+			ns2 libns3-dev g++ python3 >/dev/null || \
+		echo "the peers could not be installed" >&2; \
+	fi
+
+# The report is looked at in a browser, traces are read by tshark and tcptrace, instructions are
+# counted by valgrind. What lacks its tool says "skipped: needs …".
 setup: ## Install what the tests need (as root, on Debian and its kin)
-	@missing=$$(for tool in chromium tshark tcptrace; do command -v $$tool >/dev/null || echo $$tool; done); \
+	@missing=$$(for tool in chromium tshark tcptrace valgrind python3; do command -v $$tool >/dev/null || echo $$tool; done); \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update -qq; \
-		for tool in $$missing; do \
-			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$tool >/dev/null || \
-			echo "$$tool could not be installed" >&2; \
-		done; \
+		apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null || \
+		echo "could not be installed:" $$missing >&2; \
 	fi
 
 tidy: ## Check the rules of STYLE.md and the map in ARCHITECTURE.md
@@ -57,3 +80,10 @@ smoke: build ## Reproduce the first study in its short form; the verdicts must b
 	mkdir -p $(SMOKE)
 	$(SHORTFLOW) reproduce cm05 --quick --out $(SMOKE)/cm05 > $(SMOKE)/cm05.txt || [ $$? = 1 ]
 	grep -oE '^(holds|fails|unsettled) +cm05\.[0-9]+' $(SMOKE)/cm05.txt | diff papers/cm05/quick.txt -
+
+peers-test: ## Test the comparisons with peers
+	@if command -v $(PYTHON) >/dev/null; \
+	then \
+		PYTHONPATH=bench/peers/validate:bench/peers/theory $(PYTHON) -B -m unittest discover -s bench/peers/tests; \
+		PYTHONPATH=bench/performance $(PYTHON) -B -m unittest discover -s bench/performance/tests; \
+	else echo "skipped: needs python3" >&2; fi
