@@ -49,21 +49,11 @@ class CountingNewReno : public ns3::TcpNewReno {
         return ns3::TcpNewReno::GetSsThresh(state, halves_pipe ? pipe : flight);
     }
 
-    // ns-3 adds segment²/window for each acknowledgement (RFC 5681 §3.1, equation 3), however much it
-    // acknowledges. Adding it for each segment, the window grows by one in a round trip whether or
-    // not acknowledgements are delayed. More than two segments end a recovery, and do not count.
-    void CongestionAvoidance(ns3::Ptr<ns3::TcpSocketState> state, uint32_t segments) override {
-        for (uint32_t i = 0; i < (counts_acks ? 1 : std::min(segments, 2U)); i++) {
-            ns3::TcpNewReno::CongestionAvoidance(state, 1);
-        }
-    }
-
     ns3::Ptr<ns3::TcpCongestionOps> Fork() override {
         return ns3::CopyObject<CountingNewReno>(this);
     }
 
     static inline bool halves_pipe = true;
-    static inline bool counts_acks = true;
     static inline uint64_t timeouts = 0;
     static inline uint64_t fast_retransmits = 0;
 };
@@ -72,7 +62,6 @@ class CountingNewReno : public ns3::TcpNewReno {
 struct TcpSettings {
     std::string tcp = "Sack1";   // or Newreno, as ns-2 calls them
     std::string halves = "pipe"; // or flight: what a loss halves
-    std::string counts = "acks"; // or segments: what the window grows by
     double window = 20000;       // packets
     double min_rto = 0.2;        // seconds
     uint32_t delayed_ack = 0;    // or 1: every second segment, 100 ms
@@ -81,7 +70,6 @@ struct TcpSettings {
         options.Add("tcp", "Sack1 or Newreno", tcp);
         options.Add("halves", "what a loss halves: pipe, as ns-3 does, or flight, as RFC 5681",
                     halves);
-        options.Add("counts", "what the window grows by: acks, as ns-3 does, or segments", counts);
         options.Add("window", "receive window in packets", window);
         options.Add("min_rto", "smallest retransmission timeout in s", min_rto);
         options.Add("delayed_ack", "1: an ACK for every second segment, or after 100 ms",
@@ -96,11 +84,7 @@ struct TcpSettings {
         if (halves != "pipe" && halves != "flight") {
             Fail("halves is pipe or flight, not " + halves);
         }
-        if (counts != "acks" && counts != "segments") {
-            Fail("counts is acks or segments, not " + counts);
-        }
         CountingNewReno::halves_pipe = halves == "pipe";
-        CountingNewReno::counts_acks = counts == "acks";
         const auto set = [](const std::string& name, const AttributeValue& value) {
             Config::SetDefault("ns3::" + name, value);
         };
