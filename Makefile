@@ -7,10 +7,12 @@ SHELL := bash
 SHORTFLOW := target/release/shortflow
 SMOKE := target/smoke
 
-.PHONY: help build demo test bench setup tidy format lint unit doc smoke
+PYTHON := python3
+
+.PHONY: help build demo test bench validate setup setup-peers tidy format lint unit doc smoke peers-test
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 build: ## Build target/release/shortflow
 	@command -v cargo >/dev/null || { echo "needs a Rust toolchain with cargo: https://rustup.rs" >&2; exit 1; }
@@ -20,10 +22,23 @@ demo: build ## Compare best effort with the Fair Marker on a congested link
 	$(SHORTFLOW) compare scenarios/quickstart.toml \
 		--policies policies/best-effort.toml,policies/fair-marker.toml --out results/demo
 
-test: setup tidy format lint unit doc smoke ## Install what the tests need, and run them all
+test: setup tidy format lint unit doc smoke peers-test ## Install what the tests need, and run them all
 
 bench: build ## Measure the simulator's speed on four pieces of work
 	@for work in A B S D; do $(SHORTFLOW) bench $$work; done
+
+validate: setup-peers build ## Hold the simulator against ns-2, ns-3 and theory; write docs/validation.md
+	$(PYTHON) -B bench/peers/validate
+
+# A peer that is still absent ends `validate` with exit code 3 and the package to install.
+setup-peers: ## Install the peers (as root, on Debian and its kin)
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		! dpkg-query -W ns2 libns3-dev g++ python3 >/dev/null 2>&1; then \
+		apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+			ns2 libns3-dev g++ python3 >/dev/null || \
+		echo "the peers could not be installed" >&2; \
+	fi
 
 # The report is looked at in a browser. Without one its tests say "skipped: needs chromium".
 setup: ## Install what the tests need (as root, on Debian and its kin)
@@ -53,3 +68,8 @@ smoke: build ## Reproduce the first study in its short form; the verdicts must b
 	mkdir -p $(SMOKE)
 	$(SHORTFLOW) reproduce cm05 --quick --out $(SMOKE)/cm05 > $(SMOKE)/cm05.txt || [ $$? = 1 ]
 	grep -oE '^(holds|fails|unsettled) +cm05\.[0-9]+' $(SMOKE)/cm05.txt | diff papers/cm05/quick.txt -
+
+peers-test: ## Test the comparison with peers
+	@if command -v $(PYTHON) >/dev/null; \
+	then PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench/peers/validate $(PYTHON) -m unittest discover -s bench/peers/tests; \
+	else echo "skipped: needs python3" >&2; fi
