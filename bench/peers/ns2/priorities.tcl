@@ -169,7 +169,6 @@ proc finish {} {
         foreach cloud $clouds {
             lappend results band_[$cloud set name_] [$cloud json]
         }
-        lappend results tcp [transfer_counters_json]
     }
     puts [json_object \
         simulator "\"ns-[ns-version]\"" \

@@ -32,7 +32,6 @@ proc finish {} {
         parameters [options_json] \
         transfers [$clients json] \
         open_when_arrivals_end $open_at_end \
-        tcp [transfer_counters_json] \
         during_arrivals $during_arrivals \
         with_drain [json_object to_client [$to_client json] to_server [$to_server json]]]
     exit 0

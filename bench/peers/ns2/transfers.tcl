@@ -6,10 +6,6 @@ set packet_bytes 1000
 # Seconds after both ends have closed until their agents may serve again: stray packets are gone.
 set linger 1.0
 
-# Counters of the endpoints that have closed; those still open are added at the end.
-set transfer_totals(timeouts) 0
-set transfer_totals(retransmitted) 0
-
 Class Endpoint -superclass Agent/TCP/FullTcp/Newreno
 
 Endpoint instproc belongs_to {transfer} {
@@ -36,9 +32,8 @@ Endpoint instproc done {} {
 }
 
 Endpoint instproc add_counters {} {
-    global transfer_totals
-    incr transfer_totals(timeouts) [$self set nrexmit_]
-    incr transfer_totals(retransmitted) [$self set nrexmitpack_]
+    $self instvar transfer_
+    [$transfer_ set cloud_] add_counters [$self set nrexmit_] [$self set nrexmitpack_]
 }
 
 # FullTcp calls `resume` when the last byte that it was given leaves for the first time: the
@@ -166,6 +161,7 @@ Cloud instproc init {name client_node server_node rate until requests} {
     global settings reply_sizes
     $self instvar name_ client_node_ server_node_ gap_ until_ requests_ arrivals_ sizes_
     $self instvar started_ completed_ idle_ completion_times_ handshake_times_
+    $self instvar timeouts_ retransmitted_
     set name_ $name
     set client_node_ $client_node
     set server_node_ $server_node
@@ -175,6 +171,8 @@ Cloud instproc init {name client_node server_node rate until requests} {
     set started_ 0
     set completed_ 0
     set idle_ {}
+    set timeouts_ 0
+    set retransmitted_ 0
     set handshake_times_ {}
     foreach size $reply_sizes {
         set completion_times_($size) {}
@@ -232,9 +230,26 @@ Cloud instproc open_transfers {} {
     return [expr {$started_ - $completed_}]
 }
 
-# How many there were and what they took in seconds: in all, and by reply size in packets.
+Cloud instproc add_counters {timeouts retransmitted} {
+    $self instvar timeouts_ retransmitted_
+    incr timeouts_ $timeouts
+    incr retransmitted_ $retransmitted
+}
+
+# The counters of an endpoint are added when it closes; those still open are added at the end.
+Cloud instproc add_open_endpoints {} {
+    foreach endpoint [Endpoint info instances] {
+        if {![$endpoint set closed_] && [[$endpoint set transfer_] set cloud_] eq $self} {
+            $endpoint add_counters
+        }
+    }
+}
+
+# How many there were, what they took in seconds (in all, and by reply size in packets), and the
+# timeouts and retransmissions of both ends. To be called once, at the end.
 Cloud instproc json {} {
-    $self instvar started_ completed_ completion_times_ handshake_times_
+    $self instvar started_ completed_ completion_times_ handshake_times_ timeouts_ retransmitted_
+    $self add_open_endpoints
     set all {}
     set by_size {}
     foreach size [lsort -integer [array names completion_times_]] {
@@ -245,21 +260,11 @@ Cloud instproc json {} {
         started $started_ \
         completed $completed_ \
         open [$self open_transfers] \
+        timeouts $timeouts_ \
+        retransmitted_packets $retransmitted_ \
         handshake_s [summary_json $handshake_times_] \
         completion_s [summary_json $all] \
         completion_by_packets_s [json_object {*}$by_size]]
-}
-
-# Timeouts and retransmissions of all endpoints.
-proc transfer_counters_json {} {
-    global transfer_totals
-    foreach endpoint [Endpoint info instances] {
-        if {![$endpoint set closed_]} {
-            $endpoint add_counters
-        }
-    }
-    return [json_object timeouts $transfer_totals(timeouts) \
-        retransmitted_packets $transfer_totals(retransmitted)]
 }
 
 proc configure_full_tcp {} {

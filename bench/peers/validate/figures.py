@@ -47,6 +47,7 @@ def of_workload(prefix: str, workload: Mapping[str, Any], measured: float) -> Fi
     figures[f"{prefix}.completed"] = all_transfers["completion"]["n"]
     for count in ("open", "failed", "timeouts", "retransmissions", "syn_retransmissions"):
         figures[f"{prefix}.{count}"] = workload[count]
+    figures[f"{prefix}.expiries"] = workload["timeouts"] + workload["syn_retransmissions"]
     figures.update(of_times(prefix, all_transfers))
     for size in workload["classes"]:
         name = size["label"].removesuffix(" seg")
