@@ -117,8 +117,8 @@ proc datagrams_json {trace} {
         set mean [expr {$served ? [sum $waits($band)] / $served : 0}]
         lappend members band_$band [json_object \
             arrived $arrived($band) \
+            delivered $served \
             loss [decimals 6 [expr {double($dropped($band)) / max($arrived($band), 1)}]] \
-            throughput_mbps [decimals 6 [expr {$served * $bits / $measured / 1e6}]] \
             mean_queue [decimals 6 [expr {$served * $mean / $measured}]] \
             delay_s [decimals 6 [expr {$path + $mean}]] \
             delay_deviation_s [decimals 6 [deviation $waits($band)]]]
@@ -148,7 +148,7 @@ proc losses_json {queue} {
         set dropped [$queue getStat drops [code_point $band]]
         lappend members band_$band [json_object \
             arrived [decimals 0 $arrived] \
-            loss [decimals 6 [expr {$dropped / max($arrived, 1)}]]]
+            dropped [decimals 0 $dropped]]
     }
     return [json_object {*}$members]
 }

@@ -54,6 +54,8 @@ def of_workload(prefix: str, workload: Mapping[str, Any], measured: float) -> Fi
         figures.update(of_times(f"{prefix}.packets.{name}", size))
     if datagrams := workload["datagrams"]:
         figures.update(flat(datagrams, f"{prefix}.datagrams."))
+        known = datagrams["dropped"] + datagrams["delivered"]
+        figures[f"{prefix}.datagrams.loss"] = datagrams["dropped"] / known if known else 0.0
     if long := workload["long_flows"]:
         rates = long["rates"]
         figures[f"{prefix}.jain"] = sum(rates) ** 2 / (len(rates) * sum(r * r for r in rates) or 1)
