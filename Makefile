@@ -71,5 +71,5 @@ smoke: build ## Reproduce the first study in its short form; the verdicts must b
 
 peers-test: ## Test the comparison with peers
 	@if command -v $(PYTHON) >/dev/null; \
-	then PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench/peers/validate $(PYTHON) -m unittest discover -s bench/peers/tests; \
+	then PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench/peers/validate:bench/peers/theory $(PYTHON) -m unittest discover -s bench/peers/tests; \
 	else echo "skipped: needs python3" >&2; fi

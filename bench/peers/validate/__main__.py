@@ -11,6 +11,7 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import sides
@@ -93,7 +94,7 @@ def chosen(chapter: Chapter, only: str | None) -> Chapter:
     for case in chapter.cases:
         fits = [v for v in case.variants if only.lower() in label_of(case, v).lower()]
         if fits:
-            cases.append(Case(case.name, case.shows, case.figures, tuple(fits)))
+            cases.append(replace(case, variants=tuple(fits)))
     return Chapter(chapter.title, chapter.about, tuple(cases), chapter.notes)
 
 

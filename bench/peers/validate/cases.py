@@ -10,6 +10,9 @@ from typing import Any
 
 PEERS = ("ns2", "ns3", "theory")
 
+# A table for each variant and peer; all in one table; a line for each variant, sizes side by side.
+LAYOUTS = ("tables", "one table", "matrix")
+
 
 class BadCase(Exception):
     """A case file that cannot be read; the text says which and why."""
@@ -58,6 +61,7 @@ class Case:
     shows: str
     figures: tuple[Figure, ...]
     variants: tuple[Variant, ...]
+    layout: str = "tables"
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def chapter(text: Mapping[str, Any]) -> Chapter:
 
 def case(text: Mapping[str, Any], figures: list[Figure]) -> Case:
     name = need(text, "name", "a case")
-    known = {"name", "shows", "seeds", "ours", "vary", "compare", *PEERS}
+    known = {"name", "shows", "seeds", "ours", "vary", "compare", "layout", *PEERS}
     refuse_unknown(text, known, f"case `{name}`")
     by_title = {figure.title: figure for figure in figures}
     try:
@@ -99,7 +103,10 @@ def case(text: Mapping[str, Any], figures: list[Figure]) -> Case:
     except KeyError as unknown:
         raise BadCase(f"case `{name}` compares {unknown}, which [figures] lacks") from None
     variants = tuple(variants_of(text, name))
-    return Case(name, text.get("shows", ""), compared, variants)
+    layout = text.get("layout", "tables")
+    if layout not in LAYOUTS:
+        raise BadCase(f"case `{name}` has the layout `{layout}`; known: {', '.join(LAYOUTS)}")
+    return Case(name, text.get("shows", ""), compared, variants, layout)
 
 
 def variants_of(text: Mapping[str, Any], name: str) -> Iterator[Variant]:

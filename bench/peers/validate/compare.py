@@ -18,11 +18,17 @@ class Row:
     theirs: Estimate
     ours: Estimate
     causes: tuple[str, ...]
+    tolerance: float = estimate.TOLERANCE
 
     @property
     def agrees(self) -> bool:
         """Whether it lies within the tolerance, or the intervals overlap."""
-        return estimate.agree(self.theirs, self.ours)
+        return estimate.agree(self.theirs, self.ours, self.tolerance)
+
+    @property
+    def near(self) -> bool:
+        """Whether it lies within the tolerance."""
+        return estimate.near(self.theirs, self.ours, self.tolerance)
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,7 @@ def table(
 ) -> Table:  # fmt: skip
     """Compares what the seeds gave on each side."""
     rows: list[Row] = []
+    tolerance = variant.peers[peer].get("tolerance", estimate.TOLERANCE)
     for figure in case.figures:
         if peer not in figure.theirs:
             continue
@@ -49,10 +56,10 @@ def table(
             if their_estimate is None or our_estimate is None:
                 continue
             causes: tuple[str, ...] = ()
-            if not estimate.agree(their_estimate, our_estimate):
+            if not estimate.agree(their_estimate, our_estimate, tolerance):
                 causes = tuple(
                     note.cause for note in notes if fits(note, case, variant, peer, figure))
-            rows.append(Row(title, their_estimate, our_estimate, causes))
+            rows.append(Row(title, their_estimate, our_estimate, causes, tolerance))
     return Table(case, variant, peer, tuple(rows))
 
 

@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Two means agree when they differ by no more than this, or when their intervals overlap.
+# Two means agree when they differ by no more than this, or when their intervals overlap; a case may
+# say less or more.
 TOLERANCE = 0.10
 
 # The 97.5 % quantile of Student's t by degrees of freedom.
@@ -50,7 +51,12 @@ def overlap(theirs: Estimate, ours: Estimate) -> bool:
     return abs(theirs.mean - ours.mean) <= reach
 
 
-def agree(theirs: Estimate, ours: Estimate) -> bool:
+def agree(theirs: Estimate, ours: Estimate, tolerance: float = TOLERANCE) -> bool:
     """Whether the means are within the tolerance or the intervals overlap."""
+    return near(theirs, ours, tolerance) or overlap(theirs, ours)
+
+
+def near(theirs: Estimate, ours: Estimate, tolerance: float = TOLERANCE) -> bool:
+    """Whether the means are within the tolerance."""
     share = difference(theirs, ours)
-    return (share is not None and abs(share) <= TOLERANCE) or overlap(theirs, ours)
+    return share is not None and abs(share) <= tolerance

@@ -32,6 +32,8 @@ def of_replica(replica: Mapping[str, Any]) -> Figures:
         totals = [packets(count) for count in counts.values()]
         figures[f"{prefix}.forwarded"] = sum(forwarded for forwarded, _ in totals)
         figures[f"{prefix}.dropped"] = sum(dropped for _, dropped in totals)
+        arrived = sum(count["arrived"]["packets"] for count in counts.values())
+        figures[f"{prefix}.arrived_per_s"] = arrived / measured
         for code_point, count in counts.items():
             at = f"{prefix}.{code_point}"
             figures[f"{at}.forwarded"], figures[f"{at}.dropped"] = packets(count)

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 
 import estimate
 from cases import Chapter
+from cells import causes_below, grid, marks_of, number, signed, verdict
 from compare import Row, Table
-from estimate import Estimate
+from layouts import LAYOUTS
 from sides import NAMES
 
 HEAD = """\
@@ -16,8 +17,8 @@ Shortflow held against other simulators and against theory. `make validate` runs
 case and writes this page; [how the cases are written](../bench/peers/README.md) is told beside them.
 
 Each figure is a mean over seeds with its 95 % Student interval. A row is **within** when the two
-means differ by at most 10 %, or when their intervals overlap. A row outside has its cause below the
-table. Seeds are not paired: the two sides draw different random numbers.
+means differ by at most 10 % (or what its case says), or when their intervals overlap. A row outside
+has its cause below the table. Seeds are not paired: the two sides draw different random numbers.
 """
 
 
@@ -34,7 +35,7 @@ def summary(
     """Versions, how many rows are within by chapter and peer, and links to those outside."""
     lines = ["| side | version |", "|---|---|"]
     lines += [f"| {NAMES[side]} | {version} |" for side, version in versions.items()]
-    lines += ["", "| chapter | against | rows | within 10 % | intervals overlap | outside |"]
+    lines += ["", "| chapter | against | rows | means agree | intervals overlap | outside |"]
     lines += ["|---|---|---:|---:|---:|---:|"]
     for chapter, tables in chapters:
         for peer in dict.fromkeys(table.peer for table in tables):
@@ -47,8 +48,7 @@ def summary(
 
 def counts(rows: Sequence[Row]) -> str:
     agreeing = [row for row in rows if row.agrees]
-    near = sum(abs(estimate.difference(row.theirs, row.ours) or 0.0) <= estimate.TOLERANCE
-               for row in agreeing)  # fmt: skip
+    near = sum(row.near for row in agreeing)
     numbers = (len(rows), near, len(agreeing) - near, len(rows) - len(agreeing))
     return " | ".join(str(number) for number in numbers)
 
@@ -72,7 +72,7 @@ def times(titles: Sequence[str], title: str) -> str:
 
 
 def chapter_text(chapter: Chapter, tables: Sequence[Table]) -> str:
-    """A chapter: each case with a table per variant and peer."""
+    """A chapter: each case with a table per variant and peer, or as its layout says."""
     lines = [f"## {chapter.title}", ""]
     if chapter.about:
         lines += [chapter.about.strip(), ""]
@@ -80,66 +80,34 @@ def chapter_text(chapter: Chapter, tables: Sequence[Table]) -> str:
         own = [table for table in tables if table.case is case]
         if own:
             lines += [f"### {case.name}", "", case.shows.strip(), ""]
-            lines += [line for table in own for line in table_text(table)]
+            if case.layout in LAYOUTS:
+                lines += LAYOUTS[case.layout](own)
+            else:
+                lines += [line for table in own for line in table_text(table)]
     return "\n".join(lines)
 
 
 def table_text(table: Table) -> list[str]:
-    """One table, its columns aligned, and the causes of the rows outside."""
-    causes = list(dict.fromkeys(cause for row in table.rows for cause in row.causes))
-    marks = {cause: chr(ord("a") + index) for index, cause in enumerate(causes)}
+    """One table, and the causes of the rows outside."""
+    marks = marks_of(table.rows)
     head = ["figure", NAMES[table.peer], "Shortflow", "difference", "intervals", "verdict"]
-    body = [cells(row, marks) for row in table.rows]
-    widths = [max(len(line[column]) for line in [head, *body]) for column in range(len(head))]
-    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:4])]
-    rule += ["-" * width for width in widths[4:]]
     title = f"**{table.variant.title}** " if table.variant.title else ""
     seeds = f"{table.variant.seeds} seed{'s' if table.variant.seeds > 1 else ''}"
-    lines = [f"{title}({seeds})", "", aligned(head, widths), aligned(rule, widths)]
-    lines += [aligned(line, widths) for line in body]
-    if causes:
-        lines += ["", *(f"- ({mark}) {cause}" for cause, mark in marks.items())]
-    return [*lines, ""]
+    lines = [f"{title}({seeds})", ""]
+    lines += grid(head, [cells(row, marks) for row in table.rows], right=range(1, 4))
+    return [*lines, *causes_below(marks), ""]
 
 
 def cells(row: Row, marks: Mapping[str, str]) -> list[str]:
-    verdict = "within"
-    if not row.agrees:
-        where = " ".join(f"({marks[cause]})" for cause in row.causes)
-        verdict = f"**outside** {where or 'without a cause'}"
     share = estimate.difference(row.theirs, row.ours)
     return [
         row.title,
         number(row.theirs),
         number(row.ours),
-        "–" if share is None else signed(share),
+        signed(share),
         "overlap" if estimate.overlap(row.theirs, row.ours) else "apart",
-        verdict,
+        verdict(row, marks),
     ]
-
-
-def signed(share: float) -> str:
-    text = f"{abs(share) * 100:.1f} %"
-    return text if share == 0 or text == "0.0 %" else ("+" if share > 0 else "−") + text
-
-
-def number(value: Estimate) -> str:
-    """The mean to four digits, its interval to as many places."""
-    places = 0
-    while places < 6 and 0 < abs(value.mean) * 10**places < 999.5:
-        places += 1
-    text = f"{value.mean:.{places}f}"
-    return text if value.half_width is None else f"{text} ± {value.half_width:.{places}f}"
-
-
-def aligned(line: Sequence[str], widths: Sequence[int]) -> str:
-    """A row of the table; numbers to the right."""
-    right = range(1, 4)
-    padded = [
-        text.rjust(width) if column in right else text.ljust(width)
-        for column, (text, width) in enumerate(zip(line, widths))
-    ]
-    return f"| {' | '.join(padded)} |"
 
 
 def link(title: str) -> str:

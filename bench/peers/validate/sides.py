@@ -68,7 +68,7 @@ def our_run(shortflow: Path, variant: Variant, label: str) -> Run:
     command += ["--jobs", "1", "--seed", "1", "--replicas", str(variant.seeds), "--out", "out"]
     policy = tomllib.loads(scenario.read_text()).get("policy")
     texts = [scenario.read_text()]
-    if "policy" in ours:
+    if ours.get("policy"):
         command += ["--policy", str(ROOT / ours["policy"])]
         texts.append((ROOT / ours["policy"]).read_text())
     elif policy:

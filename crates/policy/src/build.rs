@@ -102,6 +102,7 @@ impl RedPlan {
             mean_packet: self.byte_mode.then_some(self.mean_packet),
             spacing: self.spacing,
             ecn: self.ecn,
+            spare_below: self.spare_below,
         };
         RedParams::with_levels(settings, self.curves.clone(), self.level_of.clone(), self.averages)
     }

@@ -285,6 +285,7 @@ impl Checker<'_> {
             byte_mode: file.byte_mode,
             spacing: spacing(file.spacing),
             ecn: ecn(file.ecn),
+            spare_below: u64::from(file.spare_below),
             curves: vec![self.accept(path, curve)?],
             level_of: DscpTable::filled(0),
             averages: Averages::Shared,
@@ -316,6 +317,7 @@ impl Checker<'_> {
             byte_mode: file.byte_mode,
             spacing: spacing(file.spacing),
             ecn: ecn(file.ecn),
+            spare_below: u64::from(file.spare_below),
             curves,
             level_of,
             averages: match file.average {

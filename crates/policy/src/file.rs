@@ -410,6 +410,10 @@ pub(crate) struct RedFile {
     /// How drops are spaced: "uniform" (the default, Floyd & Jacobson) or "wait" (as ns-2 does).
     #[serde(default)]
     pub(crate) spacing: SpacingFile,
+    /// A packet that finds fewer packets waiting is spared, whatever the average; 0 by default, as
+    /// published; 2 in ns-2 and ns-3.
+    #[serde(default)]
+    pub(crate) spare_below: u32,
 }
 
 /// How drops are spaced, when the drop probability is p.
@@ -451,6 +455,10 @@ pub(crate) struct MultiRedFile {
     /// How drops are spaced: "uniform" (the default, Floyd & Jacobson) or "wait" (as ns-2 does).
     #[serde(default)]
     pub(crate) spacing: SpacingFile,
+    /// A packet that finds fewer packets waiting is spared, whatever the average; 0 by default, as
+    /// published; 2 in ns-2 and ns-3.
+    #[serde(default)]
+    pub(crate) spare_below: u32,
 }
 
 /// Which packets a level's average queue counts.

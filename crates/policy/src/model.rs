@@ -112,6 +112,7 @@ pub(crate) struct RedPlan {
     pub(crate) byte_mode: bool,
     pub(crate) spacing: Spacing,
     pub(crate) ecn: EcnMode,
+    pub(crate) spare_below: u64,
     pub(crate) curves: Vec<DropCurve>,
     pub(crate) level_of: DscpTable<u8>,
     pub(crate) averages: Averages,

@@ -68,13 +68,13 @@ pub fn run_replica(
         return Err(Error::Interrupted);
     }
     engine.end_warm_up();
-    let conditioned_before = conditioner_counts(&engine.network);
+    let counted_before = counts(&engine, scenario);
     if !engine.run(measured_until, &mut look) {
         return Err(Error::Interrupted);
     }
     record_long_flows(&mut engine);
     record_ports(&mut engine, &watched, measured_until.since(warm_up));
-    record_conditioners(&mut engine, &conditioned_before);
+    record_counts(&mut engine, scenario, &counted_before);
     if !engine.run(end, &mut look) {
         return Err(Error::Interrupted);
     }
@@ -130,12 +130,37 @@ fn record_ports(engine: &mut Engine, watched: &[u32], measured: Duration) {
     }
 }
 
-/// What conditioners counted since `before`, the counts of an earlier time.
-fn record_conditioners(engine: &mut Engine, before: &BTreeMap<String, u64>) {
-    for (name, count) in conditioner_counts(&engine.network) {
+/// What was counted since `before`, the counts of an earlier time.
+fn record_counts(engine: &mut Engine, scenario: &Scenario, before: &BTreeMap<String, u64>) {
+    for (name, count) in counts(engine, scenario) {
         let counted = count - before.get(&name).copied().unwrap_or(0);
         engine.recorder.counter(&name, counted as f64);
     }
+}
+
+/// What conditioners and the senders of long flows have counted since the start.
+fn counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
+    let mut counts = conditioner_counts(&engine.network);
+    counts.extend(long_flow_counts(engine, scenario));
+    counts
+}
+
+/// How the senders of endless flows repaired losses, named after their workload:
+/// `long/timeouts`.
+fn long_flow_counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for flow in engine.flows.iter().filter(|flow| flow.is_endless()) {
+        let workload = &scenario.workloads[usize::from(flow.workload())].name;
+        let stats = flow.ends[Side::Client as usize].tcp.stats();
+        for (name, count) in [
+            ("timeouts", stats.timeouts),
+            ("fast retransmits", stats.fast_retransmits),
+            ("retransmissions", stats.retransmitted_segments),
+        ] {
+            *counts.entry(format!("{workload}/{name}")).or_default() += u64::from(count);
+        }
+    }
+    counts
 }
 
 /// What conditioners have counted since the start, named after their place and class:

@@ -42,6 +42,9 @@ pub struct Config {
     pub duplicate_ack_threshold: u32,
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
     pub limited_transmit: bool,
+    /// Whether congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or the
+    /// acknowledgements. RFC 5681 §3.1 allows both and recommends bytes.
+    pub byte_counting: bool,
     /// Delayed acknowledgements, or `None` for one acknowledgement per segment.
     pub delayed_ack: Option<DelayedAck>,
     /// Whether a short segment waits while data is outstanding (Nagle, RFC 1122 §4.2.3.4).
@@ -70,7 +73,8 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
     /// What studies made with ns-2 around 2002 used: 1000-byte segments with 40 bytes of headers,
-    /// an initial window of 2, an acknowledgement per segment, an initial RTO of 3 s.
+    /// an initial window of 2, an acknowledgement per segment, by which the window grows, an initial
+    /// RTO of 3 s.
     Ns2In2002,
     /// A Linux host of today: 1448-byte segments, an initial window of 10, SACK, delayed
     /// acknowledgements, an initial RTO of 1 s.
@@ -100,6 +104,7 @@ impl Era {
                 recovery: Recovery::NewReno,
                 duplicate_ack_threshold: 3,
                 limited_transmit: true,
+                byte_counting: false,
                 delayed_ack: None,
                 nagle: false,
                 rto_initial: Duration::from_secs(3),
@@ -120,6 +125,7 @@ impl Era {
                 recovery: Recovery::Sack,
                 duplicate_ack_threshold: 3,
                 limited_transmit: true,
+                byte_counting: true,
                 delayed_ack: Some(DelayedAck { timeout: Duration::from_millis(40), segments: 2 }),
                 nagle: false,
                 rto_initial: Duration::from_secs(1),

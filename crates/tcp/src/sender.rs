@@ -116,7 +116,7 @@ impl Sender {
             partial_seen: false,
             recover: 0,
             scoreboard: None,
-            congestion: Box::new(Aimd::new(config.mss, Bytes(initial))),
+            congestion: congestion_control(config, Bytes(initial)),
             rtt: RttEstimator::new(config),
             timer: Instant::NEVER,
             expiries: 0,
@@ -453,6 +453,12 @@ impl Sender {
     pub(crate) fn limit(&self) -> u64 {
         self.end + u64::from(self.closing)
     }
+}
+
+/// The control that `config` asks for, starting with `initial_window`.
+fn congestion_control(config: &Config, initial_window: Bytes) -> Box<dyn CongestionControl> {
+    let by_bytes = Aimd::new(config.mss, initial_window);
+    Box::new(if config.byte_counting { by_bytes } else { by_bytes.counting_acknowledgements() })
 }
 
 impl Chunk {

@@ -188,6 +188,7 @@ fn red(limit: Option<Length>, length: fn(u64) -> Length, averages: Averages) -> 
         mean_packet: Some(Bytes(700)),
         spacing: Spacing::Uniform,
         ecn: EcnMode::Mark,
+        spare_below: 1,
     };
     let curve = |min, max, max_probability, above_max| {
         let max_probability = Probability::new(max_probability).unwrap();

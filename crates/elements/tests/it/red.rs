@@ -18,6 +18,7 @@ pub(crate) fn settings() -> RedSettings {
         mean_packet: None,
         spacing: Spacing::Uniform,
         ecn: EcnMode::Drop,
+        spare_below: 0,
     }
 }
 
@@ -130,6 +131,16 @@ fn the_three_reasons_of_a_drop_are_told_apart() {
     let slow = RedSettings { limit: Length::Packets(4), weight: 0.01, ..settings() };
     let mut queue = red(slow, curve(1, 3, 1.0, AboveMax::Forced));
     queue.at(ms(0)).takes(p(1)).takes(p(2)).takes(p(3)).takes(p(4)).drops(p(5), Overlimit);
+}
+
+#[test]
+fn a_packet_that_finds_a_short_queue_is_spared_whatever_the_average() {
+    let steep = || curve(1, 2, 1.0, AboveMax::Forced);
+    let mut plain = red(settings(), steep());
+    plain.at(ms(0)).takes(p(1)).takes(p(2)).drops(p(3), Forced);
+
+    let mut sparing = red(RedSettings { spare_below: 3, ..settings() }, steep());
+    sparing.at(ms(0)).takes(p(1)).takes(p(2)).takes(p(3)).drops(p(4), Forced);
 }
 
 #[test]

@@ -27,6 +27,9 @@ pub(crate) struct TcpFile {
     pub(crate) duplicate_ack_threshold: Option<u32>,
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
     pub(crate) limited_transmit: Option<bool>,
+    /// Whether congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or the
+    /// acknowledgements: then delayed acknowledgements slow its growth.
+    pub(crate) byte_counting: Option<bool>,
     /// Delayed acknowledgements: `false`, or their timeout and segments.
     pub(crate) delayed_ack: Option<DelayedAckFile>,
     /// Whether a short segment waits while data is outstanding.

@@ -8,6 +8,8 @@ use super::{Ack, Congestion, CongestionControl};
 #[derive(Debug)]
 pub struct Aimd {
     mss: u64,
+    /// The most bytes that one acknowledgement counts for in congestion avoidance.
+    most_counted: u64,
     /// cwnd.
     window: u64,
     /// ssthresh; at first "arbitrarily high".
@@ -19,7 +21,20 @@ pub struct Aimd {
 impl Aimd {
     /// Starts with `initial_window`, in slow start.
     pub fn new(mss: u16, initial_window: Bytes) -> Self {
-        Aimd { mss: u64::from(mss), window: initial_window.0, threshold: u64::MAX, counted: 0 }
+        Aimd {
+            mss: u64::from(mss),
+            most_counted: u64::MAX,
+            window: initial_window.0,
+            threshold: u64::MAX,
+            counted: 0,
+        }
+    }
+
+    /// The same, but in congestion avoidance an acknowledgement counts for a segment however much it
+    /// acknowledges: with delayed acknowledgements the window grows half as fast (RFC 5681 §3.1,
+    /// eq. 3).
+    pub fn counting_acknowledgements(self) -> Self {
+        Aimd { most_counted: self.mss, ..self }
     }
 
     /// RFC 5681 §3.1, eq. 4.
@@ -37,7 +52,7 @@ impl CongestionControl for Aimd {
             return;
         }
         // The way that RFC 5681 §3.1 recommends: a segment more for each window acknowledged.
-        self.counted += ack.acknowledged.0;
+        self.counted += ack.acknowledged.0.min(self.most_counted);
         if self.counted >= self.window {
             self.counted -= self.window;
             self.window += self.mss;
@@ -118,6 +133,21 @@ mod tests {
         assert_eq!(control.window(), Bytes(10 * MSS));
         acknowledge(&mut control, MSS);
         assert_eq!(control.window(), Bytes(11 * MSS));
+    }
+
+    #[test]
+    fn acknowledgements_of_two_segments_count_for_one_where_acknowledgements_are_counted() {
+        let after_a_window = |control: Aimd| {
+            let mut control = control;
+            control.on_congestion(Instant::START, Congestion::Loss, Bytes(20 * MSS));
+            for _ in 0..5 {
+                acknowledge(&mut control, 2 * MSS);
+            }
+            control.window().0 / MSS
+        };
+        let fresh = || Aimd::new(1000, Bytes(20 * MSS));
+        assert_eq!(after_a_window(fresh()), 11);
+        assert_eq!(after_a_window(fresh().counting_acknowledgements()), 10);
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub(crate) fn config(recovery: Recovery) -> Config {
         recovery,
         initial_window: 10,
         limited_transmit: false,
+        byte_counting: true,
         clock_granularity: Duration::from_millis(1),
         receive_window: Bytes(1_000_000),
         ..Era::Ns2In2002.config()

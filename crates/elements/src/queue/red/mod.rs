@@ -47,6 +47,7 @@ pub struct Red {
     per_mean_packet: f64,
     spacing: Spacing,
     ecn: EcnMode,
+    spare_below: u64,
     ecn_marks: u64,
     rng: Rng,
 }
@@ -82,6 +83,7 @@ impl Red {
             per_mean_packet: settings.mean_packet.map_or(0.0, |mean| 1.0 / mean.0 as f64),
             spacing: settings.spacing,
             ecn: settings.ecn,
+            spare_below: settings.spare_below,
             ecn_marks: 0,
             rng,
         }
@@ -120,7 +122,8 @@ impl Red {
     fn judge(&mut self, level: usize, packet: &Packet) -> Verdict {
         let average = self.average_of(level);
         let Level { curve, gap } = &mut self.levels[level];
-        let region = curve.at(average);
+        let is_spared = self.ring.backlog().packets < self.spare_below;
+        let region = if is_spared { Region::Pass } else { curve.at(average) };
         let (probability, chosen_verdict) = match region {
             Region::Pass => {
                 gap.reset();

@@ -36,6 +36,9 @@ pub struct RedSettings {
     pub spacing: Spacing,
     /// Whether ECN-capable packets are marked.
     pub ecn: EcnMode,
+    /// A packet that finds fewer than so many packets waiting is neither dropped by chance nor
+    /// forced out, whatever the average. 0 is RED as published; ns-2 and ns-3 have 2.
+    pub spare_below: u64,
 }
 
 /// Which packets the average of a level counts.
