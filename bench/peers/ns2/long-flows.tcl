@@ -17,7 +17,7 @@ read_options {
     min_rto 0.2         overhead 0
     min_threshold 5     max_threshold 60    max_probability 0.2 weight 0.002
     gentle 0            wait 0              mean_packet 1040
-    noise 0             noise_bytes 250     rfc6582 1
+    noise 0             noise_bytes 250
 } $argv
 
 proc round_trip_ms {flow} {
@@ -146,10 +146,6 @@ proc jain {values} {
 }
 
 configure_tcp
-# As RFC 6582 §3.2 has it: the window deflates at a partial acknowledgement, and recovery ends with the
-# first option, which leaves no room for a burst. By default ns-2 does neither.
-Agent/TCP/Newreno set partial_window_deflation_ $settings(rfc6582)
-Agent/TCP/Newreno set exit_recovery_fix_ $settings(rfc6582)
 configure_red
 Queue set limit_ 100000
 seed_default_stream $settings(seed)
