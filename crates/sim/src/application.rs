@@ -31,12 +31,12 @@ pub(crate) struct Exchange {
     pub(crate) reply: u64,
     /// The client's first SYN.
     pub(crate) start: Instant,
-    /// The client knows of the connection.
-    pub(crate) connected_at: Option<Instant>,
+    /// The client knows of the connection. This and the next two are never until they happen.
+    pub(crate) connected_at: Instant,
     /// The server has the whole request.
-    pub(crate) requested_at: Option<Instant>,
+    pub(crate) requested_at: Instant,
     /// The client has the whole reply.
-    pub(crate) replied_at: Option<Instant>,
+    pub(crate) replied_at: Instant,
 }
 
 impl Exchange {
@@ -48,14 +48,14 @@ impl Exchange {
             request,
             reply,
             start,
-            connected_at: None,
-            requested_at: None,
-            replied_at: None,
+            connected_at: Instant::NEVER,
+            requested_at: Instant::NEVER,
+            replied_at: Instant::NEVER,
         }
     }
 
     fn is_done(&self) -> bool {
-        self.replied_at.is_some()
+        self.replied_at != Instant::NEVER
     }
 }
 
@@ -121,8 +121,8 @@ impl Flow {
         if let Application::Exchange(exchange) = &mut self.application {
             match side {
                 Side::Server => {
-                    if exchange.requested_at.is_none() && received >= exchange.request {
-                        exchange.requested_at = Some(now);
+                    if exchange.requested_at == Instant::NEVER && received >= exchange.request {
+                        exchange.requested_at = now;
                         let server = &mut self.ends[Side::Server as usize].tcp;
                         server.write(now, exchange.reply);
                         server.close(now);
@@ -130,14 +130,14 @@ impl Flow {
                 }
                 Side::Client => {
                     let client = &self.ends[Side::Client as usize].tcp;
-                    if exchange.connected_at.is_none() && client.is_established() {
-                        exchange.connected_at = Some(now);
+                    if exchange.connected_at == Instant::NEVER && client.is_established() {
+                        exchange.connected_at = now;
                     }
                     if !exchange.is_done()
-                        && exchange.requested_at.is_some()
+                        && exchange.requested_at != Instant::NEVER
                         && received >= exchange.reply
                     {
-                        exchange.replied_at = Some(now);
+                        exchange.replied_at = now;
                         complete = true;
                     }
                 }
@@ -154,9 +154,9 @@ impl Flow {
         let Application::Exchange(exchange) = &self.application else {
             unreachable!("only exchanges complete")
         };
-        let connected_at = exchange.connected_at.unwrap_or(exchange.start);
-        let requested_at = exchange.requested_at.unwrap_or(connected_at);
-        let replied_at = exchange.replied_at.unwrap_or(requested_at);
+        let connected_at = happened(exchange.connected_at).unwrap_or(exchange.start);
+        let requested_at = happened(exchange.requested_at).unwrap_or(connected_at);
+        let replied_at = happened(exchange.replied_at).unwrap_or(requested_at);
         let [client, server] = [self.ends[0].tcp.stats(), self.ends[1].tcp.stats()];
         Transfer {
             workload: exchange.workload,
@@ -198,4 +198,9 @@ impl Flow {
             _ => None,
         }
     }
+}
+
+/// An instant that has come.
+fn happened(at: Instant) -> Option<Instant> {
+    (at != Instant::NEVER).then_some(at)
 }

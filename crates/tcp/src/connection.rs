@@ -5,6 +5,7 @@ use std::sync::Arc;
 use shortflow_elements::{Phase, SenderView};
 use shortflow_units::{Duration, Instant};
 
+use crate::congestion::CongestionControl;
 use crate::receiver::{AckDue, Receiver};
 use crate::recovery::LossPhase;
 use crate::sender::Sender;

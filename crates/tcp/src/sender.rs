@@ -51,7 +51,7 @@ pub(crate) struct Sender {
     /// `recover` of RFC 6582, RecoveryPoint of RFC 6675: `max` when the recovery began.
     pub(crate) recover: u64,
     pub(crate) scoreboard: Option<Box<Scoreboard>>,
-    pub(crate) congestion: Box<dyn CongestionControl>,
+    pub(crate) congestion: Aimd,
 
     pub(crate) rtt: RttEstimator,
     /// The retransmission timer; the persist timer while nothing is outstanding.
@@ -476,9 +476,9 @@ impl Sender {
 }
 
 /// The control that `config` asks for, starting with `initial_window`.
-fn congestion_control(config: &Config, initial_window: Bytes) -> Box<dyn CongestionControl> {
+fn congestion_control(config: &Config, initial_window: Bytes) -> Aimd {
     let by_bytes = Aimd::new(config.mss, initial_window);
-    Box::new(if config.byte_counting { by_bytes } else { by_bytes.counting_acknowledgements() })
+    if config.byte_counting { by_bytes } else { by_bytes.counting_acknowledgements() }
 }
 
 impl Chunk {

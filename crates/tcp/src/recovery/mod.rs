@@ -8,7 +8,7 @@ mod scoreboard;
 use shortflow_elements::TcpHeader;
 use shortflow_units::{Bytes, Instant};
 
-use crate::congestion::{Ack, Congestion};
+use crate::congestion::{Ack, Congestion, CongestionControl};
 use crate::sender::{Sender, Urgent};
 use crate::{Config, Recovery};
 

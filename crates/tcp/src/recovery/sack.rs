@@ -3,6 +3,7 @@
 use shortflow_elements::TcpHeader;
 use shortflow_units::Instant;
 
+use crate::congestion::CongestionControl;
 use crate::sender::{Chunk, Sender};
 use crate::seq::from_wire;
 use crate::{Config, Recovery};
