@@ -17,7 +17,7 @@ read_options {
     min_rto 0.2         overhead 0
     min_threshold 5     max_threshold 60    max_probability 0.2 weight 0.002
     gentle 0            wait 0              mean_packet 1040
-    noise 0             noise_bytes 250     rfc6582 1
+    noise 0             noise_bytes 250
 } $argv
 
 proc round_trip_ms {flow} {
@@ -39,6 +39,8 @@ proc add_flow {flow starts} {
     }
     $ns duplex-link $from $left $settings(access_mbps)Mb ${access}ms DropTail
     $ns duplex-link $right $to $settings(access_mbps)Mb ${access}ms DropTail
+    route $from $left
+    route $to $right
     set sender [new Agent/TCP/$settings(tcp)]
     set sink [new [sink_class $settings(tcp) $settings(delayed_ack)]]
     $ns attach-agent $from $sender
@@ -65,6 +67,12 @@ proc add_noise {} {
     $source set rate_ 100Gb
     $source attach-agent $agent
     $ns at 0 "$source start"
+}
+
+# Routes set by hand: computing them for hundreds of nodes takes ns-2 longer than the flows do.
+proc route {host router} {
+    [$host get-module Manual] add-route-to-adj-node -default $router
+    [$router get-module Manual] add-route-to-adj-node $host
 }
 
 # What the senders have counted so far, one list per sender:
@@ -138,19 +146,18 @@ proc jain {values} {
 }
 
 configure_tcp
-# As RFC 6582 §3.2 has it: the window deflates at a partial acknowledgement, and recovery ends with the
-# first option, which leaves no room for a burst. By default ns-2 does neither.
-Agent/TCP/Newreno set partial_window_deflation_ $settings(rfc6582)
-Agent/TCP/Newreno set exit_recovery_fix_ $settings(rfc6582)
 configure_red
 Queue set limit_ 100000
 seed_default_stream $settings(seed)
 set ns [new Simulator]
+$ns rtproto Manual
 set left [$ns node]
 set right [$ns node]
 $ns simplex-link $left $right $settings(rate_mbps)Mb $settings(delay_ms)ms $settings(queue)
 $ns simplex-link $right $left $settings(rate_mbps)Mb $settings(delay_ms)ms DropTail
-$ns queue-limit $left $right $settings(buffer)
+set_buffer $left $right $settings(buffer)
+[$left get-module Manual] add-route-to-adj-node -default $right
+[$right get-module Manual] add-route-to-adj-node -default $left
 set bottleneck [new QueueStatistics $left $right]
 set starts [random_stream $settings(seed)]
 set senders {}

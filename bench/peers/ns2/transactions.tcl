@@ -50,8 +50,8 @@ $ns duplex-link $client $left $settings(access_mbps)Mb $settings(access_delay_us
 $ns duplex-link $right $server $settings(access_mbps)Mb $settings(access_delay_us)us DropTail
 $ns simplex-link $right $left $settings(rate_mbps)Mb $settings(delay_ms)ms $settings(queue)
 $ns simplex-link $left $right $settings(rate_mbps)Mb $settings(delay_ms)ms DropTail
-$ns queue-limit $right $left $settings(buffer)
-$ns queue-limit $left $right $settings(buffer)
+set_buffer $right $left $settings(buffer)
+set_buffer $left $right $settings(buffer)
 set to_client [new QueueStatistics $right $left]
 set to_server [new QueueStatistics $left $right]
 open_records $settings(records)
