@@ -6,10 +6,12 @@ SHELL := bash
 
 SHORTFLOW := target/release/shortflow
 SMOKE := target/smoke
+# Why the figures of bench-guard are renewed; empty is refused.
+export REASON ?=
 
 PYTHON := python3
 
-.PHONY: help build demo test bench validate setup setup-peers tidy format lint unit doc smoke peers-test
+.PHONY: help build demo test bench bench-guard bench-peers validate setup setup-peers tidy format lint unit doc smoke peers-test
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -22,10 +24,18 @@ demo: build ## Compare best effort with the Fair Marker on a congested link
 	$(SHORTFLOW) compare scenarios/quickstart.toml \
 		--policies policies/best-effort.toml,policies/fair-marker.toml --out results/demo
 
-test: setup tidy format lint unit doc smoke peers-test ## Install what the tests need, and run them all
+test: setup tidy format lint unit doc smoke peers-test bench-guard ## Install what the tests need, and run them all
 
-bench: build ## Measure the simulator's speed on four pieces of work
-	@for work in A B S D; do $(SHORTFLOW) bench $$work; done
+bench: build ## Measure the simulator's speed on five pieces of work
+	@for work in A B S D H; do $(SHORTFLOW) bench $$work; done
+
+# Growth alone, or the peers alone: python3 -B bench/performance --only growth
+bench-peers: setup-peers build ## Measure speed against ns-2 and ns-3, and growth; write docs/performance.md
+	$(MAKE) --no-print-directory -C bench/peers/ns3
+	$(PYTHON) -B bench/performance
+
+bench-guard: build ## Count instructions; more than 3 % above the figures fails (RENEW=1 REASON='…' for new ones)
+	cargo xtask guard $(if $(RENEW),--renew "$$REASON")
 
 validate: setup-peers build ## Hold the simulator against ns-2, ns-3 and theory; write docs/validation.md
 	$(PYTHON) -B bench/peers/validate
@@ -40,12 +50,14 @@ setup-peers: ## Install the peers (as root, on Debian and its kin)
 		echo "the peers could not be installed" >&2; \
 	fi
 
-# The report is looked at in a browser. Without one its tests say "skipped: needs chromium".
+# The report is looked at in a browser, instructions are counted by valgrind. What lacks its tool
+# says "skipped: needs …".
 setup: ## Install what the tests need (as root, on Debian and its kin)
-	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	@missing=$$(for tool in chromium valgrind python3; do command -v $$tool >/dev/null || echo $$tool; done); \
+	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && \
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null || \
-		echo "chromium could not be installed" >&2; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null || \
+		echo "could not be installed:" $$missing >&2; \
 	fi
 
 tidy: ## Check the rules of STYLE.md and the map in ARCHITECTURE.md
@@ -69,7 +81,9 @@ smoke: build ## Reproduce the first study in its short form; the verdicts must b
 	$(SHORTFLOW) reproduce cm05 --quick --out $(SMOKE)/cm05 > $(SMOKE)/cm05.txt || [ $$? = 1 ]
 	grep -oE '^(holds|fails|unsettled) +cm05\.[0-9]+' $(SMOKE)/cm05.txt | diff papers/cm05/quick.txt -
 
-peers-test: ## Test the comparison with peers
+peers-test: ## Test the comparisons with peers
 	@if command -v $(PYTHON) >/dev/null; \
-	then PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bench/peers/validate:bench/peers/theory $(PYTHON) -m unittest discover -s bench/peers/tests; \
+	then \
+		PYTHONPATH=bench/peers/validate:bench/peers/theory $(PYTHON) -B -m unittest discover -s bench/peers/tests; \
+		PYTHONPATH=bench/performance $(PYTHON) -B -m unittest discover -s bench/performance/tests; \
 	else echo "skipped: needs python3" >&2; fi

@@ -1,5 +1,7 @@
-//! The project's own chores: `cargo xtask tidy` checks what the compiler cannot.
+//! The project's own chores: `cargo xtask tidy` checks what the compiler cannot, `cargo xtask guard`
+//! that speed is kept.
 
+mod guard;
 mod tidy;
 
 use std::process::ExitCode;
@@ -8,12 +10,16 @@ const HELP: &str = "\
 usage: cargo xtask <chore>
 
 chores:
-  tidy    check the rules of STYLE.md and the map in ARCHITECTURE.md";
+  tidy                    check the rules of STYLE.md and the map in ARCHITECTURE.md
+  guard                   hold instruction counts against the committed figures
+  guard --renew REASON    make today's counts the figures";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => run_tidy(),
+        ["guard"] => run_guard(None),
+        ["guard", "--renew", reason] => run_guard(Some(reason)),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             ExitCode::SUCCESS
@@ -45,6 +51,19 @@ fn run_tidy() -> ExitCode {
         count => {
             println!("tidy: {count} to put right");
             ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_guard(renewal: Option<&str>) -> ExitCode {
+    match guard::guard(renewal) {
+        Ok(judgement) => {
+            judgement.lines.iter().for_each(|line| println!("{line}"));
+            if judgement.passes { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            eprintln!("guard: {error}");
+            ExitCode::from(3)
         }
     }
 }

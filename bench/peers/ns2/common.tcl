@@ -1,5 +1,9 @@
 # What all scripts here share: options, random streams, queue statistics, summaries, JSON.
 
+# Packets carry only the headers that are used: with all of ns-2's, clearing them takes half the time.
+remove-all-packet-headers
+add-packet-header IP TCP Flags RTP
+
 # Reads "-name value ..." over the defaults into the global array `settings`; refuses unknown names.
 proc read_options {defaults words} {
     global settings
@@ -37,6 +41,16 @@ proc seed_default_stream {seed} {
     for {set i 0} {$i < $seed} {incr i} {
         $defaultRNG next-substream
     }
+}
+
+# Lets `packets` wait for a link, not counting the one being sent. DropTail refuses a packet that would
+# bring its queue to the limit; all other queues hold as many as the limit says.
+proc set_buffer {from to packets} {
+    set ns [Simulator instance]
+    if {[[[$ns link $from $to] queue] info class] eq "Queue/DropTail"} {
+        incr packets
+    }
+    $ns queue-limit $from $to $packets
 }
 
 # Statistics of a queue. Counters read from Tcl are 32-bit, so only packets are counted, not bytes.

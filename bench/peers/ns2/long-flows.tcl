@@ -4,7 +4,8 @@
 #
 # Flow i has the (i mod rtt_steps)-th of the propagation round trips that run from rtt_min to
 # rtt_max in equal steps; its two access links share what the bottleneck's delay leaves of it.
-# Prints one JSON object.
+# `noise` is the rate, per second, of Poisson datagrams from R1 to R2, which keep flows from falling
+# into step. Prints one JSON object.
 
 source [file join [file dirname [info script]] common.tcl]
 
@@ -16,6 +17,7 @@ read_options {
     min_rto 0.2         overhead 0
     min_threshold 5     max_threshold 60    max_probability 0.2 weight 0.002
     gentle 0            wait 0              mean_packet 1040
+    noise 0             noise_bytes 250
 } $argv
 
 proc round_trip_ms {flow} {
@@ -37,6 +39,8 @@ proc add_flow {flow starts} {
     }
     $ns duplex-link $from $left $settings(access_mbps)Mb ${access}ms DropTail
     $ns duplex-link $right $to $settings(access_mbps)Mb ${access}ms DropTail
+    route $from $left
+    route $to $right
     set sender [new Agent/TCP/$settings(tcp)]
     set sink [new [sink_class $settings(tcp) $settings(delayed_ack)]]
     $ns attach-agent $from $sender
@@ -46,6 +50,29 @@ proc add_flow {flow starts} {
     $source attach-agent $sender
     $ns at [$starts uniform 0 $settings(start_spread)] "$source start"
     lappend senders $sender
+}
+
+# On/off traffic whose bursts have no length: one datagram at the end of each exponential pause.
+proc add_noise {} {
+    global ns settings left right
+    set agent [new Agent/UDP]
+    set sink [new Agent/Null]
+    $ns attach-agent $left $agent
+    $ns attach-agent $right $sink
+    $ns connect $agent $sink
+    set source [new Application/Traffic/Exponential]
+    $source set packetSize_ $settings(noise_bytes)
+    $source set burst_time_ 0
+    $source set idle_time_ [expr {1.0 / $settings(noise)}]
+    $source set rate_ 100Gb
+    $source attach-agent $agent
+    $ns at 0 "$source start"
+}
+
+# Routes set by hand: computing them for hundreds of nodes takes ns-2 longer than the flows do.
+proc route {host router} {
+    [$host get-module Manual] add-route-to-adj-node -default $router
+    [$router get-module Manual] add-route-to-adj-node $host
 }
 
 # What the senders have counted so far, one list per sender:
@@ -123,16 +150,22 @@ configure_red
 Queue set limit_ 100000
 seed_default_stream $settings(seed)
 set ns [new Simulator]
+$ns rtproto Manual
 set left [$ns node]
 set right [$ns node]
 $ns simplex-link $left $right $settings(rate_mbps)Mb $settings(delay_ms)ms $settings(queue)
 $ns simplex-link $right $left $settings(rate_mbps)Mb $settings(delay_ms)ms DropTail
-$ns queue-limit $left $right $settings(buffer)
+set_buffer $left $right $settings(buffer)
+[$left get-module Manual] add-route-to-adj-node -default $right
+[$right get-module Manual] add-route-to-adj-node -default $left
 set bottleneck [new QueueStatistics $left $right]
 set starts [random_stream $settings(seed)]
 set senders {}
 for {set flow 0} {$flow < $settings(flows)} {incr flow} {
     add_flow $flow $starts
+}
+if {$settings(noise) > 0} {
+    add_noise
 }
 set base [counters]
 if {$settings(warmup) > 0} {

@@ -66,8 +66,8 @@ $ns duplex-link $right $server $settings(access_mbps)Mb $settings(access_delay_u
 set class [expr {$settings(queue) eq "dsRED" ? "dsRED/edge" : $settings(queue)}]
 $ns simplex-link $right $left $settings(rate_mbps)Mb $settings(delay_ms)ms $class
 $ns simplex-link $left $right $settings(rate_mbps)Mb $settings(delay_ms)ms DropTail
-$ns queue-limit $right $left $settings(buffer)
-$ns queue-limit $left $right $settings(buffer)
+set_buffer $right $left $settings(buffer)
+set_buffer $left $right $settings(buffer)
 if {$settings(queue) eq "dsRED"} {
     configure_dsred [[$ns link $right $left] queue]
 }

@@ -75,7 +75,8 @@ pub(crate) enum Command {
     /// How fast is the simulator on this machine?
     ///
     /// A: 20 long TCP flows over 100 Mbit/s. B: 400 over 1 Gbit/s. S: short transfers over RED.
-    /// D: a DiffServ domain with TSW2CM. One thread each.
+    /// D: a DiffServ domain with TSW2CM. H: 100 long TCP flows with SACK over 1 Gbit/s RED. One
+    /// thread each.
     Bench(Bench),
     /// Print completions for a shell.
     #[command(after_help = COMPLETIONS)]
@@ -256,6 +257,8 @@ pub(crate) enum Work {
     S,
     /// A DiffServ domain with TSW2CM.
     D,
+    /// 100 long TCP flows with SACK over 1 Gbit/s RED.
+    H,
 }
 
 /// `completions`.

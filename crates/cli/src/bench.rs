@@ -118,10 +118,17 @@ fn inputs(work: Work) -> (&'static [(&'static str, &'static str)], &'static [&'s
             ],
             &["r1->r2", "r2->r1"],
         ),
+        Work::H => (
+            &[
+                ("works/h.toml", include_str!("../../../bench/works/h.toml")),
+                ("works/red-gigabit.toml", include_str!("../../../bench/works/red-gigabit.toml")),
+            ],
+            &["r1->r2"],
+        ),
     }
 }
 
-const ALL: [Work; 4] = [Work::A, Work::B, Work::S, Work::D];
+const ALL: [Work; 5] = [Work::A, Work::B, Work::S, Work::D, Work::H];
 
 const HEAD: &str = "work  CPU s  packets, M  M packets/CPU s  M packet-hops/CPU s  peak memory, MB";
 

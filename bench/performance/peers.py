@@ -1,0 +1,84 @@
+"""The comparison with peers: in turn, ours and theirs, in one run."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+from process import measure
+from works import WORKS, Work, command, counted
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run of one side."""
+
+    cpu_s: float
+    peak_bytes: int
+    packets: int
+    hops: int | None
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one simulator took for one work."""
+
+    samples: tuple[Sample, ...]
+
+    def median(self, value: Callable[[Sample], float]) -> float:
+        return median(value(sample) for sample in self.samples)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times the CPU seconds a peer takes: the median over rounds, the least, the most."""
+
+    median: float
+    least: float
+    most: float
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """One work on all sides."""
+
+    work: Work
+    sides: dict[str, Side]
+    ratios: dict[str, Ratio]
+
+
+def compare(rounds: int, told: Callable[[str], None]) -> list[Result]:
+    """Runs every work `rounds` times on both sides, in turn; ns-3 in the first rounds only."""
+    samples: dict[tuple[str, str], list[Sample]] = defaultdict(list)
+    shares: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for turn in range(rounds):
+        for work in WORKS:
+            for peer in peers_of(work, turn):
+                told(f"round {turn + 1} of {rounds}: work {work.name}, {peer}")
+                ours, theirs = run(work, "ours"), run(work, peer)
+                samples[work.name, "ours"].append(ours)
+                samples[work.name, peer].append(theirs)
+                shares[work.name, peer].append(theirs.cpu_s / ours.cpu_s)
+    return [result(work, samples, shares) for work in WORKS]
+
+
+def peers_of(work: Work, turn: int) -> list[str]:
+    return ["ns2", "ns3"] if turn < work.ns3_rounds else ["ns2"]
+
+
+def run(work: Work, side: str) -> Sample:
+    usage = measure(command(work, side))
+    packets, hops = counted(work, side, usage.output)
+    return Sample(usage.cpu_s, usage.peak_bytes, packets, hops)
+
+
+def result(work: Work, samples: dict, shares: dict) -> Result:
+    sides = {side: Side(tuple(samples[work.name, side]))
+             for side in ("ours", "ns2", "ns3") if (work.name, side) in samples}  # fmt: skip
+    ratios = {peer: ratio(shares[work.name, peer]) for peer in sides if peer != "ours"}
+    return Result(work, sides, ratios)
+
+
+def ratio(shares: list[float]) -> Ratio:
+    return Ratio(median(shares), min(shares), max(shares), len(shares))
