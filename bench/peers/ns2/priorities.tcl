@@ -34,7 +34,7 @@ proc code_point {band} {
 proc add_priority_link {from to} {
     global ns settings bands source_node sink_node
     $ns simplex-link $from $to $settings(rate_mbps)Mb $settings(delay_ms)ms dsRED/edge
-    $ns queue-limit $from $to 100000
+    set_buffer $from $to 100000
     set queue [[$ns link $from $to] queue]
     $queue set numQueues_ [llength $bands]
     $queue setNumPrec 1
@@ -193,7 +193,7 @@ foreach band $bands {
 }
 set queue [add_priority_link $left $right]
 $ns simplex-link $right $left $settings(rate_mbps)Mb $settings(delay_ms)ms DropTail
-$ns queue-limit $right $left $settings(buffer)
+set_buffer $right $left $settings(buffer)
 set bottleneck [new QueueStatistics $left $right]
 set share [expr {$settings(rho) / [llength $bands]}]
 if {$settings(traffic) eq "poisson"} {

@@ -163,7 +163,7 @@ mod tests {
         let after = |event, flight| {
             let mut control = Aimd::new(1000, Bytes(40 * MSS));
             control.on_congestion(Instant::START, event, Bytes(flight));
-            (control.window.div_euclid(MSS), control.threshold.div_euclid(MSS))
+            (control.window / 1000, control.threshold / 1000)
         };
         assert_eq!(after(Congestion::Loss, 20 * MSS), (10, 10));
         assert_eq!(after(Congestion::Loss, 3 * MSS), (2, 2));
@@ -177,6 +177,6 @@ mod tests {
         let mut control = Aimd::new(1000, Bytes(40 * MSS));
         control.on_congestion(Instant::START, Congestion::Timeout, Bytes(40 * MSS));
         control.on_congestion(Instant::START, Congestion::RepeatedTimeout, Bytes(MSS));
-        assert_eq!((control.window, control.threshold), (MSS, 20 * MSS));
+        assert_eq!((control.window, control.threshold), (1000, 20_000));
     }
 }

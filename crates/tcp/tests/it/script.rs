@@ -167,7 +167,7 @@ pub(crate) struct Script {
     now: Instant,
     sent: VecDeque<(Instant, Segment)>,
     /// How many segments were sent so far, and how many of them again.
-    counted: (u64, u32),
+    counted: (u32, u32),
     /// What the peer sends next, and how far it has acknowledged: for specs that leave it open.
     peer_seq: u32,
     peer_ack: u32,
