@@ -24,11 +24,12 @@ read_options {
     weight 0.002            mean_packet 1040        records {}
 } $argv
 
-# Code points: what they are in the statistics, and which of the two RED curves serves them.
-set code_points {green 10 0 yellow 11 1 best_effort 12 1}
+# Code points: what they are in the statistics, and which of the two RED curves serves them. Each
+# cloud has its own for best effort.
+set code_points {green 10 0 yellow 11 1 best_effort_0 12 1 best_effort_1 13 1 best_effort_2 14 1}
 
-# One direction of the bottleneck. The entries list source node, destination node and committed
-# rate in kbit/s of all clouds that send this way.
+# One direction of the bottleneck. The entries list source node, destination node, committed rate in
+# kbit/s and code point for best effort of all clouds that send this way.
 proc add_bottleneck {from to entries} {
     global ns settings code_points
     $ns simplex-link $from $to $settings(rate_mbps)Mb $settings(delay_ms)ms dsRED/edge
@@ -45,16 +46,16 @@ proc add_bottleneck {from to entries} {
     foreach {name code_point curve} $code_points {
         $queue addPHBEntry $code_point 0 $curve
     }
-    foreach {source destination cir} $entries {
+    foreach {source destination cir best_effort} $entries {
         if {$cir > 0} {
             $queue addPolicyEntry [$source id] [$destination id] \
                 TSW2CM 10 [expr {$cir * 1000}] $settings(tsw_window)
         } else {
-            $queue addPolicyEntry [$source id] [$destination id] Null 12
+            $queue addPolicyEntry [$source id] [$destination id] Null $best_effort
+            $queue addPolicerEntry Null $best_effort
         }
     }
     $queue addPolicerEntry TSW2CM 10 11
-    $queue addPolicerEntry Null 12
     return $queue
 }
 
@@ -107,7 +108,6 @@ proc finish {} {
         parameters [options_json] \
         {*}$by_cloud \
         open_at_s [json_object {*}$open_over_time] \
-        tcp [transfer_counters_json] \
         during_arrivals $during_arrivals \
         with_drain [queues_json]]
     exit 0
@@ -129,13 +129,13 @@ foreach cloud {0 1 2} {
 }
 # "To clients" and "to servers" are meant as clouds 0 and 1 see them; cloud 2 is the other way round.
 set to_clients_queue [add_bottleneck $right $left [list \
-    $server(0) $client(0) $settings(cir_servers_kbps) \
-    $server(1) $client(1) 0 \
-    $client(2) $server(2) 0]]
+    $server(0) $client(0) $settings(cir_servers_kbps) 12 \
+    $server(1) $client(1) 0 13 \
+    $client(2) $server(2) 0 14]]
 set to_servers_queue [add_bottleneck $left $right [list \
-    $client(0) $server(0) $settings(cir_clients_kbps) \
-    $client(1) $server(1) 0 \
-    $server(2) $client(2) 0]]
+    $client(0) $server(0) $settings(cir_clients_kbps) 12 \
+    $client(1) $server(1) 0 13 \
+    $server(2) $client(2) 0 14]]
 set to_clients [new QueueStatistics $right $left]
 set to_servers [new QueueStatistics $left $right]
 open_records $settings(records)

@@ -3,7 +3,9 @@
 #   client --- R1 ===bottleneck=== R2 --- server
 #
 # Transfers arrive as a Poisson process whose replies load the bottleneck by `rho`; the queue
-# towards the client is RED or DropTail. Prints one JSON object.
+# towards the client is RED, dsRED or DropTail. dsRED with one level is RED as Floyd & Jacobson (1993)
+# have it but for the sign of its drop probability; Queue/RED drops nothing early while fewer than 2
+# packets wait. Prints one JSON object.
 
 source [file join [file dirname [info script]] common.tcl]
 source [file join [file dirname [info script]] transfers.tcl]
@@ -32,10 +34,23 @@ proc finish {} {
         parameters [options_json] \
         transfers [$clients json] \
         open_when_arrivals_end $open_at_end \
-        tcp [transfer_counters_json] \
         during_arrivals $during_arrivals \
         with_drain [json_object to_client [$to_client json] to_server [$to_server json]]]
     exit 0
+}
+
+# One level, one queue, one code point for all that the server sends.
+proc configure_dsred {queue} {
+    global settings server client
+    $queue set numQueues_ 1
+    $queue setNumPrec 1
+    $queue meanPktSize $settings(mean_packet)
+    $queue setMREDMode WRED 0
+    $queue configQ 0 0 $settings(min_threshold) $settings(max_threshold) \
+        $settings(max_probability) $settings(weight)
+    $queue addPHBEntry 10 0 0
+    $queue addPolicyEntry [$server id] [$client id] Null 10
+    $queue addPolicerEntry Null 10
 }
 
 configure_full_tcp
@@ -48,10 +63,14 @@ foreach name {client left right server} {
 }
 $ns duplex-link $client $left $settings(access_mbps)Mb $settings(access_delay_us)us DropTail
 $ns duplex-link $right $server $settings(access_mbps)Mb $settings(access_delay_us)us DropTail
-$ns simplex-link $right $left $settings(rate_mbps)Mb $settings(delay_ms)ms $settings(queue)
+set class [expr {$settings(queue) eq "dsRED" ? "dsRED/edge" : $settings(queue)}]
+$ns simplex-link $right $left $settings(rate_mbps)Mb $settings(delay_ms)ms $class
 $ns simplex-link $left $right $settings(rate_mbps)Mb $settings(delay_ms)ms DropTail
 set_buffer $right $left $settings(buffer)
 set_buffer $left $right $settings(buffer)
+if {$settings(queue) eq "dsRED"} {
+    configure_dsred [[$ns link $right $left] queue]
+}
 set to_client [new QueueStatistics $right $left]
 set to_server [new QueueStatistics $left $right]
 open_records $settings(records)

@@ -6,10 +6,6 @@ set packet_bytes 1000
 # Seconds after both ends have closed until their agents may serve again: stray packets are gone.
 set linger 1.0
 
-# Counters of the endpoints that have closed; those still open are added at the end.
-set transfer_totals(timeouts) 0
-set transfer_totals(retransmitted) 0
-
 Class Endpoint -superclass Agent/TCP/FullTcp/Newreno
 
 Endpoint instproc belongs_to {transfer} {
@@ -25,20 +21,13 @@ Endpoint instproc renew {} {
     $self reset
 }
 
-# FullTcp may report this more than once. The passive closer's counters are gone right after.
+# FullTcp may report this more than once.
 Endpoint instproc done {} {
     $self instvar transfer_ closed_
     if {!$closed_} {
         set closed_ 1
-        $self add_counters
         $transfer_ endpoint_closed
     }
-}
-
-Endpoint instproc add_counters {} {
-    global transfer_totals
-    incr transfer_totals(timeouts) [$self set nrexmit_]
-    incr transfer_totals(retransmitted) [$self set nrexmitpack_]
 }
 
 # FullTcp calls `resume` when the last byte that it was given leaves for the first time: the
@@ -123,10 +112,12 @@ Transfer instproc request_bytes {bytes} {
 Transfer instproc reply_bytes {bytes} {
     global ns
     $self instvar cloud_ awaited_reply_ start_ handshake_ request_time_ end_ request_ reply_
+    $self instvar client_ server_
     incr awaited_reply_ [expr {-$bytes}]
     if {$awaited_reply_ <= 0 && $end_ eq {}} {
         set end_ [$ns now]
-        $cloud_ completed $request_ $reply_ $start_ $handshake_ $request_time_ $end_
+        set timeouts [expr {[$client_ set nrexmit_] + [$server_ set nrexmit_]}]
+        $cloud_ completed $request_ $reply_ $start_ $handshake_ $request_time_ $end_ $timeouts
     }
 }
 
@@ -166,6 +157,7 @@ Cloud instproc init {name client_node server_node rate until requests} {
     global settings reply_sizes
     $self instvar name_ client_node_ server_node_ gap_ until_ requests_ arrivals_ sizes_
     $self instvar started_ completed_ idle_ completion_times_ handshake_times_
+    $self instvar timeouts_
     set name_ $name
     set client_node_ $client_node
     set server_node_ $server_node
@@ -175,6 +167,7 @@ Cloud instproc init {name client_node server_node rate until requests} {
     set started_ 0
     set completed_ 0
     set idle_ {}
+    set timeouts_ 0
     set handshake_times_ {}
     foreach size $reply_sizes {
         set completion_times_($size) {}
@@ -214,9 +207,10 @@ Cloud instproc take_back {transfer} {
     lappend idle_ $transfer
 }
 
-Cloud instproc completed {request reply start handshake request_time end} {
+Cloud instproc completed {request reply start handshake request_time end timeouts} {
     global records packet_bytes
-    $self instvar name_ completed_ completion_times_ handshake_times_
+    $self instvar name_ completed_ completion_times_ handshake_times_ timeouts_
+    incr timeouts_ $timeouts
     lappend completion_times_($reply) [expr {$end - $start}]
     lappend handshake_times_ [expr {$handshake - $start}]
     incr completed_
@@ -232,9 +226,10 @@ Cloud instproc open_transfers {} {
     return [expr {$started_ - $completed_}]
 }
 
-# How many there were and what they took in seconds: in all, and by reply size in packets.
+# How many there were, the timeouts of both ends until the replies were complete, and what the
+# transfers took in seconds: in all, and by reply size in packets.
 Cloud instproc json {} {
-    $self instvar started_ completed_ completion_times_ handshake_times_
+    $self instvar started_ completed_ completion_times_ handshake_times_ timeouts_
     set all {}
     set by_size {}
     foreach size [lsort -integer [array names completion_times_]] {
@@ -245,21 +240,10 @@ Cloud instproc json {} {
         started $started_ \
         completed $completed_ \
         open [$self open_transfers] \
+        timeouts $timeouts_ \
         handshake_s [summary_json $handshake_times_] \
         completion_s [summary_json $all] \
         completion_by_packets_s [json_object {*}$by_size]]
-}
-
-# Timeouts and retransmissions of all endpoints.
-proc transfer_counters_json {} {
-    global transfer_totals
-    foreach endpoint [Endpoint info instances] {
-        if {![$endpoint set closed_]} {
-            $endpoint add_counters
-        }
-    }
-    return [json_object timeouts $transfer_totals(timeouts) \
-        retransmitted_packets $transfer_totals(retransmitted)]
 }
 
 proc configure_full_tcp {} {

@@ -49,12 +49,15 @@ def of_workload(prefix: str, workload: Mapping[str, Any], measured: float) -> Fi
     figures[f"{prefix}.completed"] = all_transfers["completion"]["n"]
     for count in ("open", "failed", "timeouts", "retransmissions", "syn_retransmissions"):
         figures[f"{prefix}.{count}"] = workload[count]
+    figures[f"{prefix}.expiries"] = workload["timeouts"] + workload["syn_retransmissions"]
     figures.update(of_times(prefix, all_transfers))
     for size in workload["classes"]:
         name = size["label"].removesuffix(" seg")
         figures.update(of_times(f"{prefix}.packets.{name}", size))
     if datagrams := workload["datagrams"]:
         figures.update(flat(datagrams, f"{prefix}.datagrams."))
+        known = datagrams["dropped"] + datagrams["delivered"]
+        figures[f"{prefix}.datagrams.loss"] = datagrams["dropped"] / known if known else 0.0
     if long := workload["long_flows"]:
         rates = long["rates"]
         figures[f"{prefix}.jain"] = sum(rates) ** 2 / (len(rates) * sum(r * r for r in rates) or 1)

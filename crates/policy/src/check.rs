@@ -393,6 +393,7 @@ fn spacing(file: SpacingFile) -> Spacing {
     match file {
         SpacingFile::Uniform => Spacing::Uniform,
         SpacingFile::Wait => Spacing::Wait,
+        SpacingFile::Unclamped => Spacing::Unclamped,
     }
 }
 

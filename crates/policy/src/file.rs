@@ -407,7 +407,8 @@ pub(crate) struct RedFile {
     /// Whether the drop probability is in proportion to a packet's size over `mean_packet`.
     #[serde(default)]
     pub(crate) byte_mode: bool,
-    /// How drops are spaced: "uniform" (the default, Floyd & Jacobson) or "wait" (as ns-2 does).
+    /// How drops are spaced: "uniform" (the default, Floyd & Jacobson), or "wait" or "unclamped", as
+    /// ns-2 does.
     #[serde(default)]
     pub(crate) spacing: SpacingFile,
     /// A packet that finds fewer packets waiting is spared, whatever the average; 0 by default, as
@@ -423,8 +424,11 @@ pub(crate) enum SpacingFile {
     /// Uniformly 1 to 1/p packets apart (Floyd & Jacobson 1993).
     #[default]
     Uniform,
-    /// Uniformly 1/p to 2/p packets apart, as ns-2 does.
+    /// Uniformly 1/p to 2/p packets apart, as ns-2's Queue/RED with `wait_`.
     Wait,
+    /// As "uniform", but when p has risen so far that a drop is overdue, none comes until the average
+    /// leaves the thresholds, as in ns-2's dsRED.
+    Unclamped,
 }
 
 /// RED with a drop curve for each level of drop precedence.
@@ -452,7 +456,8 @@ pub(crate) struct MultiRedFile {
     /// Whether the drop probability is in proportion to a packet's size over `mean_packet`.
     #[serde(default)]
     pub(crate) byte_mode: bool,
-    /// How drops are spaced: "uniform" (the default, Floyd & Jacobson) or "wait" (as ns-2 does).
+    /// How drops are spaced: "uniform" (the default, Floyd & Jacobson), or "wait" or "unclamped", as
+    /// ns-2 does.
     #[serde(default)]
     pub(crate) spacing: SpacingFile,
     /// A packet that finds fewer packets waiting is spared, whatever the average; 0 by default, as

@@ -10,6 +10,10 @@ pub enum Spacing {
     /// Uniform from 1/p_b to 2/p_b − 1 packets: never close together. This is what the option
     /// `wait_` of ns-2 stands for.
     Wait,
+    /// As `Uniform`, but where p_b has risen so far that a packet should have been dropped already,
+    /// none is until the average leaves the thresholds. So does ns-2's dsRED, whose
+    /// p_b/(1 − count·p_b) is then negative.
+    Unclamped,
 }
 
 /// Counts the packets that passed since the last drop, and draws the next.
@@ -43,7 +47,7 @@ impl Gap {
         share: f64,
     ) -> bool {
         let remaining = match spacing {
-            Spacing::Uniform => 1.0 - self.passed * probability,
+            Spacing::Uniform | Spacing::Unclamped => 1.0 - self.passed * probability,
             Spacing::Wait => match (self.passed + share) * probability {
                 reached if reached < 1.0 - ROUNDING => f64::INFINITY,
                 reached => 2.0 - reached,
@@ -52,7 +56,8 @@ impl Gap {
         let wanted = probability * share;
         // Past the end of the range, as after a rise of p_b, the packet is chosen for certain.
         let is_last = wanted > 0.0 && remaining <= wanted * (1.0 + ROUNDING);
-        let chosen = is_last || rng.bernoulli(wanted / remaining);
+        let is_missed = spacing == Spacing::Unclamped && remaining < -ROUNDING;
+        let chosen = !is_missed && (is_last || rng.bernoulli(wanted / remaining));
         if chosen {
             self.reset();
         } else {
@@ -64,3 +69,20 @@ impl Gap {
 
 /// Keeps the ends of the ranges where they are when 1/p_b is whole but p_b is not exact.
 const ROUNDING: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unclamped_spacing_drops_nothing_more_once_the_end_of_its_range_is_passed() {
+        let chosen_of_thousand = |spacing| {
+            // Fifty packets have passed at a small probability, then it rises to 1/10.
+            let mut gap = Gap { passed: 50.0 };
+            let mut rng = Rng::stream(1, "spacing");
+            (0..1000).filter(|_| gap.chooses(&mut rng, spacing, 0.1, 1.0)).count()
+        };
+        assert_eq!(chosen_of_thousand(Spacing::Unclamped), 0);
+        assert!(chosen_of_thousand(Spacing::Uniform) >= 100);
+    }
+}
