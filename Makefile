@@ -50,10 +50,10 @@ setup-peers: ## Install the peers (as root, on Debian and its kin)
 		echo "the peers could not be installed" >&2; \
 	fi
 
-# The report is looked at in a browser, instructions are counted by valgrind. What lacks its tool
-# says "skipped: needs …".
+# The report is looked at in a browser, traces are read by tshark and tcptrace, instructions are
+# counted by valgrind. What lacks its tool says "skipped: needs …".
 setup: ## Install what the tests need (as root, on Debian and its kin)
-	@missing=$$(for tool in chromium valgrind python3; do command -v $$tool >/dev/null || echo $$tool; done); \
+	@missing=$$(for tool in chromium tshark tcptrace valgrind python3; do command -v $$tool >/dev/null || echo $$tool; done); \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && \
 		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null || \

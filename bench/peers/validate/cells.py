@@ -23,12 +23,12 @@ def number(value: Estimate) -> str:
     return text if value.half_width is None else f"{text} ± {value.half_width:.{places}f}"
 
 
-def verdict(row: Row, marks: Mapping[str, str]) -> str:
-    """Whether it is within, and if not, the marks of its causes."""
+def verdict(row: Row, marks: Mapping[str, str], peer: str = "") -> str:
+    """Whether it is within, and if not, of which peer and the marks of its causes."""
     if row.agrees:
         return "within"
     where = " ".join(f"({marks[cause]})" for cause in row.causes)
-    return f"**outside** {where or 'without a cause'}"
+    return " ".join(filter(None, ["**outside**", peer, where or "without a cause"]))
 
 
 def marks_of(rows: Iterable[Row]) -> dict[str, str]:

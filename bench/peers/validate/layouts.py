@@ -46,7 +46,7 @@ def against(row: Row) -> list[str]:
 
 
 def verdicts(rows: Mapping[str, Row], marks: Mapping[str, str]) -> str:
-    outside = [f"{verdict(row, marks)} {NAMES[peer]}" if len(rows) > 1 else verdict(row, marks)
+    outside = [verdict(row, marks, NAMES[peer] if len(rows) > 1 else "")
                for peer, row in rows.items() if not row.agrees]  # fmt: skip
     return ", ".join(outside) or "within"
 

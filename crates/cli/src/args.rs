@@ -90,7 +90,8 @@ Examples:
   shortflow simulate scenarios/quickstart.toml
   shortflow simulate scenarios/quickstart.toml --policy policies/best-effort.toml
   shortflow simulate scenarios/quickstart.toml --set parameters.alpha=0.6 --set duration='300 s'
-  shortflow simulate scenarios/quickstart.toml --json | jq '.runs[0].points[0].summary'";
+  shortflow simulate scenarios/quickstart.toml --json | jq '.runs[0].points[0].summary'
+  shortflow simulate scenarios/quickstart.toml --replicas 1 --trace shop.pcapng --trace-at shop";
 
 const COMPARE: &str = "\
 Example:
@@ -125,6 +126,14 @@ pub(crate) struct Simulate {
     /// How to run it.
     #[command(flatten)]
     pub(crate) options: RunOptions,
+    /// Write the packets into this file (pcapng), for Wireshark and tcptrace: some 100 bytes for
+    /// each. There must be one replica of one point.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) trace: Option<PathBuf>,
+    /// Trace here: at a host, a group of hosts, or a port, as in `r1->r2`; may be repeated. By
+    /// default at the hosts that send data: servers of transfers, senders of the rest.
+    #[arg(long, value_name = "PLACE", requires = "trace")]
+    pub(crate) trace_at: Vec<String>,
 }
 
 /// `compare`.

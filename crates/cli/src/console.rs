@@ -58,6 +58,13 @@ impl Console {
         say(&mistakes.render(self.color_err));
     }
 
+    /// Says on standard error what is not wrong but good to know.
+    pub(crate) fn note(&self, what: &str) {
+        if !self.quiet {
+            say(&format!("note: {what}"));
+        }
+    }
+
     /// Says why a command is not done.
     pub(crate) fn failure(&self, failure: &Failure) {
         let (bold, red, plain) =

@@ -8,7 +8,7 @@ use shortflow_measure::TransferSink;
 use shortflow_measure::results::Folder;
 use shortflow_report::{Run, text};
 use shortflow_scenario::{Loaded, Overrides};
-use shortflow_sim::{self as sim, Observer, Outcome, Task, run_tasks};
+use shortflow_sim::{self as sim, Observer, Outcome, Tap, Task, run_tasks};
 
 use crate::args::RunOptions;
 use crate::console::Console;
@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::gather::{Found, Place, gather};
 use crate::output::{COMPARISON, Output};
 use crate::progress::Progress;
+use crate::tracing::Tracing;
 
 /// A scenario under one policy.
 #[derive(Debug)]
@@ -39,30 +40,34 @@ pub(crate) fn overrides(options: &RunOptions, policy: Option<&Path>) -> Override
 }
 
 /// Runs all replicas of all cases, writes `target`, and shows the result. All cases come from the
-/// same scenario file.
+/// same scenario file. A trace is of the only replica that there is.
 pub(crate) fn conduct(
     console: &Console,
     options: &RunOptions,
     cases: &[Case],
+    trace: Option<&Tracing>,
     target: &Path,
 ) -> Result<(), Failure> {
     let output = Output::prepare(target, options.force)?;
-    let found = run(console, options, cases, &output).map_err(|f| output.by_final_names(f))?;
+    let found =
+        run(console, options, cases, trace, &output).map_err(|f| output.by_final_names(f))?;
     write(&output, cases, &found).map_err(|f| output.by_final_names(f))?;
     let report = output.publish()?;
     if options.json {
-        console.print_json(&as_json(&found, &report))?;
+        console.print_json(&as_json(&found, trace, &report))?;
     } else {
         console.print(&format!("{}\n", text(&found.runs, console.color_out)))?;
+        trace.map_or(Ok(()), |trace| console.file("Trace", &trace.file))?;
         console.file("Report", &report)?;
     }
     found.interruption.map_or(Ok(()), |what| Err(Failure::Interrupted(what)))
 }
 
-fn as_json(found: &Found, report: &Path) -> serde_json::Value {
+fn as_json(found: &Found, trace: Option<&Tracing>, report: &Path) -> serde_json::Value {
     let run = |run: &Run| json!({ "label": run.label, "points": run.points });
     json!({
         "report": report,
+        "trace": trace.map(|trace| &trace.file),
         "interrupted": found.interruption.is_some(),
         "runs": found.runs.iter().map(run).collect::<Vec<_>>(),
     })
@@ -83,6 +88,7 @@ fn run(
     console: &Console,
     options: &RunOptions,
     cases: &[Case],
+    trace: Option<&Tracing>,
     output: &Output,
 ) -> Result<Found, Failure> {
     let places = places(cases);
@@ -96,6 +102,7 @@ fn run(
     let watch = Watch {
         progress: Progress::new(console, tasks.len()),
         folders: keeps_transfers.then(|| folders.collect::<Result<_, _>>()).transpose()?,
+        trace,
         places: &places,
         tasks: &tasks,
     };
@@ -124,6 +131,7 @@ struct Watch<'w> {
     progress: Progress,
     /// Where transfers are streamed, case by case, if anywhere.
     folders: Option<Vec<Folder>>,
+    trace: Option<&'w Tracing>,
     places: &'w [Place],
     tasks: &'w [Task<'w>],
 }
@@ -135,6 +143,11 @@ impl Observer for Watch<'_> {
         let workloads = &self.tasks[task].scenario.workloads;
         let names = workloads.iter().map(|workload| workload.name.clone()).collect();
         Ok(Some(TransferSink::create(&folders[case], point, replica, names)?))
+    }
+
+    fn tap(&self, task: usize) -> Result<Option<Box<dyn Tap>>, sim::Error> {
+        let start = |trace: &Tracing| trace.start(self.tasks[task].scenario);
+        self.trace.map(start).transpose()
     }
 
     fn advanced(&self, _: usize, share: f64) {

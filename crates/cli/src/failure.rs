@@ -76,13 +76,16 @@ impl From<results::Error> for Failure {
 }
 
 fn remedy(kind: io::ErrorKind) -> &'static str {
-    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    match kind {
-        StorageFull | QuotaExceeded | FileTooLarge => {
-            "\nmake room, choose another folder with --out, or write less with --no-transfers"
-        }
-        _ => "\nchoose another folder with --out",
+    if is_full(kind) {
+        "\nmake room, choose another folder with --out, or write less with --no-transfers"
+    } else {
+        "\nchoose another folder with --out"
     }
+}
+
+fn is_full(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(kind, StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 impl From<study::Error> for Failure {
@@ -102,6 +105,15 @@ impl From<sim::Error> for Failure {
     fn from(error: sim::Error) -> Self {
         match error {
             sim::Error::Results(error) => error.into(),
+            sim::Error::Trace(error) => {
+                let remedy = match &error {
+                    results::Error::Io { source, .. } if is_full(source.kind()) => {
+                        "make room, choose another file with --trace, or see less with --trace-at"
+                    }
+                    _ => "choose another file with --trace",
+                };
+                Failure::Machine(format!("{error}\n{remedy}"))
+            }
             sim::Error::Interrupted => Failure::Interrupted(error.to_string()),
             sim::Error::BeyondHorizon { .. } => Failure::Input(error.to_string()),
         }

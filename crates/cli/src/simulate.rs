@@ -9,12 +9,16 @@ use crate::check::{Kind, kind_of};
 use crate::console::Console;
 use crate::experiment::{Case, conduct, overrides};
 use crate::failure::Failure;
+use crate::tracing::Tracing;
 
 /// `shortflow simulate`.
 pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure> {
     let case = case(&args.scenario, args.policy.as_deref(), &args.options)?;
     let target = target(&args.options, &case.loaded.name, "");
-    conduct(console, &args.options, &[case], &target)
+    let trace =
+        args.trace.as_ref().map(|file| Tracing::new(console, file, &args.trace_at, &case.loaded));
+    let trace = trace.transpose()?;
+    conduct(console, &args.options, &[case], trace.as_ref(), &target)
 }
 
 /// `shortflow compare`.
@@ -36,7 +40,7 @@ pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> 
         case.label = label;
     }
     let target = target(&args.options, &cases[0].loaded.name, "-compared");
-    conduct(console, &args.options, &cases, &target)
+    conduct(console, &args.options, &cases, None, &target)
 }
 
 fn check_policies(policies: &[PathBuf]) -> Result<(), Failure> {

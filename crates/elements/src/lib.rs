@@ -42,4 +42,4 @@ pub use packet::{
     Address, Color, Dscp, Ecn, FlowId, FlowKey, Packet, Protocol, SackBlocks, TcpFlags, TcpHeader,
 };
 pub use params::ParamsError;
-pub use traits::{Backlog, Marker, Meter, Phase, QueueDiscipline, SenderView};
+pub use traits::{Backlog, Marker, Meter, Phase, QueueDiscipline, Queued, SenderView};

@@ -198,11 +198,14 @@ impl TcpFlags {
 }
 
 /// Up to three SACK blocks (RFC 2018 §3), the most recent first: sequence numbers from (included)
-/// and to (excluded).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SackBlocks {
+/// and to (excluded). They are kept beside the packet, since few packets carry any.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SackBlocks(Option<Box<Blocks>>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Blocks {
     /// The blocks; only the first `len` mean something.
-    blocks: [(u32, u32); 3],
+    blocks: [(u32, u32); SackBlocks::MAX],
     len: u8,
 }
 
@@ -212,25 +215,26 @@ impl SackBlocks {
 
     /// Adds a block; one that no longer fits is left out.
     pub fn push(&mut self, from: u32, to: u32) {
-        if let Some(place) = self.blocks.get_mut(usize::from(self.len)) {
+        let held = self.0.get_or_insert_default();
+        if let Some(place) = held.blocks.get_mut(usize::from(held.len)) {
             *place = (from, to);
-            self.len += 1;
+            held.len += 1;
         }
     }
 
     /// The blocks, most recent first.
     pub fn as_slice(&self) -> &[(u32, u32)] {
-        &self.blocks[..usize::from(self.len)]
+        self.0.as_ref().map_or(&[], |held| &held.blocks[..usize::from(held.len)])
     }
 
     /// Whether there is no block.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.0.is_none()
     }
 }
 
 /// The sequence fields of a TCP header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TcpHeader {
     /// Sequence number of the first byte.
     pub seq: u32,
@@ -251,8 +255,6 @@ pub struct TcpHeader {
 pub struct Packet {
     /// When the sending application or host created it: what a payload timestamp would say.
     pub sent_at: Instant,
-    /// When the queue that holds it took it.
-    pub enqueued_at: Instant,
     /// The host's own name for the flow; no element may look at it.
     pub flow: FlowId,
     /// Size in bytes as it counts on links and in queues: payload and headers.
@@ -281,7 +283,6 @@ impl Packet {
 pub(crate) fn test_packet() -> Packet {
     Packet {
         sent_at: Instant::START,
-        enqueued_at: Instant::START,
         flow: FlowId(0),
         size: 1000,
         key: FlowKey::default(),
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_small_enough_to_move_by_value() {
-        assert_eq!(size_of::<Packet>(), 88);
+    fn a_packet_fills_one_cache_line() {
+        assert_eq!(size_of::<Packet>(), 64);
     }
 }

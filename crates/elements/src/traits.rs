@@ -30,7 +30,7 @@ pub trait QueueDiscipline: Send {
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops);
 
     /// Gives the next packet, or `None`; then [`ready_at`](Self::ready_at) says when to come back.
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Packet>;
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued>;
 
     /// Earliest instant at which [`dequeue`](Self::dequeue) may give a packet; `None` when empty.
     fn ready_at(&self) -> Option<Instant>;
@@ -47,6 +47,16 @@ pub trait QueueDiscipline: Send {
     fn ecn_marks(&self) -> u64 {
         0
     }
+}
+
+/// A packet that a queue gives.
+#[derive(Debug, PartialEq)]
+#[must_use]
+pub struct Queued {
+    /// The packet.
+    pub packet: Packet,
+    /// When the queue took it.
+    pub since: Instant,
 }
 
 /// Packets and bytes held.

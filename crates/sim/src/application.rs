@@ -31,12 +31,12 @@ pub(crate) struct Exchange {
     pub(crate) reply: u64,
     /// The client's first SYN.
     pub(crate) start: Instant,
-    /// The client knows of the connection.
-    pub(crate) connected_at: Option<Instant>,
+    /// The client knows of the connection. This and the next two are never until they happen.
+    pub(crate) connected_at: Instant,
     /// The server has the whole request.
-    pub(crate) requested_at: Option<Instant>,
+    pub(crate) requested_at: Instant,
     /// The client has the whole reply.
-    pub(crate) replied_at: Option<Instant>,
+    pub(crate) replied_at: Instant,
 }
 
 impl Exchange {
@@ -48,14 +48,14 @@ impl Exchange {
             request,
             reply,
             start,
-            connected_at: None,
-            requested_at: None,
-            replied_at: None,
+            connected_at: Instant::NEVER,
+            requested_at: Instant::NEVER,
+            replied_at: Instant::NEVER,
         }
     }
 
     fn is_done(&self) -> bool {
-        self.replied_at.is_some()
+        self.replied_at != Instant::NEVER
     }
 }
 
@@ -68,15 +68,18 @@ pub(crate) enum Progress {
     Complete(Box<Transfer>),
 }
 
-impl Flow {
-    /// The application's index of workload.
+impl Application {
+    /// The index of the workload.
+    #[inline]
     pub(crate) fn workload(&self) -> u16 {
-        match &self.application {
+        match self {
             Application::Exchange(exchange) => exchange.workload,
             Application::Bulk { workload, .. } => *workload,
         }
     }
+}
 
+impl Flow {
     /// Whether this is a bulk transfer without end.
     pub(crate) fn is_endless(&self) -> bool {
         matches!(self.application, Application::Bulk { size: None, .. })
@@ -99,15 +102,27 @@ impl Flow {
     }
 
     /// Tells the application that `side` has got a segment; it may write and close.
+    #[inline]
     pub(crate) fn on_progress(&mut self, now: Instant, side: Side) -> Progress {
+        if let Application::Bulk { .. } = self.application {
+            let tcp = &mut self.ends[side as usize].tcp;
+            if tcp.peer_closed() {
+                tcp.close(now);
+            }
+            return Progress::Nothing;
+        }
+        self.on_exchange_progress(now, side)
+    }
+
+    fn on_exchange_progress(&mut self, now: Instant, side: Side) -> Progress {
         let received = self.ends[side as usize].tcp.received();
         let peer_closed = self.ends[side as usize].tcp.peer_closed();
         let mut complete = false;
         if let Application::Exchange(exchange) = &mut self.application {
             match side {
                 Side::Server => {
-                    if exchange.requested_at.is_none() && received >= exchange.request {
-                        exchange.requested_at = Some(now);
+                    if exchange.requested_at == Instant::NEVER && received >= exchange.request {
+                        exchange.requested_at = now;
                         let server = &mut self.ends[Side::Server as usize].tcp;
                         server.write(now, exchange.reply);
                         server.close(now);
@@ -115,14 +130,14 @@ impl Flow {
                 }
                 Side::Client => {
                     let client = &self.ends[Side::Client as usize].tcp;
-                    if exchange.connected_at.is_none() && client.is_established() {
-                        exchange.connected_at = Some(now);
+                    if exchange.connected_at == Instant::NEVER && client.is_established() {
+                        exchange.connected_at = now;
                     }
                     if !exchange.is_done()
-                        && exchange.requested_at.is_some()
+                        && exchange.requested_at != Instant::NEVER
                         && received >= exchange.reply
                     {
-                        exchange.replied_at = Some(now);
+                        exchange.replied_at = now;
                         complete = true;
                     }
                 }
@@ -139,9 +154,9 @@ impl Flow {
         let Application::Exchange(exchange) = &self.application else {
             unreachable!("only exchanges complete")
         };
-        let connected_at = exchange.connected_at.unwrap_or(exchange.start);
-        let requested_at = exchange.requested_at.unwrap_or(connected_at);
-        let replied_at = exchange.replied_at.unwrap_or(requested_at);
+        let connected_at = happened(exchange.connected_at).unwrap_or(exchange.start);
+        let requested_at = happened(exchange.requested_at).unwrap_or(connected_at);
+        let replied_at = happened(exchange.replied_at).unwrap_or(requested_at);
         let [client, server] = [self.ends[0].tcp.stats(), self.ends[1].tcp.stats()];
         Transfer {
             workload: exchange.workload,
@@ -183,4 +198,9 @@ impl Flow {
             _ => None,
         }
     }
+}
+
+/// An instant that has come.
+fn happened(at: Instant) -> Option<Instant> {
+    (at != Instant::NEVER).then_some(at)
 }

@@ -10,6 +10,7 @@ use shortflow_scenario::{Direction, Kind, Line, NodeId, NodeKind, Scenario, Work
 use shortflow_units::{Instant, Rng};
 
 use crate::counters::{CodePoints, Counters};
+use crate::ends::{FarEnd, NearEnd};
 use crate::engine::Engine;
 use crate::network::{Colors, Hop, Network, address_of};
 use crate::port::Port;
@@ -105,15 +106,15 @@ fn hop(
         Some(queue) => Port::with_queue(queue, *rate, *delay, *overhead, counters),
         None => Port::plain(*rate, *delay, *overhead, *limit, counters),
     };
+    let loss = loss
+        .as_ref()
+        .map(|loss| LinkLoss::new(loss.clone(), Rng::stream(seed, &format!("{name}/loss"))));
     Hop {
         port,
+        from: from.0,
         to: to.0,
-        egress: egress.and_then(|role| role.conditioner(at_egress)).map(Box::new),
-        ingress: ingress.and_then(|role| role.conditioner(at_ingress)).map(Box::new),
-        loss: loss
-            .as_ref()
-            .map(|loss| LinkLoss::new(loss.clone(), Rng::stream(seed, &format!("{name}/loss"))))
-            .map(Box::new),
+        near: NearEnd::of(egress.and_then(|role| role.conditioner(at_egress))),
+        far: FarEnd::of(loss, ingress.and_then(|role| role.conditioner(at_ingress))),
     }
 }
 

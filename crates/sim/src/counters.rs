@@ -4,6 +4,8 @@
 use shortflow_elements::{DropReason, Dscp, Packet};
 use shortflow_units::Duration;
 
+use crate::pool::Parcel;
+
 /// The code points that a scenario uses, each with a dense number; all others share the last.
 #[derive(Debug, Clone)]
 pub(crate) struct CodePoints {
@@ -21,10 +23,10 @@ impl CodePoints {
         CodePoints { numbers, count: used.len() + 1 }
     }
 
-    /// The number of `dscp`.
+    /// The dense number of the code point whose number in the header is `dscp`.
     #[inline]
-    pub(crate) fn number(&self, dscp: Dscp) -> usize {
-        usize::from(self.numbers[usize::from(dscp.value())])
+    pub(crate) fn number(&self, dscp: usize) -> usize {
+        usize::from(self.numbers[dscp])
     }
 }
 
@@ -37,9 +39,9 @@ pub(crate) struct Count {
 
 impl Count {
     #[inline]
-    pub(crate) fn add(&mut self, packet: &Packet) {
+    fn add(&mut self, size: u32) {
         self.packets += 1;
-        self.bytes += u64::from(packet.size);
+        self.bytes += u64::from(size);
     }
 
     fn plus(self, other: Count) -> Count {
@@ -113,43 +115,43 @@ impl Counters {
     }
 
     #[inline]
-    fn class(&mut self, packet: &Packet) -> Option<&mut ClassCounters> {
+    fn class(&mut self, dscp: usize) -> Option<&mut ClassCounters> {
         let detail = self.detail.as_mut()?;
-        Some(&mut detail.classes[detail.code_points.number(packet.dscp)])
+        Some(&mut detail.classes[detail.code_points.number(dscp)])
     }
 
     #[inline]
-    pub(crate) fn arrived(&mut self, packet: &Packet) {
-        self.arrived.add(packet);
-        if let Some(class) = self.class(packet) {
-            class.arrived.add(packet);
+    pub(crate) fn arrived(&mut self, parcel: &Parcel) {
+        self.arrived.add(parcel.size());
+        if let Some(class) = self.class(parcel.dscp()) {
+            class.arrived.add(parcel.size());
         }
     }
 
     #[inline]
-    pub(crate) fn forwarded(&mut self, packet: &Packet) {
-        self.forwarded.add(packet);
-        if let Some(class) = self.class(packet) {
-            class.forwarded.add(packet);
+    pub(crate) fn forwarded(&mut self, parcel: &Parcel) {
+        self.forwarded.add(parcel.size());
+        if let Some(class) = self.class(parcel.dscp()) {
+            class.forwarded.add(parcel.size());
         }
     }
 
     #[inline]
-    pub(crate) fn waited(&mut self, packet: &Packet, wait: Duration) {
-        let Some(class) = self.class(packet) else { return };
+    pub(crate) fn waited(&mut self, parcel: &Parcel, wait: Duration) {
+        let Some(class) = self.class(parcel.dscp()) else { return };
         class.waited += 1;
         if wait.is_zero() {
             return;
         }
         class.wait += wait;
-        class.byte_wait += f64::from(packet.size) * wait.as_secs_f64();
+        class.byte_wait += f64::from(parcel.size()) * wait.as_secs_f64();
         class.wait_max = class.wait_max.max(wait);
     }
 
     pub(crate) fn dropped(&mut self, packet: &Packet, reason: DropReason) {
-        self.dropped.add(packet);
-        if let Some(class) = self.class(packet) {
-            class.dropped[reason as usize].add(packet);
+        self.dropped.add(packet.size);
+        if let Some(class) = self.class(usize::from(packet.dscp.value())) {
+            class.dropped[reason as usize].add(packet.size);
         }
     }
 

@@ -1,54 +1,32 @@
-//! The run loop: takes the earliest event, lets its entity act, and sets what follows from it.
+//! The run loop: takes the earliest event, lets its entity act, and sets what follows from it. What
+//! hosts do is here, what happens between them in [`Fabric`].
 
-use shortflow_elements::{DropReason, Drops, Dscp, Ecn, FlowId, Packet, SenderView, TcpHeader};
+use shortflow_elements::{Dscp, Ecn, FlowId, Packet, SenderView, TcpHeader};
 use shortflow_measure::Recorder;
-use shortflow_tcp::Segment;
 use shortflow_units::Instant;
 
 use crate::application::Progress;
-use crate::calendar::{Calendar, Entity};
-use crate::entities::{Entities, Kind};
+use crate::calendar::Entity;
+use crate::entities::Kind;
+use crate::fabric::Fabric;
 use crate::flow::{Flow, Flows, Side, endpoint_of, owner};
 use crate::network::{Network, node_of};
-use crate::pool::{Pool, Slot};
-use crate::port::Changed;
-use crate::routes::{NodeIndex, PortIndex};
+use crate::pool::Parcel;
 use crate::sampler::Sampler;
 use crate::source::{Emission, EphemeralPorts, Source, Stream};
 use crate::timers::Timers;
 
 /// A simulation under way.
 pub(crate) struct Engine {
-    pub(crate) network: Network,
+    pub(crate) fabric: Fabric,
     pub(crate) flows: Flows,
-    pub(crate) sources: Vec<Source>,
-    pub(crate) streams: Vec<Stream>,
-    ephemeral: EphemeralPorts,
-    pub(crate) sampler: Sampler,
     pub(crate) recorder: Recorder,
-    entities: Entities,
-    calendar: Calendar,
     timers: Timers,
     timers_set_for: Instant,
-    pub(crate) pool: Pool,
-    drops: Drops,
-    now: Instant,
-    pub(crate) totals: Totals,
-}
-
-/// What the whole network did, for the law of conservation and for speed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Totals {
-    /// Packets that hosts sent.
-    pub sent: u64,
-    /// Packets that reached the host they were for.
-    pub delivered: u64,
-    /// Packets dropped on the way.
-    pub dropped: u64,
-    /// Packets passed over a link.
-    pub hops: u64,
-    /// Delivered packets whose connection was gone; they are counted as delivered too.
-    pub unclaimed: u64,
+    sources: Vec<Source>,
+    streams: Vec<Stream>,
+    ephemeral: EphemeralPorts,
+    sampler: Sampler,
 }
 
 /// A flow name with this bit names a UDP stream.
@@ -60,57 +38,39 @@ const EVENTS_PER_LOOK: u32 = 1 << 15;
 impl Engine {
     pub(crate) fn new(
         network: Network,
-        sources: Vec<Source>,
+        mut sources: Vec<Source>,
         streams: Vec<Stream>,
         sampler: Sampler,
         recorder: Recorder,
     ) -> Self {
-        let entities = Entities::new(&network, sources.len());
         let ephemeral = EphemeralPorts::new(network.nodes);
-        let mut engine = Engine {
-            network,
+        let mut fabric = Fabric::new(network, sources.len());
+        for (index, source) in sources.iter_mut().enumerate() {
+            fabric.set_source(index, source.next_at());
+        }
+        fabric.set_sampler(sampler.next_at());
+        Engine {
+            fabric,
             flows: Flows::default(),
+            recorder,
+            timers: Timers::default(),
+            timers_set_for: Instant::NEVER,
             sources,
             streams,
             ephemeral,
             sampler,
-            recorder,
-            calendar: Calendar::new(entities.count()),
-            entities,
-            timers: Timers::default(),
-            timers_set_for: Instant::NEVER,
-            pool: Pool::default(),
-            drops: Drops::default(),
-            now: Instant::START,
-            totals: Totals::default(),
-        };
-        for source in 0..engine.sources.len() {
-            let at = engine.sources[source].next_at();
-            engine.calendar.set(engine.entities.source(source), at);
         }
-        engine.calendar.set(engine.entities.sampler(), engine.sampler.next_at());
-        engine
-    }
-
-    /// The simulated time.
-    pub(crate) fn now(&self) -> Instant {
-        self.now
-    }
-
-    /// The last instant that the event queue can hold.
-    pub(crate) fn horizon(&self) -> Instant {
-        self.calendar.horizon()
     }
 
     /// Runs all events up to and including `until`. `look` is called now and then with the
     /// simulated time, and ends the run when it returns false.
     pub(crate) fn run(&mut self, until: Instant, mut look: impl FnMut(Instant) -> bool) -> bool {
         let mut events = 0;
-        while let Some((at, entity)) = self.calendar.next() {
+        while let Some((at, entity)) = self.fabric.next() {
             if at > until {
                 break;
             }
-            self.now = at;
+            self.fabric.now = at;
             self.act(entity);
             events += 1;
             if events == EVENTS_PER_LOOK {
@@ -120,210 +80,114 @@ impl Engine {
                 }
             }
         }
-        self.now = until;
+        self.fabric.now = until;
         true
     }
 
     #[inline]
     fn act(&mut self, entity: Entity) {
-        match self.entities.kind(entity) {
-            Kind::Arrival(port) => self.arrive(port),
-            Kind::Departure(port) => {
-                let hop = &mut self.network.ports[port as usize];
-                let changed = hop.port.serve(self.now, &mut self.pool, &mut self.drops);
-                self.after_port(port, changed);
+        match self.fabric.kind(entity) {
+            Kind::Arrival(port) => {
+                if let Some(parcel) = self.fabric.arrive(port, &self.flows) {
+                    self.deliver(parcel);
+                }
             }
+            Kind::Departure(port) => self.fabric.depart(port),
             Kind::Timers => self.expire_timers(),
             Kind::Source(source) => self.emit(source as usize),
             Kind::Sampler => self.sample(),
         }
+        if self.fabric.has_lost() {
+            self.account_lost();
+        }
     }
 
-    /// A packet reaches the far end of a link.
-    #[inline]
-    fn arrive(&mut self, index: PortIndex) {
-        let hop = &mut self.network.ports[index as usize];
-        let mut slot = hop.port.arrive(&mut self.pool);
-        let next = hop.port.arrives_at(&self.pool);
-        self.calendar.set(self.entities.arrival(index), next);
-        self.totals.hops += 1;
-        if let Some(loss) = &mut hop.loss {
-            match loss.pass(self.pool.remove(slot), &mut self.drops) {
-                Some(kept) => slot = self.pool.insert(kept),
-                None => return self.account_drops(index),
+    /// Tells the senders' records of dropped packets.
+    #[cold]
+    fn account_lost(&mut self) {
+        while let Some(packet) = self.fabric.take_lost() {
+            if packet.flow.0 & STREAM != 0 {
+                let stream = &self.streams[(packet.flow.0 & !STREAM) as usize];
+                self.recorder.datagram_dropped(packet.sent_at, stream.workload);
+            } else if let Some(flow) = self.flows.get_mut(packet.flow)
+                && flow.receiver(&packet.key).is_some()
+            {
+                flow.tally.dropped += 1;
+                flow.tally.marked[self.fabric.network.colors.place(packet.dscp)] += 1;
             }
-        }
-        let packet = self.pool.packet_mut(&slot);
-        if let Some(conditioner) = &mut hop.ingress
-            && let Some(reason) = conditioner.condition(self.now, packet, None)
-        {
-            let packet = self.pool.remove(slot);
-            return self.drop_at(index, &packet, reason);
-        }
-        hop.port.counters.forwarded(packet);
-        let node = hop.to;
-        let destination = node_of(packet.key.dst);
-        if destination == node {
-            self.deliver(slot);
-        } else {
-            self.send(self.network.routes.port(node, destination), slot, None);
-        }
-    }
-
-    /// Hands a packet to a port, where the role bound to it conditions it first. `sender` is the
-    /// state of the sending TCP, which only its own host can show.
-    #[inline]
-    fn send(&mut self, index: PortIndex, slot: Slot, sender: Option<&SenderView>) {
-        let hop = &mut self.network.ports[index as usize];
-        if let Some(conditioner) = &mut hop.egress {
-            let packet = self.pool.packet_mut(&slot);
-            if let Some(reason) = conditioner.condition(self.now, packet, sender) {
-                let packet = self.pool.remove(slot);
-                hop.port.counters.arrived(&packet);
-                return self.drop_at(index, &packet, reason);
-            }
-        }
-        let changed = hop.port.send(self.now, slot, &mut self.pool, &mut self.drops);
-        self.after_port(index, changed);
-    }
-
-    /// Does what follows from a change at a port.
-    #[inline]
-    fn after_port(&mut self, index: PortIndex, changed: Changed) {
-        let port = &self.network.ports[index as usize].port;
-        if changed.arrival {
-            self.calendar.set(self.entities.arrival(index), port.arrives_at(&self.pool));
-        }
-        if changed.departure {
-            self.calendar.set(self.entities.departure(index), port.departs_at());
-        }
-        if !self.drops.is_empty() {
-            self.account_drops(index);
-        }
-    }
-
-    fn account_drops(&mut self, index: PortIndex) {
-        let mut drops = std::mem::take(&mut self.drops);
-        for dropped in drops.drain() {
-            self.drop_at(index, &dropped.packet, dropped.reason);
-        }
-        self.drops = drops;
-    }
-
-    fn drop_at(&mut self, index: PortIndex, packet: &Packet, reason: DropReason) {
-        self.totals.dropped += 1;
-        self.network.ports[index as usize].port.counters.dropped(packet, reason);
-        let color = self.network.colors.place(packet.dscp);
-        if packet.flow.0 & STREAM != 0 {
-            let stream = &self.streams[(packet.flow.0 & !STREAM) as usize];
-            self.recorder.datagram_dropped(packet.sent_at, stream.workload);
-        } else if let Some(flow) = self.flows.get_mut(packet.flow)
-            && flow.receiver(&packet.key).is_some()
-        {
-            flow.tally.dropped += 1;
-            flow.tally.marked[color] += 1;
         }
     }
 
     /// A packet has reached its host.
     #[inline]
-    fn deliver(&mut self, slot: Slot) {
-        self.totals.delivered += 1;
-        let packet = self.pool.packet(&slot);
+    fn deliver(&mut self, parcel: Parcel) {
+        let packet = self.fabric.pool.packet(&parcel);
         let id = packet.flow;
         if id.0 & STREAM != 0 {
-            let index = id.0 & !STREAM;
-            let workload = self.streams[index as usize].workload;
-            self.recorder.datagram(self.now, workload, index, self.now.since(packet.sent_at));
-            return self.pool.release(slot);
+            return self.deliver_datagram(id.0 & !STREAM, parcel);
         }
         let flow = self.flows.get_mut(id);
         let Some((flow, side)) = flow.and_then(|f| f.receiver(&packet.key).map(|side| (f, side)))
         else {
-            self.totals.unclaimed += 1;
-            return self.pool.release(slot);
+            self.fabric.totals.unclaimed += 1;
+            return self.fabric.pool.release(parcel);
         };
-        flow.tally.marked[self.network.colors.place(packet.dscp)] += 1;
-        let tcp = &mut flow.ends[side as usize].tcp;
-        tcp.on_segment(self.now, &packet.tcp, packet.payload, packet.ecn);
-        self.pool.release(slot);
-        self.progress(id, side);
-    }
-
-    /// Tells the application and the recorder what an endpoint's TCP has got, then sends what it
-    /// has to send.
-    #[inline]
-    fn progress(&mut self, id: FlowId, side: Side) {
-        let Some(flow) = self.flows.get_mut(id) else { return };
-        let workload = flow.workload();
+        let now = self.fabric.now;
+        flow.tally.marked[self.fabric.network.colors.place(packet.dscp)] += 1;
         let end = &mut flow.ends[side as usize];
+        end.tcp.on_segment(now, &packet.tcp, packet.payload, packet.ecn);
+        self.fabric.pool.release(parcel);
         let received = end.tcp.received();
         if received > end.delivered {
-            self.recorder.goodput(self.now, workload, received - end.delivered);
+            self.recorder.goodput(now, flow.application.workload(), received - end.delivered);
             end.delivered = received;
         }
-        if let Progress::Complete(transfer) = flow.on_progress(self.now, side) {
+        if let Progress::Complete(transfer) = flow.on_progress(now, side) {
             self.recorder.transfer(&transfer);
         }
-        self.transmit(id, side);
+        let is_over = transmit(flow, id, side, &mut self.fabric, &mut self.timers);
+        self.after_transmit(id, is_over);
     }
 
-    /// Sends what an endpoint has to send, sets its timer, and forgets a connection that is over.
+    #[cold]
+    fn deliver_datagram(&mut self, index: u32, parcel: Parcel) {
+        let now = self.fabric.now;
+        let workload = self.streams[index as usize].workload;
+        let delay = now.since(self.fabric.pool.packet(&parcel).sent_at);
+        self.recorder.datagram(now, workload, index, delay);
+        self.fabric.pool.release(parcel);
+    }
+
+    /// Does what follows from a connection's having sent.
     #[inline]
-    fn transmit(&mut self, id: FlowId, side: Side) {
-        let now = self.now;
-        while let Some(flow) = self.flows.get_mut(id) {
-            let end = &mut flow.ends[side as usize];
-            let Some(segment) = end.tcp.poll_transmit(now) else { break };
-            let node = end.node;
-            flow.tally.sent += 1;
-            let packet = packet_of(flow, side, id, &segment, now);
-            self.leave_host(node, packet, segment.is_retransmission);
+    fn after_transmit(&mut self, id: FlowId, is_over: bool) {
+        if is_over {
+            self.forget(id);
         }
-        let Some(flow) = self.flows.get_mut(id) else { return };
-        let end = &mut flow.ends[side as usize];
-        self.timers.arm(owner(id, side), &mut end.armed, end.tcp.deadline());
-        if flow.is_over() {
-            if let Some((start, _)) = flow.unfinished() {
-                self.recorder.failed_transfer(now, flow.workload(), start);
-            }
-            self.flows.remove(id);
-        }
-        self.set_timers();
-    }
-
-    /// A host sends a packet. A marker at its port may look at the sending TCP.
-    #[inline]
-    fn leave_host(&mut self, node: NodeIndex, packet: Packet, is_retransmission: bool) {
-        self.totals.sent += 1;
-        let index = self.network.routes.port(node, node_of(packet.key.dst));
-        let sender = match &self.network.ports[index as usize].egress {
-            Some(_) => self.sender_view(&packet, is_retransmission),
-            None => None,
-        };
-        let slot = self.pool.insert(packet);
-        self.send(index, slot, sender.as_ref());
-    }
-
-    /// What a source host shows of the TCP that sends `packet`.
-    fn sender_view(&mut self, packet: &Packet, is_retransmission: bool) -> Option<SenderView> {
-        let flow = self.flows.get_mut(packet.flow)?;
-        let side = flow.receiver(&packet.key.reversed())?;
-        let view = flow.ends[side as usize].tcp.sender_view();
-        Some(SenderView { is_retransmission, ..view })
-    }
-
-    #[inline]
-    fn set_timers(&mut self) {
         let next = self.timers.next();
         if next != self.timers_set_for {
-            self.timers_set_for = next;
-            self.calendar.set(self.entities.timers(), next);
+            self.set_timers(next);
         }
+    }
+
+    #[cold]
+    fn forget(&mut self, id: FlowId) {
+        let Some(flow) = self.flows.remove(id) else { return };
+        self.fabric.totals.add(&flow);
+        if let Some((start, _)) = flow.unfinished() {
+            let workload = flow.application.workload();
+            self.recorder.failed_transfer(self.fabric.now, workload, start);
+        }
+    }
+
+    fn set_timers(&mut self, next: Instant) {
+        self.timers_set_for = next;
+        self.fabric.set_timers(next);
     }
 
     fn expire_timers(&mut self) {
-        while let Some((at, name)) = self.timers.pop(self.now) {
+        let now = self.fabric.now;
+        while let Some((at, name)) = self.timers.pop(now) {
             let (id, side) = endpoint_of(name);
             let Some(flow) = self.flows.get_mut(id) else { continue };
             let end = &mut flow.ends[side as usize];
@@ -331,38 +195,42 @@ impl Engine {
                 continue;
             }
             end.armed = Instant::NEVER;
-            if end.tcp.deadline() <= self.now {
-                end.tcp.on_timer(self.now);
+            if end.tcp.deadline() <= now {
+                end.tcp.on_timer(now);
             }
-            self.transmit(id, side);
+            if transmit(flow, id, side, &mut self.fabric, &mut self.timers) {
+                self.forget(id);
+            }
         }
-        self.set_timers();
+        self.set_timers(self.timers.next());
     }
 
     /// A source has something to start or to send.
     fn emit(&mut self, index: usize) {
-        match self.sources[index].emit(self.now, &mut self.ephemeral) {
+        let now = self.fabric.now;
+        match self.sources[index].emit(now, &mut self.ephemeral) {
             Some(Emission::Open(new)) => {
                 let flow = Flow::new(new.key, new.nodes, &new.config, new.application);
-                let id = self.flows.insert(flow);
-                if let Some(flow) = self.flows.get_mut(id) {
-                    flow.open(self.now);
+                let (id, flow) = self.flows.insert(flow);
+                if let Some(watcher) = &mut self.fabric.watcher {
+                    watcher.opens(id, flow.key, &new.config);
                 }
-                self.transmit(id, Side::Client);
+                flow.open(now);
+                let is_over = transmit(flow, id, Side::Client, &mut self.fabric, &mut self.timers);
+                self.after_transmit(id, is_over);
             }
             Some(Emission::Datagram { stream, size }) => self.send_datagram(stream, size),
             None => {}
         }
-        let next = self.sources[index].next_at();
-        self.calendar.set(self.entities.source(index), next);
+        self.fabric.set_source(index, self.sources[index].next_at());
     }
 
     fn send_datagram(&mut self, index: u32, size: u32) {
+        let now = self.fabric.now;
         let stream = &self.streams[index as usize];
-        self.recorder.datagram_sent(self.now, stream.workload);
+        self.recorder.datagram_sent(now, stream.workload);
         let packet = Packet {
-            sent_at: self.now,
-            enqueued_at: self.now,
+            sent_at: now,
             flow: FlowId(index | STREAM),
             size,
             key: stream.key,
@@ -371,21 +239,20 @@ impl Engine {
             payload: size.saturating_sub(UDP_HEADERS) as u16,
             tcp: TcpHeader::default(),
         };
-        let node = stream.node;
-        self.leave_host(node, packet, false);
+        let (outlet, _) = self.fabric.outlet(stream.node, node_of(stream.key.dst));
+        self.fabric.leave_host(outlet, packet, None);
     }
 
     fn sample(&mut self) {
         let open = self.flows.len() as u32;
-        self.sampler.sample(self.now, &mut self.network, &self.pool, open, &mut self.recorder);
-        self.calendar.set(self.entities.sampler(), self.sampler.next_at());
+        let Fabric { now, network, .. } = &mut self.fabric;
+        self.sampler.sample(*now, network, open, &mut self.recorder);
+        self.fabric.set_sampler(self.sampler.next_at());
     }
 
     /// The warm-up is over: what was counted so far counts no more.
     pub(crate) fn end_warm_up(&mut self) {
-        for hop in &mut self.network.ports {
-            hop.port.restart_counters(self.now, &self.pool);
-        }
+        self.fabric.restart_counters();
         self.sampler.restart();
         for flow in self.flows.iter_mut() {
             for end in &mut flow.ends {
@@ -393,39 +260,46 @@ impl Engine {
             }
         }
     }
-
-    /// The law of conservation over the whole network and at every port.
-    ///
-    /// # Panics
-    /// When a packet was lost or made: our own mistake, never the input's.
-    pub(crate) fn check_conservation(&self) {
-        let mut held = 0;
-        for (index, hop) in self.network.ports.iter().enumerate() {
-            let inside = hop.port.held(&self.pool);
-            held += inside.packets;
-            if let Err(broken) = hop.port.counters.check(inside) {
-                panic!("port {} breaks conservation: {broken}", self.network.port_names[index]);
-            }
-        }
-        let Totals { sent, delivered, dropped, .. } = self.totals;
-        assert_eq!(sent, delivered + dropped + held, "packets sent = delivered + dropped + held");
-    }
 }
 
 /// Bytes of the UDP and IPv4 headers.
 const UDP_HEADERS: u32 = 28;
 
-#[inline]
-fn packet_of(flow: &Flow, side: Side, id: FlowId, segment: &Segment, now: Instant) -> Packet {
-    Packet {
-        sent_at: now,
-        enqueued_at: now,
-        flow: id,
-        size: u32::from(segment.payload) + u32::from(flow.header),
-        key: flow.sent_key(side),
-        dscp: Dscp::BEST_EFFORT,
-        ecn: segment.ecn,
-        payload: segment.payload,
-        tcp: segment.header,
+/// Sends what an endpoint has to send, and sets its timer. True when the connection is over.
+#[inline(always)]
+fn transmit(
+    flow: &mut Flow,
+    id: FlowId,
+    side: Side,
+    fabric: &mut Fabric,
+    timers: &mut Timers,
+) -> bool {
+    let now = fabric.now;
+    let end = &mut flow.ends[side as usize];
+    while let Some(segment) = end.tcp.poll_transmit(now) {
+        flow.tally.sent += 1;
+        let key = match side {
+            Side::Client => flow.key,
+            Side::Server => flow.key.reversed(),
+        };
+        let (outlet, shows_tcp) = fabric.outlet(end.node, node_of(key.dst));
+        let sender = shows_tcp.then(|| SenderView {
+            is_retransmission: segment.is_retransmission,
+            ..end.tcp.sender_view()
+        });
+        let packet = Packet {
+            sent_at: now,
+            flow: id,
+            size: u32::from(segment.payload) + u32::from(flow.header),
+            key,
+            dscp: Dscp::BEST_EFFORT,
+            ecn: segment.ecn,
+            payload: segment.payload,
+            tcp: segment.header,
+        };
+        fabric.leave_host(outlet, packet, sender.as_ref());
     }
+    timers.arm(owner(id, side), &mut end.armed, end.tcp.deadline());
+    // The last of the two to close ends it: while this one is open there is no need to ask.
+    end.tcp.is_closed() && flow.is_over()
 }

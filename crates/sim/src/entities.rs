@@ -44,7 +44,7 @@ impl Entities {
         };
         for (index, hop) in network.ports.iter().enumerate() {
             entities.departures.push(entities.served.len() as u32);
-            if hop.port.has_departures() {
+            if !hop.port.is_plain() {
                 entities.served.push(index as PortIndex);
             }
         }
@@ -57,15 +57,19 @@ impl Entities {
 
     #[inline]
     pub(crate) fn kind(&self, entity: Entity) -> Kind {
-        let served = self.served.len() as u32;
-        let Some(place) = entity.0.checked_sub(served) else {
-            return Kind::Departure(self.served[entity.0 as usize]);
-        };
-        match place.checked_sub(self.ports) {
-            None => Kind::Arrival(place),
-            Some(0) => Kind::Timers,
-            Some(source) if source <= self.sources => Kind::Source(source - 1),
-            Some(_) => Kind::Sampler,
+        // An entity below `served` wraps around, to no arrival.
+        let place = entity.0.wrapping_sub(self.served.len() as u32);
+        if place < self.ports { Kind::Arrival(place) } else { self.rare_kind(entity) }
+    }
+
+    fn rare_kind(&self, entity: Entity) -> Kind {
+        if let Some(&port) = self.served.get(entity.0 as usize) {
+            return Kind::Departure(port);
+        }
+        match entity.0 - self.timers().0 {
+            0 => Kind::Timers,
+            source if source <= self.sources => Kind::Source(source - 1),
+            _ => Kind::Sampler,
         }
     }
 

@@ -7,6 +7,7 @@ use shortflow_tcp::{Config, Connection, Role};
 use shortflow_units::Instant;
 
 use crate::application::Application;
+use crate::prefetch::prefetch_all;
 use crate::routes::NodeIndex;
 
 /// One end of a connection.
@@ -90,15 +91,6 @@ impl Flow {
             None
         }
     }
-
-    /// The 5-tuple of the packets that `side` sends.
-    #[inline]
-    pub(crate) fn sent_key(&self, side: Side) -> FlowKey {
-        match side {
-            Side::Client => self.key,
-            Side::Server => self.key.reversed(),
-        }
-    }
 }
 
 /// The open connections, each with a dense name that is used again when it has closed.
@@ -111,28 +103,35 @@ pub(crate) struct Flows {
 
 impl Flows {
     /// Takes in a connection.
-    pub(crate) fn insert(&mut self, flow: Flow) -> FlowId {
+    pub(crate) fn insert(&mut self, flow: Flow) -> (FlowId, &mut Flow) {
         self.open += 1;
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() as u32 - 1
         });
-        self.slots[index as usize] = Some(flow);
-        FlowId(index)
+        (FlowId(index), self.slots[index as usize].insert(flow))
     }
 
     /// Forgets a connection.
-    pub(crate) fn remove(&mut self, id: FlowId) {
-        if self.slots[id.0 as usize].take().is_some() {
-            self.open -= 1;
-            self.free.push(id.0);
-        }
+    pub(crate) fn remove(&mut self, id: FlowId) -> Option<Flow> {
+        let flow = self.slots[id.0 as usize].take()?;
+        self.open -= 1;
+        self.free.push(id.0);
+        Some(flow)
     }
 
     /// The connection with this name, if it is still open.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
         self.slots.get_mut(id.0 as usize)?.as_mut()
+    }
+
+    /// Asks for a connection, which is needed soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, id: FlowId) {
+        if let Some(slot) = self.slots.get(id.0 as usize) {
+            prefetch_all(slot);
+        }
     }
 
     /// All open connections.

@@ -1,9 +1,8 @@
 //! The network as the engine sees it: ports, routes, and what is bound to them.
 
-use shortflow_elements::dropper::LinkLoss;
 use shortflow_elements::{Address, Color, Dscp};
-use shortflow_policy::Conditioner;
 
+use crate::ends::{FarEnd, NearEnd};
 use crate::port::Port;
 use crate::routes::{NodeIndex, Routes};
 
@@ -11,14 +10,14 @@ use crate::routes::{NodeIndex, Routes};
 /// engine walks over many of these.
 pub(crate) struct Hop {
     pub(crate) port: Port,
+    /// The node that it belongs to.
+    pub(crate) from: NodeIndex,
     /// The node at the far end.
     pub(crate) to: NodeIndex,
-    /// Conditions packets before they join the port's queue.
-    pub(crate) egress: Option<Box<Conditioner>>,
-    /// Conditions packets as they enter the node at the far end.
-    pub(crate) ingress: Option<Box<Conditioner>>,
-    /// Loses packets on the link.
-    pub(crate) loss: Option<Box<LinkLoss>>,
+    /// What packets pass before they join the port's queue.
+    pub(crate) near: Option<Box<NearEnd>>,
+    /// What packets pass as they enter the node at the far end.
+    pub(crate) far: Option<Box<FarEnd>>,
 }
 
 /// Ports and routes.

@@ -1,163 +1,117 @@
 //! The packets that are waiting or on the wire, in one place.
 //!
-//! A packet keeps its slot from host to host: ports only link slots into lists, so a hop copies
-//! nothing. A slot that falls free is the next to be used, while it is still in the cache; the pool
-//! is as large as the most packets there ever were at once.
+//! A packet keeps its slot from host to host. What ports hand on is a [`Parcel`], which says all
+//! that forwarding asks of a packet: a hop copies nothing, and does not touch the packet, which may
+//! have left the cache. A slot that falls free is the next to be used; the pool is as large as the
+//! most packets there ever were at once.
 
-use shortflow_elements::Packet;
-use shortflow_units::Instant;
+use shortflow_elements::{Dscp, FlowId, Packet};
 
-/// The place of a packet in the pool. Whoever holds it owns the packet, so it is not `Clone`.
-#[derive(Debug, PartialEq, Eq)]
+use crate::network::node_of;
+use crate::prefetch::prefetch;
+use crate::routes::NodeIndex;
+
+/// A packet on its way: its place in the pool, and what ports need to know of it. Whoever holds it
+/// owns the packet, so it is not `Clone`.
+#[derive(Debug)]
 #[must_use]
-pub(crate) struct Slot(u32);
+pub(crate) struct Parcel {
+    slot: u32,
+    /// The node for which it is.
+    pub(crate) to: NodeIndex,
+    /// The host's own name for the flow.
+    pub(crate) flow: FlowId,
+    /// Bytes times 64, plus the code point: so that a parcel takes 16 bytes.
+    size_and_dscp: u32,
+}
 
-/// All slots.
+impl Parcel {
+    #[inline]
+    fn new(slot: u32, packet: &Packet) -> Self {
+        let size_and_dscp = packet.size << DSCP_BITS | u32::from(packet.dscp.value());
+        Parcel { slot, to: node_of(packet.key.dst), flow: packet.flow, size_and_dscp }
+    }
+
+    /// Bytes.
+    #[inline]
+    pub(crate) fn size(&self) -> u32 {
+        self.size_and_dscp >> DSCP_BITS
+    }
+
+    /// The number of the code point.
+    #[inline]
+    pub(crate) fn dscp(&self) -> usize {
+        self.size_and_dscp as usize % Dscp::COUNT
+    }
+}
+
+const DSCP_BITS: u32 = Dscp::COUNT.trailing_zeros();
+
+/// All packets.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     entries: Vec<Entry>,
-    free: List,
+    free: Vec<u32>,
 }
 
+/// A packet in a cache line of its own.
 #[derive(Debug)]
-struct Entry {
-    packet: Packet,
-    /// When the packet arrives at the far end of its link.
-    arrives: Instant,
-    /// The slot behind it in its list.
-    next: u32,
-}
-
-/// A place in a list, to look at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cursor(u32);
-
-impl Cursor {
-    /// Behind the last of any list.
-    pub(crate) const NOWHERE: Cursor = Cursor(NONE);
-}
-
-impl Slot {
-    /// The slot's place in whatever list it is in.
-    #[inline]
-    pub(crate) fn cursor(&self) -> Cursor {
-        Cursor(self.0)
-    }
-}
-
-/// Slots in a row, first in, first out.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct List {
-    first: u32,
-    last: u32,
-}
-
-const NONE: u32 = u32::MAX;
-
-impl Default for List {
-    fn default() -> Self {
-        List { first: NONE, last: NONE }
-    }
-}
-
-impl List {
-    /// Whether there is none.
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.first == NONE
-    }
-}
+#[repr(align(64))]
+struct Entry(Packet);
 
 impl Pool {
     /// Takes a packet in.
     #[inline]
-    pub(crate) fn insert(&mut self, packet: Packet) -> Slot {
-        let slot = self.free.first;
-        if slot == NONE {
-            self.entries.push(Entry { packet, arrives: Instant::NEVER, next: NONE });
-            return Slot(self.entries.len() as u32 - 1);
+    pub(crate) fn insert(&mut self, packet: Packet) -> Parcel {
+        if let Some(slot) = self.free.pop() {
+            let parcel = Parcel::new(slot, &packet);
+            self.entries[slot as usize].0 = packet;
+            parcel
+        } else {
+            let parcel = Parcel::new(self.entries.len() as u32, &packet);
+            self.entries.push(Entry(packet));
+            parcel
         }
-        let entry = &mut self.entries[slot as usize];
-        self.free.first = entry.next;
-        entry.packet = packet;
-        Slot(slot)
     }
 
     /// Gives a packet out.
-    pub(crate) fn remove(&mut self, slot: Slot) -> Packet {
-        let packet = std::mem::take(&mut self.entries[slot.0 as usize].packet);
-        self.release(slot);
+    #[inline]
+    pub(crate) fn remove(&mut self, parcel: Parcel) -> Packet {
+        let packet = std::mem::take(&mut self.entries[parcel.slot as usize].0);
+        self.release(parcel);
         packet
     }
 
     /// Forgets a packet, which has arrived.
     #[inline]
-    pub(crate) fn release(&mut self, slot: Slot) {
-        self.entries[slot.0 as usize].next = self.free.first;
-        self.free.first = slot.0;
+    pub(crate) fn release(&mut self, parcel: Parcel) {
+        self.free.push(parcel.slot);
     }
 
-    /// The packet in a slot.
+    /// The packet of a parcel.
     #[inline]
-    pub(crate) fn packet(&self, slot: &Slot) -> &Packet {
-        &self.entries[slot.0 as usize].packet
+    pub(crate) fn packet(&self, parcel: &Parcel) -> &Packet {
+        &self.entries[parcel.slot as usize].0
     }
 
-    /// The packet in a slot, to be changed.
+    /// Asks for the packet of a parcel, which is needed soon.
     #[inline]
-    pub(crate) fn packet_mut(&mut self, slot: &Slot) -> &mut Packet {
-        &mut self.entries[slot.0 as usize].packet
-    }
-
-    /// Appends a packet that arrives at `arrives`.
-    #[inline]
-    pub(crate) fn append(&mut self, list: &mut List, slot: Slot, arrives: Instant) {
-        let entry = &mut self.entries[slot.0 as usize];
-        entry.arrives = arrives;
-        entry.next = NONE;
-        if list.first == NONE {
-            list.first = slot.0;
-        } else {
-            self.entries[list.last as usize].next = slot.0;
+    pub(crate) fn prefetch(&self, parcel: &Parcel) {
+        if let Some(entry) = self.entries.get(parcel.slot as usize) {
+            prefetch(entry);
         }
-        list.last = slot.0;
     }
 
-    /// Takes the first out.
+    /// Lets a conditioner at the packet of a parcel, where it may change the code point.
     #[inline]
-    pub(crate) fn take_first(&mut self, list: &mut List) -> Option<Slot> {
-        let first = list.first;
-        if first == NONE {
-            return None;
-        }
-        list.first = self.entries[first as usize].next;
-        Some(Slot(first))
-    }
-
-    /// When the first arrives; never, when there is none.
-    #[inline]
-    pub(crate) fn first_arrival(&self, list: &List) -> Instant {
-        if list.first == NONE {
-            return Instant::NEVER;
-        }
-        self.entries[list.first as usize].arrives
-    }
-
-    /// The first of a list.
-    #[inline]
-    pub(crate) fn first(&self, list: &List) -> Cursor {
-        Cursor(list.first)
-    }
-
-    /// The packet at a cursor; none behind the last.
-    #[inline]
-    pub(crate) fn at(&self, cursor: Cursor) -> Option<&Packet> {
-        self.entries.get(cursor.0 as usize).map(|entry| &entry.packet)
-    }
-
-    /// The place behind a cursor.
-    #[inline]
-    pub(crate) fn behind(&self, cursor: Cursor) -> Cursor {
-        Cursor(self.entries[cursor.0 as usize].next)
+    pub(crate) fn change<T>(
+        &mut self,
+        parcel: &mut Parcel,
+        change: impl FnOnce(&mut Packet) -> T,
+    ) -> T {
+        let packet = &mut self.entries[parcel.slot as usize].0;
+        let result = change(packet);
+        *parcel = Parcel::new(parcel.slot, packet);
+        result
     }
 }

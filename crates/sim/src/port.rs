@@ -5,11 +5,14 @@
 //! with a policy's queue asks its queue at each departure, and needs an event at the end of a
 //! transmission only while a packet waits. The packet that is being sent is not in the queue.
 
-use shortflow_elements::{Backlog, DropReason, Drops, Packet, QueueDiscipline};
+use std::collections::VecDeque;
+
+use shortflow_elements::{Backlog, Drops, QueueDiscipline};
 use shortflow_units::{Duration, Instant, Length, Rate, Transmission};
 
 use crate::counters::{Count, Counters};
-use crate::pool::{Cursor, List, Pool, Slot};
+use crate::pool::{Parcel, Pool};
+use crate::tail_drop::TailDrop;
 
 /// What a port needs from the calendar after a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,32 +23,47 @@ pub(crate) struct Changed {
     pub(crate) departure: bool,
 }
 
+/// A wire's ring that holds no more than this never shrinks.
+const SMALL_WIRE: usize = 32;
+
+/// A packet whose departure is fixed.
+#[derive(Debug)]
+pub(crate) struct Passage {
+    /// When it arrives at the far end.
+    pub(crate) arrives: Instant,
+    pub(crate) parcel: Parcel,
+}
+
 /// The sending end of a link.
 pub(crate) struct Port {
+    /// Packets whose departure is fixed, in order: waiting (plain ports only), being sent, on
+    /// their way.
+    wire: VecDeque<Passage>,
     buffer: Buffer,
+    /// When the line falls idle.
+    free_at: Instant,
     line: Transmission,
     delay: Duration,
     /// Bytes that the link adds to each packet.
     overhead: u32,
-    /// When the line falls idle.
-    free_at: Instant,
-    /// When a policy's queue is asked next.
-    departs_at: Instant,
-    /// Packets whose departure is fixed, in order: waiting (plain ports only), being sent, on the
-    /// wire.
-    wire: List,
-    /// Marks that the policy's AQM had given when counting began.
-    ecn_marks_before: u64,
     pub(crate) counters: Counters,
 }
 
 /// The part of a port that holds packets before they are sent.
 enum Buffer {
-    /// Drop-tail FIFO. The packets are in `Port::wire`; those from `first_waiting` on wait. When
-    /// the transmission of each begins stands in its `enqueued_at`.
-    Plain { limit: Length, waiting: Backlog, first_waiting: Cursor },
+    /// Drop-tail FIFO.
+    Plain(TailDrop),
     /// A policy's queue.
-    Policy(Box<dyn QueueDiscipline>),
+    Policy(Served),
+}
+
+/// A policy's queue.
+struct Served {
+    queue: Box<dyn QueueDiscipline>,
+    /// When it is asked next.
+    departs_at: Instant,
+    /// Marks that the AQM had given when counting began.
+    ecn_marks_before: u64,
 }
 
 impl Port {
@@ -57,9 +75,7 @@ impl Port {
         limit: Length,
         counters: Counters,
     ) -> Self {
-        let buffer =
-            Buffer::Plain { limit, waiting: Backlog::default(), first_waiting: Cursor::NOWHERE };
-        Port::new(buffer, rate, delay, overhead, counters)
+        Port::new(Buffer::Plain(TailDrop::new(limit)), rate, delay, overhead, counters)
     }
 
     /// A port with a policy's queue.
@@ -70,140 +86,151 @@ impl Port {
         overhead: u32,
         counters: Counters,
     ) -> Self {
-        Port::new(Buffer::Policy(queue), rate, delay, overhead, counters)
+        let served = Served { queue, departs_at: Instant::NEVER, ecn_marks_before: 0 };
+        Port::new(Buffer::Policy(served), rate, delay, overhead, counters)
     }
 
     fn new(buffer: Buffer, rate: Rate, delay: Duration, overhead: u32, counters: Counters) -> Self {
         Port {
+            wire: VecDeque::new(),
             buffer,
+            free_at: Instant::START,
             line: Transmission::at(rate),
             delay,
             overhead,
-            free_at: Instant::START,
-            departs_at: Instant::NEVER,
-            wire: List::default(),
-            ecn_marks_before: 0,
             counters,
         }
     }
 
-    /// Takes a packet. It, or others held, may end in `drops`.
+    /// Whether this is a drop-tail FIFO.
     #[inline]
-    pub(crate) fn send(
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.buffer, Buffer::Plain(_))
+    }
+
+    /// A plain port takes a packet, or gives it back when it is full. True when the packet is the
+    /// only one on the wire.
+    #[inline(always)]
+    pub(crate) fn join(&mut self, now: Instant, parcel: Parcel) -> Result<bool, Parcel> {
+        let Buffer::Plain(fifo) = &mut self.buffer else {
+            unreachable!("a policy's queue takes packets by `enqueue`")
+        };
+        self.counters.arrived(&parcel);
+        fifo.begin(now, &self.wire, self.delay);
+        if self.free_at > now {
+            if fifo.is_full(parcel.size()) {
+                return Err(parcel);
+            }
+            fifo.wait(parcel.size(), self.free_at);
+        }
+        let starts = self.free_at.max(now);
+        self.counters.waited(&parcel, starts.since(now));
+        Ok(self.transmit(starts, parcel))
+    }
+
+    /// A policy's queue takes a packet. It, or others held, may end in `drops`.
+    pub(crate) fn enqueue(
         &mut self,
         now: Instant,
-        slot: Slot,
+        parcel: Parcel,
         pool: &mut Pool,
         drops: &mut Drops,
     ) -> Changed {
-        self.counters.arrived(pool.packet(&slot));
-        match &mut self.buffer {
-            Buffer::Plain { limit, waiting, first_waiting } => {
-                begin_waiting(pool, waiting, first_waiting, now);
-                if self.free_at > now {
-                    let packet = pool.packet(&slot);
-                    if is_full(*limit, waiting, packet) {
-                        drops.push(pool.remove(slot), DropReason::Overlimit);
-                        return Changed::default();
-                    }
-                    if waiting.packets == 0 {
-                        *first_waiting = slot.cursor();
-                    }
-                    waiting.add(packet);
-                }
-                let starts = self.free_at.max(now);
-                self.counters.waited(pool.packet(&slot), starts.since(now));
-                Changed { arrival: self.transmit(starts, slot, pool), departure: false }
-            }
-            Buffer::Policy(queue) => {
-                let mut packet = pool.remove(slot);
-                packet.enqueued_at = now;
-                queue.enqueue(now, packet, drops);
-                if self.free_at <= now {
-                    return self.serve(now, pool, drops);
-                }
-                if self.departs_at != Instant::NEVER {
-                    return Changed::default();
-                }
-                let Some(ready) = queue.ready_at() else { return Changed::default() };
-                self.departs_at = ready.max(self.free_at);
-                Changed { arrival: false, departure: true }
-            }
+        self.counters.arrived(&parcel);
+        let Buffer::Policy(served) = &mut self.buffer else {
+            unreachable!("a plain port takes packets by `join`")
+        };
+        served.queue.enqueue(now, pool.remove(parcel), drops);
+        if self.free_at <= now {
+            return self.serve(now, pool, drops);
         }
+        if served.departs_at != Instant::NEVER {
+            return Changed::default();
+        }
+        let Some(ready) = served.queue.ready_at() else { return Changed::default() };
+        served.departs_at = ready.max(self.free_at);
+        Changed { arrival: false, departure: true }
     }
 
     /// Sends the policy queue's next packet over the line, which is idle.
     pub(crate) fn serve(&mut self, now: Instant, pool: &mut Pool, drops: &mut Drops) -> Changed {
-        let Buffer::Policy(queue) = &mut self.buffer else {
+        let Buffer::Policy(served) = &mut self.buffer else {
             unreachable!("a plain port has no departures")
         };
-        let next = queue.dequeue(now, drops);
-        let ready = queue.ready_at();
-        let before = self.departs_at;
+        let next = served.queue.dequeue(now, drops);
+        let ready = served.queue.ready_at();
+        let before = served.departs_at;
         let mut arrival = false;
-        if let Some(packet) = next {
-            self.counters.waited(&packet, now.since(packet.enqueued_at));
-            arrival = self.transmit(now, pool.insert(packet), pool);
+        if let Some(queued) = next {
+            let parcel = pool.insert(queued.packet);
+            self.counters.waited(&parcel, now.since(queued.since));
+            arrival = self.transmit(now, parcel);
         }
-        self.departs_at = ready.map_or(Instant::NEVER, |ready| ready.max(self.free_at));
-        Changed { arrival, departure: self.departs_at != before }
+        let departs_at = ready.map_or(Instant::NEVER, |ready| ready.max(self.free_at));
+        if let Buffer::Policy(served) = &mut self.buffer {
+            served.departs_at = departs_at;
+        }
+        Changed { arrival, departure: departs_at != before }
     }
 
     /// Puts a packet on the line at `starts`, which is not before the line is free. True when it
     /// is the only one there.
-    #[inline]
-    fn transmit(&mut self, starts: Instant, slot: Slot, pool: &mut Pool) -> bool {
+    #[inline(always)]
+    fn transmit(&mut self, starts: Instant, parcel: Parcel) -> bool {
         if starts > self.free_at {
             self.line.idle();
         }
-        let packet = pool.packet_mut(&slot);
-        packet.enqueued_at = starts;
-        let time = self.line.time(packet.size + self.overhead);
+        let time = self.line.time(parcel.size() + self.overhead);
         self.counters.busy += time;
         self.free_at = starts + time;
         let is_first = self.wire.is_empty();
-        pool.append(&mut self.wire, slot, self.free_at + self.delay);
+        self.wire.push_back(Passage { arrives: self.free_at + self.delay, parcel });
         is_first
     }
 
-    /// Takes the packet that arrives at the far end.
+    /// Takes the packet that arrives at the far end at `now`.
     #[inline]
-    pub(crate) fn arrive(&mut self, pool: &mut Pool) -> Slot {
-        let first = pool.first(&self.wire);
-        if let Buffer::Plain { waiting, first_waiting, .. } = &mut self.buffer
-            && waiting.packets > 0
-            && *first_waiting == first
-        {
-            begin_one(pool, waiting, first_waiting);
+    pub(crate) fn arrive(&mut self, now: Instant) -> Parcel {
+        if let Buffer::Plain(fifo) = &mut self.buffer {
+            fifo.begin(now, &self.wire, self.delay);
         }
-        pool.take_first(&mut self.wire).expect("an arrival was due")
+        let passage = self.wire.pop_front().expect("an arrival was due");
+        if self.wire.capacity() > SMALL_WIRE.max(8 * self.wire.len()) {
+            // What a burst needed is given back, so that the ring stays in the cache.
+            self.wire.shrink_to(self.wire.capacity() / 4);
+        }
+        passage.parcel
+    }
+
+    /// What arrives next at the far end.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<&Passage> {
+        self.wire.front()
     }
 
     /// When the next packet arrives at the far end.
     #[inline]
-    pub(crate) fn arrives_at(&self, pool: &Pool) -> Instant {
-        pool.first_arrival(&self.wire)
+    pub(crate) fn arrives_at(&self) -> Instant {
+        self.wire.front().map_or(Instant::NEVER, |first| first.arrives)
     }
 
     /// When the policy's queue is to be served next.
     #[inline]
     pub(crate) fn departs_at(&self) -> Instant {
-        self.departs_at
-    }
-
-    /// Whether the queue is asked at each departure.
-    pub(crate) fn has_departures(&self) -> bool {
-        matches!(self.buffer, Buffer::Policy(_))
+        match &self.buffer {
+            Buffer::Plain(_) => Instant::NEVER,
+            Buffer::Policy(served) => served.departs_at,
+        }
     }
 
     /// What waits at `now`, as an AQM would count it: without the packet being sent.
-    pub(crate) fn backlog(&mut self, now: Instant, pool: &Pool) -> Backlog {
+    pub(crate) fn backlog(&mut self, now: Instant) -> Backlog {
         match &mut self.buffer {
-            Buffer::Plain { waiting, first_waiting, .. } => {
-                begin_waiting(pool, waiting, first_waiting, now);
-                *waiting
+            Buffer::Plain(fifo) => {
+                fifo.begin(now, &self.wire, self.delay);
+                fifo.waiting()
             }
-            Buffer::Policy(queue) => queue.backlog(),
+            Buffer::Policy(served) => served.queue.backlog(),
         }
     }
 
@@ -214,67 +241,38 @@ impl Port {
     }
 
     /// Starts counting anew. The transmissions that are booked already count from here on.
-    pub(crate) fn restart_counters(&mut self, now: Instant, pool: &Pool) {
-        let held = self.held(pool);
+    pub(crate) fn restart_counters(&mut self, now: Instant) {
+        let held = self.held();
         self.counters.restart(held, self.free_at.since(now));
-        self.ecn_marks_before = self.all_ecn_marks();
+        if let Buffer::Policy(served) = &mut self.buffer {
+            served.ecn_marks_before = served.queue.ecn_marks();
+        }
     }
 
     /// The average queue that the policy's AQM keeps.
     pub(crate) fn average(&self) -> Option<f64> {
         match &self.buffer {
-            Buffer::Plain { .. } => None,
-            Buffer::Policy(queue) => queue.average(),
+            Buffer::Plain(_) => None,
+            Buffer::Policy(served) => served.queue.average(),
         }
     }
 
     /// Packets that the policy's AQM gave an ECN mark since counting began.
     pub(crate) fn ecn_marks(&self) -> u64 {
-        self.all_ecn_marks() - self.ecn_marks_before
-    }
-
-    fn all_ecn_marks(&self) -> u64 {
         match &self.buffer {
-            Buffer::Plain { .. } => 0,
-            Buffer::Policy(queue) => queue.ecn_marks(),
+            Buffer::Plain(_) => 0,
+            Buffer::Policy(served) => served.queue.ecn_marks() - served.ecn_marks_before,
         }
     }
 
     /// Everything inside the port: waiting, being sent, on the wire.
-    pub(crate) fn held(&self, pool: &Pool) -> Count {
-        let mut held = Count::default();
-        let mut at = pool.first(&self.wire);
-        while let Some(packet) = pool.at(at) {
-            held.add(packet);
-            at = pool.behind(at);
-        }
-        if let Buffer::Policy(queue) = &self.buffer {
-            held.packets += queue.backlog().packets;
-            held.bytes += queue.backlog().bytes.0;
+    pub(crate) fn held(&self) -> Count {
+        let mut held = Count { packets: self.wire.len() as u64, bytes: 0 };
+        held.bytes = self.wire.iter().map(|passage| u64::from(passage.parcel.size())).sum();
+        if let Buffer::Policy(served) = &self.buffer {
+            held.packets += served.queue.backlog().packets;
+            held.bytes += served.queue.backlog().bytes.0;
         }
         held
-    }
-}
-
-/// Takes out of `waiting` those whose transmission has begun by `now`: O(1) for each packet, once.
-#[inline]
-fn begin_waiting(pool: &Pool, waiting: &mut Backlog, first: &mut Cursor, now: Instant) {
-    while waiting.packets > 0 && pool.at(*first).is_some_and(|next| next.enqueued_at <= now) {
-        begin_one(pool, waiting, first);
-    }
-}
-
-/// Takes the first out of `waiting`.
-#[inline]
-fn begin_one(pool: &Pool, waiting: &mut Backlog, first: &mut Cursor) {
-    waiting.remove(pool.at(*first).expect("a packet waits"));
-    *first = pool.behind(*first);
-}
-
-#[inline]
-fn is_full(limit: Length, waiting: &Backlog, packet: &Packet) -> bool {
-    match limit {
-        Length::Packets(packets) => waiting.packets >= packets,
-        Length::Bytes(bytes) => waiting.bytes + packet.bytes() > bytes,
     }
 }

@@ -8,9 +8,11 @@ use shortflow_scenario::Scenario;
 use shortflow_units::{Duration, Instant};
 
 use crate::build::{self, Build};
-use crate::engine::{Engine, Totals};
+use crate::engine::Engine;
+use crate::fabric::{Fabric, Totals};
 use crate::flow::Side;
 use crate::network::{Hop, Network};
+use crate::tap::Tap;
 
 /// What a replica found.
 #[derive(Debug)]
@@ -30,6 +32,9 @@ pub enum Error {
     /// Its transfers could not be written.
     #[error(transparent)]
     Results(#[from] shortflow_measure::results::Error),
+    /// What looked on could not write what it saw.
+    #[error(transparent)]
+    Trace(shortflow_measure::results::Error),
     /// The network is too large for so long a time.
     #[error("a network of {ports} ports can be simulated for {horizon} at most")]
     BeyondHorizon {
@@ -52,18 +57,30 @@ pub fn run_replica(
     scenario: &Scenario,
     replica: u32,
     transfers: Option<TransferSink>,
+    look: impl FnMut(Instant) -> bool,
+) -> Result<Outcome, Error> {
+    run_replica_before(None, scenario, replica, transfers, look)
+}
+
+/// Does what [`run_replica`] does, while `tap` looks on; the outcome does not depend on it.
+pub fn run_replica_before(
+    tap: Option<Box<dyn Tap>>,
+    scenario: &Scenario,
+    replica: u32,
+    transfers: Option<TransferSink>,
     mut look: impl FnMut(Instant) -> bool,
 ) -> Result<Outcome, Error> {
     let warm_up = Instant::START + scenario.warm_up;
     let measured_until = Instant::START + scenario.duration;
     let end = end_of(scenario);
     let Build { mut engine, watched } = build::engine(scenario, replica, transfers);
-    if end > engine.horizon() {
+    if end > engine.fabric.horizon() {
         return Err(Error::BeyondHorizon {
-            ports: engine.network.ports.len(),
-            horizon: engine.horizon(),
+            ports: engine.fabric.network.ports.len(),
+            horizon: engine.fabric.horizon(),
         });
     }
+    engine.fabric.show_to(tap);
     if !engine.run(warm_up, &mut look) {
         return Err(Error::Interrupted);
     }
@@ -79,8 +96,9 @@ pub fn run_replica(
         return Err(Error::Interrupted);
     }
     record_open(&mut engine);
-    engine.check_conservation();
-    let totals = engine.totals;
+    engine.fabric.check_conservation();
+    engine.fabric.finish_tap().map_err(Error::Trace)?;
+    let totals = engine.fabric.totals;
     Ok(Outcome { replica: engine.recorder.finish()?, totals })
 }
 
@@ -94,29 +112,32 @@ fn record_long_flows(engine: &mut Engine) {
     let Engine { flows, recorder, .. } = engine;
     for flow in flows.iter().filter(|flow| flow.is_endless()) {
         let server = &flow.ends[Side::Server as usize];
-        recorder.long_flow(flow.workload(), server.delivered - server.delivered_before);
+        recorder.long_flow(flow.application.workload(), server.delivered - server.delivered_before);
     }
 }
 
 /// Transfers that are not complete. One that an end has given up will never be, though the other
 /// end may still wait.
 fn record_open(engine: &mut Engine) {
-    let end = engine.now();
-    let Engine { flows, recorder, .. } = engine;
+    let end = engine.fabric.now;
+    let Engine { fabric, flows, recorder, .. } = engine;
     for flow in flows.iter() {
+        fabric.totals.add(flow);
         match flow.unfinished() {
             Some((start, _)) if flow.has_failed() => {
-                recorder.failed_transfer(end, flow.workload(), start);
+                recorder.failed_transfer(end, flow.application.workload(), start);
             }
-            Some((start, reply)) => recorder.open_transfer(flow.workload(), start, reply),
+            Some((start, reply)) => {
+                recorder.open_transfer(flow.application.workload(), start, reply)
+            }
             None => {}
         }
     }
 }
 
 fn record_ports(engine: &mut Engine, watched: &[u32], measured: Duration) {
-    let end = engine.now();
-    let Engine { network, recorder, .. } = engine;
+    let end = engine.fabric.now;
+    let Engine { fabric: Fabric { network, .. }, recorder, .. } = engine;
     for (index, &port) in watched.iter().enumerate() {
         let counts = port_counts(&network.ports[port as usize], end, measured);
         recorder.port(index as u16, counts);
@@ -140,7 +161,7 @@ fn record_counts(engine: &mut Engine, scenario: &Scenario, before: &BTreeMap<Str
 
 /// What conditioners and the senders of long flows have counted since the start.
 fn counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
-    let mut counts = conditioner_counts(&engine.network);
+    let mut counts = conditioner_counts(&engine.fabric.network);
     counts.extend(long_flow_counts(engine, scenario));
     counts
 }
@@ -150,7 +171,7 @@ fn counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
 fn long_flow_counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for flow in engine.flows.iter().filter(|flow| flow.is_endless()) {
-        let workload = &scenario.workloads[usize::from(flow.workload())].name;
+        let workload = &scenario.workloads[usize::from(flow.application.workload())].name;
         let stats = flow.ends[Side::Client as usize].tcp.stats();
         for (name, count) in [
             ("timeouts", stats.timeouts),
@@ -169,10 +190,11 @@ fn conditioner_counts(network: &Network) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for (index, hop) in network.ports.iter().enumerate() {
         let places = [
-            (&network.ingress_names[index], &hop.ingress),
-            (&network.port_names[index], &hop.egress),
+            (&network.ingress_names[index], hop.far.as_ref().map(|end| &end.conditioner)),
+            (&network.port_names[index], hop.near.as_ref().map(|end| &end.conditioner)),
         ];
         for (place, conditioner) in places {
+            let conditioner = conditioner.and_then(Option::as_ref);
             for class in conditioner.iter().flat_map(|conditioner| conditioner.counters()) {
                 let mut count = |name: &str, value: u64| {
                     counts.insert(format!("{place}/{}/{name}", class.class), value);

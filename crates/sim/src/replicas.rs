@@ -7,7 +7,8 @@ use shortflow_measure::TransferSink;
 use shortflow_scenario::Scenario;
 use shortflow_units::Instant;
 
-use crate::replica::{Error, Outcome, end_of, run_replica};
+use crate::replica::{Error, Outcome, end_of, run_replica_before};
+use crate::tap::Tap;
 
 /// One replica to run.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +23,12 @@ pub struct Task<'a> {
 pub trait Observer: Sync {
     /// Where the transfers of a task are streamed, if anywhere.
     fn transfers(&self, task: usize) -> Result<Option<TransferSink>, Error> {
+        let _ = task;
+        Ok(None)
+    }
+
+    /// Who looks at the packets of a task, if anybody.
+    fn tap(&self, task: usize) -> Result<Option<Box<dyn Tap>>, Error> {
         let _ = task;
         Ok(None)
     }
@@ -85,7 +92,8 @@ fn run_task(
         told = share;
         !stop.load(Ordering::Relaxed)
     };
-    let outcome = run_replica(task.scenario, task.replica, observer.transfers(index)?, look)?;
+    let (tap, transfers) = (observer.tap(index)?, observer.transfers(index)?);
+    let outcome = run_replica_before(tap, task.scenario, task.replica, transfers, look)?;
     observer.advanced(index, 1.0 - told);
     observer.completed(index, &outcome)?;
     Ok(outcome)

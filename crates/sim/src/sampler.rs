@@ -4,7 +4,6 @@ use shortflow_measure::{Recorder, Sample};
 use shortflow_units::{Duration, Instant};
 
 use crate::network::Network;
-use crate::pool::Pool;
 use crate::routes::PortIndex;
 
 /// The ports that are looked at, and when next.
@@ -43,13 +42,12 @@ impl Sampler {
         &mut self,
         now: Instant,
         network: &mut Network,
-        pool: &Pool,
         open_transfers: u32,
         recorder: &mut Recorder,
     ) {
         for (index, watched) in self.watched.iter_mut().enumerate() {
             let port = &mut network.ports[watched.port as usize].port;
-            let backlog = port.backlog(now, pool);
+            let backlog = port.backlog(now);
             let busy = port.busy(now);
             let sent = busy.saturating_sub(watched.busy_before);
             watched.busy_before = busy;

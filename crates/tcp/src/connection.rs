@@ -5,6 +5,7 @@ use std::sync::Arc;
 use shortflow_elements::{Phase, SenderView};
 use shortflow_units::{Duration, Instant};
 
+use crate::congestion::CongestionControl;
 use crate::receiver::{AckDue, Receiver};
 use crate::recovery::LossPhase;
 use crate::sender::Sender;
@@ -212,6 +213,11 @@ impl Connection {
     /// Why the connection ended early, if it did.
     pub fn failure(&self) -> Option<Failure> {
         self.failure
+    }
+
+    /// Its settings.
+    pub fn config(&self) -> &Config {
+        &self.config
     }
 
     /// What was counted.

@@ -11,7 +11,8 @@ pub(crate) struct EcnState {
     echo: bool,
     /// As a sender: the window was reduced, and the peer is not yet told.
     reduced: bool,
-    /// What was outstanding at the last reduction ends here; echoes up to it are not news.
+    /// What was outstanding at the last reduction ends here; signs of congestion up to it are not
+    /// news.
     reduced_until: u64,
 }
 
@@ -47,11 +48,10 @@ impl EcnState {
         }
     }
 
-    /// Whether an acknowledgement up to `acknowledged` demands a reduction: at most one for each
-    /// window of data (RFC 3168 §6.1.2).
-    #[inline]
-    pub(crate) fn demands_reduction(&self, header: &TcpHeader, acknowledged: u64) -> bool {
-        self.enabled && header.flags.has(TcpFlags::ECE) && acknowledged > self.reduced_until
+    /// Losses and echoes of data before this have had their reduction: there is one for each window
+    /// of data (RFC 3168 §6.1.2).
+    pub(crate) fn reduced_until(&self) -> u64 {
+        self.reduced_until
     }
 
     /// The window was reduced, for whatever reason, when data up to `sent` were outstanding.

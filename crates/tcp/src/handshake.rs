@@ -93,7 +93,6 @@ impl Connection {
 
     fn establish(&mut self, now: Instant, header: &TcpHeader) {
         self.state = State::Established;
-        self.control = Control::Nothing;
         self.sender.on_established(now, &self.config);
         let sequence = from_wire(self.receiver.initial, self.receiver.next, header.seq);
         self.sender.update_window(header.window, sequence, 1);

@@ -21,8 +21,8 @@ impl Reassembly {
         self.blocks.is_empty()
     }
 
-    /// Takes `from..to`.
-    pub(crate) fn insert(&mut self, from: u64, to: u64) {
+    /// Takes `from..to`, and remembers it for SACK blocks if there are to be any.
+    pub(crate) fn insert(&mut self, from: u64, to: u64, with_sack: bool) {
         let first = self.blocks.partition_point(|block| block.1 < from);
         let touched = self.blocks.range(first..).take_while(|block| block.0 <= to).count();
         let merged = if touched == 0 {
@@ -35,7 +35,9 @@ impl Reassembly {
             self.blocks.drain(first + 1..first + touched);
             merged
         };
-        self.note_recent(merged);
+        if with_sack {
+            self.note_recent(merged);
+        }
     }
 
     /// Gives up what continues the stream at `next`, and says where it then stands.
@@ -92,19 +94,19 @@ mod tests {
     fn the_latest_block_comes_first_and_the_fourth_is_forgotten() {
         let mut held = Reassembly::default();
         for from in [10, 30, 50, 70] {
-            held.insert(from, from + 10);
+            held.insert(from, from + 10, true);
         }
         assert_eq!(blocks(&held), [(70, 80), (50, 60), (30, 40)]);
-        held.insert(40, 45);
+        held.insert(40, 45, true);
         assert_eq!(blocks(&held), [(30, 45), (70, 80), (50, 60)]);
     }
 
     #[test]
     fn a_filled_gap_joins_its_neighbours() {
         let mut held = Reassembly::default();
-        held.insert(10, 20);
-        held.insert(30, 40);
-        held.insert(20, 30);
+        held.insert(10, 20, true);
+        held.insert(30, 40, true);
+        held.insert(20, 30, true);
         assert_eq!(blocks(&held), [(10, 40)]);
         assert_eq!(held.advance(5), 5);
         assert_eq!(held.advance(10), 40);
@@ -114,9 +116,9 @@ mod tests {
     #[test]
     fn an_overlapping_segment_is_held_once() {
         let mut held = Reassembly::default();
-        held.insert(10, 30);
-        held.insert(20, 50);
-        held.insert(15, 25);
+        held.insert(10, 30, true);
+        held.insert(20, 50, true);
+        held.insert(15, 25, true);
         assert_eq!(blocks(&held), [(10, 50)]);
     }
 }

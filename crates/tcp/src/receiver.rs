@@ -2,8 +2,8 @@
 
 use shortflow_units::Instant;
 
-use crate::Config;
 use crate::reassembly::Reassembly;
+use crate::{Config, Recovery};
 
 /// No FIN has come.
 const NO_FIN: u64 = u64::MAX;
@@ -94,9 +94,9 @@ impl Receiver {
     #[inline]
     pub(crate) fn accepts(&self, start: u64, length: u64) -> Acceptance {
         let end = start.wrapping_add(length);
-        if start >= self.next + u64::from(self.window) && start != self.next {
+        if start >= self.next + u64::from(self.window) {
             Acceptance::Outside
-        } else if end < self.next || (length > 0 && end == self.next) {
+        } else if end <= self.next {
             Acceptance::Old
         } else {
             Acceptance::Inside
@@ -118,7 +118,7 @@ impl Receiver {
             self.next = end;
             self.on_in_order(now, payload, config);
         } else {
-            self.on_unusual_data(start, end, fin);
+            self.on_unusual_data(start, end, fin, config.recovery == Recovery::Sack);
         }
     }
 
@@ -143,13 +143,13 @@ impl Receiver {
     /// Out of order, partly old, filling a gap, or with a FIN: acknowledged at once (RFC 5681
     /// §4.2).
     #[cold]
-    fn on_unusual_data(&mut self, start: u64, end: u64, fin: bool) {
+    fn on_unusual_data(&mut self, start: u64, end: u64, fin: bool, with_sack: bool) {
         if fin && self.fin == NO_FIN {
             self.fin = end;
         }
         if start > self.next {
             if end > start {
-                self.reassembly.get_or_insert_default().insert(start, end);
+                self.reassembly.get_or_insert_default().insert(start, end, with_sack);
             }
             self.demand_ack(AckDue::Bare);
             return;

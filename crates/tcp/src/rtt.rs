@@ -71,7 +71,7 @@ impl RttEstimator {
 
     /// RFC 6298 §5.7: data transmission begins after a handshake whose SYN timed out.
     pub(crate) fn fall_back(&mut self, config: &Config) {
-        self.rto = config.rto_initial.max(FALLBACK_RTO);
+        self.rto = config.rto_initial.max(FALLBACK_RTO).min(config.rto_max);
     }
 
     fn sample(&mut self, measured: Duration, config: &Config) {

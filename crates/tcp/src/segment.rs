@@ -3,7 +3,7 @@
 use shortflow_elements::{Ecn, TcpFlags, TcpHeader};
 
 /// A segment to be sent. Its size on the wire is `payload` plus [`Config::header`](crate::Config).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
     /// The sequence fields.
     pub header: TcpHeader,

@@ -30,7 +30,7 @@ pub(crate) struct Sender {
     /// One past the highest offset ever sent: SND.NXT of RFC 9293.
     pub(crate) max: u64,
     /// One past the last byte that the application wrote: the place of the FIN.
-    end: u64,
+    pub(crate) end: u64,
     /// The application has closed: a FIN follows the last byte.
     closing: bool,
     /// Something other than the next data must go first.
@@ -51,7 +51,7 @@ pub(crate) struct Sender {
     /// `recover` of RFC 6582, RecoveryPoint of RFC 6675: `max` when the recovery began.
     pub(crate) recover: u64,
     pub(crate) scoreboard: Option<Box<Scoreboard>>,
-    pub(crate) congestion: Box<dyn CongestionControl>,
+    pub(crate) congestion: Aimd,
 
     pub(crate) rtt: RttEstimator,
     /// The retransmission timer; the persist timer while nothing is outstanding.
@@ -73,6 +73,9 @@ pub(crate) enum Urgent {
     FirstSegment,
     /// A probe of a closed window.
     Probe,
+    /// Not before the timer expires: an echo came when the window was one segment already, and
+    /// only waiting slows the sender further down (RFC 3168 §6.1.2).
+    Pause,
 }
 
 /// A piece of the stream to be sent.
@@ -177,10 +180,8 @@ impl Sender {
     /// The next piece to send now, if anything may go.
     #[inline]
     pub(crate) fn poll(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
-        if self.urgent != Urgent::Nothing
-            && let Some(chunk) = self.poll_urgent(now)
-        {
-            return Some(chunk);
+        if self.urgent != Urgent::Nothing {
+            return self.poll_urgent(now);
         }
         if self.phase != LossPhase::Open && self.mechanism == Recovery::Sack {
             return self.poll_sack(now, config);
@@ -267,35 +268,39 @@ impl Sender {
 
     #[cold]
     fn poll_urgent(&mut self, now: Instant) -> Option<Chunk> {
-        match std::mem::replace(&mut self.urgent, Urgent::Nothing) {
-            Urgent::FirstSegment if self.una < self.max => {
-                let (from, to) = match &self.scoreboard {
-                    Some(board) => board.hole_from(self.una, self.max),
-                    None => (self.una, self.max),
-                };
-                Some(self.retransmit(now, from, to))
-            }
-            Urgent::Probe if self.next < self.limit() => Some(self.probe()),
-            _ => None,
+        if self.urgent == Urgent::Pause {
+            return None;
         }
+        if std::mem::replace(&mut self.urgent, Urgent::Nothing) == Urgent::Probe {
+            return Some(self.probe(now));
+        }
+        let (from, to) = match &self.scoreboard {
+            Some(board) => board.hole_from(self.una, self.max),
+            None => (self.una, self.max),
+        };
+        Some(self.retransmit(now, from, to))
     }
 
-    /// One octet beyond the closed window (RFC 9293 §3.8.6.1). It is not outstanding: the persist
-    /// timer, not the retransmission timer, repeats it.
-    fn probe(&mut self) -> Chunk {
+    /// One octet, or else the FIN, beyond the closed window (RFC 9293 §3.8.6.1). It is not
+    /// outstanding: the persist timer, not the retransmission timer, repeats it. A window that is
+    /// only too small for a worthwhile segment is filled now (RFC 9293 §3.8.6.2.1, rule 4).
+    fn probe(&mut self, now: Instant) -> Chunk {
+        if self.peer_window > 0 {
+            return self.emit_between(now, self.next, self.next + u64::from(self.peer_window));
+        }
         self.stats.window_probes += 1;
-        let payload = u16::from(self.next < self.end);
-        let fin = self.closing && self.next + u64::from(payload) == self.end;
-        Chunk { offset: self.next, payload, fin, kind: ChunkKind::Probe }
+        let fin = self.next == self.end;
+        Chunk { offset: self.next, payload: u16::from(!fin), fin, kind: ChunkKind::Probe }
     }
 
     /// What to send when the peer's window has no room for `payload` bytes: a part worth sending
-    /// (RFC 9293 §3.8.6.2.1: half of the greatest window), else nothing and, with nothing
-    /// outstanding, the persist timer.
+    /// (RFC 9293 §3.8.6.2.1: half of the greatest window, or what went before), else nothing and,
+    /// with nothing outstanding, the persist timer.
     #[cold]
     fn fit_peer_window(&mut self, now: Instant, config: &Config, payload: u64) -> Option<u64> {
         let room = u64::from(self.peer_window).saturating_sub(self.flight());
-        if room > 0 && room >= u64::from(self.max_peer_window / 2) {
+        let is_worthwhile = room >= u64::from(self.max_peer_window / 2) || self.next < self.max;
+        if room > 0 && is_worthwhile {
             return Some(room.min(payload));
         }
         if self.flight() == 0 && self.timer == Instant::NEVER {
@@ -340,13 +345,21 @@ impl Sender {
             if self.flight() == 0 {
                 self.expiries = 0; // RFC 9293 §3.8.6.1: a peer that answers probes is alive
             }
-            // RFC 5681 §2: outstanding data, no data, the same acknowledgement and window.
-            if self.una < self.max && is_bare && header.window == self.peer_window {
-                self.on_duplicate(now, header, config);
+            if self.una < self.max && self.is_duplicate(header, is_bare) {
+                self.on_duplicate(now, config);
             }
         }
         self.update_window(header.window, sequence, acknowledgement);
         true
+    }
+
+    /// RFC 5681 §2: no data, and the same window as before. RFC 6675 §2: new SACK blocks, whatever
+    /// else the segment brings.
+    fn is_duplicate(&mut self, header: &TcpHeader, is_bare: bool) -> bool {
+        match self.mechanism {
+            Recovery::Reno | Recovery::NewReno => is_bare && header.window == self.peer_window,
+            Recovery::Sack => self.take_blocks(header),
+        }
     }
 
     /// The peer took the probe's octet after all.
@@ -373,7 +386,7 @@ impl Sender {
         self.rtt.on_ack(now, una, config);
         let echo = header.flags.has(TcpFlags::ECE) && self.ecn.is_enabled();
         if echo {
-            self.on_echo(now, header, in_flight);
+            self.on_echo(now, in_flight);
         }
         // RFC 3168 §6.1.2: an acknowledgement with an echo does not open the window.
         let growth = (self.window_limited && !echo).then(|| Ack {
@@ -381,10 +394,11 @@ impl Sender {
             in_flight: Bytes(in_flight),
             smoothed_rtt: self.rtt.smoothed(),
         });
-        if self.phase == LossPhase::Open && self.scoreboard.is_none() {
+        let is_in_order = self.scoreboard.is_none() && header.sack.is_empty();
+        if self.phase == LossPhase::Open && is_in_order {
             self.advance_in_order(now, growth);
         } else {
-            self.advance_in_recovery(now, header, acknowledged, growth);
+            self.advance_in_recovery(now, header, acknowledged, growth, config);
         }
     }
 
@@ -403,12 +417,16 @@ impl Sender {
     /// RFC 6298 §5.2 and §5.3.
     #[inline]
     pub(crate) fn restart_timer(&mut self, now: Instant) {
-        self.timer = if self.una == self.max { Instant::NEVER } else { now + self.rtt.rto() };
+        let is_idle = self.una == self.max && self.urgent != Urgent::Pause;
+        self.timer = if is_idle { Instant::NEVER } else { now + self.rtt.rto() };
     }
 
     #[cold]
-    fn on_echo(&mut self, now: Instant, header: &TcpHeader, in_flight: u64) {
-        if self.phase == LossPhase::Open && self.ecn.demands_reduction(header, self.una) {
+    fn on_echo(&mut self, now: Instant, in_flight: u64) {
+        if self.phase == LossPhase::Open && self.una > self.ecn.reduced_until() {
+            if self.congestion.window().0 <= u64::from(self.mss) {
+                self.urgent = Urgent::Pause;
+            }
             self.congestion.on_congestion(now, Congestion::Ecn, Bytes(in_flight));
             self.ecn.on_reduction(self.max);
             self.stats.ecn_reductions += 1;
@@ -428,17 +446,19 @@ impl Sender {
         }
     }
 
-    /// The timer expired: retransmission if anything is outstanding, else a window probe.
+    /// The timer expired: a retransmission if anything is outstanding, else the end of a pause or
+    /// a window probe.
     pub(crate) fn on_timer(&mut self, now: Instant, config: &Config) {
         if self.flight() > 0 {
             self.on_timeout(now, config);
-        } else if self.next < self.limit() {
+        } else if self.urgent == Urgent::Pause {
+            self.urgent = Urgent::Nothing;
+            self.timer = Instant::NEVER;
+        } else {
             self.expiries += 1;
             self.probes += 1;
             self.urgent = Urgent::Probe;
             self.timer = now + self.persist_interval(config);
-        } else {
-            self.timer = Instant::NEVER;
         }
     }
 
@@ -456,9 +476,9 @@ impl Sender {
 }
 
 /// The control that `config` asks for, starting with `initial_window`.
-fn congestion_control(config: &Config, initial_window: Bytes) -> Box<dyn CongestionControl> {
+fn congestion_control(config: &Config, initial_window: Bytes) -> Aimd {
     let by_bytes = Aimd::new(config.mss, initial_window);
-    Box::new(if config.byte_counting { by_bytes } else { by_bytes.counting_acknowledgements() })
+    if config.byte_counting { by_bytes } else { by_bytes.counting_acknowledgements() }
 }
 
 impl Chunk {

@@ -73,12 +73,12 @@ impl State {
         }
     }
 
+    /// The first FIN of the peer came, in ESTABLISHED or one of the FIN-WAITs.
     pub(crate) fn after_fin_received(self) -> State {
         match self {
-            State::Established => State::CloseWait,
             State::FinWait1 => State::Closing,
             State::FinWait2 => State::TimeWait,
-            other => other,
+            _ => State::CloseWait,
         }
     }
 }

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {
     /// Segments of every kind handed out for sending.
-    pub segments_sent: u64,
+    pub segments_sent: u32,
     /// Segments with data or a FIN sent again, by fast retransmit, recovery or timeout.
     pub retransmitted_segments: u32,
     /// SYNs or SYN-ACKs sent again.

@@ -142,6 +142,16 @@ impl Add<Duration> for Instant {
     }
 }
 
+impl Sub<Duration> for Instant {
+    type Output = Instant;
+
+    /// The instant so much earlier, which must not lie before the start.
+    #[inline]
+    fn sub(self, duration: Duration) -> Instant {
+        Instant(self.0 - duration.0)
+    }
+}
+
 impl AddAssign<Duration> for Instant {
     fn add_assign(&mut self, duration: Duration) {
         *self = *self + duration;

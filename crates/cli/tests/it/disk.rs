@@ -34,7 +34,8 @@ fn on_small_disk(folder: &Path, size: &str, script: &str) -> Option<Ended> {
 #[test]
 fn a_full_disk_gives_code_3_and_leaves_nothing_half_written() {
     let home = tempfile::tempdir().unwrap();
-    for option in ["", "--no-transfers"] {
+    let trace = format!("--no-transfers --replicas 1 --trace '{}/trace'", home.path().display());
+    for option in ["", "--no-transfers", &trace] {
         let script = format!(
             "$shortflow {option} --out '{0}/out'; code=$?; find '{0}' -mindepth 1; exit $code",
             home.path().display()

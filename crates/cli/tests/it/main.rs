@@ -6,3 +6,4 @@ mod disk;
 mod interrupt;
 mod runs;
 mod support;
+mod traces;

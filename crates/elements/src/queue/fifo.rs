@@ -3,7 +3,7 @@
 use shortflow_units::{Instant, Length};
 
 use super::ring::{Ring, checked_limit};
-use crate::{Backlog, DropReason, Drops, Packet, ParamsError, QueueDiscipline};
+use crate::{Backlog, DropReason, Drops, Packet, ParamsError, QueueDiscipline, Queued};
 
 /// Parameters of a [`Fifo`].
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ impl QueueDiscipline for Fifo {
     }
 
     #[inline]
-    fn dequeue(&mut self, _now: Instant, _drops: &mut Drops) -> Option<Packet> {
+    fn dequeue(&mut self, _now: Instant, _drops: &mut Drops) -> Option<Queued> {
         self.ring.pop()
     }
 

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use shortflow_units::{Bytes, Instant, Length};
 
-use crate::{Backlog, Packet, ParamsError};
+use crate::{Backlog, Packet, ParamsError, Queued};
 
 /// A ring buffer of packets that counts what it holds. It grows to its busiest moment and then
 /// allocates no more.
 #[derive(Debug)]
 pub(super) struct Ring {
-    packets: VecDeque<Packet>,
+    packets: VecDeque<Queued>,
     backlog: Backlog,
     limit: Length,
 }
@@ -30,24 +30,23 @@ impl Ring {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, now: Instant, mut packet: Packet) {
+    pub(super) fn push(&mut self, now: Instant, packet: Packet) {
         debug_assert!(self.has_room_for(&packet), "a packet must fit before it is pushed");
-        packet.enqueued_at = now;
         self.backlog.add(&packet);
-        self.packets.push_back(packet);
+        self.packets.push_back(Queued { packet, since: now });
     }
 
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<Packet> {
-        let packet = self.packets.pop_front()?;
-        self.backlog.remove(&packet);
-        Some(packet)
+    pub(super) fn pop(&mut self) -> Option<Queued> {
+        let queued = self.packets.pop_front()?;
+        self.backlog.remove(&queued.packet);
+        Some(queued)
     }
 
     /// When the head was taken: it may leave at once.
     #[inline]
     pub(super) fn ready_at(&self) -> Option<Instant> {
-        self.packets.front().map(|head| head.enqueued_at)
+        self.packets.front().map(|head| head.since)
     }
 
     #[inline]

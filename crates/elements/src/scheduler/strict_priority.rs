@@ -3,7 +3,7 @@
 use shortflow_units::Instant;
 
 use crate::classifier::Classifier;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline};
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued};
 
 /// Serves the first child that may give a packet; the packet in transmission is not interrupted.
 /// A child that is held back (by a shaper) is skipped. One step per child.
@@ -40,7 +40,7 @@ impl QueueDiscipline for StrictPriority {
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Packet> {
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued> {
         self.children
             .iter_mut()
             .filter(|child| child.ready_at().is_some_and(|ready_at| ready_at <= now))

@@ -8,7 +8,7 @@ use shortflow_elements::queue::{
     AboveMax, Averages, DropCurve, EcnMode, Fifo, FifoParams, Red, RedParams, RedSettings, Spacing,
 };
 use shortflow_elements::scheduler::StrictPriority;
-use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline};
+use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline, Queued};
 use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rng};
 
 use crate::bench::p;
@@ -82,9 +82,9 @@ impl Audit {
     fn dequeue(&mut self) {
         let ready_at = self.queue.ready_at();
         let given = self.queue.dequeue(self.now, &mut self.drops);
-        let Some(packet) = given else { return };
+        let Some(Queued { packet, since }) = given else { return };
         assert!(ready_at.is_some_and(|at| at <= self.now), "a packet left before ready_at");
-        assert!(packet.enqueued_at <= self.now);
+        assert!(since <= self.now);
         let (number, flow) = (packet.tcp.seq, packet.key.src_port);
         let before = self.last_given.insert(flow, number);
         assert!(before.is_none_or(|before| before < number), "order within flow {flow}");

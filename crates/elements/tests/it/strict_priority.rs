@@ -3,7 +3,7 @@
 use shortflow_elements::classifier::{Classifier, DscpSet, MultiField};
 use shortflow_elements::queue::{Fifo, FifoParams};
 use shortflow_elements::scheduler::StrictPriority;
-use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Packet, QueueDiscipline};
+use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Packet, QueueDiscipline, Queued};
 use shortflow_units::{Duration, Instant, Length};
 
 use crate::bench::{Bench, P, ms, p};
@@ -26,13 +26,13 @@ impl QueueDiscipline for Paced {
         self.inner.enqueue(now, packet, drops);
     }
 
-    fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Packet> {
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued> {
         if now < self.next {
             return None;
         }
-        let packet = self.inner.dequeue(now, drops)?;
+        let queued = self.inner.dequeue(now, drops)?;
         self.next = now + self.gap;
-        Some(packet)
+        Some(queued)
     }
 
     fn ready_at(&self) -> Option<Instant> {

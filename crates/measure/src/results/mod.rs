@@ -21,4 +21,4 @@ pub use folder::{Folder, Point};
 pub use manifest::{Input, Manifest, Setting, Sweep};
 pub use series::{SeriesRow, series_rows};
 pub use sink::TransferSink;
-pub use whole::write_whole;
+pub use whole::{WholeFile, write_whole};

@@ -1,13 +1,10 @@
 //! Transfers, streamed to disk while the run goes on.
 
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::PathBuf;
 
-use tempfile::NamedTempFile;
-
 use super::error::csv_to_io;
-use super::whole::{publish, temporary};
-use super::{Error, Folder};
+use super::{Error, Folder, WholeFile};
 use crate::transfer::Transfer;
 
 /// Writes each transfer as a row of a CSV file, which appears under its name when it is finished.
@@ -15,7 +12,7 @@ use crate::transfer::Transfer;
 pub struct TransferSink {
     path: PathBuf,
     workloads: Vec<String>,
-    rows: csv::Writer<BufWriter<NamedTempFile>>,
+    rows: csv::Writer<WholeFile>,
     /// The first failure; after it nothing more is written.
     failure: Option<io::Error>,
 }
@@ -30,7 +27,7 @@ impl TransferSink {
         workloads: Vec<String>,
     ) -> Result<Self, Error> {
         let path = folder.path().join(format!("transfers-{point:03}-{replica:03}.csv"));
-        let rows = csv::WriterBuilder::new().from_writer(temporary(&path)?);
+        let rows = csv::WriterBuilder::new().from_writer(WholeFile::create(&path)?);
         let mut sink = TransferSink { path, workloads, rows, failure: None };
         let written = sink.rows.write_record(COLUMNS);
         sink.note(written);
@@ -63,7 +60,7 @@ impl TransferSink {
         let file = self.rows.into_inner().map_err(|error| {
             failed(io::Error::new(error.error().kind(), error.error().to_string()))
         })?;
-        publish(file, &self.path)
+        file.finish()
     }
 
     fn note(&mut self, written: csv::Result<()>) {

@@ -22,7 +22,6 @@ fn place(name: &str) -> Place<'_> {
 fn packet() -> Packet {
     Packet {
         sent_at: Instant::START,
-        enqueued_at: Instant::START,
         flow: FlowId(0),
         size: 1000,
         key: FlowKey {

@@ -103,8 +103,9 @@ fn strict_priority_serves_the_first_band_first_and_gives_the_last_what_fits_none
     for dscp in [Dscp::BEST_EFFORT, Dscp::AF12, Dscp::AF11, Dscp::EF] {
         strict.enqueue(at(0), marked(dscp), &mut drops);
     }
-    let served: Vec<Dscp> =
-        std::iter::from_fn(|| strict.dequeue(at(1), &mut Drops::default()).map(|p| p.dscp))
-            .collect();
+    let served: Vec<Dscp> = std::iter::from_fn(|| {
+        strict.dequeue(at(1), &mut Drops::default()).map(|queued| queued.packet.dscp)
+    })
+    .collect();
     assert_eq!(served, [Dscp::EF, Dscp::AF11, Dscp::BEST_EFFORT, Dscp::AF12]);
 }

@@ -4,28 +4,29 @@ use shortflow_units::{Bytes, Instant};
 
 use super::{Ack, Congestion, CongestionControl};
 
-/// Additive increase of one segment per round trip, multiplicative decrease by a half.
+/// Additive increase of one segment per round trip, multiplicative decrease by a half. In 32 bits,
+/// as receive windows are: there is one for each end of each connection.
 #[derive(Debug)]
 pub struct Aimd {
-    mss: u64,
+    mss: u32,
     /// The most bytes that one acknowledgement counts for in congestion avoidance.
-    most_counted: u64,
+    most_counted: u32,
     /// cwnd.
-    window: u64,
+    window: u32,
     /// ssthresh; at first "arbitrarily high".
-    threshold: u64,
+    threshold: u32,
     /// Bytes acknowledged in congestion avoidance since the window last grew.
-    counted: u64,
+    counted: u32,
 }
 
 impl Aimd {
     /// Starts with `initial_window`, in slow start.
     pub fn new(mss: u16, initial_window: Bytes) -> Self {
         Aimd {
-            mss: u64::from(mss),
-            most_counted: u64::MAX,
-            window: initial_window.0,
-            threshold: u64::MAX,
+            mss: u32::from(mss),
+            most_counted: u32::MAX,
+            window: capped(initial_window),
+            threshold: u32::MAX,
             counted: 0,
         }
     }
@@ -39,23 +40,30 @@ impl Aimd {
 
     /// RFC 5681 §3.1, eq. 4.
     fn set_threshold(&mut self, in_flight: Bytes) {
-        self.threshold = (in_flight.0 / 2).max(2 * self.mss);
+        self.threshold = capped(Bytes(in_flight.0 / 2)).max(2 * self.mss);
     }
+}
+
+/// What fits into 32 bits.
+#[inline]
+fn capped(bytes: Bytes) -> u32 {
+    u32::try_from(bytes.0).unwrap_or(u32::MAX)
 }
 
 impl CongestionControl for Aimd {
     #[inline]
     fn on_ack(&mut self, _now: Instant, ack: &Ack) {
+        let acknowledged = capped(ack.acknowledged);
         if self.window < self.threshold {
             // RFC 5681 §3.1, eq. 2: at most one segment per acknowledgement.
-            self.window += ack.acknowledged.0.min(self.mss);
+            self.window = self.window.saturating_add(acknowledged.min(self.mss));
             return;
         }
         // The way that RFC 5681 §3.1 recommends: a segment more for each window acknowledged.
-        self.counted += ack.acknowledged.0.min(self.most_counted);
+        self.counted = self.counted.saturating_add(acknowledged.min(self.most_counted));
         if self.counted >= self.window {
             self.counted -= self.window;
-            self.window += self.mss;
+            self.window = self.window.saturating_add(self.mss);
         }
     }
 
@@ -69,7 +77,7 @@ impl CongestionControl for Aimd {
             Congestion::Ecn => {
                 // RFC 3168 §6.1.2: the window is halved and bounded below by one segment.
                 self.set_threshold(in_flight);
-                self.window = (in_flight.0 / 2).max(self.mss);
+                self.window = capped(Bytes(in_flight.0 / 2)).max(self.mss);
             }
             Congestion::Timeout => {
                 self.set_threshold(in_flight);
@@ -81,12 +89,12 @@ impl CongestionControl for Aimd {
     }
 
     fn cap_window(&mut self, limit: Bytes) {
-        self.window = self.window.min(limit.0);
+        self.window = self.window.min(capped(limit));
     }
 
     #[inline]
     fn window(&self) -> Bytes {
-        Bytes(self.window)
+        Bytes(u64::from(self.window))
     }
 
     fn is_slow_start(&self) -> bool {
@@ -155,7 +163,7 @@ mod tests {
         let after = |event, flight| {
             let mut control = Aimd::new(1000, Bytes(40 * MSS));
             control.on_congestion(Instant::START, event, Bytes(flight));
-            (control.window.div_euclid(MSS), control.threshold.div_euclid(MSS))
+            (control.window / 1000, control.threshold / 1000)
         };
         assert_eq!(after(Congestion::Loss, 20 * MSS), (10, 10));
         assert_eq!(after(Congestion::Loss, 3 * MSS), (2, 2));
@@ -169,6 +177,6 @@ mod tests {
         let mut control = Aimd::new(1000, Bytes(40 * MSS));
         control.on_congestion(Instant::START, Congestion::Timeout, Bytes(40 * MSS));
         control.on_congestion(Instant::START, Congestion::RepeatedTimeout, Bytes(MSS));
-        assert_eq!((control.window, control.threshold), (MSS, 20 * MSS));
+        assert_eq!((control.window, control.threshold), (1000, 20_000));
     }
 }

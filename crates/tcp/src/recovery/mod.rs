@@ -8,7 +8,7 @@ mod scoreboard;
 use shortflow_elements::TcpHeader;
 use shortflow_units::{Bytes, Instant};
 
-use crate::congestion::{Ack, Congestion};
+use crate::congestion::{Ack, Congestion, CongestionControl};
 use crate::sender::{Sender, Urgent};
 use crate::{Config, Recovery};
 
@@ -29,7 +29,7 @@ pub(crate) enum LossPhase {
 }
 
 impl Sender {
-    /// New data acknowledged while losses are being repaired or SACK blocks are held.
+    /// New data acknowledged while losses are being repaired, or SACK blocks are held or come.
     #[cold]
     pub(crate) fn advance_in_recovery(
         &mut self,
@@ -37,11 +37,12 @@ impl Sender {
         header: &TcpHeader,
         acknowledged: u64,
         growth: Option<Ack>,
+        config: &Config,
     ) {
         if let Some(board) = &mut self.scoreboard {
             board.advance(self.una);
-            self.take_blocks(header);
         }
+        let told = self.take_blocks(header);
         match self.phase {
             LossPhase::Open => self.advance_in_order(now, growth),
             LossPhase::Loss => {
@@ -59,15 +60,15 @@ impl Sender {
         if self.phase == LossPhase::Open {
             self.scoreboard.take_if(|board| board.is_empty());
         }
+        if told {
+            // RFC 6675 §2: a duplicate, though it moves the cumulative acknowledgement.
+            self.on_duplicate(now, config);
+        }
     }
 
     /// A duplicate acknowledgement.
     #[cold]
-    pub(crate) fn on_duplicate(&mut self, now: Instant, header: &TcpHeader, config: &Config) {
-        let told = self.take_blocks(header);
-        if self.mechanism == Recovery::Sack && !header.sack.is_empty() && !told {
-            return; // RFC 6675 §2: a duplicate acknowledgement brings new SACK information.
-        }
+    pub(crate) fn on_duplicate(&mut self, now: Instant, config: &Config) {
         match self.phase {
             LossPhase::Loss => {}
             LossPhase::Fast if self.mechanism == Recovery::Sack => {}
@@ -100,13 +101,14 @@ impl Sender {
 
     /// RFC 5681 §3.2, steps 2 and 3.
     fn enter_fast_recovery(&mut self, now: Instant, config: &Config) {
-        let outstanding = self.flight().saturating_sub(u64::from(self.limited));
-        self.congestion.on_congestion(now, Congestion::Loss, Bytes(outstanding));
-        self.ecn.on_reduction(self.max);
+        if self.una >= self.ecn.reduced_until() {
+            let outstanding = self.flight().saturating_sub(u64::from(self.limited));
+            self.congestion.on_congestion(now, Congestion::Loss, Bytes(outstanding));
+            self.ecn.on_reduction(self.max);
+        }
         self.rtt.on_retransmit();
         self.stats.fast_retransmits += 1;
         self.phase = LossPhase::Fast;
-        self.limited = 0;
         self.partial_seen = false;
         self.urgent = Urgent::FirstSegment;
         self.timer = now + self.rtt.rto();
@@ -135,13 +137,9 @@ impl Sender {
     /// (RFC 5681 §3.1, RFC 6298 §5.4–5.6).
     #[cold]
     pub(crate) fn on_timeout(&mut self, now: Instant, config: &Config) {
-        let in_flight = match &self.scoreboard {
-            Some(board) if self.phase == LossPhase::Loss => board.pipe(self.una, self.max, config),
-            _ => self.flight(),
-        };
         // What the peer holds out of order is not in flight, though not acknowledged: in a long
         // recovery it is many times the window. RFC 5681 §3.1 sets an upper bound only.
-        let in_flight = in_flight.min(self.congestion.window().0);
+        let in_flight = self.flight().min(self.congestion.window().0);
         let event =
             if self.expiries == 0 { Congestion::Timeout } else { Congestion::RepeatedTimeout };
         self.congestion.on_congestion(now, event, Bytes(in_flight));

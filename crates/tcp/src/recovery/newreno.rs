@@ -2,6 +2,7 @@
 
 use shortflow_units::{Bytes, Instant};
 
+use crate::congestion::CongestionControl;
 use crate::sender::{Sender, Urgent};
 
 impl Sender {

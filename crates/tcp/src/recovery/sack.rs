@@ -3,13 +3,16 @@
 use shortflow_elements::TcpHeader;
 use shortflow_units::Instant;
 
+use crate::congestion::CongestionControl;
 use crate::sender::{Chunk, Sender};
 use crate::seq::from_wire;
 use crate::{Config, Recovery};
 
+const HAS_SCOREBOARD: &str = "recovery with SACK keeps a scoreboard";
+
 impl Sender {
     /// Enters the SACK blocks of `header` (`Update()`). Whether they told anything new.
-    pub(super) fn take_blocks(&mut self, header: &TcpHeader) -> bool {
+    pub(crate) fn take_blocks(&mut self, header: &TcpHeader) -> bool {
         if self.mechanism != Recovery::Sack || header.sack.is_empty() {
             return false;
         }
@@ -43,28 +46,28 @@ impl Sender {
     #[cold]
     pub(crate) fn poll_sack(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
         let mss = u64::from(self.mss);
-        let board = self.scoreboard.as_mut()?;
+        let board = self.scoreboard.as_mut().expect(HAS_SCOREBOARD);
         let pipe = board.pipe(self.una, self.max, config);
-        let has_room = pipe + mss <= self.congestion.window().0;
-        self.window_limited = !has_room;
+        self.window_limited = pipe + mss > self.congestion.window().0;
+        if self.window_limited {
+            return None;
+        }
         // Rule 1: the first hole that is lost and not yet sent again.
         if let Some((from, to)) = board.next_lost(self.una, self.max, config) {
-            return has_room.then(|| self.retransmit_hole(now, from, to));
+            return Some(self.retransmit_hole(now, from, to));
         }
         // Rule 2: new data.
         if let Some(chunk) = self.poll_next(now, config, pipe) {
             return Some(chunk);
         }
-        if !has_room {
-            return None;
-        }
-        let board = self.scoreboard.as_mut()?;
         // Rule 3: a hole that is not yet known to be lost.
+        let board = self.scoreboard.as_mut().expect(HAS_SCOREBOARD);
         if let Some((from, to)) = board.next_hole(self.una, self.max) {
             return Some(self.retransmit_hole(now, from, to));
         }
         // Rule 4: once, the end of what is outstanding.
-        let (from, to) = board.rescue(self.una, self.max, mss)?;
+        let last_segment = self.max.min(self.end).saturating_sub(mss);
+        let (from, to) = board.rescue(self.una, self.max, last_segment)?;
         Some(self.emit_between(now, from, to))
     }
 

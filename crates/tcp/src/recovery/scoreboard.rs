@@ -166,11 +166,11 @@ impl Scoreboard {
         (start < highest).then_some((start, end))
     }
 
-    /// The last segment's worth above the highest SACKed byte, once for each recovery, and only
-    /// where it was not sent again already.
-    pub(crate) fn rescue(&mut self, una: u64, max: u64, mss: u64) -> Option<(u64, u64)> {
+    /// What lies above the highest SACKed byte, from `last_segment` on, once for each recovery, and
+    /// only where it was not sent again already.
+    pub(crate) fn rescue(&mut self, una: u64, max: u64, last_segment: u64) -> Option<(u64, u64)> {
         let highest = self.sacked.back().map_or(una, |block| block.1);
-        let low = self.retransmitted_until.max(highest).max(max.saturating_sub(mss));
+        let low = self.retransmitted_until.max(highest).max(last_segment);
         if self.rescued || low >= max {
             return None;
         }

@@ -1,17 +1,15 @@
 //! Closing a connection, in order or not.
 
+use std::sync::Arc;
+
 use shortflow_elements::TcpFlags;
-use shortflow_tcp::{Config, Failure, Recovery, State};
-use shortflow_units::Duration;
+use shortflow_tcp::{Config, Connection, Failure, Role, State};
+use shortflow_units::{Duration, Instant};
 
 use crate::script::*;
 
 fn lingering() -> Config {
-    Config { time_wait: Duration::from_secs(60), ..config(Recovery::NewReno) }
-}
-
-fn in_state(state: State) -> impl FnOnce(&shortflow_tcp::Connection) {
-    move |end| assert_eq!(end.state(), state)
+    Config { time_wait: Duration::from_secs(60), ..newreno() }
 }
 
 // RFC 9293 §3.6, figure 12, left side.
@@ -20,17 +18,17 @@ fn the_end_that_closes_first_lingers() {
     established(lingering())
         .closes()
         .sends(fin(1))
-        .then(in_state(State::FinWait1))
+        .state_is(State::FinWait1)
         .at(200)
         .gets(ack(2))
-        .then(in_state(State::FinWait2))
+        .state_is(State::FinWait2)
         .gets(fin(1))
         .sends(ack(2))
-        .then(in_state(State::TimeWait))
+        .state_is(State::TimeWait)
         .at(60_199)
-        .then(in_state(State::TimeWait))
+        .state_is(State::TimeWait)
         .at(60_200)
-        .then(in_state(State::Closed))
+        .state_is(State::Closed)
         .then(|end| assert_eq!((end.failure(), end.peer_closed()), (None, true)));
 }
 
@@ -40,15 +38,15 @@ fn the_end_that_closes_last_may_send_on() {
     established(lingering())
         .gets(fin(1))
         .sends(ack(2))
-        .then(in_state(State::CloseWait))
+        .state_is(State::CloseWait)
         .writes_segments(1)
         .sends(seg(1))
         .closes()
         .sends(fin(1001))
-        .then(in_state(State::LastAck))
+        .state_is(State::LastAck)
         .at(200)
         .gets(ack(1002))
-        .then(in_state(State::Closed))
+        .state_is(State::Closed)
         .then(|end| assert_eq!(end.acknowledged(), 1000));
 }
 
@@ -61,12 +59,13 @@ fn both_ends_may_close_at_once() {
         .at(150)
         .gets(fin(1).acking(1))
         .sends(ack(2))
-        .then(in_state(State::Closing))
+        .state_is(State::Closing)
         .at(200)
         .gets(ack(2))
-        .then(in_state(State::TimeWait));
+        .state_is(State::TimeWait);
 }
 
+// RFC 9293 §3.10.4: the FIN follows the last byte, on its segment.
 #[test]
 fn the_fin_rides_on_the_last_data() {
     script(lingering())
@@ -91,7 +90,7 @@ fn a_lost_fin_goes_again() {
         .sends(fin(1).again())
         .at(450)
         .gets(ack(2))
-        .then(in_state(State::FinWait2));
+        .state_is(State::FinWait2);
 }
 
 // RFC 9293 §3.10.7.4, eighth: the 2 MSL timer starts anew.
@@ -107,9 +106,9 @@ fn a_lingering_end_acknowledges_a_repeated_fin_and_lingers_anew() {
         .gets(fin(1))
         .sends(ack(2))
         .at(60_999)
-        .then(in_state(State::TimeWait))
+        .state_is(State::TimeWait)
         .at(61_000)
-        .then(in_state(State::Closed));
+        .state_is(State::Closed);
 }
 
 // RFC 9293 §3.10.7.1.
@@ -121,12 +120,13 @@ fn without_time_wait_a_repeated_fin_is_answered_with_a_reset() {
         .at(200)
         .gets(fin(1).acking(2))
         .sends(ack(2))
-        .then(in_state(State::Closed))
+        .state_is(State::Closed)
         .at(1_000)
         .gets(fin(1).acking(2))
         .sends(reset(2));
 }
 
+// RFC 9293 §3.10.7.4, second: in LAST-ACK a reset only ends what was over.
 #[test]
 fn a_reset_while_the_last_acknowledgement_is_awaited_is_no_failure() {
     established(lingering())
@@ -135,10 +135,11 @@ fn a_reset_while_the_last_acknowledgement_is_awaited_is_no_failure() {
         .closes()
         .sends(fin(1))
         .gets(reset(2))
-        .then(in_state(State::Closed))
+        .state_is(State::Closed)
         .then(|end| assert_eq!(end.failure(), None));
 }
 
+// RFC 9293 §3.10.7.4, eighth: a FIN counts when all before it has come.
 #[test]
 fn a_fin_ahead_of_its_turn_counts_when_the_gap_is_filled() {
     established(lingering())
@@ -148,9 +149,10 @@ fn a_fin_ahead_of_its_turn_counts_when_the_gap_is_filled() {
         .gets(data(1, 1001))
         .sends(ack(1502))
         .then(|end| assert_eq!((end.peer_closed(), end.received()), (true, 1500)))
-        .then(in_state(State::CloseWait));
+        .state_is(State::CloseWait);
 }
 
+// RFC 9293 §3.10.7.4, eighth: the same without data.
 #[test]
 fn a_bare_fin_ahead_of_its_turn_counts_when_the_gap_is_filled() {
     established(lingering())
@@ -158,9 +160,10 @@ fn a_bare_fin_ahead_of_its_turn_counts_when_the_gap_is_filled() {
         .sends(ack(1))
         .gets(data(1, 1001))
         .sends(ack(1002))
-        .then(in_state(State::CloseWait));
+        .state_is(State::CloseWait);
 }
 
+// RFC 9293 §3.10.7.4, seventh: after a FIN data "should not occur", and are ignored.
 #[test]
 fn nothing_comes_after_the_fin() {
     established(lingering())
@@ -191,16 +194,176 @@ fn an_abort_sends_a_reset() {
         .then(|end| assert_eq!((end.is_closed(), end.failure()), (true, Some(Failure::Aborted))));
 }
 
-// RFC 9293 §3.8.3.
+// RFC 9293 §3.10.4: after close nothing more is taken.
 #[test]
-fn a_sender_gives_up_after_its_last_retry() {
-    established(Config { data_retries: Some(2), ..lingering() })
+fn nothing_is_sent_after_the_fin() {
+    established(lingering())
+        .closes()
+        .sends(fin(1))
         .writes_segments(1)
+        .at(200)
+        .gets(ack(2))
+        .state_is(State::FinWait2);
+}
+
+// RFC 6298 §5.4: the end that closes last repeats its FIN too.
+#[test]
+fn a_lost_last_fin_goes_again() {
+    established(lingering())
+        .gets(fin(1))
+        .sends(ack(2))
+        .closes()
+        .sends(fin(1))
+        .state_is(State::LastAck)
+        .at(400)
+        .sends(fin(1).again())
+        .state_is(State::LastAck)
+        .at(500)
+        .gets(ack(2))
+        .state_is(State::Closed);
+}
+
+// RFC 9293 §3.6, figure 13: closing at once, with a FIN lost.
+#[test]
+fn a_fin_lost_while_both_close_goes_again() {
+    established(lingering())
+        .closes()
+        .sends(fin(1))
+        .at(150)
+        .gets(fin(1).acking(1))
+        .sends(ack(2))
+        .at(400)
+        .sends(fin(1).again())
+        .state_is(State::Closing)
+        // The peer's FIN comes again as well, since our acknowledgement was lost.
+        .gets(fin(1).acking(1))
+        .sends(ack(2))
+        .at(500)
+        .gets(ack(2))
+        .state_is(State::TimeWait);
+}
+
+// RFC 9293 §3.6: the FIN is behind the data, and is acknowledged after them.
+#[test]
+fn a_lost_segment_before_the_fin_is_repaired_first() {
+    script(lingering())
+        .opens()
+        .sends(syn(0))
+        .writes_segments(2)
+        .closes()
+        .at(100)
+        .gets(syn_ack(0, 1))
+        .sends(ack(1))
         .sends(seg(1))
+        .sends(seg(2).with_fin())
+        .state_is(State::FinWait1)
         .at(400)
         .sends(seg(1).again())
-        .at(1_000)
-        .sends(seg(1).again())
-        .at(2_200)
-        .then(|end| assert_eq!(end.failure(), Some(Failure::TimedOut)));
+        .at(500)
+        .gets(acks(1))
+        .sends(seg(2).with_fin().again())
+        .state_is(State::FinWait1)
+        .at(600)
+        .gets(ack(2002))
+        .state_is(State::FinWait2);
+}
+
+// RFC 9293 §3.10.7.4, eighth: the place of a FIN is known from its first coming.
+#[test]
+fn a_fin_ahead_of_its_turn_may_come_twice() {
+    established(lingering())
+        .gets(fin(1001))
+        .sends(ack(1))
+        .gets(fin(1001))
+        .sends(ack(1))
+        .gets(data(1, 501))
+        .sends(ack(501))
+        .state_is(State::Established)
+        .gets(data(501, 1001))
+        .sends(ack(1002))
+        .state_is(State::CloseWait);
+}
+
+// RFC 9293 §3.6, case 2: a FIN and data may cross.
+#[test]
+fn data_that_cross_the_fin_are_taken() {
+    established(lingering())
+        .closes()
+        .sends(fin(1))
+        .at(150)
+        .gets(data(1, 501).acking(1))
+        .sends(ack(501))
+        .at(200)
+        .gets(ack(2))
+        .gets(data(501, 601).acking(2))
+        .sends(ack(601))
+        .gets(fin(601).acking(2))
+        .sends(ack(602))
+        .state_is(State::TimeWait)
+        .then(|end| assert_eq!(end.received(), 600));
+}
+
+// RFC 9293 §3.10.7.4, first: a SYN to a lingering end is acknowledged.
+#[test]
+fn a_lingering_end_acknowledges_a_syn() {
+    established(lingering())
+        .closes()
+        .sends(fin(1))
+        .gets(fin(1).acking(2))
+        .sends(ack(2))
+        .gets(syn(2))
+        .sends(ack(2))
+        .state_is(State::TimeWait);
+}
+
+// RFC 9293 §3.10.7.4, second: a lingering end, and one of which both have closed, just end.
+#[test]
+fn a_reset_ends_a_connection_that_is_over_without_a_failure() {
+    let over = established(lingering()).closes().sends(fin(1)).at(150).gets(fin(1).acking(1));
+    over.sends(ack(2))
+        .state_is(State::Closing)
+        .gets(reset(2))
+        .state_is(State::Closed)
+        .then(|end| assert_eq!(end.failure(), None));
+}
+
+// RFC 5961 §3.2: a reset outside of the window is nobody's.
+#[test]
+fn a_reset_outside_of_the_window_is_ignored() {
+    established(lingering())
+        .gets(data(1, 101))
+        .sends(ack(101))
+        .gets(reset(50))
+        .gets(reset(2_000_000))
+        .state_is(State::Established);
+}
+
+// RFC 9293 §3.10.5: where the peer knows of nothing, or both have closed, there is nothing to reset.
+#[test]
+fn an_abort_is_silent_where_there_is_nothing_to_reset() {
+    script(lingering())
+        .aborts()
+        .then(|end| assert_eq!(end.failure(), None))
+        .opens()
+        .sends(syn(0))
+        .aborts()
+        .state_is(State::Closed)
+        .then(|end| assert_eq!(end.failure(), Some(Failure::Aborted)));
+    established(lingering())
+        .gets(fin(1))
+        .sends(ack(2))
+        .closes()
+        .sends(fin(1))
+        .aborts()
+        .state_is(State::Closed);
+}
+
+// RFC 9293 §3.10.5: a SYN that has not left yet never does.
+#[test]
+fn an_abort_takes_back_a_syn_that_waits() {
+    let mut end = Connection::new(Arc::new(lingering()), Role::Active);
+    end.open(Instant::START);
+    end.abort();
+    assert_eq!(end.poll_transmit(Instant::START), None);
+    assert_eq!((end.state(), end.failure()), (State::Closed, Some(Failure::Aborted)));
 }

@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::Phase;
-use shortflow_tcp::{Config, Connection, Failure, Recovery, Role, State};
+use shortflow_elements::{Phase, TcpFlags};
+use shortflow_tcp::{Config, Connection, Failure, Role, State};
 use shortflow_units::Duration;
 
 use crate::script::*;
-
-fn newreno() -> Config {
-    config(Recovery::NewReno)
-}
 
 // RFC 9293 §3.5, figure 6.
 #[test]
@@ -71,6 +67,7 @@ fn the_active_end_gives_up_after_its_last_retry() {
         });
 }
 
+// RFC 6298 §5.5: the passive end has the same timer.
 #[test]
 fn a_lost_syn_ack_goes_again_after_three_seconds() {
     passive(newreno())
@@ -84,6 +81,7 @@ fn a_lost_syn_ack_goes_again_after_three_seconds() {
         .then(|end| assert!(end.is_established()));
 }
 
+// RFC 9293 §3.8.1: the SYN came again, so the SYN-ACK may be lost.
 #[test]
 fn a_repeated_syn_is_answered_with_the_syn_ack_at_once() {
     passive(newreno())
@@ -155,11 +153,11 @@ fn a_reset_refuses_the_connection() {
         .opens()
         .sends(syn(0))
         .at(100)
-        .gets(reset(0).with_flag(shortflow_elements::TcpFlags::ACK).acking(1))
+        .gets(reset(0).with_flag(TcpFlags::ACK).acking(1))
         .then(|end| assert_eq!((end.is_closed(), end.failure()), (true, Some(Failure::Reset))));
 }
 
-// RFC 9293 §3.10.7.3, first; figure 9 (recovery from an old duplicate).
+// RFC 9293 §3.10.7.3, first; figure 8 (recovery from an old duplicate).
 #[test]
 fn an_acknowledgement_of_another_syn_is_answered_with_a_reset() {
     script(newreno())
@@ -174,9 +172,7 @@ fn an_acknowledgement_of_another_syn_is_answered_with_a_reset() {
 // RFC 9293 §3.10.7.1.
 #[test]
 fn a_closed_end_answers_with_a_reset() {
-    script(newreno())
-        .gets(syn(5))
-        .sends(reset(0).with_flag(shortflow_elements::TcpFlags::ACK).acking(6));
+    script(newreno()).gets(syn(5)).sends(reset(0).with_flag(TcpFlags::ACK).acking(6));
 }
 
 // RFC 9293 §3.4: sequence numbers wrap.
@@ -203,6 +199,7 @@ fn the_stream_crosses_the_end_of_the_sequence_space() {
         .then(|end| assert_eq!((end.acknowledged(), end.received()), (3000, 10)));
 }
 
+// RFC 5681 §3.1: slow start begins when the connection is there; the lesser window counts.
 #[test]
 fn a_marker_sees_the_phases_of_the_sender() {
     script(newreno())
@@ -216,4 +213,168 @@ fn a_marker_sees_the_phases_of_the_sender() {
             let view = end.sender_view();
             assert_eq!((view.phase, view.window_segments), (Phase::SlowStart, 4));
         });
+}
+
+// RFC 6298 §2.5 bounds what §5.7 demands.
+#[test]
+fn the_timeout_after_a_lost_syn_stays_below_the_greatest_one() {
+    let short = Config {
+        rto_initial: Duration::from_secs(1),
+        rto_max: Duration::from_secs(2),
+        ..newreno()
+    };
+    script(short)
+        .opens()
+        .sends(syn(0))
+        .writes_segments(1)
+        .at(1_000)
+        .sends(syn(0).again())
+        .at(1_100)
+        .gets(syn_ack(0, 1))
+        .sends(ack(1))
+        .sends(seg(1))
+        .at(3_100)
+        .sends(seg(1).again());
+}
+
+// RFC 9293 §3.10.1: a connection is opened once.
+#[test]
+fn a_connection_opens_once() {
+    script(newreno())
+        .opens()
+        .sends(syn(0))
+        .opens()
+        .at(100)
+        .gets(reset(0).with_flag(TcpFlags::ACK).acking(1))
+        .state_is(State::Closed)
+        .opens()
+        .state_is(State::Closed);
+}
+
+// RFC 9293 §3.5, and RFC 6298 §5.7 at the passive end: the SYN-ACK is lost, and both timers of
+// three seconds and the SYN that comes again repeat it.
+#[test]
+fn a_lost_syn_ack_is_repeated_by_the_timer_and_by_the_repeated_syn() {
+    passive(Config { initial_window: 4, ..newreno() })
+        .opens()
+        .writes_segments(9)
+        .at(50)
+        .gets(syn(0))
+        .sends(syn_ack(0, 1))
+        .at(3_050)
+        .sends(syn_ack(0, 1).again())
+        .gets(syn(0))
+        .sends(syn_ack(0, 1).again())
+        .at(3_150)
+        .gets(ack(1))
+        // RFC 5681 §3.1: one segment; RFC 6298 §3: which copy was acknowledged is not known.
+        .sends(seg(1))
+        .window_is(1)
+        .then(|end| assert_eq!(end.smoothed_rtt(), None))
+        .rto_is(3_000);
+}
+
+// RFC 9293 §3.8.3: the passive end gives up too.
+#[test]
+fn the_passive_end_gives_up_after_its_last_retry() {
+    passive(Config { syn_retries: Some(1), ..newreno() })
+        .opens()
+        .gets(syn(0))
+        .sends(syn_ack(0, 1))
+        .at(3_000)
+        .sends(syn_ack(0, 1).again())
+        .at(9_000)
+        .then(|end| assert_eq!(end.failure(), Some(Failure::TimedOut)));
+}
+
+// RFC 9293 §3.10.7.2: no reset is answered, no acknowledgement is expected, and the rest ignored.
+#[test]
+fn a_listening_end_answers_a_syn_only() {
+    passive(newreno())
+        .opens()
+        .gets(reset(5))
+        .gets(ack(77))
+        .sends(reset(77))
+        .gets(Spec::flags(TcpFlags::FIN))
+        .state_is(State::Listen)
+        .gets(syn(0))
+        .sends(syn_ack(0, 1));
+}
+
+// RFC 9293 §3.10.7.3: a reset without an acknowledgement may be anybody's, and what is no SYN is
+// dropped.
+#[test]
+fn an_opening_end_ignores_what_does_not_answer_its_syn() {
+    script(newreno())
+        .opens()
+        .sends(syn(0))
+        .at(100)
+        .gets(reset(0))
+        .gets(ack(1))
+        .state_is(State::SynSent)
+        .gets(syn_ack(0, 1))
+        .sends(ack(1));
+}
+
+// RFC 9293 §3.10.7.4, fifth.
+#[test]
+fn an_acknowledgement_of_another_syn_ack_is_answered_with_a_reset() {
+    passive(newreno())
+        .opens()
+        .gets(syn(0))
+        .sends(syn_ack(0, 1))
+        .gets(ack(91))
+        .sends(reset(91))
+        .state_is(State::SynReceived)
+        .gets(ack(1))
+        .state_is(State::Established);
+}
+
+// RFC 9293 §3.10.7.4, fourth, and RFC 5961 §4.2: a SYN in the window is challenged.
+#[test]
+fn another_syn_is_challenged() {
+    passive(newreno())
+        .opens()
+        .gets(syn(0))
+        .sends(syn_ack(0, 1))
+        .gets(syn(500))
+        .sends(ack(1))
+        .state_is(State::SynReceived);
+    established(newreno()).gets(syn(500)).sends(ack(1)).state_is(State::Established);
+}
+
+// RFC 9293 §3.10.7.4, second.
+#[test]
+fn a_reset_ends_a_half_open_connection() {
+    passive(newreno())
+        .opens()
+        .gets(syn(0))
+        .sends(syn_ack(0, 1))
+        .gets(reset(1))
+        .then(|end| assert_eq!((end.is_closed(), end.failure()), (true, Some(Failure::Reset))));
+}
+
+// RFC 9293 §3.10.7.4, fifth: without an acknowledgement a segment is dropped.
+#[test]
+fn data_without_an_acknowledgement_are_dropped() {
+    established(newreno())
+        .gets(Spec::flags(TcpFlags(0)).carrying(100))
+        .then(|end| assert_eq!(end.received(), 0));
+}
+
+// RFC 9293 §3.10.7.4, fifth: one of what was never sent is answered, and its data are dropped.
+#[test]
+fn an_acknowledgement_of_what_was_never_sent_is_answered() {
+    established(newreno())
+        .gets(data(1, 101).acking(2))
+        .sends(ack(1))
+        .gets(data(101, 201).acking(2))
+        .sends(ack(1))
+        .then(|end| assert_eq!((end.received(), end.acknowledged()), (0, 0)));
+}
+
+// RFC 9293 §3.10.7.1: a reset is never answered.
+#[test]
+fn a_reset_of_a_closed_end_answers_no_reset() {
+    script(newreno()).gets(reset(5)).gets(ack(77)).sends(reset(77));
 }

@@ -56,6 +56,7 @@ prop_compose! {
             delay: Duration::from_millis(delay),
             jitter: Duration::from_millis(jitter),
             loss,
+            lost: Vec::new(),
             mark,
             seed,
         }

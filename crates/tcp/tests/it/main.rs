@@ -1,12 +1,19 @@
 //! The endpoint seen from outside: packet timelines, and pairs of endpoints in virtual time.
 
+mod blocks;
 mod close;
+mod delayed_ack;
 mod ecn;
+mod figures;
 mod flow;
 mod handshake;
 mod laws;
+mod map;
+
 mod pair;
+mod peers;
 mod recovery;
 mod round_trips;
-mod sack;
 mod script;
+mod timer;
+mod window;

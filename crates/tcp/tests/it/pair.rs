@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use shortflow_elements::{Ecn, Phase};
+use shortflow_elements::{Ecn, Phase, TcpFlags};
 use shortflow_tcp::{Config, Connection, Role, Segment};
 use shortflow_units::{Duration, Instant, Rng};
 
@@ -15,6 +15,9 @@ pub(crate) struct Pipe {
     /// Each segment is delayed by up to this much more, so that segments overtake each other.
     pub(crate) jitter: Duration,
     pub(crate) loss: f64,
+    /// Of the SYN and the segments with data that the active end sends, these are lost: the SYN is
+    /// the first, with the number 0.
+    pub(crate) lost: Vec<usize>,
     /// Probability that a segment that is ECN-capable is marked.
     pub(crate) mark: f64,
     pub(crate) seed: u64,
@@ -23,7 +26,7 @@ pub(crate) struct Pipe {
 impl Pipe {
     /// A pipe that loses and reorders nothing.
     pub(crate) fn clean(delay: Duration) -> Self {
-        Pipe { delay, jitter: Duration::ZERO, loss: 0.0, mark: 0.0, seed: 1 }
+        Pipe { delay, jitter: Duration::ZERO, loss: 0.0, lost: Vec::new(), mark: 0.0, seed: 1 }
     }
 }
 
@@ -69,6 +72,8 @@ pub(crate) struct Pair {
     pub(crate) now: Instant,
     /// One line for each segment sent, for comparing runs.
     pub(crate) log: Vec<String>,
+    /// When the active end sent its SYN and its data, and their sequence numbers.
+    pub(crate) numbered: Vec<(Instant, u32)>,
     pub(crate) written: [u64; 2],
     pub(crate) marks: u64,
     config: Config,
@@ -95,6 +100,7 @@ impl Pair {
             ends: [end(Role::Active, initial[0]), end(Role::Passive, initial[1])],
             now: Instant::START,
             log: Vec::new(),
+            numbered: Vec::new(),
             written: [0, 0],
             marks: 0,
             config,
@@ -176,6 +182,12 @@ impl Pair {
             self.log.push(format!("{} {name} {segment:?}", self.now.nanos()));
             self.check_flight(end, &segment);
             assert!(self.log.len() < 200_000, "the endpoints do not come to an end");
+            if end == 0 && (segment.payload > 0 || segment.header.flags.has(TcpFlags::SYN)) {
+                self.numbered.push((self.now, segment.header.seq));
+                if self.pipe.lost.contains(&(self.numbered.len() - 1)) {
+                    continue;
+                }
+            }
             if self.rng.bernoulli(self.pipe.loss) {
                 continue;
             }

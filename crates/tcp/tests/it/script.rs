@@ -7,8 +7,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use shortflow_elements::{Ecn, SackBlocks, TcpFlags, TcpHeader};
-use shortflow_tcp::{Config, Connection, Era, Recovery, Role, Segment};
+use shortflow_elements::{Ecn, Phase, SackBlocks, TcpFlags, TcpHeader};
+use shortflow_tcp::{Config, Connection, Era, Recovery, Role, Segment, State};
 use shortflow_units::{Bytes, Duration, Instant};
 
 /// The full segment of these timelines.
@@ -17,7 +17,7 @@ pub(crate) const MSS: u32 = 1000;
 const PEER_WINDOW: u32 = 1_000_000;
 
 /// The settings of 2002, with fine clocks: after a handshake of 100 ms, RTO is 300 ms.
-pub(crate) fn config(recovery: Recovery) -> Config {
+fn config(recovery: Recovery) -> Config {
     Config {
         recovery,
         initial_window: 10,
@@ -27,6 +27,18 @@ pub(crate) fn config(recovery: Recovery) -> Config {
         receive_window: Bytes(1_000_000),
         ..Era::Ns2In2002.config()
     }
+}
+
+pub(crate) fn reno() -> Config {
+    config(Recovery::Reno)
+}
+
+pub(crate) fn newreno() -> Config {
+    config(Recovery::NewReno)
+}
+
+pub(crate) fn sack() -> Config {
+    config(Recovery::Sack)
 }
 
 /// A segment as a timeline names it; what it leaves open is not looked at.
@@ -95,6 +107,16 @@ fn bare(flags: TcpFlags) -> Spec {
 }
 
 impl Spec {
+    /// A segment with just these flags.
+    pub(crate) fn flags(flags: TcpFlags) -> Self {
+        bare(flags)
+    }
+
+    pub(crate) fn carrying(mut self, payload: u16) -> Self {
+        self.payload = payload;
+        self
+    }
+
     pub(crate) fn with_fin(self) -> Self {
         self.with_flag(TcpFlags::FIN)
     }
@@ -126,9 +148,15 @@ impl Spec {
     }
 
     /// SACK blocks in segments: `(3, 4)` is the third and the fourth.
-    pub(crate) fn sacks(mut self, blocks: &[(u32, u32)]) -> Self {
-        self.sack =
-            blocks.iter().map(|&(first, last)| (1 + (first - 1) * MSS, 1 + last * MSS)).collect();
+    pub(crate) fn sacks(self, blocks: &[(u32, u32)]) -> Self {
+        let edges = blocks.iter().map(|&(first, last)| (1 + (first - 1) * MSS, 1 + last * MSS));
+        let edges: Vec<(u32, u32)> = edges.collect();
+        self.sacks_octets(&edges)
+    }
+
+    /// SACK blocks in sequence numbers, from left edge to before right edge.
+    pub(crate) fn sacks_octets(mut self, blocks: &[(u32, u32)]) -> Self {
+        self.sack = blocks.to_vec();
         self
     }
 }
@@ -138,6 +166,8 @@ pub(crate) struct Script {
     connection: Connection,
     now: Instant,
     sent: VecDeque<(Instant, Segment)>,
+    /// How many segments were sent so far, and how many of them again.
+    counted: (u32, u32),
     /// What the peer sends next, and how far it has acknowledged: for specs that leave it open.
     peer_seq: u32,
     peer_ack: u32,
@@ -161,7 +191,7 @@ pub(crate) fn established(config: Config) -> Script {
 impl Script {
     pub(crate) fn of(connection: Connection) -> Self {
         let now = Instant::START;
-        Script { connection, now, sent: VecDeque::new(), peer_seq: 0, peer_ack: 0 }
+        Script { connection, now, sent: VecDeque::new(), counted: (0, 0), peer_seq: 0, peer_ack: 0 }
     }
 
     /// Time passes until `millis`; timers run when they are due.
@@ -225,6 +255,11 @@ impl Script {
         self.acts(|connection, now| connection.on_segment(now, &header, spec.payload, spec.ecn))
     }
 
+    /// It arrives so many times.
+    pub(crate) fn gets_times(self, times: u32, spec: Spec) -> Self {
+        (0..times).fold(self, |script, _| script.gets(spec.clone()))
+    }
+
     /// The endpoint sends this now.
     #[track_caller]
     pub(crate) fn sends(mut self, spec: Spec) -> Self {
@@ -249,10 +284,48 @@ impl Script {
         numbers.fold(self, |script, number| script.sends(seg(number)))
     }
 
+    /// The same as ECN-capable packets.
+    #[track_caller]
+    pub(crate) fn sends_capable(self, numbers: std::ops::RangeInclusive<u32>) -> Self {
+        numbers.fold(self, |script, number| script.sends(seg(number).ecn(Ecn::Ect0)))
+    }
+
+    /// The endpoint sends these full segments now, in this order, once more.
+    #[track_caller]
+    pub(crate) fn sends_again(self, numbers: std::ops::RangeInclusive<u32>) -> Self {
+        numbers.fold(self, |script, number| script.sends(seg(number).again()))
+    }
+
     /// Looks at the endpoint.
     #[track_caller]
     pub(crate) fn then(self, look: impl FnOnce(&Connection)) -> Self {
         look(&self.connection);
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn state_is(self, state: State) -> Self {
+        assert_eq!(self.connection.state(), state, "state at {}", self.now);
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn rto_is(self, millis: u64) -> Self {
+        assert_eq!(self.connection.rto(), Duration::from_millis(millis), "RTO at {}", self.now);
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn phase_is(self, phase: Phase) -> Self {
+        assert_eq!(self.connection.sender_view().phase, phase, "phase at {}", self.now);
+        self
+    }
+
+    /// How often fast retransmit and the timer have struck.
+    #[track_caller]
+    pub(crate) fn repairs_are(self, fast_retransmits: u32, timeouts: u32) -> Self {
+        let stats = self.connection.stats();
+        assert_eq!((stats.fast_retransmits, stats.timeouts), (fast_retransmits, timeouts));
         self
     }
 
@@ -272,12 +345,17 @@ impl Script {
 
     fn collect(&mut self) {
         while let Some(segment) = self.connection.poll_transmit(self.now) {
+            self.counted.0 += 1;
+            self.counted.1 += u32::from(segment.is_retransmission);
             self.sent.push_back((self.now, segment));
         }
     }
 
     fn assert_nothing_left(&self) {
         assert!(self.sent.is_empty(), "by {} also sent: {:?}", self.now, self.sent);
+        let stats = self.connection.stats();
+        let again = stats.retransmitted_segments + stats.syn_retransmissions;
+        assert_eq!((stats.segments_sent, again), self.counted, "segments sent, and again");
     }
 }
 

@@ -26,7 +26,7 @@ use self::spacing::Gap;
 pub use self::spacing::Spacing;
 use super::ring::Ring;
 use crate::classifier::DscpTable;
-use crate::{Backlog, DropReason, Drops, Ecn, Packet, QueueDiscipline};
+use crate::{Backlog, DropReason, Drops, Ecn, Packet, QueueDiscipline, Queued};
 
 /// A RED queue (Floyd & Jacobson 1993) with one or several levels.
 ///
@@ -178,14 +178,14 @@ impl QueueDiscipline for Red {
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Packet> {
-        let packet = self.ring.pop()?;
-        let counting = self.counting(self.level(&packet));
-        let amount = self.amount(&packet);
+    fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Queued> {
+        let queued = self.ring.pop()?;
+        let counting = self.counting(self.level(&queued.packet));
+        let amount = self.amount(&queued.packet);
         for average in &mut self.averages[counting] {
             average.remove(now, amount);
         }
-        Some(packet)
+        Some(queued)
     }
 
     #[inline]

@@ -1,0 +1,129 @@
+//! What few links have at their ends besides a port: roles, loss, somebody who looks on.
+
+use shortflow_elements::dropper::LinkLoss;
+use shortflow_elements::{DropReason, Packet, SenderView};
+use shortflow_measure::results;
+use shortflow_policy::Conditioner;
+use shortflow_scenario::NodeId;
+
+use crate::fabric::Fabric;
+use crate::pool::Parcel;
+use crate::routes::PortIndex;
+use crate::tap::{Event, Tap, Watcher};
+
+/// What packets pass before they join the port's queue.
+#[derive(Default)]
+pub(crate) struct NearEnd {
+    pub(crate) conditioner: Option<Conditioner>,
+    is_watched: bool,
+}
+
+/// What packets pass as they enter the node at the far end.
+#[derive(Default)]
+pub(crate) struct FarEnd {
+    /// Loses packets on the link.
+    pub(crate) loss: Option<LinkLoss>,
+    pub(crate) conditioner: Option<Conditioner>,
+    is_watched: bool,
+}
+
+impl NearEnd {
+    /// None where there is nothing to pass.
+    pub(crate) fn of(conditioner: Option<Conditioner>) -> Option<Box<Self>> {
+        let is_empty = conditioner.is_none();
+        (!is_empty).then(|| Box::new(NearEnd { conditioner, is_watched: false }))
+    }
+}
+
+impl FarEnd {
+    /// None where there is nothing to pass.
+    pub(crate) fn of(
+        loss: Option<LinkLoss>,
+        conditioner: Option<Conditioner>,
+    ) -> Option<Box<Self>> {
+        let is_empty = loss.is_none() && conditioner.is_none();
+        (!is_empty).then(|| Box::new(FarEnd { loss, conditioner, is_watched: false }))
+    }
+}
+
+impl Fabric {
+    /// Lets `tap` look on from now on.
+    pub(crate) fn show_to(&mut self, tap: Option<Box<dyn Tap>>) {
+        let Some(tap) = tap else { return };
+        for hop in &mut self.network.ports {
+            if tap.watches(NodeId(hop.from), NodeId(hop.to)) {
+                hop.near.get_or_insert_default().is_watched = true;
+                hop.far.get_or_insert_default().is_watched = true;
+            }
+        }
+        self.watcher = Some(Watcher::new(tap));
+    }
+
+    /// Tells who looked on that the run is complete.
+    pub(crate) fn finish_tap(&mut self) -> Result<(), results::Error> {
+        self.watcher.take().map_or(Ok(()), |watcher| watcher.tap.finish())
+    }
+
+    /// Passes a packet by what stands before a port's queue; a reason when it goes no further.
+    pub(crate) fn pass_near_end(
+        &mut self,
+        index: PortIndex,
+        parcel: &mut Parcel,
+        sender: Option<&SenderView>,
+    ) -> Option<DropReason> {
+        let hop = &mut self.network.ports[index as usize];
+        let end = hop.near.as_mut()?;
+        let now = self.now;
+        let refused = end.conditioner.as_mut().and_then(|conditioner| {
+            self.pool.change(parcel, |packet| conditioner.condition(now, packet, sender))
+        });
+        if end.is_watched {
+            self.show(index, parcel, Event::Sent);
+        }
+        refused
+    }
+
+    /// Passes a packet by what stands at the far end of a link; none when it goes no further.
+    pub(crate) fn pass_far_end(&mut self, index: PortIndex, mut parcel: Parcel) -> Option<Parcel> {
+        let hop = &mut self.network.ports[index as usize];
+        let Some(end) = hop.far.as_mut() else { return Some(parcel) };
+        if let Some(loss) = &mut end.loss {
+            match loss.pass(self.pool.remove(parcel), &mut self.drops) {
+                Some(kept) => parcel = self.pool.insert(kept),
+                None => {
+                    self.account_drops(index);
+                    return None;
+                }
+            }
+        }
+        let now = self.now;
+        let refused = end.conditioner.as_mut().and_then(|conditioner| {
+            self.pool.change(&mut parcel, |packet| conditioner.condition(now, packet, None))
+        });
+        if let Some(reason) = refused {
+            let packet = self.pool.remove(parcel);
+            self.drop_at(index, packet, reason);
+            return None;
+        }
+        if end.is_watched {
+            self.show(index, &parcel, Event::Arrived);
+        }
+        Some(parcel)
+    }
+
+    #[cold]
+    fn show(&mut self, index: PortIndex, parcel: &Parcel, event: Event) {
+        let Some(watcher) = &mut self.watcher else { return };
+        let hop = &self.network.ports[index as usize];
+        watcher.see(self.now, hop, event, self.pool.packet(parcel));
+    }
+
+    /// Shows a packet that was dropped, if somebody looks at its link.
+    pub(crate) fn show_dropped(&mut self, index: PortIndex, packet: &Packet, reason: DropReason) {
+        let Some(watcher) = &mut self.watcher else { return };
+        let hop = &self.network.ports[index as usize];
+        if hop.near.as_ref().is_some_and(|end| end.is_watched) {
+            watcher.see(self.now, hop, Event::Dropped(reason), packet);
+        }
+    }
+}

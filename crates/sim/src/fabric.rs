@@ -1,0 +1,276 @@
+//! The network in motion: ports, the packets in them, and the events that move these.
+
+use shortflow_elements::{DropReason, Drops, Packet, SenderView};
+use shortflow_units::Instant;
+
+use crate::calendar::{Calendar, Entity};
+use crate::entities::{Entities, Kind};
+use crate::flow::{Flow, Flows};
+use crate::network::Network;
+use crate::pool::{Parcel, Pool};
+use crate::port::Changed;
+use crate::routes::{NodeIndex, PortIndex};
+use crate::tap::Watcher;
+
+/// Everything between hosts.
+pub(crate) struct Fabric {
+    pub(crate) network: Network,
+    pub(crate) now: Instant,
+    pub(crate) totals: Totals,
+    pub(crate) pool: Pool,
+    entities: Entities,
+    calendar: Calendar,
+    /// Who looks on.
+    pub(crate) watcher: Option<Watcher>,
+    /// What a queue has just dropped.
+    pub(crate) drops: Drops,
+    /// Dropped packets that the hosts have not been told of.
+    lost: Vec<Packet>,
+}
+
+/// What the whole network did, for the law of conservation and for speed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Packets that hosts sent.
+    pub sent: u64,
+    /// Packets that reached the host they were for.
+    pub delivered: u64,
+    /// Packets dropped on the way.
+    pub dropped: u64,
+    /// Packets passed over a link.
+    pub hops: u64,
+    /// Delivered packets whose connection was gone; they are counted as delivered too.
+    pub unclaimed: u64,
+    /// Segments with data or a FIN that were sent again.
+    pub retransmitted: u64,
+    /// SYNs and SYN-ACKs that were sent again.
+    pub syn_retransmitted: u64,
+}
+
+impl Totals {
+    /// Adds what the ends of a connection have counted.
+    pub(crate) fn add(&mut self, flow: &Flow) {
+        for end in &flow.ends {
+            let stats = end.tcp.stats();
+            self.retransmitted += u64::from(stats.retransmitted_segments);
+            self.syn_retransmitted += u64::from(stats.syn_retransmissions);
+        }
+    }
+}
+
+impl Fabric {
+    pub(crate) fn new(network: Network, sources: usize) -> Self {
+        let entities = Entities::new(&network, sources);
+        Fabric {
+            network,
+            now: Instant::START,
+            totals: Totals::default(),
+            pool: Pool::default(),
+            calendar: Calendar::new(entities.count()),
+            entities,
+            watcher: None,
+            drops: Drops::default(),
+            lost: Vec::new(),
+        }
+    }
+
+    /// The last instant that the event queue can hold.
+    pub(crate) fn horizon(&self) -> Instant {
+        self.calendar.horizon()
+    }
+
+    /// The next event, left in place.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<(Instant, Entity)> {
+        self.calendar.next()
+    }
+
+    /// What an entity is.
+    #[inline]
+    pub(crate) fn kind(&self, entity: Entity) -> Kind {
+        self.entities.kind(entity)
+    }
+
+    pub(crate) fn set_source(&mut self, source: usize, at: Instant) {
+        self.calendar.set(self.entities.source(source), at);
+    }
+
+    pub(crate) fn set_sampler(&mut self, at: Instant) {
+        self.calendar.set(self.entities.sampler(), at);
+    }
+
+    #[inline]
+    pub(crate) fn set_timers(&mut self, at: Instant) {
+        self.calendar.set(self.entities.timers(), at);
+    }
+
+    /// A packet reaches the far end of a link: it is forwarded, or given to its host. If the next
+    /// one is for that host, what is needed then of it and of `flows` is asked for now.
+    #[inline]
+    pub(crate) fn arrive(&mut self, index: PortIndex, flows: &Flows) -> Option<Parcel> {
+        let hop = &mut self.network.ports[index as usize];
+        let mut parcel = hop.port.arrive(self.now);
+        let node = hop.to;
+        let mut next_at = Instant::NEVER;
+        if let Some(next) = hop.port.next() {
+            next_at = next.arrives;
+            if next.parcel.to == node {
+                self.pool.prefetch(&next.parcel);
+                flows.prefetch(next.parcel.flow);
+            }
+        }
+        self.calendar.set(self.entities.arrival(index), next_at);
+        self.totals.hops += 1;
+        if hop.far.is_some() {
+            parcel = self.pass_far_end(index, parcel)?;
+        }
+        self.network.ports[index as usize].port.counters.forwarded(&parcel);
+        if parcel.to == node {
+            self.totals.delivered += 1;
+            return Some(parcel);
+        }
+        self.send(self.network.routes.port(node, parcel.to), parcel, None);
+        None
+    }
+
+    /// Hands a packet to a port, where the role bound to it conditions it first. `sender` is the
+    /// state of the sending TCP, which only its own host can show.
+    #[inline(always)]
+    fn send(&mut self, index: PortIndex, parcel: Parcel, sender: Option<&SenderView>) {
+        let hop = &mut self.network.ports[index as usize];
+        if hop.near.is_some() || !hop.port.is_plain() {
+            return self.send_by_policy(index, parcel, sender);
+        }
+        match hop.port.join(self.now, parcel) {
+            Ok(false) => {}
+            Ok(true) => self.calendar.set(self.entities.arrival(index), hop.port.arrives_at()),
+            Err(refused) => self.refuse(index, refused),
+        }
+    }
+
+    #[inline(never)]
+    fn send_by_policy(
+        &mut self,
+        index: PortIndex,
+        mut parcel: Parcel,
+        sender: Option<&SenderView>,
+    ) {
+        let refused = self.pass_near_end(index, &mut parcel, sender);
+        let hop = &mut self.network.ports[index as usize];
+        if let Some(reason) = refused {
+            hop.port.counters.arrived(&parcel);
+            let packet = self.pool.remove(parcel);
+            return self.drop_at(index, packet, reason);
+        }
+        let changed = if hop.port.is_plain() {
+            match hop.port.join(self.now, parcel) {
+                Ok(is_first) => Changed { arrival: is_first, departure: false },
+                Err(refused) => return self.refuse(index, refused),
+            }
+        } else {
+            hop.port.enqueue(self.now, parcel, &mut self.pool, &mut self.drops)
+        };
+        self.after_port(index, changed);
+    }
+
+    /// A plain port is full.
+    #[cold]
+    fn refuse(&mut self, index: PortIndex, refused: Parcel) {
+        let packet = self.pool.remove(refused);
+        self.drop_at(index, packet, DropReason::Overlimit);
+    }
+
+    /// A port's line is free for the next packet.
+    pub(crate) fn depart(&mut self, index: PortIndex) {
+        let hop = &mut self.network.ports[index as usize];
+        let changed = hop.port.serve(self.now, &mut self.pool, &mut self.drops);
+        self.after_port(index, changed);
+    }
+
+    /// Does what follows from a change at a port.
+    #[inline]
+    fn after_port(&mut self, index: PortIndex, changed: Changed) {
+        let port = &self.network.ports[index as usize].port;
+        if changed.arrival {
+            self.calendar.set(self.entities.arrival(index), port.arrives_at());
+        }
+        if changed.departure {
+            self.calendar.set(self.entities.departure(index), port.departs_at());
+        }
+        if !self.drops.is_empty() {
+            self.account_drops(index);
+        }
+    }
+
+    #[cold]
+    pub(crate) fn account_drops(&mut self, index: PortIndex) {
+        let mut drops = std::mem::take(&mut self.drops);
+        for dropped in drops.drain() {
+            self.drop_at(index, dropped.packet, dropped.reason);
+        }
+        self.drops = drops;
+    }
+
+    pub(crate) fn drop_at(&mut self, index: PortIndex, packet: Packet, reason: DropReason) {
+        self.totals.dropped += 1;
+        self.show_dropped(index, &packet, reason);
+        self.network.ports[index as usize].port.counters.dropped(&packet, reason);
+        self.lost.push(packet);
+    }
+
+    /// Whether packets were dropped that the hosts have not been told of.
+    #[inline]
+    pub(crate) fn has_lost(&self) -> bool {
+        !self.lost.is_empty()
+    }
+
+    /// Takes one of them.
+    pub(crate) fn take_lost(&mut self) -> Option<Packet> {
+        self.lost.pop()
+    }
+
+    /// The port through which a host sends to `destination`, and whether a conditioner there may
+    /// look at the sending TCP.
+    #[inline]
+    pub(crate) fn outlet(&self, node: NodeIndex, destination: NodeIndex) -> (PortIndex, bool) {
+        let index = self.network.routes.port(node, destination);
+        (index, self.network.ports[index as usize].near.is_some())
+    }
+
+    /// A host sends a packet through one of its ports.
+    #[inline]
+    pub(crate) fn leave_host(
+        &mut self,
+        index: PortIndex,
+        packet: Packet,
+        sender: Option<&SenderView>,
+    ) {
+        self.totals.sent += 1;
+        let parcel = self.pool.insert(packet);
+        self.send(index, parcel, sender);
+    }
+
+    /// The warm-up is over: what was counted so far counts no more.
+    pub(crate) fn restart_counters(&mut self) {
+        for hop in &mut self.network.ports {
+            hop.port.restart_counters(self.now);
+        }
+    }
+
+    /// The law of conservation over the whole network and at every port.
+    ///
+    /// # Panics
+    /// When a packet was lost or made: our own mistake, never the input's.
+    pub(crate) fn check_conservation(&self) {
+        let mut held = 0;
+        for (index, hop) in self.network.ports.iter().enumerate() {
+            let inside = hop.port.held();
+            held += inside.packets;
+            if let Err(broken) = hop.port.counters.check(inside) {
+                panic!("port {} breaks conservation: {broken}", self.network.port_names[index]);
+            }
+        }
+        let Totals { sent, delivered, dropped, .. } = self.totals;
+        assert_eq!(sent, delivered + dropped + held, "packets sent = delivered + dropped + held");
+    }
+}

@@ -1,0 +1,140 @@
+//! When a receiver acknowledges.
+
+use shortflow_tcp::{Config, DelayedAck};
+use shortflow_units::Duration;
+
+use crate::script::*;
+
+fn delayed() -> Config {
+    let delay = DelayedAck { timeout: Duration::from_millis(100), segments: 2 };
+    Config { delayed_ack: Some(delay), ..newreno() }
+}
+
+// RFC 1122 §4.2.3.2, RFC 5681 §4.2.
+#[test]
+fn a_delayed_acknowledgement_goes_with_the_second_segment_or_the_timer() {
+    established(delayed())
+        .gets(seg(1))
+        .at(150)
+        .gets(seg(2))
+        .sends(acks(2))
+        .at(160)
+        .gets(seg(3))
+        .at(260)
+        .sends(acks(3));
+}
+
+// RFC 9293 §3.8.6.3: what goes anyway carries it.
+#[test]
+fn data_carry_a_delayed_acknowledgement() {
+    established(delayed())
+        .gets(data(1, 101))
+        .at(150)
+        .writes(10)
+        .sends(data(1, 11).acking(101))
+        .at(160)
+        .gets(ack(11));
+}
+
+// RFC 5681 §4.2: two segments' worth of bytes, where they are short.
+#[test]
+fn short_segments_add_up_to_two_full_ones() {
+    established(delayed())
+        .gets(data(1, 901))
+        .gets(data(901, 1801))
+        .gets(data(1801, 2001))
+        .sends(ack(2001));
+}
+
+// RFC 5681 §4.2: out of order, and when a gap is filled.
+#[test]
+fn out_of_order_segments_are_acknowledged_at_once() {
+    established(delayed())
+        .gets(seg(2))
+        .sends(ack(1))
+        .gets(seg(3))
+        .sends(ack(1))
+        .gets(seg(1))
+        .sends(acks(3))
+        .gets(seg(3))
+        .sends(acks(3));
+}
+
+// RFC 9293 §3.10.7.4, first: without sequence numbers there is nothing to answer.
+#[test]
+fn an_old_bare_acknowledgement_is_not_answered() {
+    established(newreno()).gets(data(1, 101)).sends(ack(101)).gets(data(1, 1).acking(1));
+}
+
+// RFC 5681 §2: on data it would be no duplicate.
+#[test]
+fn a_duplicate_acknowledgement_does_not_hide_behind_data() {
+    established(newreno())
+        .writes_segments(11)
+        .sends_segments(1..=10)
+        .at(200)
+        .gets(seg(2).acking(10_001))
+        .sends(ack(1))
+        .sends(seg(11).acking(1));
+}
+
+// RFC 1122 §4.2.3.2: at least every second full segment of a stream.
+#[test]
+fn a_stream_of_full_segments_has_an_acknowledgement_for_every_second_one() {
+    established(delayed())
+        .gets(seg(1))
+        .gets(seg(2))
+        .sends(acks(2))
+        .gets(seg(3))
+        .gets(seg(4))
+        .sends(acks(4))
+        .gets(seg(5))
+        .at(200)
+        .sends(acks(5));
+}
+
+// RFC 5681 §4.2: at once while there is a gap, also for the segment that fills a part of it.
+#[test]
+fn segments_that_fill_a_part_of_a_gap_are_acknowledged_at_once() {
+    established(delayed())
+        .gets(seg(4))
+        .sends(ack(1))
+        .gets(seg(1))
+        .sends(acks(1))
+        .gets(seg(2))
+        .sends(acks(2))
+        .gets(seg(3))
+        .sends(acks(4))
+        // The gap is filled, and there is time again.
+        .gets(seg(5))
+        .at(200)
+        .sends(acks(5));
+}
+
+// RFC 9293 §3.10.7.4: the new part of a segment counts, and is acknowledged at once.
+#[test]
+fn a_segment_that_repeats_some_bytes_brings_the_others() {
+    established(delayed())
+        .gets(data(1, 601))
+        .gets(data(301, 1301))
+        .sends(ack(1301))
+        .then(|end| assert_eq!(end.received(), 1_300));
+}
+
+// RFC 5681 §4.2 for a sequence number that is not data: a FIN is acknowledged at once.
+#[test]
+fn a_fin_is_acknowledged_at_once() {
+    established(delayed()).gets(data(1, 101)).gets(fin(101)).sends(ack(102));
+}
+
+// RFC 1122 §4.2.3.2 allows half a second at most; the limit is for all that is held back.
+#[test]
+fn the_timer_runs_from_the_first_segment_held_back() {
+    established(delayed())
+        .gets(data(1, 101))
+        .at(160)
+        .gets(data(101, 201))
+        .at(200)
+        .sends(ack(201))
+        .at(1_000);
+}

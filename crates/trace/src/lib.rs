@@ -1,0 +1,18 @@
+//! Packet captures of a simulation, for Wireshark, tshark and tcptrace.
+//!
+//! [`places`] finds the hosts and ports at which packets are captured; a [`Trace`] looks at a run
+//! there and writes what it sees as pcapng: Ethernet, IPv4 and TCP or UDP headers with the
+//! addresses, sequence numbers, flags, options, DSCP and ECN of the packet, and correct checksums.
+//! Payload is all zeros in a simulation, so it counts in lengths and checksums but is not stored.
+//!
+//! ```text
+//! Sight → frame (headers as bytes) → pcapng (blocks) → file, whole or not at all
+//! ```
+
+mod frame;
+mod pcapng;
+mod place;
+mod trace;
+
+pub use place::{Place, both_ends, places};
+pub use trace::Trace;

@@ -1,0 +1,112 @@
+//! Where packets are captured.
+
+use std::collections::BTreeSet;
+
+use shortflow_scenario::{Kind, NodeId, NodeKind, Scenario};
+
+/// A place at which packets are captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// All that a host sends, before its own queue, and all that it receives: what tcpdump shows
+    /// there.
+    Host(NodeId),
+    /// All that comes out of a port's link, and all that was dropped at the port or on the link.
+    Port {
+        /// The node that sends.
+        from: NodeId,
+        /// The node at the far end.
+        to: NodeId,
+    },
+}
+
+impl Place {
+    /// The name by which it is chosen.
+    pub fn name(&self, scenario: &Scenario) -> String {
+        let name = |node: &NodeId| &scenario.nodes[node.index()].name;
+        match self {
+            Place::Host(node) => name(node).clone(),
+            Place::Port { from, to } => format!("{}->{}", name(from), name(to)),
+        }
+    }
+}
+
+/// The places that `names` choose: hosts (`server`), groups of hosts (`client` for `client[0]` and
+/// the others) and ports (`r1->r2`). Without names, the hosts that send data: servers of transfers,
+/// senders of bulk transfers and of datagrams. A name that fits no place gives a message.
+pub fn places(scenario: &Scenario, names: &[String]) -> Result<Vec<Place>, String> {
+    let mut places = BTreeSet::new();
+    if names.is_empty() {
+        places.extend(senders(scenario));
+    }
+    for name in names {
+        let found = named(scenario, name);
+        if found.is_empty() {
+            return Err(unknown(scenario, name));
+        }
+        places.extend(found);
+    }
+    Ok(places.into_iter().collect())
+}
+
+/// Two hosts among `places` that are the ends of the same connections. Of these, each packet is
+/// captured twice.
+pub fn both_ends(scenario: &Scenario, places: &[Place]) -> Option<(NodeId, NodeId)> {
+    let is_traced = |node: &NodeId| places.contains(&Place::Host(*node));
+    let connections = scenario
+        .workloads
+        .iter()
+        .filter(|workload| matches!(workload.kind, Kind::Transfers(_) | Kind::Bulk(_)));
+    let mut pairs = connections.flat_map(|workload| workload.kind.pairs());
+    pairs.find(|(a, b)| is_traced(a) && is_traced(b)).copied()
+}
+
+fn senders(scenario: &Scenario) -> impl Iterator<Item = Place> {
+    scenario.workloads.iter().flat_map(|workload| {
+        let of_pair = |(a, b): &(NodeId, NodeId)| match workload.kind {
+            Kind::Transfers(_) => Place::Host(*b),
+            Kind::Bulk(_) | Kind::Cbr(_) | Kind::Poisson(_) => Place::Host(*a),
+        };
+        workload.kind.pairs().iter().map(of_pair)
+    })
+}
+
+fn named(scenario: &Scenario, name: &str) -> Vec<Place> {
+    let nodes = |name: &str| -> BTreeSet<NodeId> {
+        let nodes = (0..).map(NodeId).zip(&scenario.nodes);
+        nodes.filter(|(_, n)| n.name == name || n.group == name).map(|(id, _)| id).collect()
+    };
+    let Some((from, to)) = name.split_once("->") else {
+        let is_host = |id: &NodeId| scenario.nodes[id.index()].kind == NodeKind::Host;
+        return nodes(name).into_iter().filter(is_host).map(Place::Host).collect();
+    };
+    let (from, to) = (nodes(from.trim()), nodes(to.trim()));
+    ports(scenario)
+        .filter(|(a, b)| from.contains(a) && to.contains(b))
+        .map(|(from, to)| Place::Port { from, to })
+        .collect()
+}
+
+fn ports(scenario: &Scenario) -> impl Iterator<Item = (NodeId, NodeId)> {
+    scenario.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)])
+}
+
+fn unknown(scenario: &Scenario, name: &str) -> String {
+    let hosts = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host);
+    let mut groups: Vec<String> = hosts.map(|host| host.group.clone()).collect();
+    groups.dedup();
+    let is_router = |node: NodeId| scenario.nodes[node.index()].kind == NodeKind::Router;
+    let (between_routers, others): (Vec<_>, Vec<_>) =
+        ports(scenario).partition(|(from, to)| is_router(*from) && is_router(*to));
+    let ports = between_routers.into_iter().chain(others);
+    let mut names = groups;
+    names.extend(ports.map(|(from, to)| Place::Port { from, to }.name(scenario)));
+    let more = if names.len() > MOST_NAMES { ", …" } else { "" };
+    names.truncate(MOST_NAMES);
+    format!(
+        "no host or port is called \"{name}\"\nname a host, a group of hosts or a port, as in {}{more}",
+        names.join(", ")
+    )
+}
+
+/// How many names a message gives.
+const MOST_NAMES: usize = 8;

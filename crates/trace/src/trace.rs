@@ -1,0 +1,138 @@
+//! A capture of one run.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use shortflow_elements::Address;
+use shortflow_measure::results::{Error, WholeFile};
+use shortflow_scenario::{NodeId, Scenario};
+use shortflow_sim::{Event, Sight, Tap};
+
+use crate::frame;
+use crate::pcapng::{Captured, Direction, Writer};
+use crate::place::Place;
+
+/// Writes the packets that pass some places into a pcapng file, which appears under its name when
+/// the run is complete. One interface for each place, in the order given; times count from the
+/// start of the simulation as from the start of 1970.
+#[derive(Debug)]
+pub struct Trace {
+    writer: Writer<WholeFile>,
+    links: BTreeMap<(NodeId, NodeId), Interfaces>,
+    /// By source, the identification that its last packet got. Hosts count their packets, so that
+    /// one that is sent again is not taken for one that was captured twice.
+    identifications: BTreeMap<Address, u16>,
+    /// The headers of the packet that is being written.
+    bytes: Vec<u8>,
+    /// The first failure; after it nothing more is written.
+    failure: Option<io::Error>,
+}
+
+/// The interfaces at which the packets of a link are captured.
+#[derive(Debug, Default)]
+struct Interfaces {
+    sender: Option<u32>,
+    port: Option<u32>,
+    receiver: Option<u32>,
+}
+
+impl Trace {
+    /// A capture at `places`. The file at `path` is made at [`finish`](Tap::finish); until then it
+    /// has a temporary name in the same folder.
+    pub fn create(path: &Path, scenario: &Scenario, places: &[Place]) -> Result<Self, Error> {
+        let file = WholeFile::create(path)?;
+        let begun = begin(file, scenario, places);
+        let writer =
+            begun.map_err(|source| Error::Io { action: "write", path: path.to_owned(), source })?;
+        Ok(Trace {
+            writer,
+            links: links(scenario, places),
+            identifications: BTreeMap::new(),
+            bytes: Vec::new(),
+            failure: None,
+        })
+    }
+
+    fn write(&mut self, sight: &Sight<'_>, interface: u32, direction: Direction) {
+        let source = sight.packet.key.src;
+        let identification = self.identifications.entry(source).or_default();
+        *identification = identification.wrapping_add(1);
+        let length = frame::headers(&mut self.bytes, sight, *identification);
+        let comment = match sight.event {
+            Event::Dropped(reason) => Some(format!("dropped: {}", reason.name())),
+            Event::Sent | Event::Arrived => None,
+        };
+        let written = self.writer.packet(&Captured {
+            interface,
+            at: sight.now,
+            direction,
+            bytes: &self.bytes,
+            length,
+            comment: comment.as_deref(),
+        });
+        self.failure = written.err();
+    }
+}
+
+impl Tap for Trace {
+    fn watches(&self, from: NodeId, to: NodeId) -> bool {
+        self.links.contains_key(&(from, to))
+    }
+
+    fn see(&mut self, sight: &Sight<'_>) {
+        let Some(at) = self.links.get(&(sight.from, sight.to)) else { return };
+        let seen = match sight.event {
+            Event::Sent => [None, at.sender.map(|at| (at, Direction::Outbound))],
+            Event::Dropped(_) => [at.port.map(|at| (at, Direction::Outbound)), None],
+            Event::Arrived => [
+                at.port.map(|at| (at, Direction::Outbound)),
+                at.receiver.map(|at| (at, Direction::Inbound)),
+            ],
+        };
+        for (interface, direction) in seen.into_iter().flatten() {
+            if self.failure.is_none() {
+                self.write(sight, interface, direction);
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), Error> {
+        let file = self.writer.into_inner();
+        match self.failure {
+            Some(source) => Err(file.failed(source)),
+            None => file.finish(),
+        }
+    }
+}
+
+fn begin(file: WholeFile, scenario: &Scenario, places: &[Place]) -> io::Result<Writer<WholeFile>> {
+    let application = concat!("shortflow ", env!("CARGO_PKG_VERSION"));
+    let comment = format!("{}, seed {}; time 0 is the start", scenario.name, scenario.seed);
+    let mut writer = Writer::new(file, application, &comment)?;
+    for place in places {
+        let description = match place {
+            Place::Host(_) => "what this host sends, before its queue, and receives",
+            Place::Port { .. } => "what comes out of this port's link, and what is dropped at it",
+        };
+        writer.interface(&place.name(scenario), description)?;
+    }
+    let names = scenario.nodes.iter().map(|node| (node.address.0.into(), node.name.as_str()));
+    writer.names(names)?;
+    Ok(writer)
+}
+
+fn links(scenario: &Scenario, places: &[Place]) -> BTreeMap<(NodeId, NodeId), Interfaces> {
+    let ends = scenario.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
+    let interface = |place: Place| places.iter().position(|p| *p == place).map(|at| at as u32);
+    let of_link = |(from, to): (NodeId, NodeId)| {
+        let at = Interfaces {
+            sender: interface(Place::Host(from)),
+            port: interface(Place::Port { from, to }),
+            receiver: interface(Place::Host(to)),
+        };
+        let is_any = at.sender.or(at.port).or(at.receiver).is_some();
+        is_any.then_some(((from, to), at))
+    };
+    ends.filter_map(of_link).collect()
+}
