@@ -15,8 +15,12 @@ class Sample:
 
     cpu_s: float
     peak_bytes: int
-    packets: int
+    packets: int | None  # none when it was stopped
     hops: int | None
+
+    @property
+    def stopped(self) -> bool:
+        return self.packets is None
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Ratio:
     least: float
     most: float
     rounds: int
+    at_least: bool = False  # the peer was stopped
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,9 @@ def peers_of(work: Work, turn: int) -> list[str]:
 
 
 def run(work: Work, side: str) -> Sample:
-    usage = measure(command(work, side))
+    usage = measure(command(work, side), work.ns3_stop_s if side == "ns3" else None)
+    if usage.stopped:
+        return Sample(usage.cpu_s, usage.peak_bytes, None, None)
     packets, hops = counted(work, side, usage.output)
     return Sample(usage.cpu_s, usage.peak_bytes, packets, hops)
 
@@ -76,9 +83,11 @@ def run(work: Work, side: str) -> Sample:
 def result(work: Work, samples: dict, shares: dict) -> Result:
     sides = {side: Side(tuple(samples[work.name, side]))
              for side in ("ours", "ns2", "ns3") if (work.name, side) in samples}  # fmt: skip
-    ratios = {peer: ratio(shares[work.name, peer]) for peer in sides if peer != "ours"}
+    ratios = {peer: ratio(shares[work.name, peer], side)
+              for peer, side in sides.items() if peer != "ours"}  # fmt: skip
     return Result(work, sides, ratios)
 
 
-def ratio(shares: list[float]) -> Ratio:
-    return Ratio(median(shares), min(shares), max(shares), len(shares))
+def ratio(shares: list[float], side: Side) -> Ratio:
+    at_least = any(sample.stopped for sample in side.samples)
+    return Ratio(median(shares), min(shares), max(shares), len(shares), at_least)

@@ -29,7 +29,7 @@ def wanted(result: Result, peer: str) -> float | None:
 
 def spread(ratio: Ratio) -> str:
     if ratio.rounds == 1:
-        return f"{ratio.median:.1f}"
+        return f"{'> ' if ratio.at_least else ''}{ratio.median:.1f}"
     return f"{ratio.median:.1f} ({ratio.least:.1f}–{ratio.most:.1f})"
 
 
@@ -55,12 +55,15 @@ def rates_of(result: Result) -> list[list[str]]:
 
 
 def figures(side: Side) -> list[str]:
+    if any(sample.stopped for sample in side.samples):
+        return [f"> {side.median(lambda sample: sample.cpu_s):.0f}", "–", "–", "–",
+                f"> {side.median(peak) / 1e6:.1f}"]  # fmt: skip
     hops = "–"
     if side.samples[0].hops is not None:
         hops = f"{side.median(lambda sample: (sample.hops or 0) / sample.cpu_s) / 1e6:.3g}"
     return [
         f"{side.median(lambda sample: sample.cpu_s):.3g}",
-        f"{side.median(lambda sample: sample.packets) / 1e6:.3f}",
+        f"{side.median(lambda sample: sample.packets or 0) / 1e6:.3f}",
         f"{packets_per_cpu_s(side) / 1e6:.3g}",
         hops,
         f"{side.median(peak) / 1e6:.1f}",
@@ -68,7 +71,7 @@ def figures(side: Side) -> list[str]:
 
 
 def packets_per_cpu_s(side: Side) -> float:
-    return side.median(lambda sample: sample.packets / sample.cpu_s)
+    return side.median(lambda sample: (sample.packets or 0) / sample.cpu_s)
 
 
 def peak(sample: Sample) -> float:
