@@ -44,12 +44,12 @@ def measure(command: Sequence[str | Path], stop_s: int | None = None) -> Usage:
         status, usage = wait_for(pid)
         elapsed = monotonic() - started
         output, said = (Path(scratch, name).read_text() for name in ("out", "err"))
-    stopped = stop_s is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) in (
-        signal.SIGXCPU, signal.SIGKILL)  # fmt: skip
+    cpu_s = usage.ru_utime + usage.ru_stime
+    stopped = stop_s is not None and os.WIFSIGNALED(status) and cpu_s >= stop_s - 1
     if status != 0 and not stopped:
         name, code = Path(command[0]).name, os.waitstatus_to_exitcode(status)
         raise Failed(f"{name} ended with {code}: {said[-500:].strip()}")
-    return Usage(usage.ru_utime + usage.ru_stime, elapsed, usage.ru_maxrss * 1024, output, stopped)
+    return Usage(cpu_s, elapsed, usage.ru_maxrss * 1024, output, stopped)
 
 
 def orphan(command: Sequence[str | Path], folder: str, most_cpu_s: int) -> tuple[int, int]:

@@ -4,6 +4,7 @@ import tomllib
 import unittest
 
 from cases import BadCase, chapter
+from compare import table
 
 FILE = """
 title = "Flows"
@@ -60,6 +61,18 @@ class Reader(unittest.TestCase):
     def test_a_note_about_a_figure_that_is_not_there_is_refused(self) -> None:
         with self.assertRaisesRegex(BadCase, r"figures that are not there: \['delay'\]"):
             read(FILE + '\n[[note]]\nfigures = ["delay"]\ncause = "none"\n')
+
+    def test_a_row_outside_is_traced_when_it_has_notes_and_all_of_them_are(self) -> None:
+        def row(notes: str):
+            found = read(FILE + notes)
+            case = found.cases[0]
+            theirs, ours = [{"bottleneck.loss": 0.1}] * 2, [{"port.r1->r2.loss": 0.2}] * 2
+            return table(case, case.variants[0], "ns2", theirs, ours, found.notes).rows[0]
+
+        known = '\n[[note]]\nfigures = ["loss"]\ncause = "known"\n'
+        doubt = known.replace("known", "doubt") + "traced = false\n"
+        verdicts = [row(notes).traced for notes in ("", known, doubt, known + doubt)]
+        self.assertEqual(verdicts, [False, True, False, False])
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 What was run before is not run again unless something changed that its result depends on. With
 --only or --chapter the page is not written: the tables are printed.
 
-Exit codes: 0 every row is within, or outside with a cause written down; 1 a row is outside without
-one; 2 the input is wrong or a run failed; 3 a peer is not installed; 130 interrupted.
+Exit codes: 0 every row is within, or outside with its cause traced; 1 a row is outside and its cause
+is not traced; 2 the input is wrong or a run failed; 3 a peer is not installed; 130 interrupted.
 """
 
 import argparse
@@ -71,11 +71,11 @@ def validate(arguments: argparse.Namespace) -> int:
     run_all(runs, cache, arguments.jobs, Progress())
     tables = all_tables(chapters, cache, shortflow)
     write(arguments, chapters, tables, shortflow)
-    causeless = [row for each in tables.values() for t in each for row in t.rows
-                 if not row.agrees and not row.causes]  # fmt: skip
-    if causeless:
-        print(f"{len(causeless)} rows are outside without a cause", file=sys.stderr)
-    return 1 if causeless else 0
+    untraced = [row for each in tables.values() for t in each for row in t.rows
+                if not row.agrees and not row.traced]  # fmt: skip
+    if untraced:
+        print(f"{len(untraced)} rows are outside, and their cause is not traced", file=sys.stderr)
+    return 1 if untraced else 0
 
 
 def read_chapters(arguments: argparse.Namespace) -> list[Chapter]:

@@ -36,6 +36,7 @@ class Note:
     cases: tuple[str, ...] = ()  # names; none for all
     peer: str | None = None
     where: Mapping[str, Any] = field(default_factory=dict)  # variables and their values
+    traced: bool = True  # false: what is known, but not all of the cause
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def figure(title: str, names: Mapping[str, Any]) -> Figure:
 
 
 def note(text: Mapping[str, Any], cases: tuple[Case, ...], figures: list[Figure]) -> Note:
-    refuse_unknown(text, {"cause", "figures", "cases", "peer", "where"}, "a note")
+    refuse_unknown(text, {"cause", "figures", "cases", "peer", "where", "traced"}, "a note")
     names = {case.name for case in cases}
     titles = {figure.title for figure in figures}
     for key, known in (("cases", names), ("figures", titles)):
@@ -175,7 +176,8 @@ def note(text: Mapping[str, Any], cases: tuple[Case, ...], figures: list[Figure]
             raise BadCase(f"a note is about {key} that are not there: {sorted(unknown)}")
     where = {name: [str(v) for v in listed(value)] for name, value in text.get("where", {}).items()}
     titles_noted, cases_noted = tuple(text.get("figures", [])), tuple(text.get("cases", []))
-    return Note(need(text, "cause", "a note"), titles_noted, cases_noted, text.get("peer"), where)
+    return Note(need(text, "cause", "a note"), titles_noted, cases_noted, text.get("peer"), where,
+                text.get("traced", True))  # fmt: skip
 
 
 def listed(value: Any) -> list[Any]:

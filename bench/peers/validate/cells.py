@@ -28,7 +28,7 @@ def verdict(row: Row, marks: Mapping[str, str], peer: str = "") -> str:
     if row.agrees:
         return "within"
     where = " ".join(f"({marks[cause]})" for cause in row.causes)
-    return " ".join(filter(None, ["**outside**", peer, where or "without a cause"]))
+    return " ".join(filter(None, ["**outside**", peer, where, "" if row.traced else "not traced"]))
 
 
 def marks_of(rows: Iterable[Row]) -> dict[str, str]:

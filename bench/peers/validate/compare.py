@@ -19,6 +19,7 @@ class Row:
     ours: Estimate
     causes: tuple[str, ...]
     tolerance: float = estimate.TOLERANCE
+    traced: bool = True
 
     @property
     def agrees(self) -> bool:
@@ -55,11 +56,12 @@ def table(
             their_estimate, our_estimate = over(theirs, at_peer), over(ours, here)
             if their_estimate is None or our_estimate is None:
                 continue
-            causes: tuple[str, ...] = ()
+            found: list[Note] = []
             if not estimate.agree(their_estimate, our_estimate, tolerance):
-                causes = tuple(
-                    note.cause for note in notes if fits(note, case, variant, peer, figure))
-            rows.append(Row(title, their_estimate, our_estimate, causes, tolerance))
+                found = [note for note in notes if fits(note, case, variant, peer, figure)]
+            causes = tuple(note.cause for note in found)
+            traced = bool(found) and all(note.traced for note in found)
+            rows.append(Row(title, their_estimate, our_estimate, causes, tolerance, traced))
     return Table(case, variant, peer, tuple(rows))
 
 

@@ -18,7 +18,7 @@ case and writes this page; [how the cases are written](../bench/peers/README.md)
 
 Each figure is a mean over seeds with its 95 % Student interval. A row is **within** when the two
 means differ by at most 10 % (or what its case says), or when their intervals overlap. A row outside
-has its cause below the table. Seeds are not paired: the two sides draw different random numbers.
+has its cause below the table; where that is not traced to its end, the row says so. Seeds are not paired: the two sides draw different random numbers.
 """
 
 

@@ -96,6 +96,11 @@ class Process(unittest.TestCase):
         with self.assertRaisesRegex(process.Failed, "sh ended with 3: too bad"):
             process.measure(["sh", "-c", "echo too bad >&2; exit 3"])
 
+    def test_a_program_that_uses_up_its_seconds_is_stopped_and_one_that_is_killed_has_failed(self) -> None:
+        self.assertTrue(process.measure(["sh", "-c", "while :; do :; done"], stop_s=2).stopped)
+        with self.assertRaises(process.Failed):
+            process.measure(["sh", "-c", "kill -9 $$"], stop_s=60)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -10,7 +10,7 @@
 //! | `state` | the states and their transitions (RFC 9293 §3.3.2) |
 //! | `sender` | windows, Nagle, persist, the retransmission timer |
 //! | `recovery/` | Reno, NewReno, SACK with its scoreboard, timeouts |
-//! | `congestion/` | the congestion window, behind [`CongestionControl`] |
+//! | `congestion/` | the congestion window: [`CongestionControl`], of which [`Aimd`] is the one there is |
 //! | `receiver`, `reassembly` | delayed acknowledgements, data out of order, SACK blocks |
 //! | `rtt`, `ecn`, `seq` | RFC 6298; RFC 3168; numbers that wrap |
 
