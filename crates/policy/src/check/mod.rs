@@ -1,0 +1,129 @@
+//! Checks a policy: names, ranges, and how settings stand to each other.
+
+mod markers;
+mod matching;
+mod queues;
+
+use shortflow_elements::dropper::PolicerAction;
+use shortflow_elements::{Dscp, ParamsError};
+
+use crate::file::{ActionFile, ClassFile, CodePointsFile, PoliceFile, PolicyFile, RoleFile};
+use crate::model::{Class, Policy, Role};
+use crate::text::{Diagnostics, Document};
+
+/// Checks `file`, which was read from `document`; `stem` is its name when it gives none.
+pub(crate) fn check(
+    document: &mut Document,
+    file: PolicyFile,
+    stem: String,
+) -> Result<Policy, Diagnostics> {
+    let mut checker = Checker { document, code_points: [Dscp::AF11, Dscp::AF12, Dscp::AF13] };
+    checker.code_points(&file.code_points);
+    if file.roles.is_empty() {
+        checker.document.mistake("roles", "the policy has no role", "add a [roles.NAME] table");
+    }
+    let roles = file.roles.iter().map(|(name, role)| checker.role(name, role)).collect();
+    let code_points = checker.code_points;
+    document.checked()?;
+    Ok(Policy {
+        name: file.name.unwrap_or(stem),
+        description: file.description,
+        code_points,
+        roles,
+    })
+}
+
+struct Checker<'d> {
+    document: &'d mut Document,
+    code_points: [Dscp; 3],
+}
+
+impl Checker<'_> {
+    fn code_points(&mut self, file: &CodePointsFile) {
+        let given = [("green", &file.green), ("yellow", &file.yellow), ("red", &file.red)];
+        for (color, (key, text)) in given.into_iter().enumerate() {
+            if let Some(text) = text {
+                self.code_points[color] = self.dscp(&format!("code_points.{key}"), text);
+            }
+        }
+        let [green, yellow, red] = self.code_points;
+        if green == yellow || yellow == red || green == red {
+            self.document.mistake(
+                "code_points",
+                format!(
+                    "two colours have one code point: green {green}, yellow {yellow}, red {red}"
+                ),
+                "give each colour a code point of its own",
+            );
+        }
+    }
+
+    fn role(&mut self, name: &str, file: &RoleFile) -> Role {
+        let path = format!("roles.{name}");
+        if !is_name(name) {
+            self.document.mistake_in_key(&path, format!("`{name}` is no name"), NAME_RULE);
+        }
+        let mut classes: Vec<Class> = Vec::new();
+        for (index, class) in file.classes.iter().enumerate() {
+            let path = format!("{path}.classes.{index}");
+            if classes.iter().any(|other| other.name == class.name) {
+                let message = format!("a second class `{}`", class.name);
+                self.document.mistake(&format!("{path}.name"), message, "rename one of them");
+            }
+            classes.push(self.class(&path, class));
+        }
+        let queue = file.queue.as_ref().and_then(|q| self.queue(&format!("{path}.queue"), q));
+        Role { name: name.to_owned(), classes, code_points: self.code_points, queue }
+    }
+
+    fn class(&mut self, path: &str, file: &ClassFile) -> Class {
+        let marker = &file.marker;
+        Class {
+            name: file.name.clone(),
+            rule: self.rule(&format!("{path}.match"), &file.rule),
+            marker: marker.as_ref().and_then(|m| self.marker(&format!("{path}.marker"), m)),
+            police: file.police.as_ref().map(police),
+        }
+    }
+
+    /// The parameters, or a mistake at the key below `path` that they name.
+    fn accept<T>(&mut self, path: &str, params: Result<T, ParamsError>) -> Option<T> {
+        params
+            .map_err(|error| {
+                // Where the element's parameter is not a key of this table, the table is shown.
+                let parameter = error.parameter();
+                let renamed = KEYS.iter().find(|(name, _)| *name == parameter);
+                let key = renamed.map_or(parameter, |(_, key)| key);
+                let message = KEYS
+                    .iter()
+                    .fold(error.to_string(), |message, (name, key)| message.replace(name, key));
+                self.document.mistake(&format!("{path}.{key}"), message, "");
+            })
+            .ok()
+    }
+}
+
+fn police(file: &PoliceFile) -> [PolicerAction; 3] {
+    [file.green, file.yellow, file.red].map(|action| match action {
+        ActionFile::Forward => PolicerAction::Forward,
+        ActionFile::Drop => PolicerAction::Drop,
+    })
+}
+
+/// Parameters of elements that a policy writes as the RFCs do; the longer names come first.
+const KEYS: [(&str, &str); 6] = [
+    ("committed_rate", "cir"),
+    ("committed_burst", "cbs"),
+    ("excess_burst", "ebs"),
+    ("peak_rate", "pir"),
+    ("peak_burst", "pbs"),
+    ("burst", "depth"),
+];
+
+/// Whether `name` may name a role, a node or a workload: it must stand in results and in keys.
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+/// What [`is_name`] wants, for messages.
+pub const NAME_RULE: &str = "a name has letters, digits, `-` and `_` only";

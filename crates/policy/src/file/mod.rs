@@ -1,0 +1,125 @@
+//! A policy as it is written.
+
+mod markers;
+mod matching;
+mod queues;
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub(crate) use self::markers::*;
+pub(crate) use self::matching::*;
+pub(crate) use self::queues::*;
+use crate::text::Named;
+
+/// A policy: what nodes do to packets, as a set of named roles. It knows no topology.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PolicyFile {
+    /// The name in results; by default that of the file.
+    pub(crate) name: Option<String>,
+    /// What the policy does.
+    #[serde(default)]
+    pub(crate) description: String,
+    /// Values that may stand for others as "$name", or in an expression "= 1 - name".
+    #[serde(default)]
+    #[serde(rename = "parameters")]
+    pub(crate) _parameters: Named<Scalar>,
+    /// The code point that each colour is written as.
+    #[serde(default)]
+    pub(crate) code_points: CodePointsFile,
+    /// The roles, under names of their own.
+    pub(crate) roles: Named<RoleFile>,
+}
+
+/// A number, a text, or a truth value.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a number, a text, or a truth value")]
+pub enum Scalar {
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text(String),
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::Bool(value) => value.fmt(f),
+            Scalar::Integer(number) => number.fmt(f),
+            Scalar::Number(number) => number.fmt(f),
+            Scalar::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+/// The code point that each colour is written as; by default those of AF class 1 (RFC 2597).
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CodePointsFile {
+    /// AF11 by default.
+    pub(crate) green: Option<String>,
+    /// AF12 by default.
+    pub(crate) yellow: Option<String>,
+    /// AF13 by default.
+    pub(crate) red: Option<String>,
+}
+
+/// What a node does to the packets of a port: conditioning, and at an egress port a queue.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RoleFile {
+    /// Classes, tried in order; the first whose `match` fits takes the packet. A packet of no
+    /// class passes as it is.
+    #[serde(default)]
+    pub(crate) classes: Vec<ClassFile>,
+    /// The queue of an egress port.
+    pub(crate) queue: Option<QueueFile>,
+}
+
+/// Packets that are treated alike.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClassFile {
+    /// The name in results.
+    pub(crate) name: String,
+    /// Which packets belong to the class; all by default.
+    #[serde(default, rename = "match")]
+    pub(crate) rule: MatchFile,
+    /// What is written into the DS field.
+    pub(crate) marker: Option<MarkerFile>,
+    /// What becomes of packets of each colour.
+    pub(crate) police: Option<PoliceFile>,
+}
+
+/// What becomes of packets of each colour; they pass by default.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PoliceFile {
+    /// Green packets.
+    #[serde(default)]
+    pub(crate) green: ActionFile,
+    /// Yellow packets.
+    #[serde(default)]
+    pub(crate) yellow: ActionFile,
+    /// Red packets.
+    #[serde(default)]
+    pub(crate) red: ActionFile,
+}
+
+/// What becomes of a packet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ActionFile {
+    /// It passes.
+    #[default]
+    Forward,
+    /// It is dropped.
+    Drop,
+}
