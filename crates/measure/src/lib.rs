@@ -15,6 +15,8 @@
 //!
 //! let plan = Plan {
 //!     workloads: vec![WorkloadPlan { name: "web".into(), size_classes: vec![] }],
+//!     streams: vec![],
+//!     limits: vec![],
 //!     ports: vec![],
 //!     code_points: vec![],
 //!     drop_reasons: vec![],
@@ -52,12 +54,15 @@ mod transfer;
 pub use estimate::{Estimate, jain, mean, paired, paired_gain, relative_gain};
 pub use histogram::Histogram;
 pub use moments::Moments;
-pub use plan::{Plan, SizeClass, WorkloadPlan};
+pub use plan::{Plan, SizeClass, StreamPlan, WorkloadPlan};
 pub use port::{CodePointCounts, Count, PortCounts, PortResult, Sample};
 pub use recorder::Recorder;
-pub use replica::{ClassResult, DatagramResult, LongFlows, Replica, WorkloadResult};
+pub use replica::{
+    ClassResult, DatagramResult, LongFlows, OverLimit, Replica, StreamResult, WorkloadResult,
+};
 pub use results::{Manifest, Point, TransferSink};
 pub use summary::{
-    ClassSummary, CodePointSummary, DatagramSummary, PortSummary, Summary, WorkloadSummary,
+    ClassSummary, CodePointSummary, DatagramSummary, OverSummary, PortSummary, StreamSummary,
+    Summary, WorkloadSummary,
 };
 pub use transfer::{Transfer, TransferColor};

@@ -8,6 +8,11 @@ use shortflow_units::{Duration, Instant};
 pub struct Plan {
     /// The workloads, by index.
     pub workloads: Vec<WorkloadPlan>,
+    /// The streams of datagrams of all workloads, by index; none where a stream is reported within
+    /// its workload only.
+    pub streams: Vec<Option<StreamPlan>>,
+    /// The completion times for which it is counted how many transfers took longer.
+    pub limits: Vec<Duration>,
     /// The ports, by index, named like `"r1->r2"`.
     pub ports: Vec<String>,
     /// The code points that are in use, by dense index, named like `"AF11"`.
@@ -38,6 +43,17 @@ pub struct WorkloadPlan {
     pub name: String,
     /// The classes, smallest first. A transfer larger than the last counts in the whole only.
     pub size_classes: Vec<SizeClass>,
+}
+
+/// A stream of datagrams that is reported on its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamPlan {
+    /// The index of its workload.
+    pub workload: u16,
+    /// The name in results, like `"cbr[3]->sink[3]"`.
+    pub name: String,
+    /// What it sends, in bits per second.
+    pub rate: u64,
 }
 
 /// Transfers whose reply has at most so many bytes, and more than the class before.

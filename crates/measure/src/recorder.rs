@@ -3,9 +3,11 @@
 use shortflow_units::{Duration, Instant};
 
 use crate::moments::Moments;
-use crate::plan::{Plan, WorkloadPlan};
+use crate::plan::{Plan, StreamPlan, WorkloadPlan};
 use crate::port::{PortCounts, PortResult, Sample};
-use crate::replica::{ClassResult, DatagramResult, LongFlows, Replica, WorkloadResult};
+use crate::replica::{
+    ClassResult, DatagramResult, LongFlows, OverLimit, Replica, StreamResult, WorkloadResult,
+};
 use crate::results::{self, TransferSink};
 use crate::settle::OpenOverTime;
 use crate::transfer::Transfer;
@@ -22,6 +24,8 @@ pub struct Recorder {
     datagrams: Vec<DatagramTracker>,
     /// The delay of the datagram before, by stream.
     last_delays: Vec<Option<f64>>,
+    /// The streams that are reported on their own, by index.
+    streams: Vec<Option<StreamTracker>>,
     replica: Replica,
 }
 
@@ -30,6 +34,15 @@ pub struct Recorder {
 struct DatagramTracker {
     delay: Moments,
     jitter: Moments,
+    sent: u64,
+    dropped: u64,
+}
+
+/// What the datagrams of one stream came to.
+#[derive(Debug, Clone)]
+struct StreamTracker {
+    plan: StreamPlan,
+    delay: Moments,
     sent: u64,
     dropped: u64,
 }
@@ -46,6 +59,11 @@ impl Recorder {
             sink: transfers,
             datagrams: vec![DatagramTracker::default(); plan.workloads.len()],
             last_delays: Vec::new(),
+            streams: plan
+                .streams
+                .iter()
+                .map(|stream| stream.clone().map(StreamTracker::of))
+                .collect(),
             replica: Replica {
                 measured: plan.measured().as_secs_f64(),
                 code_points: plan.code_points.clone(),
@@ -54,6 +72,7 @@ impl Recorder {
                 ports: plan.ports.iter().map(|name| empty_port(name)).collect(),
                 counters: Default::default(),
                 series: Vec::new(),
+                accesses: Default::default(),
             },
         }
     }
@@ -98,14 +117,15 @@ impl Recorder {
     pub fn open_transfer(&mut self, workload: u16, start: Instant, reply_bytes: u64) {
         let at = usize::from(workload);
         let age = (self.end + self.drain).since(start).as_secs_f64();
+        let is_measured = start >= self.warm_up;
         let workload = &mut self.replica.workloads[at];
         workload.open_over_time.add(start, self.end);
         workload.open += 1;
         workload.oldest_open = workload.oldest_open.max(age);
         if let Some(class) = class_of(&self.classes[at], reply_bytes) {
-            workload.classes[class].open += 1;
+            workload.classes[class].record_open(age, is_measured);
         }
-        workload.all.open += 1;
+        workload.all.record_open(age, is_measured);
     }
 
     /// `bytes` of the application were delivered in order to their receiver; counted while
@@ -124,19 +144,30 @@ impl Recorder {
         long.get_or_insert_with(LongFlows::default).rates.push(rate);
     }
 
-    /// A datagram was sent.
+    /// A datagram was sent. `stream` counts over all workloads.
     #[inline]
-    pub fn datagram_sent(&mut self, now: Instant, workload: u16) {
+    pub fn datagram_sent(&mut self, now: Instant, workload: u16, stream: u32) {
         if now >= self.warm_up {
             self.datagrams[usize::from(workload)].sent += 1;
+            if let Some(tracker) = self.stream(stream) {
+                tracker.sent += 1;
+            }
         }
     }
 
     /// A datagram that was sent at `sent_at` was dropped.
-    pub fn datagram_dropped(&mut self, sent_at: Instant, workload: u16) {
+    pub fn datagram_dropped(&mut self, sent_at: Instant, workload: u16, stream: u32) {
         if sent_at >= self.warm_up {
             self.datagrams[usize::from(workload)].dropped += 1;
+            if let Some(tracker) = self.stream(stream) {
+                tracker.dropped += 1;
+            }
         }
+    }
+
+    #[inline]
+    fn stream(&mut self, stream: u32) -> Option<&mut StreamTracker> {
+        self.streams.get_mut(stream as usize)?.as_mut()
     }
 
     /// A datagram that was sent `delay` ago was delivered. `stream` counts over all workloads: jitter
@@ -149,6 +180,9 @@ impl Recorder {
         let tracker = &mut self.datagrams[usize::from(workload)];
         let delay = delay.as_secs_f64();
         tracker.delay.add(delay);
+        if let Some(Some(tracker)) = self.streams.get_mut(stream as usize) {
+            tracker.delay.add(delay);
+        }
         // RFC 3550 §6.4.1: D(i−1, i) is the difference of two consecutive transit times. Its mean
         // is taken over all pairs, where the RFC smooths it for a receiver that reports live.
         let stream = stream as usize;
@@ -182,6 +216,13 @@ impl Recorder {
         self.replica.counters.insert(name.to_owned(), value);
     }
 
+    /// A client of `workload` asks for a page, which `line` says under these columns.
+    pub fn access(&mut self, workload: u16, columns: &str, line: String) {
+        let name = &self.replica.workloads[usize::from(workload)].name;
+        let log = self.replica.accesses.entry(name.clone());
+        log.or_insert_with(|| vec![columns.to_owned()]).push(line);
+    }
+
     /// A row of a time series.
     pub fn sample(&mut self, sample: Sample) {
         self.replica.series.push(sample);
@@ -204,10 +245,32 @@ impl Recorder {
                 });
             }
         }
+        for tracker in self.streams.into_iter().flatten() {
+            let workload = usize::from(tracker.plan.workload);
+            self.replica.workloads[workload].streams.push(tracker.result());
+        }
         if let Some(sink) = self.sink {
             sink.finish()?;
         }
         Ok(self.replica)
+    }
+}
+
+impl StreamTracker {
+    fn of(plan: StreamPlan) -> Self {
+        StreamTracker { plan, delay: Moments::default(), sent: 0, dropped: 0 }
+    }
+
+    fn result(self) -> StreamResult {
+        StreamResult {
+            name: self.plan.name,
+            rate: self.plan.rate,
+            sent: self.sent,
+            dropped: self.dropped,
+            delivered: self.delay.n(),
+            delay: self.delay.mean(),
+            delay_max: self.delay.max(),
+        }
     }
 }
 
@@ -218,7 +281,13 @@ fn class_of(max_bytes: &[u64], bytes: u64) -> Option<usize> {
 }
 
 fn empty_workload(plan: &WorkloadPlan, run: &Plan) -> WorkloadResult {
-    let class = |label: &str| ClassResult { label: label.to_owned(), ..Default::default() };
+    let limit = |limit: &Duration| OverLimit { limit: limit.as_secs_f64(), ..Default::default() };
+    let over: Vec<OverLimit> = run.limits.iter().map(limit).collect();
+    let class = |label: &str| ClassResult {
+        label: label.to_owned(),
+        over: over.clone(),
+        ..Default::default()
+    };
     WorkloadResult {
         name: plan.name.clone(),
         all: class("all"),

@@ -29,6 +29,10 @@ pub struct Replica {
     /// The time series; a file of its own in results.
     #[serde(skip)]
     pub series: Vec<Sample>,
+    /// What clients asked for, by workload: the columns, then a line for each page. Where it was
+    /// asked for; files of their own in results.
+    #[serde(skip)]
+    pub accesses: BTreeMap<String, Vec<String>>,
 }
 
 impl Replica {
@@ -75,6 +79,9 @@ pub struct WorkloadResult {
     pub delivered_bytes: u64,
     /// Its datagrams, if it sent any.
     pub datagrams: Option<DatagramResult>,
+    /// Its streams of datagrams one by one, where they are set apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub streams: Vec<StreamResult>,
     /// Its long flows, if it has any.
     pub long_flows: Option<LongFlows>,
     /// How many transfers were open over time.
@@ -109,6 +116,9 @@ pub struct ClassResult {
     pub p95: Option<f64>,
     /// 99th percentile of completion times, likewise.
     pub p99: Option<f64>,
+    /// How many took longer than each limit of the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over: Vec<OverLimit>,
     /// The distribution of completion times; left out of files, where only that of all replicas
     /// together is kept.
     #[serde(skip)]
@@ -123,6 +133,26 @@ impl ClassResult {
         self.request.add(transfer.request.as_secs_f64());
         self.reply.add(transfer.reply.as_secs_f64());
         self.histogram.record(transfer.completion());
+        for over in &mut self.over {
+            over.completed += u64::from(transfer.completion().as_secs_f64() > over.limit);
+        }
+    }
+
+    /// The share of transfers that took longer than limit number `limit` of the plan, 0 to 1. One
+    /// that is open at the end counts as soon as it is older than that: then it is known to.
+    pub fn share_over(&self, limit: usize) -> Option<f64> {
+        let over = self.over.get(limit)?;
+        let known = self.completion.n() + over.open;
+        (known > 0).then(|| (over.completed + over.open) as f64 / known as f64)
+    }
+
+    /// Counts a transfer in that is open at the end, at this age in seconds; only what `is_measured`
+    /// counts among those that took longer than a limit.
+    pub fn record_open(&mut self, age: f64, is_measured: bool) {
+        self.open += 1;
+        for over in &mut self.over {
+            over.open += u64::from(is_measured && age > over.limit);
+        }
     }
 
     /// Computes the percentiles of what was counted.
@@ -140,12 +170,54 @@ impl ClassResult {
         self.request.merge(&other.request);
         self.reply.merge(&other.reply);
         self.histogram.merge(&other.histogram);
+        for (sum, over) in self.over.iter_mut().zip(&other.over) {
+            sum.completed += over.completed;
+            sum.open += over.open;
+        }
         self.settle_percentiles();
     }
 
     /// The mean completion time in seconds.
     pub fn mean(&self) -> Option<f64> {
         self.completion.mean()
+    }
+}
+
+/// How many transfers took longer than a limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct OverLimit {
+    /// The limit in seconds.
+    pub limit: f64,
+    /// Completed, in more than that.
+    pub completed: u64,
+    /// Open at the end, and older than that.
+    pub open: u64,
+}
+
+/// What became of one stream of datagrams; times in seconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StreamResult {
+    /// Its name.
+    pub name: String,
+    /// What it sends, in bits per second.
+    pub rate: u64,
+    /// Sent since the warm-up's end.
+    pub sent: u64,
+    /// Of these, dropped.
+    pub dropped: u64,
+    /// Of these, delivered.
+    pub delivered: u64,
+    /// Mean one-way delay.
+    pub delay: Option<f64>,
+    /// Longest delay.
+    pub delay_max: Option<f64>,
+}
+
+impl StreamResult {
+    /// The share of datagrams that were dropped, among those whose fate is known.
+    pub fn loss(&self) -> Option<f64> {
+        let known = self.dropped + self.delivered;
+        (known > 0).then(|| self.dropped as f64 / known as f64)
     }
 }
 

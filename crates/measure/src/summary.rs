@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::estimate::Estimate;
 use crate::histogram::Histogram;
 use crate::port::{Count, PortResult};
-use crate::replica::{ClassResult, DatagramResult, Replica, WorkloadResult};
+use crate::replica::{ClassResult, DatagramResult, Replica, StreamResult, WorkloadResult};
 use crate::settle;
 
 /// Each measure over the replicas of one run. A measure that no replica has is absent.
@@ -53,6 +53,9 @@ pub struct WorkloadSummary {
     pub goodput: Option<Estimate>,
     /// Its datagrams.
     pub datagrams: Option<DatagramSummary>,
+    /// Its streams of datagrams one by one, where they are set apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub streams: Vec<StreamSummary>,
     /// Jain's fairness index of its long flows.
     pub fairness: Option<Estimate>,
     /// Transfers open in each of 64 equal parts of the measured time, mean over replicas.
@@ -84,9 +87,38 @@ pub struct ClassSummary {
     pub request: Option<Estimate>,
     /// Mean time of the reply.
     pub reply: Option<Estimate>,
+    /// What share took longer than each limit that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over: Vec<OverSummary>,
     /// The distribution, all replicas together; a file of its own in results.
     #[serde(skip)]
     pub histogram: Histogram,
+}
+
+/// The share of transfers that took longer than a limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OverSummary {
+    /// The limit in seconds.
+    pub limit: f64,
+    /// The share, 0 to 1, those known to take longer that are open at the end among them.
+    pub share: Option<Estimate>,
+}
+
+/// One stream of datagrams over all replicas; times in seconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StreamSummary {
+    /// Its name.
+    pub name: String,
+    /// What it sends, in bits per second.
+    pub rate: u64,
+    /// Sent, all replicas together.
+    pub sent: u64,
+    /// Mean one-way delay.
+    pub delay: Option<Estimate>,
+    /// Longest delay of a replica, mean over replicas.
+    pub delay_max: Option<Estimate>,
+    /// The share that did not arrive, 0 to 1.
+    pub loss: Option<Estimate>,
 }
 
 /// A workload's datagrams over all replicas; times in seconds.
@@ -225,6 +257,9 @@ fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
             delivers.then(|| w.delivered_bytes as f64 * 8.0 / measured)
         }),
         datagrams: datagrams(&replicas.iter().filter_map(|w| w.datagrams).collect::<Vec<_>>()),
+        streams: (0..first.streams.len())
+            .map(|i| stream(&replicas.iter().map(|w| &w.streams[i]).collect::<Vec<_>>()))
+            .collect(),
         fairness: Estimate::over(replicas, |w| w.long_flows.as_ref()?.fairness()),
         open_over_time: settle::mean_over_replicas(replicas),
     }
@@ -245,7 +280,24 @@ fn class(replicas: &[&ClassResult]) -> ClassSummary {
         handshake: Estimate::over(replicas, |c| c.handshake.mean()),
         request: Estimate::over(replicas, |c| c.request.mean()),
         reply: Estimate::over(replicas, |c| c.reply.mean()),
+        over: (0..pooled.over.len())
+            .map(|i| OverSummary {
+                limit: pooled.over[i].limit,
+                share: Estimate::over(replicas, |c| c.share_over(i)),
+            })
+            .collect(),
         histogram: pooled.histogram,
+    }
+}
+
+fn stream(replicas: &[&StreamResult]) -> StreamSummary {
+    StreamSummary {
+        name: replicas[0].name.clone(),
+        rate: replicas[0].rate,
+        sent: replicas.iter().map(|s| s.sent).sum(),
+        delay: Estimate::over(replicas, |s| s.delay),
+        delay_max: Estimate::over(replicas, |s| s.delay_max),
+        loss: Estimate::over(replicas, |s| s.loss()),
     }
 }
 

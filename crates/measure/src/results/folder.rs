@@ -67,6 +67,7 @@ impl Folder {
         if points.iter().flat_map(|p| &p.replicas).any(|replica| !replica.series.is_empty()) {
             self.write_series(points)?;
         }
+        self.write_accesses(points)?;
         self.write_json("summary.json", &points)?;
         let text = toml::to_string_pretty(manifest).map_err(io::Error::other);
         write_whole(&self.0.join("manifest.toml"), |file| file.write_all(text?.as_bytes()))
@@ -112,6 +113,21 @@ impl Folder {
         let path = self.0.join(name);
         let file = fs::File::open(&path).map_err(Error::io("read", &path))?;
         serde_json::from_reader(io::BufReader::new(file)).map_err(Error::malformed(&path))
+    }
+
+    /// One file for each workload, point and replica: `accesses-web-000-002.csv`.
+    fn write_accesses(&self, points: &[Point]) -> Result<(), Error> {
+        for (at, point) in points.iter().enumerate() {
+            for (number, replica) in point.replicas.iter().enumerate() {
+                for (workload, lines) in &replica.accesses {
+                    let name = format!("accesses-{workload}-{at:03}-{number:03}.csv");
+                    write_whole(&self.0.join(name), |file: &mut dyn Write| {
+                        lines.iter().try_for_each(|line| writeln!(file, "{line}"))
+                    })?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn write_series(&self, points: &[Point]) -> Result<(), Error> {

@@ -8,6 +8,7 @@
 //! | `histograms.json` | distributions of completion times, all replicas together |
 //! | `series.csv` | time series of ports, when asked for |
 //! | `transfers-*.csv` | every transfer, when asked for |
+//! | `accesses-*.csv` | what clients asked for, when asked for |
 
 mod error;
 mod folder;

@@ -23,6 +23,8 @@ fn plan() -> Plan {
             name: "web".into(),
             size_classes: vec![class("1 pkt", 1000), class("11 pkt", 11_000)],
         }],
+        streams: vec![],
+        limits: vec![],
         ports: vec!["r1->r2".into()],
         code_points: vec!["BE".into(), "AF11".into()],
         drop_reasons: vec!["overlimit".into(), "early".into()],

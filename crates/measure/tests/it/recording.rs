@@ -1,6 +1,8 @@
 //! What a recorder makes of what it is told.
 
-use shortflow_measure::{CodePointCounts, Count, PortCounts, Recorder, Replica, Summary, Transfer};
+use shortflow_measure::{
+    CodePointCounts, Count, Plan, PortCounts, Recorder, Replica, StreamPlan, Summary, Transfer,
+};
 use shortflow_units::{Duration, Rng};
 
 use super::{at, ms, plan, transfer};
@@ -120,12 +122,12 @@ fn a_load_that_does_not_settle_is_warned_of() {
 fn jitter_is_the_mean_difference_of_consecutive_delays() {
     let mut recorder = Recorder::new(&plan(), None);
     for (second, delay) in [(5.0, 900), (20.0, 10), (21.0, 14), (22.0, 12), (23.0, 12)] {
-        recorder.datagram_sent(at(second - 0.5), 0);
+        recorder.datagram_sent(at(second - 0.5), 0, 0);
         recorder.datagram(at(second), 0, 0, ms(delay));
     }
-    recorder.datagram_sent(at(24.0), 0);
-    recorder.datagram_dropped(at(24.0), 0);
-    recorder.datagram_sent(at(25.0), 0); // under way at the end: neither lost nor delivered
+    recorder.datagram_sent(at(24.0), 0, 0);
+    recorder.datagram_dropped(at(24.0), 0, 0);
+    recorder.datagram_sent(at(25.0), 0, 0); // under way at the end: neither lost nor delivered
     let datagrams = recorder.finish().unwrap().workloads[0].datagrams.unwrap();
     assert!((datagrams.delay.unwrap() - 0.012).abs() < 1e-12);
     assert!((datagrams.jitter.unwrap() - 0.002).abs() < 1e-12); // (4 + 2 + 0) / 3 ms
@@ -141,6 +143,57 @@ fn the_jitter_of_several_streams_is_not_the_difference_between_them() {
         recorder.datagram(at(second), 0, 1, ms(50));
     }
     assert_eq!(recorder.finish().unwrap().workloads[0].datagrams.unwrap().jitter, Some(0.0));
+}
+
+#[test]
+fn a_stream_that_is_set_apart_has_its_own_delay_and_loss() {
+    let stream = |name: &str| Some(StreamPlan { workload: 0, name: name.into(), rate: 10_000 });
+    let mut recorder = Recorder::new(
+        &Plan { streams: vec![stream("a->b"), None, stream("c->d")], ..plan() },
+        None,
+    );
+    for (second, index, delay) in [(5.0, 0, 900), (20.0, 0, 10), (21.0, 0, 30), (22.0, 1, 70)] {
+        recorder.datagram_sent(at(second - 1.0), 0, index);
+        recorder.datagram(at(second), 0, index, ms(delay));
+    }
+    recorder.datagram_sent(at(23.0), 0, 0);
+    recorder.datagram_dropped(at(23.0), 0, 0);
+    let replica = recorder.finish().unwrap();
+    let streams = &replica.workloads[0].streams;
+    let names: Vec<&str> = streams.iter().map(|stream| stream.name.as_str()).collect();
+    assert_eq!(names, ["a->b", "c->d"]);
+    let first = &streams[0];
+    assert_eq!((first.sent, first.delivered, first.dropped), (3, 2, 1));
+    assert!((first.delay.unwrap() - 0.020).abs() < 1e-12);
+    assert_eq!(first.delay_max, Some(0.030));
+    assert!((first.loss().unwrap() - 1.0 / 3.0).abs() < 1e-12);
+    assert_eq!((streams[1].delay, streams[1].loss()), (None, None));
+    // All streams count in the workload, set apart or not.
+    assert_eq!(replica.workloads[0].datagrams.unwrap().delivered, 3);
+    let summary = Summary::of(&[replica]);
+    assert_eq!(summary.workloads[0].streams[0].delay_max.unwrap().mean, 0.030);
+}
+
+#[test]
+fn what_is_open_at_the_end_counts_as_longer_than_a_limit_that_it_has_passed() {
+    let plan = Plan { limits: vec![Duration::from_secs(5), Duration::from_secs(10)], ..plan() };
+    let mut recorder = Recorder::new(&plan, None);
+    // In all 0.1 s, 5 s (which is not over), 6 s and 12 s; the last began too early to count.
+    for (start, reply) in [(20.0, 0), (20.0, 4900), (20.0, 5900), (20.0, 11_900), (9.0, 50_000)] {
+        recorder.transfer(&transfer(start, ms(reply), 500));
+    }
+    recorder.open_transfer(0, at(103.0), 500); // 7 s old
+    recorder.open_transfer(0, at(108.0), 500); // 2 s old: how long it will take is not known
+    recorder.open_transfer(0, at(9.0), 500);
+    let replica = recorder.finish().unwrap();
+    let all = &replica.workloads[0].all;
+    assert_eq!([all.share_over(0), all.share_over(1), all.share_over(2)], {
+        [Some(3.0 / 5.0), Some(1.0 / 4.0), None]
+    });
+    let summary = Summary::of(&[replica]);
+    let class = summary.workloads[0].class("1 pkt").unwrap();
+    let shares: Vec<_> = class.over.iter().map(|o| (o.limit, o.share.unwrap().mean)).collect();
+    assert_eq!(shares, [(5.0, 0.6), (10.0, 0.25)]);
 }
 
 #[test]

@@ -72,6 +72,21 @@ fn a_folder_reads_back_as_it_was_written() {
 }
 
 #[test]
+fn accesses_have_a_file_for_each_workload_and_replica() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = Folder::create(home.path()).unwrap();
+    let mut recorder = Recorder::new(&plan(), None);
+    recorder.access(0, "time_s,client", "0.5,1".into());
+    recorder.access(0, "time_s,client", "1.5,0".into());
+    let logged = recorder.finish().unwrap();
+    let points = [Point::new(vec![], vec![replica(), logged])];
+    folder.write(&manifest(), &points).unwrap();
+    let text = fs::read_to_string(home.path().join("accesses-web-000-001.csv")).unwrap();
+    assert_eq!(text, "time_s,client\n0.5,1\n1.5,0\n");
+    assert!(!home.path().join("accesses-web-000-000.csv").exists(), "nothing was logged");
+}
+
+#[test]
 fn transfers_are_streamed_and_appear_when_the_replica_is_done() {
     let home = tempfile::tempdir().unwrap();
     let folder = Folder::create(home.path()).unwrap();

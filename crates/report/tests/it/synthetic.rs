@@ -79,6 +79,8 @@ fn plan() -> Plan {
             workload("voice", vec![]),
             workload("backup", vec![]),
         ],
+        streams: vec![],
+        limits: vec![],
         ports: vec!["r1->r2".into(), "r2->r1".into()],
         code_points: ["BE", "AF11", "AF12"].map(String::from).into(),
         drop_reasons: ["overlimit", "early", "forced"].map(String::from).into(),
@@ -114,11 +116,11 @@ fn replica(behaviour: &Behaviour, load: f64, seed: u64) -> Replica {
         recorder.goodput(at(now), 0, transfer.reply_bytes);
         recorder.transfer(&transfer);
         let delay = 0.02 + rng.exponential(0.004 * crowd);
-        recorder.datagram_sent(at(now), 1);
+        recorder.datagram_sent(at(now), 1, 0);
         if rng.uniform() > 0.01 {
             recorder.datagram(at(now), 1, 0, Duration::from_secs_f64(delay));
         } else {
-            recorder.datagram_dropped(at(now), 1);
+            recorder.datagram_dropped(at(now), 1, 0);
         }
     }
     recorder.open_transfer(0, at(117.0), 91_000);
