@@ -5,13 +5,16 @@ use shortflow_units::{Bytes, Duration, Instant, Rate, Rng, Transmission};
 
 use crate::Sizes;
 
-/// Packets of one size at a constant bit rate, one stream per pair.
+/// Packets of one size at constant bit rates: a stream for each pair or each rate, whichever are
+/// more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cbr<N> {
-    /// Sender and receiver of each stream.
+    /// Senders and receivers; stream `i` runs over pair `i` modulo their number.
     pub pairs: Vec<(N, N)>,
-    /// The rate of each stream, in bits on the wire.
-    pub rate: Rate,
+    /// Rates in bits on the wire; stream `i` has rate `i` modulo their number.
+    pub rates: Vec<Rate>,
+    /// Whether each stream has results of its own.
+    pub by_stream: bool,
     /// The size of a packet on the wire, headers included, in bytes.
     pub packet: u32,
     /// The receiver's port.
@@ -53,12 +56,23 @@ pub struct Departure {
 }
 
 impl<N> Cbr<N> {
-    /// The datagrams of the stream over pair `pair`.
-    pub fn departures(&self, seed: u64, name: &str, pair: usize) -> CbrStream {
-        let first = self.rate.time_for(Bytes(u64::from(self.packet)));
-        let wait = stream(seed, name, pair).below(first.nanos().max(1));
+    /// How many streams.
+    pub fn streams(&self) -> usize {
+        self.pairs.len().max(self.rates.len())
+    }
+
+    /// The pair and the rate of a stream.
+    pub fn stream(&self, stream: usize) -> (&(N, N), Rate) {
+        (&self.pairs[stream % self.pairs.len()], self.rates[stream % self.rates.len()])
+    }
+
+    /// The datagrams of a stream.
+    pub fn departures(&self, seed: u64, name: &str, number: usize) -> CbrStream {
+        let (_, rate) = self.stream(number);
+        let first = rate.time_for(Bytes(u64::from(self.packet)));
+        let wait = stream(seed, name, number).below(first.nanos().max(1));
         CbrStream {
-            clock: Transmission::at(self.rate),
+            clock: Transmission::at(rate),
             next: self.start + Duration::from_nanos(wait),
             stop: self.stop,
             packet: self.packet,
@@ -136,7 +150,8 @@ mod tests {
     fn a_constant_bit_rate_keeps_its_interval_and_starts_within_the_first() {
         let voice = Cbr {
             pairs: vec![(0, 1)],
-            rate: Rate::from_bits_per_sec(100_000),
+            rates: vec![Rate::from_bits_per_sec(100_000)],
+            by_stream: false,
             packet: 250,
             port: 5004,
             dscp: Dscp::EF,
@@ -149,6 +164,32 @@ mod tests {
         assert_eq!(times[2].since(times[1]), Duration::from_millis(20));
         let other = voice.departures(1, "voice", 1).next().unwrap();
         assert_ne!(other.at, times[0], "each stream has its own phase");
+    }
+
+    #[test]
+    fn a_list_of_rates_and_the_pairs_go_round_over_each_other() {
+        // 20 streams at 10·i kbit/s of 250-byte packets between two hosts (Guo et al. 2005, §4).
+        let set = Cbr {
+            pairs: vec![(0, 1)],
+            rates: (1..=20).map(|i| Rate::from_bits_per_sec(10_000 * i)).collect(),
+            by_stream: true,
+            packet: 250,
+            port: 5004,
+            dscp: Dscp::BEST_EFFORT,
+            start: Instant::START,
+            stop: HOUR,
+        };
+        assert_eq!(set.streams(), 20);
+        let interval = |stream| {
+            let times: Vec<_> = set.departures(1, "cbr", stream).take(2).map(|d| d.at).collect();
+            times[1].since(times[0])
+        };
+        assert_eq!(interval(0), Duration::from_millis(200));
+        assert_eq!(interval(19), Duration::from_millis(10));
+        let wide =
+            Cbr { pairs: vec![(0, 9), (1, 9), (2, 9)], rates: set.rates[..2].to_vec(), ..set };
+        let rates = (0..wide.streams()).map(|i| wide.stream(i).1.bits_per_sec());
+        assert_eq!(rates.collect::<Vec<_>>(), [10_000, 20_000, 10_000]);
     }
 
     #[test]

@@ -134,6 +134,14 @@ impl Sizes {
         }
     }
 
+    /// The size, where there is one only.
+    pub fn constant(&self) -> Option<Bytes> {
+        match self.distinct()?[..] {
+            [size] => Some(size),
+            _ => None,
+        }
+    }
+
     fn weighted(&self, of: impl Fn(u64) -> f64) -> f64 {
         let Sizes::Choice { sizes, cumulative } = self else { return 0.0 };
         let mut before = 0.0;

@@ -1,0 +1,172 @@
+//! Access sequences: which client asked for which page when, as text.
+//!
+//! The text is CSV with one line for each request of a page, in the order of time:
+//!
+//! ```text
+//! time_s,client,page,index_bytes,object_bytes
+//! 0.371208443,17,20915,3271,5120 3004 19877
+//! 2.5,4,,1000,
+//! ```
+//!
+//! `client` counts the sessions of a workload from 0; `page` is a number for the reader, and may be
+//! empty; `object_bytes` are the lengths of the objects embedded in the page, with a space between
+//! two.
+
+use std::fmt;
+
+use shortflow_units::{Bytes, Duration, Instant};
+
+use crate::{Counts, Page};
+
+/// One client asks for one page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Access {
+    /// When.
+    pub at: Instant,
+    /// The number of the session.
+    pub client: u32,
+    /// What for.
+    pub page: Page,
+}
+
+/// The first line of a sequence.
+pub const ACCESS_COLUMNS: &str = "time_s,client,page,index_bytes,object_bytes";
+
+/// A line of a sequence that is not what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessError {
+    /// The number of the line, counted from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.message)
+    }
+}
+
+impl fmt::Display for Access {
+    /// The access as a line of a sequence, without the line's end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = self.at.nanos();
+        write!(f, "{}.{:09},{},", nanos / NANOS, nanos % NANOS, self.client)?;
+        if let Some(number) = self.page.number {
+            write!(f, "{number}")?;
+        }
+        write!(f, ",{},", self.page.index.0)?;
+        for (at, object) in self.page.objects.iter().enumerate() {
+            write!(f, "{}{}", if at > 0 { " " } else { "" }, object.0)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a sequence for `clients` clients.
+///
+/// # Errors
+/// At the first line that is wrong: not the columns above, a client that is not there, a time before
+/// that of the line above, a length of nothing.
+pub fn parse_accesses(text: &str, clients: u32) -> Result<Vec<Access>, AccessError> {
+    let mut lines = (1..).zip(text.lines().map(|line| line.trim_end_matches('\r')));
+    match lines.next() {
+        Some((_, ACCESS_COLUMNS)) => {}
+        _ => {
+            let message = format!("the columns must be {ACCESS_COLUMNS}");
+            return Err(AccessError { line: 1, message });
+        }
+    }
+    let mut accesses: Vec<Access> = Vec::new();
+    for (line, text) in lines.filter(|(_, text)| !text.is_empty()) {
+        let earliest = accesses.last().map_or(Instant::START, |access| access.at);
+        let access = parse_line(text, clients, earliest);
+        accesses.push(access.map_err(|message| AccessError { line, message })?);
+    }
+    Ok(accesses)
+}
+
+fn parse_line(text: &str, clients: u32, earliest: Instant) -> Result<Access, String> {
+    let fields: Vec<&str> = text.split(',').collect();
+    let [time, client, page, index, objects] = fields[..] else {
+        return Err(format!("{} fields instead of 5", fields.len()));
+    };
+    let seconds: f64 = time.parse().map_err(|_| format!("\"{time}\" is no time in seconds"))?;
+    if !(0.0..LONGEST_SECONDS).contains(&seconds) {
+        return Err(format!("a time of {time} s cannot be"));
+    }
+    let at = Instant::START + Duration::from_secs_f64(seconds);
+    if at < earliest {
+        return Err(format!("{time} s is before the line above"));
+    }
+    let client: u32 = client.parse().map_err(|_| format!("\"{client}\" is no client"))?;
+    if client >= clients {
+        return Err(format!("there is no client {client}: the sessions are 0 to {}", clients - 1));
+    }
+    let number = match page {
+        "" => None,
+        page => Some(page.parse().map_err(|_| format!("\"{page}\" is no number of a page"))?),
+    };
+    let objects = objects.split_ascii_whitespace().map(length).collect::<Result<Vec<_>, _>>()?;
+    if objects.len() > Counts::MOST as usize {
+        return Err(format!("{} objects are more than {}", objects.len(), Counts::MOST));
+    }
+    let page = Page { number, index: length(index)?, objects: objects.into() };
+    Ok(Access { at, client, page })
+}
+
+fn length(text: &str) -> Result<Bytes, String> {
+    let bytes = text.parse().map_err(|_| format!("\"{text}\" is no length in bytes"))?;
+    if (1..=LONGEST_OBJECT).contains(&bytes) {
+        Ok(Bytes(bytes))
+    } else {
+        Err(format!("a length of {bytes} B cannot be"))
+    }
+}
+
+const NANOS: u64 = 1_000_000_000;
+/// A hundred days; until there a double tells nanoseconds apart.
+const LONGEST_SECONDS: f64 = 8_640_000.0;
+const LONGEST_OBJECT: u64 = 1_000_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(nanos: u64, client: u32, number: Option<u32>, objects: &[u64]) -> Access {
+        let objects = objects.iter().map(|&size| Bytes(size)).collect();
+        let page = Page { number, index: Bytes(3271), objects };
+        Access { at: Instant::from_nanos(nanos), client, page }
+    }
+
+    #[test]
+    fn a_sequence_reads_back_as_it_was_written_to_the_nanosecond() {
+        let accesses = [
+            access(0, 0, None, &[]),
+            access(371_208_443, 17, Some(20_915), &[5120, 3004]),
+            access(3_599_999_999_999, 2, Some(0), &[1]),
+        ];
+        let lines: Vec<String> = accesses.iter().map(Access::to_string).collect();
+        assert_eq!(lines[1], "0.371208443,17,20915,3271,5120 3004");
+        let text = format!("{ACCESS_COLUMNS}\n{}\n", lines.join("\n"));
+        assert_eq!(parse_accesses(&text, 18).unwrap(), accesses);
+        assert_eq!(parse_accesses(&text.replace('\n', "\r\n"), 18).unwrap(), accesses);
+    }
+
+    #[test]
+    fn a_line_that_is_wrong_is_named_with_what_is_wrong() {
+        let error = |lines: &str| {
+            parse_accesses(&format!("{ACCESS_COLUMNS}\n{lines}"), 3).unwrap_err().to_string()
+        };
+        assert_eq!(error("1,0,,5"), "line 2: 4 fields instead of 5");
+        assert_eq!(error("1,0,,5,\n0.5,0,,5,"), "line 3: 0.5 s is before the line above");
+        assert_eq!(error("1,3,,5,"), "line 2: there is no client 3: the sessions are 0 to 2");
+        assert_eq!(error("soon,0,,5,"), "line 2: \"soon\" is no time in seconds");
+        assert_eq!(error("-1,0,,5,"), "line 2: a time of -1 s cannot be");
+        assert_eq!(error("1,0,home,5,"), "line 2: \"home\" is no number of a page");
+        assert_eq!(error("1,0,,0,"), "line 2: a length of 0 B cannot be");
+        assert_eq!(error("1,0,,5,10;20"), "line 2: \"10;20\" is no length in bytes");
+        let headless = parse_accesses("1,0,,5,\n", 3).unwrap_err().to_string();
+        assert_eq!(headless, format!("line 1: the columns must be {ACCESS_COLUMNS}"));
+    }
+}

@@ -1,0 +1,49 @@
+//! FTP sessions: a file, a pause, the next file.
+
+use std::sync::Arc;
+
+use shortflow_units::{Bytes, Instant, Rng};
+
+use crate::{Sessions, SizeClass, Sizes, Times};
+
+/// Sessions that send one file after another, each over a connection of its own, which the sender
+/// opens and closes (the data connection of RFC 959 §3.2).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ftp<N> {
+    /// Who sends to whom and when; each pair is (sender, receiver).
+    pub sessions: Sessions<N>,
+    /// Sizes of files.
+    pub size: Sizes,
+    /// From the last byte of a file to the next file.
+    pub pause: Times,
+    /// The classes by size, in rising order.
+    pub size_classes: Arc<[SizeClass]>,
+}
+
+/// What one session of [`Ftp`] sends.
+#[derive(Debug, Clone)]
+pub struct Files {
+    rng: Rng,
+    size: Sizes,
+    pause: Times,
+}
+
+impl<N> Ftp<N> {
+    /// The files of a session of the workload `name` in a run with this seed.
+    pub fn files(&self, seed: u64, name: &str, session: u32) -> Files {
+        let rng = Sessions::<N>::rng(seed, name, session);
+        Files { rng, size: self.size.clone(), pause: self.pause }
+    }
+}
+
+impl Files {
+    /// The size of the next file.
+    pub fn size(&mut self) -> Bytes {
+        self.size.draw(&mut self.rng)
+    }
+
+    /// When the next file is sent, after the one that was complete at `now`.
+    pub fn next(&mut self, now: Instant) -> Instant {
+        now + self.pause.draw(&mut self.rng)
+    }
+}
