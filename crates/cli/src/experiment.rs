@@ -140,8 +140,8 @@ impl Observer for Watch<'_> {
     fn transfers(&self, task: usize) -> Result<Option<TransferSink>, sim::Error> {
         let Some(folders) = &self.folders else { return Ok(None) };
         let Place { case, point, replica } = self.places[task];
-        let workloads = &self.tasks[task].scenario.workloads;
-        let names = workloads.iter().map(|workload| workload.name.clone()).collect();
+        let rows = self.tasks[task].scenario.result_rows();
+        let names = rows.into_iter().map(|row| row.name).collect();
         Ok(Some(TransferSink::create(&folders[case], point, replica, names)?))
     }
 

@@ -112,6 +112,7 @@ impl Replicas {
 fn manifest(case: &Case, kept: &[Point]) -> Manifest {
     let scenario = &case.loaded.points()[0].scenario;
     let files = [Some(&scenario.inputs.scenario), scenario.inputs.policy.as_ref()];
+    let files = files.into_iter().flatten().chain(&scenario.inputs.files);
     let input = |(name, text): &(String, String)| Input { name: name.clone(), text: text.clone() };
     let value = |point: &Point| {
         point.settings.iter().map(|setting| setting.value.as_str()).collect::<Vec<_>>().join(", ")
@@ -131,7 +132,7 @@ fn manifest(case: &Case, kept: &[Point]) -> Manifest {
             values: kept.iter().map(value).collect(),
         }),
         settings: case.set.iter().map(setting).collect(),
-        inputs: files.into_iter().flatten().map(input).collect(),
+        inputs: files.map(input).collect(),
     }
 }
 

@@ -28,6 +28,7 @@
 
 mod check;
 mod file;
+mod files;
 mod frequency;
 mod load;
 mod model;
@@ -35,6 +36,6 @@ mod sweep;
 
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, schema};
 pub use model::{
-    Binding, Direction, Inputs, Kind, Line, Link, MeasurePlan, Node, NodeId, NodeKind, Scenario,
-    Workload,
+    Binding, Direction, Inputs, Kind, Line, Link, MeasurePlan, Node, NodeId, NodeKind, ResultRow,
+    Scenario, Workload,
 };

@@ -9,6 +9,7 @@ use shortflow_policy::{Policy, Scalar};
 
 use crate::check;
 use crate::file::ScenarioFile;
+use crate::files::Files;
 use crate::model::{Inputs, Scenario};
 use crate::sweep::{self, Axis};
 
@@ -134,6 +135,7 @@ impl Loader<'_> {
         let inputs = Inputs {
             scenario: (self.source.name.clone(), self.source.text.clone()),
             policy: policy.as_ref().map(|found| (found.name.clone(), found.text.clone())),
+            files: Vec::new(),
             overrides: self.all(&swept).map(|o| format!("{}={}", o.key, o.value)).collect(),
         };
         let stem = Path::new(&self.source.name).file_stem().unwrap_or_default();
@@ -144,10 +146,19 @@ impl Loader<'_> {
             stem,
             policy.map(|found| Arc::new(found.policy)),
             inputs,
+            Files::new(&|name| self.read_beside(name)),
         )?;
         let label =
             axes.iter().zip(&values).map(|(axis, value)| format!("{} = {value}", axis.name));
         Ok(SweepPoint { label: label.collect::<Vec<_>>().join(", "), values, scenario })
+    }
+
+    /// The path and the text of a file that this one names, relative to it.
+    fn read_beside(&self, name: &str) -> Result<(String, String), String> {
+        let path = self.folder.join(name);
+        let tidied = tidy(&path);
+        let text = (self.read)(&path).or_else(|_| (self.read)(Path::new(&tidied)));
+        text.map(|text| (tidied, text)).map_err(|error| reason(&error))
     }
 
     fn read_file(&self, swept: &[Override]) -> Result<(Document, ScenarioFile), Diagnostics> {

@@ -6,7 +6,7 @@ use shortflow_elements::{Address, classifier::DscpTable};
 use shortflow_policy::Policy;
 use shortflow_tcp::Config;
 use shortflow_units::{Duration, Length, Probability, Rate};
-use shortflow_workloads::{Bulk, Cbr, Poisson, SizeClass, Transfers};
+use shortflow_workloads::{Bulk, Cbr, Ftp, Poisson, SizeClass, Telnet, Transfers, Web};
 
 /// A node: an index into [`Scenario::nodes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -145,10 +145,39 @@ pub enum Kind {
     Transfers(Transfers<NodeId>),
     /// Bulk flows over TCP; each pair is (sender, receiver).
     Bulk(Bulk<NodeId>),
+    /// Browsing sessions over TCP; each pair is (client, server).
+    Web(Web<NodeId>),
+    /// Typing sessions over TCP; each pair is (client, server).
+    Telnet(Telnet<NodeId>),
+    /// Files over TCP, one after another; each pair is (sender, receiver).
+    Ftp(Ftp<NodeId>),
     /// Datagrams at a constant bit rate; each pair is (sender, receiver).
     Cbr(Cbr<NodeId>),
     /// Datagrams as a Poisson process; each pair is (sender, receiver).
     Poisson(Poisson<NodeId>),
+}
+
+impl Scenario {
+    /// What has results under a name of its own, by index: first the workloads in their order, then
+    /// the objects of each web workload, whose own results are those of pages.
+    pub fn result_rows(&self) -> Vec<ResultRow> {
+        let row = |workload, name: String| ResultRow { name, workload };
+        let all = self.workloads.iter().enumerate();
+        let wholes = all.clone().map(|(index, workload)| row(index, workload.name.clone()));
+        let webs = all.filter(|(_, workload)| matches!(workload.kind, Kind::Web(_)));
+        let objects =
+            webs.map(|(index, workload)| row(index, format!("{}/objects", workload.name)));
+        wholes.chain(objects).collect()
+    }
+}
+
+/// Something with results of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultRow {
+    /// Its name.
+    pub name: String,
+    /// The index of its workload.
+    pub workload: usize,
 }
 
 impl Kind {
@@ -157,6 +186,9 @@ impl Kind {
         match self {
             Kind::Transfers(transfers) => &transfers.pairs,
             Kind::Bulk(bulk) => &bulk.pairs,
+            Kind::Web(web) => &web.sessions.pairs,
+            Kind::Telnet(telnet) => &telnet.sessions.pairs,
+            Kind::Ftp(ftp) => &ftp.sessions.pairs,
             Kind::Cbr(cbr) => &cbr.pairs,
             Kind::Poisson(poisson) => &poisson.pairs,
         }
@@ -172,6 +204,10 @@ pub struct MeasurePlan {
     pub ports: Vec<(NodeId, NodeId)>,
     /// The classes of transfers by reply, in rising order, the same for all workloads.
     pub size_classes: Arc<[SizeClass]>,
+    /// Completion times for which the share that took longer is told.
+    pub limits: Vec<Duration>,
+    /// Whether the pages that clients ask for are logged.
+    pub accesses: bool,
 }
 
 /// The texts behind a scenario.
@@ -181,6 +217,8 @@ pub struct Inputs {
     pub scenario: (String, String),
     /// The policy file's path and text, if any.
     pub policy: Option<(String, String)>,
+    /// The path and the digest of each other file that was read.
+    pub files: Vec<(String, String)>,
     /// The overrides as `key=value`, in the order given.
     pub overrides: Vec<String>,
 }

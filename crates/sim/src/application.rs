@@ -5,6 +5,7 @@ use shortflow_tcp::State;
 use shortflow_units::Instant;
 
 use crate::flow::{Flow, Side};
+use crate::session::Dialogue;
 
 /// What a connection is for.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(crate) enum Application {
         /// Bytes to send; `None` is endless.
         size: Option<u64>,
     },
+    /// What a session says over it.
+    Dialogue(Box<Dialogue>),
 }
 
 /// A request and its reply, and when each part was done.
@@ -66,6 +69,8 @@ pub(crate) enum Progress {
     Nothing,
     /// Record that the transfer is complete.
     Complete(Box<Transfer>),
+    /// Tell the session that it has something to hear.
+    Heard,
 }
 
 impl Application {
@@ -75,6 +80,7 @@ impl Application {
         match self {
             Application::Exchange(exchange) => exchange.workload,
             Application::Bulk { workload, .. } => *workload,
+            Application::Dialogue(dialogue) => dialogue.workload,
         }
     }
 }
@@ -98,6 +104,7 @@ impl Flow {
                 client.write(now, size);
                 client.close(now);
             }
+            Application::Dialogue(_) => {}
         }
     }
 
@@ -110,6 +117,9 @@ impl Flow {
                 tcp.close(now);
             }
             return Progress::Nothing;
+        }
+        if let Application::Dialogue(_) = self.application {
+            return self.on_dialogue_progress(now, side);
         }
         self.on_exchange_progress(now, side)
     }
@@ -182,6 +192,13 @@ impl Flow {
     pub(crate) fn is_over(&self) -> bool {
         let [client, server] = &self.ends;
         client.tcp.is_closed() && (server.tcp.is_closed() || server.tcp.state() == State::Listen)
+    }
+
+    /// Whether the engine has to see to the connection: it is over, or its session does not know
+    /// that it broke.
+    #[inline]
+    pub(crate) fn needs_care(&self) -> bool {
+        self.is_over() || self.is_broken_unknown()
     }
 
     /// Whether an end gave up, or was reset.

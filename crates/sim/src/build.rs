@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use shortflow_elements::dropper::LinkLoss;
 use shortflow_elements::{Dscp, FlowKey, Protocol};
-use shortflow_measure::{Plan, Recorder, SizeClass, TransferSink, WorkloadPlan};
+use shortflow_measure::{Plan, Recorder, SizeClass, StreamPlan, TransferSink, WorkloadPlan};
 use shortflow_policy::Place;
-use shortflow_scenario::{Direction, Kind, Line, NodeId, NodeKind, Scenario, Workload};
+use shortflow_scenario::{Direction, Kind, Line, NodeId, NodeKind, ResultRow, Scenario, Workload};
 use shortflow_units::{Instant, Rng};
 
 use crate::counters::{CodePoints, Counters};
@@ -17,6 +17,7 @@ use crate::port::Port;
 use crate::replica::drop_reasons;
 use crate::routes::{PortIndex, Routes};
 use crate::sampler::Sampler;
+use crate::session;
 use crate::source::{Connections, Source, Stream};
 
 /// An engine, and what to record of it at the end.
@@ -34,7 +35,7 @@ pub(crate) fn engine(scenario: &Scenario, replica: u32, transfers: Option<Transf
     let network = network(scenario, seed, &CodePoints::new(&code_points));
     let watched = watched(scenario);
     let plan = plan(scenario, &network, &watched, &code_points);
-    let (sources, streams) = sources(scenario, seed);
+    let (sources, streams) = sources(scenario, seed, replica);
     let sampler = Sampler::new(&watched, scenario.measure.series_interval);
     let recorder = Recorder::new(&plan, transfers);
     Build { engine: Engine::new(network, sources, streams, sampler, recorder), watched }
@@ -164,7 +165,7 @@ fn code_points(scenario: &Scenario) -> Vec<Dscp> {
         match &workload.kind {
             Kind::Cbr(cbr) => used.push(cbr.dscp),
             Kind::Poisson(poisson) => used.push(poisson.dscp),
-            Kind::Transfers(_) | Kind::Bulk(_) => {}
+            Kind::Transfers(_) | Kind::Bulk(_) | Kind::Web(_) | Kind::Telnet(_) | Kind::Ftp(_) => {}
         }
     }
     used.sort_unstable();
@@ -184,17 +185,19 @@ fn plan(
         .iter()
         .map(|class| SizeClass { label: class.label.clone(), max_bytes: class.up_to.0 })
         .collect();
-    let workload = |workload: &Workload| WorkloadPlan {
-        name: workload.name.clone(),
-        size_classes: match workload.kind {
-            Kind::Transfers(_) => size_classes.clone(),
+    let row = |row: ResultRow| WorkloadPlan {
+        name: row.name,
+        size_classes: match scenario.workloads[row.workload].kind {
+            Kind::Transfers(_) | Kind::Web(_) | Kind::Ftp(_) => size_classes.clone(),
             _ => Vec::new(),
         },
     };
     let mut names: Vec<String> = code_points.iter().map(Dscp::to_string).collect();
     names.push("other".to_owned());
     Plan {
-        workloads: scenario.workloads.iter().map(workload).collect(),
+        workloads: scenario.result_rows().into_iter().map(row).collect(),
+        streams: stream_plans(scenario),
+        limits: scenario.measure.limits.clone(),
         ports: watched.iter().map(|&port| network.port_names[port as usize].clone()).collect(),
         code_points: names,
         drop_reasons: drop_reasons(),
@@ -205,13 +208,46 @@ fn plan(
     }
 }
 
-fn sources(scenario: &Scenario, seed: u64) -> (Vec<Source>, Vec<Stream>) {
+/// What is reported of each stream of datagrams, in the order in which [`add_sources`] adds them.
+fn stream_plans(scenario: &Scenario) -> Vec<Option<StreamPlan>> {
+    let mut plans = Vec::new();
+    for (workload, found) in scenario.workloads.iter().enumerate() {
+        match &found.kind {
+            Kind::Cbr(cbr) if cbr.by_stream => plans.extend((0..cbr.streams()).map(|number| {
+                let (&(from, to), rate) = cbr.stream(number);
+                let pair = port_name(scenario, from, to);
+                let is_alone = cbr.streams() == cbr.pairs.len();
+                let name = if is_alone { pair } else { format!("{pair} #{}", number + 1) };
+                Some(StreamPlan { workload: workload as u16, name, rate: rate.bits_per_sec() })
+            })),
+            Kind::Cbr(cbr) => plans.extend((0..cbr.streams()).map(|_| None)),
+            Kind::Poisson(poisson) => plans.extend(poisson.pairs.iter().map(|_| None)),
+            _ => {}
+        }
+    }
+    plans
+}
+
+fn sources(scenario: &Scenario, seed: u64, replica: u32) -> (Vec<Source>, Vec<Stream>) {
     let mut sources = Vec::new();
     let mut streams = Vec::new();
     for (index, workload) in scenario.workloads.iter().enumerate() {
-        add_sources(index as u16, workload, seed, &mut sources, &mut streams);
+        match session::build(scenario, index, seed, replica, sources.len() as u32) {
+            Some(sessions) => sources.push(Source::Sessions(sessions)),
+            None => add_sources(index as u16, workload, seed, &mut sources, &mut streams),
+        }
     }
     (sources, streams)
+}
+
+/// Connections of workload number `index`, to this port.
+pub(crate) fn connections(index: u16, workload: &Workload, port: u16) -> Connections {
+    Connections {
+        workload: index,
+        pairs: workload.kind.pairs().iter().map(|(a, b)| (a.0, b.0)).collect(),
+        port,
+        config: Arc::clone(&workload.tcp),
+    }
 }
 
 fn add_sources(
@@ -222,12 +258,7 @@ fn add_sources(
     streams: &mut Vec<Stream>,
 ) {
     let name = &workload.name;
-    let connections = |port| Connections {
-        workload: index,
-        pairs: workload.kind.pairs().iter().map(|(a, b)| (a.0, b.0)).collect(),
-        port,
-        config: Arc::clone(&workload.tcp),
-    };
+    let connections = |port| connections(index, workload, port);
     match &workload.kind {
         Kind::Transfers(transfers) => sources.push(Source::Transfers {
             connections: connections(transfers.port),
@@ -244,9 +275,9 @@ fn add_sources(
             });
         }
         Kind::Cbr(cbr) => {
-            for (pair, ends) in cbr.pairs.iter().enumerate() {
-                let stream = add_stream(index, *ends, cbr.port, cbr.dscp, streams);
-                let departures = cbr.departures(seed, name, pair).peekable();
+            for number in 0..cbr.streams() {
+                let stream = add_stream(index, *cbr.stream(number).0, cbr.port, cbr.dscp, streams);
+                let departures = cbr.departures(seed, name, number).peekable();
                 sources.push(Source::Cbr { stream, departures });
             }
         }
@@ -256,6 +287,9 @@ fn add_sources(
                 let departures = poisson.departures(seed, name, pair).peekable();
                 sources.push(Source::Poisson { stream, departures });
             }
+        }
+        Kind::Web(_) | Kind::Telnet(_) | Kind::Ftp(_) => {
+            unreachable!("sessions are built on their own")
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::flow::{Flow, Flows, Side, endpoint_of, owner};
 use crate::network::{Network, node_of};
 use crate::pool::Parcel;
 use crate::sampler::Sampler;
+use crate::session::{Sessions, Stirred, World};
 use crate::source::{Emission, EphemeralPorts, Source, Stream};
 use crate::timers::Timers;
 
@@ -27,6 +28,8 @@ pub(crate) struct Engine {
     streams: Vec<Stream>,
     ephemeral: EphemeralPorts,
     sampler: Sampler,
+    /// Connections over which sessions have just spoken.
+    stirred: Vec<Stirred>,
 }
 
 /// A flow name with this bit names a UDP stream.
@@ -59,6 +62,7 @@ impl Engine {
             streams,
             ephemeral,
             sampler,
+            stirred: Vec::new(),
         }
     }
 
@@ -108,7 +112,8 @@ impl Engine {
         while let Some(packet) = self.fabric.take_lost() {
             if packet.flow.0 & STREAM != 0 {
                 let stream = &self.streams[(packet.flow.0 & !STREAM) as usize];
-                self.recorder.datagram_dropped(packet.sent_at, stream.workload);
+                let index = packet.flow.0 & !STREAM;
+                self.recorder.datagram_dropped(packet.sent_at, stream.workload, index);
             } else if let Some(flow) = self.flows.get_mut(packet.flow)
                 && flow.receiver(&packet.key).is_some()
             {
@@ -142,11 +147,13 @@ impl Engine {
             self.recorder.goodput(now, flow.application.workload(), received - end.delivered);
             end.delivered = received;
         }
-        if let Progress::Complete(transfer) = flow.on_progress(now, side) {
-            self.recorder.transfer(&transfer);
+        match flow.on_progress(now, side) {
+            Progress::Nothing => {}
+            Progress::Complete(transfer) => self.recorder.transfer(&transfer),
+            Progress::Heard => return self.converse(id, side),
         }
-        let is_over = transmit(flow, id, side, &mut self.fabric, &mut self.timers);
-        self.after_transmit(id, is_over);
+        let needs_care = transmit(flow, id, side, &mut self.fabric, &mut self.timers);
+        self.after_transmit(id, needs_care);
     }
 
     #[cold]
@@ -160,9 +167,9 @@ impl Engine {
 
     /// Does what follows from a connection's having sent.
     #[inline]
-    fn after_transmit(&mut self, id: FlowId, is_over: bool) {
-        if is_over {
-            self.forget(id);
+    fn after_transmit(&mut self, id: FlowId, needs_care: bool) {
+        if needs_care {
+            self.care_for(id);
         }
         let next = self.timers.next();
         if next != self.timers_set_for {
@@ -170,7 +177,20 @@ impl Engine {
         }
     }
 
+    /// Tells the session of a connection that broke; forgets one that is over.
     #[cold]
+    fn care_for(&mut self, id: FlowId) {
+        let Some(flow) = self.flows.get_mut(id) else { return };
+        let (is_over, is_broken) = (flow.is_over(), flow.is_broken_unknown());
+        if let Some(link) = flow.dialogue().map(|dialogue| dialogue.link).filter(|_| is_broken) {
+            self.consult(link.source, |sessions, world| sessions.lost(world, link.session, id));
+        }
+        // What broke is let go when its other end, which may still wait, knows too.
+        if is_over {
+            self.forget(id);
+        }
+    }
+
     fn forget(&mut self, id: FlowId) {
         let Some(flow) = self.flows.remove(id) else { return };
         self.fabric.totals.add(&flow);
@@ -199,7 +219,7 @@ impl Engine {
                 end.tcp.on_timer(now);
             }
             if transmit(flow, id, side, &mut self.fabric, &mut self.timers) {
-                self.forget(id);
+                self.care_for(id);
             }
         }
         self.set_timers(self.timers.next());
@@ -216,19 +236,66 @@ impl Engine {
                     watcher.opens(id, flow.key, &new.config);
                 }
                 flow.open(now);
-                let is_over = transmit(flow, id, Side::Client, &mut self.fabric, &mut self.timers);
-                self.after_transmit(id, is_over);
+                let needs_care =
+                    transmit(flow, id, Side::Client, &mut self.fabric, &mut self.timers);
+                self.after_transmit(id, needs_care);
             }
+            Some(Emission::Wake) => self.consult(index as u32, Sessions::wake),
             Some(Emission::Datagram { stream, size }) => self.send_datagram(stream, size),
             None => {}
         }
         self.fabric.set_source(index, self.sources[index].next_at());
     }
 
+    /// A session hears of a connection that `side` has got a segment of.
+    #[cold]
+    fn converse(&mut self, id: FlowId, side: Side) {
+        let flow = self.flows.get_mut(id);
+        let link = flow.and_then(|flow| Some(flow.dialogue()?.link));
+        let link = link.expect("what is heard is of a session");
+        self.consult(link.source, |sessions, world| sessions.heard(world, link.session, id));
+        self.flush(id, side);
+    }
+
+    /// Lets sessions act, and sends what they have said.
+    fn consult(&mut self, source: u32, act: impl FnOnce(&mut Sessions, World<'_>)) {
+        let Source::Sessions(sessions) = &mut self.sources[source as usize] else {
+            unreachable!("a session belongs to a source of sessions")
+        };
+        let mut stirred = std::mem::take(&mut self.stirred);
+        let world = World {
+            now: self.fabric.now,
+            flows: &mut self.flows,
+            recorder: &mut self.recorder,
+            ports: &mut self.ephemeral,
+            stirred: &mut stirred,
+        };
+        act(sessions, world);
+        self.fabric.set_source(source as usize, sessions.next_at());
+        for Stirred { id, is_new } in stirred.drain(..) {
+            if let Some(flow) = self.flows.get_mut(id)
+                && let Some(watcher) = &mut self.fabric.watcher
+                && is_new
+            {
+                watcher.opens(id, flow.key, flow.ends[0].tcp.shared_config());
+            }
+            self.flush(id, Side::Client);
+        }
+        self.stirred = stirred;
+    }
+
+    /// Sends what an end of a connection has to send.
+    fn flush(&mut self, id: FlowId, side: Side) {
+        if let Some(flow) = self.flows.get_mut(id) {
+            let needs_care = transmit(flow, id, side, &mut self.fabric, &mut self.timers);
+            self.after_transmit(id, needs_care);
+        }
+    }
+
     fn send_datagram(&mut self, index: u32, size: u32) {
         let now = self.fabric.now;
         let stream = &self.streams[index as usize];
-        self.recorder.datagram_sent(now, stream.workload);
+        self.recorder.datagram_sent(now, stream.workload, index);
         let packet = Packet {
             sent_at: now,
             flow: FlowId(index | STREAM),
@@ -241,6 +308,19 @@ impl Engine {
         };
         let (outlet, _) = self.fabric.outlet(stream.node, node_of(stream.key.dst));
         self.fabric.leave_host(outlet, packet, None);
+    }
+
+    /// At the end: what sessions have not completed, besides what their connections carry.
+    pub(crate) fn record_sessions(&mut self, name: impl Fn(u16) -> String) {
+        for source in &self.sources {
+            let Source::Sessions(sessions) = source else { continue };
+            sessions.record_open(&mut self.recorder);
+            let held_back = sessions.held_back(self.fabric.now);
+            if held_back > 0 {
+                let name = format!("{}/pages never begun", name(sessions.workload()));
+                self.recorder.counter(&name, held_back as f64);
+            }
+        }
     }
 
     fn sample(&mut self) {
@@ -265,7 +345,8 @@ impl Engine {
 /// Bytes of the UDP and IPv4 headers.
 const UDP_HEADERS: u32 = 28;
 
-/// Sends what an endpoint has to send, and sets its timer. True when the connection is over.
+/// Sends what an endpoint has to send, and sets its timer. True when the engine has to see to the
+/// connection.
 #[inline(always)]
 fn transmit(
     flow: &mut Flow,
@@ -301,5 +382,5 @@ fn transmit(
     }
     timers.arm(owner(id, side), &mut end.armed, end.tcp.deadline());
     // The last of the two to close ends it: while this one is open there is no need to ask.
-    end.tcp.is_closed() && flow.is_over()
+    end.tcp.is_closed() && flow.needs_care()
 }

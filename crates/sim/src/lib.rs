@@ -26,6 +26,7 @@ mod replica;
 mod replicas;
 mod routes;
 mod sampler;
+mod session;
 mod source;
 mod tail_drop;
 mod tap;

@@ -96,6 +96,7 @@ pub fn run_replica_before(
         return Err(Error::Interrupted);
     }
     record_open(&mut engine);
+    engine.record_sessions(|workload| scenario.workloads[usize::from(workload)].name.clone());
     engine.fabric.check_conservation();
     engine.fabric.finish_tap().map_err(Error::Trace)?;
     let totals = engine.fabric.totals;
@@ -123,6 +124,11 @@ fn record_open(engine: &mut Engine) {
     let Engine { fabric, flows, recorder, .. } = engine;
     for flow in flows.iter() {
         fabric.totals.add(flow);
+        for (dialogue, asked) in
+            flow.dialogue().into_iter().flat_map(|d| d.asked().map(move |a| (d, a)))
+        {
+            recorder.open_transfer(dialogue.row, asked.at, asked.size());
+        }
         match flow.unfinished() {
             Some((start, _)) if flow.has_failed() => {
                 recorder.failed_transfer(end, flow.application.workload(), start);

@@ -12,6 +12,7 @@ use shortflow_workloads::{CbrStream, FlowStart, PoissonStream, TransferArrivals}
 use crate::application::{Application, Exchange};
 use crate::network::address_of;
 use crate::routes::NodeIndex;
+use crate::session::Sessions;
 
 /// A connection to be opened.
 pub(crate) struct NewFlow {
@@ -26,6 +27,8 @@ pub(crate) struct NewFlow {
 pub(crate) enum Emission {
     /// Opens a connection.
     Open(NewFlow),
+    /// Wakes sessions.
+    Wake,
     /// Sends a datagram of `size` bytes, headers included.
     Datagram { stream: u32, size: u32 },
 }
@@ -54,6 +57,8 @@ pub(crate) enum Source {
     Transfers { connections: Connections, arrivals: Peekable<TransferArrivals>, opened: u64 },
     /// Bulk transfers, in the order of their starts.
     Bulk { connections: Connections, starts: VecDeque<FlowStart>, size: Option<u64> },
+    /// Sessions.
+    Sessions(Sessions),
     /// A stream at a constant bit rate.
     Cbr { stream: u32, departures: Peekable<CbrStream> },
     /// A Poisson stream.
@@ -66,6 +71,7 @@ impl Source {
         let next = match self {
             Source::Transfers { arrivals, .. } => arrivals.peek().map(|arrival| arrival.at),
             Source::Bulk { starts, .. } => starts.front().map(|start| start.at),
+            Source::Sessions(sessions) => Some(sessions.next_at()),
             Source::Cbr { departures, .. } => departures.peek().map(|departure| departure.at),
             Source::Poisson { departures, .. } => departures.peek().map(|departure| departure.at),
         };
@@ -90,6 +96,7 @@ impl Source {
                 let application = Application::Bulk { workload, size: *size };
                 Emission::Open(connections.open(start.pair, application, ports))
             }
+            Source::Sessions(_) => Emission::Wake,
             Source::Cbr { stream, departures } => {
                 Emission::Datagram { stream: *stream, size: departures.next()?.size }
             }
@@ -101,7 +108,13 @@ impl Source {
 }
 
 impl Connections {
-    fn open(&self, pair: usize, application: Application, ports: &mut EphemeralPorts) -> NewFlow {
+    /// A connection over pair `pair`, to be opened.
+    pub(crate) fn open(
+        &self,
+        pair: usize,
+        application: Application,
+        ports: &mut EphemeralPorts,
+    ) -> NewFlow {
         let (client, server) = self.pairs[pair];
         let key = FlowKey {
             src: address_of(client),

@@ -55,6 +55,7 @@ fn fingerprint(scenario: &Scenario) -> String {
     let inputs = &scenario.inputs;
     let policy = inputs.policy.as_ref().map_or("", |(_, text)| text);
     let mut parts = vec![env!("SHORTFLOW_ENGINE"), &inputs.scenario.1, policy];
+    parts.extend(inputs.files.iter().map(|(_, digest)| digest.as_str()));
     parts.extend(inputs.overrides.iter().map(String::as_str));
     let hash = parts
         .iter()

@@ -205,6 +205,7 @@ mod tests {
             ports: Vec::new(),
             counters: Default::default(),
             series: Vec::new(),
+            accesses: Default::default(),
         }
     }
 

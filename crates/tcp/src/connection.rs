@@ -220,6 +220,11 @@ impl Connection {
         &self.config
     }
 
+    /// Its settings, to share.
+    pub fn shared_config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
     /// What was counted.
     pub fn stats(&self) -> &Stats {
         &self.sender.stats

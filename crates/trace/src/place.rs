@@ -55,7 +55,7 @@ pub fn both_ends(scenario: &Scenario, places: &[Place]) -> Option<(NodeId, NodeI
     let connections = scenario
         .workloads
         .iter()
-        .filter(|workload| matches!(workload.kind, Kind::Transfers(_) | Kind::Bulk(_)));
+        .filter(|workload| !matches!(workload.kind, Kind::Cbr(_) | Kind::Poisson(_)));
     let mut pairs = connections.flat_map(|workload| workload.kind.pairs());
     pairs.find(|(a, b)| is_traced(a) && is_traced(b)).copied()
 }
@@ -63,8 +63,8 @@ pub fn both_ends(scenario: &Scenario, places: &[Place]) -> Option<(NodeId, NodeI
 fn senders(scenario: &Scenario) -> impl Iterator<Item = Place> {
     scenario.workloads.iter().flat_map(|workload| {
         let of_pair = |(a, b): &(NodeId, NodeId)| match workload.kind {
-            Kind::Transfers(_) => Place::Host(*b),
-            Kind::Bulk(_) | Kind::Cbr(_) | Kind::Poisson(_) => Place::Host(*a),
+            Kind::Transfers(_) | Kind::Web(_) | Kind::Telnet(_) => Place::Host(*b),
+            Kind::Bulk(_) | Kind::Ftp(_) | Kind::Cbr(_) | Kind::Poisson(_) => Place::Host(*a),
         };
         workload.kind.pairs().iter().map(of_pair)
     })

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use shortflow_policy::Policy;
 use shortflow_policy::text::Document;
-use shortflow_units::{Bytes, Size};
-use shortflow_workloads::SizeClass;
+use shortflow_units::{Bytes, Duration, Size};
+use shortflow_workloads::{SizeClass, Visits};
 
 use super::topology::Topology;
 use crate::file::{ScenarioFile, SizesFile, WorkloadFile};
@@ -35,7 +35,19 @@ pub(super) fn check(
     };
     let mut seen = BTreeSet::new();
     ports.retain(|port| seen.insert(*port));
-    MeasurePlan { series_interval, ports, size_classes: size_classes(document, file, workloads) }
+    let limits = limits(document, &file.measure.limits);
+    let size_classes = size_classes(document, file, workloads);
+    MeasurePlan { series_interval, ports, size_classes, limits, accesses: file.measure.accesses }
+}
+
+/// The limits in rising order.
+fn limits(document: &mut Document, limits: &[Duration]) -> Vec<Duration> {
+    if let Some(at) = limits.iter().position(|limit| limit.is_zero()) {
+        let message = "every completion time is above zero";
+        document.mistake(&format!("measure.limits.{at}"), message, "such as \"10 s\"");
+    }
+    let sorted: BTreeSet<Duration> = limits.iter().copied().collect();
+    sorted.into_iter().collect()
 }
 
 /// The ports that `name` means, such as `r1->r2`; between groups, all that a link joins.
@@ -91,7 +103,9 @@ fn size_classes(
     }
     let replies = workloads.iter().filter_map(|workload| match &workload.kind {
         Kind::Transfers(transfers) => Some(transfers.reply.distinct()),
-        _ => None,
+        Kind::Web(web) => Some(page_sizes(&web.visits)),
+        Kind::Ftp(ftp) => Some(ftp.size.distinct()),
+        Kind::Telnet(_) | Kind::Bulk(_) | Kind::Cbr(_) | Kind::Poisson(_) => None,
     });
     let distinct: Option<Vec<Vec<Bytes>>> = replies.collect();
     match distinct {
@@ -104,6 +118,15 @@ fn size_classes(
         }
         None => decades().into(),
     }
+}
+
+/// The sizes of pages and of what is in them, where all pages are alike.
+fn page_sizes(visits: &Visits) -> Option<Vec<Bytes>> {
+    let Visits::Browse { pages, .. } = visits else { return None };
+    let (index, object, objects) =
+        (pages.index.constant()?, pages.object.constant()?, pages.objects.constant_number()?);
+    let whole = Bytes(index.0 + object.0 * u64::from(objects));
+    Some(if objects > 0 { vec![index, object, whole] } else { vec![index] })
 }
 
 fn listed_classes(sizes: BTreeSet<Bytes>, mss: Option<u64>) -> Vec<SizeClass> {
@@ -147,8 +170,10 @@ fn decades() -> Vec<SizeClass> {
 
 /// The segment by which classes are counted: that of the first workload of transfers.
 fn mss(workloads: &[Workload]) -> u64 {
-    let of_transfers = |workload: &&Workload| matches!(workload.kind, Kind::Transfers(_));
-    workloads.iter().find(of_transfers).map_or(1, |workload| u64::from(workload.tcp.mss))
+    let is_sized = |workload: &&Workload| {
+        matches!(workload.kind, Kind::Transfers(_) | Kind::Web(_) | Kind::Ftp(_))
+    };
+    workloads.iter().find(is_sized).map_or(1, |workload| u64::from(workload.tcp.mss))
 }
 
 /// Whether all replies are listed in segments.
@@ -160,6 +185,7 @@ fn in_segments(file: &ScenarioFile) -> bool {
             SizesFile::Choice(choice) => choice.sizes.iter().all(is_segments),
             _ => false,
         },
+        WorkloadFile::Web(_) | WorkloadFile::Ftp(_) => false,
         _ => true,
     })
 }

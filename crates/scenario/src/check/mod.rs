@@ -2,8 +2,10 @@
 
 mod bindings;
 mod measure;
+mod session;
 mod sizes;
 mod tcp;
+mod times;
 mod topology;
 mod workloads;
 
@@ -14,6 +16,7 @@ use shortflow_policy::text::{Diagnostics, Document};
 use shortflow_units::Duration;
 
 use crate::file::ScenarioFile;
+use crate::files::Files;
 use crate::model::{Inputs, Scenario};
 use topology::Topology;
 
@@ -24,13 +27,14 @@ pub(crate) fn check(
     stem: String,
     policy: Option<Arc<Policy>>,
     inputs: Inputs,
+    files: Files<'_>,
 ) -> Result<Scenario, Diagnostics> {
     frame(document, &file);
     let topology = Topology::check(document, &file);
     // Names and paths mean little in a topology that is wrong itself.
     document.checked()?;
     let bindings = bindings::check(document, &file, &topology, policy.as_deref(), &inputs);
-    let workloads = workloads::check(document, &file, &topology);
+    let workloads = workloads::check(document, &file, &topology, &files);
     let measure =
         measure::check(document, &file, &topology, &bindings, policy.as_deref(), &workloads);
     document.checked()?;
@@ -48,7 +52,7 @@ pub(crate) fn check(
         policy,
         workloads: workloads::with_classes(workloads, &measure.size_classes),
         measure,
-        inputs,
+        inputs: Inputs { files: files.digests(), ..inputs },
     })
 }
 
@@ -69,7 +73,7 @@ fn frame(document: &mut Document, file: &ScenarioFile) {
         document.mistake("replicas", message, format!("allowed here: 1 to {MOST_REPLICAS}"));
     }
     if file.workloads.is_empty() {
-        let help = "add a [workloads.NAME.transfers], bulk, cbr or poisson table";
+        let help = "add a [workloads.NAME.transfers], web, telnet, ftp, bulk, cbr or poisson table";
         document.mistake("workloads", "nothing loads the network: there is no workload", help);
     }
 }

@@ -6,7 +6,8 @@ use shortflow_policy::text::Document;
 use shortflow_units::{Bytes, Size};
 use shortflow_workloads::Sizes;
 
-use crate::file::{ChoiceFile, SizesFile};
+use super::times;
+use crate::file::{ChoiceFile, ParetoFile, SizesFile};
 
 /// The distribution at `path`; `mss` is the length of a full segment, 0 where there are none.
 pub(super) fn check(
@@ -23,25 +24,7 @@ pub(super) fn check(
             let mean = size("exponential.mean", exponential.mean)?;
             Some(Sizes::Exponential { mean })
         }
-        SizesFile::Pareto(pareto) => {
-            let mean = size("pareto.mean", pareto.mean)?;
-            let max = match pareto.max {
-                Some(max) => Some(size("pareto.max", max)?),
-                None => None,
-            };
-            if !(pareto.shape > 1.0 && pareto.shape.is_finite()) {
-                let message =
-                    format!("a Pareto distribution of shape {} has no mean", pareto.shape);
-                document.mistake(&format!("{path}.pareto.shape"), message, "it must be above 1");
-                return None;
-            }
-            if let Some(max) = max.filter(|max| *max <= mean) {
-                let message = format!("max {max} is not above the mean {mean}");
-                document.mistake(&format!("{path}.pareto.max"), message, "");
-                return None;
-            }
-            Some(Sizes::pareto(mean, pareto.shape, max))
-        }
+        SizesFile::Pareto(pareto) => pareto_of(document, &format!("{path}.pareto"), pareto, mss),
         SizesFile::Uniform(uniform) => {
             let (min, max) = (size("uniform.min", uniform.min)?, size("uniform.max", uniform.max)?);
             if min > max {
@@ -52,6 +35,33 @@ pub(super) fn check(
             Some(Sizes::Uniform { min, max })
         }
     }
+}
+
+fn pareto_of(document: &mut Document, path: &str, file: &ParetoFile, mss: u64) -> Option<Sizes> {
+    let mut size = |key: &str, size: Size| bytes(document, &format!("{path}.{key}"), size, mss);
+    let max = match file.max {
+        Some(max) => Some(size("max", max)?),
+        None => None,
+    };
+    let (key, least) = match (file.mean, file.min) {
+        (Some(mean), None) => ("the mean", size("mean", mean)?),
+        (None, Some(min)) => ("min", size("min", min)?),
+        _ => {
+            let message = "a Pareto distribution needs exactly one of `mean` and `min`";
+            document.mistake(path, message, "such as `mean = \"12 KB\"` or `min = \"3 KB\"`");
+            return None;
+        }
+    };
+    times::shape(document, path, file.shape)?;
+    if let Some(max) = max.filter(|max| *max <= least) {
+        let message = format!("max {max} is not above {key} {least}");
+        document.mistake(&format!("{path}.max"), message, "");
+        return None;
+    }
+    Some(match file.min {
+        Some(_) => Sizes::Pareto { scale: least.0 as f64, shape: file.shape, max },
+        None => Sizes::pareto(least, file.shape, max),
+    })
 }
 
 fn choice_of(document: &mut Document, path: &str, file: &ChoiceFile, mss: u64) -> Option<Sizes> {
@@ -65,10 +75,25 @@ fn choice_of(document: &mut Document, path: &str, file: &ChoiceFile, mss: u64) -
         .collect::<Option<Vec<Bytes>>>()?;
     let equal = vec![1.0; sizes.len()];
     let weights = file.weights.as_ref().unwrap_or(&equal);
+    check_weights(document, path, weights, (sizes.len(), "size"))?;
+    Some(Sizes::choice(sizes, weights))
+}
+
+/// Checks the weights of `count` things to choose from, sizes or numbers.
+pub(super) fn check_weights(
+    document: &mut Document,
+    path: &str,
+    weights: &[f64],
+    (count, what): (usize, &str),
+) -> Option<()> {
     let path = format!("{path}.weights");
-    if weights.len() != sizes.len() {
-        let message = format!("{} weights for {} sizes", weights.len(), sizes.len());
-        document.mistake(&path, message, "give each size its weight, or leave `weights` out");
+    if weights.len() != count {
+        let message = format!("{} weights for {count} {what}s", weights.len());
+        document.mistake(
+            &path,
+            message,
+            format!("give each {what} its weight, or leave `weights` out"),
+        );
         return None;
     }
     let is_weight = |weight: &f64| *weight == 0.0 || WEIGHTS.contains(weight);
@@ -82,7 +107,7 @@ fn choice_of(document: &mut Document, path: &str, file: &ChoiceFile, mss: u64) -
         document.mistake(&path, "all weights are zero", "at least one must be above zero");
         return None;
     }
-    Some(Sizes::choice(sizes, weights))
+    Some(())
 }
 
 /// The size at `path` in bytes.

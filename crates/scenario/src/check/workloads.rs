@@ -6,12 +6,15 @@ use shortflow_elements::Dscp;
 use shortflow_policy::text::Document;
 use shortflow_policy::{NAME_RULE, is_name};
 use shortflow_tcp::{Config, Era};
-use shortflow_units::{Bytes, Duration, Instant};
+use shortflow_units::{Bytes, Duration, Instant, Rate};
 use shortflow_workloads::{Bulk, Cbr, Poisson, SizeClass, Sizes, Transfers};
 
 use super::topology::{PAIRING, Topology, pair_up};
 use super::{sizes, tcp};
-use crate::file::{BulkFile, CbrFile, PoissonFile, ScenarioFile, TransfersFile, WorkloadFile};
+use crate::file::{
+    BulkFile, CbrFile, OneOrList, PoissonFile, ScenarioFile, TransfersFile, WorkloadFile,
+};
+use crate::files::Files;
 use crate::model::{Kind, NodeId, Workload};
 
 /// Resolves all workloads.
@@ -19,29 +22,34 @@ pub(super) fn check(
     document: &mut Document,
     file: &ScenarioFile,
     topology: &Topology,
+    files: &Files<'_>,
 ) -> Vec<Workload> {
     let base = tcp::check(document, "tcp", &file.tcp, &Era::Ns2In2002.config());
-    let mut checker = Checker { document, topology, base, duration: file.duration };
+    let mut checker = Checker { document, topology, files, base, duration: file.duration };
     file.workloads.iter().filter_map(|(name, workload)| checker.workload(name, workload)).collect()
 }
 
-/// Gives all transfers the size classes that they share.
+/// Gives all transfers, pages and files the size classes that they share.
 pub(super) fn with_classes(
     mut workloads: Vec<Workload>,
     classes: &Arc<[SizeClass]>,
 ) -> Vec<Workload> {
     for workload in &mut workloads {
-        if let Kind::Transfers(transfers) = &mut workload.kind {
-            transfers.size_classes = classes.clone();
+        match &mut workload.kind {
+            Kind::Transfers(transfers) => transfers.size_classes = classes.clone(),
+            Kind::Web(web) => web.size_classes = classes.clone(),
+            Kind::Ftp(ftp) => ftp.size_classes = classes.clone(),
+            Kind::Telnet(_) | Kind::Bulk(_) | Kind::Cbr(_) | Kind::Poisson(_) => {}
         }
     }
     workloads
 }
 
-struct Checker<'c> {
-    document: &'c mut Document,
+pub(super) struct Checker<'c> {
+    pub(super) document: &'c mut Document,
     topology: &'c Topology,
-    base: Config,
+    pub(super) files: &'c Files<'c>,
+    pub(super) base: Config,
     duration: Duration,
 }
 
@@ -54,6 +62,9 @@ impl Checker<'_> {
         let (kind, config) = match file {
             WorkloadFile::Transfers(file) => self.transfers(&format!("{path}.transfers"), file)?,
             WorkloadFile::Bulk(file) => self.bulk(&format!("{path}.bulk"), file)?,
+            WorkloadFile::Web(file) => self.web(&format!("{path}.web"), file)?,
+            WorkloadFile::Telnet(file) => self.telnet(&format!("{path}.telnet"), file)?,
+            WorkloadFile::Ftp(file) => self.ftp(&format!("{path}.ftp"), file)?,
             WorkloadFile::Cbr(file) => (self.cbr(&format!("{path}.cbr"), file)?, self.base.clone()),
             WorkloadFile::Poisson(file) => {
                 (self.poisson(&format!("{path}.poisson"), file)?, self.base.clone())
@@ -183,10 +194,7 @@ impl Checker<'_> {
         let pairs = self.pairs(path, ("from", &file.from), ("to", &file.to));
         let dscp = self.dscp(path, file.dscp.as_ref());
         let span = self.span(path, file.start, file.stop);
-        if file.rate.is_zero() {
-            self.document.mistake(&format!("{path}.rate"), "the rate must be above zero", "");
-            return None;
-        }
+        let rates = self.rates(&format!("{path}.rate"), &file.rate)?;
         if file.packet == Bytes::ZERO || file.packet > LARGEST_PACKET {
             let message = format!("a packet cannot have {}", file.packet);
             let help = format!("allowed here: 1 B to {LARGEST_PACKET}");
@@ -196,13 +204,27 @@ impl Checker<'_> {
         let (start, stop) = span?;
         Some(Kind::Cbr(Cbr {
             pairs: pairs?,
-            rate: file.rate,
+            rates,
+            by_stream: file.rate.is_list,
             packet: file.packet.0 as u32,
             port: file.port.unwrap_or(5004),
             dscp: dscp?,
             start,
             stop,
         }))
+    }
+
+    fn rates(&mut self, path: &str, file: &OneOrList<Rate>) -> Option<Vec<Rate>> {
+        if file.values.is_empty() {
+            self.document.mistake(path, "there is no rate", "list one for each stream");
+            return None;
+        }
+        if let Some(at) = file.values.iter().position(|rate| rate.is_zero()) {
+            let path = if file.is_list { format!("{path}.{at}") } else { path.to_owned() };
+            self.document.mistake(&path, "the rate must be above zero", "");
+            return None;
+        }
+        Some(file.values.clone())
     }
 
     fn poisson(&mut self, path: &str, file: &PoissonFile) -> Option<Kind> {
@@ -235,7 +257,7 @@ impl Checker<'_> {
     }
 
     /// The pairs of nodes between two groups, all with a path from one to the other.
-    fn pairs(
+    pub(super) fn pairs(
         &mut self,
         path: &str,
         (a_key, a_name): (&str, &str),
@@ -272,7 +294,7 @@ impl Checker<'_> {
         Some(pairs)
     }
 
-    fn span(
+    pub(super) fn span(
         &mut self,
         path: &str,
         start: Duration,
@@ -309,4 +331,4 @@ impl Checker<'_> {
 
 const LARGEST_PACKET: Bytes = Bytes(65_535);
 const MOST_PER_SECOND: f64 = 1e9;
-const MOST_FLOWS: u32 = 1_000_000;
+pub(super) const MOST_FLOWS: u32 = 1_000_000;

@@ -1,6 +1,9 @@
 //! A scenario as it is written.
 
+mod distribution;
 mod link;
+mod list;
+mod session;
 mod tcp;
 mod workload;
 
@@ -10,10 +13,13 @@ use shortflow_policy::Scalar;
 use shortflow_policy::text::Named;
 use shortflow_units::{Duration, Size};
 
+pub(crate) use distribution::{ChoiceOfCountsFile, CountsFile, TimesFile};
 pub(crate) use link::{LinkFile, LossFile, PerLink};
+pub(crate) use list::OneOrList;
+pub(crate) use session::{BusyFile, FtpFile, HttpFile, PageFile, ReplayFile, TelnetFile, WebFile};
 pub(crate) use tcp::{DelayedAckFile, EraFile, RecoveryFile, TcpFile};
 pub(crate) use workload::{
-    BulkFile, CbrFile, ChoiceFile, PoissonFile, SizesFile, TransfersFile, WorkloadFile,
+    BulkFile, CbrFile, ChoiceFile, ParetoFile, PoissonFile, SizesFile, TransfersFile, WorkloadFile,
 };
 
 /// A scenario: topology, workloads, and which role of the policy is played at which port.
@@ -122,6 +128,13 @@ pub(crate) struct MeasureFile {
     /// The greatest reply of each class of transfers; by default one class per size where sizes
     /// are listed, else one per power of ten.
     pub(crate) size_classes: Option<Vec<Size>>,
+    /// Completion times for which the share of transfers, pages and echoes that took longer is told.
+    #[serde(default)]
+    pub(crate) limits: Vec<Duration>,
+    /// Whether each page that a client of a web workload asks for is logged, in files beside the
+    /// results that `replay` reads.
+    #[serde(default)]
+    pub(crate) accesses: bool,
 }
 
 /// A key, or several that change together, and the values that it takes in turn.

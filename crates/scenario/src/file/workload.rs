@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_units::{Bytes, Duration, Rate, Size};
 
-use super::TcpFile;
+use super::list::OneOrList;
+use super::{FtpFile, TcpFile, TelnetFile, WebFile};
 use crate::frequency::Frequency;
 
 /// A workload, by its kind.
@@ -15,6 +16,12 @@ pub(crate) enum WorkloadFile {
     Transfers(Box<TransfersFile>),
     /// Bulk flows over TCP.
     Bulk(Box<BulkFile>),
+    /// Browsing sessions over TCP.
+    Web(Box<WebFile>),
+    /// Typing sessions over TCP.
+    Telnet(Box<TelnetFile>),
+    /// Sessions that send files over TCP.
+    Ftp(Box<FtpFile>),
     /// UDP datagrams at a constant bit rate.
     Cbr(CbrFile),
     /// UDP datagrams as a Poisson process.
@@ -81,7 +88,7 @@ pub(crate) struct BulkFile {
     pub(crate) tcp: TcpFile,
 }
 
-/// UDP datagrams at a constant bit rate. Over groups, each pair has a stream of this rate.
+/// UDP datagrams at a constant bit rate. Over groups, each pair has a stream.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CbrFile {
@@ -89,8 +96,9 @@ pub(crate) struct CbrFile {
     pub(crate) from: String,
     /// The receiving node or group.
     pub(crate) to: String,
-    /// The rate of each stream in bits on the wire.
-    pub(crate) rate: Rate,
+    /// The rate of each stream in bits on the wire. A list goes round over the pairs, and the pairs
+    /// over a list that is longer; with a list, each stream has its own results.
+    pub(crate) rate: OneOrList<Rate>,
     /// The size of a packet on the wire, headers included.
     pub(crate) packet: Bytes,
     /// The code point that the sender writes; BE by default.
@@ -168,8 +176,10 @@ pub(crate) struct ExponentialFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ParetoFile {
-    /// The mean, before sizes above `max` are cut.
-    pub(crate) mean: Size,
+    /// The mean, before sizes above `max` are cut. Say this or `min`.
+    pub(crate) mean: Option<Size>,
+    /// The smallest size: k in P(X > x) = (k/x)^shape.
+    pub(crate) min: Option<Size>,
     /// The shape, above 1: the smaller, the heavier the tail.
     pub(crate) shape: f64,
     /// Greater sizes are cut to this one.

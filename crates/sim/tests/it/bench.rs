@@ -18,6 +18,11 @@ pub(crate) fn scenario_under(policy: &str, text: &str) -> Scenario {
     checked(&[("scenario.toml", text), ("policy.toml", policy)])
 }
 
+/// The scenario of a text that reads a file called `name`.
+pub(crate) fn scenario_beside(name: &str, file: &str, text: &str) -> Scenario {
+    checked(&[("scenario.toml", text), (name, file)])
+}
+
 fn checked(texts: &[(&str, &str)]) -> Scenario {
     let loaded = from_texts(texts, &Overrides::default())
         .unwrap_or_else(|mistakes| panic!("the scenario has mistakes:\n{mistakes}"));
@@ -62,7 +67,7 @@ pub(crate) struct Row {
 /// Replica 0 and its transfers in the order in which they were completed.
 pub(crate) fn run_with_transfers(scenario: &Scenario) -> (Outcome, Vec<Row>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let names = scenario.workloads.iter().map(|workload| workload.name.clone()).collect();
+    let names = scenario.result_rows().into_iter().map(|row| row.name).collect();
     let sink = TransferSink::create(&Folder::open(folder.path()), 0, 0, names).expect("a sink");
     let outcome = run_replica(scenario, 0, Some(sink), |_| true).expect("the run ends");
     let text = fs::read_to_string(folder.path().join("transfers-000-000.csv")).expect("the rows");

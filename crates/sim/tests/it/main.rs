@@ -9,5 +9,6 @@ mod measuring;
 mod memory;
 mod queueing;
 mod random_loss;
+mod sessions;
 mod statistics;
 mod stopping;

@@ -1,0 +1,114 @@
+//! Distributions of times and of numbers.
+
+use shortflow_policy::text::Document;
+use shortflow_workloads::{Counts, Times};
+
+use super::sizes::check_weights;
+use crate::file::{ChoiceOfCountsFile, CountsFile, TimesFile};
+
+/// The distribution of times at `path`.
+pub(super) fn check(document: &mut Document, path: &str, file: &TimesFile) -> Option<Times> {
+    match file {
+        TimesFile::Constant(time) => Some(Times::Constant(*time)),
+        TimesFile::Exponential(exponential) => Some(Times::Exponential { mean: exponential.mean }),
+        TimesFile::Pareto(pareto) => {
+            let path = format!("{path}.pareto");
+            if pareto.min.is_zero() {
+                let message = "a Pareto distribution cannot begin at zero";
+                document.mistake(&format!("{path}.min"), message, "say the shortest time");
+                return None;
+            }
+            shape(document, &path, pareto.shape)?;
+            if let Some(max) = pareto.max.filter(|max| *max <= pareto.min) {
+                not_above(document, &path, max, pareto.min);
+                return None;
+            }
+            Some(Times::Pareto { min: pareto.min, shape: pareto.shape, max: pareto.max })
+        }
+        TimesFile::Uniform(uniform) => {
+            let (min, max) = (uniform.min, uniform.max);
+            if min > max {
+                swapped(document, &format!("{path}.uniform"), min, max);
+                return None;
+            }
+            Some(Times::Uniform { min, max })
+        }
+    }
+}
+
+/// The distribution of numbers at `path`.
+pub(super) fn counts(document: &mut Document, path: &str, file: &CountsFile) -> Option<Counts> {
+    match file {
+        CountsFile::Constant(number) => {
+            few(document, &format!("{path}.constant"), *number).map(Counts::constant)
+        }
+        CountsFile::Choice(choice) => choice_of(document, &format!("{path}.choice"), choice),
+        CountsFile::Pareto(pareto) => {
+            let path = format!("{path}.pareto");
+            if !(1.0..=f64::from(Counts::MOST)).contains(&pareto.min) {
+                let message = format!("a smallest number of {} cannot be", pareto.min);
+                let help = format!("allowed here: 1 to {}", Counts::MOST);
+                document.mistake(&format!("{path}.min"), message, help);
+                return None;
+            }
+            shape(document, &path, pareto.shape)?;
+            if let Some(max) = pareto.max.filter(|max| f64::from(*max) <= pareto.min) {
+                not_above(document, &path, max, pareto.min);
+                return None;
+            }
+            Some(Counts::pareto(pareto.min, pareto.shape, pareto.max))
+        }
+        CountsFile::Uniform(uniform) => {
+            let path = format!("{path}.uniform");
+            let max = few(document, &format!("{path}.max"), uniform.max)?;
+            if uniform.min > max {
+                swapped(document, &path, uniform.min, max);
+                return None;
+            }
+            Some(Counts::uniform(uniform.min, max))
+        }
+    }
+}
+
+fn choice_of(document: &mut Document, path: &str, file: &ChoiceOfCountsFile) -> Option<Counts> {
+    if file.numbers.is_empty() {
+        document.mistake(&format!("{path}.numbers"), "there is no number to choose from", "");
+        return None;
+    }
+    for (index, number) in file.numbers.iter().enumerate() {
+        few(document, &format!("{path}.numbers.{index}"), *number)?;
+    }
+    let equal = vec![1.0; file.numbers.len()];
+    let weights = file.weights.as_ref().unwrap_or(&equal);
+    check_weights(document, path, weights, (file.numbers.len(), "number"))?;
+    Some(Counts::choice(&file.numbers, weights))
+}
+
+fn few(document: &mut Document, path: &str, number: u32) -> Option<u32> {
+    if number > Counts::MOST {
+        let help = format!("allowed here: 0 to {}", Counts::MOST);
+        document.mistake(path, format!("{number} is too many"), help);
+        return None;
+    }
+    Some(number)
+}
+
+/// Checks the shape of a Pareto distribution at `path`.
+pub(super) fn shape(document: &mut Document, path: &str, shape: f64) -> Option<()> {
+    if shape > 1.0 && shape.is_finite() {
+        return Some(());
+    }
+    let message = format!("a Pareto distribution of shape {shape} has no mean");
+    document.mistake(&format!("{path}.shape"), message, "it must be above 1");
+    None
+}
+
+fn not_above<A: ToString, B: ToString>(document: &mut Document, path: &str, max: A, min: B) {
+    let message = format!("max {} is not above min {}", max.to_string(), min.to_string());
+    document.mistake(&format!("{path}.max"), message, "");
+}
+
+fn swapped<T: ToString>(document: &mut Document, path: &str, min: T, max: T) {
+    let message = format!("min {} is above max {}", min.to_string(), max.to_string());
+    document.mistake(&format!("{path}.min"), message, "swap them");
+}

@@ -1,0 +1,278 @@
+//! Requests and replies over one connection of a session, one after another or pipelined.
+
+use std::collections::VecDeque;
+
+use shortflow_measure::Transfer;
+use shortflow_tcp::Connection;
+use shortflow_units::Instant;
+
+use crate::application::{Application, Progress};
+use crate::flow::{Flow, Side};
+
+/// The session that a connection belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Link {
+    /// The index of the source that its workload is.
+    pub(crate) source: u32,
+    /// Its number in there.
+    pub(crate) session: u32,
+}
+
+/// Something to ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ask {
+    /// What it is to the session.
+    pub(crate) tag: Tag,
+    /// Bytes that the client sends.
+    pub(crate) request: u64,
+    /// Bytes that the server sends back; with none, the request is the transfer.
+    pub(crate) reply: u64,
+}
+
+/// What something is to its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Tag {
+    /// The number of the page, counted over the session.
+    pub(crate) page: u32,
+    /// 0 for its index, then its objects.
+    pub(crate) object: u32,
+}
+
+/// Who closes the connection, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Closing {
+    /// The client, when it has sent what it was opened with.
+    ClientAfterRequest,
+    /// The server, when it has sent the replies to that.
+    ServerAfterReply,
+    /// The client, when the session says so.
+    Later,
+}
+
+/// What a connection of a session carries.
+#[derive(Debug)]
+pub(crate) struct Dialogue {
+    pub(crate) link: Link,
+    /// The indices of what its bytes and what its transfers count for.
+    pub(crate) workload: u16,
+    pub(crate) row: u16,
+    closing: Closing,
+    connected_at: Instant,
+    /// The session knows that the connection stands, or that it broke.
+    knows_connected: bool,
+    knows_broken: bool,
+    /// What is not complete, first come first; the first `answered` have their reply under way.
+    asked: VecDeque<Asked>,
+    answered: usize,
+    /// Bytes that the client and the server have written so far.
+    written: [u64; 2],
+    /// What the connection had cost when the last transfer was complete.
+    before: Costs,
+}
+
+/// Something that was asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    pub(crate) ask: Ask,
+    pub(crate) id: u64,
+    pub(crate) at: Instant,
+    requested_at: Instant,
+    /// Where its request and its reply end in what the two ends write.
+    request_end: u64,
+    reply_end: u64,
+}
+
+impl Asked {
+    /// Bytes of what is transferred.
+    pub(crate) fn size(&self) -> u64 {
+        if self.ask.reply > 0 { self.ask.reply } else { self.ask.request }
+    }
+}
+
+/// What packets a connection has cost, both ways.
+#[derive(Debug, Clone, Copy, Default)]
+struct Costs {
+    retransmissions: u32,
+    timeouts: u32,
+    syn_retransmissions: u32,
+    sent: u32,
+    dropped: u32,
+    colors: [u32; 4],
+}
+
+impl Dialogue {
+    /// A dialogue in which nothing was asked for yet.
+    pub(crate) fn new(link: Link, workload: u16, row: u16, closing: Closing) -> Self {
+        Dialogue {
+            link,
+            workload,
+            row,
+            closing,
+            connected_at: Instant::NEVER,
+            knows_connected: false,
+            knows_broken: false,
+            asked: VecDeque::new(),
+            answered: 0,
+            written: [0; 2],
+            before: Costs::default(),
+        }
+    }
+
+    /// What is not complete.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &Asked> {
+        self.asked.iter()
+    }
+
+    /// The server has these bytes: it replies to each request that is whole.
+    fn answer(&mut self, now: Instant, received: u64, server: &mut Connection) {
+        while let Some(asked) = self.asked.get_mut(self.answered)
+            && received >= asked.request_end
+        {
+            asked.requested_at = now;
+            self.answered += 1;
+            self.written[Side::Server as usize] += asked.ask.reply;
+            asked.reply_end = self.written[Side::Server as usize];
+            server.write(now, asked.ask.reply);
+            if self.closing == Closing::ServerAfterReply && self.answered == self.asked.len() {
+                server.close(now);
+            }
+        }
+    }
+
+    /// Whether the session has something to hear, when the client has these bytes.
+    fn has_news(&self, received: u64) -> bool {
+        let is_connected = !self.knows_connected && self.connected_at != Instant::NEVER;
+        is_connected || self.answered > 0 && received >= self.asked[0].reply_end
+    }
+}
+
+impl Flow {
+    /// The session that the connection belongs to.
+    pub(crate) fn dialogue(&self) -> Option<&Dialogue> {
+        match &self.application {
+            Application::Dialogue(dialogue) => Some(dialogue),
+            _ => None,
+        }
+    }
+
+    fn dialogue_mut(&mut self) -> &mut Dialogue {
+        match &mut self.application {
+            Application::Dialogue(dialogue) => dialogue,
+            _ => unreachable!("a session has dialogues only"),
+        }
+    }
+
+    /// The client asks for something; the request is its number `id`.
+    pub(crate) fn ask(&mut self, now: Instant, ask: Ask, id: u64) {
+        let dialogue = self.dialogue_mut();
+        dialogue.written[Side::Client as usize] += ask.request;
+        dialogue.asked.push_back(Asked {
+            ask,
+            id,
+            at: now,
+            requested_at: Instant::NEVER,
+            request_end: dialogue.written[Side::Client as usize],
+            reply_end: u64::MAX,
+        });
+        let closes = dialogue.closing == Closing::ClientAfterRequest;
+        let client = &mut self.ends[Side::Client as usize].tcp;
+        client.write(now, ask.request);
+        if closes {
+            client.close(now);
+        }
+    }
+
+    /// Tells the dialogue that `side` has got a segment.
+    pub(crate) fn on_dialogue_progress(&mut self, now: Instant, side: Side) -> Progress {
+        let [client, server] = &mut self.ends;
+        let Application::Dialogue(dialogue) = &mut self.application else {
+            unreachable!("only dialogues come here")
+        };
+        let end = match side {
+            Side::Server => {
+                dialogue.answer(now, server.tcp.received(), &mut server.tcp);
+                &mut server.tcp
+            }
+            Side::Client => {
+                if dialogue.connected_at == Instant::NEVER && client.tcp.is_established() {
+                    dialogue.connected_at = now;
+                }
+                &mut client.tcp
+            }
+        };
+        if end.peer_closed() {
+            end.close(now);
+        }
+        if dialogue.has_news(client.tcp.received()) { Progress::Heard } else { Progress::Nothing }
+    }
+
+    /// Whether the connection stands since the session was last asked to look.
+    pub(crate) fn take_connected(&mut self) -> bool {
+        let dialogue = self.dialogue_mut();
+        let is_new = dialogue.connected_at != Instant::NEVER && !dialogue.knows_connected;
+        dialogue.knows_connected |= is_new;
+        is_new
+    }
+
+    /// What is complete next, and its record.
+    pub(crate) fn take_reply(&mut self, now: Instant) -> Option<(Ask, Transfer)> {
+        let received = self.ends[Side::Client as usize].tcp.received();
+        let costs = self.costs();
+        let dialogue = self.dialogue_mut();
+        let is_complete = dialogue.answered > 0 && received >= dialogue.asked[0].reply_end;
+        if !is_complete {
+            return None;
+        }
+        let asked = dialogue.asked.pop_front()?;
+        dialogue.answered -= 1;
+        let before = std::mem::replace(&mut dialogue.before, costs);
+        let is_known = dialogue.connected_at != Instant::NEVER;
+        let connected = if is_known { dialogue.connected_at.max(asked.at) } else { asked.at };
+        let requested = asked.requested_at.max(connected);
+        let is_one_way = asked.ask.reply == 0;
+        // What has no reply is all transfer: its time is told as that of the reply.
+        let reply_from = if is_one_way { connected } else { requested };
+        let transfer = Transfer {
+            workload: dialogue.row,
+            id: asked.id,
+            start: asked.at,
+            handshake: connected.since(asked.at),
+            request: reply_from.since(connected),
+            reply: now.since(reply_from),
+            request_bytes: if is_one_way { 0 } else { asked.ask.request },
+            reply_bytes: asked.size(),
+            retransmissions: costs.retransmissions - before.retransmissions,
+            timeouts: costs.timeouts - before.timeouts,
+            syn_retransmissions: costs.syn_retransmissions - before.syn_retransmissions,
+            sent: costs.sent - before.sent,
+            dropped: costs.dropped - before.dropped,
+            colors: std::array::from_fn(|i| costs.colors[i] - before.colors[i]),
+        };
+        Some((asked.ask, transfer))
+    }
+
+    /// Whether the connection broke and its session does not know.
+    pub(crate) fn is_broken_unknown(&self) -> bool {
+        self.dialogue().is_some_and(|dialogue| !dialogue.knows_broken) && self.has_failed()
+    }
+
+    /// The connection broke: what will never be complete. Once only.
+    pub(crate) fn break_off(&mut self) -> Vec<Asked> {
+        let dialogue = self.dialogue_mut();
+        dialogue.knows_broken = true;
+        dialogue.answered = 0;
+        dialogue.asked.drain(..).collect()
+    }
+
+    fn costs(&self) -> Costs {
+        let [client, server] = [self.ends[0].tcp.stats(), self.ends[1].tcp.stats()];
+        Costs {
+            retransmissions: client.retransmitted_segments + server.retransmitted_segments,
+            timeouts: client.timeouts + server.timeouts,
+            syn_retransmissions: client.syn_retransmissions + server.syn_retransmissions,
+            sent: self.tally.sent,
+            dropped: self.tally.dropped,
+            colors: self.tally.marked,
+        }
+    }
+}

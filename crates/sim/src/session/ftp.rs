@@ -1,0 +1,45 @@
+//! Sessions that send files: each over a connection of its own, with a pause in between.
+
+use shortflow_elements::FlowId;
+use shortflow_measure::Transfer;
+use shortflow_units::Instant;
+use shortflow_workloads::Files;
+
+use super::{Ask, Closing, Desk, Session, Tag};
+
+/// A user who sends files.
+pub(crate) struct FtpSession {
+    files: Files,
+    stop: Instant,
+    next_at: Instant,
+}
+
+impl FtpSession {
+    /// A session that sends its first file at `start`, and none from `stop` on.
+    pub(crate) fn new(files: Files, start: Instant, stop: Instant) -> Self {
+        FtpSession { files, stop, next_at: start }
+    }
+}
+
+impl Session for FtpSession {
+    fn next_at(&self) -> Instant {
+        if self.next_at < self.stop { self.next_at } else { Instant::NEVER }
+    }
+
+    fn wake(&mut self, desk: &mut Desk<'_>) {
+        self.next_at = Instant::NEVER;
+        let file = Ask { tag: Tag::default(), request: self.files.size().0, reply: 0 };
+        desk.open(&[file], Closing::ClientAfterRequest);
+    }
+
+    fn on_reply(&mut self, desk: &mut Desk<'_>, _ask: &Ask, _file: &Transfer) {
+        self.next_at = self.files.next(desk.now());
+    }
+
+    fn on_lost(&mut self, desk: &mut Desk<'_>, _flow: FlowId, lost: &[Ask]) {
+        // One that broke after its file was complete changes nothing.
+        if !lost.is_empty() {
+            self.next_at = self.files.next(desk.now());
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Sessions at work: users that go on when the network has done what they asked for.
+//!
+//! ```text
+//! engine ── wake, heard, lost ──▶ Sessions ──▶ Session ── open, ask, close, record ──▶ Desk
+//! ```
+//!
+//! All sessions of a workload are one source, with timers of their own. A session sits at a
+//! [`Desk`], over which it opens connections and speaks; the engine sends what that gave rise to.
+
+mod build;
+mod dialogue;
+mod ftp;
+mod telnet;
+mod web;
+
+use shortflow_elements::FlowId;
+use shortflow_measure::{Recorder, Transfer};
+use shortflow_units::Instant;
+
+use crate::application::Application;
+use crate::flow::{Flow, Flows};
+use crate::source::{Connections, EphemeralPorts};
+use crate::timers::Timers;
+
+pub(crate) use build::build;
+pub(crate) use dialogue::{Ask, Closing, Dialogue, Link, Tag};
+
+/// A user.
+pub(crate) trait Session {
+    /// When it acts next, if nothing comes before.
+    fn next_at(&self) -> Instant;
+
+    /// That time has come.
+    fn wake(&mut self, desk: &mut Desk<'_>);
+
+    /// A connection that it opened stands.
+    fn on_connected(&mut self, _desk: &mut Desk<'_>, _flow: FlowId) {}
+
+    /// What it asked for is complete.
+    fn on_reply(&mut self, desk: &mut Desk<'_>, ask: &Ask, transfer: &Transfer);
+
+    /// A connection broke, and what was asked for over it will never come.
+    fn on_lost(&mut self, desk: &mut Desk<'_>, flow: FlowId, lost: &[Ask]);
+
+    /// What is not complete beyond what was asked for, by its start and its bytes.
+    fn unfinished(&self) -> Vec<(Instant, u64)> {
+        Vec::new()
+    }
+
+    /// How much that was due by `now` was not begun.
+    fn held_back(&self, _now: Instant) -> u64 {
+        0
+    }
+}
+
+/// The sessions of a workload.
+pub(crate) struct Sessions {
+    source: u32,
+    connections: Connections,
+    /// The index of what connections carry, in results; the workload's own for most.
+    row: u16,
+    logs_accesses: bool,
+    seats: Vec<Seat>,
+    timers: Timers,
+    numbers: Numbers,
+}
+
+struct Seat {
+    session: Box<dyn Session>,
+    /// The entry of the timers that counts.
+    armed: Instant,
+}
+
+/// How many transfers and pages were begun.
+#[derive(Debug, Clone, Copy, Default)]
+struct Numbers {
+    asks: u64,
+    pages: u64,
+}
+
+/// What sessions need of the engine.
+pub(crate) struct World<'e> {
+    pub(crate) now: Instant,
+    pub(crate) flows: &'e mut Flows,
+    pub(crate) recorder: &'e mut Recorder,
+    pub(crate) ports: &'e mut EphemeralPorts,
+    /// Connections that may have something to send.
+    pub(crate) stirred: &'e mut Vec<Stirred>,
+}
+
+/// A connection that a session has spoken over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stirred {
+    pub(crate) id: FlowId,
+    /// It was opened just now.
+    pub(crate) is_new: bool,
+}
+
+impl Sessions {
+    /// The sessions of a workload, which is source number `source`.
+    pub(crate) fn new(
+        source: u32,
+        connections: Connections,
+        row: u16,
+        logs_accesses: bool,
+        sessions: impl Iterator<Item = Box<dyn Session>>,
+    ) -> Self {
+        let seat = |session| Seat { session, armed: Instant::NEVER };
+        let seats: Vec<Seat> = sessions.map(seat).collect();
+        let (timers, numbers) = (Timers::default(), Numbers::default());
+        let mut all = Sessions { source, connections, row, logs_accesses, seats, timers, numbers };
+        (0..all.seats.len() as u32).for_each(|session| all.arm(session, Instant::START));
+        all
+    }
+
+    /// When a session acts next.
+    pub(crate) fn next_at(&self) -> Instant {
+        self.timers.next()
+    }
+
+    /// The index of the workload.
+    pub(crate) fn workload(&self) -> u16 {
+        self.connections.workload
+    }
+
+    /// Lets all sessions act whose time has come.
+    pub(crate) fn wake(&mut self, mut world: World<'_>) {
+        let now = world.now;
+        while let Some((at, session)) = self.timers.pop(now) {
+            let seat = &mut self.seats[session as usize];
+            if seat.armed != at {
+                continue;
+            }
+            seat.armed = Instant::NEVER;
+            if seat.session.next_at() <= now {
+                self.seat(&mut world, session, |session, desk| session.wake(desk));
+            } else {
+                self.arm(session, now);
+            }
+        }
+    }
+
+    /// A connection of a session stands, or has brought something.
+    pub(crate) fn heard(&mut self, mut world: World<'_>, session: u32, id: FlowId) {
+        let now = world.now;
+        self.seat(&mut world, session, |session, desk| {
+            if desk.flow(id).take_connected() {
+                session.on_connected(desk, id);
+            }
+            while let Some((ask, transfer)) = desk.flow(id).take_reply(now) {
+                desk.world.recorder.transfer(&transfer);
+                session.on_reply(desk, &ask, &transfer);
+            }
+        });
+    }
+
+    /// A connection of a session broke.
+    pub(crate) fn lost(&mut self, mut world: World<'_>, session: u32, id: FlowId) {
+        let (now, row) = (world.now, self.row);
+        self.seat(&mut world, session, |session, desk| {
+            let lost = desk.flow(id).break_off();
+            for asked in &lost {
+                desk.world.recorder.failed_transfer(now, row, asked.at);
+            }
+            let lost: Vec<Ask> = lost.iter().map(|asked| asked.ask).collect();
+            session.on_lost(desk, id, &lost);
+        });
+    }
+
+    /// At the end: what is not complete beyond what connections carry.
+    pub(crate) fn record_open(&self, recorder: &mut Recorder) {
+        for (start, bytes) in self.seats.iter().flat_map(|seat| seat.session.unfinished()) {
+            recorder.open_transfer(self.workload(), start, bytes);
+        }
+    }
+
+    /// How much that was due by `now` was not begun.
+    pub(crate) fn held_back(&self, now: Instant) -> u64 {
+        self.seats.iter().map(|seat| seat.session.held_back(now)).sum()
+    }
+
+    /// Lets a session act at a desk, and sets its timer.
+    fn seat(
+        &mut self,
+        world: &mut World<'_>,
+        session: u32,
+        act: impl FnOnce(&mut dyn Session, &mut Desk<'_>),
+    ) {
+        let now = world.now;
+        let mut desk = Desk {
+            world: World {
+                now,
+                flows: world.flows,
+                recorder: world.recorder,
+                ports: world.ports,
+                stirred: world.stirred,
+            },
+            connections: &self.connections,
+            row: self.row,
+            logs_accesses: self.logs_accesses,
+            link: Link { source: self.source, session },
+            numbers: &mut self.numbers,
+        };
+        act(&mut *self.seats[session as usize].session, &mut desk);
+        self.arm(session, now);
+    }
+
+    fn arm(&mut self, session: u32, now: Instant) {
+        let seat = &mut self.seats[session as usize];
+        // What was due while the session waited is due now.
+        let at = seat.session.next_at().max(now);
+        self.timers.arm(session, &mut seat.armed, at);
+    }
+}
+
+/// Where a session acts.
+pub(crate) struct Desk<'e> {
+    world: World<'e>,
+    connections: &'e Connections,
+    row: u16,
+    logs_accesses: bool,
+    link: Link,
+    numbers: &'e mut Numbers,
+}
+
+impl Desk<'_> {
+    /// The time.
+    pub(crate) fn now(&self) -> Instant {
+        self.world.now
+    }
+
+    /// The number of the session.
+    pub(crate) fn session(&self) -> u32 {
+        self.link.session
+    }
+
+    /// Opens a connection, to ask for these things over it.
+    pub(crate) fn open(&mut self, asks: &[Ask], closing: Closing) -> FlowId {
+        let now = self.world.now;
+        let workload = self.connections.workload;
+        let dialogue = Dialogue::new(self.link, workload, self.row, closing);
+        let pair = self.link.session as usize % self.connections.pairs.len();
+        let application = Application::Dialogue(Box::new(dialogue));
+        let new = self.connections.open(pair, application, self.world.ports);
+        let flow = Flow::new(new.key, new.nodes, &new.config, new.application);
+        let (id, flow) = self.world.flows.insert(flow);
+        flow.open(now);
+        for &ask in asks {
+            flow.ask(now, ask, self.numbers.asks);
+            self.numbers.asks += 1;
+        }
+        self.world.stirred.push(Stirred { id, is_new: true });
+        id
+    }
+
+    /// Asks for these things over a connection that was opened before.
+    pub(crate) fn ask(&mut self, id: FlowId, asks: &[Ask]) {
+        let now = self.world.now;
+        for &ask in asks {
+            let number = self.numbers.asks;
+            self.flow(id).ask(now, ask, number);
+            self.numbers.asks += 1;
+        }
+        self.world.stirred.push(Stirred { id, is_new: false });
+    }
+
+    /// The client closes a connection.
+    pub(crate) fn close(&mut self, id: FlowId) {
+        let now = self.world.now;
+        self.flow(id).ends[0].tcp.close(now);
+        self.world.stirred.push(Stirred { id, is_new: false });
+    }
+
+    /// The number of a page that begins.
+    pub(crate) fn begin_page(&mut self) -> u64 {
+        self.numbers.pages += 1;
+        self.numbers.pages - 1
+    }
+
+    /// A page is complete.
+    pub(crate) fn record_page(&mut self, page: Transfer) {
+        let page = Transfer { workload: self.connections.workload, ..page };
+        self.world.recorder.transfer(&page);
+    }
+
+    /// Something of the workload that began at `start` will never be complete.
+    pub(crate) fn record_failure(&mut self, start: Instant) {
+        let (now, workload) = (self.world.now, self.connections.workload);
+        self.world.recorder.failed_transfer(now, workload, start);
+    }
+
+    /// Logs that a page is asked for, where that is wanted.
+    pub(crate) fn log_access(&mut self, columns: &str, line: impl FnOnce() -> String) {
+        if self.logs_accesses {
+            self.world.recorder.access(self.connections.workload, columns, line());
+        }
+    }
+
+    fn flow(&mut self, id: FlowId) -> &mut Flow {
+        let flow = self.world.flows.get_mut(id);
+        flow.expect("a session knows which of its connections are open")
+    }
+}

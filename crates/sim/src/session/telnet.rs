@@ -1,0 +1,86 @@
+//! Typing sessions: a character, its echo, a pause, over one connection.
+
+use shortflow_elements::FlowId;
+use shortflow_measure::Transfer;
+use shortflow_units::Instant;
+use shortflow_workloads::Typist;
+
+use super::{Ask, Closing, Desk, Session, Tag};
+
+/// A user who types.
+pub(crate) struct TelnetSession {
+    typist: Typist,
+    character: u64,
+    stop: Instant,
+    next_at: Instant,
+    connection: Option<Login>,
+}
+
+struct Login {
+    flow: FlowId,
+    opened: Instant,
+    is_connected: bool,
+}
+
+impl TelnetSession {
+    /// A session that logs in at `start` and types `character` bytes at a time until `stop`.
+    pub(crate) fn new(typist: Typist, character: u32, start: Instant, stop: Instant) -> Self {
+        let character = u64::from(character);
+        TelnetSession { typist, character, stop, next_at: start, connection: None }
+    }
+
+    /// The next character comes after a pause; at the stop the session ends.
+    fn pause(&mut self, now: Instant) {
+        self.next_at = self.typist.next(now).min(self.stop);
+    }
+}
+
+impl Session for TelnetSession {
+    fn next_at(&self) -> Instant {
+        self.next_at
+    }
+
+    fn wake(&mut self, desk: &mut Desk<'_>) {
+        self.next_at = Instant::NEVER;
+        let is_over = desk.now() >= self.stop;
+        match &self.connection {
+            None if is_over => {}
+            None => {
+                let flow = desk.open(&[], Closing::Later);
+                let opened = desk.now();
+                self.connection = Some(Login { flow, opened, is_connected: false });
+            }
+            Some(login) if is_over => {
+                desk.close(login.flow);
+                self.connection = None;
+            }
+            Some(login) => {
+                let (request, reply) = (self.character, self.character);
+                desk.ask(login.flow, &[Ask { tag: Tag::default(), request, reply }]);
+            }
+        }
+    }
+
+    fn on_connected(&mut self, desk: &mut Desk<'_>, _flow: FlowId) {
+        if let Some(login) = &mut self.connection {
+            login.is_connected = true;
+        }
+        self.pause(desk.now());
+    }
+
+    fn on_reply(&mut self, desk: &mut Desk<'_>, _ask: &Ask, _echo: &Transfer) {
+        self.pause(desk.now());
+    }
+
+    /// The user logs in again.
+    fn on_lost(&mut self, desk: &mut Desk<'_>, flow: FlowId, _lost: &[Ask]) {
+        if self.connection.as_ref().is_none_or(|login| login.flow != flow) {
+            return; // closed before it broke
+        }
+        let login = self.connection.take();
+        if let Some(login) = login.filter(|login| !login.is_connected) {
+            desk.record_failure(login.opened);
+        }
+        self.pause(desk.now());
+    }
+}

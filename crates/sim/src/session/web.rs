@@ -1,0 +1,244 @@
+//! Browsing sessions: pages, over a connection for each object or over one for all.
+
+use std::collections::VecDeque;
+
+use shortflow_elements::FlowId;
+use shortflow_measure::Transfer;
+use shortflow_units::Instant;
+use shortflow_workloads::{ACCESS_COLUMNS, Access, Busy, Http, Visit, Visitor};
+
+use super::{Ask, Closing, Desk, Session, Tag};
+
+/// A user who browses.
+pub(crate) struct WebSession {
+    visitor: Visitor,
+    http: Http,
+    busy: Busy,
+    /// The pages under way, first come first.
+    loading: VecDeque<Loading>,
+    /// Pages begun.
+    pages: u32,
+    /// HTTP/1.0: connections over which something is under way.
+    in_use: u32,
+    /// HTTP/1.1: the connection.
+    connection: Option<FlowId>,
+}
+
+/// A page under way.
+struct Loading {
+    number: u32,
+    id: u64,
+    visit: Visit,
+    start: Instant,
+    index: Index,
+    /// How many objects were asked for.
+    asked: usize,
+    /// How much was asked for and is not complete, the index included.
+    pending: usize,
+    has_failed: bool,
+    /// What its parts have taken so far; the times are those of the index.
+    sum: Transfer,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Index {
+    Wanted,
+    Asked,
+    Here,
+    Lost,
+}
+
+impl WebSession {
+    pub(crate) fn new(visitor: Visitor, http: Http, busy: Busy) -> Self {
+        WebSession {
+            visitor,
+            http,
+            busy,
+            loading: VecDeque::new(),
+            pages: 0,
+            in_use: 0,
+            connection: None,
+        }
+    }
+
+    fn begin(&mut self, desk: &mut Desk<'_>) {
+        let Some(visit) = self.visitor.visit() else { return };
+        let (at, client) = (desk.now(), desk.session());
+        desk.log_access(ACCESS_COLUMNS, || {
+            Access { at, client, page: visit.page.clone() }.to_string()
+        });
+        let sum = Transfer {
+            request_bytes: visit.requests.iter().map(|request| request.0).sum(),
+            reply_bytes: visit.page.size().0,
+            ..Transfer::default()
+        };
+        self.loading.push_back(Loading {
+            number: self.pages,
+            id: desk.begin_page(),
+            visit,
+            start: at,
+            index: Index::Wanted,
+            asked: 0,
+            pending: 0,
+            has_failed: false,
+            sum,
+        });
+        self.pages += 1;
+    }
+
+    /// Asks for what may be asked for now.
+    fn fetch(&mut self, desk: &mut Desk<'_>) {
+        match self.http {
+            Http::V10 { connections } => {
+                while self.in_use < connections
+                    && let Some(ask) = self.next_ask()
+                {
+                    desk.open(&[ask], Closing::ServerAfterReply);
+                    self.in_use += 1;
+                }
+            }
+            Http::V11 { keep_alive } => {
+                let asks: Vec<Ask> = std::iter::from_fn(|| self.next_ask()).collect();
+                match self.connection {
+                    Some(connection) if !asks.is_empty() => desk.ask(connection, &asks),
+                    Some(connection) if self.loading.is_empty() && !keep_alive => {
+                        desk.close(connection);
+                        self.connection = None;
+                    }
+                    None if !asks.is_empty() => {
+                        self.connection = Some(desk.open(&asks, Closing::Later));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// What is asked for next: of the first page that has something, its index, or the objects
+    /// that the index has named.
+    fn next_ask(&mut self) -> Option<Ask> {
+        self.loading.iter_mut().find_map(Loading::next_ask)
+    }
+
+    fn page(&mut self, number: u32) -> &mut Loading {
+        let first = self.loading.iter().position(|page| page.number == number);
+        &mut self.loading[first.expect("a page is under way while something of it is")]
+    }
+
+    /// Ends the pages of which nothing more will come, and goes on.
+    fn settle(&mut self, desk: &mut Desk<'_>) {
+        while let Some(at) = self.loading.iter().position(Loading::is_over) {
+            let page = self.loading.remove(at).expect("it was found there");
+            if page.has_failed {
+                desk.record_failure(page.start);
+            } else {
+                desk.record_page(page.record(desk.now()));
+            }
+            self.visitor.done(desk.now());
+        }
+        self.fetch(desk);
+    }
+}
+
+impl Session for WebSession {
+    fn next_at(&self) -> Instant {
+        let waits = self.busy == Busy::Wait && !self.loading.is_empty();
+        if waits { Instant::NEVER } else { self.visitor.next_at() }
+    }
+
+    fn wake(&mut self, desk: &mut Desk<'_>) {
+        while self.next_at() <= desk.now() {
+            self.begin(desk);
+        }
+        self.fetch(desk);
+    }
+
+    fn on_reply(&mut self, desk: &mut Desk<'_>, ask: &Ask, transfer: &Transfer) {
+        self.in_use = self.in_use.saturating_sub(1);
+        self.page(ask.tag.page).take(ask.tag, transfer);
+        self.settle(desk);
+    }
+
+    fn on_lost(&mut self, desk: &mut Desk<'_>, flow: FlowId, lost: &[Ask]) {
+        self.in_use = self.in_use.saturating_sub(lost.len() as u32);
+        if self.connection == Some(flow) {
+            self.connection = None;
+        }
+        for ask in lost {
+            self.page(ask.tag.page).lose(ask.tag);
+        }
+        self.settle(desk);
+    }
+
+    fn unfinished(&self) -> Vec<(Instant, u64)> {
+        self.loading.iter().map(|page| (page.start, page.sum.reply_bytes)).collect()
+    }
+
+    fn held_back(&self, now: Instant) -> u64 {
+        self.visitor.held_back(now)
+    }
+}
+
+impl Loading {
+    fn next_ask(&mut self) -> Option<Ask> {
+        let page = &self.visit.page;
+        let (object, reply) = match self.index {
+            Index::Wanted => {
+                self.index = Index::Asked;
+                (0, page.index)
+            }
+            Index::Here if self.asked < page.objects.len() => {
+                self.asked += 1;
+                (self.asked, page.objects[self.asked - 1])
+            }
+            _ => return None,
+        };
+        self.pending += 1;
+        let tag = Tag { page: self.number, object: object as u32 };
+        Some(Ask { tag, request: self.visit.requests[object].0, reply: reply.0 })
+    }
+
+    /// A part has come.
+    fn take(&mut self, tag: Tag, part: &Transfer) {
+        self.pending -= 1;
+        if tag.object == 0 {
+            self.index = Index::Here;
+            self.sum.handshake = part.handshake;
+            self.sum.request = part.request;
+        }
+        self.sum.retransmissions += part.retransmissions;
+        self.sum.timeouts += part.timeouts;
+        self.sum.syn_retransmissions += part.syn_retransmissions;
+        self.sum.sent += part.sent;
+        self.sum.dropped += part.dropped;
+        for (sum, count) in self.sum.colors.iter_mut().zip(part.colors) {
+            *sum += count;
+        }
+    }
+
+    /// A part will never come.
+    fn lose(&mut self, tag: Tag) {
+        self.pending -= 1;
+        self.has_failed = true;
+        if tag.object == 0 {
+            self.index = Index::Lost;
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let all_asked = match self.index {
+            Index::Wanted | Index::Asked => false,
+            Index::Here => self.asked == self.visit.page.objects.len(),
+            Index::Lost => true,
+        };
+        all_asked && self.pending == 0
+    }
+
+    /// The record of a page that is complete at `now`: its handshake and its request are those of
+    /// the index, all the rest is the reply.
+    fn record(&self, now: Instant) -> Transfer {
+        let before = self.sum.handshake + self.sum.request;
+        let reply = now.since(self.start).saturating_sub(before);
+        Transfer { id: self.id, start: self.start, reply, ..self.sum.clone() }
+    }
+}
