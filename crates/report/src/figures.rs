@@ -7,6 +7,7 @@ use crate::case::{
 };
 use crate::line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
 use crate::run::Run;
+use crate::streams::delay_by_rate;
 use crate::thin;
 
 /// Every figure that these runs give: distributions and completion times by size for one point;
@@ -25,6 +26,7 @@ pub fn figures(runs: &[Run]) -> Vec<Figure> {
             }
         }
     }
+    drawn.extend(delay_by_rate(runs));
     drawn.extend(open_over_time(runs));
     drawn.extend(queues(runs));
     drawn.iter().filter(|figure| has_points(figure)).map(line_figure).collect()

@@ -6,6 +6,7 @@ use crate::case::{point_label, swept_key, transfer_workloads};
 use crate::figures::figures;
 use crate::format;
 use crate::html::{self, details, document, escape, table};
+use crate::limits::over_limits;
 use crate::result::key_result;
 use crate::run::Run;
 use crate::tables::{parts, tables, warnings};
@@ -21,7 +22,7 @@ pub fn page(runs: &[Run]) -> String {
     body += &warning_box(&warnings(runs));
     body += &cards(runs);
     let mut tables = tables(runs).into_iter();
-    let times = transfer_workloads(runs).len();
+    let times = transfer_workloads(runs).len() + usize::from(over_limits(runs).is_some());
     body += "<h2>Completion times</h2>\n";
     tables.by_ref().take(times).for_each(|found| body += &table(&found));
     parts(runs).iter().for_each(|found| body += &details(&found.title, &table(found)));

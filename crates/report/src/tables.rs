@@ -4,15 +4,19 @@ use shortflow_measure::{ClassSummary, Estimate, Summary};
 
 use crate::case::{self, classes, gain, point_label, swept_key, transfer_workloads, workloads};
 use crate::format::{self, NOTHING, TimeUnit};
+use crate::limits::over_limits;
 use crate::result::key_result;
 use crate::run::Run;
+use crate::streams::stream_tables;
 use crate::table::{Row, Table};
 
 /// All tables of a report.
 pub fn tables(runs: &[Run]) -> Vec<Table> {
     let mut tables = time_tables(runs, Detail::Full);
+    tables.extend(over_limits(runs));
     tables.extend(traffic(runs, &workloads(runs)));
     tables.extend(datagrams(runs));
+    tables.extend(stream_tables(runs));
     tables.extend(loss(runs));
     tables.push(ports(runs));
     tables
@@ -28,6 +32,7 @@ pub fn text(runs: &[Run], ansi: bool) -> String {
     parts.extend((!warnings.is_empty()).then_some(warnings));
     let detail = if runs.len() > 1 { Detail::Screen } else { Detail::Full };
     let mut tables = time_tables(runs, detail);
+    tables.extend(over_limits(runs));
     let swept = swept_key(runs).is_some();
     let mut of_interest = workloads(runs);
     if swept {
@@ -36,6 +41,7 @@ pub fn text(runs: &[Run], ansi: bool) -> String {
     }
     tables.extend(traffic(runs, &of_interest));
     tables.extend(datagrams(runs));
+    tables.extend(if swept { Vec::new() } else { stream_tables(runs) });
     tables.extend(if swept { None } else { loss(runs) });
     say_notes_once(&mut tables);
     parts.extend(tables.iter().map(|table| table.text(ansi)));
@@ -370,7 +376,7 @@ fn reasons<'a>(shares: impl Iterator<Item = (&'a String, &'a f64)>) -> String {
 }
 
 /// A table whose rows are cases: named by `labels`, then by point and run where there are several.
-fn table_of_cases(
+pub(crate) fn table_of_cases(
     runs: &[Run],
     title: &str,
     labels: &[&str],
@@ -389,7 +395,7 @@ fn table_of_cases(
 
 /// Goes through all points of all runs, point by point: with the point's and the run's name where
 /// there are several, and whether the case is the first of its point.
-fn for_each_case(runs: &[Run], mut visit: impl FnMut(&[String], &Summary, bool)) {
+pub(crate) fn for_each_case(runs: &[Run], mut visit: impl FnMut(&[String], &Summary, bool)) {
     let swept = swept_key(runs).is_some();
     let points = runs.iter().map(|run| run.points.len()).max().unwrap_or(0);
     for point in 0..points {

@@ -1,8 +1,8 @@
 //! The tables of a terminal, and the result in a sentence.
 
 use shortflow_measure::results::Setting;
-use shortflow_measure::{Estimate, Summary};
-use shortflow_report::{Run, key_result, tables, text};
+use shortflow_measure::{Estimate, OverSummary, StreamSummary, Summary};
+use shortflow_report::{Run, figures, key_result, tables, text};
 
 use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
 
@@ -127,4 +127,47 @@ fn warnings_come_before_the_tables() {
     run.points[0].summary.warnings.push("the load of web does not settle".into());
     let text = text(&[run], true);
     assert!(text.find("the load of web").unwrap() < text.find("\x1b[1m").unwrap());
+}
+
+#[test]
+fn shares_over_limits_stand_beside_the_completion_times_where_they_were_asked_for() {
+    assert!(!text(&[known("fair marker")], false).contains("took longer"));
+    let mut run = known("fair marker");
+    let web = &mut run.points[0].summary.workloads[0];
+    for (class, at) in web.classes.iter_mut().chain([&mut web.all]).zip([0.02, 0.15]) {
+        class.over = [5.0, 10.0]
+            .map(|limit| OverSummary { limit, share: estimate(at * 5.0 / limit, 0.01) })
+            .into();
+    }
+    let expected = "\
+What share took longer; open at the end counts once it is older than the limit
+workload  size       over 5 s    over 10 s
+web       1 pkt   2.0 ± 1.0 %  1.0 ± 1.0 %
+          all    15.0 ± 1.0 %  7.5 ± 1.0 %
+";
+    let text = text(&[run], false);
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn streams_that_are_set_apart_have_a_row_each_and_a_figure_against_rate() {
+    let of = |run: &Run| figures(std::slice::from_ref(run)).iter().any(|f| f.name == "streams-1");
+    let mut run = known("fair marker");
+    assert!(!text(std::slice::from_ref(&run), false).contains("by stream") && !of(&run));
+    let stream = |rate: u64, delay: f64| StreamSummary {
+        name: format!("a->b #{}", rate / 10_000),
+        rate,
+        sent: rate / 20,
+        delay: estimate(delay, 0.001),
+        delay_max: estimate(2.0 * delay, 0.002),
+        loss: estimate(0.0, 0.0),
+    };
+    run.points[0].summary.workloads[1].streams = vec![stream(10_000, 0.150), stream(40_000, 0.079)];
+    let expected = "\
+voice: delay and loss by stream
+stream   rate        sent  mean delay, ms  longest, ms      lost
+";
+    let found = text(std::slice::from_ref(&run), false);
+    assert!(found.contains(expected), "{found}");
+    assert!(of(&run));
 }

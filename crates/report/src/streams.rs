@@ -1,0 +1,88 @@
+//! Streams of datagrams one by one: a table and a figure of delay against rate.
+
+use shortflow_measure::{Estimate, StreamSummary};
+
+use crate::case::{swept_key, workloads};
+use crate::format::{self, TimeUnit};
+use crate::line::{Axis, LineFigure, Mark, Series};
+use crate::run::Run;
+use crate::table::{Row, Table};
+use crate::tables::{for_each_case, table_of_cases};
+
+/// Delay and loss of each stream, a table for each workload whose streams are set apart.
+pub(crate) fn stream_tables(runs: &[Run]) -> Vec<Table> {
+    workloads(runs).into_iter().filter_map(|workload| of_workload(runs, workload)).collect()
+}
+
+fn of_workload(runs: &[Run], workload: &str) -> Option<Table> {
+    let mut rows = Vec::new();
+    let most = streams(runs, workload).map(|streams| streams.len()).max()?;
+    for number in 0..most {
+        let mut first_row = true;
+        for_each_case(runs, |names, summary, _| {
+            let found = summary.workload(workload).and_then(|w| w.streams.get(number));
+            let Some(found) = found else { return };
+            let (unit, factor) = format::rate_unit(found.rate as f64);
+            let rate = format!("{} {unit}", format::significant(found.rate as f64 * factor));
+            let label = |text: String| if first_row { text } else { String::new() };
+            let mut cells = vec![label(found.name.clone()), label(rate)];
+            cells.extend(names.iter().cloned());
+            cells.push(format::count(found.sent));
+            let times = [&found.delay, &found.delay_max];
+            cells.extend(times.map(|time| TimeUnit::Milliseconds.estimate(time)));
+            cells.push(format::share(&found.loss));
+            rows.push(Row { cells, starts_group: first_row && runs.len() > 1 });
+            first_row = false;
+        });
+    }
+    let title = format!("{workload}: delay and loss by stream");
+    let measures = ["sent", "mean delay, ms", "longest, ms", "lost"];
+    (!rows.is_empty()).then(|| table_of_cases(runs, &title, &["stream", "rate"], &measures, rows))
+}
+
+/// Delay against rate, a figure for each workload with several rates; for one point only.
+pub(crate) fn delay_by_rate(runs: &[Run]) -> Vec<LineFigure> {
+    if swept_key(runs).is_some() {
+        return Vec::new();
+    }
+    workloads(runs).into_iter().enumerate().filter_map(|(at, w)| figure(runs, w, at)).collect()
+}
+
+fn figure(runs: &[Run], workload: &str, at: usize) -> Option<LineFigure> {
+    let fastest = streams(runs, workload).flatten().map(|stream| stream.rate).max()?;
+    let (unit, factor) = format::rate_unit(fastest as f64);
+    let mut series = Vec::new();
+    for run in runs {
+        let Some(found) = run.points[0].summary.workload(workload) else { continue };
+        let prefix = if runs.len() > 1 { format!("{}, ", run.label) } else { String::new() };
+        let curve = |label: &str, dashed, time: fn(&StreamSummary) -> Option<Estimate>| {
+            let mark = |stream: &StreamSummary| {
+                Some(Mark::of(stream.rate as f64 * factor, &time(stream)?))
+            };
+            let mut points: Vec<Mark> = found.streams.iter().filter_map(mark).collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            Series { label: format!("{prefix}{label}"), points, dashed, ..Default::default() }
+        };
+        series.push(curve("mean", false, |stream| stream.delay));
+        series.push(curve("longest", true, |stream| stream.delay_max));
+    }
+    Some(LineFigure {
+        name: format!("streams-{at}"),
+        title: format!("{workload}: delay against rate"),
+        caption: "Mean and longest delay of each stream of datagrams against its rate, with 95 % \
+                  intervals over replicas."
+            .into(),
+        x_label: format!("rate, {unit}"),
+        y_label: "delay".into(),
+        y_axis: Axis::Seconds,
+        series,
+        zero_based: true,
+        ..Default::default()
+    })
+}
+
+/// The streams of a workload in each run, where they are set apart.
+fn streams<'r>(runs: &'r [Run], workload: &'r str) -> impl Iterator<Item = &'r Vec<StreamSummary>> {
+    let found = move |run: &'r Run| Some(&run.points.first()?.summary.workload(workload)?.streams);
+    runs.iter().filter_map(found).filter(|streams| !streams.is_empty())
+}
