@@ -69,6 +69,11 @@ pub(crate) fn transfer_workloads(runs: &[Run]) -> Vec<&str> {
     workloads(runs).into_iter().filter(|name| completes(name)).collect()
 }
 
+/// The same without parts of others, as the objects of pages are: `web/objects`.
+pub(crate) fn whole_workloads(runs: &[Run]) -> Vec<&str> {
+    transfer_workloads(runs).into_iter().filter(|name| !name.contains('/')).collect()
+}
+
 /// The labels of a workload's size classes in which some run completed a transfer.
 pub(crate) fn classes<'a>(runs: &'a [Run], workload: &str) -> Vec<&'a str> {
     let of = summaries(runs).filter_map(|summary| summary.workload(workload));

@@ -22,7 +22,8 @@ pub fn page(runs: &[Run]) -> String {
     body += &warning_box(&warnings(runs));
     body += &cards(runs);
     let mut tables = tables(runs).into_iter();
-    let times = transfer_workloads(runs).len() + usize::from(over_limits(runs).is_some());
+    let times = transfer_workloads(runs);
+    let times = times.len() + usize::from(over_limits(runs, &times, true).is_some());
     body += "<h2>Completion times</h2>\n";
     tables.by_ref().take(times).for_each(|found| body += &table(&found));
     parts(runs).iter().for_each(|found| body += &details(&found.title, &table(found)));

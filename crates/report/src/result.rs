@@ -3,7 +3,7 @@
 use shortflow_measure::Estimate;
 
 use crate::case::{
-    Positions, gain, point_label, positions, summaries, swept_key, transfer_workloads, workloads,
+    Positions, gain, point_label, positions, summaries, swept_key, whole_workloads, workloads,
 };
 use crate::format;
 use crate::run::Run;
@@ -11,7 +11,7 @@ use crate::run::Run;
 /// The result in words, a line for each workload and run that matters most: how long transfers took,
 /// and against what.
 pub fn key_result(runs: &[Run]) -> String {
-    let mut timed = transfer_workloads(runs);
+    let mut timed = whole_workloads(runs);
     if timed.is_empty() {
         return without_times(runs);
     }

@@ -2,7 +2,9 @@
 
 use shortflow_measure::{ClassSummary, Estimate, Summary};
 
-use crate::case::{self, classes, gain, point_label, swept_key, transfer_workloads, workloads};
+use crate::case::{
+    self, classes, gain, point_label, swept_key, transfer_workloads, whole_workloads, workloads,
+};
 use crate::format::{self, NOTHING, TimeUnit};
 use crate::limits::over_limits;
 use crate::result::key_result;
@@ -12,8 +14,9 @@ use crate::table::{Row, Table};
 
 /// All tables of a report.
 pub fn tables(runs: &[Run]) -> Vec<Table> {
-    let mut tables = time_tables(runs, Detail::Full);
-    tables.extend(over_limits(runs));
+    let timed = transfer_workloads(runs);
+    let mut tables = time_tables(runs, &timed, Detail::Full);
+    tables.extend(over_limits(runs, &timed, true));
     tables.extend(traffic(runs, &workloads(runs)));
     tables.extend(datagrams(runs));
     tables.extend(stream_tables(runs));
@@ -22,8 +25,8 @@ pub fn tables(runs: &[Run]) -> Vec<Table> {
     tables
 }
 
-/// The result, the warnings and the tables for a terminal; headings bold when `ansi`. A comparison
-/// shows some sizes only; of a sweep, loss is left to the page, and so is the traffic of workloads
+/// The result, the warnings and the tables for a terminal; headings bold when `ansi`. The times of
+/// the objects of pages are left to the page. A comparison shows some sizes only; of a sweep, loss is left to the page, and so is the traffic of workloads
 /// whose completion times are shown.
 pub fn text(runs: &[Run], ansi: bool) -> String {
     let mut parts = vec![format!("{}\n", key_result(runs))];
@@ -31,8 +34,9 @@ pub fn text(runs: &[Run], ansi: bool) -> String {
     let warnings: String = warnings(runs).iter().map(|what| format!("{mark} {what}\n")).collect();
     parts.extend((!warnings.is_empty()).then_some(warnings));
     let detail = if runs.len() > 1 { Detail::Screen } else { Detail::Full };
-    let mut tables = time_tables(runs, detail);
-    tables.extend(over_limits(runs));
+    let wholes = whole_workloads(runs);
+    let mut tables = time_tables(runs, &wholes, detail);
+    tables.extend(over_limits(runs, &wholes, false));
     let swept = swept_key(runs).is_some();
     let mut of_interest = workloads(runs);
     if swept {
@@ -88,12 +92,12 @@ pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
 }
 
 /// Completion times of each workload: by size, or along the sweep.
-fn time_tables(runs: &[Run], detail: Detail) -> Vec<Table> {
+fn time_tables(runs: &[Run], workloads: &[&str], detail: Detail) -> Vec<Table> {
     let of = |workload| match swept_key(runs) {
         None => completion(runs, workload, detail),
         Some(key) => completion_along_sweep(runs, workload, &key),
     };
-    transfer_workloads(runs).into_iter().map(of).collect()
+    workloads.iter().copied().map(of).collect()
 }
 
 fn completion(runs: &[Run], workload: &str, detail: Detail) -> Table {

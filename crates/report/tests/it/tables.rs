@@ -141,12 +141,26 @@ fn shares_over_limits_stand_beside_the_completion_times_where_they_were_asked_fo
     }
     let expected = "\
 What share took longer; open at the end counts once it is older than the limit
-workload  size       over 5 s    over 10 s
-web       1 pkt   2.0 ± 1.0 %  1.0 ± 1.0 %
-          all    15.0 ± 1.0 %  7.5 ± 1.0 %
+workload      over 5 s    over 10 s
+web       15.0 ± 1.0 %  7.5 ± 1.0 %
 ";
-    let text = text(&[run], false);
+    let text = text(std::slice::from_ref(&run), false);
     assert!(text.contains(expected), "{text}");
+    // The page has the sizes too.
+    let rows: Vec<_> = tables(&[run])[1].rows.iter().map(|row| row.cells[1].clone()).collect();
+    assert_eq!(rows, ["1 pkt", "all"]);
+}
+
+#[test]
+fn the_times_of_the_objects_of_pages_are_left_to_the_page() {
+    let mut run = known("fair marker");
+    let mut objects = run.points[0].summary.workloads[0].clone();
+    objects.name = "web/objects".into();
+    run.points[0].summary.workloads.push(objects);
+    let title = "web/objects: completion time by reply size";
+    let shown = text(std::slice::from_ref(&run), false);
+    assert!(!shown.contains(title) && !shown.contains("A transfer of web/objects"), "{shown}");
+    assert!(tables(&[run]).iter().any(|table| table.title.starts_with(title)));
 }
 
 #[test]
@@ -165,7 +179,9 @@ fn streams_that_are_set_apart_have_a_row_each_and_a_figure_against_rate() {
     run.points[0].summary.workloads[1].streams = vec![stream(10_000, 0.150), stream(40_000, 0.079)];
     let expected = "\
 voice: delay and loss by stream
-stream   rate        sent  mean delay, ms  longest, ms      lost
+stream   rate          sent  mean delay, ms  longest, ms  lost
+a->b #1  10.0 kbit/s    500         150 ± 1      300 ± 2   0 %
+a->b #4  40.0 kbit/s  2,000      79.0 ± 1.0      158 ± 2   0 %
 ";
     let found = text(std::slice::from_ref(&run), false);
     assert!(found.contains(expected), "{found}");

@@ -206,6 +206,19 @@ fn the_schema_describes_every_key_and_lets_parameters_stand_for_numbers() {
     for key in ["duration", "hosts", "links", "bind", "workloads", "sweep"] {
         assert!(schema["properties"][key]["description"].is_string(), "{key} is described");
     }
+    for (kind, keys) in [
+        ("WebFile", &["http", "connections", "keep_alive", "page", "think", "replay"][..]),
+        ("PageFile", &["index", "objects", "object", "pool"]),
+        ("ReplayFile", &["file", "busy"]),
+        ("TelnetFile", &["packet", "pause", "sessions"]),
+        ("FtpFile", &["size", "pause", "start_window"]),
+        ("MeasureFile", &["limits", "accesses"]),
+    ] {
+        for key in keys {
+            let found = &schema["$defs"][kind]["properties"][key];
+            assert!(found["description"].is_string(), "{kind}.{key} is described: {found}");
+        }
+    }
     let seed = schema["properties"]["seed"]["anyOf"].as_array().unwrap();
     assert!(seed.iter().any(|form| form["pattern"] == "^[$=]"));
 }
