@@ -141,6 +141,10 @@ pub struct Quantity {
     pub class: Option<String>,
     /// The port, or the counter's name.
     pub at: Option<String>,
+    /// The limit in seconds, one of the scenario's `measure.limits`, for shares over it.
+    pub limit: Option<f64>,
+    /// The stream, for delay and loss of one of a set of datagram streams.
+    pub stream: Option<String>,
     /// The code point, for losses.
     pub code_point: Option<String>,
     /// The point of the sweep, where it is another than the check's.
@@ -175,10 +179,14 @@ pub enum Measure {
     CompletionP95,
     /// 99th percentile of the completion time in seconds.
     CompletionP99,
+    /// Share of transfers that took longer than `limit`.
+    ShareOver,
     /// Transfers open at the end.
     Open,
     /// Mean one-way delay of datagrams in seconds.
     Delay,
+    /// Longest one-way delay of datagrams in seconds.
+    DelayMax,
     /// Mean difference of consecutive delays in seconds.
     Jitter,
     /// Share of datagrams lost.

@@ -156,3 +156,53 @@ fn colours_go_to_a_terminal_unless_no_color_is_set() {
     assert!(!colored(&without), "{without}");
     assert!(with.contains("of 3 replicas"), "there is a bar on a terminal: {with}");
 }
+
+/// What one run logs, another asks for again at the same times, whatever its network.
+#[test]
+fn accesses_that_a_run_has_logged_are_replayed_by_another() {
+    let home = tempfile::tempdir().unwrap();
+    let text = |rest: &str| {
+        format!(
+            "duration = \"30 s\"\ndrain = \"30 s\"\nreplicas = 2\n\
+             hosts = {{ user = {{ count = 3 }}, server = {{}} }}\nrouters = {{ r = {{}} }}\n\
+             links.a = {{ between = [\"user\", \"r\"], rate = \"10 Mbit/s\", delay = \"1 ms\" }}\n\
+             links.b = {{ between = [\"r\", \"server\"], rate = \"1 Mbit/s\", delay = \"9 ms\" }}\n\
+             [workloads.web.web]\nclient = \"user\"\nserver = \"server\"\nhttp = \"1.0\"\n\
+             request.constant = \"300 B\"\n{rest}"
+        )
+    };
+    let browse = "page.index.exponential.mean = \"3 KB\"\npage.objects.uniform = { min = 0, max = 5 }\n\
+                  page.object.exponential.mean = \"5 KB\"\nthink.exponential.mean = \"1 s\"\n";
+    let replay =
+        "replay.file = [\"log/accesses-web-000-000.csv\", \"log/accesses-web-000-001.csv\"]\n";
+    let [one, two] = ["browse.toml", "replay.toml"].map(|name| home.path().join(name));
+    fs::write(&one, text(browse)).unwrap();
+    fs::write(&two, text(replay)).unwrap();
+    let run = |scenario: &Path, out: &Path, set: &str| {
+        let paths = [scenario, out].map(|path| path.to_str().unwrap().to_owned());
+        run(&["simulate", &paths[0], "--out", &paths[1], "--set", set])
+    };
+    let starts = |out: &Path, replica: usize| -> Vec<String> {
+        let rows = fs::read_to_string(out.join(format!("transfers-000-00{replica}.csv"))).unwrap();
+        let pages = rows.lines().filter(|line| line.starts_with("web,"));
+        let mut starts: Vec<String> =
+            pages.map(|line| line.split(',').nth(2).unwrap().to_owned()).collect();
+        starts.sort();
+        starts
+    };
+
+    let log = home.path().join("log");
+    let logged = run(&one, &log, "measure.accesses=true");
+    assert_eq!((logged.code, logged.err.as_str()), (Some(0), ""));
+    let again = home.path().join("again");
+    let slow = run(&two, &again, "links.b.rate=400 kbit/s");
+    assert_eq!((slow.code, slow.err.as_str()), (Some(0), ""));
+    for replica in 0..2 {
+        assert!(starts(&log, replica).len() > 20);
+        assert_eq!(starts(&again, replica), starts(&log, replica));
+    }
+    assert_ne!(starts(&log, 0), starts(&log, 1), "each replica has its own log");
+    // The manifest names the logs, and tells whether they are still the same.
+    let manifest = fs::read_to_string(again.join("manifest.toml")).unwrap();
+    assert!(manifest.contains("log/accesses-web-000-001.csv") && manifest.contains("FNV-1a"));
+}
