@@ -2,16 +2,19 @@
 
 use std::cell::RefCell;
 
+/// Gives the path and the text of a file, or says why there is none.
+type Read<'f> = &'f dyn Fn(&str) -> Result<(String, String), String>;
+
 /// Reads files by the names that a scenario gives them, and remembers what was read.
 pub(crate) struct Files<'f> {
-    read: &'f dyn Fn(&str) -> Result<(String, String), String>,
+    read: Read<'f>,
     /// Path and digest of each.
     digests: RefCell<Vec<(String, String)>>,
 }
 
 impl<'f> Files<'f> {
-    /// `read` gives the path and the text of a file, or says why there is none.
-    pub(crate) fn new(read: &'f dyn Fn(&str) -> Result<(String, String), String>) -> Self {
+    /// Reads by way of `read`.
+    pub(crate) fn new(read: Read<'f>) -> Self {
         Files { read, digests: RefCell::default() }
     }
 
