@@ -111,17 +111,17 @@ impl Flow {
     /// Tells the application that `side` has got a segment; it may write and close.
     #[inline]
     pub(crate) fn on_progress(&mut self, now: Instant, side: Side) -> Progress {
-        if let Application::Bulk { .. } = self.application {
-            let tcp = &mut self.ends[side as usize].tcp;
-            if tcp.peer_closed() {
-                tcp.close(now);
+        match self.application {
+            Application::Bulk { .. } => {
+                let tcp = &mut self.ends[side as usize].tcp;
+                if tcp.peer_closed() {
+                    tcp.close(now);
+                }
+                Progress::Nothing
             }
-            return Progress::Nothing;
+            Application::Exchange(_) => self.on_exchange_progress(now, side),
+            Application::Dialogue(_) => self.on_dialogue_progress(now, side),
         }
-        if let Application::Dialogue(_) = self.application {
-            return self.on_dialogue_progress(now, side);
-        }
-        self.on_exchange_progress(now, side)
     }
 
     fn on_exchange_progress(&mut self, now: Instant, side: Side) -> Progress {
@@ -198,7 +198,8 @@ impl Flow {
     /// that it broke.
     #[inline]
     pub(crate) fn needs_care(&self) -> bool {
-        self.is_over() || self.is_broken_unknown()
+        self.is_over()
+            || matches!(self.application, Application::Dialogue(_)) && self.is_broken_unknown()
     }
 
     /// Whether an end gave up, or was reset.

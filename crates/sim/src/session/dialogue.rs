@@ -183,6 +183,7 @@ impl Flow {
     }
 
     /// Tells the dialogue that `side` has got a segment.
+    #[inline(never)]
     pub(crate) fn on_dialogue_progress(&mut self, now: Instant, side: Side) -> Progress {
         let [client, server] = &mut self.ends;
         let Application::Dialogue(dialogue) = &mut self.application else {
@@ -252,6 +253,7 @@ impl Flow {
     }
 
     /// Whether the connection broke and its session does not know.
+    #[cold]
     pub(crate) fn is_broken_unknown(&self) -> bool {
         self.dialogue().is_some_and(|dialogue| !dialogue.knows_broken) && self.has_failed()
     }
