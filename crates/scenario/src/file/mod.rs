@@ -11,7 +11,7 @@ use shortflow_policy::text::Named;
 use shortflow_units::{Duration, Size};
 
 pub(crate) use link::{LinkFile, LossFile, PerLink};
-pub(crate) use tcp::{DelayedAckFile, EraFile, RecoveryFile, TcpFile};
+pub(crate) use tcp::{AlgorithmFile, DelayedAckFile, EraFile, RecoveryFile, TcpFile};
 pub(crate) use workload::{
     BulkFile, CbrFile, ChoiceFile, PoissonFile, SizesFile, TransfersFile, WorkloadFile,
 };
