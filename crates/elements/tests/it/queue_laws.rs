@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField};
 use shortflow_elements::queue::{
-    AboveMax, Averages, DropCurve, EcnMode, Fifo, FifoParams, Red, RedParams, RedSettings, Spacing,
+    AboveMax, Averages, DropCurve, EcnMode, Fifo, FifoParams, Red, RedParams, RedSettings,
+    SharedPriority, SharedPriorityParams, Spacing, Stf, StfParams,
 };
 use shortflow_elements::scheduler::StrictPriority;
 use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline, Queued};
@@ -166,6 +167,11 @@ queue_laws! {
     red_with_coupled_averages: BYTES => red(BYTES, bytes, Averages::Coupled);
     a_queue_that_paces: PACKETS => paced();
     strict_priority_over_three_kinds_of_queue: None => strict_priority();
+    shared_priority_in_packets: PACKETS => shared_priority(PACKETS);
+    shared_priority_in_bytes: BYTES => shared_priority(BYTES);
+    stf_in_packets: PACKETS => stf(PACKETS, 64);
+    stf_in_bytes: BYTES => stf(BYTES, 64);
+    stf_that_remembers_few_flows: PACKETS => stf(PACKETS, 4);
 }
 
 fn fifo(limit: Length) -> Fifo {
@@ -218,4 +224,13 @@ fn strict_priority() -> StrictPriority {
         Box::new(fifo(Length::Packets(5))),
     ];
     StrictPriority::new(classifier, children, 2).unwrap()
+}
+
+fn shared_priority(limit: Option<Length>) -> SharedPriority {
+    let bands = DscpTable::filled(2).with(Dscp::AF11, 0).with(Dscp::AF12, 1);
+    SharedPriority::new(SharedPriorityParams::by_code_point(limit.unwrap(), bands).unwrap())
+}
+
+fn stf(limit: Option<Length>, flows: usize) -> Stf {
+    Stf::new(StfParams::new(limit.unwrap(), flows, Duration::from_millis(2)).unwrap())
 }

@@ -2,6 +2,7 @@
 
 mod markers;
 mod matching;
+mod priorities;
 mod queues;
 
 use shortflow_elements::dropper::PolicerAction;

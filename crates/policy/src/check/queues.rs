@@ -24,6 +24,10 @@ impl Checker<'_> {
             QueueFile::StrictPriority(strict) => {
                 self.strict_priority(&format!("{path}.strict-priority"), strict)
             }
+            QueueFile::SharedPriority(shared) => {
+                self.shared_priority(&format!("{path}.shared-priority"), shared)
+            }
+            QueueFile::Stf(stf) => self.stf(&format!("{path}.stf"), stf),
         }
     }
 

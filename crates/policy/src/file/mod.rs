@@ -2,6 +2,7 @@
 
 mod markers;
 mod matching;
+mod priorities;
 mod queues;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use serde::Deserialize;
 
 pub(crate) use self::markers::*;
 pub(crate) use self::matching::*;
+pub(crate) use self::priorities::*;
 pub(crate) use self::queues::*;
 use crate::text::Named;
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use shortflow_units::{Bytes, Length, Probability};
 
-use super::MatchFile;
+use super::{MatchFile, SharedPriorityFile, StfFile};
 
 /// A queue, by its kind.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -21,6 +21,10 @@ pub(crate) enum QueueFile {
     MultiRed(MultiRedFile),
     /// Several queues, each served only when those before it are empty.
     StrictPriority(StrictPriorityFile),
+    /// Strict priority over bands that share one buffer (HARP: Guo, Zhu, Zhang & Zhang 2005).
+    SharedPriority(SharedPriorityFile),
+    /// Smallest Transmitted Flow first: least attained service (Guo, Zhu, Zhang & Zhang 2005).
+    Stf(StfFile),
 }
 
 /// First in, first out; what no longer fits is dropped.

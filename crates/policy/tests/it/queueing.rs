@@ -109,3 +109,75 @@ fn strict_priority_serves_the_first_band_first_and_gives_the_last_what_fits_none
     .collect();
     assert_eq!(served, [Dscp::EF, Dscp::AF11, Dscp::BEST_EFFORT, Dscp::AF12]);
 }
+
+/// The numbers of the packets that `queue` gives until it is empty.
+fn served(queue: &mut dyn QueueDiscipline) -> Vec<u32> {
+    let drops = &mut Drops::default();
+    std::iter::from_fn(|| queue.dequeue(at(1), drops).map(|queued| queued.packet.tcp.seq)).collect()
+}
+
+/// Offers packets of these code points, numbered from 0, and says which were dropped.
+fn offered(queue: &mut dyn QueueDiscipline, code_points: &[Dscp]) -> Vec<u32> {
+    let mut drops = Drops::default();
+    for (number, &dscp) in code_points.iter().enumerate() {
+        let mut packet = marked(dscp);
+        packet.tcp.seq = number as u32;
+        queue.enqueue(at(0), packet, &mut drops);
+    }
+    drops.drain().map(|drop| drop.packet.tcp.seq).collect()
+}
+
+#[test]
+fn a_shared_buffer_has_bands_of_code_points_and_pushes_out_of_the_last() {
+    let mut shared = queue(
+        "[roles.core.queue.shared-priority]\nlimit = \"3 pkt\"\n\
+         bands = [[\"EF\", \"CS7\"], \"rest\", \"AF12\"]",
+    );
+    let arrivals = [Dscp::AF12, Dscp::BEST_EFFORT, Dscp::AF12, Dscp::EF, Dscp::AF11];
+    assert_eq!(offered(shared.as_mut(), &arrivals), [2, 0]);
+    assert_eq!(served(shared.as_mut()), [3, 1, 4]);
+}
+
+#[test]
+fn a_range_of_code_points_is_a_band_for_each_of_them() {
+    let all: Vec<Dscp> = (0..64).map(|value| Dscp::new(value).unwrap()).collect();
+    let text = "[roles.core.queue.shared-priority]\nlimit = \"64 pkt\"\nbands = [\"0-63\"]";
+    let (mut upwards, mut downwards) = (queue(text), queue(&text.replace("0-63", "63-0")));
+    assert!(offered(upwards.as_mut(), &all).is_empty());
+    assert!(offered(downwards.as_mut(), &all).is_empty());
+    assert!(served(upwards.as_mut()).into_iter().eq(0..64));
+    assert!(served(downwards.as_mut()).into_iter().eq((0..64).rev()));
+}
+
+#[test]
+fn a_band_of_a_shared_buffer_may_be_a_rule_among_code_points() {
+    let mut shared = queue(
+        "[roles.core.queue.shared-priority]\nlimit = \"9 pkt\"\n\
+         bands = [\"EF\", { match = { src_port = 80 } }, \"rest\"]",
+    );
+    let mut drops = Drops::default();
+    for (number, (dscp, src_port)) in
+        [(Dscp::AF11, 7), (Dscp::AF11, 80), (Dscp::EF, 80)].into_iter().enumerate()
+    {
+        let mut packet = marked(dscp);
+        (packet.key.src_port, packet.tcp.seq) = (src_port, number as u32);
+        shared.enqueue(at(0), packet, &mut drops);
+    }
+    assert_eq!(served(shared.as_mut()), [2, 1, 0]);
+}
+
+#[test]
+fn stf_serves_the_flow_of_which_the_fewest_bytes_have_left() {
+    let mut stf = queue("[roles.core.queue.stf]\nlimit = \"9 pkt\"");
+    let mut drops = Drops::default();
+    let mut offer = |stf: &mut dyn QueueDiscipline, number: u32, src_port| {
+        let mut packet = packet();
+        (packet.key.src_port, packet.tcp.seq) = (src_port, number);
+        stf.enqueue(at(0), packet, &mut drops);
+    };
+    offer(stf.as_mut(), 0, 80);
+    assert_eq!(served(stf.as_mut()), [0]);
+    offer(stf.as_mut(), 1, 80);
+    offer(stf.as_mut(), 2, 81);
+    assert_eq!(served(stf.as_mut()), [2, 1]);
+}
