@@ -4,7 +4,7 @@ use shortflow_elements::classifier::Classifier;
 use shortflow_elements::marker::{ColorMarker, FixedMarker};
 use shortflow_elements::meter::{FairMarker, SrTcm, TokenBucket, TrTcm, Tsw2Cm, Tsw3Cm};
 use shortflow_elements::queue::{Fifo, Red, RedParams, RedSettings};
-use shortflow_elements::queue::{SharedPriority, Stf};
+use shortflow_elements::queue::{SharedPriority, Stf, Wfq};
 use shortflow_elements::scheduler::StrictPriority;
 use shortflow_elements::{Color, Dscp, Marker, Meter, QueueDiscipline};
 use shortflow_units::{Rate, Rng};
@@ -83,6 +83,7 @@ impl QueuePlan {
             }
             QueuePlan::SharedPriority(params) => Box::new(SharedPriority::new(params.clone())),
             QueuePlan::Stf(params) => Box::new(Stf::new(params.clone())),
+            QueuePlan::Wfq(params) => Box::new(Wfq::new(params.clone(), place.rate)),
         }
     }
 }

@@ -12,3 +12,4 @@ mod stf;
 mod strict_priority;
 mod three_color;
 mod tsw;
+mod wfq;

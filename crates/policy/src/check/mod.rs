@@ -4,6 +4,7 @@ mod markers;
 mod matching;
 mod priorities;
 mod queues;
+mod wfq;
 
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::{Dscp, ParamsError};

@@ -28,6 +28,7 @@ impl Checker<'_> {
                 self.shared_priority(&format!("{path}.shared-priority"), shared)
             }
             QueueFile::Stf(stf) => self.stf(&format!("{path}.stf"), stf),
+            QueueFile::Wfq(wfq) => self.wfq(&format!("{path}.wfq"), wfq),
         }
     }
 

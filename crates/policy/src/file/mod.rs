@@ -4,6 +4,7 @@ mod markers;
 mod matching;
 mod priorities;
 mod queues;
+mod wfq;
 
 use std::fmt;
 
@@ -14,6 +15,7 @@ pub(crate) use self::markers::*;
 pub(crate) use self::matching::*;
 pub(crate) use self::priorities::*;
 pub(crate) use self::queues::*;
+pub(crate) use self::wfq::*;
 use crate::text::Named;
 
 /// A policy: what nodes do to packets, as a set of named roles. It knows no topology.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use shortflow_units::{Bytes, Length, Probability};
 
-use super::{MatchFile, SharedPriorityFile, StfFile};
+use super::{MatchFile, SharedPriorityFile, StfFile, WfqFile};
 
 /// A queue, by its kind.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -25,6 +25,8 @@ pub(crate) enum QueueFile {
     SharedPriority(SharedPriorityFile),
     /// Smallest Transmitted Flow first: least attained service (Guo, Zhu, Zhang & Zhang 2005).
     Stf(StfFile),
+    /// Weighted fair queueing, packet by packet (Parekh & Gallager 1993).
+    Wfq(WfqFile),
 }
 
 /// First in, first out; what no longer fits is dropped.

@@ -1,6 +1,6 @@
 //! Queues of a role.
 
-use shortflow_elements::{DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline};
+use shortflow_elements::{DropReason, Drops, Dscp, Ecn, Packet, Protocol, QueueDiscipline};
 
 use crate::{at, packet, place, policy};
 
@@ -180,4 +180,79 @@ fn stf_serves_the_flow_of_which_the_fewest_bytes_have_left() {
     offer(stf.as_mut(), 1, 80);
     offer(stf.as_mut(), 2, 81);
     assert_eq!(served(stf.as_mut()), [2, 1]);
+}
+
+/// The packets of DT-WFQ at R1–R2 in Guo, Zhu, Zhang & Zhang 2005, §4: each real-time flow has its
+/// own rate, what else comes from R0–R1 has the rest of its 10 Mbit/s, and the others have the
+/// other 10; best effort has 200 packets in all.
+const DT_WFQ: &str = r#"
+    [roles.core.queue.wfq]
+    limit = "200 pkt"
+    classes = [
+        { match = { protocol = "udp", dst_port = 5001 }, weight = "10 kbit/s", limit = "100 pkt" },
+        { match = { protocol = "udp", dst_port = 5002 }, weight = "20 kbit/s", limit = "100 pkt" },
+        { match = { src = "10.0.0.0/24" }, weight = "9970 kbit/s" },
+        { weight = "10 Mbit/s" },
+    ]
+"#;
+
+/// Offers `count` packets from port 80 and the address 10.0.`net`.1 and says how many are dropped.
+fn from_net(queue: &mut dyn QueueDiscipline, net: u32, count: usize) -> usize {
+    let mut drops = Drops::default();
+    for _ in 0..count {
+        let mut packet = packet();
+        packet.key.src.0 += net << 8;
+        queue.enqueue(at(0), packet, &mut drops);
+    }
+    drops.len()
+}
+
+#[test]
+fn wfq_shares_the_link_by_reserved_rates() {
+    let mut wfq = queue(DT_WFQ);
+    from_net(wfq.as_mut(), 0, 100);
+    from_net(wfq.as_mut(), 1, 100);
+    let mut from_r0 = 0;
+    for _ in 0..100 {
+        let given = wfq.dequeue(at(0), &mut Drops::default()).unwrap();
+        from_r0 += usize::from(given.packet.key.src == packet().key.src);
+    }
+    // 9970 to 10000.
+    assert!((49..=51).contains(&from_r0), "{from_r0}");
+}
+
+#[test]
+fn wfq_classes_share_a_limit_or_have_their_own() {
+    let mut wfq = queue(DT_WFQ);
+    assert_eq!(from_net(wfq.as_mut(), 0, 150), 0);
+    assert_eq!(from_net(wfq.as_mut(), 1, 60), 10);
+    let mut drops = Drops::default();
+    for _ in 0..100 {
+        let mut datagram = packet();
+        (datagram.key.protocol, datagram.key.dst_port) = (Protocol::Udp, 5001);
+        wfq.enqueue(at(0), datagram, &mut drops);
+    }
+    assert!(drops.is_empty(), "real-time packets have buffers of their own");
+}
+
+#[test]
+fn a_weight_per_flow_is_one_for_each_5_tuple() {
+    let mut wfq = queue(
+        "[roles.core.queue.wfq]\nlimit = \"100 pkt\"\n\
+         classes = [{ match = { protocol = \"tcp\" }, weight = 1.5, per = \"flow\" }, { weight = 3 }]",
+    );
+    let mut drops = Drops::default();
+    for _ in 0..20 {
+        for (protocol, src_port) in [(Protocol::Tcp, 1), (Protocol::Tcp, 2), (Protocol::Udp, 3)] {
+            let mut packet = packet();
+            (packet.key.protocol, packet.key.src_port) = (protocol, src_port);
+            wfq.enqueue(at(0), packet, &mut drops);
+        }
+    }
+    let mut given = [0; 4];
+    for _ in 0..20 {
+        let packet = wfq.dequeue(at(0), &mut drops).unwrap().packet;
+        given[usize::from(packet.key.src_port)] += 1;
+    }
+    assert_eq!(given, [0, 5, 5, 10]);
 }
