@@ -267,7 +267,9 @@ fn a_flow_that_comes_back_has_no_claim_to_what_it_left_unused() {
     for number in 0..20 {
         queue.at(ms(0)).takes(of(0, number));
     }
-    (0..10).for_each(|at| drop(queue.at(ms(at.into())).gives(of(0, at))));
+    for at in 0..10 {
+        queue.at(ms(at.into())).gives(of(0, at));
+    }
     queue.at(ms(10)).takes(of(1, 30)).takes(of(1, 31)).takes(of(1, 32));
     // From here on they take turns: flow 1 does not make up for ten packets.
     for (at, packet) in [of(0, 10), of(1, 30), of(0, 11), of(1, 31), of(0, 12)].iter().enumerate() {

@@ -33,7 +33,8 @@ impl Checker<'_> {
     }
 
     fn red(&mut self, path: &str, file: &RedFile) -> Option<QueuePlan> {
-        let RedFile { min_threshold: min, max_threshold: max, max_probability, .. } = *file;
+        let RedFile { min_threshold, max_threshold, max_probability, .. } = *file;
+        let (min, max) = (min_threshold.under(file.limit), max_threshold.under(file.limit));
         let curve = DropCurve::new(min, max, max_probability, above_max(file.gentle));
         let plan = RedPlan {
             limit: file.limit,
@@ -60,7 +61,8 @@ impl Checker<'_> {
         let level_of = self.level_of(path, &file.levels);
         let mut curves = Vec::new();
         for (index, level) in file.levels.iter().enumerate() {
-            let LevelFile { min_threshold: min, max_threshold: max, max_probability, .. } = *level;
+            let LevelFile { min_threshold, max_threshold, max_probability, .. } = *level;
+            let (min, max) = (min_threshold.under(file.limit), max_threshold.under(file.limit));
             let curve = DropCurve::new(min, max, max_probability, above_max(file.gentle));
             curves.extend(self.accept(&format!("{path}.levels.{index}"), curve));
         }

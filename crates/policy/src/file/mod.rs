@@ -4,6 +4,7 @@ mod markers;
 mod matching;
 mod priorities;
 mod queues;
+mod threshold;
 mod wfq;
 
 use std::fmt;
@@ -15,6 +16,7 @@ pub(crate) use self::markers::*;
 pub(crate) use self::matching::*;
 pub(crate) use self::priorities::*;
 pub(crate) use self::queues::*;
+pub(crate) use self::threshold::*;
 pub(crate) use self::wfq::*;
 use crate::text::Named;
 

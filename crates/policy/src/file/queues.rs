@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use shortflow_units::{Bytes, Length, Probability};
 
-use super::{MatchFile, SharedPriorityFile, StfFile, WfqFile};
+use super::{MatchFile, SharedPriorityFile, StfFile, ThresholdFile, WfqFile};
 
 /// A queue, by its kind.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -44,9 +44,9 @@ pub(crate) struct RedFile {
     /// What the queue holds.
     pub(crate) limit: Length,
     /// The average queue below which nothing is dropped.
-    pub(crate) min_threshold: Length,
+    pub(crate) min_threshold: ThresholdFile,
     /// The average queue at which the drop probability reaches `max_probability`.
-    pub(crate) max_threshold: Length,
+    pub(crate) max_threshold: ThresholdFile,
     /// The drop probability at `max_threshold`.
     pub(crate) max_probability: Probability,
     /// The weight w_q of a new sample in the average; 0.002 by default.
@@ -141,9 +141,9 @@ pub(crate) struct LevelFile {
     /// The code points of the level, or "rest" for all that no level names.
     pub(crate) code_points: LevelPointsFile,
     /// The average queue below which nothing is dropped.
-    pub(crate) min_threshold: Length,
+    pub(crate) min_threshold: ThresholdFile,
     /// The average queue at which the drop probability reaches `max_probability`.
-    pub(crate) max_threshold: Length,
+    pub(crate) max_threshold: ThresholdFile,
     /// The drop probability at `max_threshold`.
     pub(crate) max_probability: Probability,
 }

@@ -110,6 +110,44 @@ fn strict_priority_serves_the_first_band_first_and_gives_the_last_what_fits_none
     assert_eq!(served, [Dscp::EF, Dscp::AF11, Dscp::BEST_EFFORT, Dscp::AF12]);
 }
 
+#[test]
+fn a_threshold_may_be_a_share_of_the_limit() {
+    // 10 % and 35 % of 64 packets are 6 and 22 to the nearest packet; the average is the queue.
+    let text = r#"
+        [roles.core.queue.red]
+        limit = "64 pkt"
+        weight = 1.0
+        min_threshold = "LOW"
+        max_threshold = "22 pkt"
+        max_probability = 1.0
+    "#;
+    let (mut shares, mut lengths) = (
+        queue(&text.replace("LOW", "10 %").replace("22 pkt", "35 %")),
+        queue(&text.replace("LOW", "6 pkt")),
+    );
+    for _ in 0..200 {
+        let dropped =
+            [&mut shares, &mut lengths].map(|red| dropped(red.as_mut(), Dscp::BEST_EFFORT, 1));
+        assert_eq!(dropped[0], dropped[1]);
+    }
+    assert_eq!(shares.backlog(), lengths.backlog());
+    assert!((7..=22).contains(&shares.backlog().packets), "{:?}", shares.backlog());
+}
+
+#[test]
+fn three_priority_red_refuses_low_before_med_and_med_before_high() {
+    let text = include_str!("../../../../policies/three-priority-red.toml");
+    let mut red = queue(text);
+    let mut held = |dscp| {
+        dropped(red.as_mut(), dscp, 400);
+        red.backlog().packets
+    };
+    // Each gets one packet beyond its maximum threshold, 70 and 120, for an average with weight 0.5
+    // comes near to what is held from below, and no packet beyond that.
+    let levels = [Dscp::BEST_EFFORT, Dscp::AF12, Dscp::AF11].map(&mut held);
+    assert_eq!(levels, [71, 71 + 121, 200], "LOW, then MED, then HIGH to the limit");
+}
+
 /// The numbers of the packets that `queue` gives until it is empty.
 fn served(queue: &mut dyn QueueDiscipline) -> Vec<u32> {
     let drops = &mut Drops::default();
