@@ -1,8 +1,8 @@
 //! Who is first, among things whose rank changes.
 
 /// Things by number, ordered by a key of theirs: a binary heap that knows where each thing stands.
-/// [`first`](Self::first) is O(1), a change O(log n). Keys must differ, or the order of equals
-/// would hang on the past.
+/// [`first`](Self::first) is O(1), a change O(log n). Which of equals is first hangs on
+/// the past: where that matters, keys must differ.
 #[derive(Debug)]
 pub(super) struct Ranking<K> {
     heap: Vec<(K, u32)>,
@@ -55,35 +55,44 @@ impl<K: Ord + Copy> Ranking<K> {
         }
     }
 
+    /// Moves what stands at `place` up to where it belongs.
     fn rise(&mut self, mut place: usize) {
-        while place > 0 && self.heap[place].0 < self.heap[(place - 1) / 2].0 {
-            place = self.swap(place, (place - 1) / 2);
+        let moved = self.heap[place];
+        while place > 0 {
+            let parent = (place - 1) / 2;
+            if self.heap[parent].0 <= moved.0 {
+                break;
+            }
+            self.put(place, self.heap[parent]);
+            place = parent;
         }
+        self.put(place, moved);
     }
 
+    /// Moves what stands at `place` down to where it belongs.
     fn sink(&mut self, mut place: usize) {
+        let moved = self.heap[place];
         loop {
             let mut child = 2 * place + 1;
             if child >= self.heap.len() {
-                return;
+                break;
             }
             if child + 1 < self.heap.len() && self.heap[child + 1].0 < self.heap[child].0 {
                 child += 1;
             }
-            if self.heap[place].0 < self.heap[child].0 {
-                return;
+            if moved.0 <= self.heap[child].0 {
+                break;
             }
-            place = self.swap(place, child);
+            self.put(place, self.heap[child]);
+            place = child;
         }
+        self.put(place, moved);
     }
 
-    /// Swaps what stands at two places, and gives the second.
     #[inline]
-    fn swap(&mut self, from: usize, to: usize) -> usize {
-        self.heap.swap(from, to);
-        self.places[self.heap[from].1 as usize] = from as u32;
-        self.places[self.heap[to].1 as usize] = to as u32;
-        to
+    fn put(&mut self, place: usize, entry: (K, u32)) {
+        self.heap[place] = entry;
+        self.places[entry.1 as usize] = place as u32;
     }
 }
 

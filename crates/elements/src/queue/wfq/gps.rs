@@ -15,8 +15,9 @@ use crate::queue::ranking::Ranking;
 #[derive(Debug)]
 pub(super) struct Gps {
     virtual_time: u128,
-    /// Backlogged flows by virtual finish time.
-    backlogged: Ranking<(u128, u32)>,
+    /// Backlogged flows by virtual finish time: that of the last packet, or of one before, until V
+    /// gets there. So an arrival to a backlogged flow is O(1).
+    backlogged: Ranking<u128>,
     /// By the number of the flow; means something while it is backlogged.
     flows: Vec<Fluid>,
     /// The weights of all backlogged flows.
@@ -75,9 +76,9 @@ impl Gps {
         if !self.backlogged.contains(flow) {
             *fluid = Fluid { finish: self.virtual_time, weight };
             self.weights += weight;
+            self.backlogged.set(flow, self.virtual_time + length);
         }
         fluid.finish += length;
-        self.backlogged.set(flow, (fluid.finish, flow));
         fluid.finish
     }
 
@@ -85,7 +86,7 @@ impl Gps {
     #[inline]
     pub(super) fn serve(&mut self, work: u128, mut ended: impl FnMut(u32)) {
         let mut work = (work << FRACTION_BITS) + self.remainder;
-        while let Some(((finish, _), flow)) = self.backlogged.first() {
+        while let Some((finish, flow)) = self.backlogged.first() {
             let weights = u128::from(self.weights);
             let until_finish = finish - self.virtual_time;
             let possible = work / weights;
@@ -94,10 +95,15 @@ impl Gps {
                 self.remainder = work - possible * weights;
                 return;
             }
+            let fluid = self.flows[flow as usize];
+            if fluid.finish > finish {
+                self.backlogged.set(flow, fluid.finish);
+                continue;
+            }
             self.virtual_time = finish;
             work -= until_finish * weights;
             self.backlogged.remove(flow);
-            self.weights -= self.flows[flow as usize].weight;
+            self.weights -= fluid.weight;
             ended(flow);
         }
         self.remainder = 0;
