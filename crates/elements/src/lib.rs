@@ -10,7 +10,7 @@
 //! | `meter` | whether a stream keeps to its profile: a colour per packet |
 //! | `marker` | what is written into the DS field |
 //! | `dropper` | packets refused by colour, packets lost on a link |
-//! | `queue` | FIFO; RED with one or several levels |
+//! | `queue` | FIFO; RED with one or several levels; shared-buffer priority; least attained service; WFQ |
 //! | `scheduler` | which of several queues is served next |
 //!
 //! ```

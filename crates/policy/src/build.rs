@@ -4,6 +4,7 @@ use shortflow_elements::classifier::Classifier;
 use shortflow_elements::marker::{ColorMarker, FixedMarker};
 use shortflow_elements::meter::{FairMarker, SrTcm, TokenBucket, TrTcm, Tsw2Cm, Tsw3Cm};
 use shortflow_elements::queue::{Fifo, Red, RedParams, RedSettings};
+use shortflow_elements::queue::{SharedPriority, Stf, Wfq};
 use shortflow_elements::scheduler::StrictPriority;
 use shortflow_elements::{Color, Dscp, Marker, Meter, QueueDiscipline};
 use shortflow_units::{Rate, Rng};
@@ -80,6 +81,9 @@ impl QueuePlan {
                 let scheduler = StrictPriority::new(classifier.clone(), children, last);
                 Box::new(scheduler.expect("a checked policy has a band for every class"))
             }
+            QueuePlan::SharedPriority(params) => Box::new(SharedPriority::new(params.clone())),
+            QueuePlan::Stf(params) => Box::new(Stf::new(params.clone())),
+            QueuePlan::Wfq(params) => Box::new(Wfq::new(params.clone(), place.rate)),
         }
     }
 }

@@ -7,6 +7,7 @@ use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::meter::{FairMarkerParams, SrTcmParams, TokenBucketParams, TrTcmParams};
 use shortflow_elements::meter::{Tsw3CmParams, TswParams};
 use shortflow_elements::queue::{AboveMax, Averages, DropCurve, EcnMode, FifoParams, Spacing};
+use shortflow_elements::queue::{SharedPriorityParams, StfParams, WfqParams};
 use shortflow_units::{Bytes, Length};
 
 /// What nodes do to packets, as a set of named roles.
@@ -101,6 +102,9 @@ pub(crate) enum QueuePlan {
     Fifo(FifoParams),
     Red(RedPlan),
     StrictPriority { classifier: Classifier, bands: Vec<QueuePlan> },
+    SharedPriority(SharedPriorityParams),
+    Stf(StfParams),
+    Wfq(WfqParams),
 }
 
 /// The parameters of a RED queue with one or several levels, but for the rate of its link.

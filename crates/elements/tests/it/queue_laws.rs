@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField};
 use shortflow_elements::queue::{
-    AboveMax, Averages, DropCurve, EcnMode, Fifo, FifoParams, Red, RedParams, RedSettings, Spacing,
+    AboveMax, Averages, DropCurve, EcnMode, Fifo, FifoParams, Red, RedParams, RedSettings, Share,
+    SharedPriority, SharedPriorityParams, Spacing, Stf, StfParams, Weight, Wfq, WfqClass,
+    WfqParams,
 };
 use shortflow_elements::scheduler::StrictPriority;
 use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline, Queued};
-use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rng};
+use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rate, Rng};
 
 use crate::bench::p;
 use crate::strict_priority::Paced;
@@ -166,6 +168,15 @@ queue_laws! {
     red_with_coupled_averages: BYTES => red(BYTES, bytes, Averages::Coupled);
     a_queue_that_paces: PACKETS => paced();
     strict_priority_over_three_kinds_of_queue: None => strict_priority();
+    shared_priority_in_packets: PACKETS => shared_priority(PACKETS);
+    shared_priority_in_bytes: BYTES => shared_priority(BYTES);
+    stf_in_packets: PACKETS => stf(PACKETS, 64);
+    stf_in_bytes: BYTES => stf(BYTES, 64);
+    stf_that_remembers_few_flows: PACKETS => stf(PACKETS, 4);
+    wfq_in_packets: PACKETS => wfq(PACKETS, Share::Class);
+    wfq_in_bytes: BYTES => wfq(BYTES, Share::Class);
+    wfq_with_a_weight_per_flow: PACKETS => wfq(PACKETS, Share::Flow { limit: None });
+    wfq_with_a_limit_per_flow: BYTES => wfq(BYTES, Share::Flow { limit: PACKETS });
 }
 
 fn fifo(limit: Length) -> Fifo {
@@ -218,4 +229,25 @@ fn strict_priority() -> StrictPriority {
         Box::new(fifo(Length::Packets(5))),
     ];
     StrictPriority::new(classifier, children, 2).unwrap()
+}
+
+fn shared_priority(limit: Option<Length>) -> SharedPriority {
+    let bands = DscpTable::filled(2).with(Dscp::AF11, 0).with(Dscp::AF12, 1);
+    SharedPriority::new(SharedPriorityParams::by_code_point(limit.unwrap(), bands).unwrap())
+}
+
+fn stf(limit: Option<Length>, flows: usize) -> Stf {
+    Stf::new(StfParams::new(limit.unwrap(), flows, Duration::from_millis(2)).unwrap())
+}
+
+fn wfq(limit: Option<Length>, share: Share) -> Wfq {
+    let class = |weight| {
+        let weight = Weight::of_number(weight).unwrap();
+        WfqClass::new(weight, share, None).unwrap()
+    };
+    let of = |dscp| MultiField { dscps: Some(DscpSet::EMPTY.with(dscp)), ..MultiField::default() };
+    let classifier = Classifier::new(vec![(of(Dscp::AF11), 0), (of(Dscp::AF12), 1)]);
+    let classes = vec![class(2.0), class(0.5), class(7.0)];
+    let params = WfqParams::new(classes, classifier, 2, limit).unwrap();
+    Wfq::new(params, Rate::from_bits_per_sec(10_000_000))
 }

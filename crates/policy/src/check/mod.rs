@@ -2,7 +2,9 @@
 
 mod markers;
 mod matching;
+mod priorities;
 mod queues;
+mod wfq;
 
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::{Dscp, ParamsError};

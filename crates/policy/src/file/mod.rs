@@ -2,7 +2,10 @@
 
 mod markers;
 mod matching;
+mod priorities;
 mod queues;
+mod threshold;
+mod wfq;
 
 use std::fmt;
 
@@ -11,7 +14,10 @@ use serde::Deserialize;
 
 pub(crate) use self::markers::*;
 pub(crate) use self::matching::*;
+pub(crate) use self::priorities::*;
 pub(crate) use self::queues::*;
+pub(crate) use self::threshold::*;
+pub(crate) use self::wfq::*;
 use crate::text::Named;
 
 /// A policy: what nodes do to packets, as a set of named roles. It knows no topology.

@@ -59,7 +59,7 @@ fn the_schema_names_every_scheme() {
     for scheme in ["fixed", "token-bucket", "srtcm", "trtcm", "tsw2cm", "tsw3cm", "fair-marker"] {
         assert!(schema.contains(&format!("\"{scheme}\"")), "{scheme}");
     }
-    for queue in ["fifo", "red", "multi-red", "strict-priority"] {
+    for queue in ["fifo", "red", "multi-red", "strict-priority", "shared-priority", "stf", "wfq"] {
         assert!(schema.contains(&format!("\"{queue}\"")), "{queue}");
     }
 }
