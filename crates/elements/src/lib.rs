@@ -26,6 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod aggregate;
 pub mod classifier;
 pub mod dropper;
 mod drops;
@@ -35,11 +36,13 @@ mod packet;
 mod params;
 pub mod queue;
 pub mod scheduler;
+mod table;
 mod traits;
 
+pub use aggregate::{Aggregate, Per, PerAggregate};
 pub use drops::{DropReason, Dropped, Drops};
 pub use packet::{
     Address, Color, Dscp, Ecn, FlowId, FlowKey, Packet, Protocol, SackBlocks, TcpFlags, TcpHeader,
 };
 pub use params::ParamsError;
-pub use traits::{Backlog, Marker, Meter, Phase, QueueDiscipline, Queued, SenderView};
+pub use traits::{Backlog, Label, Marker, Meter, Phase, QueueDiscipline, Queued, SenderView};
