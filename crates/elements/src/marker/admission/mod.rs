@@ -69,6 +69,11 @@ impl AdmissionParams {
         let depth = depth.map(|depth| TokenBucketParams::new(peak, depth)).transpose()?;
         Ok(AdmissionParams { target, peak, depth, window, streams, code_points })
     }
+
+    /// The code points of what is admitted and what is not.
+    pub fn code_points(&self) -> [Dscp; 2] {
+        self.code_points
+    }
 }
 
 /// Counters of an [`AdmissionControl`].
