@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `classifier` | which class a packet belongs to |
 //! | `meter` | whether a stream keeps to its profile: a colour per packet |
-//! | `marker` | what is written into the DS field |
+//! | `marker` | what is written into the DS field: by colour, bytes sent or remaining, TCP's state; admission |
 //! | `dropper` | packets refused by colour, packets lost on a link |
 //! | `queue` | FIFO; RED with one or several levels |
 //! | `scheduler` | which of several queues is served next |
