@@ -215,7 +215,8 @@ fn a_marker_sees_the_phases_of_the_sender() {
         });
 }
 
-// What was sent and what remains are those of the application: SYN and FIN are no part of it.
+// RFC 9293 §3.4: SYN and FIN have sequence numbers, but are no data of the application, which alone
+// is sent and remains.
 #[test]
 fn a_marker_sees_what_was_sent_and_what_remains_before_each_segment() {
     let config = Arc::new(newreno());
@@ -250,7 +251,7 @@ fn a_marker_sees_what_was_sent_and_what_remains_before_each_segment() {
     assert_eq!(endless.sender_view().remaining, None);
 }
 
-// What goes again does not remain, and was sent before.
+// RFC 6298 §5.4 and RFC 5681 §3.1: what goes again at a window of one segment does not remain.
 #[test]
 fn a_marker_sees_the_same_before_and_after_a_retransmission() {
     let config = Arc::new(newreno());
