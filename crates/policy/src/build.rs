@@ -1,16 +1,18 @@
 //! Building elements from a checked policy: fresh ones for every port.
 
 use shortflow_elements::classifier::Classifier;
-use shortflow_elements::marker::{ColorMarker, FixedMarker};
+use shortflow_elements::marker::{AdmissionControl, ColorMarker, DstfMarker, FixedMarker};
+use shortflow_elements::marker::{SrptMarker, TcpStateMarker};
+use shortflow_elements::meter::TwoBuckets;
 use shortflow_elements::meter::{FairMarker, SrTcm, TokenBucket, TrTcm, Tsw2Cm, Tsw3Cm};
 use shortflow_elements::queue::{Fifo, Red, RedParams, RedSettings};
 use shortflow_elements::queue::{SharedPriority, Stf, Wfq};
 use shortflow_elements::scheduler::StrictPriority;
-use shortflow_elements::{Color, Dscp, Marker, Meter, QueueDiscipline};
+use shortflow_elements::{Color, Dscp, Marker, Meter, PerAggregate, QueueDiscipline};
 use shortflow_units::{Rate, Rng};
 
 use crate::conditioner::{Conditioner, NewClass};
-use crate::model::{MarkerPlan, QueuePlan, RedPlan, Role};
+use crate::model::{MarkerPlan, Metered, QueuePlan, RedPlan, Role};
 
 /// Where elements are built: what names their random streams and what their link is.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +46,7 @@ impl Role {
             }),
             police: class.police,
         });
-        Some(Conditioner::new(classifier, classes))
+        Some(Conditioner::new(classifier, classes, self.acks))
     }
 
     /// A fresh queue for an egress port, or `None` when the role has none.
@@ -56,15 +58,36 @@ impl Role {
 impl MarkerPlan {
     fn build(&self, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
         let meter: Box<dyn Meter> = match self.clone() {
-            MarkerPlan::Fixed(dscp) => return Box::new(FixedMarker::new(dscp, Color::Green)),
-            MarkerPlan::TokenBucket(params) => Box::new(TokenBucket::new(params)),
-            MarkerPlan::SrTcm(params) => Box::new(SrTcm::new(params)),
-            MarkerPlan::TrTcm(params) => Box::new(TrTcm::new(params)),
+            MarkerPlan::Fixed(dscp, None) => return Box::new(FixedMarker::new(dscp, Color::Green)),
+            MarkerPlan::Fixed(dscp, Some(bucket)) => {
+                return Box::new(ColorMarker::new(bucket.build(TokenBucket::new), [dscp; 3]));
+            }
+            MarkerPlan::Dstf(params) => return Box::new(DstfMarker::new(params)),
+            MarkerPlan::Srpt(params) => return Box::new(SrptMarker::new(params)),
+            MarkerPlan::TcpState(params) => {
+                return Box::new(TcpStateMarker::new(params, code_points, rng));
+            }
+            MarkerPlan::Admission(params) => return Box::new(AdmissionControl::new(params)),
+            MarkerPlan::TokenBucket(metered) => metered.build(TokenBucket::new),
+            MarkerPlan::SrTcm(metered) => metered.build(SrTcm::new),
+            MarkerPlan::TrTcm(metered) => metered.build(TrTcm::new),
+            MarkerPlan::TwoBuckets(metered) => metered.build(TwoBuckets::new),
             MarkerPlan::Tsw2Cm(params) => Box::new(Tsw2Cm::new(params, rng)),
             MarkerPlan::Tsw3Cm(params) => Box::new(Tsw3Cm::new(params, rng)),
             MarkerPlan::FairMarker(params) => Box::new(FairMarker::new(params, rng)),
         };
         Box::new(ColorMarker::new(meter, code_points))
+    }
+}
+
+impl<P> Metered<P> {
+    /// One meter for all, or one for each aggregate.
+    fn build<M: Meter + Clone + 'static>(self, new: impl Fn(P) -> M) -> Box<dyn Meter> {
+        let meter = new(self.params);
+        match self.per {
+            Some(per) => Box::new(PerAggregate::new(per, meter)),
+            None => Box::new(meter),
+        }
     }
 }
 

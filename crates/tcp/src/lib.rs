@@ -33,7 +33,7 @@ mod stats;
 
 pub use config::{Algorithm, Config, DelayedAck, Era, Recovery};
 pub use congestion::{Ack, Aimd, Congestion, CongestionControl, Cubic};
-pub use connection::Connection;
+pub use connection::{Connection, ENDLESS};
 pub use segment::Segment;
 pub use state::{Failure, Role, State};
 pub use stats::Stats;

@@ -9,8 +9,8 @@ use crate::{Color, Meter, Packet, ParamsError};
 /// Parameters of a [`TokenBucket`].
 #[derive(Debug, Clone)]
 pub struct TokenBucketParams {
-    rate: Rate,
-    burst: Bytes,
+    pub(super) rate: Rate,
+    pub(super) burst: Bytes,
 }
 
 impl TokenBucketParams {

@@ -1,8 +1,11 @@
 //! Behaviour of the elements, as timelines and laws.
 
+mod admission;
 mod bench;
+mod dstf;
 mod fair_marker;
 mod fifo;
+mod marker_laws;
 mod meter_laws;
 mod queue_laws;
 mod red;

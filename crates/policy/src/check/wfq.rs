@@ -4,7 +4,7 @@ use shortflow_elements::classifier::Classifier;
 use shortflow_elements::queue::{Share, Weight, WfqClass, WfqParams};
 
 use super::Checker;
-use crate::file::{PerFile, WeightFile, WfqClassFile, WfqFile};
+use crate::file::{WeightFile, WeightOfFile, WfqClassFile, WfqFile};
 use crate::model::QueuePlan;
 
 impl Checker<'_> {
@@ -36,7 +36,7 @@ impl Checker<'_> {
     }
 
     fn wfq_class(&mut self, path: &str, file: &WfqClassFile) -> Option<WfqClass> {
-        if file.flow_limit.is_some() && file.per == PerFile::Class {
+        if file.flow_limit.is_some() && file.per == WeightOfFile::Class {
             let message = "a limit for each flow of a class that is served as one";
             let help = "say per = \"flow\", or leave the key out";
             self.document.mistake(&format!("{path}.flow_limit"), message, help);
@@ -46,8 +46,8 @@ impl Checker<'_> {
             WeightFile::Number(number) => Weight::of_number(number),
         };
         let share = match file.per {
-            PerFile::Class => Share::Class,
-            PerFile::Flow => Share::Flow { limit: file.flow_limit },
+            WeightOfFile::Class => Share::Class,
+            WeightOfFile::Flow => Share::Flow { limit: file.flow_limit },
         };
         let weight = self.accept(path, weight)?;
         self.accept(path, WfqClass::new(weight, share, file.limit))

@@ -30,7 +30,7 @@ pub(crate) struct WfqClassFile {
     pub(crate) weight: WeightFile,
     /// Who has the weight: the "class" as a whole (the default), or each "flow" of it.
     #[serde(default)]
-    pub(crate) per: PerFile,
+    pub(crate) per: WeightOfFile,
     /// What the class holds.
     pub(crate) limit: Option<Length>,
     /// What each flow of the class holds, where the weight is per flow.
@@ -40,7 +40,7 @@ pub(crate) struct WfqClassFile {
 /// Who has the weight of a class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum PerFile {
+pub(crate) enum WeightOfFile {
     /// The class as a whole.
     #[default]
     Class,

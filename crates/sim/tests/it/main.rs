@@ -5,6 +5,7 @@ mod completion_time;
 mod conservation;
 mod determinism;
 mod end_to_end;
+mod marking;
 mod measuring;
 mod memory;
 mod queueing;
