@@ -26,12 +26,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod chains;
 pub mod classifier;
 pub mod dropper;
 mod drops;
 pub mod marker;
 pub mod meter;
 mod packet;
+mod packet_store;
 mod params;
 pub mod queue;
 pub mod scheduler;

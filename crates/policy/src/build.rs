@@ -4,7 +4,8 @@ use shortflow_elements::classifier::Classifier;
 use shortflow_elements::marker::{ColorMarker, FixedMarker};
 use shortflow_elements::meter::{FairMarker, SrTcm, TokenBucket, TrTcm, Tsw2Cm, Tsw3Cm};
 use shortflow_elements::queue::{Fifo, Red, RedParams, RedSettings};
-use shortflow_elements::scheduler::StrictPriority;
+use shortflow_elements::scheduler::{DeficitRoundRobin, SourceScheduler};
+use shortflow_elements::scheduler::{StrictPriority, WeightedRoundRobin};
 use shortflow_elements::{Color, Dscp, Marker, Meter, QueueDiscipline};
 use shortflow_units::{Rate, Rng};
 
@@ -80,8 +81,31 @@ impl QueuePlan {
                 let scheduler = StrictPriority::new(classifier.clone(), children, last);
                 Box::new(scheduler.expect("a checked policy has a band for every class"))
             }
+            QueuePlan::Wrr { classifier, classes } => {
+                let children = build_classes(classes, place, name);
+                let last = classes.len() - 1;
+                let scheduler = WeightedRoundRobin::new(classifier.clone(), children, last);
+                Box::new(scheduler.expect("a checked policy has weights above zero"))
+            }
+            QueuePlan::Drr { classifier, classes } => {
+                let children = build_classes(classes, place, name);
+                let last = classes.len() - 1;
+                let scheduler = DeficitRoundRobin::new(classifier.clone(), children, last);
+                Box::new(scheduler.expect("a checked policy has quanta above zero"))
+            }
+            QueuePlan::Source(params) => Box::new(SourceScheduler::new((**params).clone())),
         }
     }
+}
+
+/// The queues of classes that take turns, each with its share.
+fn build_classes<T: Copy>(
+    classes: &[(T, QueuePlan)],
+    place: Place<'_>,
+    name: &str,
+) -> Vec<(T, Box<dyn QueueDiscipline>)> {
+    let each = classes.iter().enumerate();
+    each.map(|(i, (share, queue))| (*share, queue.build(place, &format!("{name}/{i}")))).collect()
 }
 
 impl RedPlan {

@@ -1,7 +1,7 @@
 //! Meters: how a packet stands to its stream's profile. A meter gives a colour; what the colour
 //! leads to is for markers and droppers.
 
-mod bucket;
+pub(crate) mod bucket;
 mod color_mode;
 mod fair_marker;
 mod sr_tcm;

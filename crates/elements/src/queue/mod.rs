@@ -6,3 +6,4 @@ mod ring;
 
 pub use fifo::{Fifo, FifoParams};
 pub use red::{AboveMax, Averages, DropCurve, EcnMode, Red, RedParams, RedSettings, Spacing};
+pub(crate) use ring::{checked_limit, fits};

@@ -7,6 +7,8 @@ mod meter_laws;
 mod queue_laws;
 mod red;
 mod red_levels;
+mod round_robin;
+mod source_scheduler;
 mod strict_priority;
 mod three_color;
 mod tsw;

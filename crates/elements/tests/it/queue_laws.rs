@@ -7,11 +7,13 @@ use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField}
 use shortflow_elements::queue::{
     AboveMax, Averages, DropCurve, EcnMode, Fifo, FifoParams, Red, RedParams, RedSettings, Spacing,
 };
-use shortflow_elements::scheduler::StrictPriority;
+use shortflow_elements::scheduler::{DeficitRoundRobin, SourceLimits, StrictPriority};
+use shortflow_elements::scheduler::{SourceScheduler, WeightedRoundRobin};
 use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline, Queued};
 use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rng};
 
 use crate::bench::p;
+use crate::source_scheduler::scheduler;
 use crate::strict_priority::Paced;
 
 #[derive(Debug, Clone, Copy)]
@@ -166,6 +168,11 @@ queue_laws! {
     red_with_coupled_averages: BYTES => red(BYTES, bytes, Averages::Coupled);
     a_queue_that_paces: PACKETS => paced();
     strict_priority_over_three_kinds_of_queue: None => strict_priority();
+    weighted_round_robin_over_three_kinds_of_queue: None => weighted_round_robin();
+    deficit_round_robin_over_three_kinds_of_queue: None => deficit_round_robin(500);
+    deficit_round_robin_with_small_quanta: None => deficit_round_robin(1);
+    source_scheduler_in_packets: PACKETS => source(PACKETS);
+    source_scheduler_in_bytes: BYTES => source(BYTES);
 }
 
 fn fifo(limit: Length) -> Fifo {
@@ -208,14 +215,38 @@ fn paced() -> Paced {
     Paced::new(fifo(Length::Packets(12)), Duration::from_millis(1))
 }
 
-fn strict_priority() -> StrictPriority {
+/// A class for each code point that the operations use, and its queue.
+fn three_classes() -> (Classifier, [Box<dyn QueueDiscipline>; 3]) {
     let class =
         |dscp| MultiField { dscps: Some(DscpSet::EMPTY.with(dscp)), ..MultiField::default() };
     let classifier = Classifier::new(vec![(class(Dscp::AF11), 0), (class(Dscp::AF12), 1)]);
-    let children: Vec<Box<dyn QueueDiscipline>> = vec![
-        Box::new(paced()),
-        Box::new(red(PACKETS, packets, Averages::Shared)),
-        Box::new(fifo(Length::Packets(5))),
-    ];
-    StrictPriority::new(classifier, children, 2).unwrap()
+    let red = red(PACKETS, packets, Averages::Shared);
+    (classifier, [Box::new(paced()), Box::new(red), Box::new(fifo(Length::Packets(5)))])
+}
+
+fn strict_priority() -> StrictPriority {
+    let (classifier, children) = three_classes();
+    StrictPriority::new(classifier, children.into(), 2).unwrap()
+}
+
+fn weighted_round_robin() -> WeightedRoundRobin {
+    let (classifier, children) = three_classes();
+    let children = [3, 1, 2].into_iter().zip(children).collect();
+    WeightedRoundRobin::new(classifier, children, 2).unwrap()
+}
+
+fn deficit_round_robin(quantum: u64) -> DeficitRoundRobin {
+    let (classifier, children) = three_classes();
+    let quanta = [3, 1, 2].map(|share| Bytes(share * quantum));
+    DeficitRoundRobin::new(classifier, quanta.into_iter().zip(children).collect(), 2).unwrap()
+}
+
+/// Tokens for a packet or two, and remarking after some packets' time.
+fn source(limit: Option<Length>) -> SourceScheduler {
+    let limits = SourceLimits {
+        limit: limit.unwrap(),
+        limit_per_connection: Some(packets(4)),
+        connections: 4,
+    };
+    scheduler(limits, 2_000_000, [1_800, 1_400], Duration::from_millis(2))
 }

@@ -3,6 +3,7 @@
 mod markers;
 mod matching;
 mod queues;
+mod schedulers;
 
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::{Dscp, ParamsError};

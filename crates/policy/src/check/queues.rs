@@ -24,6 +24,11 @@ impl Checker<'_> {
             QueueFile::StrictPriority(strict) => {
                 self.strict_priority(&format!("{path}.strict-priority"), strict)
             }
+            QueueFile::Wrr(wrr) => self.wrr(&format!("{path}.wrr"), wrr),
+            QueueFile::Drr(drr) => self.drr(&format!("{path}.drr"), drr),
+            QueueFile::SourceScheduler(source) => {
+                self.source_scheduler(&format!("{path}.source-scheduler"), source)
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 mod markers;
 mod matching;
 mod queues;
+mod schedulers;
 
 use std::fmt;
 
@@ -12,6 +13,7 @@ use serde::Deserialize;
 pub(crate) use self::markers::*;
 pub(crate) use self::matching::*;
 pub(crate) use self::queues::*;
+pub(crate) use self::schedulers::*;
 use crate::text::Named;
 
 /// A policy: what nodes do to packets, as a set of named roles. It knows no topology.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use shortflow_units::{Bytes, Length, Probability};
 
-use super::MatchFile;
+use super::{DrrFile, MatchFile, SourceSchedulerFile, WrrFile};
 
 /// A queue, by its kind.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -21,6 +21,12 @@ pub(crate) enum QueueFile {
     MultiRed(MultiRedFile),
     /// Several queues, each served only when those before it are empty.
     StrictPriority(StrictPriorityFile),
+    /// Several queues in turn, each with a weight in packets (weighted round robin).
+    Wrr(WrrFile),
+    /// Several queues in turn, each with a quantum in bytes (deficit round robin).
+    Drr(DrrFile),
+    /// A source host's scheduler and shaper over connections (Noureddine & Tobagi 2002, §6.2).
+    SourceScheduler(SourceSchedulerFile),
 }
 
 /// First in, first out; what no longer fits is dropped.
