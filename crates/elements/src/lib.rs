@@ -10,7 +10,7 @@
 //! | `meter` | whether a stream keeps to its profile: a colour per packet |
 //! | `marker` | what is written into the DS field |
 //! | `dropper` | packets refused by colour, packets lost on a link |
-//! | `queue` | FIFO; RED with one or several levels |
+//! | `queue` | FIFO; RED with one or several levels; queues for flows and hosts with CoDel |
 //! | `scheduler` | which of several queues is served next |
 //!
 //! ```
@@ -30,6 +30,7 @@ mod chains;
 pub mod classifier;
 pub mod dropper;
 mod drops;
+mod flow_hash;
 pub mod marker;
 pub mod meter;
 mod packet;

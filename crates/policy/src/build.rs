@@ -4,6 +4,7 @@ use shortflow_elements::classifier::Classifier;
 use shortflow_elements::marker::{ColorMarker, FixedMarker};
 use shortflow_elements::meter::{FairMarker, SrTcm, TokenBucket, TrTcm, Tsw2Cm, Tsw3Cm};
 use shortflow_elements::queue::{Fifo, Red, RedParams, RedSettings};
+use shortflow_elements::queue::{FqCodel, HostFair};
 use shortflow_elements::scheduler::{DeficitRoundRobin, SourceScheduler};
 use shortflow_elements::scheduler::{StrictPriority, WeightedRoundRobin};
 use shortflow_elements::{Color, Dscp, Marker, Meter, QueueDiscipline};
@@ -94,6 +95,12 @@ impl QueuePlan {
                 Box::new(scheduler.expect("a checked policy has quanta above zero"))
             }
             QueuePlan::Source(params) => Box::new(SourceScheduler::new((**params).clone())),
+            QueuePlan::FqCodel(params) => {
+                Box::new(FqCodel::new(params.clone(), place.stream(name)))
+            }
+            QueuePlan::HostFair(params) => {
+                Box::new(HostFair::new(params.clone(), place.stream(name)))
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::meter::{FairMarkerParams, SrTcmParams, TokenBucketParams, TrTcmParams};
 use shortflow_elements::meter::{Tsw3CmParams, TswParams};
 use shortflow_elements::queue::{AboveMax, Averages, DropCurve, EcnMode, FifoParams, Spacing};
+use shortflow_elements::queue::{FqCodelParams, HostFairParams};
 use shortflow_elements::scheduler::SourceParams;
 use shortflow_units::{Bytes, Length};
 
@@ -109,6 +110,8 @@ pub(crate) enum QueuePlan {
     Wrr { classifier: Classifier, classes: Vec<(u32, QueuePlan)> },
     Drr { classifier: Classifier, classes: Vec<(Bytes, QueuePlan)> },
     Source(Box<SourceParams>),
+    FqCodel(FqCodelParams),
+    HostFair(HostFairParams),
 }
 
 impl QueuePlan {

@@ -1,9 +1,18 @@
-//! Queues: a FIFO that drops what does not fit, and RED with one or several levels.
+//! Queues: a FIFO that drops what does not fit; RED with one or several levels; queues for flows
+//! and hosts with CoDel on each.
 
+mod blue;
+mod codel;
 mod fifo;
+mod flow_queues;
+mod fq_codel;
+mod host_fair;
 mod red;
 mod ring;
 
+pub use codel::CoDelParams;
 pub use fifo::{Fifo, FifoParams};
+pub use fq_codel::{FlowQueueSettings, FqCodel, FqCodelParams};
+pub use host_fair::{Fairness, HostFair, HostFairParams};
 pub use red::{AboveMax, Averages, DropCurve, EcnMode, Red, RedParams, RedSettings, Spacing};
 pub(crate) use ring::{checked_limit, fits};

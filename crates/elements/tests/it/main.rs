@@ -3,6 +3,8 @@
 mod bench;
 mod fair_marker;
 mod fifo;
+mod fq_codel;
+mod host_fair;
 mod meter_laws;
 mod queue_laws;
 mod red;

@@ -7,6 +7,8 @@ use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField}
 use shortflow_elements::queue::{
     AboveMax, Averages, DropCurve, EcnMode, Fifo, FifoParams, Red, RedParams, RedSettings, Spacing,
 };
+use shortflow_elements::queue::{CoDelParams, Fairness, FlowQueueSettings, FqCodel};
+use shortflow_elements::queue::{FqCodelParams, HostFair, HostFairParams};
 use shortflow_elements::scheduler::{DeficitRoundRobin, SourceLimits, StrictPriority};
 use shortflow_elements::scheduler::{SourceScheduler, WeightedRoundRobin};
 use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline, Queued};
@@ -171,6 +173,10 @@ queue_laws! {
     weighted_round_robin_over_three_kinds_of_queue: None => weighted_round_robin();
     deficit_round_robin_over_three_kinds_of_queue: None => deficit_round_robin(500);
     deficit_round_robin_with_small_quanta: None => deficit_round_robin(1);
+    fq_codel_in_packets: PACKETS => fq_codel(PACKETS, 4);
+    fq_codel_in_bytes: BYTES => fq_codel(BYTES, 64);
+    host_fair_in_packets: PACKETS => host_fair(PACKETS, Fairness::Both);
+    host_fair_in_bytes: BYTES => host_fair(BYTES, Fairness::Source);
     source_scheduler_in_packets: PACKETS => source(PACKETS);
     source_scheduler_in_bytes: BYTES => source(BYTES);
 }
@@ -249,4 +255,22 @@ fn source(limit: Option<Length>) -> SourceScheduler {
         connections: 4,
     };
     scheduler(limits, 2_000_000, [1_800, 1_400], Duration::from_millis(2))
+}
+
+/// So short a target that CoDel drops within a few packets.
+fn flow_queues(limit: Option<Length>, queues: usize) -> FlowQueueSettings {
+    let (target, interval) = (Duration::from_micros(500), Duration::from_millis(4));
+    let codel = CoDelParams::new(target, interval, Bytes(700)).unwrap();
+    let quantum = Bytes(700);
+    FlowQueueSettings { limit: limit.unwrap(), queues, quantum, codel, ecn: EcnMode::Mark }
+}
+
+fn fq_codel(limit: Option<Length>, queues: usize) -> FqCodel {
+    let params = FqCodelParams::new(flow_queues(limit, queues)).unwrap();
+    FqCodel::new(params, Rng::stream(1, "fq-codel"))
+}
+
+fn host_fair(limit: Option<Length>, fairness: Fairness) -> HostFair {
+    let params = HostFairParams::new(flow_queues(limit, 8), fairness).unwrap();
+    HostFair::new(params, Rng::stream(1, "host-fair"))
 }

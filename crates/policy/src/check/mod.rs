@@ -1,5 +1,6 @@
 //! Checks a policy: names, ranges, and how settings stand to each other.
 
+mod flow_queues;
 mod markers;
 mod matching;
 mod queues;

@@ -29,6 +29,8 @@ impl Checker<'_> {
             QueueFile::SourceScheduler(source) => {
                 self.source_scheduler(&format!("{path}.source-scheduler"), source)
             }
+            QueueFile::FqCodel(fq_codel) => self.fq_codel(&format!("{path}.fq-codel"), fq_codel),
+            QueueFile::HostFair(fair) => self.host_fair(&format!("{path}.host-fair"), fair),
         }
     }
 
@@ -154,7 +156,7 @@ fn spacing(file: SpacingFile) -> Spacing {
     }
 }
 
-fn ecn(on: bool) -> EcnMode {
+pub(super) fn ecn(on: bool) -> EcnMode {
     if on { EcnMode::Mark } else { EcnMode::Drop }
 }
 

@@ -1,5 +1,6 @@
 //! A policy as it is written.
 
+mod flow_queues;
 mod markers;
 mod matching;
 mod queues;
@@ -10,6 +11,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub(crate) use self::flow_queues::*;
 pub(crate) use self::markers::*;
 pub(crate) use self::matching::*;
 pub(crate) use self::queues::*;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use shortflow_units::{Bytes, Length, Probability};
 
-use super::{DrrFile, MatchFile, SourceSchedulerFile, WrrFile};
+use super::{DrrFile, FqCodelFile, HostFairFile, MatchFile, SourceSchedulerFile, WrrFile};
 
 /// A queue, by its kind.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -27,6 +27,10 @@ pub(crate) enum QueueFile {
     Drr(DrrFile),
     /// A source host's scheduler and shaper over connections (Noureddine & Tobagi 2002, §6.2).
     SourceScheduler(SourceSchedulerFile),
+    /// Queues for flows, served in turn, with CoDel on each (RFC 8290).
+    FqCodel(FqCodelFile),
+    /// Fair to hosts, then to their flows, with an AQM on each flow, in the manner of CAKE.
+    HostFair(HostFairFile),
 }
 
 /// First in, first out; what no longer fits is dropped.

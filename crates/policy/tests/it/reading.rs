@@ -62,6 +62,9 @@ fn the_schema_names_every_scheme() {
     for queue in ["fifo", "red", "multi-red", "strict-priority"] {
         assert!(schema.contains(&format!("\"{queue}\"")), "{queue}");
     }
+    for queue in ["wrr", "drr", "source-scheduler", "fq-codel", "host-fair"] {
+        assert!(schema.contains(&format!("\"{queue}\"")), "{queue}");
+    }
 }
 
 fn serde_text(schema: schemars::Schema) -> String {
