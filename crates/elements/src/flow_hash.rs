@@ -4,8 +4,8 @@ use shortflow_units::Rng;
 
 use crate::FlowKey;
 
-/// A hash of 5-tuples under a seed of its own (RFC 8290 §4.1.2 asks for one that outsiders cannot
-/// foresee).
+/// A hash of 5-tuples under a seed of its own (RFC 8290 §4.1), so that outsiders
+/// cannot foresee who shares a queue.
 #[derive(Debug, Clone)]
 pub(crate) struct FlowHash {
     seed: u64,
@@ -23,7 +23,7 @@ impl FlowHash {
         let addresses = u64::from(key.src.0) << 32 | u64::from(key.dst.0);
         let ports = u64::from(key.src_port) << 32 | u64::from(key.dst_port) << 16;
         let hash = mix(mix(self.seed ^ addresses) ^ ports ^ key.protocol as u64);
-        (u128::from(hash) * buckets as u128 >> 64) as usize
+        ((u128::from(hash) * buckets as u128) >> 64) as usize
     }
 }
 

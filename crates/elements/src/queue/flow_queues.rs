@@ -142,7 +142,7 @@ impl FlowQueues {
         }
     }
 
-    /// Drops half the packets of the queue with the most bytes, but at most 64 (RFC 8290 §4.1.3).
+    /// Drops half the packets of the queue with the most bytes, but at most 64 (RFC 8290 §4.1).
     #[cold]
     fn drop_from_fattest(&mut self, now: Instant, drops: &mut Drops) {
         let listed = self.chains.iter(&self.new).chain(self.chains.iter(&self.old));

@@ -38,7 +38,7 @@ impl FlowQueueSettings {
     }
 }
 
-/// RFC 8290 §4.1.2 hashes to at most so many.
+/// All of them are allocated at the start.
 const MOST_QUEUES: usize = 65_536;
 
 /// Parameters of [`FqCodel`].

@@ -124,7 +124,7 @@ fn connections_of_a_class_take_turns_with_their_weights_in_packets() {
     for number in 0..6 {
         // Connection 50 has weight 2.
         for flow in [1, 50, 2] {
-            drop(queue.at(ms(0)).takes(low(number).of_flow(flow)));
+            let _ = queue.at(ms(0)).takes(low(number).of_flow(flow));
         }
     }
     let mut at = queue.at(ms(0));
@@ -290,7 +290,7 @@ impl Oracle {
     fn served(&self, heads_at: u64, step: u64) -> Option<(u16, usize)> {
         let mut blocked = [false; 3];
         for class in 0..3 {
-            for priority in 0..3 {
+            for (priority, blocked) in blocked.iter_mut().enumerate() {
                 let of_class = self.connections.iter().filter(|(flow, _)| flow / 100 == class);
                 let heads: Vec<&Waiting> = of_class
                     .filter_map(|(_, packets)| packets.front())
@@ -299,10 +299,10 @@ impl Oracle {
                 let admitted = |head: &&Waiting| {
                     priority == 2 || 10 * u64::from(head.size) <= self.tokens_at(step, priority)
                 };
-                if !blocked[priority] && heads.iter().any(admitted) {
+                if !*blocked && heads.iter().any(admitted) {
                     return Some((class, priority));
                 }
-                blocked[priority] |= !heads.is_empty();
+                *blocked |= !heads.is_empty();
             }
         }
         None

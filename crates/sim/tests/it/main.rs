@@ -9,5 +9,6 @@ mod measuring;
 mod memory;
 mod queueing;
 mod random_loss;
+mod schedulers;
 mod statistics;
 mod stopping;

@@ -215,8 +215,8 @@ impl SourceScheduler {
     fn next(&self) -> Option<(usize, usize)> {
         let mut is_blocked = [false; LOW];
         for class in 0..self.rounds.classes() {
-            for priority in 0..LOW {
-                if is_blocked[priority] {
+            for (priority, is_blocked) in is_blocked.iter_mut().enumerate() {
+                if *is_blocked {
                     continue;
                 }
                 let regulator = &self.regulators[priority];
@@ -225,7 +225,7 @@ impl SourceScheduler {
                 if let Some(place) = admitted {
                     return Some((place, priority));
                 }
-                is_blocked[priority] = !self.rounds.is_empty(class, priority);
+                *is_blocked = !self.rounds.is_empty(class, priority);
             }
             if let Some(place) = self.rounds.of(class, LOW).next() {
                 return Some((place, LOW));
