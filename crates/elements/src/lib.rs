@@ -10,7 +10,7 @@
 //! | `meter` | whether a stream keeps to its profile: a colour per packet |
 //! | `marker` | what is written into the DS field: by colour, bytes sent or remaining, TCP's state; admission |
 //! | `dropper` | packets refused by colour, packets lost on a link |
-//! | `queue` | FIFO; RED with one or several levels; shared-buffer priority; least attained service; WFQ |
+//! | `queue` | FIFO; RED with one or several levels; shared-buffer priority; least attained service; WFQ; flows and hosts with CoDel |
 //! | `scheduler` | which of several queues is served next |
 //!
 //! ```
@@ -27,12 +27,15 @@
 //! ```
 
 mod aggregate;
+mod chains;
 pub mod classifier;
 pub mod dropper;
 mod drops;
+mod flow_hash;
 pub mod marker;
 pub mod meter;
 mod packet;
+mod packet_store;
 mod params;
 pub mod queue;
 pub mod scheduler;

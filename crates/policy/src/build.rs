@@ -6,8 +6,10 @@ use shortflow_elements::marker::{SrptMarker, TcpStateMarker};
 use shortflow_elements::meter::TwoBuckets;
 use shortflow_elements::meter::{FairMarker, SrTcm, TokenBucket, TrTcm, Tsw2Cm, Tsw3Cm};
 use shortflow_elements::queue::{Fifo, Red, RedParams, RedSettings};
+use shortflow_elements::queue::{FqCodel, HostFair};
 use shortflow_elements::queue::{SharedPriority, Stf, Wfq};
-use shortflow_elements::scheduler::StrictPriority;
+use shortflow_elements::scheduler::{DeficitRoundRobin, SourceScheduler};
+use shortflow_elements::scheduler::{StrictPriority, WeightedRoundRobin};
 use shortflow_elements::{Color, Dscp, Marker, Meter, PerAggregate, QueueDiscipline};
 use shortflow_units::{Rate, Rng};
 
@@ -107,8 +109,37 @@ impl QueuePlan {
             QueuePlan::SharedPriority(params) => Box::new(SharedPriority::new(params.clone())),
             QueuePlan::Stf(params) => Box::new(Stf::new(params.clone())),
             QueuePlan::Wfq(params) => Box::new(Wfq::new(params.clone(), place.rate)),
+            QueuePlan::Wrr { classifier, classes } => {
+                let children = build_classes(classes, place, name);
+                let last = classes.len() - 1;
+                let scheduler = WeightedRoundRobin::new(classifier.clone(), children, last);
+                Box::new(scheduler.expect("a checked policy has weights above zero"))
+            }
+            QueuePlan::Drr { classifier, classes } => {
+                let children = build_classes(classes, place, name);
+                let last = classes.len() - 1;
+                let scheduler = DeficitRoundRobin::new(classifier.clone(), children, last);
+                Box::new(scheduler.expect("a checked policy has quanta above zero"))
+            }
+            QueuePlan::Source(params) => Box::new(SourceScheduler::new((**params).clone())),
+            QueuePlan::FqCodel(params) => {
+                Box::new(FqCodel::new(params.clone(), place.stream(name)))
+            }
+            QueuePlan::HostFair(params) => {
+                Box::new(HostFair::new(params.clone(), place.stream(name)))
+            }
         }
     }
+}
+
+/// The queues of classes that take turns, each with its share.
+fn build_classes<T: Copy>(
+    classes: &[(T, QueuePlan)],
+    place: Place<'_>,
+    name: &str,
+) -> Vec<(T, Box<dyn QueueDiscipline>)> {
+    let each = classes.iter().enumerate();
+    each.map(|(i, (share, queue))| (*share, queue.build(place, &format!("{name}/{i}")))).collect()
 }
 
 impl RedPlan {

@@ -8,7 +8,9 @@ use shortflow_elements::meter::TwoBucketsParams;
 use shortflow_elements::meter::{FairMarkerParams, SrTcmParams, TokenBucketParams, TrTcmParams};
 use shortflow_elements::meter::{Tsw3CmParams, TswParams};
 use shortflow_elements::queue::{AboveMax, Averages, DropCurve, EcnMode, FifoParams, Spacing};
+use shortflow_elements::queue::{FqCodelParams, HostFairParams};
 use shortflow_elements::queue::{SharedPriorityParams, StfParams, WfqParams};
+use shortflow_elements::scheduler::SourceParams;
 use shortflow_elements::{Dscp, Label, Per};
 use shortflow_units::{Bytes, Length};
 
@@ -48,7 +50,7 @@ impl Policy {
         self.code_points
     }
 
-    /// Every code point that some marker may write, each once.
+    /// Every code point that some marker, or a queue that remarks, may write, each once.
     pub fn written_code_points(&self) -> Vec<Dscp> {
         let classes = self.roles.iter().flat_map(|role| &role.classes);
         let mut written = Vec::new();
@@ -61,6 +63,10 @@ impl Policy {
                     written.push(*dscp);
                 }
             }
+        }
+        let mut queues = self.roles.iter().filter_map(|role| role.queue.as_ref());
+        if queues.any(QueuePlan::remarks) {
+            written.extend(self.code_points);
         }
         written.sort_unstable();
         written.dedup();
@@ -173,6 +179,24 @@ pub(crate) enum QueuePlan {
     SharedPriority(SharedPriorityParams),
     Stf(StfParams),
     Wfq(WfqParams),
+    Wrr { classifier: Classifier, classes: Vec<(u32, QueuePlan)> },
+    Drr { classifier: Classifier, classes: Vec<(Bytes, QueuePlan)> },
+    Source(Box<SourceParams>),
+    FqCodel(FqCodelParams),
+    HostFair(HostFairParams),
+}
+
+impl QueuePlan {
+    /// Whether the queue, or one inside it, writes the code points of colours.
+    fn remarks(&self) -> bool {
+        match self {
+            QueuePlan::Source(_) => true,
+            QueuePlan::StrictPriority { bands, .. } => bands.iter().any(QueuePlan::remarks),
+            QueuePlan::Wrr { classes, .. } => classes.iter().any(|(_, queue)| queue.remarks()),
+            QueuePlan::Drr { classes, .. } => classes.iter().any(|(_, queue)| queue.remarks()),
+            _ => false,
+        }
+    }
 }
 
 /// The parameters of a RED queue with one or several levels, but for the rate of its link.

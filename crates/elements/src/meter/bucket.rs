@@ -63,4 +63,19 @@ impl Bucket {
         }
         there
     }
+
+    /// Whether `tokens` are there.
+    #[inline]
+    pub(crate) fn holds(&self, tokens: Tokens) -> bool {
+        self.held >= tokens
+    }
+
+    /// How long `rate` takes to earn what `tokens` want, rounded up to a whole nanosecond; `None`
+    /// when the bucket is not so deep.
+    pub(crate) fn time_until(&self, tokens: Tokens, rate: Rate) -> Option<Duration> {
+        let lacking = tokens.0.saturating_sub(self.held.0);
+        let nanos = lacking.div_ceil(u128::from(rate.bits_per_sec()));
+        let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
+        (tokens <= self.depth).then_some(Duration::from_nanos(nanos))
+    }
 }

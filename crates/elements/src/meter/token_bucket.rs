@@ -9,8 +9,8 @@ use crate::{Color, Meter, Packet, ParamsError};
 /// Parameters of a [`TokenBucket`].
 #[derive(Debug, Clone)]
 pub struct TokenBucketParams {
-    pub(super) rate: Rate,
-    pub(super) burst: Bytes,
+    pub(crate) rate: Rate,
+    pub(crate) burst: Bytes,
 }
 
 impl TokenBucketParams {

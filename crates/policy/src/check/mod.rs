@@ -1,11 +1,13 @@
 //! Checks a policy: names, ranges, and how settings stand to each other.
 
 mod admission;
+mod flow_queues;
 mod markers;
 mod matching;
 mod per;
 mod priorities;
 mod queues;
+mod schedulers;
 mod size_levels;
 mod wfq;
 

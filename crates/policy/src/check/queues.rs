@@ -29,6 +29,13 @@ impl Checker<'_> {
             }
             QueueFile::Stf(stf) => self.stf(&format!("{path}.stf"), stf),
             QueueFile::Wfq(wfq) => self.wfq(&format!("{path}.wfq"), wfq),
+            QueueFile::Wrr(wrr) => self.wrr(&format!("{path}.wrr"), wrr),
+            QueueFile::Drr(drr) => self.drr(&format!("{path}.drr"), drr),
+            QueueFile::SourceScheduler(source) => {
+                self.source_scheduler(&format!("{path}.source-scheduler"), source)
+            }
+            QueueFile::FqCodel(fq_codel) => self.fq_codel(&format!("{path}.fq-codel"), fq_codel),
+            QueueFile::HostFair(fair) => self.host_fair(&format!("{path}.host-fair"), fair),
         }
     }
 
@@ -156,7 +163,7 @@ fn spacing(file: SpacingFile) -> Spacing {
     }
 }
 
-fn ecn(on: bool) -> EcnMode {
+pub(super) fn ecn(on: bool) -> EcnMode {
     if on { EcnMode::Mark } else { EcnMode::Drop }
 }
 

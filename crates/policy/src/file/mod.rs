@@ -1,11 +1,13 @@
 //! A policy as it is written.
 
 mod admission;
+mod flow_queues;
 mod markers;
 mod matching;
 mod per;
 mod priorities;
 mod queues;
+mod schedulers;
 mod size_levels;
 mod tcp_state;
 mod threshold;
@@ -17,11 +19,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub(crate) use self::admission::*;
+pub(crate) use self::flow_queues::*;
 pub(crate) use self::markers::*;
 pub(crate) use self::matching::*;
 pub(crate) use self::per::*;
 pub(crate) use self::priorities::*;
 pub(crate) use self::queues::*;
+pub(crate) use self::schedulers::*;
 pub(crate) use self::size_levels::*;
 pub(crate) use self::tcp_state::*;
 pub(crate) use self::threshold::*;

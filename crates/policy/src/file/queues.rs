@@ -7,7 +7,10 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use shortflow_units::{Bytes, Length, Probability};
 
-use super::{MatchFile, SharedPriorityFile, StfFile, ThresholdFile, WfqFile};
+use super::{
+    DrrFile, FqCodelFile, HostFairFile, MatchFile, SharedPriorityFile, SourceSchedulerFile,
+    StfFile, ThresholdFile, WfqFile, WrrFile,
+};
 
 /// A queue, by its kind.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -27,6 +30,16 @@ pub(crate) enum QueueFile {
     Stf(StfFile),
     /// Weighted fair queueing, packet by packet (Parekh & Gallager 1993).
     Wfq(WfqFile),
+    /// Several queues in turn, each with a weight in packets (weighted round robin).
+    Wrr(WrrFile),
+    /// Several queues in turn, each with a quantum in bytes (deficit round robin).
+    Drr(DrrFile),
+    /// A source host's scheduler and shaper over connections (Noureddine & Tobagi 2002, §6.2).
+    SourceScheduler(SourceSchedulerFile),
+    /// Queues for flows, served in turn, with CoDel on each (RFC 8290).
+    FqCodel(FqCodelFile),
+    /// Fair to hosts, then to their flows, with an AQM on each flow, in the manner of CAKE.
+    HostFair(HostFairFile),
 }
 
 /// First in, first out; what no longer fits is dropped.

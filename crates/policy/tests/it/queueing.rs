@@ -294,3 +294,122 @@ fn a_weight_per_flow_is_one_for_each_5_tuple() {
     }
     assert_eq!(given, [0, 5, 5, 10]);
 }
+
+/// The code points of the packets that `queue` gives now, one after the other.
+fn code_points_served(queue: &mut dyn QueueDiscipline, millis: u64) -> Vec<Dscp> {
+    let mut drops = Drops::default();
+    std::iter::from_fn(|| queue.dequeue(at(millis), &mut drops).map(|queued| queued.packet.dscp))
+        .collect()
+}
+
+#[test]
+fn round_robins_serve_their_classes_by_weight_and_by_quantum() {
+    let classes = r#"[
+        { match = { dscp = ["EF"] }, SHARE, queue.fifo = { limit = "10 pkt" } },
+        { queue.fifo = { limit = "10 pkt" } },
+    ]"#;
+    let wrr = classes.replace("SHARE", "weight = 2");
+    let drr = classes.replace("SHARE", "quantum = \"3000 B\"");
+    let (ef, be) = (Dscp::EF, Dscp::BEST_EFFORT);
+    // By default, a class has a weight of one packet, or a quantum of 1500 bytes: with packets of
+    // 1000 bytes three packets in two turns.
+    for (text, expected) in [
+        (format!("roles.core.queue.wrr.classes = {wrr}"), [ef, ef, be, ef, ef, be, be, be]),
+        (format!("roles.core.queue.drr.classes = {drr}"), [ef, ef, ef, be, be, ef, be, be]),
+    ] {
+        let mut queue = queue(&text);
+        for dscp in [be, be, be, be, ef, ef, ef, ef] {
+            queue.enqueue(at(0), marked(dscp), &mut Drops::default());
+        }
+        assert_eq!(code_points_served(queue.as_mut(), 1), expected, "{text}");
+    }
+}
+
+const SOURCE: &str = r#"
+    [roles.core.queue.source-scheduler]
+    limit = "5 pkt"
+    high = { rate = "8 kbit/s", depth = "1000 B" }
+    medium = { rate = "8 kbit/s", depth = "1000 B" }
+    rules = [
+        { match = { src_port = 23 }, class = 1 },
+        { match = { src_port = 80 }, class = 2, weight = 3 },
+    ]
+"#;
+
+#[test]
+fn the_source_scheduler_serves_connections_by_class_and_remarks_what_waits_for_tokens() {
+    let mut source = queue(SOURCE);
+    let mut drops = Drops::default();
+    for (port, dscp) in
+        [(80, Dscp::AF11), (80, Dscp::BEST_EFFORT), (23, Dscp::AF11), (99, Dscp::EF)]
+    {
+        let mut packet = marked(dscp);
+        packet.key.src_port = port;
+        source.enqueue(at(0), packet, &mut drops);
+    }
+    // The HIGH packet of Telnet has the tokens; that of the Web waits, and what is behind it too.
+    // What fits no rule is in the last class.
+    assert_eq!(code_points_served(source.as_mut(), 0), [Dscp::AF11, Dscp::EF]);
+    assert_eq!(source.ready_at(), Some(at(200)));
+    assert_eq!(code_points_served(source.as_mut(), 200), [Dscp::AF12, Dscp::BEST_EFFORT]);
+    for _ in 0..6 {
+        source.enqueue(at(200), packet(), &mut drops);
+    }
+    assert_eq!(drops.drain().map(|d| d.reason).collect::<Vec<_>>(), [DropReason::Overlimit]);
+}
+
+#[test]
+fn a_source_scheduler_may_write_the_code_points_of_colours() {
+    let expected = [Dscp::AF11, Dscp::AF12, Dscp::AF13];
+    assert_eq!(policy(SOURCE).written_code_points(), expected);
+    let nested = SOURCE.replace("roles.core.queue", "roles.core.queue.wrr.classes.queue");
+    let nested = nested.replacen("[roles", "[[roles.core.queue.wrr.classes]]\n[roles", 1);
+    assert_eq!(policy(&nested).written_code_points(), expected);
+}
+
+/// Offers four packets of host 1 in flows of their own, and then one of host 2, at each of many
+/// instants; how many of 400 that leave are those of host 2.
+fn share_of_host_2(queue: &mut dyn QueueDiscipline) -> usize {
+    let mut drops = Drops::default();
+    let mut given = 0;
+    for millis in 0..400 {
+        for (host, port) in [(1, 1), (1, 2), (1, 3), (1, 4), (2, 5)] {
+            let mut packet = packet();
+            (packet.key.src.0, packet.key.src_port) = (host, port);
+            queue.enqueue(at(millis), packet, &mut drops);
+        }
+        let next = queue.dequeue(at(millis), &mut drops).expect("the queue is not empty");
+        given += usize::from(next.packet.key.src.0 == 2);
+    }
+    given
+}
+
+#[test]
+fn fq_codel_is_fair_to_flows_and_host_fair_to_hosts() {
+    let patient = "target = \"10 s\"\ninterval = \"20 s\"\nquantum = \"1000 B\"";
+    let mut fq_codel = queue(&format!("[roles.core.queue.fq-codel]\n{patient}"));
+    assert!(share_of_host_2(fq_codel.as_mut()).abs_diff(80) <= 2);
+    let mut by_source = queue(&format!("[roles.core.queue.host-fair]\nby = \"source\"\n{patient}"));
+    assert!(share_of_host_2(by_source.as_mut()).abs_diff(200) <= 8);
+    let by = "[roles.core.queue.host-fair]\nby = \"destination\"\n";
+    let mut by_destination = queue(&format!("{by}{patient}"));
+    assert!(share_of_host_2(by_destination.as_mut()).abs_diff(80) <= 2);
+}
+
+#[test]
+fn fq_codel_has_the_defaults_of_the_rfc_and_marks_ecn_unless_told_not_to() {
+    for (ecn, signal) in [("", "mark"), ("ecn = false", "drop")] {
+        let mut fq_codel = queue(&format!("[roles.core.queue.fq-codel]\n{ecn}"));
+        let mut drops = Drops::default();
+        for _ in 0..100 {
+            fq_codel.enqueue(at(0), Packet { ecn: Ecn::Ect0, ..packet() }, &mut drops);
+        }
+        // Above the target of 5 ms since 5 ms; an interval of 100 ms later the first signal.
+        for millis in [5, 104, 105] {
+            assert!(drops.is_empty() && fq_codel.ecn_marks() == 0, "before {millis} ms");
+            assert!(fq_codel.dequeue(at(millis), &mut drops).is_some());
+        }
+        let expected = if signal == "mark" { (1, 0) } else { (0, 1) };
+        assert_eq!((fq_codel.ecn_marks(), drops.len()), expected);
+    }
+}

@@ -68,6 +68,9 @@ fn the_schema_names_every_scheme() {
     for queue in ["fifo", "red", "multi-red", "strict-priority", "shared-priority", "stf", "wfq"] {
         assert!(schema.contains(&format!("\"{queue}\"")), "{queue}");
     }
+    for queue in ["wrr", "drr", "source-scheduler", "fq-codel", "host-fair"] {
+        assert!(schema.contains(&format!("\"{queue}\"")), "{queue}");
+    }
 }
 
 fn serde_text(schema: schemars::Schema) -> String {

@@ -10,5 +10,6 @@ mod measuring;
 mod memory;
 mod queueing;
 mod random_loss;
+mod schedulers;
 mod statistics;
 mod stopping;
