@@ -26,12 +26,13 @@ demo: build ## Compare best effort with the Fair Marker on a congested link
 
 test: setup tidy format lint unit doc smoke peers-test bench-guard ## Install what the tests need, and run them all
 
-bench: build ## Measure the simulator's speed on five pieces of work
-	@for work in A B S D H; do $(SHORTFLOW) bench $$work; done
+bench: build ## Measure the simulator's speed on six pieces of work
+	@for work in A B S D H H1; do $(SHORTFLOW) bench $$work; done
 
 # Growth alone, or the peers alone: python3 -B bench/performance --only growth
-bench-peers: setup-peers build ## Measure speed against ns-2 and ns-3, and growth; write docs/performance.md
+bench-peers: setup-peers build ## Measure speed against ns-2, ns-3 (and HTSIM=checkout), and growth; write docs/performance.md
 	$(MAKE) --no-print-directory -C bench/peers/ns3
+	$(if $(HTSIM),$(MAKE) --no-print-directory -C bench/peers/htsim HTSIM=$(abspath $(HTSIM)))
 	$(PYTHON) -B bench/performance
 
 bench-guard: build ## Count instructions; more than 3 % above the figures fails (RENEW=1 REASON='…' for new ones)

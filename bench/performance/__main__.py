@@ -19,7 +19,7 @@ import page
 import peers
 import tables
 from process import Failed
-from works import NS3_PROGRAMS, ROOT, SHORTFLOW
+from works import NS3_PROGRAMS, ROOT, SHORTFLOW, available
 
 PAGE = ROOT / "docs" / "performance.md"
 FIGURE = ROOT / "docs" / "figures" / "growth.svg"
@@ -87,7 +87,8 @@ def measured(arguments: argparse.Namespace) -> tuple[Mapping[str, str], str]:
 def versions() -> str:
     """The peers' versions."""
     ns2, ns3 = page.package_version("ns2"), page.package_version("libns3-dev")
-    return f"ns-2 {ns2} and ns-3 {ns3} from Debian"
+    htsim = "csg-htsim as it was given" if available("htsim") else "without csg-htsim"
+    return f"ns-2 {ns2} and ns-3 {ns3} from Debian, {htsim}"
 
 
 def told(what: str) -> None:

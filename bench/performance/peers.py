@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from process import measure
-from works import WORKS, Work, command, counted
+from works import NAMES, WORKS, Work, available, command, counted
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Result:
 
 
 def compare(rounds: int, told: Callable[[str], None]) -> list[Result]:
-    """Runs every work `rounds` times on both sides, in turn; ns-3 in the first rounds only."""
+    """Runs every work `rounds` times on both sides, in turn; a slow peer in the first rounds only."""
     samples: dict[tuple[str, str], list[Sample]] = defaultdict(list)
     shares: dict[tuple[str, str], list[float]] = defaultdict(list)
     for turn in range(rounds):
@@ -65,15 +65,16 @@ def compare(rounds: int, told: Callable[[str], None]) -> list[Result]:
                 samples[work.name, "ours"].append(ours)
                 samples[work.name, peer].append(theirs)
                 shares[work.name, peer].append(theirs.cpu_s / ours.cpu_s)
-    return [result(work, samples, shares) for work in WORKS]
+    return [result(work, samples, shares) for work in WORKS if (work.name, "ours") in samples]
 
 
 def peers_of(work: Work, turn: int) -> list[str]:
-    return ["ns2", "ns3"] if turn < work.ns3_rounds else ["ns2"]
+    return [each.peer for each in work.against
+            if available(each.peer) and (each.rounds is None or turn < each.rounds)]  # fmt: skip
 
 
 def run(work: Work, side: str) -> Sample:
-    usage = measure(command(work, side), work.ns3_stop_s if side == "ns3" else None)
+    usage = measure(command(work, side), None if side == "ours" else work.peer(side).stop_s)
     if usage.stopped:
         return Sample(usage.cpu_s, usage.peak_bytes, None, None)
     packets, hops = counted(work, side, usage.output)
@@ -82,7 +83,7 @@ def run(work: Work, side: str) -> Sample:
 
 def result(work: Work, samples: dict, shares: dict) -> Result:
     sides = {side: Side(tuple(samples[work.name, side]))
-             for side in ("ours", "ns2", "ns3") if (work.name, side) in samples}  # fmt: skip
+             for side in NAMES if (work.name, side) in samples}  # fmt: skip
     ratios = {peer: ratio(shares[work.name, peer], side)
               for peer, side in sides.items() if peer != "ours"}  # fmt: skip
     return Result(work, sides, ratios)

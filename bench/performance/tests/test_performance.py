@@ -47,7 +47,7 @@ class Peers(unittest.TestCase):
     def test_memory_above_that_of_ns2_is_said_not_to_meet_the_target(self) -> None:
         self.assertRegex(tables.limits([self.result(0.2)]), r"6\.0 \| +≤ 20\.0 \| ns-2's +\| yes")
 
-    def test_ns3_runs_in_the_first_rounds_only(self) -> None:
+    def test_a_slow_peer_runs_in_the_first_rounds_only(self) -> None:
         b = WORKS[1]
         self.assertEqual([peers.peers_of(b, turn) for turn in range(2)], [["ns2", "ns3"], ["ns2"]])
 

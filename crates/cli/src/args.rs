@@ -266,8 +266,10 @@ pub(crate) enum Work {
     S,
     /// A DiffServ domain with TSW2CM.
     D,
-    /// 100 long TCP flows with SACK over 1 Gbit/s RED.
+    /// 100 long TCP flows with SACK over 1 Gbit/s RED, with an access link on both sides.
     H,
+    /// The same without access links.
+    H1,
 }
 
 /// `completions`.

@@ -125,10 +125,17 @@ fn inputs(work: Work) -> (&'static [(&'static str, &'static str)], &'static [&'s
             ],
             &["r1->r2"],
         ),
+        Work::H1 => (
+            &[
+                ("works/h1.toml", include_str!("../../../bench/works/h1.toml")),
+                ("works/red-gigabit.toml", include_str!("../../../bench/works/red-gigabit.toml")),
+            ],
+            &["sender->receiver"],
+        ),
     }
 }
 
-const ALL: [Work; 5] = [Work::A, Work::B, Work::S, Work::D, Work::H];
+const ALL: [Work; 6] = [Work::A, Work::B, Work::S, Work::D, Work::H, Work::H1];
 
 const HEAD: &str = "work  CPU s  packets, M  M packets/CPU s  M packet-hops/CPU s  peak memory, MB";
 

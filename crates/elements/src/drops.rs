@@ -8,7 +8,7 @@ use crate::Packet;
 pub enum DropReason {
     /// The queue was full.
     Overlimit,
-    /// An AQM dropped it early, by chance.
+    /// An AQM dropped it early: by chance, or because packets waited too long (CoDel).
     Early,
     /// An AQM dropped it because the average was above its threshold.
     Forced,

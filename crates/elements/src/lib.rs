@@ -8,9 +8,9 @@
 //! |---|---|
 //! | `classifier` | which class a packet belongs to |
 //! | `meter` | whether a stream keeps to its profile: a colour per packet |
-//! | `marker` | what is written into the DS field |
+//! | `marker` | what is written into the DS field: by colour, bytes sent or remaining, TCP's state; admission |
 //! | `dropper` | packets refused by colour, packets lost on a link |
-//! | `queue` | FIFO; RED with one or several levels |
+//! | `queue` | FIFO; RED with one or several levels; shared-buffer priority; least attained service; WFQ; flows and hosts with CoDel |
 //! | `scheduler` | which of several queues is served next |
 //!
 //! ```
@@ -26,20 +26,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod aggregate;
+mod chains;
 pub mod classifier;
 pub mod dropper;
 mod drops;
+mod flow_hash;
 pub mod marker;
 pub mod meter;
 mod packet;
+mod packet_store;
 mod params;
 pub mod queue;
 pub mod scheduler;
+mod table;
 mod traits;
 
+pub use aggregate::{Aggregate, Per, PerAggregate};
 pub use drops::{DropReason, Dropped, Drops};
 pub use packet::{
     Address, Color, Dscp, Ecn, FlowId, FlowKey, Packet, Protocol, SackBlocks, TcpFlags, TcpHeader,
 };
 pub use params::ParamsError;
-pub use traits::{Backlog, Marker, Meter, Phase, QueueDiscipline, Queued, SenderView};
+pub use traits::{Backlog, Label, Marker, Meter, Phase, QueueDiscipline, Queued, SenderView};

@@ -272,6 +272,15 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// Whether this is a TCP segment that only acknowledges: no data, no SYN, FIN or RST.
+    #[inline]
+    pub fn is_bare_acknowledgement(&self) -> bool {
+        const CONTROL: u8 = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0;
+        self.key.protocol == Protocol::Tcp
+            && self.payload == 0
+            && self.tcp.flags.0 & (CONTROL | TcpFlags::ACK.0) == TcpFlags::ACK.0
+    }
+
     /// The size as a quantity.
     pub fn bytes(&self) -> Bytes {
         Bytes(u64::from(self.size))
@@ -312,6 +321,19 @@ mod tests {
         assert_eq!("EF".parse(), Ok(Dscp::EF));
         assert!("AF44".parse::<Dscp>().is_err());
         assert!("64".parse::<Dscp>().is_err());
+    }
+
+    #[test]
+    fn a_bare_acknowledgement_has_neither_data_nor_control() {
+        let is_bare = |payload, flags| {
+            let tcp = TcpHeader { flags, ..TcpHeader::default() };
+            Packet { payload, tcp, ..test_packet() }.is_bare_acknowledgement()
+        };
+        assert!(is_bare(0, TcpFlags::ACK) && is_bare(0, TcpFlags::ACK.with(TcpFlags::ECE)));
+        assert!(!is_bare(1, TcpFlags::ACK) && !is_bare(0, TcpFlags(0)));
+        for control in [TcpFlags::SYN, TcpFlags::FIN, TcpFlags::RST] {
+            assert!(!is_bare(0, TcpFlags::ACK.with(control)));
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use shortflow_units::{Bytes, Instant};
 
-use crate::{Color, Drops, Packet};
+use crate::{Color, Drops, Dscp, Packet};
 
 /// Measures a stream against a profile (RFC 2475). Reads the packet, never writes it.
 pub trait Meter: Send {
@@ -100,7 +100,18 @@ pub enum Phase {
     LossRecovery,
 }
 
-/// What a source host's kernel lets a marker see of the sending TCP, read-only.
+/// The name of a connection's kind, such as `telnet`: a number that a policy gives to each name in
+/// its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Label(pub u16);
+
+impl Label {
+    /// A name that the policy does not mention.
+    pub const NONE: Label = Label(0);
+}
+
+/// What a source host's kernel lets a marker see of the sending TCP, read-only. Of a datagram there
+/// is a label alone; all else is as by default.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SenderView {
     /// The send window: the smaller of congestion and receive window, in segments.
@@ -111,6 +122,13 @@ pub struct SenderView {
     pub is_retransmission: bool,
     /// The smoothed round-trip time, once there is a sample.
     pub smoothed_rtt: Option<shortflow_units::Duration>,
-    /// Bytes that remain of the message, where the application has said so.
+    /// Bytes of the application that were sent at least once before this packet.
+    pub sent: Bytes,
+    /// Bytes of the application that were never sent before this packet, where there is an end to
+    /// them: what remains of the messages that it has handed in.
     pub remaining: Option<Bytes>,
+    /// The code point of the last packet with data, SYN or FIN that came from the peer.
+    pub received_dscp: Dscp,
+    /// The connection's label.
+    pub label: Label,
 }

@@ -5,10 +5,13 @@ use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::{Color, DropReason, Marker, Packet, SenderView};
 use shortflow_units::Instant;
 
+use crate::model::Acknowledgements;
+
 /// What a role does to the packets of one port, with state of its own.
 pub struct Conditioner {
     classifier: Classifier,
     classes: Vec<ClassAtWork>,
+    acks: Acknowledgements,
 }
 
 struct ClassAtWork {
@@ -37,6 +40,7 @@ impl Conditioner {
     pub(crate) fn new(
         classifier: Classifier,
         classes: impl IntoIterator<Item = NewClass>,
+        acks: Acknowledgements,
     ) -> Conditioner {
         let classes = classes.into_iter().map(|NewClass { name, marker, police }| ClassAtWork {
             name,
@@ -45,7 +49,7 @@ impl Conditioner {
             packets: [0; 3],
             bytes: [0; 3],
         });
-        Conditioner { classifier, classes: classes.collect() }
+        Conditioner { classifier, classes: classes.collect(), acks }
     }
 
     /// Classifies and marks `packet` at `now`; tells why, when a policer refuses it. `sender` is
@@ -57,15 +61,21 @@ impl Conditioner {
         packet: &mut Packet,
         sender: Option<&SenderView>,
     ) -> Option<DropReason> {
-        let class = &mut self.classes[self.classifier.classify(packet)?];
+        if self.acks == Acknowledgements::Echoed
+            && let Some(sender) = sender
+            && packet.is_bare_acknowledgement()
+        {
+            packet.dscp = sender.received_dscp;
+            return None;
+        }
+        let class = &mut self.classes[self.classifier.classify_at(packet, sender)?];
         let color = match &mut class.marker {
             Some(marker) => marker.mark(now, packet, sender),
             None => Color::Green,
         };
         class.packets[color as usize] += 1;
         class.bytes[color as usize] += u64::from(packet.size);
-        let action = class.police?[color as usize];
-        (action == PolicerAction::Drop).then_some(DropReason::Policed)
+        class.police?[color as usize].apply(packet)
     }
 
     /// What each class has seen since the start.

@@ -136,6 +136,8 @@ pub struct Workload {
     pub kind: Kind,
     /// The TCP of both its ends.
     pub tcp: Arc<Config>,
+    /// What a policy at a host knows its connections by.
+    pub label: String,
 }
 
 /// What a workload generates.

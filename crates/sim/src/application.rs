@@ -1,7 +1,7 @@
 //! What runs over a connection: a request and its reply, or a bulk transfer.
 
 use shortflow_measure::Transfer;
-use shortflow_tcp::State;
+use shortflow_tcp::{ENDLESS, State};
 use shortflow_units::Instant;
 
 use crate::flow::{Flow, Side};
@@ -99,7 +99,7 @@ impl Flow {
         client.open(now);
         match self.application {
             Application::Exchange(Exchange { request, .. }) => client.write(now, request),
-            Application::Bulk { size: None, .. } => client.write(now, u64::MAX / 2),
+            Application::Bulk { size: None, .. } => client.write(now, ENDLESS),
             Application::Bulk { size: Some(size), .. } => {
                 client.write(now, size);
                 client.close(now);

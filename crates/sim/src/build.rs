@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shortflow_elements::dropper::LinkLoss;
-use shortflow_elements::{Dscp, FlowKey, Protocol};
+use shortflow_elements::{Dscp, FlowKey, Label, Protocol};
 use shortflow_measure::{Plan, Recorder, SizeClass, StreamPlan, TransferSink, WorkloadPlan};
 use shortflow_policy::Place;
 use shortflow_scenario::{Direction, Kind, Line, NodeId, NodeKind, ResultRow, Scenario, Workload};
@@ -82,7 +82,13 @@ fn network(scenario: &Scenario, seed: u64, code_points: &CodePoints) -> Network 
         nodes: scenario.nodes.len(),
         routes: Routes::new(&forwards, &ends),
         colors: Colors::new(colors),
+        labels: scenario.workloads.iter().map(|workload| label(scenario, workload)).collect(),
     }
+}
+
+/// The label of a workload's connections, if the policy mentions it.
+fn label(scenario: &Scenario, workload: &Workload) -> Label {
+    scenario.policy.as_ref().map_or(Label::NONE, |policy| policy.label(&workload.label))
 }
 
 fn hop(

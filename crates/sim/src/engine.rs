@@ -140,6 +140,9 @@ impl Engine {
         let now = self.fabric.now;
         flow.tally.marked[self.fabric.network.colors.place(packet.dscp)] += 1;
         let end = &mut flow.ends[side as usize];
+        if !packet.is_bare_acknowledgement() {
+            end.received_dscp = packet.dscp;
+        }
         end.tcp.on_segment(now, &packet.tcp, packet.payload, packet.ecn);
         self.fabric.pool.release(parcel);
         let received = end.tcp.received();
@@ -306,8 +309,10 @@ impl Engine {
             payload: size.saturating_sub(UDP_HEADERS) as u16,
             tcp: TcpHeader::default(),
         };
-        let (outlet, _) = self.fabric.outlet(stream.node, node_of(stream.key.dst));
-        self.fabric.leave_host(outlet, packet, None);
+        let (outlet, shows_sender) = self.fabric.outlet(stream.node, node_of(stream.key.dst));
+        let label = self.fabric.network.label(stream.workload);
+        let sender = shows_sender.then(|| SenderView { label, ..SenderView::default() });
+        self.fabric.leave_host(outlet, packet, sender.as_ref());
     }
 
     /// At the end: what sessions have not completed, besides what their connections carry.
@@ -365,8 +370,9 @@ fn transmit(
         };
         let (outlet, shows_tcp) = fabric.outlet(end.node, node_of(key.dst));
         let sender = shows_tcp.then(|| SenderView {
-            is_retransmission: segment.is_retransmission,
-            ..end.tcp.sender_view()
+            received_dscp: end.received_dscp,
+            label: fabric.network.label(flow.application.workload()),
+            ..end.tcp.view_of(&segment)
         });
         let packet = Packet {
             sent_at: now,

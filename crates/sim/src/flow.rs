@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{FlowId, FlowKey};
+use shortflow_elements::{Dscp, FlowId, FlowKey};
 use shortflow_tcp::{Config, Connection, Role};
 use shortflow_units::Instant;
 
@@ -21,6 +21,8 @@ pub(crate) struct Endpoint {
     pub(crate) delivered_before: u64,
     /// When the timers look at this endpoint next.
     pub(crate) armed: Instant,
+    /// The code point of the last packet with data, SYN or FIN that came.
+    pub(crate) received_dscp: Dscp,
 }
 
 /// Which end of a connection.
@@ -69,6 +71,7 @@ impl Flow {
             delivered: 0,
             delivered_before: 0,
             armed: Instant::NEVER,
+            received_dscp: Dscp::BEST_EFFORT,
         };
         Flow {
             key,

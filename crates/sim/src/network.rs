@@ -1,6 +1,6 @@
 //! The network as the engine sees it: ports, routes, and what is bound to them.
 
-use shortflow_elements::{Address, Color, Dscp};
+use shortflow_elements::{Address, Color, Dscp, Label};
 
 use crate::ends::{FarEnd, NearEnd};
 use crate::port::Port;
@@ -30,6 +30,16 @@ pub(crate) struct Network {
     pub(crate) nodes: usize,
     pub(crate) routes: Routes,
     pub(crate) colors: Colors,
+    /// The label of each workload's connections, as the policy numbers them.
+    pub(crate) labels: Vec<Label>,
+}
+
+impl Network {
+    /// The label of a workload's connections.
+    #[inline]
+    pub(crate) fn label(&self, workload: u16) -> Label {
+        self.labels[usize::from(workload)]
+    }
 }
 
 /// Which of a tally's places a code point belongs to.

@@ -144,12 +144,14 @@ impl Port {
         if self.free_at <= now {
             return self.serve(now, pool, drops);
         }
-        if served.departs_at != Instant::NEVER {
+        // A departure that is due later than the line is free waits for a shaper, which may let
+        // this packet pass the others.
+        if served.departs_at <= self.free_at {
             return Changed::default();
         }
         let Some(ready) = served.queue.ready_at() else { return Changed::default() };
-        served.departs_at = ready.max(self.free_at);
-        Changed { arrival: false, departure: true }
+        let before = std::mem::replace(&mut served.departs_at, ready.max(self.free_at));
+        Changed { arrival: false, departure: served.departs_at != before }
     }
 
     /// Sends the policy queue's next packet over the line, which is idle.

@@ -16,6 +16,15 @@ pub enum Recovery {
     Sack,
 }
 
+/// How the congestion window grows and shrinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Additive increase, multiplicative decrease (RFC 5681 §3.1), as Reno, NewReno and SACK have it.
+    Reno,
+    /// CUBIC (RFC 9438).
+    Cubic,
+}
+
 /// When a receiver may hold back an acknowledgement (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DelayedAck {
@@ -42,8 +51,10 @@ pub struct Config {
     pub duplicate_ack_threshold: u32,
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
     pub limited_transmit: bool,
-    /// Whether congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or the
-    /// acknowledgements. RFC 5681 §3.1 allows both and recommends bytes.
+    /// How the congestion window grows and shrinks.
+    pub congestion: Algorithm,
+    /// Whether Reno's congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or
+    /// the acknowledgements. RFC 5681 §3.1 allows both and recommends bytes.
     pub byte_counting: bool,
     /// Delayed acknowledgements, or `None` for one acknowledgement per segment.
     pub delayed_ack: Option<DelayedAck>,
@@ -76,8 +87,8 @@ pub enum Era {
     /// an initial window of 2, an acknowledgement per segment, by which the window grows, an initial
     /// RTO of 3 s.
     Ns2In2002,
-    /// A Linux host of today: 1448-byte segments, an initial window of 10, SACK, delayed
-    /// acknowledgements, an initial RTO of 1 s.
+    /// A Linux host of today: 1448-byte segments, an initial window of 10, CUBIC, SACK,
+    /// delayed acknowledgements, an initial RTO of 1 s.
     LinuxToday,
 }
 
@@ -102,6 +113,7 @@ impl Era {
                 initial_window: 2,
                 receive_window: Bytes(20_000_000),
                 recovery: Recovery::NewReno,
+                congestion: Algorithm::Reno,
                 duplicate_ack_threshold: 3,
                 limited_transmit: true,
                 byte_counting: false,
@@ -123,6 +135,7 @@ impl Era {
                 initial_window: 10,
                 receive_window: Bytes(6 << 20),
                 recovery: Recovery::Sack,
+                congestion: Algorithm::Cubic,
                 duplicate_ack_threshold: 3,
                 limited_transmit: true,
                 byte_counting: true,

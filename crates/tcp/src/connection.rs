@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use shortflow_elements::{Phase, SenderView};
-use shortflow_units::{Duration, Instant};
+use shortflow_units::{Bytes, Duration, Instant};
 
 use crate::congestion::CongestionControl;
 use crate::receiver::{AckDue, Receiver};
 use crate::recovery::LossPhase;
 use crate::sender::Sender;
 use crate::state::{Failure, Role, State};
-use crate::{Config, Stats};
+use crate::{Config, Segment, Stats};
 
 /// One endpoint. The host calls in with segments, expired deadlines and the application's wishes,
 /// and after each call takes segments from [`poll_transmit`](Self::poll_transmit) until it gives
@@ -48,6 +48,9 @@ pub struct Connection {
     /// When TIME-WAIT ends.
     pub(crate) linger: Instant,
 }
+
+/// So many bytes to send are without end.
+pub const ENDLESS: u64 = u64::MAX / 2;
 
 /// A segment without data that is waiting to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +101,7 @@ impl Connection {
         }
     }
 
-    /// The application hands in `bytes` to send; `u64::MAX / 2` never end. Nothing after
+    /// The application hands in `bytes` to send; [`ENDLESS`] never end. Nothing after
     /// [`close`](Self::close).
     pub fn write(&mut self, _now: Instant, bytes: u64) {
         self.sender.write(bytes);
@@ -230,17 +233,39 @@ impl Connection {
         &self.sender.stats
     }
 
-    /// What a marker at this host may see. `is_retransmission` is left false: the
-    /// [`Segment`](crate::Segment) says it. `remaining` is the application's to tell.
+    /// What a marker at this host may see between two segments. `received_dscp` and `label` are the
+    /// host's to tell.
     pub fn sender_view(&self) -> SenderView {
         let window = self.congestion_window().min(u64::from(self.sender.peer_window));
+        // Of what was written, the SYN is no part, nor is the FIN.
+        let written = self.sender.end - 1;
+        let sent = self.sender.max.saturating_sub(1).min(written);
         SenderView {
             window_segments: (window / u64::from(self.sender.mss)) as u32,
             phase: self.phase(),
-            is_retransmission: false,
             smoothed_rtt: self.smoothed_rtt(),
-            remaining: None,
+            sent: Bytes(sent),
+            remaining: (written < ENDLESS).then_some(Bytes(written - sent)),
+            ..SenderView::default()
         }
+    }
+
+    /// What a marker at this host may see of `segment`, which
+    /// [`poll_transmit`](Self::poll_transmit) has just given: `sent` and `remaining` are those
+    /// before it.
+    pub fn view_of(&self, segment: &Segment) -> SenderView {
+        let mut view = self.sender_view();
+        view.is_retransmission = segment.is_retransmission;
+        // A probe of a closed window goes beyond what counts as sent.
+        let behind = self.sequence_of(self.sender.max).wrapping_sub(segment.header.seq);
+        if !segment.is_retransmission && behind >= u32::from(segment.payload) {
+            let payload = Bytes(u64::from(segment.payload)).min(view.sent);
+            view.sent -= payload;
+            if let Some(remaining) = &mut view.remaining {
+                *remaining += payload;
+            }
+        }
+        view
     }
 
     fn phase(&self) -> Phase {

@@ -10,7 +10,7 @@
 //! | `state` | the states and their transitions (RFC 9293 §3.3.2) |
 //! | `sender` | windows, Nagle, persist, the retransmission timer |
 //! | `recovery/` | Reno, NewReno, SACK with its scoreboard, timeouts |
-//! | `congestion/` | the congestion window: [`CongestionControl`], of which [`Aimd`] is the one there is |
+//! | `congestion/` | the congestion window: [`CongestionControl`] of Reno ([`Aimd`]) and of CUBIC ([`Cubic`]) |
 //! | `receiver`, `reassembly` | delayed acknowledgements, data out of order, SACK blocks |
 //! | `rtt`, `ecn`, `seq` | RFC 6298; RFC 3168; numbers that wrap |
 
@@ -31,9 +31,9 @@ mod seq;
 mod state;
 mod stats;
 
-pub use config::{Config, DelayedAck, Era, Recovery};
-pub use congestion::{Ack, Aimd, Congestion, CongestionControl};
-pub use connection::Connection;
+pub use config::{Algorithm, Config, DelayedAck, Era, Recovery};
+pub use congestion::{Ack, Aimd, Congestion, CongestionControl, Cubic};
+pub use connection::{Connection, ENDLESS};
 pub use segment::Segment;
 pub use state::{Failure, Role, State};
 pub use stats::Stats;

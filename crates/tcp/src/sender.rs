@@ -3,7 +3,7 @@
 use shortflow_elements::{TcpFlags, TcpHeader};
 use shortflow_units::{Bytes, Duration, Instant};
 
-use crate::congestion::{Ack, Aimd, Congestion, CongestionControl};
+use crate::congestion::{Ack, Congestion, CongestionControl, Controller};
 use crate::ecn::EcnState;
 use crate::recovery::{LossPhase, Scoreboard};
 use crate::rtt::RttEstimator;
@@ -51,7 +51,7 @@ pub(crate) struct Sender {
     /// `recover` of RFC 6582, RecoveryPoint of RFC 6675: `max` when the recovery began.
     pub(crate) recover: u64,
     pub(crate) scoreboard: Option<Box<Scoreboard>>,
-    pub(crate) congestion: Aimd,
+    pub(crate) congestion: Controller,
 
     pub(crate) rtt: RttEstimator,
     /// The retransmission timer; the persist timer while nothing is outstanding.
@@ -119,7 +119,7 @@ impl Sender {
             partial_seen: false,
             recover: 0,
             scoreboard: None,
-            congestion: congestion_control(config, Bytes(initial)),
+            congestion: Controller::new(config, Bytes(initial)),
             rtt: RttEstimator::new(config),
             timer: Instant::NEVER,
             expiries: 0,
@@ -473,12 +473,6 @@ impl Sender {
     pub(crate) fn limit(&self) -> u64 {
         self.end + u64::from(self.closing)
     }
-}
-
-/// The control that `config` asks for, starting with `initial_window`.
-fn congestion_control(config: &Config, initial_window: Bytes) -> Aimd {
-    let by_bytes = Aimd::new(config.mss, initial_window);
-    if config.byte_counting { by_bytes } else { by_bytes.counting_acknowledgements() }
 }
 
 impl Chunk {

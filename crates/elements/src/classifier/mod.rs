@@ -4,9 +4,9 @@ mod dscp;
 mod multi_field;
 
 pub use dscp::{DscpSet, DscpTable};
-pub use multi_field::{AddressPrefix, MultiField, PortRange};
+pub use multi_field::{AddressPrefix, MultiField, PortRange, SenderMatch};
 
-use crate::Packet;
+use crate::{Packet, SenderView};
 
 /// An ordered list of matches, each with the class it leads to: the first that matches decides.
 /// One step per rule.
@@ -25,6 +25,13 @@ impl Classifier {
     #[inline]
     pub fn classify(&self, packet: &Packet) -> Option<usize> {
         self.rules.iter().find(|(rule, _)| rule.matches(packet)).map(|&(_, class)| class)
+    }
+
+    /// As [`classify`](Self::classify), at a source host, which knows its `sender`.
+    #[inline]
+    pub fn classify_at(&self, packet: &Packet, sender: Option<&SenderView>) -> Option<usize> {
+        let found = self.rules.iter().find(|(rule, _)| rule.matches_at(packet, sender));
+        found.map(|&(_, class)| class)
     }
 
     /// The greatest class that a rule leads to.

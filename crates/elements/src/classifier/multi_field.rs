@@ -2,8 +2,10 @@
 
 use std::ops::RangeInclusive;
 
+use shortflow_units::Bytes;
+
 use super::DscpSet;
-use crate::{Address, Packet, ParamsError, Protocol};
+use crate::{Address, Label, Packet, ParamsError, Protocol, SenderView};
 
 /// Addresses that share their first bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +58,34 @@ impl PortRange {
     }
 }
 
-/// A match on header fields; a field that is `None` matches every packet.
+/// A match on what a source host knows of a packet's connection. Where nobody tells, what is asked
+/// for does not match.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SenderMatch {
+    /// The connection's label.
+    pub label: Option<Label>,
+    /// The connection has sent at most so much before this packet.
+    pub sent_up_to: Option<Bytes>,
+    /// At most so much remains of its messages before this packet.
+    pub remaining_up_to: Option<Bytes>,
+}
+
+impl SenderMatch {
+    /// Whether any packet matches, whatever its sender knows.
+    pub fn is_empty(&self) -> bool {
+        *self == SenderMatch::default()
+    }
+
+    #[inline]
+    fn matches(&self, sender: &SenderView) -> bool {
+        let within = |known: Option<Bytes>, most| known.is_some_and(|known| known <= most);
+        self.label.is_none_or(|label| label == sender.label)
+            && self.sent_up_to.is_none_or(|most| sender.sent <= most)
+            && self.remaining_up_to.is_none_or(|most| within(sender.remaining, most))
+    }
+}
+
+/// A match on header fields, and at a source host on what it knows besides; a field that is `None` matches every packet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MultiField {
     /// Source address.
@@ -71,12 +100,27 @@ pub struct MultiField {
     pub protocol: Option<Protocol>,
     /// Code points.
     pub dscps: Option<DscpSet>,
+    /// What the source host knows.
+    pub sender: Option<SenderMatch>,
 }
 
 impl MultiField {
-    /// Whether every given field matches.
+    /// Whether every given field matches, where nobody tells of the sender.
     #[inline]
     pub fn matches(&self, packet: &Packet) -> bool {
+        self.sender.is_none() && self.matches_header(packet)
+    }
+
+    /// Whether every given field matches; `sender` is what a source host tells.
+    #[inline]
+    pub fn matches_at(&self, packet: &Packet, sender: Option<&SenderView>) -> bool {
+        let asked = self.sender.as_ref();
+        asked.is_none_or(|asked| sender.is_some_and(|sender| asked.matches(sender)))
+            && self.matches_header(packet)
+    }
+
+    #[inline]
+    fn matches_header(&self, packet: &Packet) -> bool {
         let key = &packet.key;
         self.dscps.is_none_or(|set| set.contains(packet.dscp))
             && self.protocol.is_none_or(|protocol| protocol == key.protocol)
@@ -114,6 +158,32 @@ mod tests {
         assert!(matches("10.1.0.0", 443));
         assert!(!matches("10.2.0.0", 80));
         assert!(!matches("10.1.0.0", 444));
+    }
+
+    #[test]
+    fn what_a_source_host_knows_matches_there_and_nowhere_else() {
+        let rule = |sender| MultiField { sender: Some(sender), ..MultiField::default() };
+        let sender = SenderView {
+            label: Label(3),
+            sent: Bytes(5_000),
+            remaining: Some(Bytes(700)),
+            ..SenderView::default()
+        };
+        let packet = crate::packet::test_packet();
+        let matches = |asked: SenderMatch| rule(asked).matches_at(&packet, Some(&sender));
+        let none = SenderMatch::default();
+        let label = |label| SenderMatch { label: Some(Label(label)), ..none };
+        assert_eq!([label(3), label(4)].map(matches), [true, false]);
+        let sent = |most| SenderMatch { sent_up_to: Some(Bytes(most)), ..none };
+        assert_eq!([sent(5_000), sent(4_999)].map(matches), [true, false]);
+        let remaining = |most| SenderMatch { remaining_up_to: Some(Bytes(most)), ..none };
+        assert_eq!([remaining(700), remaining(699)].map(matches), [true, false]);
+
+        assert!(!rule(label(3)).matches(&packet), "in a queue");
+        assert!(!rule(label(3)).matches_at(&packet, None), "at a router");
+        let endless = SenderView { remaining: None, ..sender };
+        assert!(!rule(remaining(700)).matches_at(&packet, Some(&endless)));
+        assert!(MultiField::default().matches_at(&packet, None), "nothing is asked for");
     }
 
     #[test]

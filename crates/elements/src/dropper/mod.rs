@@ -4,7 +4,7 @@
 use shortflow_units::{Probability, Rng};
 
 use crate::classifier::DscpTable;
-use crate::{Color, DropReason, Drops, Packet};
+use crate::{Color, DropReason, Drops, Dscp, Packet};
 
 /// What a policer does with packets of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,23 @@ pub enum PolicerAction {
     Forward,
     /// Drops them.
     Drop,
+    /// Lets them pass with this code point (RFC 2475 §2.3.3.2: re-marking).
+    Remark(Dscp),
+}
+
+impl PolicerAction {
+    /// Does it to `packet`; the reason, when it goes no further.
+    #[inline]
+    pub fn apply(self, packet: &mut Packet) -> Option<DropReason> {
+        match self {
+            PolicerAction::Forward => None,
+            PolicerAction::Drop => Some(DropReason::Policed),
+            PolicerAction::Remark(dscp) => {
+                packet.dscp = dscp;
+                None
+            }
+        }
+    }
 }
 
 /// Refuses packets by the colour that a meter found (RFC 2475 §2.3.3.4).
@@ -29,11 +46,11 @@ impl ColorPolicer {
 
     /// Gives `packet` back when its `color` may pass; else drops it as [`DropReason::Policed`].
     #[inline]
-    pub fn pass(&self, color: Color, packet: Packet, drops: &mut Drops) -> Option<Packet> {
-        match self.actions[color as usize] {
-            PolicerAction::Forward => Some(packet),
-            PolicerAction::Drop => {
-                drops.push(packet, DropReason::Policed);
+    pub fn pass(&self, color: Color, mut packet: Packet, drops: &mut Drops) -> Option<Packet> {
+        match self.actions[color as usize].apply(&mut packet) {
+            None => Some(packet),
+            Some(reason) => {
+                drops.push(packet, reason);
                 None
             }
         }
@@ -68,7 +85,6 @@ impl LinkLoss {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Dscp;
     use crate::packet::test_packet;
 
     #[test]
@@ -79,6 +95,16 @@ mod tests {
         let passed = Color::ALL.map(|color| policer.pass(color, test_packet(), &mut drops));
         assert_eq!(passed.map(|packet| packet.is_some()), [true, true, false]);
         assert!(drops.drain().all(|dropped| dropped.reason == DropReason::Policed));
+    }
+
+    #[test]
+    fn a_policer_remarks_where_it_is_told_to() {
+        use PolicerAction::{Forward, Remark};
+        let policer = ColorPolicer::new([Forward, Remark(Dscp::AF13), Forward]);
+        let mut drops = Drops::default();
+        let passed = Color::ALL.map(|color| policer.pass(color, test_packet(), &mut drops));
+        let dscps = passed.map(|packet| packet.unwrap().dscp);
+        assert_eq!(dscps, [Dscp::BEST_EFFORT, Dscp::AF13, Dscp::BEST_EFFORT]);
     }
 
     #[test]

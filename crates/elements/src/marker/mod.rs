@@ -1,6 +1,18 @@
 //! Markers: what is written into the DS field (RFC 2475 §2.3.3.2).
 
+mod admission;
+mod dstf;
+mod size_levels;
+mod srpt;
+mod tcp_state;
+
 use shortflow_units::Instant;
+
+pub use admission::{AdmissionControl, AdmissionParams, AdmissionStats, LoadWindow};
+pub use dstf::{Counted, DstfMarker, DstfParams};
+pub use size_levels::SizeLevels;
+pub use srpt::{SrptMarker, SrptParams};
+pub use tcp_state::{Crossing, RecoverySegments, TcpStateMarker, TcpStateParams};
 
 use crate::{Color, Dscp, Marker, Meter, Packet, SenderView};
 

@@ -1,13 +1,14 @@
 //! Meters: how a packet stands to its stream's profile. A meter gives a colour; what the colour
 //! leads to is for markers and droppers.
 
-mod bucket;
+pub(crate) mod bucket;
 mod color_mode;
 mod fair_marker;
 mod sr_tcm;
 mod token_bucket;
 mod tr_tcm;
 mod tsw;
+mod two_buckets;
 
 pub use color_mode::ColorMode;
 pub use fair_marker::{FairMarker, FairMarkerParams, FairMarkerStats, FlowTableSize};
@@ -15,3 +16,4 @@ pub use sr_tcm::{SrTcm, SrTcmParams};
 pub use token_bucket::{TokenBucket, TokenBucketParams};
 pub use tr_tcm::{TrTcm, TrTcmParams};
 pub use tsw::{InitialRate, Tsw2Cm, Tsw3Cm, Tsw3CmParams, TswParams};
+pub use two_buckets::{TwoBuckets, TwoBucketsParams};

@@ -9,8 +9,8 @@ use crate::{Color, Meter, Packet, ParamsError};
 /// Parameters of a [`TokenBucket`].
 #[derive(Debug, Clone)]
 pub struct TokenBucketParams {
-    rate: Rate,
-    burst: Bytes,
+    pub(crate) rate: Rate,
+    pub(crate) burst: Bytes,
 }
 
 impl TokenBucketParams {

@@ -1,8 +1,28 @@
-//! Queues: a FIFO that drops what does not fit, and RED with one or several levels.
+//! Queues: a FIFO that drops what does not fit, RED with one or several levels, strict priority
+//! over one buffer, least attained service, weighted fair queueing, and queues for flows
+//! and hosts with CoDel on each.
 
+mod blue;
+mod codel;
 mod fifo;
+mod flow_map;
+mod flow_queues;
+mod fq_codel;
+mod host_fair;
+mod ranking;
 mod red;
 mod ring;
+mod shared_priority;
+mod slab;
+mod stf;
+mod wfq;
 
+pub use codel::CoDelParams;
 pub use fifo::{Fifo, FifoParams};
+pub use fq_codel::{FlowQueueSettings, FqCodel, FqCodelParams};
+pub use host_fair::{Fairness, HostFair, HostFairParams};
 pub use red::{AboveMax, Averages, DropCurve, EcnMode, Red, RedParams, RedSettings, Spacing};
+pub(crate) use ring::{checked_limit, fits};
+pub use shared_priority::{SharedPriority, SharedPriorityParams};
+pub use stf::{Stf, StfParams};
+pub use wfq::{Share, Weight, Wfq, WfqClass, WfqParams};

@@ -23,10 +23,7 @@ impl Ring {
     /// Whether `packet` fits beside what is held.
     #[inline]
     pub(super) fn has_room_for(&self, packet: &Packet) -> bool {
-        match self.limit {
-            Length::Packets(limit) => self.backlog.packets < limit,
-            Length::Bytes(limit) => self.backlog.bytes + packet.bytes() <= limit,
-        }
+        fits(self.limit, self.backlog, packet)
     }
 
     #[inline]
@@ -55,8 +52,17 @@ impl Ring {
     }
 }
 
+/// Whether `packet` fits beside `backlog` under `limit`.
+#[inline]
+pub(crate) fn fits(limit: Length, backlog: Backlog, packet: &Packet) -> bool {
+    match limit {
+        Length::Packets(limit) => backlog.packets < limit,
+        Length::Bytes(limit) => backlog.bytes + packet.bytes() <= limit,
+    }
+}
+
 /// `limit` as the limit of a queue, which must hold something.
-pub(super) fn checked_limit(limit: Length) -> Result<Length, ParamsError> {
+pub(crate) fn checked_limit(limit: Length) -> Result<Length, ParamsError> {
     if matches!(limit, Length::Packets(0) | Length::Bytes(Bytes::ZERO)) {
         return Err(ParamsError::new("limit", format!("limit {limit} must be above zero")));
     }

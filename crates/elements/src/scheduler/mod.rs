@@ -1,5 +1,12 @@
 //! Schedulers: which of several queues is served next. A scheduler is a queue itself.
 
+mod classes;
+mod deficit_round_robin;
+mod source;
 mod strict_priority;
+mod weighted_round_robin;
 
+pub use deficit_round_robin::{DeficitRoundRobin, checked_quantum};
+pub use source::{ConnectionRule, SourceLimits, SourceParams, SourceScheduler};
 pub use strict_priority::StrictPriority;
+pub use weighted_round_robin::{WeightedRoundRobin, checked_weight};

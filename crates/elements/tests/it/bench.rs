@@ -124,6 +124,15 @@ impl<Q: QueueDiscipline> At<'_, Q> {
         self
     }
 
+    /// Takes `packet`, for which these, in this order, are pushed out.
+    pub(crate) fn pushes_out(self, packet: P, victims: &[P]) -> Self {
+        self.bench.queue.enqueue(self.now, packet.packet(), &mut self.bench.drops);
+        let expected = victims.iter().map(|p| (p.packet(), DropReason::PushedOut));
+        let dropped = self.bench.drops.drain().map(|dropped| (dropped.packet, dropped.reason));
+        assert!(dropped.eq(expected), "{packet:?} at {}", self.now);
+        self
+    }
+
     pub(crate) fn next(&mut self) -> Option<Packet> {
         self.bench.queue.dequeue(self.now, &mut self.bench.drops).map(|queued| queued.packet)
     }

@@ -3,9 +3,10 @@
 
 use proptest::prelude::*;
 use shortflow_elements::meter::{
-    ColorMode, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams,
+    ColorMode, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams, TwoBuckets,
+    TwoBucketsParams,
 };
-use shortflow_elements::{Color, Meter};
+use shortflow_elements::{Aggregate, Color, Meter, Per, PerAggregate};
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use crate::bench::p;
@@ -82,6 +83,45 @@ proptest! {
         let packets = colored(TrTcm::new(params), &arrivals);
         assert_within(&packets, Color::Green, rate, committed_burst);
         assert_within(&packets, Color::Yellow, peak, peak_burst);
+    }
+
+    #[test]
+    fn two_buckets_keep_to_their_profiles_each_and_together_over_every_interval(
+        arrivals in arrivals(), green in 1..20_000_000u64, yellow in 1..20_000_000u64,
+        green_burst in 1..5000u64, yellow_burst in 1..5000u64,
+    ) {
+        let bucket = |rate, burst| {
+            TokenBucketParams::new(Rate::from_bits_per_sec(rate), Bytes(burst)).unwrap()
+        };
+        let packets = colored(TwoBuckets::new(TwoBucketsParams {
+            green: bucket(green, green_burst),
+            yellow: bucket(yellow, yellow_burst),
+            mode: ColorMode::Blind,
+        }), &arrivals);
+        let rate = Rate::from_bits_per_sec;
+        assert_within(&packets, Color::Green, rate(green), green_burst);
+        assert_within(&packets, Color::Yellow, rate(green + yellow), green_burst + yellow_burst);
+        let of_yellow = packets.into_iter().filter(|packet| packet.2 == Color::Yellow).collect();
+        assert_within(&of_yellow, Color::Yellow, rate(yellow), yellow_burst);
+    }
+
+    #[test]
+    fn each_aggregate_has_the_meter_that_it_would_have_alone(
+        arrivals in prop::collection::vec((0..3_000_000u64, 0..4u16, 1..1500u32), 1..80),
+        rate in 1..20_000_000u64, burst in 1..5000u64,
+    ) {
+        let params =
+            TokenBucketParams::new(Rate::from_bits_per_sec(rate), Bytes(burst)).unwrap();
+        let per = Per::new(Aggregate::Flow, 4, Duration::from_secs(100)).unwrap();
+        let mut together = PerAggregate::new(per, TokenBucket::new(params.clone()));
+        let mut alone: Vec<_> = (0..4).map(|_| TokenBucket::new(params.clone())).collect();
+        let mut now = Instant::START;
+        for (gap, flow, size) in arrivals {
+            now += Duration::from_nanos(gap);
+            let packet = p(0).of_flow(flow).sized(size).packet();
+            let expected = alone[usize::from(flow)].meter(now, &packet);
+            prop_assert_eq!(together.meter(now, &packet), expected);
+        }
     }
 
     #[test]

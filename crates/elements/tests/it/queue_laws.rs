@@ -5,13 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField};
 use shortflow_elements::queue::{
-    AboveMax, Averages, DropCurve, EcnMode, Fifo, FifoParams, Red, RedParams, RedSettings, Spacing,
+    AboveMax, Averages, DropCurve, EcnMode, Fifo, FifoParams, Red, RedParams, RedSettings, Share,
+    SharedPriority, SharedPriorityParams, Spacing, Stf, StfParams, Weight, Wfq, WfqClass,
+    WfqParams,
 };
-use shortflow_elements::scheduler::StrictPriority;
+use shortflow_elements::queue::{CoDelParams, Fairness, FlowQueueSettings, FqCodel};
+use shortflow_elements::queue::{FqCodelParams, HostFair, HostFairParams};
+use shortflow_elements::scheduler::{DeficitRoundRobin, SourceLimits, StrictPriority};
+use shortflow_elements::scheduler::{SourceScheduler, WeightedRoundRobin};
 use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline, Queued};
-use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rng};
+use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rate, Rng};
 
 use crate::bench::p;
+use crate::source_scheduler::scheduler;
 use crate::strict_priority::Paced;
 
 #[derive(Debug, Clone, Copy)]
@@ -166,6 +172,24 @@ queue_laws! {
     red_with_coupled_averages: BYTES => red(BYTES, bytes, Averages::Coupled);
     a_queue_that_paces: PACKETS => paced();
     strict_priority_over_three_kinds_of_queue: None => strict_priority();
+    shared_priority_in_packets: PACKETS => shared_priority(PACKETS);
+    shared_priority_in_bytes: BYTES => shared_priority(BYTES);
+    stf_in_packets: PACKETS => stf(PACKETS, 64);
+    stf_in_bytes: BYTES => stf(BYTES, 64);
+    stf_that_remembers_few_flows: PACKETS => stf(PACKETS, 4);
+    wfq_in_packets: PACKETS => wfq(PACKETS, Share::Class);
+    wfq_in_bytes: BYTES => wfq(BYTES, Share::Class);
+    wfq_with_a_weight_per_flow: PACKETS => wfq(PACKETS, Share::Flow { limit: None });
+    wfq_with_a_limit_per_flow: BYTES => wfq(BYTES, Share::Flow { limit: PACKETS });
+    weighted_round_robin_over_three_kinds_of_queue: None => weighted_round_robin();
+    deficit_round_robin_over_three_kinds_of_queue: None => deficit_round_robin(500);
+    deficit_round_robin_with_small_quanta: None => deficit_round_robin(1);
+    fq_codel_in_packets: PACKETS => fq_codel(PACKETS, 4);
+    fq_codel_in_bytes: BYTES => fq_codel(BYTES, 64);
+    host_fair_in_packets: PACKETS => host_fair(PACKETS, Fairness::Both);
+    host_fair_in_bytes: BYTES => host_fair(BYTES, Fairness::Source);
+    source_scheduler_in_packets: PACKETS => source(PACKETS);
+    source_scheduler_in_bytes: BYTES => source(BYTES);
 }
 
 fn fifo(limit: Length) -> Fifo {
@@ -208,14 +232,77 @@ fn paced() -> Paced {
     Paced::new(fifo(Length::Packets(12)), Duration::from_millis(1))
 }
 
-fn strict_priority() -> StrictPriority {
+/// A class for each code point that the operations use, and its queue.
+fn three_classes() -> (Classifier, [Box<dyn QueueDiscipline>; 3]) {
     let class =
         |dscp| MultiField { dscps: Some(DscpSet::EMPTY.with(dscp)), ..MultiField::default() };
     let classifier = Classifier::new(vec![(class(Dscp::AF11), 0), (class(Dscp::AF12), 1)]);
-    let children: Vec<Box<dyn QueueDiscipline>> = vec![
-        Box::new(paced()),
-        Box::new(red(PACKETS, packets, Averages::Shared)),
-        Box::new(fifo(Length::Packets(5))),
-    ];
-    StrictPriority::new(classifier, children, 2).unwrap()
+    let red = red(PACKETS, packets, Averages::Shared);
+    (classifier, [Box::new(paced()), Box::new(red), Box::new(fifo(Length::Packets(5)))])
+}
+
+fn strict_priority() -> StrictPriority {
+    let (classifier, children) = three_classes();
+    StrictPriority::new(classifier, children.into(), 2).unwrap()
+}
+
+fn weighted_round_robin() -> WeightedRoundRobin {
+    let (classifier, children) = three_classes();
+    let children = [3, 1, 2].into_iter().zip(children).collect();
+    WeightedRoundRobin::new(classifier, children, 2).unwrap()
+}
+
+fn deficit_round_robin(quantum: u64) -> DeficitRoundRobin {
+    let (classifier, children) = three_classes();
+    let quanta = [3, 1, 2].map(|share| Bytes(share * quantum));
+    DeficitRoundRobin::new(classifier, quanta.into_iter().zip(children).collect(), 2).unwrap()
+}
+
+/// Tokens for a packet or two, and remarking after some packets' time.
+fn source(limit: Option<Length>) -> SourceScheduler {
+    let limits = SourceLimits {
+        limit: limit.unwrap(),
+        limit_per_connection: Some(packets(4)),
+        connections: 4,
+    };
+    scheduler(limits, 2_000_000, [1_800, 1_400], Duration::from_millis(2))
+}
+
+/// So short a target that CoDel drops within a few packets.
+fn flow_queues(limit: Option<Length>, queues: usize) -> FlowQueueSettings {
+    let (target, interval) = (Duration::from_micros(500), Duration::from_millis(4));
+    let codel = CoDelParams::new(target, interval, Bytes(700)).unwrap();
+    let quantum = Bytes(700);
+    FlowQueueSettings { limit: limit.unwrap(), queues, quantum, codel, ecn: EcnMode::Mark }
+}
+
+fn fq_codel(limit: Option<Length>, queues: usize) -> FqCodel {
+    let params = FqCodelParams::new(flow_queues(limit, queues)).unwrap();
+    FqCodel::new(params, Rng::stream(1, "fq-codel"))
+}
+
+fn host_fair(limit: Option<Length>, fairness: Fairness) -> HostFair {
+    let params = HostFairParams::new(flow_queues(limit, 8), fairness).unwrap();
+    HostFair::new(params, Rng::stream(1, "host-fair"))
+}
+
+fn shared_priority(limit: Option<Length>) -> SharedPriority {
+    let bands = DscpTable::filled(2).with(Dscp::AF11, 0).with(Dscp::AF12, 1);
+    SharedPriority::new(SharedPriorityParams::by_code_point(limit.unwrap(), bands).unwrap())
+}
+
+fn stf(limit: Option<Length>, flows: usize) -> Stf {
+    Stf::new(StfParams::new(limit.unwrap(), flows, Duration::from_millis(2)).unwrap())
+}
+
+fn wfq(limit: Option<Length>, share: Share) -> Wfq {
+    let class = |weight| {
+        let weight = Weight::of_number(weight).unwrap();
+        WfqClass::new(weight, share, None).unwrap()
+    };
+    let of = |dscp| MultiField { dscps: Some(DscpSet::EMPTY.with(dscp)), ..MultiField::default() };
+    let classifier = Classifier::new(vec![(of(Dscp::AF11), 0), (of(Dscp::AF12), 1)]);
+    let classes = vec![class(2.0), class(0.5), class(7.0)];
+    let params = WfqParams::new(classes, classifier, 2, limit).unwrap();
+    Wfq::new(params, Rate::from_bits_per_sec(10_000_000))
 }

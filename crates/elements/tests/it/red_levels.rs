@@ -3,7 +3,7 @@
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::queue::{AboveMax, Averages, Red, RedParams, RedSettings};
 use shortflow_elements::{DropReason, Dscp, QueueDiscipline};
-use shortflow_units::{Length, Rng};
+use shortflow_units::{Duration, Length, Rng};
 
 use crate::bench::{Bench, P, ms, p};
 use crate::red::{curve, settings};
@@ -91,4 +91,68 @@ fn a_level_that_has_no_curve_is_refused() {
     let levels = DscpTable::filled(0).with(Dscp::AF13, 2);
     let refused = RedParams::with_levels(settings(), curves, levels, Averages::Shared).unwrap_err();
     assert_eq!(refused.to_string(), "level 2 is used but there are only 1 levels");
+}
+
+fn red(number: u32) -> P {
+    p(number).marked(Dscp::AF13)
+}
+
+/// Noureddine & Tobagi 2002, §4.1: HIGH_q counts HIGH, MED_q HIGH and MED, LOW_q all, with the same
+/// weight, 0.5, and the same max_p, 0.1; a small packet lasts 1 ms.
+fn three_priorities(thresholds: [(u64, u64); 3]) -> Bench<Red> {
+    let settings = RedSettings {
+        limit: Length::Packets(50),
+        weight: 0.5,
+        idle_packet_time: Duration::from_millis(1),
+        ..settings()
+    };
+    let curves = thresholds.map(|(min, max)| curve(min, max, 0.1, AboveMax::Forced));
+    let levels = DscpTable::filled(2).with(Dscp::AF11, 0).with(Dscp::AF12, 1);
+    let params = RedParams::with_levels(settings, curves.to_vec(), levels, Averages::Coupled);
+    Bench::of(Red::new(params.unwrap(), Rng::stream(1, "red")))
+}
+
+#[test]
+fn three_averages_each_count_their_own_priority_and_those_above() {
+    let mut queue = three_priorities([(30, 40), (20, 30), (10, 20)]);
+    queue.at(ms(0)).takes(green(1)).takes(yellow(2)).takes(red(3));
+    queue.at(ms(0)).takes(green(4)).takes(yellow(5)).takes(red(6));
+    let averages = |queue: &Bench<Red>| [0, 1, 2].map(|level| queue.queue.average_of(level));
+    // What each arrival finds, of those that its average counts: HIGH_q 0, 1; MED_q 0, 1, 2, 3;
+    // LOW_q 0, 1, 2, 3, 4, 5; each new average is halfway between the old one and that.
+    assert_eq!(averages(&queue), [0.5, 2.125, 4.031_25]);
+
+    // HIGH is gone at 1 ms, and 2 ms later HIGH_q has halved twice; one MED and two in all wait.
+    queue.at(ms(1)).gives(green(1)).gives(yellow(2)).gives(red(3)).gives(green(4));
+    queue.at(ms(3)).takes(green(7));
+    let [high, med, low] = averages(&queue);
+    assert!((high - 0.125).abs() < 1e-12, "{high}");
+    assert_eq!([med, low], [1.5625, 3.015_625]);
+}
+
+#[test]
+fn each_priority_is_dropped_by_the_average_of_what_is_no_worse() {
+    let mut queue = three_priorities([(12, 18), (8, 12), (2, 4)]);
+    // While one packet after another comes, an average with weight 0.5 is 1 behind what is held.
+    for number in 1..=7 {
+        queue.at(ms(0)).takes(green(number));
+    }
+    // LOW counts what is better: LOW_q is 6. MED_q is 6 too, below 8.
+    queue.at(ms(0)).drops(red(8), DropReason::Forced).takes(yellow(9));
+    queue.at(ms(0)).drops(red(10), DropReason::Forced);
+    for number in 11..=15 {
+        queue.at(ms(0)).takes(green(number));
+    }
+    // 12 HIGH and a MED: MED_q is above 12, HIGH_q, which does not count the MED, below.
+    queue.at(ms(0)).drops(yellow(16), DropReason::Forced).takes(green(17));
+}
+
+#[test]
+fn high_is_not_harmed_by_any_number_of_med_and_low() {
+    let mut queue = three_priorities([(12, 18), (40, 49), (40, 49)]);
+    for number in 1..=20 {
+        queue.at(ms(0)).takes(yellow(number)).takes(red(100 + number));
+    }
+    assert_eq!(queue.queue.average_of(0), 0.0);
+    queue.at(ms(0)).takes(green(21));
 }

@@ -3,7 +3,8 @@
 use shortflow_elements::Color::{Green, Red, Yellow};
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::meter::{
-    ColorMode, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams,
+    ColorMode, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams, TwoBuckets,
+    TwoBucketsParams,
 };
 use shortflow_elements::{Color, Dscp, Meter};
 use shortflow_units::{Bytes, Instant, Rate};
@@ -110,4 +111,43 @@ fn parameters_that_contradict_each_other_are_refused_by_name_and_value() {
         params.unwrap_err().to_string(),
         "committed_burst 0 B or excess_burst 0 B must be above zero"
     );
+}
+
+fn two_buckets(mode: ColorMode) -> TwoBuckets {
+    let bucket = |kilobits: u64| {
+        let rate = Rate::from_bits_per_sec(1000 * kilobits);
+        TokenBucketParams::new(rate, Bytes(6000)).unwrap()
+    };
+    TwoBuckets::new(TwoBucketsParams { green: bucket(250), yellow: bucket(500), mode })
+}
+
+#[test]
+fn an_edge_router_marks_green_then_yellow_then_red_as_its_two_buckets_run_dry() {
+    let mut meter = two_buckets(ColorMode::Blind);
+    let mut colors = |at, packets: usize| -> String {
+        let color = |_| match meter.meter(at, &p(0).packet()) {
+            Color::Green => 'g',
+            Color::Yellow => 'y',
+            Color::Red => 'r',
+        };
+        (0..packets).map(color).collect()
+    };
+    assert_eq!(colors(ms(0), 14), "ggggggyyyyyyrr", "6000 bytes of each");
+    // 32 ms bring a packet to the green bucket and two to the yellow one.
+    assert_eq!(colors(ms(32), 5), "gyyrr");
+    assert_eq!(colors(ms(64), 3), "gyy");
+}
+
+#[test]
+fn a_colour_aware_pair_of_buckets_moves_offending_packets_down() {
+    let table = DscpTable::filled(Color::Red)
+        .with(Dscp::AF11, Color::Green)
+        .with(Dscp::AF12, Color::Yellow);
+    let mut meter = two_buckets(ColorMode::Aware(table));
+    let mut color = |dscp| meter.meter(ms(0), &p(0).marked(dscp).packet());
+    assert_eq!([0; 6].map(|_| color(Dscp::AF11)), [Color::Green; 6]);
+    assert_eq!(color(Dscp::AF11), Color::Yellow, "the seventh takes of the yellow bucket");
+    assert_eq!([0; 5].map(|_| color(Dscp::AF12)), [Color::Yellow; 5]);
+    assert_eq!([color(Dscp::AF12), color(Dscp::AF11)], [Color::Red; 2]);
+    assert_eq!(color(Dscp::BEST_EFFORT), Color::Red, "never moved up");
 }

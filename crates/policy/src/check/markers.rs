@@ -1,36 +1,51 @@
 //! Checks markers.
 
-use shortflow_elements::Color;
 use shortflow_elements::classifier::DscpTable;
+use shortflow_elements::marker::{Crossing, RecoverySegments, TcpStateParams};
 use shortflow_elements::meter::{
     ColorMode, FairMarkerParams, FlowTableSize, InitialRate, SrTcmParams, TokenBucketParams,
-    TrTcmParams, Tsw3CmParams, TswParams,
+    TrTcmParams, Tsw3CmParams, TswParams, TwoBucketsParams,
 };
+use shortflow_elements::{Color, ParamsError};
 use shortflow_units::{Duration, Rate};
 
 use super::Checker;
-use crate::file::{FairMarkerFile, InitialRateFile, MarkerFile, TableSizeFile};
-use crate::model::MarkerPlan;
+use crate::file::{
+    BucketFile, FairMarkerFile, FastRecoveryFile, InitialRateFile, MarkerFile, PerFile,
+    TableSizeFile, TcpStateFile, TokenBucketFile, TwoBucketsFile,
+};
+use crate::model::{MarkerPlan, Metered};
 
 impl Checker<'_> {
     pub(super) fn marker(&mut self, path: &str, file: &MarkerFile) -> Option<MarkerPlan> {
         match file {
             MarkerFile::Fixed(fixed) => {
-                Some(MarkerPlan::Fixed(self.dscp(&format!("{path}.fixed.dscp"), &fixed.dscp)))
+                let path = format!("{path}.fixed");
+                let dscp = self.dscp(&format!("{path}.dscp"), &fixed.dscp);
+                let bucket = match &fixed.bucket {
+                    Some(file) => Some(self.token_bucket(&format!("{path}.bucket"), file)?),
+                    None => None,
+                };
+                Some(MarkerPlan::Fixed(dscp, bucket))
             }
-            MarkerFile::TokenBucket(bucket) => {
-                let params = TokenBucketParams::new(bucket.rate, bucket.depth);
-                self.accept(&format!("{path}.token-bucket"), params).map(MarkerPlan::TokenBucket)
+            MarkerFile::TokenBucket(file) => {
+                let bucket = self.token_bucket(&format!("{path}.token-bucket"), file);
+                bucket.map(MarkerPlan::TokenBucket)
             }
             MarkerFile::Srtcm(srtcm) => {
                 let mode = self.color_mode(srtcm.color_aware);
                 let params = SrTcmParams::new(srtcm.cir, srtcm.cbs, srtcm.ebs, mode);
-                self.accept(&format!("{path}.srtcm"), params).map(MarkerPlan::SrTcm)
+                let path = format!("{path}.srtcm");
+                self.metered(&path, params, srtcm.per.as_ref()).map(MarkerPlan::SrTcm)
             }
             MarkerFile::Trtcm(trtcm) => {
                 let mode = self.color_mode(trtcm.color_aware);
                 let params = TrTcmParams::new(trtcm.cir, trtcm.cbs, trtcm.pir, trtcm.pbs, mode);
-                self.accept(&format!("{path}.trtcm"), params).map(MarkerPlan::TrTcm)
+                let path = format!("{path}.trtcm");
+                self.metered(&path, params, trtcm.per.as_ref()).map(MarkerPlan::TrTcm)
+            }
+            MarkerFile::TwoBuckets(file) => {
+                self.two_buckets(&format!("{path}.two-buckets"), file).map(MarkerPlan::TwoBuckets)
             }
             MarkerFile::Tsw2cm(tsw) => {
                 let path = format!("{path}.tsw2cm");
@@ -43,7 +58,59 @@ impl Checker<'_> {
                 self.accept(&path, Tsw3CmParams::new(params, tsw.pir)).map(MarkerPlan::Tsw3Cm)
             }
             MarkerFile::FairMarker(fair) => self.fair_marker(&format!("{path}.fair-marker"), fair),
+            MarkerFile::Dstf(file) => self.dstf(&format!("{path}.dstf"), file),
+            MarkerFile::Srpt(file) => self.srpt(&format!("{path}.srpt"), file),
+            MarkerFile::TcpState(file) => self.tcp_state(&format!("{path}.tcp-state"), file),
+            MarkerFile::Admission(file) => self.admission(&format!("{path}.admission"), file),
         }
+    }
+
+    /// A meter's parameters with whose packets they hold for.
+    fn metered<P>(
+        &mut self,
+        path: &str,
+        params: Result<P, ParamsError>,
+        per: Option<&PerFile>,
+    ) -> Option<Metered<P>> {
+        let params = self.accept(path, params);
+        let per = self.per(path, per);
+        Some(Metered { params: params?, per: per? })
+    }
+
+    fn token_bucket(
+        &mut self,
+        path: &str,
+        file: &TokenBucketFile,
+    ) -> Option<Metered<TokenBucketParams>> {
+        let params = TokenBucketParams::new(file.rate, file.depth);
+        self.metered(path, params, file.per.as_ref())
+    }
+
+    fn two_buckets(
+        &mut self,
+        path: &str,
+        file: &TwoBucketsFile,
+    ) -> Option<Metered<TwoBucketsParams>> {
+        let mut bucket = |key: &str, bucket: &BucketFile| {
+            let params = TokenBucketParams::new(bucket.rate, bucket.depth);
+            self.accept(&format!("{path}.{key}"), params)
+        };
+        let (green, yellow) = (bucket("green", &file.green), bucket("yellow", &file.yellow));
+        let mode = self.color_mode(file.color_aware);
+        let params = TwoBucketsParams { green: green?, yellow: yellow?, mode };
+        self.metered(path, Ok(params), file.per.as_ref())
+    }
+
+    fn tcp_state(&mut self, path: &str, file: &TcpStateFile) -> Option<MarkerPlan> {
+        let high = file.high.unwrap_or(DEFAULT_HIGH);
+        let medium = file.medium.unwrap_or(high.saturating_mul(2));
+        let crossing = if file.randomized { Crossing::Randomized } else { Crossing::Sharp };
+        let recovery = match file.fast_recovery {
+            FastRecoveryFile::All => RecoverySegments::All,
+            FastRecoveryFile::Retransmissions => RecoverySegments::Retransmissions,
+        };
+        let params = TcpStateParams::new(high, medium, crossing, recovery);
+        self.accept(path, params).map(MarkerPlan::TcpState)
     }
 
     fn fair_marker(&mut self, path: &str, file: &FairMarkerFile) -> Option<MarkerPlan> {
@@ -97,6 +164,8 @@ impl Checker<'_> {
     }
 }
 
+/// nt02 §6.3: HIGH_thresh is 4 segments, MED_thresh twice as much.
+const DEFAULT_HIGH: u32 = 4;
 /// cm05 §4: the flow table holds 30 flows.
 const DEFAULT_TABLE_SIZE: usize = 30;
 /// cm05 §4: t_ft = 7.

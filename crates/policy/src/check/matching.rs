@@ -1,13 +1,52 @@
 //! Checks which packets are meant.
 
-use shortflow_elements::classifier::{AddressPrefix, DscpSet, MultiField, PortRange};
-use shortflow_elements::{Address, Dscp, Protocol};
+use shortflow_elements::classifier::{AddressPrefix, DscpSet, MultiField, PortRange, SenderMatch};
+use shortflow_elements::{Address, Dscp, Label, Protocol};
 
 use super::Checker;
 use crate::file::{MatchFile, PortsFile, ProtocolFile};
 
 impl Checker<'_> {
+    /// A class's rule, which may ask for what a source host knows.
+    pub(super) fn class_rule(&mut self, path: &str, file: &MatchFile) -> MultiField {
+        let sender = SenderMatch {
+            label: file.label.as_ref().map(|name| self.label(name)),
+            sent_up_to: file.sent_up_to,
+            remaining_up_to: file.remaining_up_to,
+        };
+        MultiField {
+            sender: (!sender.is_empty()).then_some(sender),
+            ..self.header_rule(path, file)
+        }
+    }
+
+    /// A rule where nothing but the packet is there to look at.
     pub(super) fn rule(&mut self, path: &str, file: &MatchFile) -> MultiField {
+        let asked = [
+            ("label", file.label.is_some()),
+            ("sent_up_to", file.sent_up_to.is_some()),
+            ("remaining_up_to", file.remaining_up_to.is_some()),
+        ];
+        for (key, _) in asked.into_iter().filter(|(_, is_asked)| *is_asked) {
+            let message = format!("a queue does not know the `{key}` of a packet");
+            let help = "a class at the connection's own host may ask for it, and mark what fits; \
+                        the queue then matches `dscp`";
+            self.document.mistake_in_key(&format!("{path}.{key}"), message, help);
+        }
+        self.header_rule(path, file)
+    }
+
+    /// The number of a label.
+    fn label(&mut self, name: &str) -> Label {
+        let known = self.labels.iter().position(|label| label == name);
+        let place = known.unwrap_or_else(|| {
+            self.labels.push(name.to_owned());
+            self.labels.len() - 1
+        });
+        Label(place as u16 + 1)
+    }
+
+    fn header_rule(&mut self, path: &str, file: &MatchFile) -> MultiField {
         let mut at = |key: &str, text: &Option<String>| {
             text.as_ref().and_then(|text| self.prefix(&format!("{path}.{key}"), text))
         };
@@ -26,6 +65,7 @@ impl Checker<'_> {
                 ProtocolFile::Udp => Protocol::Udp,
             }),
             dscps: file.dscp.as_ref().map(|names| self.dscps(&format!("{path}.dscp"), names)),
+            sender: None,
         }
     }
 

@@ -1,14 +1,22 @@
 //! Checks a policy: names, ranges, and how settings stand to each other.
 
+mod admission;
+mod flow_queues;
 mod markers;
 mod matching;
+mod per;
+mod priorities;
 mod queues;
+mod schedulers;
+mod size_levels;
+mod wfq;
 
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::{Dscp, ParamsError};
 
-use crate::file::{ActionFile, ClassFile, CodePointsFile, PoliceFile, PolicyFile, RoleFile};
-use crate::model::{Class, Policy, Role};
+use crate::file::RoleFile;
+use crate::file::{AcksFile, ActionFile, ClassFile, CodePointsFile, PoliceFile, PolicyFile};
+use crate::model::{Acknowledgements, Class, Policy, Role};
 use crate::text::{Diagnostics, Document};
 
 /// Checks `file`, which was read from `document`; `stem` is its name when it gives none.
@@ -17,25 +25,29 @@ pub(crate) fn check(
     file: PolicyFile,
     stem: String,
 ) -> Result<Policy, Diagnostics> {
-    let mut checker = Checker { document, code_points: [Dscp::AF11, Dscp::AF12, Dscp::AF13] };
+    let code_points = [Dscp::AF11, Dscp::AF12, Dscp::AF13];
+    let mut checker = Checker { document, code_points, labels: Vec::new() };
     checker.code_points(&file.code_points);
     if file.roles.is_empty() {
         checker.document.mistake("roles", "the policy has no role", "add a [roles.NAME] table");
     }
     let roles = file.roles.iter().map(|(name, role)| checker.role(name, role)).collect();
-    let code_points = checker.code_points;
+    let Checker { code_points, labels, .. } = checker;
     document.checked()?;
     Ok(Policy {
         name: file.name.unwrap_or(stem),
         description: file.description,
         code_points,
         roles,
+        labels,
     })
 }
 
 struct Checker<'d> {
     document: &'d mut Document,
     code_points: [Dscp; 3],
+    /// The labels that matches mention so far.
+    labels: Vec<String>,
 }
 
 impl Checker<'_> {
@@ -73,17 +85,32 @@ impl Checker<'_> {
             classes.push(self.class(&path, class));
         }
         let queue = file.queue.as_ref().and_then(|q| self.queue(&format!("{path}.queue"), q));
-        Role { name: name.to_owned(), classes, code_points: self.code_points, queue }
+        let acks = match file.acks {
+            AcksFile::Mark => Acknowledgements::Marked,
+            AcksFile::Echo => Acknowledgements::Echoed,
+        };
+        Role { name: name.to_owned(), classes, code_points: self.code_points, queue, acks }
     }
 
     fn class(&mut self, path: &str, file: &ClassFile) -> Class {
         let marker = &file.marker;
         Class {
             name: file.name.clone(),
-            rule: self.rule(&format!("{path}.match"), &file.rule),
+            rule: self.class_rule(&format!("{path}.match"), &file.rule),
             marker: marker.as_ref().and_then(|m| self.marker(&format!("{path}.marker"), m)),
-            police: file.police.as_ref().map(police),
+            police: file.police.as_ref().map(|p| self.police(&format!("{path}.police"), p)),
         }
+    }
+
+    fn police(&mut self, path: &str, file: &PoliceFile) -> [PolicerAction; 3] {
+        let actions = [("green", &file.green), ("yellow", &file.yellow), ("red", &file.red)];
+        actions.map(|(color, action)| match action {
+            ActionFile::Forward => PolicerAction::Forward,
+            ActionFile::Drop => PolicerAction::Drop,
+            ActionFile::Remark(dscp) => {
+                PolicerAction::Remark(self.dscp(&format!("{path}.{color}.remark"), dscp))
+            }
+        })
     }
 
     /// The parameters, or a mistake at the key below `path` that they name.
@@ -101,13 +128,6 @@ impl Checker<'_> {
             })
             .ok()
     }
-}
-
-fn police(file: &PoliceFile) -> [PolicerAction; 3] {
-    [file.green, file.yellow, file.red].map(|action| match action {
-        ActionFile::Forward => PolicerAction::Forward,
-        ActionFile::Drop => PolicerAction::Drop,
-    })
 }
 
 /// Parameters of elements that a policy writes as the RFCs do; the longer names come first.

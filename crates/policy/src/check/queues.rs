@@ -24,11 +24,24 @@ impl Checker<'_> {
             QueueFile::StrictPriority(strict) => {
                 self.strict_priority(&format!("{path}.strict-priority"), strict)
             }
+            QueueFile::SharedPriority(shared) => {
+                self.shared_priority(&format!("{path}.shared-priority"), shared)
+            }
+            QueueFile::Stf(stf) => self.stf(&format!("{path}.stf"), stf),
+            QueueFile::Wfq(wfq) => self.wfq(&format!("{path}.wfq"), wfq),
+            QueueFile::Wrr(wrr) => self.wrr(&format!("{path}.wrr"), wrr),
+            QueueFile::Drr(drr) => self.drr(&format!("{path}.drr"), drr),
+            QueueFile::SourceScheduler(source) => {
+                self.source_scheduler(&format!("{path}.source-scheduler"), source)
+            }
+            QueueFile::FqCodel(fq_codel) => self.fq_codel(&format!("{path}.fq-codel"), fq_codel),
+            QueueFile::HostFair(fair) => self.host_fair(&format!("{path}.host-fair"), fair),
         }
     }
 
     fn red(&mut self, path: &str, file: &RedFile) -> Option<QueuePlan> {
-        let RedFile { min_threshold: min, max_threshold: max, max_probability, .. } = *file;
+        let RedFile { min_threshold, max_threshold, max_probability, .. } = *file;
+        let (min, max) = (min_threshold.under(file.limit), max_threshold.under(file.limit));
         let curve = DropCurve::new(min, max, max_probability, above_max(file.gentle));
         let plan = RedPlan {
             limit: file.limit,
@@ -55,7 +68,8 @@ impl Checker<'_> {
         let level_of = self.level_of(path, &file.levels);
         let mut curves = Vec::new();
         for (index, level) in file.levels.iter().enumerate() {
-            let LevelFile { min_threshold: min, max_threshold: max, max_probability, .. } = *level;
+            let LevelFile { min_threshold, max_threshold, max_probability, .. } = *level;
+            let (min, max) = (min_threshold.under(file.limit), max_threshold.under(file.limit));
             let curve = DropCurve::new(min, max, max_probability, above_max(file.gentle));
             curves.extend(self.accept(&format!("{path}.levels.{index}"), curve));
         }
@@ -149,7 +163,7 @@ fn spacing(file: SpacingFile) -> Spacing {
     }
 }
 
-fn ecn(on: bool) -> EcnMode {
+pub(super) fn ecn(on: bool) -> EcnMode {
     if on { EcnMode::Mark } else { EcnMode::Drop }
 }
 

@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use shortflow_units::{Bytes, Duration, Rate};
 
+use super::{AdmissionFile, DstfFile, PerFile, SrptFile, TcpStateFile};
+
 /// A marker, by its scheme.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -26,6 +28,17 @@ pub(crate) enum MarkerFile {
     /// Marks the first packets of each flow green, the rest by what is left of the profile
     /// (Casetti & Mellia 2005).
     FairMarker(FairMarkerFile),
+    /// Two token buckets tried in turn: the first's packets are green, the second's yellow, the
+    /// rest red (Noureddine & Tobagi 2002).
+    TwoBuckets(TwoBucketsFile),
+    /// The less a flow has sent, the better its priority (DSTF, Guo et al. 2005).
+    Dstf(DstfFile),
+    /// The less remains of a message, the better its priority (SRPT-FP, Guo et al. 2005).
+    Srpt(SrptFile),
+    /// By the state of the sending TCP (Noureddine & Tobagi 2002).
+    TcpState(TcpStateFile),
+    /// Admission control of streams by measured load (Jamin et al. 1997).
+    Admission(AdmissionFile),
 }
 
 /// One code point for all packets.
@@ -34,12 +47,45 @@ pub(crate) enum MarkerFile {
 pub(crate) struct FixedFile {
     /// The code point.
     pub(crate) dscp: String,
+    /// Packets that find no tokens here are yellow, and `police` may drop or remark them; by
+    /// default all are green.
+    pub(crate) bucket: Option<TokenBucketFile>,
 }
 
 /// A token bucket: packets that find tokens are green, the others yellow.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TokenBucketFile {
+    /// The rate at which tokens come.
+    pub(crate) rate: Rate,
+    /// The greatest burst.
+    pub(crate) depth: Bytes,
+    /// Whose packets have a bucket of their own: "flow", "source" and so on; "all" share one by
+    /// default.
+    pub(crate) per: Option<PerFile>,
+}
+
+/// A pair of token buckets, tried in turn.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TwoBucketsFile {
+    /// The bucket of green packets.
+    pub(crate) green: BucketFile,
+    /// The bucket of packets that find no tokens in the first: they are yellow.
+    pub(crate) yellow: BucketFile,
+    /// Whether the colour that a packet comes with counts: then it is never moved up; false by
+    /// default.
+    #[serde(default)]
+    pub(crate) color_aware: bool,
+    /// Whose packets have buckets of their own: "flow", "source" and so on; "all" share them by
+    /// default.
+    pub(crate) per: Option<PerFile>,
+}
+
+/// A bucket.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BucketFile {
     /// The rate at which tokens come.
     pub(crate) rate: Rate,
     /// The greatest burst.
@@ -59,6 +105,9 @@ pub(crate) struct SrTcmFile {
     /// Whether the colour that a packet comes with counts; false by default.
     #[serde(default)]
     pub(crate) color_aware: bool,
+    /// Whose packets have buckets of their own: "flow", "source" and so on; "all" share them by
+    /// default.
+    pub(crate) per: Option<PerFile>,
 }
 
 /// Two rate three colour marker (RFC 2698).
@@ -76,6 +125,9 @@ pub(crate) struct TrTcmFile {
     /// Whether the colour that a packet comes with counts; false by default.
     #[serde(default)]
     pub(crate) color_aware: bool,
+    /// Whose packets have buckets of their own: "flow", "source" and so on; "all" share them by
+    /// default.
+    pub(crate) per: Option<PerFile>,
 }
 
 /// Time sliding window two colour marker (RFC 2859).

@@ -5,6 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
+use shortflow_units::Bytes;
 
 /// Conditions that a packet must all meet.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -22,6 +23,13 @@ pub(crate) struct MatchFile {
     pub(crate) dst_port: Option<PortsFile>,
     /// Code points.
     pub(crate) dscp: Option<Vec<String>>,
+    /// The connection's label: its workload's name, or the label that the workload states. This and
+    /// the next two are known at the connection's own host only.
+    pub(crate) label: Option<String>,
+    /// The connection has sent at most so much of its application's data before the packet.
+    pub(crate) sent_up_to: Option<Bytes>,
+    /// At most so much of what the application has handed in remains to be sent.
+    pub(crate) remaining_up_to: Option<Bytes>,
 }
 
 /// A transport protocol.

@@ -1,17 +1,35 @@
 //! A policy as it is written.
 
+mod admission;
+mod flow_queues;
 mod markers;
 mod matching;
+mod per;
+mod priorities;
 mod queues;
+mod schedulers;
+mod size_levels;
+mod tcp_state;
+mod threshold;
+mod wfq;
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub(crate) use self::admission::*;
+pub(crate) use self::flow_queues::*;
 pub(crate) use self::markers::*;
 pub(crate) use self::matching::*;
+pub(crate) use self::per::*;
+pub(crate) use self::priorities::*;
 pub(crate) use self::queues::*;
+pub(crate) use self::schedulers::*;
+pub(crate) use self::size_levels::*;
+pub(crate) use self::tcp_state::*;
+pub(crate) use self::threshold::*;
+pub(crate) use self::wfq::*;
 use crate::text::Named;
 
 /// A policy: what nodes do to packets, as a set of named roles. It knows no topology.
@@ -81,6 +99,21 @@ pub(crate) struct RoleFile {
     pub(crate) classes: Vec<ClassFile>,
     /// The queue of an egress port.
     pub(crate) queue: Option<QueueFile>,
+    /// What becomes of a host's acknowledgements without data: "mark" (the default) or "echo".
+    #[serde(default)]
+    pub(crate) acks: AcksFile,
+}
+
+/// What becomes of a host's acknowledgements without data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AcksFile {
+    /// They are packets as any other.
+    #[default]
+    Mark,
+    /// They have the code point of the data that they acknowledge, and belong to no class
+    /// (Noureddine & Tobagi 2002).
+    Echo,
 }
 
 /// Packets that are treated alike.
@@ -114,7 +147,7 @@ pub(crate) struct PoliceFile {
 }
 
 /// What becomes of a packet.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ActionFile {
     /// It passes.
@@ -122,4 +155,6 @@ pub(crate) enum ActionFile {
     Forward,
     /// It is dropped.
     Drop,
+    /// It passes with this code point.
+    Remark(String),
 }

@@ -7,7 +7,10 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use shortflow_units::{Bytes, Length, Probability};
 
-use super::MatchFile;
+use super::{
+    DrrFile, FqCodelFile, HostFairFile, MatchFile, SharedPriorityFile, SourceSchedulerFile,
+    StfFile, ThresholdFile, WfqFile, WrrFile,
+};
 
 /// A queue, by its kind.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -21,6 +24,22 @@ pub(crate) enum QueueFile {
     MultiRed(MultiRedFile),
     /// Several queues, each served only when those before it are empty.
     StrictPriority(StrictPriorityFile),
+    /// Strict priority over bands that share one buffer (HARP: Guo, Zhu, Zhang & Zhang 2005).
+    SharedPriority(SharedPriorityFile),
+    /// Smallest Transmitted Flow first: least attained service (Guo, Zhu, Zhang & Zhang 2005).
+    Stf(StfFile),
+    /// Weighted fair queueing, packet by packet (Parekh & Gallager 1993).
+    Wfq(WfqFile),
+    /// Several queues in turn, each with a weight in packets (weighted round robin).
+    Wrr(WrrFile),
+    /// Several queues in turn, each with a quantum in bytes (deficit round robin).
+    Drr(DrrFile),
+    /// A source host's scheduler and shaper over connections (Noureddine & Tobagi 2002, §6.2).
+    SourceScheduler(SourceSchedulerFile),
+    /// Queues for flows, served in turn, with CoDel on each (RFC 8290).
+    FqCodel(FqCodelFile),
+    /// Fair to hosts, then to their flows, with an AQM on each flow, in the manner of CAKE.
+    HostFair(HostFairFile),
 }
 
 /// First in, first out; what no longer fits is dropped.
@@ -38,9 +57,9 @@ pub(crate) struct RedFile {
     /// What the queue holds.
     pub(crate) limit: Length,
     /// The average queue below which nothing is dropped.
-    pub(crate) min_threshold: Length,
+    pub(crate) min_threshold: ThresholdFile,
     /// The average queue at which the drop probability reaches `max_probability`.
-    pub(crate) max_threshold: Length,
+    pub(crate) max_threshold: ThresholdFile,
     /// The drop probability at `max_threshold`.
     pub(crate) max_probability: Probability,
     /// The weight w_q of a new sample in the average; 0.002 by default.
@@ -135,9 +154,9 @@ pub(crate) struct LevelFile {
     /// The code points of the level, or "rest" for all that no level names.
     pub(crate) code_points: LevelPointsFile,
     /// The average queue below which nothing is dropped.
-    pub(crate) min_threshold: Length,
+    pub(crate) min_threshold: ThresholdFile,
     /// The average queue at which the drop probability reaches `max_probability`.
-    pub(crate) max_threshold: Length,
+    pub(crate) max_threshold: ThresholdFile,
     /// The drop probability at `max_threshold`.
     pub(crate) max_probability: Probability,
 }

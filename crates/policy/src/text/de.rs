@@ -87,6 +87,7 @@ fn plain(found: Unexpected<'_>) -> String {
         Unexpected::Str(text) => format!("the text \"{text}\""),
         Unexpected::Seq => "a list".to_owned(),
         Unexpected::Map => "a table".to_owned(),
+        Unexpected::UnitVariant => "the name alone".to_owned(),
         other => other.to_string(),
     }
 }
@@ -104,6 +105,7 @@ fn plain_range(expected: &dyn Expected) -> String {
         "a sequence" => "a list".to_owned(),
         "an array of length 2" => "a list of two names".to_owned(),
         "a map" => "a table".to_owned(),
+        "newtype variant" => "a value for this name, such as { name = … }".to_owned(),
         other if other.starts_with("struct ") => "a table".to_owned(),
         other => other.to_owned(),
     }

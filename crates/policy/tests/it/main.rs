@@ -1,6 +1,7 @@
 //! Policies at work: text in, elements out, packets through them.
 
 mod conditioning;
+mod marking;
 mod queueing;
 mod reading;
 

@@ -59,7 +59,16 @@ fn the_schema_names_every_scheme() {
     for scheme in ["fixed", "token-bucket", "srtcm", "trtcm", "tsw2cm", "tsw3cm", "fair-marker"] {
         assert!(schema.contains(&format!("\"{scheme}\"")), "{scheme}");
     }
-    for queue in ["fifo", "red", "multi-red", "strict-priority"] {
+    for scheme in ["two-buckets", "dstf", "srpt", "tcp-state", "admission"] {
+        assert!(schema.contains(&format!("\"{scheme}\"")), "{scheme}");
+    }
+    for key in ["label", "sent_up_to", "remaining_up_to", "acks", "remark", "per", "host-pair"] {
+        assert!(schema.contains(&format!("\"{key}\"")), "{key}");
+    }
+    for queue in ["fifo", "red", "multi-red", "strict-priority", "shared-priority", "stf", "wfq"] {
+        assert!(schema.contains(&format!("\"{queue}\"")), "{queue}");
+    }
+    for queue in ["wrr", "drr", "source-scheduler", "fq-codel", "host-fair"] {
         assert!(schema.contains(&format!("\"{queue}\"")), "{queue}");
     }
 }

@@ -7,7 +7,7 @@ use shortflow_policy::{Policy, Role};
 
 use super::topology::Topology;
 use crate::file::{BindFile, ScenarioFile};
-use crate::model::{Binding, Direction, Inputs, NodeId};
+use crate::model::{Binding, Direction, Inputs, NodeId, NodeKind, Workload};
 
 /// Resolves the bindings against the policy and the topology.
 pub(super) fn check(
@@ -37,7 +37,9 @@ pub(super) fn check(
         let ports = ports(document, &path, topology, bind);
         for (at, direction) in ports.unwrap_or_default() {
             let Some(role) = role else { break };
-            if !may_bind(document, &path, role, direction) {
+            if !may_bind(document, &path, role, direction)
+                || !may_ask(document, &path, role, topology, at, direction)
+            {
                 break;
             }
             let key = (at, direction_key(direction));
@@ -125,6 +127,39 @@ fn may_bind(document: &mut Document, path: &str, role: &Role, direction: Directi
         document.mistake_in_key(&format!("{path}.from"), message, "bind it with `to = …`");
     }
     !refused
+}
+
+/// Only a host, where its own packets leave, knows what their sender does.
+fn may_ask(
+    document: &mut Document,
+    path: &str,
+    role: &Role,
+    topology: &Topology,
+    at: NodeId,
+    direction: Direction,
+) -> bool {
+    let node = topology.node(at);
+    let knows = node.kind == NodeKind::Host && matches!(direction, Direction::To(_));
+    let refused = role.reads_sender() && !knows;
+    if refused {
+        let message = format!(
+            "the role `{}` asks for what the sender of a packet knows, which `{}` does not here",
+            role.name, node.name
+        );
+        let help = "bind it at hosts with `to = …`; a router may match ports or code points";
+        document.mistake(&format!("{path}.role"), message, help);
+    }
+    !refused
+}
+
+/// Labels of the policy that no workload has are slips: they would match nothing.
+pub(super) fn check_labels(document: &mut Document, policy: &Policy, workloads: &[Workload]) {
+    let known: Vec<&str> = workloads.iter().map(|workload| workload.label.as_str()).collect();
+    for label in policy.labels().iter().filter(|label| !known.contains(&label.as_str())) {
+        let help = suggestion(label, "labels of workloads", &known);
+        let message = format!("the policy asks for the label `{label}`, which no workload has");
+        document.mistake("policy", message, help);
+    }
 }
 
 fn direction_key(direction: Direction) -> (bool, NodeId) {

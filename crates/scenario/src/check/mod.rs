@@ -35,6 +35,9 @@ pub(crate) fn check(
     document.checked()?;
     let bindings = bindings::check(document, &file, &topology, policy.as_deref(), &inputs);
     let workloads = workloads::check(document, &file, &topology, &files);
+    if let Some(policy) = &policy {
+        bindings::check_labels(document, policy, &workloads);
+    }
     let measure =
         measure::check(document, &file, &topology, &bindings, policy.as_deref(), &workloads);
     document.checked()?;

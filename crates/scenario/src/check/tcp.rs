@@ -1,10 +1,10 @@
 //! Settings of TCP: an era, and what differs from it.
 
 use shortflow_policy::text::Document;
-use shortflow_tcp::{Config, DelayedAck, Era, Recovery};
+use shortflow_tcp::{Algorithm, Config, DelayedAck, Era, Recovery};
 use shortflow_units::Bytes;
 
-use crate::file::{DelayedAckFile, EraFile, RecoveryFile, TcpFile};
+use crate::file::{AlgorithmFile, DelayedAckFile, EraFile, RecoveryFile, TcpFile};
 
 /// The settings that `file`, at `path`, makes of `base`. An era in it starts afresh.
 pub(super) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &Config) -> Config {
@@ -41,6 +41,13 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
             RecoveryFile::Reno => Recovery::Reno,
             RecoveryFile::NewReno => Recovery::NewReno,
             RecoveryFile::Sack => Recovery::Sack,
+        }),
+    );
+    set(
+        &mut config.congestion,
+        file.congestion.map(|algorithm| match algorithm {
+            AlgorithmFile::Reno => Algorithm::Reno,
+            AlgorithmFile::Cubic => Algorithm::Cubic,
         }),
     );
     set(&mut config.duplicate_ack_threshold, file.duplicate_ack_threshold);

@@ -70,7 +70,8 @@ impl Checker<'_> {
                 (self.poisson(&format!("{path}.poisson"), file)?, self.base.clone())
             }
         };
-        Some(Workload { name: name.to_owned(), kind, tcp: Arc::new(config) })
+        let label = file.label().map_or(name, String::as_str).to_owned();
+        Some(Workload { name: name.to_owned(), kind, tcp: Arc::new(config), label })
     }
 
     fn transfers(&mut self, path: &str, file: &TransfersFile) -> Option<(Kind, Config)> {

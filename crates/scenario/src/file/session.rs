@@ -47,6 +47,8 @@ pub(crate) struct WebFile {
     /// What differs from the scenario's TCP.
     #[serde(default)]
     pub(crate) tcp: TcpFile,
+    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    pub(crate) label: Option<String>,
 }
 
 /// How a page is fetched.
@@ -127,6 +129,8 @@ pub(crate) struct TelnetFile {
     /// What differs from the scenario's TCP.
     #[serde(default)]
     pub(crate) tcp: TcpFile,
+    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    pub(crate) label: Option<String>,
 }
 
 /// Files over TCP, one after another: a file over a connection of its own, a pause, the next file.
@@ -156,4 +160,6 @@ pub(crate) struct FtpFile {
     /// What differs from the scenario's TCP.
     #[serde(default)]
     pub(crate) tcp: TcpFile,
+    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    pub(crate) label: Option<String>,
 }

@@ -23,11 +23,13 @@ pub(crate) struct TcpFile {
     pub(crate) receive_window: Option<Bytes>,
     /// How losses are repaired: reno, newreno or sack.
     pub(crate) recovery: Option<RecoveryFile>,
+    /// How the congestion window grows and shrinks: reno or cubic.
+    pub(crate) congestion: Option<AlgorithmFile>,
     /// Duplicate acknowledgements that start a fast retransmit.
     pub(crate) duplicate_ack_threshold: Option<u32>,
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
     pub(crate) limited_transmit: Option<bool>,
-    /// Whether congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or the
+    /// Whether Reno's congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or the
     /// acknowledgements: then delayed acknowledgements slow its growth.
     pub(crate) byte_counting: Option<bool>,
     /// Delayed acknowledgements: `false`, or their timeout and segments.
@@ -75,6 +77,16 @@ pub(crate) enum RecoveryFile {
     NewReno,
     /// RFC 6675.
     Sack,
+}
+
+/// How the congestion window grows and shrinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AlgorithmFile {
+    /// RFC 5681, whatever repairs losses.
+    Reno,
+    /// RFC 9438.
+    Cubic,
 }
 
 /// Delayed acknowledgements: `false`, or their settings.

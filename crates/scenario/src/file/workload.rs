@@ -28,6 +28,21 @@ pub(crate) enum WorkloadFile {
     Poisson(PoissonFile),
 }
 
+impl WorkloadFile {
+    /// The label that the workload states.
+    pub(crate) fn label(&self) -> Option<&String> {
+        match self {
+            WorkloadFile::Transfers(file) => file.label.as_ref(),
+            WorkloadFile::Bulk(file) => file.label.as_ref(),
+            WorkloadFile::Web(file) => file.label.as_ref(),
+            WorkloadFile::Telnet(file) => file.label.as_ref(),
+            WorkloadFile::Ftp(file) => file.label.as_ref(),
+            WorkloadFile::Cbr(file) => file.label.as_ref(),
+            WorkloadFile::Poisson(file) => file.label.as_ref(),
+        }
+    }
+}
+
 /// Transfers that arrive as a Poisson process: the client opens a connection and sends a request,
 /// the server replies, both close. Say one of `load`, `rate` and `interval`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -60,6 +75,8 @@ pub(crate) struct TransfersFile {
     /// What differs from the scenario's TCP.
     #[serde(default)]
     pub(crate) tcp: TcpFile,
+    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    pub(crate) label: Option<String>,
 }
 
 /// Flows over TCP that send as much as they may.
@@ -86,6 +103,8 @@ pub(crate) struct BulkFile {
     /// What differs from the scenario's TCP.
     #[serde(default)]
     pub(crate) tcp: TcpFile,
+    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    pub(crate) label: Option<String>,
 }
 
 /// UDP datagrams at a constant bit rate. Over groups, each pair has a stream.
@@ -110,6 +129,8 @@ pub(crate) struct CbrFile {
     pub(crate) start: Duration,
     /// When the streams end; by default with the run.
     pub(crate) stop: Option<Duration>,
+    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    pub(crate) label: Option<String>,
 }
 
 /// UDP datagrams at independent exponential intervals. Over groups, each pair has a stream of this
@@ -136,6 +157,8 @@ pub(crate) struct PoissonFile {
     pub(crate) start: Duration,
     /// When the streams end; by default with the run.
     pub(crate) stop: Option<Duration>,
+    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    pub(crate) label: Option<String>,
 }
 
 /// A distribution of sizes.

@@ -54,6 +54,18 @@ fn every_policy_among_the_examples_and_the_papers_is_sound() {
 }
 
 #[test]
+fn every_policy_in_the_guide_is_sound() {
+    let guide = std::fs::read_to_string(root().join("docs/writing-files.md")).unwrap();
+    let blocks = guide.split("```toml\n").skip(1).map(|block| block.split("```").next().unwrap());
+    let policies: Vec<&str> = blocks.filter(|block| block.contains("[roles.")).collect();
+    assert!(policies.len() >= 6, "only {} policies were found", policies.len());
+    for text in policies {
+        shortflow_policy::from_text("guide.toml", text, &[])
+            .unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    }
+}
+
+#[test]
 fn every_example_that_binds_roles_runs_under_every_example_policy() {
     let mut checked = 0;
     for scenario in files_in(&root().join("scenarios")) {

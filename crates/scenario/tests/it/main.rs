@@ -2,5 +2,6 @@
 
 mod bad;
 mod examples;
+mod senders;
 mod sweeps;
 mod topologies;

@@ -8,9 +8,9 @@ use super::{Ack, Congestion, CongestionControl};
 /// as receive windows are: there is one for each end of each connection.
 #[derive(Debug)]
 pub struct Aimd {
-    mss: u32,
-    /// The most bytes that one acknowledgement counts for in congestion avoidance.
-    most_counted: u32,
+    mss: u16,
+    /// Whether in congestion avoidance an acknowledgement counts for a segment at most.
+    counts_acknowledgements: bool,
     /// cwnd.
     window: u32,
     /// ssthresh; at first "arbitrarily high".
@@ -23,8 +23,8 @@ impl Aimd {
     /// Starts with `initial_window`, in slow start.
     pub fn new(mss: u16, initial_window: Bytes) -> Self {
         Aimd {
-            mss: u32::from(mss),
-            most_counted: u32::MAX,
+            mss,
+            counts_acknowledgements: false,
             window: capped(initial_window),
             threshold: u32::MAX,
             counted: 0,
@@ -35,12 +35,17 @@ impl Aimd {
     /// acknowledges: with delayed acknowledgements the window grows half as fast (RFC 5681 §3.1,
     /// eq. 3).
     pub fn counting_acknowledgements(self) -> Self {
-        Aimd { most_counted: self.mss, ..self }
+        Aimd { counts_acknowledgements: true, ..self }
+    }
+
+    #[inline]
+    fn segment(&self) -> u32 {
+        u32::from(self.mss)
     }
 
     /// RFC 5681 §3.1, eq. 4.
     fn set_threshold(&mut self, in_flight: Bytes) {
-        self.threshold = capped(Bytes(in_flight.0 / 2)).max(2 * self.mss);
+        self.threshold = capped(Bytes(in_flight.0 / 2)).max(2 * self.segment());
     }
 }
 
@@ -56,14 +61,15 @@ impl CongestionControl for Aimd {
         let acknowledged = capped(ack.acknowledged);
         if self.window < self.threshold {
             // RFC 5681 §3.1, eq. 2: at most one segment per acknowledgement.
-            self.window = self.window.saturating_add(acknowledged.min(self.mss));
+            self.window = self.window.saturating_add(acknowledged.min(self.segment()));
             return;
         }
         // The way that RFC 5681 §3.1 recommends: a segment more for each window acknowledged.
-        self.counted = self.counted.saturating_add(acknowledged.min(self.most_counted));
+        let most = if self.counts_acknowledgements { self.segment() } else { u32::MAX };
+        self.counted = self.counted.saturating_add(acknowledged.min(most));
         if self.counted >= self.window {
             self.counted -= self.window;
-            self.window = self.window.saturating_add(self.mss);
+            self.window = self.window.saturating_add(self.segment());
         }
     }
 
@@ -77,14 +83,14 @@ impl CongestionControl for Aimd {
             Congestion::Ecn => {
                 // RFC 3168 §6.1.2: the window is halved and bounded below by one segment.
                 self.set_threshold(in_flight);
-                self.window = capped(Bytes(in_flight.0 / 2)).max(self.mss);
+                self.window = capped(Bytes(in_flight.0 / 2)).max(self.segment());
             }
             Congestion::Timeout => {
                 self.set_threshold(in_flight);
-                self.window = self.mss;
+                self.window = self.segment();
             }
             // RFC 5681 §3.1: "the value of ssthresh is held constant".
-            Congestion::RepeatedTimeout => self.window = self.mss,
+            Congestion::RepeatedTimeout => self.window = self.segment(),
         }
     }
 

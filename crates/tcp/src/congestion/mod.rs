@@ -1,12 +1,16 @@
 //! How much a sender may have in flight.
 
 mod aimd;
+mod controller;
+mod cubic;
 
 use std::fmt;
 
 use shortflow_units::{Bytes, Duration, Instant};
 
 pub use aimd::Aimd;
+pub(crate) use controller::Controller;
+pub use cubic::Cubic;
 
 /// What an acknowledgement of new data tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use shortflow_elements::{Phase, TcpFlags};
-use shortflow_tcp::{Config, Connection, Failure, Role, State};
-use shortflow_units::Duration;
+use shortflow_tcp::{Config, Connection, ENDLESS, Failure, Role, State};
+use shortflow_units::{Bytes, Duration, Instant};
 
 use crate::script::*;
 
@@ -213,6 +213,69 @@ fn a_marker_sees_the_phases_of_the_sender() {
             let view = end.sender_view();
             assert_eq!((view.phase, view.window_segments), (Phase::SlowStart, 4));
         });
+}
+
+// RFC 9293 §3.4: SYN and FIN have sequence numbers, but are no data of the application, which alone
+// is sent and remains.
+#[test]
+fn a_marker_sees_what_was_sent_and_what_remains_before_each_segment() {
+    let config = Arc::new(newreno());
+    let now = Instant::START;
+    let mut client = Connection::new(Arc::clone(&config), Role::Active);
+    let mut server = Connection::new(config, Role::Passive);
+    server.open(now);
+    client.open(now);
+    client.write(now, 2500);
+    client.close(now);
+    let mut views = Vec::new();
+    while let Some(segment) = client.poll_transmit(now) {
+        let view = client.view_of(&segment);
+        views.push((segment.payload, view.sent.0, view.remaining.map(|bytes| bytes.0)));
+        server.on_segment(now, &segment.header, segment.payload, segment.ecn);
+        while let Some(reply) = server.poll_transmit(now) {
+            client.on_segment(now, &reply.header, reply.payload, reply.ecn);
+        }
+    }
+    let expected = [
+        (0, 0, Some(2500)),
+        (0, 0, Some(2500)),
+        (1000, 0, Some(2500)),
+        (1000, 1000, Some(1500)),
+        (500, 2000, Some(500)),
+    ];
+    assert_eq!(views, expected, "SYN, ACK, and the data with a FIN at the end");
+    assert_eq!(client.sender_view().remaining, Some(Bytes(0)));
+
+    let mut endless = Connection::new(Arc::new(newreno()), Role::Active);
+    endless.write(now, ENDLESS);
+    assert_eq!(endless.sender_view().remaining, None);
+}
+
+// RFC 6298 §5.4 and RFC 5681 §3.1: what goes again at a window of one segment does not remain.
+#[test]
+fn a_marker_sees_the_same_before_and_after_a_retransmission() {
+    let config = Arc::new(newreno());
+    let mut client = Connection::new(Arc::clone(&config), Role::Active);
+    let mut server = Connection::new(config, Role::Passive);
+    let now = Instant::START;
+    server.open(now);
+    client.open(now);
+    client.write(now, 5000);
+    let syn = client.poll_transmit(now).unwrap();
+    server.on_segment(now, &syn.header, 0, syn.ecn);
+    let reply = server.poll_transmit(now).unwrap();
+    client.on_segment(now, &reply.header, 0, reply.ecn);
+    while client.poll_transmit(now).is_some() {}
+    let before = client.sender_view();
+    assert!(before.sent > Bytes(0));
+    // All of it is lost.
+    let later = client.deadline();
+    client.on_timer(later);
+    let again = client.poll_transmit(later).unwrap();
+    let view = client.view_of(&again);
+    assert!(view.is_retransmission && again.payload == 1000);
+    assert_eq!((view.sent, view.remaining), (before.sent, before.remaining));
+    assert_eq!((view.phase, view.window_segments), (Phase::LossRecovery, 1));
 }
 
 // RFC 6298 §2.5 bounds what §5.7 demands.

@@ -1,0 +1,178 @@
+//! Measurement-based admission control of streams at an edge: the measured sum of Jamin, Danzig,
+//! Shenker & Zhang ("A measurement-based admission control algorithm for integrated services packet
+//! networks", IEEE/ACM ToN 5, 1997, eq. 1): a stream that declares the peak rate r is admitted if
+//! ν̂ + r ≤ υ·μ, where ν̂ is the measured load of the admitted streams, μ the link's rate and υ the
+//! share of it that they may have. Guo, Zhu, Zhang & Zhang (2005, §2.3) leave the details of theirs
+//! to a report; this is the plainest that limits the real-time share of a link.
+
+mod load;
+
+use shortflow_units::{Duration, Instant, Rate};
+
+use self::load::MeasuredLoad;
+use crate::aggregate::{Aggregate, Per};
+use crate::meter::bucket::Tokens;
+use crate::meter::{TokenBucket, TokenBucketParams};
+use crate::params::above_zero;
+use crate::table::LruTable;
+use crate::{Color, Dscp, FlowKey, Marker, Meter, Packet, ParamsError, SenderView};
+
+/// How load is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadWindow {
+    /// S: the load is averaged over each such time.
+    sample: Duration,
+    /// T/S: the measured load is the highest average in a window of so many.
+    samples: u32,
+}
+
+impl LoadWindow {
+    /// A window of `samples` averages over `sample` each. A sample should hold several packets of
+    /// each stream: a packet more than on average counts as so much more load.
+    pub fn new(sample: Duration, samples: u32) -> Result<Self, ParamsError> {
+        let (sample, samples) = (above_zero("sample", sample)?, above_zero("samples", samples)?);
+        Ok(LoadWindow { sample, samples })
+    }
+}
+
+/// Parameters of an [`AdmissionControl`].
+#[derive(Debug, Clone)]
+pub struct AdmissionParams {
+    target: Rate,
+    peak: Rate,
+    depth: Option<TokenBucketParams>,
+    window: LoadWindow,
+    streams: Per,
+    code_points: [Dscp; 2],
+}
+
+impl AdmissionParams {
+    /// Streams, which `streams` tells apart, that declare `peak` are admitted up to `target`; in
+    /// the paper's words r and υ·μ. Each is policed to its peak with this `depth` of bucket, if
+    /// there is one. `code_points` are those of what is admitted and what is not.
+    pub fn new(
+        target: Rate,
+        peak: Rate,
+        depth: Option<shortflow_units::Bytes>,
+        window: LoadWindow,
+        streams: Per,
+        code_points: [Dscp; 2],
+    ) -> Result<Self, ParamsError> {
+        above_zero("peak", peak)?;
+        if peak > target {
+            let message = format!(
+                "peak {peak} must not be above the rate to be shared, {target}: no stream \
+                         would be admitted"
+            );
+            return Err(ParamsError::new("peak", message));
+        }
+        let depth = depth.map(|depth| TokenBucketParams::new(peak, depth)).transpose()?;
+        Ok(AdmissionParams { target, peak, depth, window, streams, code_points })
+    }
+
+    /// The code points of what is admitted and what is not.
+    pub fn code_points(&self) -> [Dscp; 2] {
+        self.code_points
+    }
+}
+
+/// Counters of an [`AdmissionControl`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AdmissionStats {
+    /// Streams admitted.
+    pub admitted: u64,
+    /// Streams refused.
+    pub refused: u64,
+    /// Packets of admitted streams beyond their declared peak.
+    pub beyond_peak: u64,
+}
+
+/// Decides at a stream's first packet. A packet of an admitted stream is green, one beyond the
+/// stream's declared peak yellow, one of a refused stream red; yellow and red ones have the code
+/// point of what is not admitted, and a policer may drop them. A stream keeps its answer until it
+/// has been silent for the idle timeout; then it asks anew. O(1) per packet.
+#[derive(Debug)]
+pub struct AdmissionControl {
+    target: Tokens,
+    peak: Tokens,
+    aggregate: Aggregate,
+    code_points: [Dscp; 2],
+    load: MeasuredLoad,
+    /// The bucket of a fresh stream.
+    bucket: Option<TokenBucket>,
+    streams: LruTable<FlowKey, Stream>,
+    stats: AdmissionStats,
+}
+
+#[derive(Debug)]
+enum Stream {
+    /// Not answered yet.
+    Asking,
+    Admitted(Option<TokenBucket>),
+    Refused,
+}
+
+impl AdmissionControl {
+    /// A control that has admitted nothing yet.
+    pub fn new(params: AdmissionParams) -> Self {
+        let AdmissionParams { target, peak, depth, window, streams, code_points } = params;
+        AdmissionControl {
+            target: Tokens::earned(target, window.sample),
+            peak: Tokens::earned(peak, window.sample),
+            aggregate: streams.aggregate,
+            code_points,
+            load: MeasuredLoad::new(window),
+            bucket: depth.map(TokenBucket::new),
+            streams: LruTable::new(streams.bounds),
+            stats: AdmissionStats::default(),
+        }
+    }
+
+    /// Counters since the start.
+    pub fn stats(&self) -> AdmissionStats {
+        self.stats
+    }
+
+    #[inline]
+    fn color(&mut self, now: Instant, packet: &Packet) -> Color {
+        self.load.advance(now);
+        let key = self.aggregate.of(packet.key);
+        let stream = self.streams.see(now, key, || Stream::Asking).value;
+        if matches!(stream, Stream::Asking) {
+            // Jamin et al., eq. 1.
+            if self.load.estimate().plus(self.peak) <= self.target {
+                self.load.admit(self.peak);
+                self.stats.admitted += 1;
+                *stream = Stream::Admitted(self.bucket.clone());
+            } else {
+                self.stats.refused += 1;
+                *stream = Stream::Refused;
+            }
+        }
+        let Stream::Admitted(bucket) = stream else { return Color::Red };
+        if let Some(bucket) = bucket
+            && bucket.meter(now, packet) != Color::Green
+        {
+            self.stats.beyond_peak += 1;
+            return Color::Yellow;
+        }
+        self.load.count(Tokens::of(packet.bytes()));
+        Color::Green
+    }
+}
+
+impl Marker for AdmissionControl {
+    #[inline]
+    fn mark(&mut self, now: Instant, packet: &mut Packet, _sender: Option<&SenderView>) -> Color {
+        let color = self.color(now, packet);
+        packet.dscp = self.code_points[usize::from(color != Color::Green)];
+        color
+    }
+
+    fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        visit("streams admitted", self.stats.admitted);
+        visit("streams refused", self.stats.refused);
+        visit("packets beyond their peak", self.stats.beyond_peak);
+        visit("streams evicted", self.streams.stats().evictions);
+    }
+}

@@ -1,0 +1,228 @@
+//! Marking by the state of the sending TCP (Noureddine & Tobagi 2002, §6.1, Algorithm 1): packets
+//! whose loss would cost their connection much time are marked best. For source hosts.
+
+use shortflow_units::{Instant, Rng};
+
+use crate::{Color, Dscp, Marker, Packet, ParamsError, Phase, Protocol, SenderView, TcpFlags};
+
+/// How the priority falls as the window crosses a threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Crossing {
+    /// At once.
+    #[default]
+    Sharp,
+    /// Beyond a threshold, a packet keeps the better priority with probability threshold/window, so
+    /// that about as many packets of it stay outstanding as before (§6.1.1, in italics).
+    Randomized,
+}
+
+/// Which segments of fast recovery are marked best, whatever the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RecoverySegments {
+    /// All, as the paper has it for NewReno (footnote 5).
+    #[default]
+    All,
+    /// Those that are sent again, as the paper has it for Reno.
+    Retransmissions,
+}
+
+/// Parameters of a [`TcpStateMarker`].
+#[derive(Debug, Clone)]
+pub struct TcpStateParams {
+    high: u32,
+    medium: u32,
+    crossing: Crossing,
+    recovery: RecoverySegments,
+}
+
+impl TcpStateParams {
+    /// HIGH_thresh and MED_thresh in segments; the paper has 4 and 8, and for Telnet the greatest
+    /// window for both.
+    pub fn new(
+        high: u32,
+        medium: u32,
+        crossing: Crossing,
+        recovery: RecoverySegments,
+    ) -> Result<Self, ParamsError> {
+        if medium < high {
+            let message = format!("medium {medium} must not be below high {high}");
+            return Err(ParamsError::new("medium", message));
+        }
+        Ok(TcpStateParams { high, medium, crossing, recovery })
+    }
+}
+
+/// Marks by the sender's window, in whole segments: up to HIGH_thresh green (the paper's HIGH), up
+/// to MED_thresh yellow (MED), above it red (LOW). A SYN and the segments of fast recovery are
+/// green; what a timeout sends again is, since the window is one segment then. A packet of which
+/// no TCP tells is red. O(1) per packet.
+#[derive(Debug)]
+pub struct TcpStateMarker {
+    params: TcpStateParams,
+    code_points: [Dscp; 3],
+    rng: Rng,
+    special: u64,
+}
+
+impl TcpStateMarker {
+    /// A marker that writes `code_points` for green, yellow and red. It draws from `rng` where the
+    /// crossing is randomized only.
+    pub fn new(params: TcpStateParams, code_points: [Dscp; 3], rng: Rng) -> Self {
+        TcpStateMarker { params, code_points, rng, special: 0 }
+    }
+
+    #[inline]
+    fn color(&mut self, packet: &Packet, sender: &SenderView) -> Color {
+        let window = sender.window_segments;
+        if window <= self.params.high {
+            return Color::Green;
+        }
+        if self.is_special(packet, sender) {
+            self.special += 1;
+            return Color::Green;
+        }
+        if self.params.crossing == Crossing::Sharp {
+            return if window <= self.params.medium { Color::Yellow } else { Color::Red };
+        }
+        let mut within = |threshold| self.rng.bernoulli(f64::from(threshold) / f64::from(window));
+        if within(self.params.high) {
+            Color::Green
+        } else if window <= self.params.medium || within(self.params.medium) {
+            Color::Yellow
+        } else {
+            Color::Red
+        }
+    }
+
+    /// Whether the loss of `packet` would hurt for another reason than a small window.
+    #[inline]
+    fn is_special(&self, packet: &Packet, sender: &SenderView) -> bool {
+        let is_recovering = sender.phase == Phase::FastRecovery
+            && (self.params.recovery == RecoverySegments::All || sender.is_retransmission);
+        is_recovering || packet.tcp.flags.has(TcpFlags::SYN)
+    }
+}
+
+impl Marker for TcpStateMarker {
+    #[inline]
+    fn mark(&mut self, _now: Instant, packet: &mut Packet, sender: Option<&SenderView>) -> Color {
+        let color = match sender {
+            Some(sender) if packet.key.protocol == Protocol::Tcp => self.color(packet, sender),
+            _ => Color::Red,
+        };
+        packet.dscp = self.code_points[color as usize];
+        color
+    }
+
+    fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        visit("SYNs and segments of fast recovery above the threshold", self.special);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::test_packet;
+
+    fn marker(crossing: Crossing, recovery: RecoverySegments) -> TcpStateMarker {
+        let params = TcpStateParams::new(4, 8, crossing, recovery).unwrap();
+        let code_points = [Dscp::AF11, Dscp::AF12, Dscp::AF13];
+        TcpStateMarker::new(params, code_points, Rng::stream(1, "marker"))
+    }
+
+    fn sharp() -> TcpStateMarker {
+        marker(Crossing::Sharp, RecoverySegments::All)
+    }
+
+    fn at(window_segments: u32, phase: Phase) -> SenderView {
+        SenderView { window_segments, phase, ..SenderView::default() }
+    }
+
+    fn marked(marker: &mut TcpStateMarker, sender: SenderView) -> Color {
+        let mut packet = test_packet();
+        let color = marker.mark(Instant::START, &mut packet, Some(&sender));
+        assert_eq!(packet.dscp, [Dscp::AF11, Dscp::AF12, Dscp::AF13][color as usize]);
+        color
+    }
+
+    #[test]
+    fn a_growing_window_loses_priority_at_each_threshold() {
+        let mut marker = sharp();
+        let mut of = |window| marked(&mut marker, at(window, Phase::SlowStart));
+        assert_eq!([1, 4].map(&mut of), [Color::Green; 2]);
+        assert_eq!([5, 8].map(&mut of), [Color::Yellow; 2]);
+        assert_eq!([9, 65_535].map(&mut of), [Color::Red; 2]);
+    }
+
+    #[test]
+    fn a_syn_is_green_whatever_the_window() {
+        let mut packet = test_packet();
+        packet.tcp.flags = TcpFlags::SYN;
+        let sender = at(10, Phase::Handshake);
+        assert_eq!(sharp().mark(Instant::START, &mut packet, Some(&sender)), Color::Green);
+    }
+
+    #[test]
+    fn fast_recovery_is_green_and_ends() {
+        let mut marker = sharp();
+        let retransmission = SenderView { is_retransmission: true, ..at(20, Phase::FastRecovery) };
+        assert_eq!(marked(&mut marker, retransmission), Color::Green);
+        assert_eq!(marked(&mut marker, at(20, Phase::FastRecovery)), Color::Green, "new data too");
+        assert_eq!(marked(&mut marker, at(20, Phase::CongestionAvoidance)), Color::Red);
+        assert_eq!(marker.special, 2);
+    }
+
+    #[test]
+    fn of_reno_only_the_retransmission_is_green() {
+        let mut marker = marker(Crossing::Sharp, RecoverySegments::Retransmissions);
+        let retransmission = SenderView { is_retransmission: true, ..at(20, Phase::FastRecovery) };
+        assert_eq!(marked(&mut marker, retransmission), Color::Green);
+        assert_eq!(marked(&mut marker, at(20, Phase::FastRecovery)), Color::Red);
+    }
+
+    #[test]
+    fn after_a_timeout_the_window_of_one_segment_is_green_and_grows_out_of_it() {
+        let mut marker = sharp();
+        let after =
+            |window| SenderView { is_retransmission: true, ..at(window, Phase::LossRecovery) };
+        assert_eq!(marked(&mut marker, after(1)), Color::Green);
+        assert_eq!(marked(&mut marker, after(6)), Color::Yellow, "not a fast retransmission");
+    }
+
+    #[test]
+    fn a_packet_of_which_no_tcp_tells_is_red() {
+        let mut packet = test_packet();
+        assert_eq!(sharp().mark(Instant::START, &mut packet, None), Color::Red);
+        packet.key.protocol = Protocol::Udp;
+        let sender = SenderView::default();
+        assert_eq!(sharp().mark(Instant::START, &mut packet, Some(&sender)), Color::Red);
+    }
+
+    #[test]
+    fn at_random_about_a_thresholds_worth_of_packets_keeps_its_priority() {
+        let mut marker = marker(Crossing::Randomized, RecoverySegments::All);
+        let mut shares = |window| {
+            let mut counts = [0_u32; 3];
+            (0..100_000).for_each(|_| {
+                counts[marked(&mut marker, at(window, Phase::CongestionAvoidance)) as usize] += 1;
+            });
+            counts
+        };
+        assert_eq!(shares(4), [100_000, 0, 0]);
+        // P(green) = 4/w; P(yellow) = 1 − 4/w up to 8 and (1 − 4/w)·8/w beyond. Five standard
+        // deviations of 100,000 draws are at most 790.
+        for (window, expected) in [(5, [80_000, 20_000, 0]), (16, [25_000, 37_500, 37_500])] {
+            let found = shares(window);
+            for (found, expected) in found.into_iter().zip(expected) {
+                let allowed = if expected == 0 { 0 } else { 790 };
+                assert!(u32::abs_diff(found, expected) <= allowed, "w = {window}: {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_medium_threshold_below_the_high_one_is_refused() {
+        let refused = TcpStateParams::new(8, 4, Crossing::Sharp, RecoverySegments::All);
+        assert_eq!(refused.unwrap_err().to_string(), "medium 4 must not be below high 8");
+    }
+}

@@ -1,0 +1,67 @@
+//! Two token buckets, tried in turn: the edge-router token-bucket marker of Noureddine & Tobagi
+//! (2002, §6.3), and their per-user policer that remarks down (§4).
+
+use shortflow_units::Instant;
+
+use super::ColorMode;
+use super::bucket::{Bucket, Tokens};
+use super::token_bucket::TokenBucketParams;
+use crate::{Color, Meter, Packet};
+
+/// Parameters of a [`TwoBuckets`].
+#[derive(Debug, Clone)]
+pub struct TwoBucketsParams {
+    /// The bucket of green packets.
+    pub green: TokenBucketParams,
+    /// The bucket of yellow packets.
+    pub yellow: TokenBucketParams,
+    /// Whether the colour that a packet comes with counts.
+    pub mode: ColorMode,
+}
+
+/// Green while the first bucket has tokens for the packet, else yellow while the second has, else
+/// red. A packet takes tokens of its colour only, so that both rates are allowed together, and a
+/// packet too many for one bucket may still find tokens in the next. (In RFC 2698, red is decided
+/// first, and a green packet takes of both buckets.)
+///
+/// Colour-aware it is a policer: a packet tries the bucket of the colour that it comes with, and is
+/// moved down when there are no tokens. O(1) per packet.
+#[derive(Debug, Clone)]
+pub struct TwoBuckets {
+    params: TwoBucketsParams,
+    green: Bucket,
+    yellow: Bucket,
+    filled_at: Instant,
+}
+
+impl TwoBuckets {
+    /// Both buckets full.
+    pub fn new(params: TwoBucketsParams) -> Self {
+        TwoBuckets {
+            green: Bucket::full(params.green.burst),
+            yellow: Bucket::full(params.yellow.burst),
+            params,
+            filled_at: Instant::START,
+        }
+    }
+}
+
+impl Meter for TwoBuckets {
+    #[inline]
+    fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
+        let elapsed = now.since(self.filled_at);
+        self.filled_at = now;
+        self.green.fill(Tokens::earned(self.params.green.rate, elapsed));
+        self.yellow.fill(Tokens::earned(self.params.yellow.rate, elapsed));
+
+        let tokens = Tokens::of(packet.bytes());
+        let incoming = self.params.mode.incoming(packet);
+        if incoming == Color::Green && self.green.try_take(tokens) {
+            Color::Green
+        } else if incoming <= Color::Yellow && self.yellow.try_take(tokens) {
+            Color::Yellow
+        } else {
+            Color::Red
+        }
+    }
+}

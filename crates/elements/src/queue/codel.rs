@@ -1,0 +1,124 @@
+//! CoDel's control law (Nichols & Jacobson 2012; RFC 8289).
+
+use shortflow_units::{Bytes, Duration, Instant};
+
+use crate::params::above_zero;
+use crate::{ParamsError, Queued};
+
+/// Parameters of CoDel.
+#[derive(Debug, Clone, Copy)]
+pub struct CoDelParams {
+    target: Duration,
+    interval: Duration,
+    mtu: Bytes,
+}
+
+impl CoDelParams {
+    /// A queue that stays above `target` for `interval` is told of it; it is left alone while no
+    /// more than `mtu` waits behind the head. RFC 8289 §4.2 and §4.3: 5 ms and 100 ms.
+    pub fn new(target: Duration, interval: Duration, mtu: Bytes) -> Result<Self, ParamsError> {
+        above_zero("target", target)?;
+        if interval <= target {
+            let message = format!("interval {interval} must be above target {target}");
+            return Err(ParamsError::new("interval", message));
+        }
+        Ok(CoDelParams { target, interval, mtu })
+    }
+
+    /// The time up to which a queue is good.
+    pub(super) fn target(&self) -> Duration {
+        self.target
+    }
+
+    /// When to signal next after `from`, being signal number `count`: signals come faster with
+    /// the square root of their number, which makes the rate of TCP fall linearly (RFC 8289 §3.3).
+    fn next_signal(&self, from: Instant, count: u64) -> Instant {
+        // A square root is exactly rounded on every machine.
+        from + Duration::from_secs_f64(self.interval.as_secs_f64() / (count as f64).sqrt())
+    }
+}
+
+/// What CoDel knows of one queue (RFC 8289 §5.3).
+#[derive(Debug, Clone, Default)]
+pub(super) struct CoDel {
+    /// When the sojourn time will have been above the target for an interval.
+    late_at: Option<Instant>,
+    is_dropping: bool,
+    next_signal: Instant,
+    /// Signals since dropping began.
+    count: u64,
+    /// `count` when dropping last began.
+    count_before: u64,
+}
+
+impl CoDel {
+    /// The next packet of a queue (RFC 8289 §5.5). `pop` takes its head and tells what is left
+    /// behind it. `signal` tells the sender of a packet: by a drop, and then it keeps the packet,
+    /// or by a mark, and then it gives it back to be sent.
+    #[inline]
+    pub(super) fn dequeue(
+        &mut self,
+        params: &CoDelParams,
+        now: Instant,
+        mut pop: impl FnMut() -> Option<(Queued, Bytes)>,
+        mut signal: impl FnMut(Queued) -> Option<Queued>,
+    ) -> Option<Queued> {
+        let (mut queued, mut is_late) = self.judge(params, now, pop());
+        if self.is_dropping {
+            self.is_dropping = is_late;
+            while self.is_dropping && now >= self.next_signal {
+                self.count += 1;
+                let marked = queued.and_then(&mut signal);
+                if marked.is_some() {
+                    self.next_signal = params.next_signal(self.next_signal, self.count);
+                    return marked;
+                }
+                (queued, is_late) = self.judge(params, now, pop());
+                self.is_dropping = is_late;
+                if is_late {
+                    self.next_signal = params.next_signal(self.next_signal, self.count);
+                }
+            }
+        } else if is_late {
+            self.begin_dropping(params, now);
+            let marked = queued.and_then(&mut signal);
+            if marked.is_some() {
+                return marked;
+            }
+            (queued, _) = self.judge(params, now, pop());
+        }
+        queued
+    }
+
+    /// Whether the sojourn time has been above the target for an interval (RFC 8289 §5.6).
+    #[inline]
+    fn judge(
+        &mut self,
+        params: &CoDelParams,
+        now: Instant,
+        popped: Option<(Queued, Bytes)>,
+    ) -> (Option<Queued>, bool) {
+        let Some((queued, left)) = popped else {
+            self.late_at = None;
+            return (None, false);
+        };
+        let is_late = if now.since(queued.since) < params.target || left <= params.mtu {
+            self.late_at = None;
+            false
+        } else {
+            now >= *self.late_at.get_or_insert(now + params.interval)
+        };
+        (Some(queued), is_late)
+    }
+
+    /// When the queue was good for a short time only, the rate of signals that brought it there is
+    /// taken up again.
+    fn begin_dropping(&mut self, params: &CoDelParams, now: Instant) {
+        let last_time = self.count - self.count_before;
+        let is_recent = now.since(self.next_signal) < params.interval * 16;
+        self.count = if last_time > 1 && is_recent { last_time } else { 1 };
+        self.count_before = self.count;
+        self.is_dropping = true;
+        self.next_signal = params.next_signal(now, self.count);
+    }
+}

@@ -1,0 +1,259 @@
+//! Queues of flows that are served in turn, those that just began to send first.
+
+use shortflow_units::{Instant, Length};
+
+use super::EcnMode;
+use super::blue::{Blue, BlueState};
+use super::codel::{CoDel, CoDelParams};
+use crate::chains::{Chain, Chains};
+use crate::packet_store::{PacketList, PacketStore};
+use crate::{Backlog, DropReason, Drops, Ecn, Packet, Queued};
+
+/// The scheduler of RFC 8290 §4, with an AQM on each queue: deficit round robin with two lists. A
+/// queue that begins to send is new, and new queues go before old ones; once it has used up its
+/// quantum it is old. A sparse flow, which sends less than a quantum per round, is always new.
+///
+/// Packets that the AQM drops are [`DropReason::Early`]. When all queues together are above the
+/// limit, the fattest loses from its head ([`DropReason::Overlimit`]).
+#[derive(Debug)]
+pub(super) struct FlowQueues {
+    store: PacketStore,
+    queues: Vec<FlowQueue>,
+    chains: Chains,
+    new: Chain,
+    old: Chain,
+    limit: Length,
+    codel: CoDelParams,
+    blue: Option<Blue>,
+    ecn: EcnMode,
+    backlog: Backlog,
+    /// When the first of the packets came that found all queues empty.
+    busy_since: Instant,
+    ecn_marks: u64,
+}
+
+/// Bytes and their fractions: 1/65536 of a byte.
+pub(super) type Deficit = i64;
+
+/// A byte as a [`Deficit`].
+pub(super) const BYTE: Deficit = 1 << 16;
+
+#[derive(Debug, Default)]
+struct FlowQueue {
+    packets: PacketList,
+    deficit: Deficit,
+    listed: Listed,
+    codel: CoDel,
+    blue: BlueState,
+}
+
+/// Which list a queue is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Listed {
+    #[default]
+    Nowhere,
+    New,
+    Old,
+}
+
+/// How much queues may send, and what the answer hangs on.
+pub(super) trait Shares {
+    /// What `queue` may send in a turn.
+    fn quantum(&self, queue: usize) -> Deficit;
+    /// `queue` went from the new to the old ones.
+    fn became_old(&mut self, _queue: usize) {}
+    /// `queue`, an old one, had nothing more to send and is in no list.
+    fn left(&mut self, _queue: usize) {}
+}
+
+impl FlowQueues {
+    pub(super) fn new(
+        queues: usize,
+        limit: Length,
+        codel: CoDelParams,
+        blue: Option<Blue>,
+        ecn: EcnMode,
+    ) -> Self {
+        FlowQueues {
+            store: PacketStore::default(),
+            queues: std::iter::repeat_with(FlowQueue::default).take(queues).collect(),
+            chains: Chains::new(queues),
+            new: Chain::EMPTY,
+            old: Chain::EMPTY,
+            limit,
+            codel,
+            blue,
+            ecn,
+            backlog: Backlog::default(),
+            busy_since: Instant::START,
+            ecn_marks: 0,
+        }
+    }
+
+    /// How many queues there are.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Whether `queue` sends, or has a turn in which it might.
+    #[inline]
+    pub(super) fn is_listed(&self, queue: usize) -> bool {
+        self.queues[queue].listed != Listed::Nowhere
+    }
+
+    /// Forgets what the AQM knew of `queue`, which is to hold another flow.
+    pub(super) fn forget(&mut self, queue: usize) {
+        let queue = &mut self.queues[queue];
+        (queue.codel, queue.blue) = Default::default();
+    }
+
+    /// Adds a packet to `queue`. O(1), but when the limit is passed one step per listed queue;
+    /// half of the fattest is dropped then, so that this is rare.
+    #[inline]
+    pub(super) fn enqueue(
+        &mut self,
+        now: Instant,
+        queue: usize,
+        packet: Packet,
+        shares: &impl Shares,
+        drops: &mut Drops,
+    ) {
+        if self.backlog.packets == 0 {
+            self.busy_since = now;
+        }
+        self.backlog.add(&packet);
+        let flow = &mut self.queues[queue];
+        self.store.push(&mut flow.packets, Queued { packet, since: now });
+        if flow.listed == Listed::Nowhere {
+            flow.listed = Listed::New;
+            flow.deficit = shares.quantum(queue);
+            self.chains.push_last(&mut self.new, queue);
+        }
+        while self.is_above_limit() {
+            self.drop_from_fattest(now, drops);
+        }
+    }
+
+    fn is_above_limit(&self) -> bool {
+        match self.limit {
+            Length::Packets(limit) => self.backlog.packets > limit,
+            Length::Bytes(limit) => self.backlog.bytes > limit,
+        }
+    }
+
+    /// Drops half the packets of the queue with the most bytes, but at most 64 (RFC 8290 §4.1).
+    #[cold]
+    fn drop_from_fattest(&mut self, now: Instant, drops: &mut Drops) {
+        let listed = self.chains.iter(&self.new).chain(self.chains.iter(&self.old));
+        let bytes = |&queue: &usize| self.queues[queue].packets.backlog().bytes;
+        // Of several that are as fat, the one served first: `max_by_key` would take the last.
+        let fattest = listed
+            .reduce(|fattest, other| if bytes(&other) > bytes(&fattest) { other } else { fattest })
+            .expect("what is above the limit is in a listed queue");
+        let queue = &mut self.queues[fattest];
+        for _ in 0..queue.packets.backlog().packets.div_ceil(2).min(64) {
+            let dropped = self.store.pop(&mut queue.packets).expect("half of it is there");
+            self.backlog.remove(&dropped.packet);
+            drops.push(dropped.packet, DropReason::Overlimit);
+        }
+        if let Some(blue) = &self.blue {
+            queue.blue.overflowed(blue, now);
+        }
+    }
+
+    /// The next packet (RFC 8290 §4.2). A queue that may send little in a turn needs several to
+    /// send a packet: one step for each.
+    #[inline]
+    pub(super) fn dequeue(
+        &mut self,
+        now: Instant,
+        shares: &mut impl Shares,
+        drops: &mut Drops,
+    ) -> Option<Queued> {
+        while let Some(queue) = self.new.first().or(self.old.first()) {
+            let flow = &mut self.queues[queue];
+            if flow.deficit <= 0 {
+                flow.deficit += shares.quantum(queue);
+                self.move_to_old(queue, shares);
+                continue;
+            }
+            let Some(queued) = self.take(now, queue, drops) else {
+                // A new queue that is empty waits once as an old one: else it could come back as
+                // new at once, and starve the old ones.
+                if self.queues[queue].listed == Listed::New {
+                    self.move_to_old(queue, shares);
+                } else {
+                    self.chains.remove(&mut self.old, queue);
+                    self.queues[queue].listed = Listed::Nowhere;
+                    shares.left(queue);
+                }
+                continue;
+            };
+            self.queues[queue].deficit -= i64::from(queued.packet.size) * BYTE;
+            return Some(queued);
+        }
+        None
+    }
+
+    /// Puts `queue` last among the old ones.
+    #[inline]
+    fn move_to_old(&mut self, queue: usize, shares: &mut impl Shares) {
+        if self.queues[queue].listed == Listed::New {
+            self.chains.remove(&mut self.new, queue);
+            self.queues[queue].listed = Listed::Old;
+            shares.became_old(queue);
+        } else {
+            self.chains.remove(&mut self.old, queue);
+        }
+        self.chains.push_last(&mut self.old, queue);
+    }
+
+    /// The next packet of `queue` that its AQM lets pass.
+    #[inline]
+    fn take(&mut self, now: Instant, queue: usize, drops: &mut Drops) -> Option<Queued> {
+        let FlowQueues { store, queues, backlog, ecn, ecn_marks, .. } = self;
+        let FlowQueue { packets, codel, blue, .. } = &mut queues[queue];
+        loop {
+            let pop = || {
+                let queued = store.pop(packets)?;
+                backlog.remove(&queued.packet);
+                Some((queued, packets.backlog().bytes))
+            };
+            let signal = |mut queued: Queued| {
+                if *ecn == EcnMode::Mark && queued.packet.ecn.is_capable() {
+                    queued.packet.ecn = Ecn::Ce;
+                    *ecn_marks += 1;
+                    return Some(queued);
+                }
+                drops.push(queued.packet, DropReason::Early);
+                None
+            };
+            let queued = codel.dequeue(&self.codel, now, pop, signal);
+            let Some(params) = &mut self.blue else { return queued };
+            match queued {
+                None => {
+                    blue.ran_empty(params, now);
+                    return None;
+                }
+                Some(queued) if blue.drops(params) => drops.push(queued.packet, DropReason::Early),
+                Some(_) => return queued,
+            }
+        }
+    }
+
+    /// At once, when anything is held.
+    #[inline]
+    pub(super) fn ready_at(&self) -> Option<Instant> {
+        (self.backlog.packets > 0).then_some(self.busy_since)
+    }
+
+    #[inline]
+    pub(super) fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    pub(super) fn ecn_marks(&self) -> u64 {
+        self.ecn_marks
+    }
+}

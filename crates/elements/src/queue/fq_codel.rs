@@ -1,0 +1,124 @@
+//! FQ-CoDel (RFC 8290).
+
+use shortflow_units::{Bytes, Instant, Length, Rng};
+
+use super::EcnMode;
+use super::codel::CoDelParams;
+use super::flow_queues::{BYTE, Deficit, FlowQueues, Shares};
+use super::ring::checked_limit;
+use crate::flow_hash::FlowHash;
+use crate::scheduler::checked_quantum;
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued};
+
+/// What queues for flows have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct FlowQueueSettings {
+    /// The hard limit of all queues together.
+    pub limit: Length,
+    /// How many queues there are.
+    pub queues: usize,
+    /// What a queue may send in a turn.
+    pub quantum: Bytes,
+    /// The AQM of each queue.
+    pub codel: CoDelParams,
+    /// Whether ECN-capable packets are marked.
+    pub ecn: EcnMode,
+}
+
+impl FlowQueueSettings {
+    /// The settings, and the quantum as a deficit.
+    pub(super) fn checked(self) -> Result<(Self, Deficit), ParamsError> {
+        checked_limit(self.limit)?;
+        if !(1..=MOST_QUEUES).contains(&self.queues) {
+            let message = format!("queues {} must be from 1 to {MOST_QUEUES}", self.queues);
+            return Err(ParamsError::new("queues", message));
+        }
+        let quantum = checked_quantum(self.quantum)?;
+        Ok((self, quantum * BYTE))
+    }
+}
+
+/// All of them are allocated at the start.
+const MOST_QUEUES: usize = 65_536;
+
+/// Parameters of [`FqCodel`].
+#[derive(Debug, Clone)]
+pub struct FqCodelParams {
+    settings: FlowQueueSettings,
+    quantum: Deficit,
+}
+
+impl FqCodelParams {
+    /// FQ-CoDel with these settings. RFC 8290 §5.2 has 1024 queues, a quantum of 1514 bytes and a
+    /// limit of 10240 packets.
+    pub fn new(settings: FlowQueueSettings) -> Result<Self, ParamsError> {
+        let (settings, quantum) = settings.checked()?;
+        Ok(FqCodelParams { settings, quantum })
+    }
+}
+
+/// Flow queues with CoDel on each (RFC 8290). A flow's packets go to the queue that a seeded hash
+/// of its 5-tuple names; flows that share one share its turns. Queues are served by deficit round
+/// robin, those that just began to send first.
+///
+/// What CoDel drops is [`DropReason::Early`](crate::DropReason::Early). Above the limit, the queue
+/// with the most bytes loses up to half its packets, from its head
+/// ([`DropReason::Overlimit`](crate::DropReason::Overlimit)). O(1) per packet; a packet of several
+/// quanta takes as many steps, and one above the limit takes one per queue that holds packets.
+#[derive(Debug)]
+pub struct FqCodel {
+    queues: FlowQueues,
+    quantum: Quantum,
+    hash: FlowHash,
+}
+
+/// The same for every queue.
+#[derive(Debug)]
+struct Quantum(Deficit);
+
+impl Shares for Quantum {
+    #[inline]
+    fn quantum(&self, _queue: usize) -> Deficit {
+        self.0
+    }
+}
+
+impl FqCodel {
+    /// An empty queue that hashes with a seed from `rng`.
+    pub fn new(params: FqCodelParams, mut rng: Rng) -> Self {
+        let FqCodelParams { settings, quantum } = params;
+        let FlowQueueSettings { limit, queues, codel, ecn, .. } = settings;
+        FqCodel {
+            queues: FlowQueues::new(queues, limit, codel, None, ecn),
+            quantum: Quantum(quantum),
+            hash: FlowHash::seeded(&mut rng),
+        }
+    }
+}
+
+impl QueueDiscipline for FqCodel {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
+        let queue = self.hash.bucket(&packet.key, self.queues.len());
+        self.queues.enqueue(now, queue, packet, &self.quantum, drops);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued> {
+        self.queues.dequeue(now, &mut self.quantum, drops)
+    }
+
+    #[inline]
+    fn ready_at(&self) -> Option<Instant> {
+        self.queues.ready_at()
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queues.backlog()
+    }
+
+    fn ecn_marks(&self) -> u64 {
+        self.queues.ecn_marks()
+    }
+}

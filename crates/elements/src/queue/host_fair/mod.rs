@@ -1,0 +1,214 @@
+//! Fairness between hosts, then between the flows of a host, in the manner of CAKE
+//! (Høiland-Jørgensen, Täht & Morton, *Piece of CAKE*, LANMAN 2018).
+//!
+//! What is as in CAKE:
+//!
+//! - **Host isolation**: what a flow may send in a turn is the quantum over the number of
+//!   flows with which its host always has something to send; so a round gives each host a quantum,
+//!   however many flows it opens. With [`Fairness::Both`] the greater of both ends' numbers counts:
+//!   triple isolation.
+//! - **Flow isolation**: deficit round robin with sparse flows first, as in FQ-CoDel;
+//!   a flow's queue is one of eight that its hash allows (an 8-way set-associative hash), so that
+//!   two flows share one only when all eight are busy. A flow that had to share one stays there
+//!   until it is empty: no flow is reordered.
+//! - **AQM** on each queue in the manner of COBALT: CoDel, and BLUE for flows that do not listen,
+//!   which raises a drop probability when their queue is the one that overflows.
+//!
+//! What is not here: the shaper (give the link its rate), tins of DiffServ classes (put one such
+//! queue under each class of a [scheduler](crate::scheduler)), filtering of acknowledgements,
+//! looking through NAT, and gaming-proof details of CAKE's third list for flows that decay; an
+//! empty flow waits for one turn as an old one, as in FQ-CoDel. CAKE hashes hosts too; here they
+//! are told apart exactly. CoDel is that of RFC 8289, without COBALT's slow decay of the signal
+//! count.
+
+mod hosts;
+
+use shortflow_units::{Instant, Rng};
+
+use self::hosts::{HostPlace, Hosts};
+use super::blue::Blue;
+use super::flow_queues::{Deficit, FlowQueues, Shares};
+use super::fq_codel::FlowQueueSettings;
+use crate::flow_hash::FlowHash;
+use crate::{Backlog, Drops, FlowKey, Packet, ParamsError, QueueDiscipline, Queued};
+
+/// Between which hosts there is fairness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fairness {
+    /// Between those that send.
+    Source,
+    /// Between those that receive.
+    Destination,
+    /// Between both: no host gets more for its many flows, on whichever end it is.
+    Both,
+}
+
+/// Parameters of [`HostFair`].
+#[derive(Debug, Clone)]
+pub struct HostFairParams {
+    settings: FlowQueueSettings,
+    quantum: Deficit,
+    fairness: Fairness,
+}
+
+impl HostFairParams {
+    /// Fairness between hosts with these settings; `queues` must be a multiple of 8.
+    pub fn new(settings: FlowQueueSettings, fairness: Fairness) -> Result<Self, ParamsError> {
+        let (settings, quantum) = settings.checked()?;
+        if !settings.queues.is_multiple_of(WAYS) {
+            let message = format!("queues {} must be a multiple of {WAYS}", settings.queues);
+            return Err(ParamsError::new("queues", message));
+        }
+        Ok(HostFairParams { settings, quantum, fairness })
+    }
+}
+
+/// How many queues a flow's hash allows.
+const WAYS: usize = 8;
+
+/// A queue that is fair to hosts and then to their flows, see the [module](self).
+///
+/// What the AQM drops is [`DropReason::Early`](crate::DropReason::Early); above the limit, the
+/// fattest queue loses up to half its packets
+/// ([`DropReason::Overlimit`](crate::DropReason::Overlimit)). As in CAKE, a packet takes as many
+/// steps as it needs turns: about one for each flow with which its host always has something to
+/// send.
+#[derive(Debug)]
+pub struct HostFair {
+    queues: FlowQueues,
+    owners: Owners,
+    hash: FlowHash,
+}
+
+/// Whose flow each queue holds.
+#[derive(Debug)]
+struct Owners {
+    quantum: Deficit,
+    fairness: Fairness,
+    owners: Vec<Owner>,
+    sources: Hosts,
+    destinations: Hosts,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Owner {
+    key: FlowKey,
+    source: HostPlace,
+    destination: HostPlace,
+    /// Whether packets of other flows are in the queue too.
+    has_guests: bool,
+}
+
+impl HostFair {
+    /// An empty queue that draws from `rng`, its hash's seed first.
+    pub fn new(params: HostFairParams, mut rng: Rng) -> Self {
+        let HostFairParams { settings, quantum, fairness } = params;
+        let FlowQueueSettings { limit, queues, codel, ecn, .. } = settings;
+        let hash = FlowHash::seeded(&mut rng);
+        let blue = Blue::new(codel.target(), rng);
+        HostFair {
+            queues: FlowQueues::new(queues, limit, codel, Some(blue), ecn),
+            owners: Owners {
+                quantum,
+                fairness,
+                owners: vec![Owner::default(); queues],
+                sources: Hosts::new(queues),
+                destinations: Hosts::new(queues),
+            },
+            hash,
+        }
+    }
+
+    /// The queue of the flow `key`: of the eight that its hash allows the one that is its own,
+    /// else one that is free, else its home, where it is a guest. While a home has guests, a flow
+    /// that calls it home does not go elsewhere: packets of it may wait there.
+    #[inline]
+    fn queue(&mut self, key: &FlowKey) -> usize {
+        let home = self.hash.bucket(key, self.queues.len());
+        let first = home - home % WAYS;
+        let mut ways = first..first + WAYS;
+        let own = ways.clone().find(|&queue| self.owners.owners[queue].key == *key);
+        if let Some(queue) = own {
+            return queue;
+        }
+        let free = ways.find(|&queue| !self.queues.is_listed(queue));
+        match free {
+            Some(queue) if !self.owners.owners[home].has_guests => {
+                self.owners.owners[queue].key = *key;
+                self.queues.forget(queue);
+                queue
+            }
+            _ => {
+                self.owners.owners[home].has_guests = true;
+                home
+            }
+        }
+    }
+}
+
+impl Owners {
+    /// Counts `queue` among the queues of its hosts: it is to be listed.
+    fn enter(&mut self, queue: usize) {
+        let owner = &mut self.owners[queue];
+        owner.source = self.sources.enter(owner.key.src);
+        owner.destination = self.destinations.enter(owner.key.dst);
+    }
+}
+
+impl Shares for Owners {
+    #[inline]
+    fn quantum(&self, queue: usize) -> Deficit {
+        let Owner { source, destination, .. } = self.owners[queue];
+        let source = || self.sources.bulk(source);
+        let destination = || self.destinations.bulk(destination);
+        let load = match self.fairness {
+            Fairness::Source => source(),
+            Fairness::Destination => destination(),
+            Fairness::Both => source().max(destination()),
+        };
+        (self.quantum / i64::from(load.max(1))).max(1)
+    }
+
+    fn became_old(&mut self, queue: usize) {
+        let Owner { source, destination, .. } = self.owners[queue];
+        self.sources.became_bulk(source);
+        self.destinations.became_bulk(destination);
+    }
+
+    fn left(&mut self, queue: usize) {
+        self.owners[queue].has_guests = false;
+        let Owner { source, destination, .. } = self.owners[queue];
+        self.sources.leave(source);
+        self.destinations.leave(destination);
+    }
+}
+
+impl QueueDiscipline for HostFair {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
+        let queue = self.queue(&packet.key);
+        if !self.queues.is_listed(queue) {
+            self.owners.enter(queue);
+        }
+        self.queues.enqueue(now, queue, packet, &self.owners, drops);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued> {
+        self.queues.dequeue(now, &mut self.owners, drops)
+    }
+
+    #[inline]
+    fn ready_at(&self) -> Option<Instant> {
+        self.queues.ready_at()
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.queues.backlog()
+    }
+
+    fn ecn_marks(&self) -> u64 {
+        self.queues.ecn_marks()
+    }
+}

@@ -1,0 +1,244 @@
+//! Smallest Transmitted Flow first, which is continuous least attained service.
+//!
+//! Guo, Zhu, Zhang & Zhang 2005 (HARP), §2.2: for every flow a `trans_count` records "the number of
+//! bytes that have been served. The flow with the smallest trans_count has the highest priority."
+//! Bytes count when they leave the queue. Rai, Urvoy-Keller & Biersack 2003 analyse it as LAS.
+
+use std::cmp::Reverse;
+
+use shortflow_units::{Duration, Instant, Length};
+
+use super::flow_map::FlowMap;
+use super::ranking::Ranking;
+use super::ring::checked_limit;
+use super::slab::{List, Slab, Slot};
+use crate::params::above_zero;
+use crate::{Backlog, DropReason, Drops, FlowKey, Packet, ParamsError, QueueDiscipline, Queued};
+
+/// Parameters of an [`Stf`].
+#[derive(Debug, Clone)]
+pub struct StfParams {
+    limit: Length,
+    most_flows: usize,
+    idle_timeout: Duration,
+}
+
+impl StfParams {
+    /// A queue that holds at most `limit`, not counting the packet in transmission, and remembers
+    /// at most `most_flows` flows, each until it has had nothing in the queue for longer than
+    /// `idle_timeout`.
+    pub fn new(
+        limit: Length,
+        most_flows: usize,
+        idle_timeout: Duration,
+    ) -> Result<Self, ParamsError> {
+        let limit = checked_limit(limit)?;
+        let most_flows = above_zero("flows", most_flows)?;
+        Ok(StfParams { limit, most_flows, idle_timeout: above_zero("idle_timeout", idle_timeout)? })
+    }
+}
+
+/// Serves the flow of which the fewest bytes have left so far; of equals, the one whose first
+/// packet came first. A flow is a 5-tuple. First in, first out within a flow.
+///
+/// When the buffer is full, an arrival pushes out the newest packet of that flow in it of which
+/// the most bytes have left ([`DropReason::PushedOut`]); where those are no more than of its own
+/// flow, the arrival itself is refused ([`DropReason::Overlimit`]). Under a limit in bytes it may
+/// push out several, and may still be refused when that was not enough.
+///
+/// The table of flows is bounded. A flow with packets in the queue is never forgotten. Of the
+/// others, one that was silent for longer than the timeout is forgotten, and when the table is full
+/// a new flow takes the place of the one that has been silent longest; what comes back after that
+/// starts again at zero bytes. Where every flow of a full table has packets in the queue, the first
+/// packet of a new flow is refused. O(log n) per packet, with n flows in the queue.
+#[derive(Debug)]
+pub struct Stf {
+    params: StfParams,
+    flows: FlowMap<FlowKey, Flow>,
+    packets: Slab<Held>,
+    backlog: Backlog,
+    /// How many packets were taken: the number of the next one.
+    taken: u64,
+    /// Flows with packets in the queue, the one to be served first.
+    next: Ranking<Rank>,
+    /// The same, the one to be pushed out of first.
+    last: Ranking<Reverse<Rank>>,
+    /// The other flows, the longest silent first.
+    silent: List,
+    silences: Slab<Silence>,
+}
+
+#[derive(Debug)]
+struct Flow {
+    /// trans_count in the paper: bytes that have left.
+    served: u64,
+    packets: List,
+    /// Its place among the silent flows, while it has no packet.
+    silence: Slot,
+}
+
+#[derive(Debug)]
+struct Held {
+    number: u64,
+    queued: Queued,
+}
+
+#[derive(Debug)]
+struct Silence {
+    flow: u32,
+    since: Instant,
+}
+
+/// Bytes that have left, then the number of the flow's first packet.
+type Rank = (u64, u64);
+
+impl Stf {
+    /// An empty queue that has seen no flow.
+    pub fn new(params: StfParams) -> Self {
+        Stf {
+            params,
+            flows: FlowMap::new(),
+            packets: Slab::new(),
+            backlog: Backlog::default(),
+            taken: 0,
+            next: Ranking::new(),
+            last: Ranking::new(),
+            silent: List::EMPTY,
+            silences: Slab::new(),
+        }
+    }
+
+    /// How many flows are remembered.
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    #[inline]
+    fn has_room_for(&self, packet: &Packet) -> bool {
+        match self.params.limit {
+            Length::Packets(limit) => self.backlog.packets < limit,
+            Length::Bytes(limit) => self.backlog.bytes + packet.bytes() <= limit,
+        }
+    }
+
+    /// Pushes out packets of flows that have been served more than `served` bytes until `packet`
+    /// fits; false when it does not in the end.
+    fn make_room(&mut self, now: Instant, served: u64, packet: &Packet, drops: &mut Drops) -> bool {
+        if matches!(self.params.limit, Length::Bytes(limit) if packet.bytes() > limit) {
+            return false;
+        }
+        while !self.has_room_for(packet) {
+            let Some((Reverse((most, _)), flow)) = self.last.first() else { return false };
+            if most <= served {
+                return false;
+            }
+            let held = self.packets.pop_back(&mut self.flows[flow].packets);
+            let packet = held.expect("a ranked flow has a packet").queued.packet;
+            self.backlog.remove(&packet);
+            drops.push(packet, DropReason::PushedOut);
+            if self.flows[flow].packets.is_empty() {
+                self.fall_silent(now, flow);
+            }
+        }
+        true
+    }
+
+    /// Forgets the flows that have been silent for too long: each once, so that the work is O(1)
+    /// per packet when spread over all packets.
+    fn forget_silent(&mut self, now: Instant) {
+        while let Some(silence) = self.silences.front(self.silent)
+            && now.since(silence.since) > self.params.idle_timeout
+        {
+            self.forget_longest_silent();
+        }
+    }
+
+    fn forget_longest_silent(&mut self) {
+        let silence = self.silences.pop_front(&mut self.silent);
+        self.flows.remove(silence.expect("some flow is silent").flow);
+    }
+
+    /// Whether a new flow finds a place in the table.
+    fn admits(&self) -> bool {
+        self.flows.len() < self.params.most_flows || !self.silent.is_empty()
+    }
+
+    fn admit(&mut self, now: Instant, key: FlowKey) -> u32 {
+        if self.flows.len() == self.params.most_flows {
+            self.forget_longest_silent();
+        }
+        let flow = Flow { served: 0, packets: List::EMPTY, silence: 0 };
+        let flow = self.flows.insert(key, flow);
+        self.stay_silent(now, flow);
+        flow
+    }
+
+    fn fall_silent(&mut self, now: Instant, flow: u32) {
+        self.next.remove(flow);
+        self.last.remove(flow);
+        self.stay_silent(now, flow);
+    }
+
+    fn stay_silent(&mut self, now: Instant, flow: u32) {
+        let silence = Silence { flow, since: now };
+        self.flows[flow].silence = self.silences.push_back(&mut self.silent, silence);
+    }
+
+    #[inline]
+    fn rank(&mut self, flow: u32, number: u64) {
+        let rank = (self.flows[flow].served, number);
+        self.next.set(flow, rank);
+        self.last.set(flow, Reverse(rank));
+    }
+
+    fn hold(&mut self, flow: u32, queued: Queued) {
+        self.backlog.add(&queued.packet);
+        let number = self.taken;
+        self.taken += 1;
+        let Flow { packets, silence, .. } = &mut self.flows[flow];
+        let was_silent = packets.is_empty();
+        self.packets.push_back(packets, Held { number, queued });
+        if was_silent {
+            self.silences.remove(&mut self.silent, *silence);
+            self.rank(flow, number);
+        }
+    }
+}
+
+impl QueueDiscipline for Stf {
+    fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
+        self.forget_silent(now);
+        let known = self.flows.find(&packet.key);
+        let served = known.map_or(0, |flow| self.flows[flow].served);
+        let is_admitted = known.is_some() || self.admits();
+        if !is_admitted || !self.make_room(now, served, &packet, drops) {
+            return drops.push(packet, DropReason::Overlimit);
+        }
+        let flow = known.unwrap_or_else(|| self.admit(now, packet.key));
+        self.hold(flow, Queued { packet, since: now });
+    }
+
+    fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Queued> {
+        let (_, first) = self.next.first()?;
+        let flow = &mut self.flows[first];
+        let held = self.packets.pop_front(&mut flow.packets)?;
+        flow.served += u64::from(held.queued.packet.size);
+        self.backlog.remove(&held.queued.packet);
+        match self.packets.front(flow.packets).map(|held| held.number) {
+            Some(number) => self.rank(first, number),
+            None => self.fall_silent(now, first),
+        }
+        Some(held.queued)
+    }
+
+    #[inline]
+    fn ready_at(&self) -> Option<Instant> {
+        let (_, first) = self.next.first()?;
+        self.packets.front(self.flows[first].packets).map(|held| held.queued.since)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+}

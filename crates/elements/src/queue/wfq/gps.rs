@@ -1,0 +1,163 @@
+//! The fluid server that weighted fair queueing emulates.
+
+use crate::queue::ranking::Ranking;
+
+/// Generalized Processor Sharing: every backlogged flow is served at once, each in proportion to
+/// its weight φ_i (Parekh & Gallager 1993, §II).
+///
+/// Virtual time V says how much each backlogged flow has been served per unit of weight: it grows
+/// by work / Σ φ_i, the sum being over the backlogged flows (eq. 10). A flow is backlogged until V
+/// reaches the virtual finish time of its last packet, where the sum loses its weight; within one
+/// stretch of work that may happen many times, one after another ("iterated deletion", Keshav
+/// 1991). Work is given in nanobits, so that the work of a line in whole nanoseconds is a whole
+/// number, and V counts 2⁻³² of a nanobit per unit of weight: no work is lost in the division, its
+/// remainder is carried on.
+#[derive(Debug)]
+pub(super) struct Gps {
+    virtual_time: u128,
+    /// Backlogged flows by virtual finish time: that of the last packet, or of one before, until V
+    /// gets there. So an arrival to a backlogged flow is O(1).
+    backlogged: Ranking<u128>,
+    /// By the number of the flow; means something while it is backlogged.
+    flows: Vec<Fluid>,
+    /// The weights of all backlogged flows.
+    weights: u64,
+    /// Work done that did not move V, below the sum of weights.
+    remainder: u128,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Fluid {
+    /// F_i of the last packet.
+    finish: u128,
+    weight: u64,
+}
+
+/// The digits of V behind the point.
+const FRACTION_BITS: u32 = 32;
+const NANOBITS_PER_BYTE: u128 = 8_000_000_000;
+
+/// How far a byte moves the virtual finish time of a flow of this weight: L / φ_i in eq. 11.
+pub(super) fn virtual_time_per_byte(weight: u64) -> u128 {
+    (NANOBITS_PER_BYTE << FRACTION_BITS) / u128::from(weight)
+}
+
+impl Gps {
+    pub(super) fn new() -> Self {
+        let (virtual_time, remainder) = (0, 0);
+        let (backlogged, flows) = (Ranking::new(), Vec::new());
+        Gps { virtual_time, backlogged, flows, weights: 0, remainder }
+    }
+
+    #[inline]
+    pub(super) fn is_backlogged(&self, flow: u32) -> bool {
+        self.backlogged.contains(flow)
+    }
+
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.backlogged.first().is_none()
+    }
+
+    /// Begins a new busy period with V at zero. No virtual finish time of before may be in use.
+    pub(super) fn restart(&mut self) {
+        debug_assert!(self.is_idle(), "a busy period ends when the fluid is gone");
+        (self.virtual_time, self.remainder) = (0, 0);
+    }
+
+    /// Takes a packet of `flow`, which is `length` long in the flow's virtual time, and gives its
+    /// virtual finish time: F = max(F of the packet before, V) + L / φ_i (eq. 11).
+    #[inline]
+    pub(super) fn arrive(&mut self, flow: u32, weight: u64, length: u128) -> u128 {
+        if self.flows.len() <= flow as usize {
+            self.flows.resize(flow as usize + 1, Fluid::default());
+        }
+        let fluid = &mut self.flows[flow as usize];
+        if !self.backlogged.contains(flow) {
+            *fluid = Fluid { finish: self.virtual_time, weight };
+            self.weights += weight;
+            self.backlogged.set(flow, self.virtual_time + length);
+        }
+        fluid.finish += length;
+        fluid.finish
+    }
+
+    /// Serves `work` nanobits, and tells of each flow whose backlog ends.
+    #[inline]
+    pub(super) fn serve(&mut self, work: u128, mut ended: impl FnMut(u32)) {
+        let mut work = (work << FRACTION_BITS) + self.remainder;
+        while let Some((finish, flow)) = self.backlogged.first() {
+            let weights = u128::from(self.weights);
+            let until_finish = finish - self.virtual_time;
+            let possible = work / weights;
+            if possible < until_finish {
+                self.virtual_time += possible;
+                self.remainder = work - possible * weights;
+                return;
+            }
+            let fluid = self.flows[flow as usize];
+            if fluid.finish > finish {
+                self.backlogged.set(flow, fluid.finish);
+                continue;
+            }
+            self.virtual_time = finish;
+            work -= until_finish * weights;
+            self.backlogged.remove(flow);
+            self.weights -= fluid.weight;
+            ended(flow);
+        }
+        self.remainder = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `bytes` as work.
+    fn work(bytes: u128) -> u128 {
+        bytes * NANOBITS_PER_BYTE
+    }
+
+    fn arrive(gps: &mut Gps, flow: u32, weight: u64, bytes: u128) {
+        gps.arrive(flow, weight, bytes * virtual_time_per_byte(weight));
+    }
+
+    fn ended(gps: &mut Gps, work: u128) -> Vec<u32> {
+        let mut flows = Vec::new();
+        gps.serve(work, |flow| flows.push(flow));
+        flows
+    }
+
+    #[test]
+    fn backlogs_end_one_after_another_within_one_stretch_of_work() {
+        let mut gps = Gps::new();
+        // 3000 bytes at half the line, 2000 and 400 at a quarter each.
+        arrive(&mut gps, 0, 2, 3000);
+        arrive(&mut gps, 1, 1, 2000);
+        arrive(&mut gps, 2, 1, 400);
+        // After 1600 bytes flow 2 is gone and 2200 and 1600 are left, of which flow 0 now has two
+        // thirds: its 2200 end after 3300 more.
+        assert!(ended(&mut gps, work(1599)).is_empty());
+        assert_eq!(ended(&mut gps, work(1)), [2]);
+        assert!(ended(&mut gps, work(3299)).is_empty());
+        // What flow 1 has left, 500 bytes, it has the line for.
+        assert_eq!(ended(&mut gps, work(501)), [0, 1]);
+        assert!(gps.is_idle());
+    }
+
+    #[test]
+    fn work_in_slices_comes_to_the_same_as_work_at_once() {
+        let mut gps = Gps::new();
+        for flow in 0..7 {
+            arrive(&mut gps, flow, 3 + u64::from(flow), 1000);
+        }
+        // 7000 bytes in slices of 7 nanobits less than a byte: no slice divides by the weights.
+        let slice = NANOBITS_PER_BYTE - 7;
+        let slices = work(7000) / slice;
+        (0..slices).for_each(|_| gps.serve(slice, |_| {}));
+        assert_eq!(gps.backlogged.first().map(|(_, flow)| flow), Some(0));
+        gps.serve(work(7000) - slices * slice, |_| {});
+        assert!(gps.is_idle());
+    }
+}

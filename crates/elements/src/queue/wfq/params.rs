@@ -1,0 +1,118 @@
+//! Parameters of weighted fair queueing.
+
+use shortflow_units::{Length, Rate};
+
+use crate::ParamsError;
+use crate::classifier::Classifier;
+use crate::queue::ring::checked_limit;
+
+/// φ_i in Parekh & Gallager 1993: a flow has this over the sum of all backlogged flows' weights of
+/// the line. Weights of one queue are all rates, or all numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weight(u64);
+
+impl Weight {
+    /// The weight of a flow to which `rate` is reserved, from 1 bit/s to 1 Tbit/s. The flow has it
+    /// whenever the rates of all backlogged flows are at most that of the line.
+    pub fn of_rate(rate: Rate) -> Result<Self, ParamsError> {
+        let bits = rate.bits_per_sec();
+        if !(1..=1_000_000_000_000).contains(&bits) {
+            return Err(ParamsError::new(
+                "weight",
+                format!("weight {rate} must be from 1 bit/s to 1 Tbit/s"),
+            ));
+        }
+        Ok(Weight(bits))
+    }
+
+    /// The weight `number`, from 0.001 to a million, to three digits behind the point.
+    pub fn of_number(number: f64) -> Result<Self, ParamsError> {
+        if !(0.001..=1e6).contains(&number) {
+            return Err(ParamsError::new(
+                "weight",
+                format!("weight {number} must be from 0.001 to 1000000"),
+            ));
+        }
+        Ok(Weight(libm::round(number * 1000.0) as u64))
+    }
+
+    pub(super) fn value(self) -> u64 {
+        self.0
+    }
+}
+
+/// Who has the weight of a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Share {
+    /// All its packets together, first in, first out.
+    Class,
+    /// Each 5-tuple one of its own.
+    Flow {
+        /// What each of them holds at most, within the limit of the class.
+        limit: Option<Length>,
+    },
+}
+
+/// A class of [`Wfq`](super::Wfq).
+#[derive(Debug, Clone, Copy)]
+pub struct WfqClass {
+    pub(super) weight: Weight,
+    pub(super) share: Share,
+    pub(super) limit: Option<Length>,
+}
+
+impl WfqClass {
+    /// A class that holds at most `limit`; without one it is under the limit that such classes
+    /// share.
+    pub fn new(weight: Weight, share: Share, limit: Option<Length>) -> Result<Self, ParamsError> {
+        limit.map(checked_limit).transpose()?;
+        if let Share::Flow { limit: Some(limit) } = share {
+            let named = |error| ParamsError::new("flow_limit", format!("flow_{error}"));
+            checked_limit(limit).map_err(named)?;
+        }
+        Ok(WfqClass { weight, share, limit })
+    }
+}
+
+/// Parameters of [`Wfq`](super::Wfq).
+#[derive(Debug, Clone)]
+pub struct WfqParams {
+    pub(super) classes: Vec<WfqClass>,
+    pub(super) classifier: Classifier,
+    pub(super) otherwise: usize,
+    pub(super) shared_limit: Option<Length>,
+}
+
+impl WfqParams {
+    /// `classifier` names the class of a packet; one that it does not match goes to the class
+    /// `otherwise`. Classes without a limit together hold at most `shared_limit`.
+    pub fn new(
+        classes: Vec<WfqClass>,
+        classifier: Classifier,
+        otherwise: usize,
+        shared_limit: Option<Length>,
+    ) -> Result<Self, ParamsError> {
+        let greatest = classifier.greatest_class().unwrap_or(0).max(otherwise);
+        if greatest >= classes.len() {
+            return Err(ParamsError::new(
+                "classes",
+                format!("class {greatest} is used but there are only {} classes", classes.len()),
+            ));
+        }
+        let shares = classes.iter().any(|class| class.limit.is_none());
+        match shared_limit {
+            Some(limit) if shares => checked_limit(limit).map(|_| ())?,
+            Some(limit) => {
+                let message =
+                    format!("limit {limit} holds for no class: each has a limit of its own");
+                return Err(ParamsError::new("limit", message));
+            }
+            None if shares => {
+                let message = "a class has no limit, and there is none that classes share";
+                return Err(ParamsError::new("limit", message));
+            }
+            None => {}
+        }
+        Ok(WfqParams { classes, classifier, otherwise, shared_limit })
+    }
+}

@@ -1,0 +1,73 @@
+//! Queues of classes that take turns, and what they hold together.
+
+use shortflow_units::Instant;
+
+use crate::classifier::Classifier;
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline};
+
+/// Children, each the queue of a class.
+pub(super) struct Classes {
+    classifier: Classifier,
+    children: Vec<Box<dyn QueueDiscipline>>,
+    otherwise: usize,
+    turn: usize,
+}
+
+impl Classes {
+    /// Classes over `children`; a packet that `classifier` does not match goes to `otherwise`.
+    pub(super) fn new(
+        classifier: Classifier,
+        children: Vec<Box<dyn QueueDiscipline>>,
+        otherwise: usize,
+    ) -> Result<Self, ParamsError> {
+        let greatest = classifier.greatest_class().unwrap_or(0).max(otherwise);
+        if greatest >= children.len() {
+            return Err(ParamsError::new(
+                "classes",
+                format!("class {greatest} has no queue; there are {} queues", children.len()),
+            ));
+        }
+        Ok(Classes { classifier, children, otherwise, turn: 0 })
+    }
+
+    #[inline]
+    pub(super) fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
+        let child = self.classifier.classify(&packet).unwrap_or(self.otherwise);
+        self.children[child].enqueue(now, packet, drops);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.children.len()
+    }
+
+    /// Whose turn it is, and its queue.
+    #[inline]
+    pub(super) fn in_turn(&mut self) -> (usize, &mut dyn QueueDiscipline) {
+        (self.turn, self.children[self.turn].as_mut())
+    }
+
+    #[inline]
+    pub(super) fn next_turn(&mut self) {
+        self.turn = if self.turn + 1 == self.children.len() { 0 } else { self.turn + 1 };
+    }
+
+    pub(super) fn ready_at(&self) -> Option<Instant> {
+        self.children.iter().filter_map(|child| child.ready_at()).min()
+    }
+
+    pub(super) fn backlog(&self) -> Backlog {
+        self.children.iter().map(|child| child.backlog()).fold(Backlog::default(), |sum, held| {
+            Backlog { packets: sum.packets + held.packets, bytes: sum.bytes + held.bytes }
+        })
+    }
+
+    pub(super) fn ecn_marks(&self) -> u64 {
+        self.children.iter().map(|child| child.ecn_marks()).sum()
+    }
+}
+
+/// Whether `queue` may give a packet at `now`.
+#[inline]
+pub(super) fn is_ready(queue: &dyn QueueDiscipline, now: Instant) -> bool {
+    queue.ready_at().is_some_and(|ready_at| ready_at <= now)
+}

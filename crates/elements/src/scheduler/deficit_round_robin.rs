@@ -1,0 +1,107 @@
+//! Deficit round robin over any number of queues.
+
+use shortflow_units::{Bytes, Instant};
+
+use super::classes::{Classes, is_ready};
+use crate::classifier::Classifier;
+use crate::params::above_zero;
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued};
+
+/// Serves its children in turn, each with its quantum in *bytes* (Shreedhar & Varghese 1995, §3).
+/// What a turn leaves over is settled in the next one, so that shares of the link are as the
+/// quanta, whatever the sizes of packets.
+///
+/// A queue does not tell the size of its next packet. So a child sends while its deficit counter
+/// is above zero and goes into debt with its last packet, where the paper's child waits until its
+/// counter suffices; over any time the shares differ by less than one packet. A child that has
+/// nothing to give, or is held back (by a shaper), loses what is left of its turn but not its
+/// debt.
+///
+/// One step per child for each round; more than one round only when all are in debt by more than
+/// their quanta, never with quanta of a largest packet.
+pub struct DeficitRoundRobin {
+    classes: Classes,
+    quanta: Vec<i64>,
+    deficits: Vec<i64>,
+}
+
+impl DeficitRoundRobin {
+    /// A scheduler over `children`, each with its quantum. `classifier` names the child of a
+    /// packet; a packet that it does not match goes to the child `otherwise`.
+    pub fn new(
+        classifier: Classifier,
+        children: Vec<(Bytes, Box<dyn QueueDiscipline>)>,
+        otherwise: usize,
+    ) -> Result<Self, ParamsError> {
+        let (quanta, children): (Vec<Bytes>, _) = children.into_iter().unzip();
+        let classes = Classes::new(classifier, children, otherwise)?;
+        let quanta = quanta.into_iter().map(checked_quantum).collect::<Result<Vec<_>, _>>()?;
+        let mut deficits = vec![0; quanta.len()];
+        deficits[0] = quanta[0];
+        Ok(DeficitRoundRobin { classes, quanta, deficits })
+    }
+
+    fn next_turn(&mut self) {
+        self.classes.next_turn();
+        let (turn, _) = self.classes.in_turn();
+        self.deficits[turn] += self.quanta[turn];
+    }
+}
+
+/// `quantum` as what a deficit counter grows by in a turn, in bytes.
+pub fn checked_quantum(quantum: Bytes) -> Result<i64, ParamsError> {
+    let quantum = above_zero("quantum", quantum)?;
+    match i64::try_from(quantum.0) {
+        Ok(bytes) if bytes <= GREATEST_QUANTUM => Ok(bytes),
+        _ => Err(ParamsError::new(
+            "quantum",
+            format!("quantum {quantum} must be at most {}", Bytes(GREATEST_QUANTUM as u64)),
+        )),
+    }
+}
+
+/// Far above any packet, and far below what a deficit counter can hold.
+const GREATEST_QUANTUM: i64 = 1_000_000_000;
+
+impl QueueDiscipline for DeficitRoundRobin {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
+        self.classes.enqueue(now, packet, drops);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued> {
+        // Ends when each child was asked in turn and none had anything to give.
+        let mut silent = 0;
+        while silent <= self.classes.len() {
+            let (turn, child) = self.classes.in_turn();
+            let is_ready = is_ready(child, now);
+            if is_ready && self.deficits[turn] > 0 {
+                if let Some(queued) = child.dequeue(now, drops) {
+                    self.deficits[turn] -= i64::from(queued.packet.size);
+                    return Some(queued);
+                }
+            } else if is_ready {
+                silent = 0;
+                self.next_turn();
+                continue;
+            }
+            silent += 1;
+            self.deficits[turn] = self.deficits[turn].min(0);
+            self.next_turn();
+        }
+        None
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        self.classes.ready_at()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.classes.backlog()
+    }
+
+    fn ecn_marks(&self) -> u64 {
+        self.classes.ecn_marks()
+    }
+}

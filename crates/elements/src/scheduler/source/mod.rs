@@ -1,0 +1,331 @@
+//! The output-link scheduler of a source host (Noureddine & Tobagi 2002, §6.2, Figure 11).
+//!
+//! ```text
+//!            one FIFO per connection     in class order; in a class HIGH,
+//!                                        then MED, then LOW; connections in turn
+//!            ┌ class 1: ▤ ▤ ─┐
+//! packet ──▶ ┼ class 2: ▤ ▤ ▤ ┼──▶ tokens of HIGH ──▶
+//!            └ class 3: ▤ ▤ ─┘    tokens of MED  ──▶   ──▶ link
+//!                                 LOW, unregulated ─▶
+//! ```
+//!
+//! - A connection's packets are never reordered. Its head competes with the heads of others by
+//!   class, then by the priority that its code point says.
+//! - HIGH and MED packets leave only with tokens of their bucket; LOW packets need none.
+//! - Where a class has heads of a priority but tokens for none of them, no head of that priority is
+//!   sent from a lower class, however small.
+//! - Inside a class, "any" packet of the priority that finds its tokens is sent, the connection
+//!   next in turn being asked first. A connection has its weight in packets per turn.
+//! - A head that has been queued for the time `remark_after` (200 ms, note 7) is remarked from HIGH
+//!   to MED, and after another such time to LOW; one that came as MED becomes LOW after the first.
+//!   As in the paper, the time counts from when the packet was queued, not from when it became
+//!   head.
+//!
+//! Remarking is looked at when a connection gets a new head, and while nothing can go. Whatever can
+//! go stays so until one of these, although the line may be busy for a while.
+//!
+//! A connection takes the rule (class and weight) of the packet with which it begins to wait, and
+//! keeps it until nothing of it waits.
+
+mod earliest;
+mod params;
+mod regulator;
+mod round;
+
+use std::cmp::Ordering;
+use std::hash::{BuildHasher, BuildHasherDefault};
+
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+use shortflow_units::Instant;
+
+use self::earliest::Earliest;
+pub use self::params::{ConnectionRule, SourceLimits, SourceParams};
+use self::regulator::Regulator;
+use self::round::{Connection, Rounds};
+use crate::classifier::DscpTable;
+use crate::packet_store::PacketStore;
+use crate::queue::fits;
+use crate::{Backlog, DropReason, Drops, FlowKey, Packet, QueueDiscipline, Queued};
+
+/// HIGH, MED, LOW by number; LOW is the last and needs no tokens.
+const LOW: usize = 2;
+
+/// A scheduler and shaper over connections, see the [module](self). A packet that does not fit
+/// under a limit, or that comes from one connection more than may wait, is dropped as
+/// [`DropReason::Overlimit`].
+///
+/// O(log n) per packet for n waiting connections. When tokens are short, one step per connection
+/// that waits for them, and as many again for each instant at which one of them is remarked before
+/// they come: which packet goes first then hangs on all of them.
+#[derive(Debug)]
+pub struct SourceScheduler {
+    params: SourceParams,
+    priority_of: DscpTable<u8>,
+    /// Where in `connections` a key's connection waits.
+    places: HashTable<u32>,
+    connections: Vec<Connection>,
+    free: Vec<u32>,
+    store: PacketStore,
+    rounds: Rounds,
+    /// When the head of each connection is remarked.
+    remarks: Earliest,
+    regulators: [Regulator; LOW],
+    backlog: Backlog,
+    ready_at: Option<Instant>,
+}
+
+impl SourceScheduler {
+    /// An empty scheduler with full buckets.
+    pub fn new(params: SourceParams) -> Self {
+        let places = params.limits.connections;
+        let [high, medium, _] = params.code_points;
+        let rules = params.rules.iter().chain([&params.otherwise]);
+        let classes = rules.map(|rule| usize::from(rule.class)).max().unwrap_or(1);
+        SourceScheduler {
+            priority_of: DscpTable::filled(LOW as u8).with(medium, 1).with(high, 0),
+            // Twice the connections: then removals never make it grow, only tidy itself.
+            places: HashTable::with_capacity(2 * places),
+            connections: Vec::with_capacity(places),
+            free: Vec::with_capacity(places),
+            store: PacketStore::default(),
+            rounds: Rounds::new(classes, places),
+            remarks: Earliest::new(places),
+            regulators: [Regulator::new(&params.high), Regulator::new(&params.medium)],
+            backlog: Backlog::default(),
+            ready_at: None,
+            params,
+        }
+    }
+
+    /// The priority of `queued` at `now`, after remarking, and when it is remarked next.
+    #[inline]
+    fn priority(&self, queued: &Queued, now: Instant) -> (usize, Instant) {
+        let mark = usize::from(self.priority_of.get(queued.packet.dscp));
+        let period = self.params.remark_after;
+        let mut priority = mark;
+        let mut remarked_at = queued.since + period;
+        while priority < LOW && remarked_at <= now {
+            priority += 1;
+            remarked_at += period;
+        }
+        (priority, if priority < LOW { remarked_at } else { Instant::NEVER })
+    }
+
+    #[inline]
+    fn head(&self, place: usize) -> &Queued {
+        let packets = &self.connections[place].packets;
+        self.store.first(packets).expect("a connection that waits has a head")
+    }
+
+    fn earn_tokens(&mut self, now: Instant) {
+        for regulator in &mut self.regulators {
+            regulator.fill(now);
+        }
+    }
+
+    /// Remarks the heads whose time has come by `until`, the earliest first.
+    fn remark(&mut self, until: Instant) {
+        while self.remarks.instant() <= until {
+            let place = self.remarks.index();
+            let at = self.remarks.instant();
+            self.rounds.leave(&self.connections[place], place);
+            self.join(place, at);
+        }
+    }
+
+    /// Puts the connection at `place`, whose head is new or remarked, last in the round of its
+    /// head's priority at `now`.
+    fn join(&mut self, place: usize, now: Instant) {
+        let (priority, remarked_at) = self.priority(self.head(place), now);
+        self.connections[place].priority = priority;
+        self.rounds.join(&self.connections[place], place);
+        self.remarks.set(place, remarked_at);
+    }
+
+    /// The place of the connection of `packet`; a new one when none of it waits, if there is room.
+    fn place(&mut self, packet: &Packet) -> Option<(usize, bool)> {
+        let hashed = hash(&packet.key);
+        let connections = &self.connections;
+        let found =
+            self.places.find(hashed, |&place| connections[place as usize].key == packet.key);
+        if let Some(&place) = found {
+            return Some((place as usize, false));
+        }
+        let rule = self.params.classifier.classify(packet);
+        let rule = rule.map_or(self.params.otherwise, |rule| self.params.rules[rule]);
+        let connection = Connection::new(packet.key, rule);
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.connections[place as usize] = connection;
+                place
+            }
+            None if self.connections.len() < self.params.limits.connections => {
+                self.connections.push(connection);
+                (self.connections.len() - 1) as u32
+            }
+            None => return None,
+        };
+        let connections = &self.connections;
+        self.places.insert_unique(hashed, place, |&at| hash(&connections[at as usize].key));
+        Some((place as usize, true))
+    }
+
+    /// Sends the head of the connection at `place`, which is admitted with `priority`.
+    fn send(&mut self, now: Instant, place: usize, priority: usize) -> Queued {
+        let connection = &mut self.connections[place];
+        let mut queued = self.store.pop(&mut connection.packets).expect("the head is there");
+        self.backlog.remove(&queued.packet);
+        if let Some(regulator) = self.regulators.get_mut(priority) {
+            regulator.take(&queued.packet);
+        }
+        if priority != usize::from(self.priority_of.get(queued.packet.dscp)) {
+            queued.packet.dscp = self.params.code_points[priority];
+        }
+        connection.left -= 1;
+        if connection.packets.is_empty() {
+            self.rounds.leave(connection, place);
+            self.close(place);
+            return queued;
+        }
+        let is_turn_over = connection.left == 0;
+        if is_turn_over {
+            connection.left = connection.weight;
+        }
+        let (next_priority, remarked_at) = self.priority(self.head(place), now);
+        if is_turn_over || next_priority != priority {
+            self.rounds.leave(&self.connections[place], place);
+            self.join(place, now);
+        } else {
+            self.remarks.set(place, remarked_at);
+        }
+        queued
+    }
+
+    fn close(&mut self, place: usize) {
+        let hashed = hash(&self.connections[place].key);
+        let found = self.places.find_entry(hashed, |&at| at as usize == place);
+        found.expect("a connection that waits is in the hash table").remove();
+        self.free.push(place as u32);
+        self.remarks.set(place, Instant::NEVER);
+    }
+
+    /// The connection that may send, with the tokens and remarks of the last look, and the priority
+    /// of its head.
+    fn next(&self) -> Option<(usize, usize)> {
+        let mut is_blocked = [false; LOW];
+        for class in 0..self.rounds.classes() {
+            for (priority, is_blocked) in is_blocked.iter_mut().enumerate() {
+                if *is_blocked {
+                    continue;
+                }
+                let regulator = &self.regulators[priority];
+                let mut round = self.rounds.of(class, priority);
+                let admitted = round.find(|&place| regulator.admits(&self.head(place).packet));
+                if let Some(place) = admitted {
+                    return Some((place, priority));
+                }
+                *is_blocked = !self.rounds.is_empty(class, priority);
+            }
+            if let Some(place) = self.rounds.of(class, LOW).next() {
+                return Some((place, LOW));
+            }
+        }
+        None
+    }
+
+    /// When the next packet can go, seen from `now`: at once, or with its tokens, or when it is
+    /// remarked. Until then, heads are remarked, which may block and unblock others; so this goes
+    /// from one such instant to the next.
+    fn find_ready_at(&self, now: Instant) -> Option<Instant> {
+        if self.backlog.packets == 0 {
+            return None;
+        }
+        if self.next().is_some() {
+            return Some(now);
+        }
+        let mut at = now;
+        loop {
+            // By priority, the first class that has heads of it, and the earliest of their tokens.
+            let mut waiting = [(usize::MAX, Instant::NEVER); LOW];
+            let mut remarked_at = Instant::NEVER;
+            for (class, place) in self.rounds.regulated() {
+                let head = self.head(place);
+                let (priority, next_remark) = self.priority(head, at);
+                if priority == LOW {
+                    return Some(at);
+                }
+                remarked_at = remarked_at.min(next_remark);
+                let tokens_at = self.regulators[priority].admits_at(&head.packet).max(at);
+                let (first, earliest) = waiting[priority];
+                waiting[priority] = match class.cmp(&first) {
+                    Ordering::Less => (class, tokens_at),
+                    Ordering::Equal => (class, tokens_at.min(earliest)),
+                    Ordering::Greater => (first, earliest),
+                };
+            }
+            let tokens_at = waiting.into_iter().map(|(_, at)| at).min().unwrap_or(Instant::NEVER);
+            if tokens_at < remarked_at {
+                return Some(tokens_at);
+            }
+            at = remarked_at;
+        }
+    }
+}
+
+impl QueueDiscipline for SourceScheduler {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
+        if !fits(self.params.limits.limit, self.backlog, &packet) {
+            return drops.push(packet, DropReason::Overlimit);
+        }
+        let Some((place, is_new)) = self.place(&packet) else {
+            return drops.push(packet, DropReason::Overlimit);
+        };
+        let limit = self.params.limits.limit_per_connection;
+        let held = self.connections[place].packets.backlog();
+        if limit.is_some_and(|limit| !fits(limit, held, &packet)) {
+            if is_new {
+                self.close(place);
+            }
+            return drops.push(packet, DropReason::Overlimit);
+        }
+        self.backlog.add(&packet);
+        let queued = Queued { packet, since: now };
+        self.store.push(&mut self.connections[place].packets, queued);
+        if is_new {
+            self.earn_tokens(now);
+            self.remark(now);
+            self.join(place, now);
+            self.ready_at = self.find_ready_at(now);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Queued> {
+        let ready_at = self.ready_at.filter(|&ready_at| ready_at <= now)?;
+        self.earn_tokens(now);
+        // What could go at `ready_at` still can: a head whose time to be remarked came since then
+        // did not wait for tokens, but for the line.
+        self.remark(ready_at);
+        let (place, priority) = self.next().expect("at `ready_at` a packet can go");
+        let queued = self.send(now, place, priority);
+        self.remark(now);
+        self.ready_at = self.find_ready_at(now);
+        Some(queued)
+    }
+
+    #[inline]
+    fn ready_at(&self) -> Option<Instant> {
+        self.ready_at
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+}
+
+fn hash(key: &FlowKey) -> u64 {
+    BuildHasherDefault::<FxHasher>::default().hash_one(key)
+}

@@ -1,0 +1,109 @@
+//! Parameters of the source scheduler.
+
+use shortflow_units::{Duration, Length};
+
+use crate::classifier::Classifier;
+use crate::meter::TokenBucketParams;
+use crate::params::above_zero;
+use crate::queue::checked_limit;
+use crate::{Dscp, ParamsError};
+
+/// How the connections that a rule matches are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionRule {
+    pub(super) class: u8,
+    pub(super) weight: u32,
+}
+
+impl ConnectionRule {
+    /// In `class`, from 1 (highly interactive, served first) to 8, with `weight` packets per turn
+    /// beside other connections of the class.
+    pub fn new(class: u8, weight: u32) -> Result<Self, ParamsError> {
+        if !(1..=MOST_CLASSES).contains(&class) {
+            let message = format!("class {class} must be from 1 to {MOST_CLASSES}");
+            return Err(ParamsError::new("class", message));
+        }
+        Ok(ConnectionRule { class, weight: above_zero("weight", weight)? })
+    }
+}
+
+/// What a source scheduler holds at most.
+#[derive(Debug, Clone, Copy)]
+pub struct SourceLimits {
+    /// All connections together.
+    pub limit: Length,
+    /// Each connection, or `None` where the limit of all is enough.
+    pub limit_per_connection: Option<Length>,
+    /// Connections that may wait at once.
+    pub connections: usize,
+}
+
+/// Parameters of a [`SourceScheduler`](super::SourceScheduler).
+#[derive(Debug, Clone)]
+pub struct SourceParams {
+    pub(super) limits: SourceLimits,
+    pub(super) high: TokenBucketParams,
+    pub(super) medium: TokenBucketParams,
+    pub(super) remark_after: Duration,
+    pub(super) code_points: [Dscp; 3],
+    pub(super) classifier: Classifier,
+    pub(super) rules: Vec<ConnectionRule>,
+    pub(super) otherwise: ConnectionRule,
+}
+
+impl SourceParams {
+    /// HIGH packets keep to `high` and MED packets to `medium`; a packet that has waited for
+    /// `remark_after` is remarked one priority down. `code_points` are those of HIGH, MED and LOW;
+    /// every other one is LOW too.
+    pub fn new(
+        limits: SourceLimits,
+        high: TokenBucketParams,
+        medium: TokenBucketParams,
+        remark_after: Duration,
+        code_points: [Dscp; 3],
+    ) -> Result<Self, ParamsError> {
+        checked_limit(limits.limit)?;
+        if let Some(limit) = limits.limit_per_connection {
+            checked_limit(limit).map_err(|_| {
+                let message = format!("limit_per_connection {limit} must be above zero");
+                ParamsError::new("limit_per_connection", message)
+            })?;
+        }
+        if !(1..=MOST_CONNECTIONS).contains(&limits.connections) {
+            let message =
+                format!("connections {} must be from 1 to {MOST_CONNECTIONS}", limits.connections);
+            return Err(ParamsError::new("connections", message));
+        }
+        Ok(SourceParams {
+            limits,
+            high,
+            medium,
+            remark_after: above_zero("remark_after", remark_after)?,
+            code_points,
+            classifier: Classifier::default(),
+            rules: Vec::new(),
+            otherwise: ConnectionRule { class: 1, weight: 1 },
+        })
+    }
+
+    /// With classes: `classifier` names the rule of a connection, among `rules`. A connection that
+    /// it does not match has weight 1 in the last class.
+    pub fn with_rules(
+        self,
+        classifier: Classifier,
+        rules: Vec<ConnectionRule>,
+    ) -> Result<Self, ParamsError> {
+        if classifier.greatest_class().is_some_and(|greatest| greatest >= rules.len()) {
+            let message = format!("a match leads to none of the {} rules", rules.len());
+            return Err(ParamsError::new("rules", message));
+        }
+        let last = rules.iter().map(|rule| rule.class).max().unwrap_or(1);
+        let otherwise = ConnectionRule { class: last, weight: 1 };
+        Ok(SourceParams { classifier, rules, otherwise, ..self })
+    }
+}
+
+/// What is kept for each connection is allocated at the start.
+const MOST_CONNECTIONS: usize = 1 << 20;
+/// The paper has three.
+const MOST_CLASSES: u8 = 8;

@@ -1,0 +1,75 @@
+//! The token bucket that holds back the packets of a priority.
+
+use shortflow_units::{Instant, Rate};
+
+use crate::meter::TokenBucketParams;
+use crate::meter::bucket::{Bucket, Tokens};
+use crate::packet::Packet;
+
+/// A token bucket that a packet waits for, instead of being coloured by it. It starts full.
+#[derive(Debug, Clone)]
+pub(super) struct Regulator {
+    rate: Rate,
+    bucket: Bucket,
+    filled_at: Instant,
+}
+
+impl Regulator {
+    pub(super) fn new(params: &TokenBucketParams) -> Self {
+        let bucket = Bucket::full(params.burst);
+        Regulator { rate: params.rate, bucket, filled_at: Instant::START }
+    }
+
+    /// Earns what is due at `now`.
+    #[inline]
+    pub(super) fn fill(&mut self, now: Instant) {
+        self.bucket.fill(Tokens::earned(self.rate, now.since(self.filled_at)));
+        self.filled_at = now;
+    }
+
+    /// Whether `packet` finds its tokens, as of the last [`fill`](Self::fill).
+    #[inline]
+    pub(super) fn admits(&self, packet: &Packet) -> bool {
+        self.bucket.holds(Tokens::of(packet.bytes()))
+    }
+
+    /// Takes the tokens of `packet`, which is admitted.
+    #[inline]
+    pub(super) fn take(&mut self, packet: &Packet) {
+        let taken = self.bucket.try_take(Tokens::of(packet.bytes()));
+        assert!(taken, "only a packet that finds its tokens is sent");
+    }
+
+    /// When `packet` finds its tokens if no other takes any; never when it is greater than the
+    /// bucket.
+    pub(super) fn admits_at(&self, packet: &Packet) -> Instant {
+        match self.bucket.time_until(Tokens::of(packet.bytes()), self.rate) {
+            Some(time) => self.filled_at + time,
+            None => Instant::NEVER,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shortflow_units::{Bytes, Duration};
+
+    use super::*;
+    use crate::packet::test_packet;
+
+    #[test]
+    fn a_packet_is_admitted_at_the_nanosecond_that_was_said_and_not_before() {
+        // 3 kbit/s: a byte lasts 2 666 666 2/3 ns.
+        let rate = Rate::from_bits_per_sec(3_000);
+        let mut regulator = Regulator::new(&TokenBucketParams::new(rate, Bytes(1000)).unwrap());
+        let packet = |size| Packet { size, ..test_packet() };
+        regulator.take(&packet(1000));
+        let at = regulator.admits_at(&packet(1));
+        assert_eq!(at, Instant::from_nanos(2_666_667));
+        regulator.fill(at - Duration::from_nanos(1));
+        assert!(!regulator.admits(&packet(1)));
+        regulator.fill(at);
+        assert!(regulator.admits(&packet(1)));
+        assert_eq!(regulator.admits_at(&packet(1001)), Instant::NEVER);
+    }
+}

@@ -1,0 +1,82 @@
+//! Weighted round robin over any number of queues.
+
+use shortflow_units::Instant;
+
+use super::classes::{Classes, is_ready};
+use crate::classifier::Classifier;
+use crate::params::above_zero;
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued};
+
+/// Serves its children in turn, each with up to its weight in *packets* (Katevenis, Sidiropoulos &
+/// Courcoubetis 1991). A child that has nothing to give, or is held back (by a shaper), loses its
+/// turn. Shares of the link are as the weights where packets are of one size; where they are not,
+/// [`DeficitRoundRobin`](super::DeficitRoundRobin) counts bytes. One step per child at most.
+pub struct WeightedRoundRobin {
+    classes: Classes,
+    weights: Vec<u32>,
+    /// Packets that the child in turn may still give.
+    left: u32,
+}
+
+impl WeightedRoundRobin {
+    /// A scheduler over `children`, each with its weight. `classifier` names the child of a
+    /// packet; a packet that it does not match goes to the child `otherwise`.
+    pub fn new(
+        classifier: Classifier,
+        children: Vec<(u32, Box<dyn QueueDiscipline>)>,
+        otherwise: usize,
+    ) -> Result<Self, ParamsError> {
+        let (weights, children): (Vec<u32>, _) = children.into_iter().unzip();
+        let classes = Classes::new(classifier, children, otherwise)?;
+        for &weight in &weights {
+            checked_weight(weight)?;
+        }
+        Ok(WeightedRoundRobin { left: weights[0], classes, weights })
+    }
+
+    fn next_turn(&mut self) {
+        self.classes.next_turn();
+        self.left = self.weights[self.classes.in_turn().0];
+    }
+}
+
+/// `weight` as that of a child, which must get a turn.
+pub fn checked_weight(weight: u32) -> Result<u32, ParamsError> {
+    above_zero("weight", weight)
+}
+
+impl QueueDiscipline for WeightedRoundRobin {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
+        self.classes.enqueue(now, packet, drops);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued> {
+        // The child in turn is asked once more when its turn comes again.
+        for _ in 0..=self.classes.len() {
+            let (_, child) = self.classes.in_turn();
+            if self.left > 0
+                && is_ready(child, now)
+                && let Some(queued) = child.dequeue(now, drops)
+            {
+                self.left -= 1;
+                return Some(queued);
+            }
+            self.next_turn();
+        }
+        None
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        self.classes.ready_at()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.classes.backlog()
+    }
+
+    fn ecn_marks(&self) -> u64 {
+        self.classes.ecn_marks()
+    }
+}

@@ -1,0 +1,272 @@
+//! A bounded table of the flows, hosts or users that were seen last.
+
+use std::hash::{BuildHasher, BuildHasherDefault, Hash};
+
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+use shortflow_units::{Duration, Instant};
+
+/// What is remembered of each key, from the least to the most recently seen. An exact LRU list:
+/// entries sit in a slab and are linked by their index, so that a hit, an insertion and an eviction
+/// each take the same few steps. Forgetting what was silent is O(1) per packet when spread over all
+/// packets. A bounded table allocates at the start what up to [`AT_START`] entries need, and no
+/// more than its bound ever needs.
+#[derive(Debug)]
+pub(crate) struct LruTable<K, V> {
+    bounds: TableBounds,
+    /// Where in `entries` a key's entry sits.
+    places: HashTable<Place>,
+    entries: Vec<Entry<K, V>>,
+    /// The end of the list of entries that wait to be used again.
+    free: Place,
+    oldest: Place,
+    newest: Place,
+    stats: TableStats,
+}
+
+/// How much a table remembers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TableBounds {
+    /// So many entries, at least one; then the least recently seen gives way to a new one.
+    pub(crate) entries: usize,
+    /// An entry that was silent for longer is forgotten.
+    pub(crate) idle_timeout: Duration,
+}
+
+/// An index into the entries, or [`NOWHERE`].
+type Place = u32;
+
+const NOWHERE: Place = Place::MAX;
+
+/// A table that may hold more grows when it must.
+const AT_START: usize = 1 << 10;
+
+#[derive(Debug)]
+struct Entry<K, V> {
+    key: K,
+    value: V,
+    seen_at: Instant,
+    older: Place,
+    /// The next newer entry; in the list of free entries, the next free one.
+    newer: Place,
+}
+
+/// Counters of a table.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TableStats {
+    /// Packets whose key was in the table.
+    pub(crate) hits: u64,
+    /// Packets whose key was not.
+    pub(crate) misses: u64,
+    /// Entries that gave way to a new one.
+    pub(crate) evictions: u64,
+}
+
+/// What a table holds for a packet's key.
+pub(crate) struct Seen<'t, V> {
+    pub(crate) value: &'t mut V,
+    /// When a packet of this key came last; now, for a new one.
+    pub(crate) before: Instant,
+}
+
+impl<K: Copy + Eq + Hash, V> LruTable<K, V> {
+    pub(crate) fn new(bounds: TableBounds) -> Self {
+        let at_start = bounds.entries.min(AT_START);
+        LruTable {
+            bounds,
+            // Twice the entries: then removals never make the hash table grow, only tidy itself.
+            places: HashTable::with_capacity(2 * at_start),
+            entries: Vec::with_capacity(at_start),
+            free: NOWHERE,
+            oldest: NOWHERE,
+            newest: NOWHERE,
+            stats: TableStats::default(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub(crate) fn stats(&self) -> TableStats {
+        self.stats
+    }
+
+    /// Notes that a packet of `key` has come, and gives what is remembered of the key: of a new
+    /// one, what `fresh` makes.
+    #[inline]
+    pub(crate) fn see(&mut self, now: Instant, key: K, fresh: impl FnOnce() -> V) -> Seen<'_, V> {
+        self.forget_silent(now);
+        let hash = hash(&key);
+        let entries = &self.entries;
+        let found = self.places.find(hash, |&place| entries[place as usize].key == key);
+        let place = match found {
+            Some(&place) => {
+                self.stats.hits += 1;
+                if place != self.newest {
+                    self.unlink(place);
+                    self.link_newest(place);
+                }
+                place
+            }
+            None => {
+                self.stats.misses += 1;
+                self.insert(now, key, fresh(), hash)
+            }
+        };
+        let entry = &mut self.entries[place as usize];
+        let before = std::mem::replace(&mut entry.seen_at, now);
+        Seen { value: &mut entry.value, before }
+    }
+
+    #[inline]
+    fn forget_silent(&mut self, now: Instant) {
+        while let Some(entry) = self.entries.get(self.oldest as usize)
+            && now.since(entry.seen_at) > self.bounds.idle_timeout
+        {
+            self.remove_oldest();
+        }
+    }
+
+    fn insert(&mut self, now: Instant, key: K, value: V, hash: u64) -> Place {
+        if self.len() == self.bounds.entries {
+            self.remove_oldest();
+            self.stats.evictions += 1;
+        }
+        let entry = Entry { key, value, seen_at: now, older: NOWHERE, newer: NOWHERE };
+        let place = self.free;
+        let place = if place == NOWHERE {
+            self.entries.push(entry);
+            Place::try_from(self.entries.len() - 1).expect("entries are fewer than 2^32")
+        } else {
+            self.free = self.entries[place as usize].newer;
+            self.entries[place as usize] = entry;
+            place
+        };
+        self.link_newest(place);
+        let entries = &self.entries;
+        self.places.insert_unique(hash, place, |&at| self::hash(&entries[at as usize].key));
+        place
+    }
+
+    fn remove_oldest(&mut self) {
+        let place = self.oldest;
+        self.unlink(place);
+        let entry = &mut self.entries[place as usize];
+        entry.newer = self.free;
+        self.free = place;
+        self.places
+            .find_entry(hash(&entry.key), |&at| at == place)
+            .expect("a linked entry is in the hash table")
+            .remove();
+    }
+
+    fn unlink(&mut self, place: Place) {
+        let Entry { older, newer, .. } = self.entries[place as usize];
+        match self.entries.get_mut(older as usize) {
+            Some(entry) => entry.newer = newer,
+            None => self.oldest = newer,
+        }
+        match self.entries.get_mut(newer as usize) {
+            Some(entry) => entry.older = older,
+            None => self.newest = older,
+        }
+    }
+
+    fn link_newest(&mut self, place: Place) {
+        let before = std::mem::replace(&mut self.newest, place);
+        let entry = &mut self.entries[place as usize];
+        entry.older = before;
+        entry.newer = NOWHERE;
+        match self.entries.get_mut(before as usize) {
+            Some(entry) => entry.newer = place,
+            None => self.oldest = place,
+        }
+    }
+}
+
+fn hash(key: &impl Hash) -> u64 {
+    BuildHasherDefault::<FxHasher>::default().hash_one(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The table as one would tell it: a list, searched from end to end.
+    struct Oracle {
+        bounds: TableBounds,
+        /// Key, packets, when last seen.
+        entries: Vec<(u16, u64, Instant)>,
+        evictions: u64,
+    }
+
+    impl Oracle {
+        fn count(&mut self, now: Instant, key: u16) -> u64 {
+            self.entries.retain(|entry| now.since(entry.2) <= self.bounds.idle_timeout);
+            let count = match self.entries.iter().position(|entry| entry.0 == key) {
+                Some(at) => self.entries.remove(at).1 + 1,
+                None => 1,
+            };
+            if self.entries.len() == self.bounds.entries {
+                self.evictions += 1;
+                self.entries.remove(0);
+            }
+            self.entries.push((key, count, now));
+            count
+        }
+    }
+
+    fn count(table: &mut LruTable<u16, u64>, now: Instant, key: u16) -> u64 {
+        let seen = table.see(now, key, || 0);
+        *seen.value += 1;
+        *seen.value
+    }
+
+    proptest! {
+        #[test]
+        fn the_table_is_an_exact_lru_list_that_forgets_the_silent(
+            entries in 1..20usize,
+            timeout in 0..50u64,
+            arrivals in prop::collection::vec((0..5u64, 0..30u16), 0..400),
+        ) {
+            let bounds = TableBounds { entries, idle_timeout: Duration::from_nanos(timeout) };
+            let mut table = LruTable::new(bounds);
+            let mut oracle = Oracle { bounds, entries: Vec::new(), evictions: 0 };
+            let mut now = Instant::START;
+            for (gap, key) in arrivals {
+                now += Duration::from_nanos(gap);
+                prop_assert_eq!(count(&mut table, now, key), oracle.count(now, key));
+                prop_assert_eq!(table.len(), oracle.entries.len());
+            }
+            prop_assert_eq!(table.stats().evictions, oracle.evictions);
+        }
+    }
+
+    #[test]
+    fn a_bounded_table_allocates_once_under_a_flood_of_new_keys() {
+        for entries in [1, 7, 28, 30, 56, 112, AT_START] {
+            let mut table = LruTable::new(TableBounds { entries, idle_timeout: Duration::MAX });
+            let allocated = |table: &LruTable<u16, u64>| {
+                (table.places.allocation_size(), table.entries.capacity())
+            };
+            let at_start = allocated(&table);
+            for key in 0..=u16::MAX {
+                assert_eq!(count(&mut table, Instant::START, key), 1);
+            }
+            assert_eq!(table.len(), entries);
+            assert_eq!(allocated(&table), at_start);
+        }
+    }
+
+    #[test]
+    fn what_was_seen_before_says_when() {
+        let at = Instant::from_nanos;
+        let mut table = LruTable::new(TableBounds { entries: 2, idle_timeout: Duration::MAX });
+        assert_eq!(table.see(at(5), 1, || ()).before, at(5), "a new key");
+        assert_eq!(table.see(at(9), 1, || ()).before, at(5));
+        assert_eq!(table.see(at(9), 1, || ()).before, at(9));
+    }
+}

@@ -1,0 +1,204 @@
+//! Discrete Smallest Transmitted Flow first, and what splitting a transfer gains under it.
+
+use proptest::prelude::*;
+use shortflow_elements::marker::{Counted, DstfMarker, DstfParams, SizeLevels};
+use shortflow_elements::{Address, Aggregate, Color, Dscp, Marker, Packet, Per};
+use shortflow_units::{Bytes, Duration, Instant, Rate};
+
+use crate::bench::{ms, p};
+
+fn params(aggregate: Aggregate) -> DstfParams {
+    let code_points = SizeLevels::default_code_points(8);
+    DstfParams {
+        levels: SizeLevels::new(&SizeLevels::HARP, code_points).unwrap(),
+        per: Per::new(aggregate, 1000, Duration::from_secs(60)).unwrap(),
+        counted: Counted::Packet,
+        decay: Rate::from_bits_per_sec(0),
+    }
+}
+
+/// The priority, from 1, of a packet of this flow and size.
+fn priority(marker: &mut DstfMarker, now: Instant, flow: u16, size: u32) -> u8 {
+    let mut packet = p(0).of_flow(flow).sized(size).packet();
+    let _ = marker.mark(now, &mut packet, None);
+    8 - packet.dscp.value() / 8
+}
+
+#[test]
+fn a_flow_falls_through_the_priorities_of_the_paper_as_it_sends() {
+    let mut marker = DstfMarker::new(params(Aggregate::Flow));
+    let priorities: Vec<u8> = (0..1300).map(|_| priority(&mut marker, ms(0), 1, 1000)).collect();
+    // Packet n finds n KB sent: priority i as long as these are at most thresh_{i+1}.
+    let first_of = |level| priorities.iter().position(|&found| found == level);
+    let firsts: Vec<_> = (1..=8).map(|level| first_of(level).unwrap()).collect();
+    assert_eq!(firsts, [0, 6, 11, 21, 41, 101, 301, 1201]);
+    assert!(priorities.is_sorted());
+}
+
+#[test]
+fn the_packet_itself_counts_after_it_is_marked() {
+    let mut marker = DstfMarker::new(params(Aggregate::Flow));
+    assert_eq!(priority(&mut marker, ms(0), 1, 1_300_000), 1);
+    assert_eq!(priority(&mut marker, ms(0), 1, 40), 8);
+}
+
+#[test]
+fn flows_have_counts_of_their_own_and_start_anew_after_silence() {
+    let mut marker = DstfMarker::new(params(Aggregate::Flow));
+    assert_eq!(priority(&mut marker, ms(0), 1, 5_001), 1);
+    assert_eq!(priority(&mut marker, ms(0), 2, 100), 1);
+    assert_eq!(priority(&mut marker, ms(60_000), 1, 100), 2);
+    assert_eq!(priority(&mut marker, ms(120_001), 1, 100), 1);
+}
+
+#[test]
+fn payload_counts_without_headers_where_that_is_wanted() {
+    let mut marker =
+        DstfMarker::new(DstfParams { counted: Counted::Payload, ..params(Aggregate::Flow) });
+    let mut send = |payload| {
+        let mut packet = Packet { payload, ..p(0).packet() };
+        marker.mark(ms(0), &mut packet, None)
+    };
+    assert_eq!([send(5_000), send(0), send(1), send(0)][..3], [Color::Green; 3]);
+    assert_eq!(send(0), Color::Yellow);
+}
+
+#[test]
+fn an_evicted_flow_starts_anew_but_only_after_as_many_others_as_the_table_holds() {
+    let per = Per::new(Aggregate::Flow, 10, Duration::from_secs(60)).unwrap();
+    let mut marker = DstfMarker::new(DstfParams { per, ..params(Aggregate::Flow) });
+    assert_eq!(priority(&mut marker, ms(0), 0, 20_000), 1);
+    (1..10).for_each(|other| assert_eq!(priority(&mut marker, ms(1), other, 40), 1));
+    assert_eq!(priority(&mut marker, ms(2), 0, 40), 3, "nine others do not push it out");
+    (1..=10).for_each(|other| assert_eq!(priority(&mut marker, ms(3), other, 40), 1));
+    assert_eq!(priority(&mut marker, ms(4), 0, 40), 1, "ten do");
+}
+
+/// KB of the best priority, when a host sends 640 KB over 10 s to another, cut into `flows`.
+fn best_of_split(params: DstfParams, flows: u16) -> u64 {
+    let mut marker = DstfMarker::new(params);
+    let sent = (0..640).filter(|&n| {
+        let flow = n as u16 % flows;
+        priority(&mut marker, ms(n * 10_000 / 640), flow, 1000) == 1
+    });
+    sent.count() as u64
+}
+
+#[test]
+fn cutting_a_transfer_into_flows_gains_nothing_when_pairs_of_hosts_are_counted() {
+    let decaying = |kilobits: u64| DstfParams {
+        decay: Rate::from_bits_per_sec(1000 * kilobits),
+        ..params(Aggregate::HostPair)
+    };
+    let rows = [1, 4, 16, 64].map(|flows| {
+        format!(
+            "{flows:>2} flows: {:>3} KB by flow, {} KB by pair, {} KB by pair with decay\n",
+            best_of_split(params(Aggregate::Flow), flows),
+            best_of_split(params(Aggregate::HostPair), flows),
+            best_of_split(decaying(8), flows),
+        )
+    });
+    // By flow each has 6 packets. By pair there are 5 KB and a packet, whatever the flows; a decay
+    // of 8 kbit/s forgets 10 KB in the 10 s, if the count is ever low enough again to matter.
+    assert_eq!(
+        rows.concat(),
+        " 1 flows:   6 KB by flow, 6 KB by pair, 6 KB by pair with decay
+ 4 flows:  24 KB by flow, 6 KB by pair, 6 KB by pair with decay
+16 flows:  96 KB by flow, 6 KB by pair, 6 KB by pair with decay
+64 flows: 384 KB by flow, 6 KB by pair, 6 KB by pair with decay
+"
+    );
+}
+
+#[test]
+fn a_pair_that_stays_below_the_decay_keeps_the_best_priority() {
+    let mut marker = DstfMarker::new(DstfParams {
+        decay: Rate::from_bits_per_sec(80_000),
+        ..params(Aggregate::HostPair)
+    });
+    // A packet of 1000 bytes every 100 ms is 80 kbit/s; then a burst, and its end after a while.
+    (0..1000).for_each(|n| assert_eq!(priority(&mut marker, ms(100 * n), n as u16, 1000), 1));
+    (0..40).for_each(|_| assert!(priority(&mut marker, ms(99_900), 7, 1000) <= 4));
+    // 41 KB are counted, of which 10 KB go every second.
+    assert_eq!(priority(&mut marker, ms(99_900), 8, 40), 5);
+    assert_eq!(priority(&mut marker, ms(99_900 + 3_000), 8, 40), 3, "11,040 bytes are left");
+    assert_eq!(priority(&mut marker, ms(99_900 + 3_700), 8, 40), 1, "4,080 bytes are left");
+}
+
+proptest! {
+    #[test]
+    fn however_a_pair_splits_its_best_bytes_keep_to_the_threshold_and_the_decay(
+        arrivals in prop::collection::vec((0..40_000_000u64, 0..20u16, 40..1500u32), 1..120),
+        decay in 0..2_000_000u64,
+        first_threshold in 1..20_000u64,
+    ) {
+        let levels = SizeLevels::new(
+            &[Bytes(first_threshold), Bytes(first_threshold + 9_000)],
+            SizeLevels::default_code_points(3),
+        );
+        let mut marker = DstfMarker::new(DstfParams {
+            levels: levels.unwrap(),
+            decay: Rate::from_bits_per_sec(decay),
+            ..params(Aggregate::HostPair)
+        });
+        let mut now = Instant::START;
+        let marked: Vec<(Instant, u32, Color)> = arrivals
+            .iter()
+            .map(|&(gap, flow, size)| {
+                now += Duration::from_nanos(gap);
+                let mut packet = p(0).of_flow(flow).sized(size).packet();
+                (now, size, marker.mark(now, &mut packet, None))
+            })
+            .collect();
+        // Over every interval: threshold + decay·t and the last packet; in bits and nanoseconds,
+        // without any rounding.
+        for (worst, threshold) in
+            [(Color::Green, first_threshold), (Color::Yellow, first_threshold + 9_000)]
+        {
+            for first in 0..marked.len() {
+                let mut before = 0_u128;
+                for &(at, size, _) in
+                    marked[first..].iter().filter(|(_, _, color)| *color <= worst)
+                {
+                    let elapsed = u128::from(at.since(marked[first].0).nanos());
+                    let allowed =
+                        u128::from(threshold) * 8_000_000_000 + u128::from(decay) * elapsed;
+                    prop_assert!(before * 8_000_000_000 <= allowed);
+                    before += u128::from(size);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn its_counters_show_each_priority_and_the_table() {
+    let mut marker = DstfMarker::new(params(Aggregate::Source));
+    for (src, size) in [(1, 6_000), (1, 1_000), (2, 500)] {
+        let mut packet = p(0).sized(size).packet();
+        packet.key.src = Address(src);
+        let _ = marker.mark(ms(0), &mut packet, None);
+    }
+    let mut shown = Vec::new();
+    marker.counters(&mut |name, count| shown.push((name, count)));
+    let of = |name| shown.iter().find(|(shown, _)| *shown == name).map(|(_, count)| *count);
+    assert_eq!((of("priority 1 packets"), of("priority 1 bytes")), (Some(2), Some(6_500)));
+    assert_eq!((of("priority 2 packets"), of("priority 2 bytes")), (Some(1), Some(1_000)));
+    assert_eq!((of("priority 8 packets"), of("priority 9 packets")), (Some(0), None));
+    assert_eq!((of("aggregates seen"), of("aggregates evicted")), (Some(2), Some(0)));
+}
+
+#[test]
+fn a_packet_carries_the_code_point_of_its_priority() {
+    let code_points = [46, 10, 0].map(|value| Dscp::new(value).unwrap()).to_vec();
+    let levels = SizeLevels::new(&[Bytes(1), Bytes(2_000)], code_points.clone()).unwrap();
+    let mut marker = DstfMarker::new(DstfParams { levels, ..params(Aggregate::Flow) });
+    let written: Vec<Dscp> = (0..4)
+        .map(|_| {
+            let mut packet = p(0).packet();
+            let _ = marker.mark(ms(0), &mut packet, None);
+            packet.dscp
+        })
+        .collect();
+    assert_eq!(written, [code_points[0], code_points[1], code_points[1], code_points[2]]);
+}

@@ -1,0 +1,300 @@
+//! CUBIC (RFC 9438): the window grows as a cubic function of the time since it was last reduced.
+
+use shortflow_units::{Bytes, Duration, Instant};
+
+use super::{Ack, Congestion, CongestionControl};
+
+/// C of RFC 9438 §5, in segments per second cubed.
+const SCALE: f64 = 0.4;
+/// β of RFC 9438 §4.6: what is left of the window after a sign of congestion.
+const DECREASE: f64 = 0.7;
+/// α of RFC 9438 §4.3: with β, as fast as Reno on the average.
+const RENO_INCREASE: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
+
+/// CUBIC with fast convergence and its Reno-friendly region. Slow start is that of RFC 5681; what
+/// RFC 9438 says of spurious signs of congestion (§4.9) is not here.
+#[derive(Debug)]
+pub struct Cubic {
+    /// Bytes in a segment; windows are in segments, as in the RFC.
+    mss: f64,
+    /// cwnd.
+    window: f64,
+    /// ssthresh; at first "arbitrarily high".
+    threshold: f64,
+    /// W_max: the window at the last reduction, or a little below; zero after a timeout.
+    plateau: f64,
+    /// cwnd_prior: the window just before the last reduction.
+    prior: f64,
+    /// The stage of congestion avoidance under way.
+    stage: Option<Stage>,
+}
+
+/// A stage of congestion avoidance.
+#[derive(Debug, Clone, Copy)]
+struct Stage {
+    /// When it began, moved on by the time in which the window did not hold the sender back.
+    began: Instant,
+    /// The last acknowledgement that counted.
+    counted: Instant,
+    /// K: seconds from the beginning to the plateau.
+    until_plateau: f64,
+    /// W_est: where Reno would be.
+    reno: f64,
+}
+
+impl Cubic {
+    /// Starts with `initial_window`, in slow start.
+    pub fn new(mss: u16, initial_window: Bytes) -> Self {
+        let mss = f64::from(mss);
+        let window = initial_window.0 as f64 / mss;
+        let threshold = f64::INFINITY;
+        Cubic { mss, window, threshold, plateau: 0.0, prior: 0.0, stage: None }
+    }
+
+    /// RFC 9438 §4.2: where the stage begins. Above the plateau, as after a timeout, it begins a new one
+    /// (§4.8).
+    fn begin(&mut self, now: Instant) -> Stage {
+        self.plateau = self.plateau.max(self.window);
+        let until_plateau = libm::cbrt((self.plateau - self.window) / SCALE);
+        Stage { began: now, counted: now, until_plateau, reno: self.window }
+    }
+
+    /// W_cubic, `after` the beginning of `stage` (RFC 9438 §4.2, Figure 1).
+    fn curve(&self, stage: &Stage, after: Duration) -> f64 {
+        let from_plateau = after.as_secs_f64() - stage.until_plateau;
+        SCALE * from_plateau * from_plateau * from_plateau + self.plateau
+    }
+
+    fn avoid_congestion(&mut self, now: Instant, acknowledged: f64, rtt: Duration) {
+        let mut stage = match self.stage {
+            Some(stage) => stage,
+            None => self.begin(now),
+        };
+        // Acknowledgements that count come within a round trip of each other; a longer silence is the
+        // application's, and is no time of growth (RFC 9438 §5.8).
+        stage.began += now.since(stage.counted).saturating_sub(rtt);
+        stage.counted = now;
+        let after = now.since(stage.began);
+
+        // RFC 9438 §4.3: as Reno from where the window was reduced, and as fast as Reno beyond.
+        let increase = if stage.reno < self.prior { RENO_INCREASE } else { 1.0 };
+        stage.reno += increase * acknowledged / self.window;
+        self.window = if self.curve(&stage, after) < stage.reno {
+            self.window.max(stage.reno)
+        } else {
+            // §4.4 and §4.5; an acknowledgement of two segments counts as two.
+            let target = self.curve(&stage, after + rtt).clamp(self.window, 1.5 * self.window);
+            (self.window + acknowledged * (target - self.window) / self.window).min(target)
+        };
+        self.stage = Some(stage);
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, now: Instant, ack: &Ack) {
+        let acknowledged = ack.acknowledged.0 as f64 / self.mss;
+        if self.is_slow_start() {
+            // RFC 5681 §3.1, eq. 2.
+            self.window += acknowledged.min(1.0);
+        } else {
+            self.avoid_congestion(now, acknowledged, ack.smoothed_rtt.unwrap_or_default());
+        }
+    }
+
+    fn on_congestion(&mut self, _now: Instant, event: Congestion, in_flight: Bytes) {
+        self.stage = None;
+        if event == Congestion::RepeatedTimeout {
+            // RFC 5681 §3.1: "the value of ssthresh is held constant".
+            self.window = 1.0;
+            return;
+        }
+        self.prior = self.window;
+        // RFC 9438 §4.7, fast convergence: a flow that has not come back to its plateau makes room.
+        let is_short_of = self.window < self.plateau;
+        let share = if is_short_of { (1.0 + DECREASE) / 2.0 } else { 1.0 };
+        self.plateau = self.window * share;
+        // §4.6.
+        let left = in_flight.0 as f64 / self.mss * DECREASE;
+        self.threshold = left.max(2.0);
+        self.window = match event {
+            Congestion::Loss => self.threshold,
+            Congestion::Ecn => left.max(1.0),
+            Congestion::Timeout | Congestion::RepeatedTimeout => {
+                // §4.8: the first stage after a timeout has its plateau where it begins.
+                self.plateau = 0.0;
+                1.0
+            }
+        };
+    }
+
+    fn cap_window(&mut self, limit: Bytes) {
+        let limit = limit.0 as f64 / self.mss;
+        if limit < self.window {
+            self.window = limit;
+            self.stage = None;
+        }
+    }
+
+    fn window(&self) -> Bytes {
+        Bytes((self.window * self.mss) as u64)
+    }
+
+    fn is_slow_start(&self) -> bool {
+        self.window < self.threshold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u16 = 1000;
+    const RTT: Duration = Duration::from_millis(100);
+
+    fn segments(count: f64) -> Bytes {
+        Bytes((count * f64::from(MSS)) as u64)
+    }
+
+    /// A flow that has just been reduced from `window` segments, and its clock.
+    fn reduced_from(window: f64) -> (Cubic, Instant) {
+        let mut cubic = Cubic::new(MSS, segments(window));
+        cubic.on_congestion(Instant::START, Congestion::Loss, segments(window));
+        (cubic, Instant::START)
+    }
+
+    /// One round trip: every segment of the window is acknowledged, evenly spaced.
+    fn round_trip(cubic: &mut Cubic, now: &mut Instant, rtt: Duration) {
+        let acknowledgements = cubic.window as u64;
+        for _ in 0..acknowledgements {
+            *now += rtt / acknowledgements;
+            let ack = Ack {
+                acknowledged: segments(1.0),
+                in_flight: cubic.window(),
+                smoothed_rtt: Some(rtt),
+            };
+            cubic.on_ack(*now, &ack);
+        }
+    }
+
+    #[test]
+    fn slow_start_doubles_the_window_in_a_round_trip() {
+        let mut cubic = Cubic::new(MSS, segments(10.0));
+        round_trip(&mut cubic, &mut Instant::START.clone(), RTT);
+        assert_eq!(cubic.window(), segments(20.0));
+    }
+
+    /// RFC 9438 §4.6: seven tenths are left.
+    #[test]
+    fn a_loss_leaves_seven_tenths_of_the_window() {
+        let (cubic, _) = reduced_from(100.0);
+        assert_eq!(cubic.window(), segments(70.0));
+        assert!(!cubic.is_slow_start());
+    }
+
+    /// RFC 9438 §4.2: K = cbrt((100 − 70) / 0.4) = 4.217 s.
+    #[test]
+    fn the_window_is_back_at_its_plateau_after_k_and_flat_there() {
+        let (mut cubic, mut now) = reduced_from(100.0);
+        let mut before_plateau = 0.0;
+        while now < Instant::START + Duration::from_secs_f64(4.217) {
+            before_plateau = cubic.window;
+            round_trip(&mut cubic, &mut now, RTT);
+        }
+        assert!((cubic.window - 100.0).abs() < 0.5, "{} at the plateau", cubic.window);
+        assert!(cubic.window - before_plateau < 0.1, "flat at the plateau");
+    }
+
+    /// RFC 9438 §4.3: at 10 ms the cubic curve hardly moves in a round trip, and Reno's α does:
+    /// 0.53 segments a round trip up to the former window, one from there on.
+    #[test]
+    fn with_a_short_round_trip_the_window_grows_as_renos_would() {
+        let rtt = Duration::from_millis(10);
+        let (mut cubic, mut now) = reduced_from(20.0);
+        for _ in 0..10 {
+            round_trip(&mut cubic, &mut now, rtt);
+        }
+        assert!((cubic.window - (14.0 + 10.0 * 0.529)).abs() < 0.3, "{}", cubic.window);
+        for _ in 0..10 {
+            round_trip(&mut cubic, &mut now, rtt);
+        }
+        assert!(cubic.window > 26.0 && cubic.window < 29.5, "{}", cubic.window);
+    }
+
+    /// RFC 9438 §4.7: W_max is set to 0.85 of the window at the second loss.
+    #[test]
+    fn a_flow_that_loses_below_its_plateau_makes_room() {
+        let (mut cubic, now) = reduced_from(100.0);
+        cubic.on_congestion(now, Congestion::Loss, segments(70.0));
+        assert!((cubic.plateau - 59.5).abs() < 1e-9);
+        assert_eq!(cubic.window(), segments(49.0));
+    }
+
+    /// RFC 9438 §4.8 and RFC 5681 §3.1.
+    #[test]
+    fn a_timeout_leaves_one_segment_and_slow_start_ends_at_seven_tenths() {
+        let mut cubic = Cubic::new(MSS, segments(100.0));
+        cubic.on_congestion(Instant::START, Congestion::Timeout, segments(100.0));
+        assert_eq!(cubic.window(), segments(1.0));
+        assert!((cubic.threshold - 70.0).abs() < 1e-9);
+        cubic.on_congestion(Instant::START, Congestion::RepeatedTimeout, segments(1.0));
+        assert!((cubic.threshold - 70.0).abs() < 1e-9, "held constant");
+        // The first stage after it begins at its own plateau: the curve is convex from there.
+        let mut now = Instant::START;
+        while cubic.is_slow_start() {
+            round_trip(&mut cubic, &mut now, RTT);
+        }
+        let stage = cubic.begin(now);
+        assert!(stage.until_plateau.abs() < 1e-9);
+    }
+
+    /// RFC 9438 §5.8: ten seconds of silence are no time of growth.
+    #[test]
+    fn silence_of_the_application_does_not_grow_the_window() {
+        let (mut cubic, mut now) = reduced_from(100.0);
+        round_trip(&mut cubic, &mut now, RTT);
+        let before = cubic.window;
+        now += Duration::from_secs(10);
+        round_trip(&mut cubic, &mut now, RTT);
+        assert!(cubic.window - before < 4.0, "{} after {before}", cubic.window);
+    }
+
+    /// RFC 9438 §4.2: the window is never more than a round trip beside the curve.
+    #[test]
+    fn the_window_follows_the_curve_concave_and_convex() {
+        let (mut cubic, mut now) = reduced_from(200.0);
+        let from_plateau = |now: Instant| {
+            now.since(Instant::START).as_secs_f64() - libm::cbrt(200.0 * 0.3 / 0.4) - 0.1 / 140.0
+        };
+        let curve = |from: f64| 0.4 * from * from * from + 200.0;
+        while now < Instant::START + Duration::from_secs(10) {
+            round_trip(&mut cubic, &mut now, RTT);
+            let from = from_plateau(now);
+            let (behind, ahead) = (curve(from - 0.1), curve(from + 0.1));
+            assert!(cubic.window > behind - 0.5 && cubic.window < ahead + 0.5, "at {now:?}");
+        }
+        assert!(cubic.window > 240.0, "convex by then");
+    }
+
+    /// RFC 9438 §5.1: with one loss every 10,000 segments and 100 ms the average window is 187
+    /// segments. That is of a fluid that is always on the curve; a window that follows it comes near.
+    #[test]
+    fn the_average_window_under_regular_loss_is_near_that_of_the_rfc() {
+        let (mut cubic, mut now) = reduced_from(187.0);
+        let (mut sent, mut since_loss, mut rounds) = (0.0, 0.0, 0.0);
+        for round in 0..20_000 {
+            let window = cubic.window;
+            round_trip(&mut cubic, &mut now, RTT);
+            since_loss += window;
+            if since_loss >= 1e4 {
+                since_loss -= 1e4;
+                let in_flight = cubic.window();
+                cubic.on_congestion(now, Congestion::Loss, in_flight);
+            }
+            if round >= 2_000 {
+                (sent, rounds) = (sent + window, rounds + 1.0);
+            }
+        }
+        let average: f64 = sent / rounds;
+        assert!((average / 187.0 - 1.0).abs() < 0.1, "{average}");
+    }
+}
