@@ -42,8 +42,8 @@ pub struct Config {
     pub duplicate_ack_threshold: u32,
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
     pub limited_transmit: bool,
-    /// Whether congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or the
-    /// acknowledgements. RFC 5681 §3.1 allows both and recommends bytes.
+    /// Whether congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or adds
+    /// SMSS·SMSS/cwnd for each acknowledgement. RFC 5681 §3.1 allows both and recommends bytes.
     pub byte_counting: bool,
     /// Delayed acknowledgements, or `None` for one acknowledgement per segment.
     pub delayed_ack: Option<DelayedAck>,
