@@ -113,6 +113,7 @@ proc configure_tcp {} {
     Agent/TCP set window_ $settings(window)
     Agent/TCP set maxcwnd_ 0
     Agent/TCP set singledup_ 1
+    Agent/TCP set windowOption_ 1
     Agent/TCP set slow_start_restart_ false
     Agent/TCP set rtxcur_init_ 3.0
     Agent/TCP set minrto_ $settings(min_rto)
@@ -120,6 +121,20 @@ proc configure_tcp {} {
     Agent/TCP set tcpTick_ 0.01
     Agent/TCP set timestamps_ false
     Agent/TCP set overhead_ $settings(overhead)
+    Agent/TCP/Newreno set exit_recovery_fix_ 1
+}
+
+# Sets a one-way sender's slow-start threshold back to the receive window, its first value, as often
+# as the SYN is lost: ns-2 takes a lost SYN for a sign of congestion and starts at a threshold of two
+# packets. `timeout` is what the SYN's timer ran for; this is called just after it.
+proc keep_threshold {sender timeout} {
+    global ns settings
+    if {[$sender set ack_] >= 0} {
+        return
+    }
+    $sender set ssthresh_ $settings(window)
+    set timeout [expr {min(2 * $timeout, [Agent/TCP set maxrto_])}]
+    $ns at [expr {[$ns now] + $timeout}] "keep_threshold $sender $timeout"
 }
 
 # The sink that a one-way sender needs.

@@ -48,7 +48,10 @@ proc add_flow {flow starts} {
     $ns connect $sender $sink
     set source [new Application/FTP]
     $source attach-agent $sender
-    $ns at [$starts uniform 0 $settings(start_spread)] "$source start"
+    set start [$starts uniform 0 $settings(start_spread)]
+    set timeout [Agent/TCP set rtxcur_init_]
+    $ns at $start "$source start"
+    $ns at [expr {$start + $timeout + 0.001}] "keep_threshold $sender $timeout"
     lappend senders $sender
 }
 

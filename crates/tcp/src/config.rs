@@ -54,7 +54,7 @@ pub struct Config {
     /// How the congestion window grows and shrinks.
     pub congestion: Algorithm,
     /// Whether Reno's congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or
-    /// the acknowledgements. RFC 5681 §3.1 allows both and recommends bytes.
+    /// adds SMSS·SMSS/cwnd for each acknowledgement. RFC 5681 §3.1 allows both and recommends bytes.
     pub byte_counting: bool,
     /// Delayed acknowledgements, or `None` for one acknowledgement per segment.
     pub delayed_ack: Option<DelayedAck>,

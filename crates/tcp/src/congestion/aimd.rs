@@ -9,8 +9,7 @@ use super::{Ack, Congestion, CongestionControl};
 #[derive(Debug)]
 pub struct Aimd {
     mss: u16,
-    /// Whether in congestion avoidance an acknowledgement counts for a segment at most.
-    counts_acknowledgements: bool,
+    growth: Growth,
     /// cwnd.
     window: u32,
     /// ssthresh; at first "arbitrarily high".
@@ -19,23 +18,46 @@ pub struct Aimd {
     counted: u32,
 }
 
+/// How congestion avoidance opens the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Growth {
+    /// By a segment for each window of bytes acknowledged, as RFC 5681 §3.1 recommends.
+    Bytes,
+    /// By SMSS·SMSS/cwnd for each acknowledgement (RFC 5681 §3.1, eq. 3).
+    Acknowledgements,
+}
+
 impl Aimd {
     /// Starts with `initial_window`, in slow start.
     pub fn new(mss: u16, initial_window: Bytes) -> Self {
         Aimd {
             mss,
-            counts_acknowledgements: false,
+            growth: Growth::Bytes,
             window: capped(initial_window),
             threshold: u32::MAX,
             counted: 0,
         }
     }
 
-    /// The same, but in congestion avoidance an acknowledgement counts for a segment however much it
-    /// acknowledges: with delayed acknowledgements the window grows half as fast (RFC 5681 §3.1,
-    /// eq. 3).
+    /// The same, but in congestion avoidance each acknowledgement adds SMSS·SMSS/cwnd however much it
+    /// acknowledges (RFC 5681 §3.1, eq. 3): a little less than a segment in a round trip, and half of
+    /// that with delayed acknowledgements.
     pub fn counting_acknowledgements(self) -> Self {
-        Aimd { counts_acknowledgements: true, ..self }
+        Aimd { growth: Growth::Acknowledgements, ..self }
+    }
+
+    fn avoid_congestion(&mut self, acknowledged: u32) {
+        if self.growth == Growth::Acknowledgements {
+            // RFC 5681 §3.1: a formula that yields 0 is rounded up to a byte.
+            let step = (self.segment() * self.segment() / self.window).max(1);
+            self.window = self.window.saturating_add(step);
+            return;
+        }
+        self.counted = self.counted.saturating_add(acknowledged);
+        if self.counted >= self.window {
+            self.counted -= self.window;
+            self.window = self.window.saturating_add(self.segment());
+        }
     }
 
     #[inline]
@@ -62,14 +84,8 @@ impl CongestionControl for Aimd {
         if self.window < self.threshold {
             // RFC 5681 §3.1, eq. 2: at most one segment per acknowledgement.
             self.window = self.window.saturating_add(acknowledged.min(self.segment()));
-            return;
-        }
-        // The way that RFC 5681 §3.1 recommends: a segment more for each window acknowledged.
-        let most = if self.counts_acknowledgements { self.segment() } else { u32::MAX };
-        self.counted = self.counted.saturating_add(acknowledged.min(most));
-        if self.counted >= self.window {
-            self.counted -= self.window;
-            self.window = self.window.saturating_add(self.segment());
+        } else {
+            self.avoid_congestion(acknowledged);
         }
     }
 
@@ -162,6 +178,26 @@ mod tests {
         let fresh = || Aimd::new(1000, Bytes(20 * MSS));
         assert_eq!(after_a_window(fresh()), 11);
         assert_eq!(after_a_window(fresh().counting_acknowledgements()), 10);
+    }
+
+    // RFC 5681 §3.1, eq. 3: 10,000 + 100 + 1,000,000/10,100 + …
+    #[test]
+    fn an_acknowledgement_that_is_counted_adds_its_share_of_a_segment_at_once() {
+        let mut control = Aimd::new(1000, Bytes(20 * MSS)).counting_acknowledgements();
+        control.on_congestion(Instant::START, Congestion::Loss, Bytes(20 * MSS));
+        let windows = [10_100, 10_199, 10_297, 10_394].map(Bytes);
+        for window in windows {
+            acknowledge(&mut control, MSS);
+            assert_eq!(control.window(), window);
+        }
+    }
+
+    #[test]
+    fn a_share_of_less_than_a_byte_is_a_byte() {
+        let mut control = Aimd::new(1000, Bytes(4_000_000)).counting_acknowledgements();
+        control.on_congestion(Instant::START, Congestion::Loss, Bytes(4_000_000));
+        acknowledge(&mut control, MSS);
+        assert_eq!(control.window(), Bytes(2_000_001));
     }
 
     #[test]

@@ -112,6 +112,33 @@ fn after_a_lost_syn_data_start_with_one_segment_and_a_timeout_of_three_seconds()
         .sends(seg(1).again());
 }
 
+// RFC 5681 §3.1: a lost SYN lowers the initial window; the threshold stays "arbitrarily high".
+#[test]
+fn after_a_lost_syn_slow_start_goes_on_beyond_two_segments() {
+    script(newreno())
+        .opens()
+        .sends(syn(0))
+        .writes_segments(20)
+        .at(3_000)
+        .sends(syn(0).again())
+        .at(3_100)
+        .gets(syn_ack(0, 1))
+        .sends(ack(1))
+        .sends(seg(1))
+        .at(3_200)
+        .gets(acks(1))
+        .sends(seg(2))
+        .sends(seg(3))
+        .at(3_300)
+        .gets(acks(2))
+        .sends(seg(4))
+        .sends(seg(5))
+        .gets(acks(3))
+        .sends(seg(6))
+        .sends(seg(7))
+        .window_is(4);
+}
+
 // RFC 6298 §2.2: the handshake gives the first sample. RTO = 100 + 4·50 ms.
 #[test]
 fn the_handshake_gives_the_first_round_trip_sample() {
