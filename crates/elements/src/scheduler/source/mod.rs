@@ -32,7 +32,6 @@ mod params;
 mod regulator;
 mod round;
 
-use std::cmp::Ordering;
 use std::hash::{BuildHasher, BuildHasherDefault};
 
 use hashbrown::HashTable;
@@ -246,8 +245,8 @@ impl SourceScheduler {
         }
         let mut at = now;
         loop {
-            // By priority, the first class that has heads of it, and the earliest of their tokens.
-            let mut waiting = [(usize::MAX, Instant::NEVER); LOW];
+            // By priority, the smallest head of the first class that has any: the others wait longer.
+            let mut first: [Option<(usize, &Packet)>; LOW] = [None; LOW];
             let mut remarked_at = Instant::NEVER;
             for (class, place) in self.rounds.regulated() {
                 let head = self.head(place);
@@ -256,15 +255,16 @@ impl SourceScheduler {
                     return Some(at);
                 }
                 remarked_at = remarked_at.min(next_remark);
-                let tokens_at = self.regulators[priority].admits_at(&head.packet).max(at);
-                let (first, earliest) = waiting[priority];
-                waiting[priority] = match class.cmp(&first) {
-                    Ordering::Less => (class, tokens_at),
-                    Ordering::Equal => (class, tokens_at.min(earliest)),
-                    Ordering::Greater => (first, earliest),
-                };
+                let rank = |(class, packet): (usize, &Packet)| (class, packet.size);
+                let other = (class, &head.packet);
+                if first[priority].is_none_or(|found| rank(other) < rank(found)) {
+                    first[priority] = Some(other);
+                }
             }
-            let tokens_at = waiting.into_iter().map(|(_, at)| at).min().unwrap_or(Instant::NEVER);
+            let tokens_at = first.iter().zip(&self.regulators).map(|(first, regulator)| {
+                first.map_or(Instant::NEVER, |(_, packet)| regulator.admits_at(packet))
+            });
+            let tokens_at = tokens_at.min().expect("there are two regulators").max(at);
             if tokens_at < remarked_at {
                 return Some(tokens_at);
             }
