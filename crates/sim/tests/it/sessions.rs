@@ -6,7 +6,9 @@ use shortflow_measure::Replica;
 use shortflow_scenario::Scenario;
 use shortflow_sim::run_replica;
 
-use crate::bench::{Row, run, run_with_transfers, scenario, scenario_beside, workload};
+use crate::bench::{
+    Row, counts, run, run_with_transfers, scenario, scenario_beside, scenario_under, workload,
+};
 
 const MS: u64 = 1_000_000;
 
@@ -292,7 +294,7 @@ fn an_echo_takes_a_round_trip_and_the_next_character_comes_a_pause_later() {
     assert_eq!((echoes[0].request_bytes, echoes[0].reply_bytes, echoes[0].handshake), (60, 60, 0));
     // One connection for all of it: a SYN, and for each character the character and, as nothing
     // follows for a while, an acknowledgement of its echo; the echo carries its own.
-    let packets = |port: &str| crate::bench::counts(&outcome.replica, port, "BE").forwarded.packets;
+    let packets = |port: &str| counts(&outcome.replica, port, "BE").forwarded.packets;
     let n = echoes.len() as u64;
     assert_eq!(n, 199);
     assert!((2 * n + 1..=2 * n + 3).contains(&packets("user->server")));
@@ -496,4 +498,51 @@ fn a_set_of_rates_has_the_delay_and_the_loss_of_each_stream() {
         assert_eq!(stream.loss(), Some(0.0));
     }
     assert!(workload(&replica, "lone").streams.is_empty());
+}
+
+/// By its label a host's policy knows a session's packets, whatever its connections' ports; the
+/// acknowledgements of the client come from another host, where nobody marks.
+#[test]
+fn the_packets_of_a_session_carry_the_label_of_its_workload() {
+    let policy = r#"
+        [[roles.sender.classes]]
+        name = "typing"
+        match.label = "keys"
+        marker.fixed = { dscp = "CS5" }
+        [[roles.sender.classes]]
+        name = "pages"
+        match.label = "web"
+        marker.fixed = { dscp = "CS3" }
+    "#;
+    let text = format!(
+        r#"
+        {FAR_APART}
+        policy = "policy.toml"
+        bind = [{{ role = "sender", at = "server", to = "user" }}]
+        measure.ports = ["server->user"]
+        [workloads.web.web]
+        http = "1.1"
+        {PROBE}
+        [workloads.type.telnet]
+        client = "user"
+        server = "server"
+        label = "keys"
+        packet = "100 B"
+        pause.constant = "200 ms"
+        [workloads.fetch.ftp]
+        from = "server"
+        to = "user"
+        size.constant = "5 KB"
+        pause.constant = "2 s"
+        "#
+    );
+    let outcome = run(&scenario_under(policy, &text));
+    let sent = |code_point| counts(&outcome.replica, "server->user", code_point).arrived.packets;
+    let completed = |name: &str| workload(&outcome.replica, name).all.completion.n();
+    // The SYN-ACK, and an echo for each character.
+    assert!((completed("type") + 1..=completed("type") + 2).contains(&sent("CS5")));
+    // 81 segments a page, with a SYN-ACK, and acknowledgements where nothing carries them.
+    assert!((82 * completed("web")..=95 * completed("web")).contains(&sent("CS3")));
+    // SYN, five segments and FIN, and acknowledgements: nobody's label.
+    assert!((7 * completed("fetch")..=10 * completed("fetch")).contains(&sent("BE")));
 }
