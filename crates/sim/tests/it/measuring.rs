@@ -49,14 +49,15 @@ fn transfers_under_way_when_arrivals_end_complete_in_the_drain_and_count() {
 }
 
 /// Where every other packet is lost and retries are few, transfers are given up: some in the
-/// handshake, some later. None of them may vanish.
+/// handshake, some later. None of them may vanish. A timer that has backed off runs for 10 s at most,
+/// so that nobody is still trying at the end.
 #[test]
 fn every_transfer_is_completed_or_failed_when_it_had_the_time() {
     let scenario = scenario(
         r#"
         duration = "100 s"
         drain = "100 s"
-        tcp = { era = "linux-today", syn_retries = 1, data_retries = 2 }
+        tcp = { era = "linux-today", syn_retries = 1, data_retries = 2, rto_max = "10 s" }
         hosts = { a = {}, b = {} }
         links.line = { between = ["a", "b"], rate = "10 Mbit/s", delay = "1 ms", loss = 0.4 }
         [workloads.web.transfers]
