@@ -1,11 +1,19 @@
 """Intervals and verdicts."""
 
+import math
 import unittest
 
 from estimate import Estimate, agree, difference, overlap, student
 
 
 class Intervals(unittest.TestCase):
+    def test_a_count_of_none_in_eight_seeds_allows_a_mean_that_shows_none_in_one_run_of_forty(self) -> None:
+        none = Estimate.over([0.0] * 8, counts=True)
+        self.assertEqual(none.mean, 0.0)
+        self.assertAlmostEqual(math.exp(-8 * none.half_width), 0.025)
+        self.assertEqual(Estimate.over([0.0] * 8).half_width, 0.0)
+        self.assertEqual(Estimate.over([0.0, 1.0], counts=True), Estimate.over([0.0, 1.0]))
+
     def test_an_interval_is_that_of_student(self) -> None:
         # Values 1, 2, 3: deviation 1, so 4.303 / sqrt(3), from a table of the t distribution.
         estimate = Estimate.over([1.0, 2.0, 3.0])

@@ -25,6 +25,7 @@ class Figure:
     title: str
     ours: str
     theirs: Mapping[str, str]  # by peer
+    counts: bool = False  # of rare events: none at all may be seen
 
 
 @dataclass(frozen=True)
@@ -161,10 +162,11 @@ def shown_value(value: Any) -> str:
 
 
 def figure(title: str, names: Mapping[str, Any]) -> Figure:
-    refuse_unknown(names, {"ours", "theirs", *PEERS}, f"figure `{title}`")
+    refuse_unknown(names, {"ours", "theirs", "counts", *PEERS}, f"figure `{title}`")
     theirs = {peer: names.get(peer, names.get("theirs")) for peer in PEERS}
     named = {peer: name for peer, name in theirs.items() if name}
-    return Figure(title, need(names, "ours", f"figure `{title}`"), named)
+    ours = need(names, "ours", f"figure `{title}`")
+    return Figure(title, ours, named, names.get("counts", False))
 
 
 def note(text: Mapping[str, Any], cases: tuple[Case, ...], figures: list[Figure]) -> Note:

@@ -53,7 +53,8 @@ def table(
         if peer not in figure.theirs:
             continue
         for title, at_peer, here in names(figure, peer, theirs[0], ours[0]):
-            their_estimate, our_estimate = over(theirs, at_peer), over(ours, here)
+            their_estimate = over(theirs, at_peer, figure.counts)
+            our_estimate = over(ours, here, figure.counts)
             if their_estimate is None or our_estimate is None:
                 continue
             found: list[Note] = []
@@ -82,10 +83,10 @@ def by_number(text: str) -> tuple[float, str]:
         return float("inf"), text
 
 
-def over(seeds: Sequence[Figures], name: str) -> Estimate | None:
+def over(seeds: Sequence[Figures], name: str, counts: bool) -> Estimate | None:
     """The mean over seeds; none when a seed lacks the figure, as the time of no transfer."""
     values = [seed[name] for seed in seeds if name in seed]
-    return Estimate.over(values) if len(values) == len(seeds) else None
+    return Estimate.over(values, counts) if len(values) == len(seeds) else None
 
 
 def fits(note: Note, case: Case, variant: Variant, peer: str, figure: Figure) -> bool:

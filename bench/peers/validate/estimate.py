@@ -8,6 +8,9 @@ from dataclasses import dataclass
 # say less or more.
 TOLERANCE = 0.10
 
+# Of how many rare events on the average none at all are seen with a probability of 2.5 % (Poisson).
+NONE_SEEN = -math.log(0.025)
+
 # The 97.5 % quantile of Student's t by degrees of freedom.
 STUDENT_97_5 = {
     1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262,
@@ -23,10 +26,13 @@ class Estimate:
     half_width: float | None
 
     @staticmethod
-    def over(values: Sequence[float]) -> "Estimate":
-        """The estimate from one value per seed."""
+    def over(values: Sequence[float], counts: bool = False) -> "Estimate":
+        """The estimate from one value per seed. Where these count rare events and no seed saw any,
+        Student's interval would have no width; then it is the exact one of a Poisson count."""
         count = len(values)
         mean = sum(values) / count
+        if counts and not any(values):
+            return Estimate(mean, NONE_SEEN / count)
         if count < 2:
             return Estimate(mean, None)
         variance = sum((value - mean) ** 2 for value in values) / (count - 1)
