@@ -1,25 +1,5 @@
 //! Fairness between hosts, then between the flows of a host, in the manner of CAKE
 //! (Høiland-Jørgensen, Täht & Morton, *Piece of CAKE*, LANMAN 2018).
-//!
-//! What is as in CAKE:
-//!
-//! - **Host isolation**: what a flow may send in a turn is the quantum over the number of
-//!   flows with which its host always has something to send; so a round gives each host a quantum,
-//!   however many flows it opens. With [`Fairness::Both`] the greater of both ends' numbers counts:
-//!   triple isolation.
-//! - **Flow isolation**: deficit round robin with sparse flows first, as in FQ-CoDel;
-//!   a flow's queue is one of eight that its hash allows (an 8-way set-associative hash), so that
-//!   two flows share one only when all eight are busy. A flow that had to share one stays there
-//!   until it is empty: no flow is reordered.
-//! - **AQM** on each queue in the manner of COBALT: CoDel, and BLUE for flows that do not listen,
-//!   which raises a drop probability when their queue is the one that overflows.
-//!
-//! What is not here: the shaper (give the link its rate), tins of DiffServ classes (put one such
-//! queue under each class of a [scheduler](crate::scheduler)), filtering of acknowledgements,
-//! looking through NAT, and gaming-proof details of CAKE's third list for flows that decay; an
-//! empty flow waits for one turn as an old one, as in FQ-CoDel. CAKE hashes hosts too; here they
-//! are told apart exactly. CoDel is that of RFC 8289, without COBALT's slow decay of the signal
-//! count.
 
 mod hosts;
 
@@ -66,7 +46,28 @@ impl HostFairParams {
 /// How many queues a flow's hash allows.
 const WAYS: usize = 8;
 
-/// A queue that is fair to hosts and then to their flows, see the [module](self).
+/// A queue that is fair to hosts and then to their flows, in the manner of CAKE (Høiland-Jørgensen,
+/// Täht & Morton, *Piece of CAKE*, LANMAN 2018).
+///
+/// What is as in CAKE:
+///
+/// - **Host isolation**: what a flow may send in a turn is the quantum over the number of
+///   flows with which its host always has something to send; so a round gives each host a quantum,
+///   however many flows it opens. With [`Fairness::Both`] the greater of both ends' numbers counts:
+///   triple isolation.
+/// - **Flow isolation**: deficit round robin with sparse flows first, as in FQ-CoDel;
+///   a flow's queue is one of eight that its hash allows (an 8-way set-associative hash), so that
+///   two flows share one only when all eight are busy. A flow that had to share one stays there
+///   until it is empty: no flow is reordered.
+/// - **AQM** on each queue in the manner of COBALT: CoDel, and BLUE for flows that do not listen,
+///   which raises a drop probability when their queue is the one that overflows.
+///
+/// What is not here: the shaper (give the link its rate), tins of DiffServ classes (put one such
+/// queue under each class of a [scheduler](crate::scheduler)), filtering of acknowledgements,
+/// looking through NAT, and gaming-proof details of CAKE's third list for flows that decay; an
+/// empty flow waits for one turn as an old one, as in FQ-CoDel. CAKE hashes hosts too; here they
+/// are told apart exactly. CoDel is that of RFC 8289, without COBALT's slow decay of the signal
+/// count.
 ///
 /// What the AQM drops is [`DropReason::Early`](crate::DropReason::Early); above the limit, the
 /// fattest queue loses up to half its packets

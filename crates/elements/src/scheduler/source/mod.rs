@@ -1,31 +1,4 @@
 //! The output-link scheduler of a source host (Noureddine & Tobagi 2002, §6.2, Figure 11).
-//!
-//! ```text
-//!            one FIFO per connection     in class order; in a class HIGH,
-//!                                        then MED, then LOW; connections in turn
-//!            ┌ class 1: ▤ ▤ ─┐
-//! packet ──▶ ┼ class 2: ▤ ▤ ▤ ┼──▶ tokens of HIGH ──▶
-//!            └ class 3: ▤ ▤ ─┘    tokens of MED  ──▶   ──▶ link
-//!                                 LOW, unregulated ─▶
-//! ```
-//!
-//! - A connection's packets are never reordered. Its head competes with the heads of others by
-//!   class, then by the priority that its code point says.
-//! - HIGH and MED packets leave only with tokens of their bucket; LOW packets need none.
-//! - Where a class has heads of a priority but tokens for none of them, no head of that priority is
-//!   sent from a lower class, however small.
-//! - Inside a class, "any" packet of the priority that finds its tokens is sent, the connection
-//!   next in turn being asked first. A connection has its weight in packets per turn.
-//! - A head that has been queued for the time `remark_after` (200 ms, note 7) is remarked from HIGH
-//!   to MED, and after another such time to LOW; one that came as MED becomes LOW after the first.
-//!   As in the paper, the time counts from when the packet was queued, not from when it became
-//!   head.
-//!
-//! Remarking is looked at when a connection gets a new head, and while nothing can go. Whatever can
-//! go stays so until one of these, although the line may be busy for a while.
-//!
-//! A connection takes the rule (class and weight) of the packet with which it begins to wait, and
-//! keeps it until nothing of it waits.
 
 mod earliest;
 mod params;
@@ -50,9 +23,38 @@ use crate::{Backlog, DropReason, Drops, FlowKey, Packet, QueueDiscipline, Queued
 /// HIGH, MED, LOW by number; LOW is the last and needs no tokens.
 const LOW: usize = 2;
 
-/// A scheduler and shaper over connections, see the [module](self). A packet that does not fit
-/// under a limit, or that comes from one connection more than may wait, is dropped as
-/// [`DropReason::Overlimit`].
+/// The scheduler and shaper of a source host's output link over its connections (Noureddine & Tobagi
+/// 2002, §6.2, Figure 11).
+///
+/// ```text
+///            one FIFO per connection     in class order; in a class HIGH,
+///                                        then MED, then LOW; connections in turn
+///            ┌ class 1: ▤ ▤ ─┐
+/// packet ──▶ ┼ class 2: ▤ ▤ ▤ ┼──▶ tokens of HIGH ──▶
+///            └ class 3: ▤ ▤ ─┘    tokens of MED  ──▶   ──▶ link
+///                                 LOW, unregulated ─▶
+/// ```
+///
+/// - A connection's packets are never reordered. Its head competes with the heads of others by
+///   class, then by the priority that its code point says.
+/// - HIGH and MED packets leave only with tokens of their bucket; LOW packets need none.
+/// - Where a class has heads of a priority but tokens for none of them, no head of that priority is
+///   sent from a lower class, however small.
+/// - Inside a class, "any" packet of the priority that finds its tokens is sent, the connection
+///   next in turn being asked first. A connection has its weight in packets per turn.
+/// - A head that has been queued for the time `remark_after` (200 ms, note 7) is remarked from HIGH
+///   to MED, and after another such time to LOW; one that came as MED becomes LOW after the first.
+///   As in the paper, the time counts from when the packet was queued, not from when it became
+///   head.
+///
+/// Remarking is looked at when a connection gets a new head, and while nothing can go. Whatever can
+/// go stays so until one of these, although the line may be busy for a while.
+///
+/// A connection takes the rule (class and weight) of the packet with which it begins to wait, and
+/// keeps it until nothing of it waits.
+///
+/// A packet that does not fit under a limit, or that comes from one connection more than may wait, is
+/// dropped as [`DropReason::Overlimit`].
 ///
 /// O(log n) per packet for n waiting connections. When tokens are short, one step per connection
 /// that waits for them, and as many again for each instant at which one of them is remarked before
