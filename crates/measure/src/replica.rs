@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::estimate::jain;
+use crate::estimate::{jain, mean};
 use crate::histogram::Histogram;
 use crate::moments::Moments;
 use crate::port::{PortResult, Sample};
@@ -92,6 +92,12 @@ impl WorkloadResult {
     /// The size class called `label`.
     pub fn class(&self, label: &str) -> Option<&ClassResult> {
         self.classes.iter().find(|class| class.label == label)
+    }
+
+    /// The share of packets that were dropped anywhere, 0 to 1, among those that completed transfers
+    /// sent, both ways.
+    pub fn packet_loss(&self) -> Option<f64> {
+        (self.sent > 0).then(|| self.dropped as f64 / self.sent as f64)
     }
 }
 
@@ -264,5 +270,10 @@ impl LongFlows {
     /// Jain's fairness index of their goodputs.
     pub fn fairness(&self) -> Option<f64> {
         jain(&self.rates)
+    }
+
+    /// Their mean goodput in bits per second.
+    pub fn mean_rate(&self) -> Option<f64> {
+        mean(&self.rates)
     }
 }

@@ -49,6 +49,9 @@ pub struct WorkloadSummary {
     pub retransmissions: Option<Estimate>,
     /// Retransmission timeouts, per completed transfer.
     pub timeouts: Option<Estimate>,
+    /// The share of packets that were dropped anywhere, 0 to 1, among those of completed transfers.
+    #[serde(default)]
+    pub packet_loss: Option<Estimate>,
     /// Application bits delivered in order, per second.
     pub goodput: Option<Estimate>,
     /// Its datagrams.
@@ -73,6 +76,9 @@ pub struct ClassSummary {
     pub open: u64,
     /// Mean.
     pub mean: Option<Estimate>,
+    /// Standard deviation.
+    #[serde(default)]
+    pub deviation: Option<Estimate>,
     /// 50th percentile.
     pub median: Option<Estimate>,
     /// 95th percentile.
@@ -253,6 +259,7 @@ fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
         classes,
         retransmissions: per_transfer(|w| w.retransmissions),
         timeouts: per_transfer(|w| w.timeouts),
+        packet_loss: Estimate::over(replicas, |w| w.packet_loss()),
         goodput: Estimate::over(replicas, |w| {
             delivers.then(|| w.delivered_bytes as f64 * 8.0 / measured)
         }),
@@ -273,6 +280,7 @@ fn class(replicas: &[&ClassResult]) -> ClassSummary {
         n: pooled.completion.n(),
         open: pooled.open,
         mean: Estimate::over(replicas, |c| c.mean()),
+        deviation: Estimate::over(replicas, |c| c.completion.deviation()),
         median: Estimate::over(replicas, |c| c.median),
         p95: Estimate::over(replicas, |c| c.p95),
         p99: Estimate::over(replicas, |c| c.p99),

@@ -18,6 +18,7 @@ pub(crate) fn measure(quantity: &Quantity, replica: &Replica, class: Option<&str
         }
     };
     let stream = |name: &str| workload()?.streams.iter().find(|stream| stream.name == name);
+    let long_flows = || workload()?.long_flows.as_ref();
     let datagrams = || workload()?.datagrams.as_ref();
     let port = || replica.port(quantity.at.as_deref()?);
     match quantity.measure {
@@ -25,11 +26,19 @@ pub(crate) fn measure(quantity: &Quantity, replica: &Replica, class: Option<&str
         Measure::CompletionMedian => completions()?.median,
         Measure::CompletionP95 => completions()?.p95,
         Measure::CompletionP99 => completions()?.p99,
+        Measure::CompletionMax => completions()?.completion.max(),
+        Measure::CompletionDeviation => completions()?.completion.deviation(),
+        Measure::CompletionVariation => completions()?.completion.variation(),
+        Measure::CompletedRate => Some(completions()?.completion.n() as f64 / replica.measured),
         Measure::ShareOver => {
             let (all, limit) = (completions()?, quantity.limit?);
             all.share_over(all.over.iter().position(|over| over.limit == limit)?)
         }
         Measure::Open => Some(workload()?.open as f64),
+        Measure::Goodput => Some(workload()?.delivered_bytes as f64 * 8.0 / replica.measured / 1e6),
+        Measure::PacketLoss => workload()?.packet_loss(),
+        Measure::Fairness => long_flows()?.fairness(),
+        Measure::LongFlowRate => Some(long_flows()?.mean_rate()? / 1e6),
         Measure::Delay => match &quantity.stream {
             Some(name) => stream(name)?.delay,
             None => datagrams()?.delay,
@@ -43,6 +52,7 @@ pub(crate) fn measure(quantity: &Quantity, replica: &Replica, class: Option<&str
             Some(name) => stream(name)?.loss(),
             None => datagrams()?.loss(),
         },
+        Measure::Utilisation => Some(port()?.utilisation),
         Measure::MeanQueue => Some(port()?.mean_queue_packets),
         Measure::Loss => match &quantity.code_point {
             None => port()?.loss(),
@@ -60,15 +70,30 @@ pub(crate) fn measure(quantity: &Quantity, replica: &Replica, class: Option<&str
 
 #[cfg(test)]
 mod tests {
-    use shortflow_measure::{ClassResult, OverLimit, StreamResult, WorkloadResult};
+    use shortflow_measure::{
+        ClassResult, LongFlows, Moments, OverLimit, PortResult, StreamResult, WorkloadResult,
+    };
 
     use super::*;
 
+    fn moments(values: &[f64]) -> Moments {
+        let mut moments = Moments::default();
+        values.iter().for_each(|value| moments.add(*value));
+        moments
+    }
+
+    /// Ten seconds, in which pages took 1, 2 and 6 s and two long flows got 1 and 3 Mbit/s.
     fn replica() -> Replica {
         let over = vec![
             OverLimit { limit: 5.0, completed: 0, open: 3 },
             OverLimit { limit: 10.0, completed: 0, open: 0 },
         ];
+        let completion = moments(&[1.0, 2.0, 6.0]);
+        let small = ClassResult {
+            label: "up to 10 KB".to_owned(),
+            completion: moments(&[1.0, 2.0]),
+            ..ClassResult::default()
+        };
         let stream = StreamResult {
             name: "a->b #4".to_owned(),
             delay: Some(0.079),
@@ -79,30 +104,54 @@ mod tests {
         };
         let web = WorkloadResult {
             name: "web".to_owned(),
-            all: ClassResult { over, ..ClassResult::default() },
+            all: ClassResult { over, completion, ..ClassResult::default() },
+            classes: vec![small],
             streams: vec![stream],
+            sent: 200,
+            dropped: 3,
             ..WorkloadResult::default()
         };
+        let long = WorkloadResult {
+            name: "long".to_owned(),
+            delivered_bytes: 5_000_000,
+            long_flows: Some(LongFlows { rates: vec![1e6, 3e6] }),
+            ..WorkloadResult::default()
+        };
+        let port = PortResult {
+            name: "r1->r2".to_owned(),
+            utilisation: 0.97,
+            code_points: Vec::new(),
+            ecn_marks: 0,
+            mean_queue_packets: 0.0,
+            mean_queue_bytes: 0.0,
+            mean_wait: 0.0,
+            max_wait: 0.0,
+        };
         Replica {
-            measured: 1.0,
+            measured: 10.0,
             code_points: Vec::new(),
             drop_reasons: Vec::new(),
-            workloads: vec![web],
-            ports: Vec::new(),
+            workloads: vec![web, long],
+            ports: vec![port],
             counters: Default::default(),
             series: Vec::new(),
             accesses: Default::default(),
         }
     }
 
+    fn of(workload: &str, quantity: &str, class: Option<&str>) -> Option<f64> {
+        let text = format!("run = \"a\"\nworkload = \"{workload}\"\n{quantity}");
+        measure(&toml::from_str(&text).unwrap(), &replica(), class)
+    }
+
     fn value(quantity: &str) -> Option<f64> {
-        let text = format!("run = \"a\"\nworkload = \"web\"\n{quantity}");
-        measure(&toml::from_str(&text).unwrap(), &replica(), None)
+        of("web", quantity, None)
     }
 
     #[test]
     fn a_share_over_a_limit_is_found_by_the_limit_that_was_measured() {
-        assert_eq!(value("measure = \"share-over\"\nlimit = 5.0"), Some(1.0));
+        assert_eq!(value("measure = \"share-over\"\nlimit = 10.0"), Some(0.0));
+        assert_eq!(value("measure = \"share-over\"\nlimit = 5.0"), Some(0.5));
         assert_eq!(value("measure = \"share-over\"\nlimit = 7.0"), None, "not measured");
         assert_eq!(value("measure = \"share-over\""), None, "no limit is named");
     }
@@ -116,5 +165,44 @@ mod tests {
         assert_eq!(of("delay-max", "a->b #4"), Some(0.172));
         assert_eq!(of("datagram-loss", "a->b #4"), Some(0.1));
         assert_eq!(of("delay", "a->b #5"), None);
+    }
+
+    #[test]
+    fn completion_times_have_a_longest_a_spread_and_a_rate() {
+        let near = |quantity: &str, expected: f64| {
+            let value = value(quantity).unwrap();
+            assert!((value - expected).abs() < 1e-12, "{quantity}: {value} for {expected}");
+        };
+        near("measure = \"completion-max\"", 6.0);
+        // Mean 3, squared differences 4 + 1 + 9, over 3 − 1.
+        near("measure = \"completion-deviation\"", 7.0_f64.sqrt());
+        near("measure = \"completion-variation\"", 7.0_f64.sqrt() / 3.0);
+        near("measure = \"completed-rate\"", 0.3);
+        let small = |quantity| of("web", quantity, Some("up to 10 KB"));
+        assert_eq!(small("measure = \"completion-max\""), Some(2.0));
+        assert_eq!(small("measure = \"completed-rate\""), Some(0.2));
+        assert_eq!(of("long", "measure = \"completion-max\"", None), None, "none completed");
+    }
+
+    #[test]
+    fn packet_loss_is_of_all_packets_of_completed_transfers() {
+        assert_eq!(value("measure = \"packet-loss\""), Some(0.015));
+        assert_eq!(of("long", "measure = \"packet-loss\"", None), None, "no packet is counted");
+    }
+
+    #[test]
+    fn long_flows_have_goodput_a_mean_rate_and_fairness() {
+        let long = |quantity| of("long", quantity, None);
+        assert_eq!(long("measure = \"goodput\""), Some(4.0));
+        assert_eq!(long("measure = \"long-flow-rate\""), Some(2.0));
+        assert_eq!(long("measure = \"fairness\""), Some(0.8)); // (1 + 3)² / (2·(1 + 9))
+        assert_eq!(value("measure = \"fairness\""), None, "pages are no long flows");
+    }
+
+    #[test]
+    fn utilisation_is_of_the_port_that_is_named() {
+        assert_eq!(value("measure = \"utilisation\"\nat = \"r1->r2\""), Some(0.97));
+        assert_eq!(value("measure = \"utilisation\"\nat = \"r2->r1\""), None);
+        assert_eq!(value("measure = \"utilisation\""), None, "no port is named");
     }
 }

@@ -179,10 +179,26 @@ pub enum Measure {
     CompletionP95,
     /// 99th percentile of the completion time in seconds.
     CompletionP99,
+    /// Longest completion time in seconds.
+    CompletionMax,
+    /// Standard deviation of the completion time in seconds.
+    CompletionDeviation,
+    /// Coefficient of variation of the completion time.
+    CompletionVariation,
+    /// Transfers completed per second of measured time.
+    CompletedRate,
     /// Share of transfers that took longer than `limit`.
     ShareOver,
     /// Transfers open at the end.
     Open,
+    /// Application bytes of a workload delivered in order, in Mbit/s.
+    Goodput,
+    /// Share of the packets of completed transfers that were dropped anywhere.
+    PacketLoss,
+    /// Jain's fairness index of a workload's long flows.
+    Fairness,
+    /// Mean goodput of a workload's long flows in Mbit/s.
+    LongFlowRate,
     /// Mean one-way delay of datagrams in seconds.
     Delay,
     /// Longest one-way delay of datagrams in seconds.
@@ -193,6 +209,8 @@ pub enum Measure {
     DatagramLoss,
     /// Share of packets dropped at a port.
     Loss,
+    /// Share of the time in which the link of a port was sending.
+    Utilisation,
     /// Mean queue at a port in packets.
     MeanQueue,
     /// A counter of bytes as a rate in Mbit/s.

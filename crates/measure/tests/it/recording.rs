@@ -54,6 +54,16 @@ fn what_started_before_the_warm_up_ended_counts_in_no_mean() {
 }
 
 #[test]
+fn packet_loss_is_of_what_completed_transfers_sent_after_the_warm_up() {
+    let sent = |start, sent, dropped| Transfer { sent, dropped, ..transfer(start, ms(1), 500) };
+    let summary =
+        Summary::of(&[record(&[sent(5.0, 100, 50), sent(20.0, 30, 0), sent(30.0, 70, 2)])]);
+    let web = summary.workload("web").unwrap();
+    assert_eq!(web.packet_loss.unwrap().mean, 0.02);
+    assert_eq!(web.all.deviation.unwrap().mean, 0.0, "each took 101 ms");
+}
+
+#[test]
 fn the_summary_of_several_replicas_pools_their_distributions() {
     let (one, two) = (many(1, 400), many(2, 400));
     let summary = Summary::of(&[record(&one), record(&two)]);
