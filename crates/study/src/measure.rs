@@ -13,8 +13,8 @@ pub(crate) fn measure(quantity: &Quantity, replica: &Replica, class: Option<&str
     let completions = || {
         let workload = workload()?;
         match class {
+            None | Some("all") => Some(&workload.all),
             Some(class) => workload.class(class),
-            None => Some(&workload.all),
         }
     };
     let stream = |name: &str| workload()?.streams.iter().find(|stream| stream.name == name);
@@ -36,9 +36,12 @@ pub(crate) fn measure(quantity: &Quantity, replica: &Replica, class: Option<&str
         }
         Measure::Open => Some(workload()?.open as f64),
         Measure::Goodput => Some(workload()?.delivered_bytes as f64 * 8.0 / replica.measured / 1e6),
+        Measure::BytesAbove => workload()?.bytes_above(quantity.above.as_deref()?),
         Measure::PacketLoss => workload()?.packet_loss(),
         Measure::Fairness => long_flows()?.fairness(),
         Measure::LongFlowRate => Some(long_flows()?.mean_rate()? / 1e6),
+        Measure::ThroughputVariation => long_flows()?.throughput_variation(),
+        Measure::IdleSamples => Some(long_flows()?.idle_samples()? as f64),
         Measure::Delay => match &quantity.stream {
             Some(name) => stream(name)?.delay,
             None => datagrams()?.delay,
@@ -71,7 +74,8 @@ pub(crate) fn measure(quantity: &Quantity, replica: &Replica, class: Option<&str
 #[cfg(test)]
 mod tests {
     use shortflow_measure::{
-        ClassResult, LongFlows, Moments, OverLimit, PortResult, StreamResult, WorkloadResult,
+        ClassResult, LongFlows, Moments, OverLimit, PortResult, StreamResult, ThroughputSamples,
+        WorkloadResult,
     };
 
     use super::*;
@@ -82,7 +86,13 @@ mod tests {
         moments
     }
 
-    /// Ten seconds, in which pages took 1, 2 and 6 s and two long flows got 1 and 3 Mbit/s.
+    fn samples(bytes: &[u64]) -> ThroughputSamples {
+        let mut samples = ThroughputSamples::default();
+        bytes.iter().for_each(|bytes| samples.add(*bytes, 2.0));
+        samples
+    }
+
+    /// Ten seconds, in which pages took 1, 2 and 6 s and three long flows got 1, 3 and 0 Mbit/s.
     fn replica() -> Replica {
         let over = vec![
             OverLimit { limit: 5.0, completed: 0, open: 3 },
@@ -91,6 +101,7 @@ mod tests {
         let completion = moments(&[1.0, 2.0, 6.0]);
         let small = ClassResult {
             label: "up to 10 KB".to_owned(),
+            reply_bytes: 8_000,
             completion: moments(&[1.0, 2.0]),
             ..ClassResult::default()
         };
@@ -104,7 +115,7 @@ mod tests {
         };
         let web = WorkloadResult {
             name: "web".to_owned(),
-            all: ClassResult { over, completion, ..ClassResult::default() },
+            all: ClassResult { over, completion, reply_bytes: 32_000, ..ClassResult::default() },
             classes: vec![small],
             streams: vec![stream],
             sent: 200,
@@ -114,7 +125,10 @@ mod tests {
         let long = WorkloadResult {
             name: "long".to_owned(),
             delivered_bytes: 5_000_000,
-            long_flows: Some(LongFlows { rates: vec![1e6, 3e6] }),
+            long_flows: Some(LongFlows {
+                rates: vec![1e6, 3e6, 0.0],
+                samples: vec![samples(&[1, 1]), samples(&[0, 2, 4]), samples(&[0, 0])],
+            }),
             ..WorkloadResult::default()
         };
         let port = PortResult {
@@ -181,6 +195,7 @@ mod tests {
         let small = |quantity| of("web", quantity, Some("up to 10 KB"));
         assert_eq!(small("measure = \"completion-max\""), Some(2.0));
         assert_eq!(small("measure = \"completed-rate\""), Some(0.2));
+        assert_eq!(of("web", "measure = \"completion-max\"", Some("all")), Some(6.0));
         assert_eq!(of("long", "measure = \"completion-max\"", None), None, "none completed");
     }
 
@@ -191,12 +206,29 @@ mod tests {
     }
 
     #[test]
+    fn bytes_above_are_those_of_replies_larger_than_the_class_that_is_named() {
+        assert_eq!(value("measure = \"bytes-above\"\nabove = \"10 KB\""), Some(0.75));
+        assert_eq!(value("measure = \"bytes-above\"\nabove = \"20 KB\""), None, "no such class");
+        assert_eq!(value("measure = \"bytes-above\""), None, "no class is named");
+    }
+
+    #[test]
     fn long_flows_have_goodput_a_mean_rate_and_fairness() {
         let long = |quantity| of("long", quantity, None);
         assert_eq!(long("measure = \"goodput\""), Some(4.0));
-        assert_eq!(long("measure = \"long-flow-rate\""), Some(2.0));
-        assert_eq!(long("measure = \"fairness\""), Some(0.8)); // (1 + 3)² / (2·(1 + 9))
+        assert_eq!(long("measure = \"long-flow-rate\""), Some(4.0 / 3.0));
+        // (1 + 3 + 0)² / (3·(1 + 9 + 0))
+        assert_eq!(long("measure = \"fairness\""), Some(16.0 / 30.0));
         assert_eq!(value("measure = \"fairness\""), None, "pages are no long flows");
+    }
+
+    #[test]
+    fn a_long_flow_that_got_nothing_has_idle_samples_and_no_variation() {
+        let long = |quantity| of("long", quantity, None);
+        // Of 0, 2, 4 the mean is 2 and the deviation 2; of 1, 1 it is 0.
+        assert_eq!(long("measure = \"throughput-variation\""), Some(0.5));
+        assert_eq!(long("measure = \"idle-samples\""), Some(3.0));
+        assert_eq!(value("measure = \"idle-samples\""), None, "pages are no long flows");
     }
 
     #[test]

@@ -137,12 +137,14 @@ pub struct Quantity {
     pub measure: Measure,
     /// The workload; `cloud0` when absent.
     pub workload: Option<String>,
-    /// The class of transfers, where the check does not say.
+    /// The class of transfers, where it is another than the check's; `all` for all together.
     pub class: Option<String>,
     /// The port, or the counter's name.
     pub at: Option<String>,
     /// The limit in seconds, one of the scenario's `measure.limits`, for shares over it.
     pub limit: Option<f64>,
+    /// The size class, for the share of bytes in larger transfers.
+    pub above: Option<String>,
     /// The stream, for delay and loss of one of a set of datagram streams.
     pub stream: Option<String>,
     /// The code point, for losses.
@@ -193,12 +195,19 @@ pub enum Measure {
     Open,
     /// Application bytes of a workload delivered in order, in Mbit/s.
     Goodput,
+    /// Share of the reply bytes of completed transfers that is in those larger than `above`.
+    BytesAbove,
     /// Share of the packets of completed transfers that were dropped anywhere.
     PacketLoss,
     /// Jain's fairness index of a workload's long flows.
     Fairness,
     /// Mean goodput of a workload's long flows in Mbit/s.
     LongFlowRate,
+    /// Coefficient of variation of a long flow's throughput over the intervals of
+    /// `measure.flow_samples`, mean over the workload's flows.
+    ThroughputVariation,
+    /// Of these intervals, over all the workload's long flows, those in which nothing was delivered.
+    IdleSamples,
     /// Mean one-way delay of datagrams in seconds.
     Delay,
     /// Longest one-way delay of datagrams in seconds.

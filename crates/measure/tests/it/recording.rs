@@ -44,6 +44,25 @@ fn a_class_takes_its_largest_reply_and_the_whole_takes_what_no_class_does() {
     let web = &replica.workloads[0];
     let counts: Vec<_> = web.classes.iter().map(|class| class.completion.n()).collect();
     assert_eq!((counts, web.all.completion.n()), (vec![1, 2], 4));
+    let bounds: Vec<_> = web.classes.iter().map(|class| class.up_to).collect();
+    assert_eq!((bounds, web.all.up_to), (vec![Some(1000), Some(11_000)], None));
+}
+
+#[test]
+fn the_bytes_above_a_class_are_those_of_larger_replies() {
+    let replica = record(&[
+        transfer(5.0, ms(1), 900_000), // from the warm-up
+        transfer(20.0, ms(1), 1000),
+        transfer(20.0, ms(1), 4000),
+        transfer(20.0, ms(1), 15_000),
+    ]);
+    let web = &replica.workloads[0];
+    assert_eq!(web.bytes_above("1 pkt"), Some(0.95));
+    assert_eq!(web.bytes_above("11 pkt"), Some(0.75));
+    assert_eq!(web.bytes_above("91 pkt"), None, "no such class");
+    assert_eq!(record(&[]).workloads[0].bytes_above("1 pkt"), None, "no byte");
+    let summary = Summary::of(&[replica.clone(), replica]);
+    assert_eq!(summary.workloads[0].class("11 pkt").unwrap().reply_bytes, 8000);
 }
 
 #[test]
@@ -211,8 +230,8 @@ fn goodput_is_what_was_delivered_over_the_measured_time() {
     let mut recorder = Recorder::new(&plan(), None);
     recorder.goodput(at(9.9), 0, 1_000_000);
     recorder.goodput(at(10.0), 0, 125_000_000);
-    recorder.long_flow(0, 100_000_000);
-    recorder.long_flow(0, 25_000_000);
+    recorder.long_flow(0, 100_000_000, None);
+    recorder.long_flow(0, 25_000_000, None);
     let summary = Summary::of(&[recorder.finish().unwrap()]);
     let web = &summary.workloads[0];
     assert_eq!(web.goodput.unwrap().mean, 10e6);
