@@ -125,7 +125,8 @@ pub enum Rule {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quantity {
-    /// The run.
+    /// The run; within `per`, that of the quantity which is divided, where none is named.
+    #[serde(default)]
     pub run: String,
     /// The run that it is held against, for gains and ratios.
     pub over: Option<String>,
@@ -153,6 +154,23 @@ pub struct Quantity {
     pub x: Option<f64>,
     /// The point of the run that it is held against, where it is another than this one's.
     pub over_x: Option<f64>,
+    /// What it is divided by, replica by replica.
+    pub per: Option<Box<Quantity>>,
+    /// What counts as one: the value is given in multiples of this.
+    pub unit: Option<f64>,
+}
+
+impl Quantity {
+    /// The quantity as the divisor of `whole` in `run`, from which it has what it does not name.
+    pub(crate) fn within(&self, whole: &Quantity, run: &str) -> Quantity {
+        let mut own = self.clone();
+        if own.run.is_empty() {
+            run.clone_into(&mut own.run);
+        }
+        own.workload = own.workload.or_else(|| whole.workload.clone());
+        own.stream = own.stream.or_else(|| whole.stream.clone());
+        own
+    }
 }
 
 /// How a run and the one that it is held against are joined.
