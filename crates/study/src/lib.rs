@@ -11,7 +11,9 @@ pub mod judge;
 mod ledger;
 mod library;
 mod measure;
+mod points;
 mod quantity;
+mod replay;
 mod reproduce;
 pub mod spec;
 
