@@ -85,6 +85,7 @@ impl Engine {
             }
         }
         self.fabric.now = until;
+        self.fabric.retire();
         true
     }
 

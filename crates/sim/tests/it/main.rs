@@ -14,3 +14,4 @@ mod schedulers;
 mod sessions;
 mod statistics;
 mod stopping;
+mod through;
