@@ -127,8 +127,9 @@ impl Fabric {
         self.totals.hops += 1;
         if hop.far.is_some() {
             parcel = self.pass_far_end(index, parcel)?;
+        } else {
+            hop.port.counters.forwarded(&parcel);
         }
-        self.network.ports[index as usize].port.counters.forwarded(&parcel);
         if parcel.to == node {
             self.totals.delivered += 1;
             return Some(parcel);
