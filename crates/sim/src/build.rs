@@ -16,7 +16,7 @@ use crate::flow_sampler::FlowSampler;
 use crate::network::{Colors, Hop, Network, address_of};
 use crate::port::Port;
 use crate::replica::drop_reasons;
-use crate::routes::{PortIndex, Routes};
+use crate::routes::{NodeIndex, PortIndex, Routes};
 use crate::sampler::Sampler;
 use crate::session;
 use crate::source::{Connections, Source, Stream};
@@ -62,6 +62,12 @@ fn lines(scenario: &Scenario) -> impl Iterator<Item = (NodeId, NodeId, &Line)> {
         .links
         .iter()
         .flat_map(|link| [(link.a, link.b, &link.forward), (link.b, link.a, &link.back)])
+}
+
+/// The pairs of hosts between which packets go.
+pub(crate) fn pairs(scenario: &Scenario) -> Vec<(NodeIndex, NodeIndex)> {
+    let pairs = scenario.workloads.iter().flat_map(|workload| workload.kind.pairs());
+    pairs.map(|(a, b)| (a.0, b.0)).collect()
 }
 
 fn network(scenario: &Scenario, seed: u64, code_points: &CodePoints) -> Network {
@@ -125,6 +131,7 @@ fn hop(
         to: to.0,
         near: NearEnd::of(egress.and_then(|role| role.conditioner(at_egress))),
         far: FarEnd::of(loss, ingress.and_then(|role| role.conditioner(at_ingress))),
+        through: None,
     }
 }
 

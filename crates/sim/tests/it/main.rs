@@ -15,3 +15,4 @@ mod schedulers;
 mod sessions;
 mod statistics;
 mod stopping;
+mod through;
