@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use shortflow_elements::dropper::LinkLoss;
 use shortflow_elements::{Dscp, FlowKey, Label, Protocol};
-use shortflow_measure::{Plan, Recorder, SizeClass, StreamPlan, TransferSink, WorkloadPlan};
+use shortflow_measure::{Item, Plan, Recorder, SizeClass, StreamPlan, TransferSink, WorkloadPlan};
 use shortflow_policy::Place;
-use shortflow_scenario::{Direction, Kind, Line, NodeId, NodeKind, ResultRow, Scenario, Workload};
+use shortflow_scenario::{
+    Direction, Kind, Line, NodeId, NodeKind, Part, ResultRow, Scenario, Workload,
+};
 use shortflow_units::{Instant, Rng};
 
 use crate::counters::{CodePoints, Counters};
@@ -203,6 +205,7 @@ fn plan(
         .collect();
     let row = |row: ResultRow| WorkloadPlan {
         name: row.name,
+        item: item(&scenario.workloads[row.workload].kind, row.part),
         size_classes: match scenario.workloads[row.workload].kind {
             Kind::Transfers(_) | Kind::Web(_) | Kind::Ftp(_) => size_classes.clone(),
             _ => Vec::new(),
@@ -221,6 +224,17 @@ fn plan(
         end: Instant::START + scenario.duration,
         drain: scenario.drain,
         series_interval: scenario.measure.series_interval,
+    }
+}
+
+/// What is timed of this part of a workload.
+fn item(kind: &Kind, part: Part) -> Item {
+    match (kind, part) {
+        (Kind::Web(_), Part::Whole) => Item::Page,
+        (_, Part::Objects) => Item::Object,
+        (Kind::Telnet(_), _) => Item::Echo,
+        (Kind::Ftp(_), _) => Item::File,
+        (Kind::Transfers(_) | Kind::Bulk(_) | Kind::Cbr(_) | Kind::Poisson(_), _) => Item::Transfer,
     }
 }
 
