@@ -204,10 +204,8 @@ queue_laws! {
 fn every_queue_of_the_workspace_is_held_to_the_laws() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut queues = BTreeSet::new();
-    for text in std::fs::read_dir(crates)
-        .unwrap()
-        .flat_map(|entry| sources(&entry.unwrap().path().join("src")))
-    {
+    let folders = std::fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path().join("src"));
+    for text in folders.flat_map(|folder| sources(&folder)) {
         let types = text.lines().filter_map(|line| line.strip_prefix("impl QueueDiscipline for "));
         queues.extend(types.map(|rest| rest.trim_end_matches([' ', '{']).to_owned()));
     }
