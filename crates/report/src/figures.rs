@@ -105,7 +105,7 @@ fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
             "{} of the completion time for each size, with 95 % intervals over replicas; logarithmic.",
             if runs.len() == 1 { "Mean and percentiles" } else { "Mean" }
         ),
-        x_label: "reply".into(),
+        x_label: "size".into(),
         y_label: "completion time".into(),
         x_axis: Axis::Names(labels.iter().map(|label| (*label).to_owned()).collect()),
         y_axis: Axis::Seconds,
