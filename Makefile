@@ -81,6 +81,8 @@ smoke: build ## Reproduce the first study in its short form; the verdicts must b
 	mkdir -p $(SMOKE)
 	$(SHORTFLOW) reproduce cm05 --quick --out $(SMOKE)/cm05 > $(SMOKE)/cm05.txt || [ $$? = 1 ]
 	grep -oE '^(holds|fails|unsettled) +cm05\.[0-9]+' $(SMOKE)/cm05.txt | diff papers/cm05/quick.txt -
+	$(SHORTFLOW) reproduce cm05 --quick --json --out $(SMOKE)/cm05 > $(SMOKE)/cm05.json || [ $$? = 1 ]
+	cmp $(SMOKE)/cm05/ledger.json $(SMOKE)/cm05.json
 
 peers-test: ## Test the comparisons with peers
 	@if command -v $(PYTHON) >/dev/null; \

@@ -100,7 +100,7 @@ fn run(
     let keeps_transfers = !options.no_transfers;
     let folders = cases.iter().map(|case| output.folder(case.folder.as_deref()));
     let watch = Watch {
-        progress: Progress::new(console, tasks.len()),
+        progress: Progress::new(console, tasks.len(), 0),
         folders: keeps_transfers.then(|| folders.collect::<Result<_, _>>()).transpose()?,
         trace,
         places: &places,

@@ -13,13 +13,15 @@ use crate::console::Console;
 pub(crate) struct Progress {
     bar: ProgressBar,
     replicas: usize,
+    /// Replicas that were complete before the command began; they are not among the others.
+    kept: usize,
     complete: AtomicUsize,
     /// Shares of replicas in billionths, so that threads can add them up.
     done: AtomicU64,
 }
 
 impl Progress {
-    pub(crate) fn new(console: &Console, replicas: usize) -> Progress {
+    pub(crate) fn new(console: &Console, replicas: usize, kept: usize) -> Progress {
         let target = if console.shows_progress() {
             ProgressDrawTarget::stderr()
         } else {
@@ -32,8 +34,8 @@ impl Progress {
             .progress_chars("━╸─")
             .with_key("left", write_time_left);
         bar.set_style(style);
-        let progress =
-            Progress { bar, replicas, complete: AtomicUsize::new(0), done: AtomicU64::new(0) };
+        let (complete, done) = (AtomicUsize::new(0), AtomicU64::new(0));
+        let progress = Progress { bar, replicas, kept, complete, done };
         progress.count(0);
         progress.bar.enable_steady_tick(Duration::from_millis(200));
         progress
@@ -57,7 +59,11 @@ impl Progress {
     }
 
     fn count(&self, complete: usize) {
-        self.bar.set_message(format!("{complete} of {} replicas", self.replicas));
+        let kept = match self.kept {
+            0 => String::new(),
+            kept => format!(", {kept} kept from before"),
+        };
+        self.bar.set_message(format!("{complete} of {} replicas{kept}", self.replicas));
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
     let Some(ledger) = &reproduced.ledger else { return Err(interrupted(&reproduced)) };
     let page = study_files::write(&out, &reproduced, ledger)?;
     if args.json {
-        console.print_json(&serde_json::json!(ledger))?;
+        console.print(&study_files::json(ledger))?;
     } else {
         console.print(&text(&reproduced.title, ledger, console.color_out))?;
         console.file("Report", &page)?;
@@ -50,8 +50,8 @@ struct Bar<'a> {
 }
 
 impl study::Progress for Bar<'_> {
-    fn begins(&self, replicas: usize, _kept: usize) {
-        let _ = self.progress.set(Progress::new(self.console, replicas));
+    fn begins(&self, replicas: usize, kept: usize) {
+        let _ = self.progress.set(Progress::new(self.console, replicas, kept));
     }
 
     fn advanced(&self, share: f64) {

@@ -18,7 +18,7 @@ pub(crate) fn write(
     ledger: &Ledger,
 ) -> Result<PathBuf, Failure> {
     Folder::create(out)?;
-    write_text(&out.join("ledger.json"), &pretty(ledger))?;
+    write_text(&out.join("ledger.json"), &json(ledger))?;
     let drawn = Folder::create(&out.join("figures"))?;
     let figures: Vec<Figure> = reproduced.figures.iter().map(draw).collect();
     for figure in &figures {
@@ -33,9 +33,8 @@ pub(crate) fn write(
 }
 
 /// The ledger with a line for each entry, so that two of them can be compared.
-fn pretty(ledger: &Ledger) -> String {
-    let text = serde_json::to_string_pretty(ledger).expect("a ledger is numbers and texts");
-    text + "\n"
+pub(crate) fn json(ledger: &Ledger) -> String {
+    format!("{:#}\n", serde_json::json!(ledger))
 }
 
 fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
@@ -116,5 +115,86 @@ fn claim_row(claim: &ClaimResult) -> ClaimRow {
         verdict: claim.verdict.name().to_owned(),
         note: claim.note.clone(),
         checks: claim.checks.iter().map(check).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shortflow_measure::Estimate;
+    use shortflow_study::FigureCurve;
+
+    use super::*;
+
+    fn estimate(mean: f64) -> Estimate {
+        Estimate { mean, low: Some(mean * 0.9), high: Some(mean * 1.1), n: 8 }
+    }
+
+    /// A figure with the curves "slow" and "fast" through `points` and a half of their height.
+    fn drawn(kind: FigureKind, x: &str, y: &str, log: bool, points: &[(f64, f64)]) -> String {
+        let curve = |label: &str, factor: f64| FigureCurve {
+            label: label.to_owned(),
+            dashed: label == "fast",
+            points: points.iter().map(|(x, y)| (*x, estimate(y * factor))).collect(),
+        };
+        let figure = study::Figure {
+            name: format!("{kind:?}").to_lowercase(),
+            title: "A figure".to_owned(),
+            kind,
+            x: x.to_owned(),
+            y: y.to_owned(),
+            log_x: matches!(kind, FigureKind::Classes | FigureKind::Distribution),
+            log,
+            boundary: None,
+            curves: vec![curve("slow", 1.0), curve("fast", 0.5)],
+        };
+        draw(&figure).svg
+    }
+
+    fn has(svg: &str, texts: &[&str]) {
+        for text in texts {
+            assert!(svg.contains(&format!(">{text}<")), "no {text} in {svg}");
+        }
+    }
+
+    #[test]
+    fn size_classes_stand_on_an_axis_of_bytes() {
+        let sizes = [(1e3, 0.1), (1e4, 0.2), (1e5, 0.6), (1e6, 3.0)];
+        let svg = drawn(FigureKind::Classes, "reply (bytes)", "completion time (s)", true, &sizes);
+        has(&svg, &["1 KB", "1 MB", "reply", "completion time", "1 s", "100 ms"]);
+    }
+
+    #[test]
+    fn streams_stand_on_an_axis_of_their_rates() {
+        let rates = [(16.0, 0.05), (64.0, 0.02), (256.0, 0.01)];
+        let svg = drawn(FigureKind::Streams, "rate (kbit/s)", "mean delay (s)", false, &rates);
+        has(&svg, &["rate (kbit/s)", "mean delay", "20 ms"]);
+    }
+
+    #[test]
+    fn a_distribution_gives_shares_of_transfers_over_time() {
+        let times: Vec<(f64, f64)> =
+            (1..900).map(|i| 0.01 * f64::from(i)).map(|t| (t, (-t).exp())).collect();
+        let svg = drawn(
+            FigureKind::Distribution,
+            "completion time (s)",
+            "share that took longer",
+            true,
+            &times,
+        );
+        has(&svg, &["1 s", "100 %", "1 %", "completion time", "share that took longer"]);
+        assert!(!svg.contains("<circle"), "so many points have no markers");
+    }
+
+    #[test]
+    fn tables_in_markdown_stand_after_their_names() {
+        let table = |name: &str| study::Table {
+            name: name.to_owned(),
+            title: format!("The {name}"),
+            columns: vec!["time (s)".to_owned()],
+            rows: vec![("DropTail".to_owned(), vec![Some(estimate(1.5))])],
+        };
+        let text = markdown(&[table("pages"), table("echoes")]);
+        assert!(text.starts_with("<!-- table: pages -->\n**The pages**\n\n|"), "{text}");
+        assert!(text.contains("|\n\n<!-- table: echoes -->\n**The echoes**\n"), "{text}");
     }
 }

@@ -213,7 +213,7 @@ fn layout(figure: &LineFigure, series: &[Series]) -> Layout {
         .with_tick_size(14)
         .with_body_size(14)
         .with_ticks(6)
-        .with_x_tick_format(tick_format(&figure.x_axis))
+        .with_x_tick_format(x_tick_format(figure, x_range))
         .with_y_tick_format(tick_format(&figure.y_axis));
     layout.show_legend = true;
     if let Axis::Names(names) = &figure.x_axis {
@@ -265,11 +265,13 @@ fn x_range(figure: &LineFigure, series: &[Series]) -> (f64, f64) {
         Axis::Names(names) => return (0.5, names.len() as f64 + 0.5),
         _ => range(points().map(|mark| mark.x).chain(figure.vertical)),
     };
+    // A marker on the edge would be cut in half.
+    let marked = series.iter().any(|series| series.stroke == Stroke::Marked);
     if figure.log_x {
+        let margin = if marked { 1.05 } else { 1.0 };
+        let (low, high) = (low / margin, high * margin);
         return (one_two_five(low, Rounding::Down), one_two_five(high, Rounding::Up));
     }
-    let marked = series.iter().any(|series| series.stroke == Stroke::Marked);
-    // A marker on the edge would be cut in half.
     let margin = if marked { 0.02 * (high - low) } else { 0.0 };
     // Nothing that is measured from zero up has an axis below zero.
     let floor = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
@@ -321,6 +323,20 @@ fn one_two_five(value: f64, rounding: Rounding) -> f64 {
         Rounding::Up => steps.iter().find(fits),
     };
     step.unwrap_or(&1.0) * power
+}
+
+/// On a wide logarithmic axis, labels at 2 and 5 would run into those of the powers of ten.
+fn x_tick_format(figure: &LineFigure, (low, high): (f64, f64)) -> TickFormat {
+    match tick_format(&figure.x_axis) {
+        TickFormat::Custom(format) if figure.log_x && high / low > 200.0 => {
+            TickFormat::Custom(Arc::new(move |value| {
+                let power = value.log10();
+                let is_whole = (power - power.round()).abs() < 1e-6;
+                if is_whole { format(value) } else { String::new() }
+            }))
+        }
+        format => format,
+    }
 }
 
 fn tick_format(axis: &Axis) -> TickFormat {

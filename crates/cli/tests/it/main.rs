@@ -4,6 +4,7 @@ mod arguments;
 mod check;
 mod disk;
 mod interrupt;
+mod reproduce;
 mod runs;
 mod support;
 mod traces;

@@ -1,0 +1,109 @@
+//! A study from the command line: interrupted, gone on with, on a terminal. `make smoke` runs one to
+//! its end, which takes longer.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::{Ended, command, run, shortflow};
+
+/// The finished replicas that `out` keeps, with their contents.
+fn kept(out: &Path) -> BTreeMap<String, Vec<u8>> {
+    let Ok(entries) = fs::read_dir(out.join("replicas-quick")) else { return BTreeMap::new() };
+    let file = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().unwrap();
+        name.ends_with(".json").then(|| (name, fs::read(entry.path()).unwrap()))
+    };
+    entries.filter_map(|entry| file(entry.unwrap())).collect()
+}
+
+/// Goes on with the study until `out` keeps `replicas`, then interrupts it.
+fn reproduce_until(out: &Path, replicas: usize) -> Ended {
+    let out_argument = out.to_str().unwrap();
+    let mut child =
+        shortflow(&["reproduce", "cm05", "--quick", "--jobs", "1", "--out", out_argument])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+    let begun = Instant::now();
+    while kept(out).len() < replicas {
+        assert!(begun.elapsed() < Duration::from_secs(120), "the study gets nowhere");
+        assert!(child.try_wait().unwrap().is_none(), "the study has ended by itself");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+    child.wait_with_output().unwrap().into()
+}
+
+#[test]
+fn an_interrupted_study_keeps_finished_replicas_and_goes_on_from_there() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    let says = |ended: &Ended, finished: usize| {
+        let message = format!("interrupted: {finished} of 240 replicas are complete and kept; ");
+        assert!(ended.err.contains(&message), "{}", ended.err);
+        assert_eq!((ended.code, ended.out.as_str()), (Some(130), ""), "no verdict yet");
+        assert!(!out.join("ledger.json").exists() && !out.join("report.html").exists());
+    };
+
+    let first = reproduce_until(&out, 2);
+    let finished = kept(&out);
+    says(&first, finished.len());
+
+    let second = reproduce_until(&out, finished.len() + 2);
+    let more = kept(&out);
+    says(&second, more.len());
+    for (name, content) in finished {
+        assert!(more[&name] == content, "{name} was run again");
+    }
+}
+
+/// Reads what a child prints until it has printed `text`.
+fn read_until(child: &mut Child, text: &str) -> String {
+    let mut printed = Vec::new();
+    let mut part = [0; 4096];
+    let screen = child.stdout.as_mut().unwrap();
+    while !String::from_utf8_lossy(&printed).contains(text) {
+        let n = screen.read(&mut part).unwrap();
+        assert!(n > 0, "it ended without `{text}`: {}", String::from_utf8_lossy(&printed));
+        printed.extend(&part[..n]);
+    }
+    String::from_utf8(printed).unwrap()
+}
+
+#[test]
+fn on_a_terminal_a_bar_tells_the_time_left_and_ctrl_c_ends_the_study() {
+    let home = tempfile::tempdir().unwrap();
+    let binary = env!("CARGO_BIN_EXE_shortflow");
+    let out = home.path().display();
+    let line = format!("'{binary}' reproduce cm05 --quick --jobs 1 --out '{out}'");
+    // `script` gives the command a terminal, and passes on what is typed.
+    let script = command("script")
+        .args(["-qefc", &line, "/dev/null"])
+        .env("TERM", "xterm")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut script) = script else {
+        eprintln!("skipped: needs script, of util-linux");
+        return;
+    };
+    let shown = read_until(&mut script, " left");
+    assert!(shown.contains(" of 240 replicas"), "{shown}");
+    script.stdin.as_mut().unwrap().write_all(b"\x03").unwrap();
+    let ended = Ended::from(script.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(130), "{}", ended.out);
+    assert!(ended.out.contains("interrupted: "), "{}", ended.out);
+}
+
+#[test]
+fn an_unknown_study_is_answered_with_those_there_are() {
+    let ended = run(&["reproduce", "cm50"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("unknown study \"cm50\"; there are: cm05"), "{}", ended.err);
+}
