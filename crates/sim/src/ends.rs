@@ -83,11 +83,11 @@ impl Fabric {
         refused
     }
 
-    /// Passes a packet by what stands at the far end of a link, and counts it when it goes further;
-    /// none when it does not.
+    /// Passes a packet by what stands at the far end of this link, and counts it when it goes
+    /// further; none when it does not.
     pub(crate) fn pass_far_end(&mut self, index: PortIndex, mut parcel: Parcel) -> Option<Parcel> {
         let hop = &mut self.network.ports[index as usize];
-        let end = hop.far.as_mut().expect("few links have anything at their far end");
+        let end = hop.far.as_mut().expect("something stands at the far end");
         if let Some(loss) = &mut end.loss {
             match loss.pass(self.pool.remove(parcel), &mut self.drops) {
                 Some(kept) => parcel = self.pool.insert(kept),
