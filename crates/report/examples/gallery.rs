@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             std::fs::write(folder.join(format!("{name}-{}.svg", drawn.name)), drawn.svg)?;
         }
     }
-    let study = study_page("Casetti & Mellia 2005", &claims(), &[boundary()]);
+    let study = study_page("Casetti & Mellia 2005", &claims(), &[], &[boundary()]);
     std::fs::write(folder.join("study.html"), study)?;
     Ok(())
 }
