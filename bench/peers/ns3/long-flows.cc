@@ -164,7 +164,7 @@ void Run::Fill(Ptr<Socket> socket, uint32_t) {
 
 Run::Counters Run::Now() const {
     Counters now{m_retransmissions.Timeouts(),
-                 CountingNewReno::fast_retransmits,
+                 Counts::fast_retransmits,
                  m_retransmissions.Packets(),
                  {}};
     for (const auto& receiver : m_receivers) {

@@ -11,6 +11,7 @@
 #include "ns3/nstime.h"
 #include "ns3/packet.h"
 #include "ns3/tcp-congestion-ops.h"
+#include "ns3/tcp-cubic.h"
 #include "ns3/tcp-header.h"
 #include "ns3/tcp-socket-base.h"
 #include "ns3/uinteger.h"
@@ -23,52 +24,69 @@ namespace peer {
 constexpr uint32_t segment_bytes = 1000;
 constexpr uint32_t packet_bytes = segment_bytes + 40;
 
-// NewReno, which counts how often a retransmission timer fired and how often recovery began.
-class CountingNewReno : public ns3::TcpNewReno {
+// How often a retransmission timer fired and how often recovery began, over all senders.
+struct Counts {
+    static inline uint64_t timeouts = 0;
+    static inline uint64_t fast_retransmits = 0;
+};
+
+// What a loss reduces.
+struct Reduces {
+    static inline bool pipe = true;
+};
+
+// A congestion control that counts.
+template <typename Control>
+class Counting : public Control {
   public:
     static ns3::TypeId GetTypeId() {
-        static const auto id = ns3::TypeId("peer::CountingNewReno")
-                                   .SetParent<ns3::TcpNewReno>()
-                                   .AddConstructor<CountingNewReno>();
+        static const auto id = ns3::TypeId("peer::Counting" + Name(Control::GetTypeId()))
+                                   .SetParent<Control>()
+                                   .template AddConstructor<Counting>();
         return id;
     }
 
     void CongestionStateSet(ns3::Ptr<ns3::TcpSocketState> state,
                             const ns3::TcpSocketState::TcpCongState_t next) override {
-        timeouts += next == ns3::TcpSocketState::CA_LOSS;
-        fast_retransmits += next == ns3::TcpSocketState::CA_RECOVERY;
-        ns3::TcpNewReno::CongestionStateSet(state, next);
+        Counts::timeouts += next == ns3::TcpSocketState::CA_LOSS;
+        Counts::fast_retransmits += next == ns3::TcpSocketState::CA_RECOVERY;
+        Control::CongestionStateSet(state, next);
     }
 
-    // ns-3 halves what it believes to be in the network (the pipe of RFC 6675), which leaves out
+    // ns-3 reduces what it believes to be in the network (the pipe of RFC 6675), which leaves out
     // what was selectively acknowledged or is taken for lost: 4 segments when recovery begins.
-    // RFC 5681 §3.1 halves all that is not acknowledged, without limited transmit's segments.
+    // RFC 5681 §3.1 and RFC 9438 §4.6 reduce all that is not acknowledged, without limited
+    // transmit's segments.
     uint32_t GetSsThresh(ns3::Ptr<const ns3::TcpSocketState> state, uint32_t pipe) override {
         const uint32_t unacknowledged = state->m_highTxMark.Get() - state->m_lastAckedSeq;
         const uint32_t flight = std::min(unacknowledged, state->m_cWnd.Get());
-        return ns3::TcpNewReno::GetSsThresh(state, halves_pipe ? pipe : flight);
+        return Control::GetSsThresh(state, Reduces::pipe ? pipe : flight);
     }
 
     ns3::Ptr<ns3::TcpCongestionOps> Fork() override {
-        return ns3::CopyObject<CountingNewReno>(this);
+        return ns3::CopyObject<Counting>(this);
     }
 
-    static inline bool halves_pipe = true;
-    static inline uint64_t timeouts = 0;
-    static inline uint64_t fast_retransmits = 0;
+  private:
+    // Without its namespace.
+    static std::string Name(ns3::TypeId id) {
+        return id.GetName().substr(id.GetName().rfind(':') + 1);
+    }
 };
 
 // To be applied before any socket exists.
 struct TcpSettings {
-    std::string tcp = "Sack1";   // or Newreno, as ns-2 calls them
-    std::string halves = "pipe"; // or flight: what a loss halves
+    std::string tcp = "Sack1";        // or Newreno, as ns-2 calls them
+    std::string congestion = "reno";  // or cubic
+    std::string halves = "pipe";      // or flight: what a loss reduces
     double window = 20000;       // packets
     double min_rto = 0.2;        // seconds
     uint32_t delayed_ack = 0;    // or 1: every second segment, 100 ms
 
     void AddTo(Options& options) {
         options.Add("tcp", "Sack1 or Newreno", tcp);
-        options.Add("halves", "what a loss halves: pipe, as ns-3 does, or flight, as RFC 5681",
+        options.Add("congestion", "reno or cubic", congestion);
+        options.Add("halves", "what a loss reduces: pipe, as ns-3 does, or flight, as RFC 5681",
                     halves);
         options.Add("window", "receive window in packets", window);
         options.Add("min_rto", "smallest retransmission timeout in s", min_rto);
@@ -81,10 +99,13 @@ struct TcpSettings {
         if (tcp != "Newreno" && tcp != "Sack1") {
             Fail("tcp is Newreno or Sack1, not " + tcp);
         }
+        if (congestion != "reno" && congestion != "cubic") {
+            Fail("congestion is reno or cubic, not " + congestion);
+        }
         if (halves != "pipe" && halves != "flight") {
             Fail("halves is pipe or flight, not " + halves);
         }
-        CountingNewReno::halves_pipe = halves == "pipe";
+        Reduces::pipe = halves == "pipe";
         const auto set = [](const std::string& name, const AttributeValue& value) {
             Config::SetDefault("ns3::" + name, value);
         };
@@ -110,7 +131,11 @@ struct TcpSettings {
         set("TcpSocketBase::ClockGranularity", TimeValue(MilliSeconds(1)));
         set("TcpSocketBase::MaxSegLifetime", DoubleValue(0)); // no TIME-WAIT
         set("RttEstimator::InitialEstimation", TimeValue(Seconds(3)));
-        set("TcpL4Protocol::SocketType", TypeIdValue(CountingNewReno::GetTypeId()));
+        // The scale of 0.4, the decrease to 0.7 and fast convergence are its defaults, as of RFC 9438.
+        set("TcpCubic::HyStart", BooleanValue(false));
+        set("TcpL4Protocol::SocketType",
+            TypeIdValue(congestion == "cubic" ? Counting<TcpCubic>::GetTypeId()
+                                              : Counting<TcpNewReno>::GetTypeId()));
         set("TcpL4Protocol::RecoveryType",
             TypeIdValue(TypeId::LookupByName("ns3::TcpClassicRecovery")));
     }
@@ -143,7 +168,7 @@ class Retransmissions {
     uint64_t Packets() const { return m_packets; }
 
     // Timers that fired: those of data, and those of SYN and SYN-ACK.
-    uint64_t Timeouts() const { return CountingNewReno::timeouts + m_handshakes; }
+    uint64_t Timeouts() const { return Counts::timeouts + m_handshakes; }
 
   private:
     std::map<uint32_t, ns3::SequenceNumber32> m_ends;

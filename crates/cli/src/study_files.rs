@@ -17,8 +17,8 @@ pub(crate) fn write(
     reproduced: &Reproduced,
     ledger: &Ledger,
 ) -> Result<PathBuf, Failure> {
-    let folder = Folder::create(out)?;
-    folder.write_json("ledger.json", ledger)?;
+    Folder::create(out)?;
+    write_text(&out.join("ledger.json"), &pretty(ledger))?;
     let drawn = Folder::create(&out.join("figures"))?;
     let figures: Vec<Figure> = reproduced.figures.iter().map(draw).collect();
     for figure in &figures {
@@ -30,6 +30,12 @@ pub(crate) fn write(
     let path = out.join("report.html");
     write_text(&path, &study_page(&reproduced.title, &rows, &tables, &figures))?;
     Ok(path)
+}
+
+/// The ledger with a line for each entry, so that two of them can be compared.
+fn pretty(ledger: &Ledger) -> String {
+    let text = serde_json::to_string_pretty(ledger).expect("a ledger is numbers and texts");
+    text + "\n"
 }
 
 fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
@@ -106,6 +112,7 @@ fn claim_row(claim: &ClaimResult) -> ClaimRow {
     ClaimRow {
         id: claim.id.clone(),
         claim: claim.claim.clone(),
+        short: claim.short.clone(),
         verdict: claim.verdict.name().to_owned(),
         note: claim.note.clone(),
         checks: claim.checks.iter().map(check).collect(),

@@ -10,11 +10,11 @@
 //! workloads and code points are known here by dense index and name alone.
 //!
 //! ```
-//! use shortflow_measure::{Plan, Recorder, Summary, Transfer, WorkloadPlan};
+//! use shortflow_measure::{Item, Plan, Recorder, Summary, Transfer, WorkloadPlan};
 //! use shortflow_units::{Duration, Instant};
 //!
 //! let plan = Plan {
-//!     workloads: vec![WorkloadPlan { name: "web".into(), size_classes: vec![] }],
+//!     workloads: vec![WorkloadPlan { name: "web".into(), item: Item::Transfer, size_classes: vec![] }],
 //!     streams: vec![],
 //!     limits: vec![],
 //!     ports: vec![],
@@ -41,6 +41,7 @@
 
 mod estimate;
 mod histogram;
+mod item;
 mod moments;
 mod plan;
 mod port;
@@ -54,6 +55,7 @@ mod transfer;
 
 pub use estimate::{Estimate, jain, mean, paired, paired_gain, relative_gain};
 pub use histogram::Histogram;
+pub use item::Item;
 pub use moments::Moments;
 pub use plan::{Plan, SizeClass, StreamPlan, WorkloadPlan};
 pub use port::{CodePointCounts, Count, PortCounts, PortResult, Sample};

@@ -2,6 +2,8 @@
 
 use shortflow_units::{Duration, Instant};
 
+use crate::item::Item;
+
 /// What a replica will record: fixed before it runs, and the same for all replicas of a run. The
 /// places in its lists are the dense indices by which the run names things to its recorder.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,11 +38,13 @@ impl Plan {
     }
 }
 
-/// A workload's name and the size classes by which its transfers are reported.
+/// A workload's name, what is timed in it, and the size classes by which that is reported.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadPlan {
     /// The name in results.
     pub name: String,
+    /// What is timed.
+    pub item: Item,
     /// The classes, smallest first. A transfer larger than the last counts in the whole only.
     pub size_classes: Vec<SizeClass>,
 }

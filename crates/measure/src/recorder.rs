@@ -295,6 +295,7 @@ fn empty_workload(plan: &WorkloadPlan, run: &Plan) -> WorkloadResult {
     };
     WorkloadResult {
         name: plan.name.clone(),
+        item: plan.item,
         all: class("all", None),
         classes: plan.size_classes.iter().map(|c| class(&c.label, c.bound())).collect(),
         open_over_time: OpenOverTime::over(run.warm_up, run.end),

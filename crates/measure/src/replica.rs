@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::estimate::{jain, mean};
 use crate::histogram::Histogram;
+use crate::item::Item;
 use crate::moments::Moments;
 use crate::port::{PortResult, Sample};
 use crate::settle::OpenOverTime;
@@ -53,6 +54,9 @@ impl Replica {
 pub struct WorkloadResult {
     /// The workload's name.
     pub name: String,
+    /// What is timed; "transfers" below stands for these.
+    #[serde(default, skip_serializing_if = "Item::is_transfer")]
+    pub item: Item,
     /// All its completed transfers.
     pub all: ClassResult,
     /// Its completed transfers by size class.

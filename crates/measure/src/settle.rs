@@ -58,9 +58,10 @@ pub(crate) fn mean_over_replicas(replicas: &[&WorkloadResult]) -> Vec<f64> {
 /// What must be said about a workload whose transfers pile up or fail.
 pub(crate) fn warnings(workload: &WorkloadSummary) -> Vec<String> {
     let mut warnings = Vec::new();
+    let items = workload.item.plural();
     if let Some(growth) = growth(&workload.open_over_time) {
         warnings.push(format!(
-            "the load of {} does not settle: open transfers grew from {:.0} to {:.0} over the \
+            "the load of {} does not settle: open {items} grew from {:.0} to {:.0} over the \
              second half, so completion times depend on how long the run lasts",
             workload.name, growth.from, growth.to,
         ));
@@ -68,7 +69,7 @@ pub(crate) fn warnings(workload: &WorkloadSummary) -> Vec<String> {
     let share = workload.open as f64 / (workload.open + workload.completed).max(1) as f64;
     if share > OPEN_SHARE_TO_WARN {
         warnings.push(format!(
-            "{} of {} transfers of {} were still open at the end (the oldest for {:.1} s), so the \
+            "{} of {} {items} of {} were still open at the end (the oldest for {:.1} s), so the \
              completion times shown lean towards the quick ones",
             workload.open,
             workload.open + workload.completed,
@@ -78,7 +79,7 @@ pub(crate) fn warnings(workload: &WorkloadSummary) -> Vec<String> {
     }
     if workload.failed > 0 {
         warnings.push(format!(
-            "{} transfers of {} were given up by their TCP (retries used up, or reset) and count in \
+            "{} {items} of {} were given up by their TCP (retries used up, or reset) and count in \
              no completion time",
             workload.failed, workload.name,
         ));

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::estimate::Estimate;
 use crate::histogram::Histogram;
+use crate::item::Item;
 use crate::port::{Count, PortResult};
 use crate::replica::{
     ClassResult, DatagramResult, LongFlows, Replica, StreamResult, WorkloadResult,
@@ -34,6 +35,9 @@ pub struct Summary {
 pub struct WorkloadSummary {
     /// The workload's name.
     pub name: String,
+    /// What is timed; "transfers" below stands for these.
+    #[serde(default, skip_serializing_if = "Item::is_transfer")]
+    pub item: Item,
     /// Transfers completed, all replicas together.
     pub completed: u64,
     /// Transfers still open at the end, all replicas together.
@@ -266,6 +270,7 @@ fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
     let delivers = replicas.iter().any(|w| w.delivered_bytes > 0);
     WorkloadSummary {
         name: first.name.clone(),
+        item: first.item,
         completed: replicas.iter().map(|w| w.all.completion.n()).sum(),
         open: replicas.iter().map(|w| w.open).sum(),
         oldest_open: replicas.iter().map(|w| w.oldest_open).fold(0.0, f64::max),

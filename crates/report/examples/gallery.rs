@@ -63,6 +63,7 @@ fn claims() -> Vec<ClaimRow> {
         id: id.into(),
         claim: "Mean completion time under the Fair Marker is below that under TSW2CM at every α."
             .into(),
+        short: "the Fair Marker is below TSW2CM everywhere".into(),
         verdict: verdict.into(),
         note: "At α = 0.95 open transfers keep growing, so the mean depends on the run's length."
             .into(),

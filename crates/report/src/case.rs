@@ -1,7 +1,7 @@
 //! What several runs have in common, and how they differ.
 
 use shortflow_measure::{
-    ClassResult, ClassSummary, Estimate, Replica, Summary, WorkloadSummary, paired_gain,
+    ClassResult, ClassSummary, Estimate, Item, Replica, Summary, WorkloadSummary, paired_gain,
 };
 
 use crate::run::Run;
@@ -72,6 +72,24 @@ pub(crate) fn transfer_workloads(runs: &[Run]) -> Vec<&str> {
 /// The same without parts of others, as the objects of pages are: `web/objects`.
 pub(crate) fn whole_workloads(runs: &[Run]) -> Vec<&str> {
     transfer_workloads(runs).into_iter().filter(|name| !name.contains('/')).collect()
+}
+
+/// What is timed in a workload.
+pub(crate) fn item<'a>(runs: impl IntoIterator<Item = &'a Run>, workload: &str) -> Item {
+    let points = runs.into_iter().flat_map(|run| &run.points);
+    let found = points.into_iter().find_map(|point| point.summary.workload(workload));
+    found.map(|workload| workload.item).unwrap_or_default()
+}
+
+/// What the sizes of this are called, where it has any that differ.
+pub(crate) fn by_size(item: Item) -> &'static str {
+    match item {
+        Item::Transfer => " by reply size",
+        Item::Page => " by page size",
+        Item::Object => " by object size",
+        Item::File => " by file size",
+        Item::Echo => "",
+    }
 }
 
 /// The labels of a workload's size classes in which some run completed a transfer.

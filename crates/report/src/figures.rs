@@ -1,6 +1,6 @@
 //! The figures of a report.
 
-use shortflow_measure::ClassSummary;
+use shortflow_measure::{ClassSummary, Item};
 
 use crate::case::{
     self, Positions, classes, gain, positions, spread, swept_key, transfer_workloads,
@@ -56,13 +56,15 @@ fn distribution(runs: &[Run], workload: &str, at: usize) -> LineFigure {
         let of = |run: &Run| Some(curve(&run.label, &found(run)?.all));
         runs.iter().filter_map(of).collect()
     };
+    let items = case::item(runs, workload).plural();
     LineFigure {
         name: format!("distribution-{at}"),
-        title: format!("{workload}: how many transfers took longer"),
-        caption: "For each time, the share of transfers that took longer (complementary \
-                  distribution, both axes logarithmic). A curve further left and lower is faster; \
-                  its right end is the tail."
-            .into(),
+        title: format!("{workload}: how many {items} took longer"),
+        caption: format!(
+            "For each time, the share of {items} that took longer (complementary distribution, \
+             both axes logarithmic). A curve further left and lower is faster; its right end is \
+             the tail."
+        ),
         x_label: "completion time".into(),
         y_label: "share that took longer".into(),
         x_axis: Axis::Seconds,
@@ -98,13 +100,12 @@ fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
     }
     LineFigure {
         name: format!("size-{at}"),
-        title: format!("{workload}: completion time by reply size"),
+        title: format!("{workload}: completion time{}", case::by_size(case::item(runs, workload))),
         caption: format!(
-            "{} of the completion time for each size of reply, with 95 % intervals over replicas; \
-             logarithmic.",
+            "{} of the completion time for each size, with 95 % intervals over replicas; logarithmic.",
             if runs.len() == 1 { "Mean and percentiles" } else { "Mean" }
         ),
-        x_label: "reply".into(),
+        x_label: "size".into(),
         y_label: "completion time".into(),
         x_axis: Axis::Names(labels.iter().map(|label| (*label).to_owned()).collect()),
         y_axis: Axis::Seconds,
@@ -190,11 +191,12 @@ fn gains(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFigure> 
 /// per run that was warned of, with a curve per point.
 fn open_over_time(runs: &[Run]) -> Vec<LineFigure> {
     let workloads = transfer_workloads(runs).into_iter().enumerate();
+    let item = |workload| case::item(runs, workload);
     if swept_key(runs).is_none() {
         let curves =
             |workload| runs.iter().filter_map(|r| open_curve(r, 0, workload, &r.label)).collect();
         return workloads
-            .map(|(at, w)| open_figure(format!("open-{at}"), w, "", curves(w)))
+            .map(|(at, w)| open_figure(format!("open-{at}"), w, "", item(w), curves(w)))
             .collect();
     }
     let mut figures = Vec::new();
@@ -207,7 +209,8 @@ fn open_over_time(runs: &[Run]) -> Vec<LineFigure> {
             let curve = |&p: &usize| open_curve(run, p, workload, &case::point_label(run, p));
             let series = spread(&points, MOST_CURVES).iter().filter_map(curve).collect();
             let of_run = format!(", {}", run.label);
-            figures.push(open_figure(format!("open-{at}-{number}"), workload, &of_run, series));
+            let name = format!("open-{at}-{number}");
+            figures.push(open_figure(name, workload, &of_run, item(workload), series));
         }
     }
     figures
@@ -227,16 +230,24 @@ fn open_curve(run: &Run, point: usize, workload: &str, label: &str) -> Option<Se
     })
 }
 
-fn open_figure(name: String, workload: &str, of_run: &str, series: Vec<Series>) -> LineFigure {
+fn open_figure(
+    name: String,
+    workload: &str,
+    of_run: &str,
+    item: Item,
+    series: Vec<Series>,
+) -> LineFigure {
+    let items = item.plural();
     LineFigure {
         name,
-        title: format!("{workload}{of_run}: transfers open over time"),
-        caption: "Transfers that had begun and not ended, mean over replicas. A curve that keeps \
-                  rising belongs to a load that does not settle: its completion times depend on \
-                  how long the run lasts."
-            .into(),
+        title: format!("{workload}{of_run}: {items} open over time"),
+        caption: format!(
+            "How many {items} had begun and not ended, mean over replicas. A curve that keeps \
+             rising belongs to a load that does not settle: its completion times depend on how \
+             long the run lasts."
+        ),
         x_label: "time, s".into(),
-        y_label: "open transfers".into(),
+        y_label: format!("open {items}"),
         series,
         zero_based: true,
         ..Default::default()

@@ -104,7 +104,11 @@ fn card(run: &Run, point: usize) -> String {
         "<li><h3>{}</h3><strong>{}</strong><span class=\"soft\">{}</span><dl>",
         escape(&heading),
         mean.map_or(format::NOTHING.into(), |mean| format::seconds(mean.mean)),
-        escape(&main.map_or("no transfers".into(), |w| format!("mean transfer of {}", w.name))),
+        escape(&main.map_or("no transfers".into(), |w| format!(
+            "mean {} of {}",
+            w.item.singular(),
+            w.name
+        ))),
     );
     let mut line = |name: &str, value: String| {
         let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", escape(&value));
@@ -124,7 +128,7 @@ fn card(run: &Run, point: usize) -> String {
 }
 
 const HOW_TO_READ: &str = "<h2>How to read this</h2>\n\
-    <p>A transfer's <b>completion time</b> runs from the opening of its connection to the last byte \
+    <p>A transfer's <b>completion time</b>, also that of a page, object, echo or file, runs from the opening of its connection to the last byte \
     of the reply: handshake, request and reply, without the close. Transfers that began before the \
     warm-up's end are left out. Those still open at the end have no completion time; they are \
     counted as open.</p>\n\

@@ -3,12 +3,12 @@
 use shortflow_measure::Estimate;
 
 use crate::case::{
-    Positions, gain, point_label, positions, summaries, swept_key, whole_workloads, workloads,
+    Positions, gain, item, point_label, positions, summaries, swept_key, whole_workloads, workloads,
 };
 use crate::format;
 use crate::run::Run;
 
-/// The result in words, a line for each workload and run that matters most: how long transfers took,
+/// The result in words, a line for each workload and run that matters most: how long what is timed took,
 /// and against what.
 pub fn key_result(runs: &[Run]) -> String {
     let mut timed = whole_workloads(runs);
@@ -45,8 +45,9 @@ fn alone(run: &Run, workload: &str) -> Option<String> {
     let all = &run.points[0].summary.workload(workload)?.all;
     let (mean, median, p99) = (all.mean?, all.median?, all.p99?);
     Some(format!(
-        "A transfer of {workload} took {} on average; half of them took at most {}, one in \
+        "{} of {workload} took {} on average; half of them took at most {}, one in \
          a hundred more than {}.",
+        item([run], workload).any(),
         format::time(&mean),
         format::seconds(median.mean),
         format::seconds(p99.mean)
@@ -60,9 +61,10 @@ fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
     }
     let last = run.points.len() - 1;
     Some(format!(
-        "As {key} went from {} to {}, the mean transfer of {workload} went from {} to {}.",
+        "As {key} went from {} to {}, the mean {} of {workload} went from {} to {}.",
         point_label(run, 0),
         point_label(run, last),
+        item([run], workload).singular(),
         format::seconds(mean(0)?.mean),
         format::seconds(mean(last)?.mean)
     ))
@@ -76,7 +78,8 @@ fn among_names(run: &Run, workload: &str, key: &str) -> Option<String> {
     let by_mean = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
     let (least, most) = (means.iter().min_by(by_mean)?, means.iter().max_by(by_mean)?);
     Some(format!(
-        "Over {key}, the mean transfer of {workload} took between {} (at {}) and {} (at {}).",
+        "Over {key}, the mean {} of {workload} took between {} (at {}) and {} (at {}).",
+        item([run], workload).singular(),
         format::seconds(least.1),
         point_label(run, least.0),
         format::seconds(most.1),
@@ -86,6 +89,7 @@ fn among_names(run: &Run, workload: &str, key: &str) -> Option<String> {
 
 fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
     let (name, other) = (&ours.label, &reference.label);
+    let item = item([ours], workload).singular();
     let gains: Vec<(usize, Estimate)> = (0..ours.points.len())
         .filter_map(|at| Some((at, gain((reference, ours), at, workload, None)?)))
         .collect();
@@ -93,7 +97,7 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
         let mean = |run: &Run| Some(run.points[at].summary.workload(workload)?.all.mean?.mean);
         let unclear = gain.n > 1 && !gain.differs_from(0.0);
         return Some(format!(
-            "The mean transfer of {workload} took {} with {name} and {} with {other}: {}gain {}.",
+            "The mean {item} of {workload} took {} with {name} and {} with {other}: {}gain {}.",
             format::seconds(mean(ours)?),
             format::seconds(mean(reference)?),
             if unclear { "no clear difference, " } else { "" },
@@ -103,7 +107,7 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
     let by_mean = |a: &&(usize, Estimate), b: &&(usize, Estimate)| a.1.mean.total_cmp(&b.1.mean);
     let (least, most) = (gains.iter().min_by(by_mean)?, gains.iter().max_by(by_mean)?);
     Some(format!(
-        "{name} against {other}, mean transfer of {workload}: gain between {} % (at {}) and {} % \
+        "{name} against {other}, mean {item} of {workload}: gain between {} % (at {}) and {} % \
          (at {}).",
         format::signed(least.1.mean),
         point_label(ours, least.0),

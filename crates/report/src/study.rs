@@ -14,6 +14,8 @@ pub struct ClaimRow {
     pub id: String,
     /// What the paper says.
     pub claim: String,
+    /// The same in a few words.
+    pub short: String,
     /// `"holds"`, `"fails"` or `"unsettled"`.
     pub verdict: String,
     /// What else is to be said: why it fails, what was assumed.
@@ -86,7 +88,7 @@ fn overview(claims: &[ClaimRow]) -> String {
             out,
             "<tr class=\"group\"><th scope=\"row\" class=\"label\"><a href=\"#{id}\">{id}</a></th>\
              <th class=\"label\" scope=\"row\">{}</th><th class=\"label\" scope=\"row\">{}</th></tr>",
-            escape(&row.claim),
+            escape(&row.short),
             verdict(&row.verdict),
             id = escape(&row.id),
         );

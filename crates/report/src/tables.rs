@@ -106,6 +106,7 @@ fn time_tables(runs: &[Run], workloads: &[&str], detail: Detail) -> Vec<Table> {
 fn completion(runs: &[Run], workload: &str, detail: Detail) -> Table {
     let unit = unit(runs, workload, |class| [class.mean, class.p99]);
     let compared = runs.len() > 1;
+    let item = case::item(runs, workload);
     let mut rows = Vec::new();
     let all = classes(runs, workload);
     let labels = case::spread(&all, detail.most_sizes());
@@ -136,13 +137,17 @@ fn completion(runs: &[Run], workload: &str, detail: Detail) -> Table {
     head.push("mean");
     head.extend(compared.then_some("gain"));
     head.extend(["median", "p95", "p99"]);
-    head.extend((detail == Detail::Full).then_some("transfers"));
+    head.extend((detail == Detail::Full).then_some(item.plural()));
     let shown = match (labels.len(), all.len()) {
         (shown, all) if shown < all => format!(" ({shown} of {all} sizes; the report has all)"),
         _ => String::new(),
     };
     Table {
-        title: format!("{workload}: completion time by reply size, in {}{shown}", unit.name()),
+        title: format!(
+            "{workload}: completion time{}, in {}{shown}",
+            case::by_size(item),
+            unit.name()
+        ),
         labels: 1 + usize::from(compared),
         head: head.into_iter().map(String::from).collect(),
         rows,
@@ -170,7 +175,11 @@ fn completion_along_sweep(runs: &[Run], workload: &str, key: &str) -> Table {
     head.extend(labels.iter().map(|label| (*label).to_owned()));
     head.extend(["all", "p99 of all", "open at end"].map(String::from));
     Table {
-        title: format!("{workload}: mean completion time by reply size, in {}", unit.name()),
+        title: format!(
+            "{workload}: mean completion time{}, in {}",
+            case::by_size(case::item(runs, workload)),
+            unit.name()
+        ),
         labels: head.len() - labels.len() - 3,
         head,
         rows,
@@ -229,7 +238,8 @@ fn parts_of(runs: &[Run], workload: &str) -> Table {
             rows.push(Row { cells, starts_group: first });
         });
     }
-    let title = format!("{workload}: where the mean transfer's time goes, in {}", unit.name());
+    let item = case::item(runs, workload).singular();
+    let title = format!("{workload}: where the mean {item}'s time goes, in {}", unit.name());
     table_of_cases(runs, &title, &["size"], &["handshake", "request", "reply", "in all"], rows)
 }
 
@@ -263,8 +273,9 @@ fn traffic(runs: &[Run], workloads: &[&str]) -> Option<Table> {
             first_row = false;
         });
     }
-    let title =
-        format!("Traffic: goodput in {unit}, transfers, and what each sent again on average");
+    let title = format!(
+        "Traffic: goodput in {unit}, what was completed, and what each sent again on average"
+    );
     let measures = ["goodput", "completed", "open", "resent", "timeouts", "fairness"];
     (!rows.is_empty()).then(|| table_of_cases(runs, &title, &["workload"], &measures, rows))
 }

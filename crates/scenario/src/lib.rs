@@ -36,6 +36,6 @@ mod sweep;
 
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, schema};
 pub use model::{
-    Binding, Direction, Inputs, Kind, Line, Link, MeasurePlan, Node, NodeId, NodeKind, ResultRow,
-    Scenario, Workload,
+    Binding, Direction, Inputs, Kind, Line, Link, MeasurePlan, Node, NodeId, NodeKind, Part,
+    ResultRow, Scenario, Workload,
 };

@@ -163,12 +163,14 @@ impl Scenario {
     /// What has results under a name of its own, by index: first the workloads in their order, then
     /// the objects of each web workload, whose own results are those of pages.
     pub fn result_rows(&self) -> Vec<ResultRow> {
-        let row = |workload, name: String| ResultRow { name, workload };
+        let row = |workload, name: String, part| ResultRow { name, workload, part };
         let all = self.workloads.iter().enumerate();
-        let wholes = all.clone().map(|(index, workload)| row(index, workload.name.clone()));
+        let wholes =
+            all.clone().map(|(index, workload)| row(index, workload.name.clone(), Part::Whole));
         let webs = all.filter(|(_, workload)| matches!(workload.kind, Kind::Web(_)));
-        let objects =
-            webs.map(|(index, workload)| row(index, format!("{}/objects", workload.name)));
+        let objects = webs.map(|(index, workload)| {
+            row(index, format!("{}/objects", workload.name), Part::Objects)
+        });
         wholes.chain(objects).collect()
     }
 }
@@ -180,6 +182,17 @@ pub struct ResultRow {
     pub name: String,
     /// The index of its workload.
     pub workload: usize,
+    /// Which part of it.
+    pub part: Part,
+}
+
+/// The part of a workload that results are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All of it; of a web workload, its pages.
+    Whole,
+    /// The objects of pages, one by one.
+    Objects,
 }
 
 impl Kind {

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use shortflow_elements::dropper::LinkLoss;
 use shortflow_elements::{Dscp, FlowKey, Label, Protocol};
-use shortflow_measure::{Plan, Recorder, SizeClass, StreamPlan, TransferSink, WorkloadPlan};
+use shortflow_measure::{Item, Plan, Recorder, SizeClass, StreamPlan, TransferSink, WorkloadPlan};
 use shortflow_policy::Place;
-use shortflow_scenario::{Direction, Kind, Line, NodeId, NodeKind, ResultRow, Scenario, Workload};
+use shortflow_scenario::{
+    Direction, Kind, Line, NodeId, NodeKind, Part, ResultRow, Scenario, Workload,
+};
 use shortflow_units::{Instant, Rng};
 
 use crate::counters::{CodePoints, Counters};
@@ -16,7 +18,7 @@ use crate::flow_sampler::FlowSampler;
 use crate::network::{Colors, Hop, Network, address_of};
 use crate::port::Port;
 use crate::replica::drop_reasons;
-use crate::routes::{PortIndex, Routes};
+use crate::routes::{NodeIndex, PortIndex, Routes};
 use crate::sampler::Sampler;
 use crate::session;
 use crate::source::{Connections, Source, Stream};
@@ -62,6 +64,12 @@ fn lines(scenario: &Scenario) -> impl Iterator<Item = (NodeId, NodeId, &Line)> {
         .links
         .iter()
         .flat_map(|link| [(link.a, link.b, &link.forward), (link.b, link.a, &link.back)])
+}
+
+/// The pairs of hosts between which packets go.
+pub(crate) fn pairs(scenario: &Scenario) -> Vec<(NodeIndex, NodeIndex)> {
+    let pairs = scenario.workloads.iter().flat_map(|workload| workload.kind.pairs());
+    pairs.map(|(a, b)| (a.0, b.0)).collect()
 }
 
 fn network(scenario: &Scenario, seed: u64, code_points: &CodePoints) -> Network {
@@ -125,6 +133,7 @@ fn hop(
         to: to.0,
         near: NearEnd::of(egress.and_then(|role| role.conditioner(at_egress))),
         far: FarEnd::of(loss, ingress.and_then(|role| role.conditioner(at_ingress))),
+        through: None,
     }
 }
 
@@ -196,6 +205,7 @@ fn plan(
         .collect();
     let row = |row: ResultRow| WorkloadPlan {
         name: row.name,
+        item: item(&scenario.workloads[row.workload].kind, row.part),
         size_classes: match scenario.workloads[row.workload].kind {
             Kind::Transfers(_) | Kind::Web(_) | Kind::Ftp(_) => size_classes.clone(),
             _ => Vec::new(),
@@ -214,6 +224,17 @@ fn plan(
         end: Instant::START + scenario.duration,
         drain: scenario.drain,
         series_interval: scenario.measure.series_interval,
+    }
+}
+
+/// What is timed of this part of a workload.
+fn item(kind: &Kind, part: Part) -> Item {
+    match (kind, part) {
+        (Kind::Web(_), Part::Whole) => Item::Page,
+        (_, Part::Objects) => Item::Object,
+        (Kind::Telnet(_), _) => Item::Echo,
+        (Kind::Ftp(_), _) => Item::File,
+        (Kind::Transfers(_) | Kind::Bulk(_) | Kind::Cbr(_) | Kind::Poisson(_), _) => Item::Transfer,
     }
 }
 

@@ -53,8 +53,8 @@ impl Calendar {
             (at.nanos() << self.entity_bits) | u64::from(entity.0)
         };
         let mut node = self.leaves + entity.0 as usize;
-        loop {
-            let group = &mut self.groups[node / 4];
+        // Above the root's children there is no group.
+        while let Some(group) = self.groups.get_mut(node / 4) {
             let place = &mut group[node % 4];
             if *place == winner {
                 return; // nothing changes further up
@@ -62,10 +62,7 @@ impl Calendar {
             *place = winner;
             let [a, b, c, d] = *group;
             winner = a.min(b).min(c.min(d));
-            if node < 4 {
-                break;
-            }
-            node = node / 4 - 1;
+            node = (node / 4).wrapping_sub(1);
         }
         self.first = winner;
     }

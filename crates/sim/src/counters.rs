@@ -109,6 +109,11 @@ impl Counters {
         self.detail.as_ref().map_or(&[], |detail| &detail.classes)
     }
 
+    /// Whether the port is reported.
+    pub(crate) fn are_reported(&self) -> bool {
+        self.detail.is_some()
+    }
+
     /// Packets that ended here.
     pub(crate) fn all_dropped(&self) -> u64 {
         self.dropped.packets

@@ -83,10 +83,11 @@ impl Fabric {
         refused
     }
 
-    /// Passes a packet by what stands at the far end of a link; none when it goes no further.
+    /// Passes a packet by what stands at the far end of a link, and counts it when it goes further;
+    /// none when it does not.
     pub(crate) fn pass_far_end(&mut self, index: PortIndex, mut parcel: Parcel) -> Option<Parcel> {
         let hop = &mut self.network.ports[index as usize];
-        let Some(end) = hop.far.as_mut() else { return Some(parcel) };
+        let end = hop.far.as_mut().expect("few links have anything at their far end");
         if let Some(loss) = &mut end.loss {
             match loss.pass(self.pool.remove(parcel), &mut self.drops) {
                 Some(kept) => parcel = self.pool.insert(kept),
@@ -108,6 +109,7 @@ impl Fabric {
         if end.is_watched {
             self.show(index, &parcel, Event::Arrived);
         }
+        self.network.ports[index as usize].port.counters.forwarded(&parcel);
         Some(parcel)
     }
 

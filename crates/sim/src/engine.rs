@@ -89,6 +89,7 @@ impl Engine {
             }
         }
         self.fabric.now = until;
+        self.fabric.retire();
         true
     }
 

@@ -8,7 +8,7 @@ use crate::entities::{Entities, Kind};
 use crate::flow::{Flow, Flows};
 use crate::network::Network;
 use crate::pool::{Parcel, Pool};
-use crate::port::Changed;
+use crate::port::{Changed, Passage};
 use crate::routes::{NodeIndex, PortIndex};
 use crate::tap::Watcher;
 
@@ -109,6 +109,10 @@ impl Fabric {
     #[inline]
     pub(crate) fn arrive(&mut self, index: PortIndex, flows: &Flows) -> Option<Parcel> {
         let hop = &mut self.network.ports[index as usize];
+        if hop.through.is_some() {
+            self.refuse_arrived(index);
+            return None;
+        }
         let mut parcel = hop.port.arrive(self.now);
         let node = hop.to;
         let mut next_at = Instant::NEVER;
@@ -123,8 +127,9 @@ impl Fabric {
         self.totals.hops += 1;
         if hop.far.is_some() {
             parcel = self.pass_far_end(index, parcel)?;
+        } else {
+            hop.port.counters.forwarded(&parcel);
         }
-        self.network.ports[index as usize].port.counters.forwarded(&parcel);
         if parcel.to == node {
             self.totals.delivered += 1;
             return Some(parcel);
@@ -141,11 +146,7 @@ impl Fabric {
         if hop.near.is_some() || !hop.port.is_plain() {
             return self.send_by_policy(index, parcel, sender);
         }
-        match hop.port.join(self.now, parcel) {
-            Ok(false) => {}
-            Ok(true) => self.calendar.set(self.entities.arrival(index), hop.port.arrives_at()),
-            Err(refused) => self.refuse(index, refused),
-        }
+        self.join(index, parcel);
     }
 
     #[inline(never)]
@@ -158,26 +159,49 @@ impl Fabric {
         let refused = self.pass_near_end(index, &mut parcel, sender);
         let hop = &mut self.network.ports[index as usize];
         if let Some(reason) = refused {
-            hop.port.counters.arrived(&parcel);
-            let packet = self.pool.remove(parcel);
-            return self.drop_at(index, packet, reason);
+            return self.refuse(index, parcel, reason);
         }
-        let changed = if hop.port.is_plain() {
-            match hop.port.join(self.now, parcel) {
-                Ok(is_first) => Changed { arrival: is_first, departure: false },
-                Err(refused) => return self.refuse(index, refused),
-            }
-        } else {
-            hop.port.enqueue(self.now, parcel, &mut self.pool, &mut self.drops)
-        };
+        if hop.port.is_plain() {
+            return self.join(index, parcel);
+        }
+        let changed = hop.port.enqueue(self.now, parcel, &mut self.pool, &mut self.drops);
         self.after_port(index, changed);
     }
 
-    /// A plain port is full.
+    /// A packet joins the queue of a plain port.
+    #[inline(always)]
+    fn join(&mut self, index: PortIndex, parcel: Parcel) {
+        match self.network.ports[index as usize].port.book(self.now, &parcel) {
+            Some(arrives) => self.carry(index, Passage { arrives, parcel }),
+            None => self.refuse(index, parcel, DropReason::Overlimit),
+        }
+    }
+
+    /// Puts a packet on a port's wire.
+    #[inline(always)]
+    pub(crate) fn carry(&mut self, index: PortIndex, passage: Passage) {
+        let hop = &mut self.network.ports[index as usize];
+        if hop.through.is_some() {
+            return self.hand_on(index, passage);
+        }
+        let arrives = passage.arrives;
+        if hop.port.carry(passage) {
+            self.set_arrival(index, arrives);
+        }
+    }
+
+    /// The next arrival at the far end of a port.
+    #[inline]
+    pub(crate) fn set_arrival(&mut self, index: PortIndex, at: Instant) {
+        self.calendar.set(self.entities.arrival(index), at);
+    }
+
+    /// A port does not take a packet.
     #[cold]
-    fn refuse(&mut self, index: PortIndex, refused: Parcel) {
-        let packet = self.pool.remove(refused);
-        self.drop_at(index, packet, DropReason::Overlimit);
+    pub(crate) fn refuse(&mut self, index: PortIndex, parcel: Parcel, reason: DropReason) {
+        self.network.ports[index as usize].port.counters.arrived(&parcel);
+        let packet = self.pool.remove(parcel);
+        self.drop_at(index, packet, reason);
     }
 
     /// A port's line is free for the next packet.
@@ -188,14 +212,14 @@ impl Fabric {
     }
 
     /// Does what follows from a change at a port.
-    #[inline]
+    #[inline(always)]
     fn after_port(&mut self, index: PortIndex, changed: Changed) {
-        let port = &self.network.ports[index as usize].port;
-        if changed.arrival {
-            self.calendar.set(self.entities.arrival(index), port.arrives_at());
+        if let Some(passage) = changed.sent {
+            self.carry(index, passage);
         }
         if changed.departure {
-            self.calendar.set(self.entities.departure(index), port.departs_at());
+            let departs_at = self.network.ports[index as usize].port.departs_at();
+            self.calendar.set(self.entities.departure(index), departs_at);
         }
         if !self.drops.is_empty() {
             self.account_drops(index);
@@ -265,7 +289,7 @@ impl Fabric {
         let mut held = 0;
         for (index, hop) in self.network.ports.iter().enumerate() {
             let inside = hop.port.held();
-            held += inside.packets;
+            held += inside.packets - hop.handed_on();
             if let Err(broken) = hop.port.counters.check(inside) {
                 panic!("port {} breaks conservation: {broken}", self.network.port_names[index]);
             }

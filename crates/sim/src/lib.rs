@@ -31,6 +31,7 @@ mod session;
 mod source;
 mod tail_drop;
 mod tap;
+mod through;
 mod timers;
 
 pub use fabric::Totals;

@@ -5,6 +5,7 @@ use shortflow_elements::{Address, Color, Dscp, Label};
 use crate::ends::{FarEnd, NearEnd};
 use crate::port::Port;
 use crate::routes::{NodeIndex, Routes};
+use crate::through::Through;
 
 /// A port and what its packets pass on the way to the next node. What few ports have is boxed: the
 /// engine walks over many of these.
@@ -18,6 +19,8 @@ pub(crate) struct Hop {
     pub(crate) near: Option<Box<NearEnd>>,
     /// What packets pass as they enter the node at the far end.
     pub(crate) far: Option<Box<FarEnd>>,
+    /// There when this port hands packets on at once.
+    pub(crate) through: Option<Box<Through>>,
 }
 
 /// Ports and routes.

@@ -32,6 +32,13 @@ impl Parcel {
         Parcel { slot, to: node_of(packet.key.dst), flow: packet.flow, size_and_dscp }
     }
 
+    /// What stays in the books of a port that has handed the parcel on: it counts as the parcel does,
+    /// but owns no packet.
+    #[inline]
+    pub(crate) fn stub(&self) -> Self {
+        Parcel { slot: NO_SLOT, ..*self }
+    }
+
     /// Bytes.
     #[inline]
     pub(crate) fn size(&self) -> u32 {
@@ -44,6 +51,9 @@ impl Parcel {
         self.size_and_dscp as usize % Dscp::COUNT
     }
 }
+
+/// The slot of a stub.
+const NO_SLOT: u32 = u32::MAX;
 
 const DSCP_BITS: u32 = Dscp::COUNT.trailing_zeros();
 

@@ -1,9 +1,10 @@
 //! A port: the sending end of a link, with its queue, its line and the packets on the wire.
 //!
 //! A plain port is a drop-tail FIFO, whose departures follow from the arrivals: a packet's arrival
-//! at the far end is known when it joins the queue, so the port needs one event per packet. A port
-//! with a policy's queue asks its queue at each departure, and needs an event at the end of a
-//! transmission only while a packet waits. The packet that is being sent is not in the queue.
+//! at the far end is known when it joins the queue, so the port needs one event per packet, or none
+//! (see [`crate::through`]). A port with a policy's queue asks its queue at each departure, and needs
+//! an event at the end of a transmission only while a packet waits. The packet that is being sent is
+//! not in the queue.
 
 use std::collections::VecDeque;
 
@@ -14,11 +15,11 @@ use crate::counters::{Count, Counters};
 use crate::pool::{Parcel, Pool};
 use crate::tail_drop::TailDrop;
 
-/// What a port needs from the calendar after a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What follows from a change at a port with a policy's queue.
+#[derive(Debug, Default)]
 pub(crate) struct Changed {
-    /// The next arrival at the far end is another than before.
-    pub(crate) arrival: bool,
+    /// A packet that is being sent now, to be put on the wire.
+    pub(crate) sent: Option<Passage>,
     /// The next departure is another than before.
     pub(crate) departure: bool,
 }
@@ -108,24 +109,24 @@ impl Port {
         matches!(self.buffer, Buffer::Plain(_))
     }
 
-    /// A plain port takes a packet, or gives it back when it is full. True when the packet is the
-    /// only one on the wire.
+    /// A plain port takes a packet, which is then to be put on the [wire](Self::carry): when it
+    /// arrives at the far end. None when the queue is full.
     #[inline(always)]
-    pub(crate) fn join(&mut self, now: Instant, parcel: Parcel) -> Result<bool, Parcel> {
+    pub(crate) fn book(&mut self, now: Instant, parcel: &Parcel) -> Option<Instant> {
         let Buffer::Plain(fifo) = &mut self.buffer else {
             unreachable!("a policy's queue takes packets by `enqueue`")
         };
-        self.counters.arrived(&parcel);
         fifo.begin(now, &self.wire, self.delay);
         if self.free_at > now {
             if fifo.is_full(parcel.size()) {
-                return Err(parcel);
+                return None;
             }
             fifo.wait(parcel.size(), self.free_at);
         }
+        self.counters.arrived(parcel);
         let starts = self.free_at.max(now);
-        self.counters.waited(&parcel, starts.since(now));
-        Ok(self.transmit(starts, parcel))
+        self.counters.waited(parcel, starts.since(now));
+        Some(self.transmit(starts, parcel.size()))
     }
 
     /// A policy's queue takes a packet. It, or others held, may end in `drops`.
@@ -138,7 +139,7 @@ impl Port {
     ) -> Changed {
         self.counters.arrived(&parcel);
         let Buffer::Policy(served) = &mut self.buffer else {
-            unreachable!("a plain port takes packets by `join`")
+            unreachable!("a plain port takes packets by `book`")
         };
         served.queue.enqueue(now, pool.remove(parcel), drops);
         if self.free_at <= now {
@@ -151,7 +152,7 @@ impl Port {
         }
         let Some(ready) = served.queue.ready_at() else { return Changed::default() };
         let before = std::mem::replace(&mut served.departs_at, ready.max(self.free_at));
-        Changed { arrival: false, departure: served.departs_at != before }
+        Changed { sent: None, departure: served.departs_at != before }
     }
 
     /// Sends the policy queue's next packet over the line, which is idle.
@@ -162,58 +163,92 @@ impl Port {
         let next = served.queue.dequeue(now, drops);
         let ready = served.queue.ready_at();
         let before = served.departs_at;
-        let mut arrival = false;
-        if let Some(queued) = next {
+        let sent = next.map(|queued| {
             let parcel = pool.insert(queued.packet);
             self.counters.waited(&parcel, now.since(queued.since));
-            arrival = self.transmit(now, parcel);
-        }
+            Passage { arrives: self.transmit(now, parcel.size()), parcel }
+        });
         let departs_at = ready.map_or(Instant::NEVER, |ready| ready.max(self.free_at));
         if let Buffer::Policy(served) = &mut self.buffer {
             served.departs_at = departs_at;
         }
-        Changed { arrival, departure: departs_at != before }
+        Changed { sent, departure: departs_at != before }
     }
 
-    /// Puts a packet on the line at `starts`, which is not before the line is free. True when it
-    /// is the only one there.
+    /// Sends `size` bytes from `starts` on, which is not before the line is free: when they arrive at
+    /// the far end.
     #[inline(always)]
-    fn transmit(&mut self, starts: Instant, parcel: Parcel) -> bool {
+    fn transmit(&mut self, starts: Instant, size: u32) -> Instant {
         if starts > self.free_at {
             self.line.idle();
         }
-        let time = self.line.time(parcel.size() + self.overhead);
+        let time = self.line.time(size + self.overhead);
         self.counters.busy += time;
         self.free_at = starts + time;
+        self.free_at + self.delay
+    }
+
+    /// Puts a packet on the wire. True when it is the only one there.
+    #[inline(always)]
+    pub(crate) fn carry(&mut self, passage: Passage) -> bool {
         let is_first = self.wire.is_empty();
-        self.wire.push_back(Passage { arrives: self.free_at + self.delay, parcel });
+        self.wire.push_back(passage);
         is_first
     }
 
     /// Takes the packet that arrives at the far end at `now`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, now: Instant) -> Parcel {
+        self.begin(now);
+        let passage = self.wire.pop_front().expect("an arrival was due");
+        self.give_back();
+        passage.parcel
+    }
+
+    /// Takes the stubs of all packets that have arrived by `now`, and counts them: how many there
+    /// were.
+    pub(crate) fn retire(&mut self, now: Instant) -> u64 {
+        self.begin(now);
+        let mut retired = 0;
+        while let Some(stub) = self.wire.pop_front_if(|first| first.arrives <= now) {
+            self.counters.forwarded(&stub.parcel);
+            retired += 1;
+        }
+        self.give_back();
+        retired
+    }
+
+    /// Lets transmissions begin that are due by `now`.
+    #[inline(always)]
+    fn begin(&mut self, now: Instant) {
         if let Buffer::Plain(fifo) = &mut self.buffer {
             fifo.begin(now, &self.wire, self.delay);
         }
-        let passage = self.wire.pop_front().expect("an arrival was due");
+    }
+
+    /// Gives back what the wire's ring needed for a burst, so that it stays in the cache.
+    #[inline(always)]
+    fn give_back(&mut self) {
         if self.wire.capacity() > SMALL_WIRE.max(8 * self.wire.len()) {
-            // What a burst needed is given back, so that the ring stays in the cache.
             self.wire.shrink_to(self.wire.capacity() / 4);
         }
-        passage.parcel
+    }
+
+    /// Whether the wire's ring must grow for another packet.
+    #[inline]
+    pub(crate) fn wire_is_full(&self) -> bool {
+        self.wire.len() == self.wire.capacity()
+    }
+
+    /// How many packets are on the wire.
+    pub(crate) fn on_wire(&self) -> u64 {
+        self.wire.len() as u64
     }
 
     /// What arrives next at the far end.
     #[inline]
     pub(crate) fn next(&self) -> Option<&Passage> {
         self.wire.front()
-    }
-
-    /// When the next packet arrives at the far end.
-    #[inline]
-    pub(crate) fn arrives_at(&self) -> Instant {
-        self.wire.front().map_or(Instant::NEVER, |first| first.arrives)
     }
 
     /// When the policy's queue is to be served next.

@@ -81,6 +81,7 @@ pub fn run_replica_before(
         });
     }
     engine.fabric.show_to(tap);
+    engine.fabric.find_through_ports(&build::pairs(scenario));
     if !engine.run(warm_up, &mut look) {
         return Err(Error::Interrupted);
     }

@@ -113,6 +113,7 @@ pub fn reproduce(
     })?;
     let study: Study = parse(files, "study.toml")?;
     let claims: Claims = parse(files, "claims.toml")?;
+    let effort = if options.quick { &study.quick } else { &study.full };
     let mut points = points(files, &study, options.quick)?;
     let cache = Cache::open(Folder::create(options.folder)?);
     let replicas = run_points(&mut points, &cache, options.threads, stop, progress)?;
@@ -128,7 +129,13 @@ pub fn reproduce(
     }
     Ok(Reproduced {
         title: study.title.clone(),
-        ledger: Some(judge_all(id, &claims, &data)),
+        ledger: Some(Ledger {
+            study: id.to_owned(),
+            quick: options.quick,
+            replicas: effort.replicas,
+            duration: effort.duration.clone(),
+            claims: judge_all(&claims, &data),
+        }),
         figures: study.figures.iter().map(|f| figure(f, &data)).filter(has_points).collect(),
         tables: study.tables.iter().map(|spec| table(spec, &data)).collect(),
         finished,

@@ -97,6 +97,8 @@ pub struct ClaimSpec {
     pub id: String,
     /// What the paper claims.
     pub claim: String,
+    /// The same in a few words, for lists.
+    pub short: Option<String>,
     /// What a reader must know: a choice that was made, or the cause of a failure.
     #[serde(default)]
     pub note: String,

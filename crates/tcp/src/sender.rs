@@ -12,7 +12,8 @@ use crate::{Config, Recovery, Stats};
 /// The sending half of a connection, in stream offsets (see [`crate::seq`]).
 #[derive(Debug)]
 pub(crate) struct Sender {
-    pub(crate) mss: u32,
+    /// Maximum segment size, in bytes.
+    pub(crate) mss: u16,
     /// The initial sequence number.
     pub(crate) initial: u32,
     /// The receive window that the peer offers, in bytes.
@@ -98,7 +99,7 @@ impl Sender {
     pub(crate) fn new(config: &Config) -> Self {
         let initial = u64::from(config.initial_window) * u64::from(config.mss);
         Sender {
-            mss: u32::from(config.mss),
+            mss: config.mss,
             initial: 0,
             peer_window: 0,
             max_peer_window: 0,

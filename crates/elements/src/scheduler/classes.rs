@@ -1,4 +1,4 @@
-//! Queues of classes that take turns, and what they hold together.
+//! Queues of classes, and what they hold together.
 
 use shortflow_units::Instant;
 
@@ -10,7 +10,6 @@ pub(super) struct Classes {
     classifier: Classifier,
     children: Vec<Box<dyn QueueDiscipline>>,
     otherwise: usize,
-    turn: usize,
 }
 
 impl Classes {
@@ -27,7 +26,7 @@ impl Classes {
                 format!("class {greatest} has no queue; there are {} queues", children.len()),
             ));
         }
-        Ok(Classes { classifier, children, otherwise, turn: 0 })
+        Ok(Classes { classifier, children, otherwise })
     }
 
     #[inline]
@@ -40,15 +39,16 @@ impl Classes {
         self.children.len()
     }
 
-    /// Whose turn it is, and its queue.
+    /// The queues, in the order of the classes.
     #[inline]
-    pub(super) fn in_turn(&mut self) -> (usize, &mut dyn QueueDiscipline) {
-        (self.turn, self.children[self.turn].as_mut())
+    pub(super) fn queues(&mut self) -> &mut [Box<dyn QueueDiscipline>] {
+        &mut self.children
     }
 
+    /// The class whose turn is after that of `class`.
     #[inline]
-    pub(super) fn next_turn(&mut self) {
-        self.turn = if self.turn + 1 == self.children.len() { 0 } else { self.turn + 1 };
+    pub(super) fn after(&self, class: usize) -> usize {
+        if class + 1 == self.children.len() { 0 } else { class + 1 }
     }
 
     pub(super) fn ready_at(&self) -> Option<Instant> {

@@ -23,6 +23,8 @@ pub struct DeficitRoundRobin {
     classes: Classes,
     quanta: Vec<i64>,
     deficits: Vec<i64>,
+    /// Whose turn it is.
+    turn: usize,
 }
 
 impl DeficitRoundRobin {
@@ -38,13 +40,12 @@ impl DeficitRoundRobin {
         let quanta = quanta.into_iter().map(checked_quantum).collect::<Result<Vec<_>, _>>()?;
         let mut deficits = vec![0; quanta.len()];
         deficits[0] = quanta[0];
-        Ok(DeficitRoundRobin { classes, quanta, deficits })
+        Ok(DeficitRoundRobin { classes, quanta, deficits, turn: 0 })
     }
 
     fn next_turn(&mut self) {
-        self.classes.next_turn();
-        let (turn, _) = self.classes.in_turn();
-        self.deficits[turn] += self.quanta[turn];
+        self.turn = self.classes.after(self.turn);
+        self.deficits[self.turn] += self.quanta[self.turn];
     }
 }
 
@@ -74,7 +75,8 @@ impl QueueDiscipline for DeficitRoundRobin {
         // Ends when each child was asked in turn and none had anything to give.
         let mut silent = 0;
         while silent <= self.classes.len() {
-            let (turn, child) = self.classes.in_turn();
+            let turn = self.turn;
+            let child = self.classes.queues()[turn].as_mut();
             let is_ready = is_ready(child, now);
             if is_ready && self.deficits[turn] > 0 {
                 if let Some(queued) = child.dequeue(now, drops) {

@@ -2,15 +2,14 @@
 
 use shortflow_units::Instant;
 
+use super::classes::{Classes, is_ready};
 use crate::classifier::Classifier;
 use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued};
 
 /// Serves the first child that may give a packet; the packet in transmission is not interrupted.
 /// A child that is held back (by a shaper) is skipped. One step per child.
 pub struct StrictPriority {
-    classifier: Classifier,
-    children: Vec<Box<dyn QueueDiscipline>>,
-    otherwise: usize,
+    classes: Classes,
 }
 
 impl StrictPriority {
@@ -21,43 +20,34 @@ impl StrictPriority {
         children: Vec<Box<dyn QueueDiscipline>>,
         otherwise: usize,
     ) -> Result<Self, ParamsError> {
-        let greatest = classifier.greatest_class().unwrap_or(0).max(otherwise);
-        if greatest >= children.len() {
-            return Err(ParamsError::new(
-                "children",
-                format!("class {greatest} has no queue; there are {} queues", children.len()),
-            ));
-        }
-        Ok(StrictPriority { classifier, children, otherwise })
+        Ok(StrictPriority { classes: Classes::new(classifier, children, otherwise)? })
     }
 }
 
 impl QueueDiscipline for StrictPriority {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
-        let child = self.classifier.classify(&packet).unwrap_or(self.otherwise);
-        self.children[child].enqueue(now, packet, drops);
+        self.classes.enqueue(now, packet, drops);
     }
 
     #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued> {
-        self.children
+        self.classes
+            .queues()
             .iter_mut()
-            .filter(|child| child.ready_at().is_some_and(|ready_at| ready_at <= now))
+            .filter(|child| is_ready(child.as_ref(), now))
             .find_map(|child| child.dequeue(now, drops))
     }
 
     fn ready_at(&self) -> Option<Instant> {
-        self.children.iter().filter_map(|child| child.ready_at()).min()
+        self.classes.ready_at()
     }
 
     fn backlog(&self) -> Backlog {
-        self.children.iter().map(|child| child.backlog()).fold(Backlog::default(), |sum, held| {
-            Backlog { packets: sum.packets + held.packets, bytes: sum.bytes + held.bytes }
-        })
+        self.classes.backlog()
     }
 
     fn ecn_marks(&self) -> u64 {
-        self.children.iter().map(|child| child.ecn_marks()).sum()
+        self.classes.ecn_marks()
     }
 }

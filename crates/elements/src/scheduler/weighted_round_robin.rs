@@ -14,6 +14,8 @@ use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued};
 pub struct WeightedRoundRobin {
     classes: Classes,
     weights: Vec<u32>,
+    /// Whose turn it is.
+    turn: usize,
     /// Packets that the child in turn may still give.
     left: u32,
 }
@@ -31,12 +33,12 @@ impl WeightedRoundRobin {
         for &weight in &weights {
             checked_weight(weight)?;
         }
-        Ok(WeightedRoundRobin { left: weights[0], classes, weights })
+        Ok(WeightedRoundRobin { turn: 0, left: weights[0], classes, weights })
     }
 
     fn next_turn(&mut self) {
-        self.classes.next_turn();
-        self.left = self.weights[self.classes.in_turn().0];
+        self.turn = self.classes.after(self.turn);
+        self.left = self.weights[self.turn];
     }
 }
 
@@ -55,7 +57,7 @@ impl QueueDiscipline for WeightedRoundRobin {
     fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued> {
         // The child in turn is asked once more when its turn comes again.
         for _ in 0..=self.classes.len() {
-            let (_, child) = self.classes.in_turn();
+            let child = self.classes.queues()[self.turn].as_mut();
             if self.left > 0
                 && is_ready(child, now)
                 && let Some(queued) = child.dequeue(now, drops)

@@ -1,6 +1,7 @@
 //! What holds for every queue, whatever it is offered.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use proptest::prelude::*;
 use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField};
@@ -148,6 +149,12 @@ fn audit(
 /// a flow, the limit, `ready_at`, and the same trace from the same seed.
 macro_rules! queue_laws {
     ($($name:ident: $limit:expr => $queue:expr;)*) => {
+        /// The types of the queues, without their modules.
+        fn audited() -> BTreeSet<&'static str> {
+            let types = [$(std::any::type_name_of_val(&$queue)),*];
+            types.into_iter().map(|path| path.rsplit("::").next().unwrap()).collect()
+        }
+
         proptest! {
             $(#[test]
             fn $name(operations in operations()) {
@@ -190,6 +197,33 @@ queue_laws! {
     host_fair_in_bytes: BYTES => host_fair(BYTES, Fairness::Source);
     source_scheduler_in_packets: PACKETS => source(PACKETS);
     source_scheduler_in_bytes: BYTES => source(BYTES);
+}
+
+/// Whatever queue a policy names is built from one of these types.
+#[test]
+fn every_queue_of_the_workspace_is_held_to_the_laws() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut queues = BTreeSet::new();
+    let folders = std::fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path().join("src"));
+    for text in folders.flat_map(|folder| sources(&folder)) {
+        let types = text.lines().filter_map(|line| line.strip_prefix("impl QueueDiscipline for "));
+        queues.extend(types.map(|rest| rest.trim_end_matches([' ', '{']).to_owned()));
+    }
+    assert!(queues.len() >= 11, "only {queues:?} were found");
+    queues.retain(|queue| !audited().contains(queue.as_str()));
+    assert!(queues.is_empty(), "{queues:?}: add a line to `queue_laws!`");
+}
+
+/// The texts of all Rust files in `folder` and below.
+fn sources(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .flat_map(|path| match path.extension() {
+            Some(extension) if extension == "rs" => vec![std::fs::read_to_string(path).unwrap()],
+            _ => sources(&path),
+        })
+        .collect()
 }
 
 fn fifo(limit: Length) -> Fifo {

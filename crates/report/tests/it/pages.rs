@@ -28,6 +28,7 @@ fn claim(verdict: &str, holds: Option<bool>) -> ClaimRow {
     ClaimRow {
         id: "cm05.5".into(),
         claim: "faster <always>".into(),
+        short: "faster".into(),
         verdict: verdict.into(),
         note: "the load does not settle".into(),
         checks: vec![CheckRow {

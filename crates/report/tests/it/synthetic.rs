@@ -2,7 +2,7 @@
 
 use shortflow_measure::results::{Input, Setting, Sweep};
 use shortflow_measure::{
-    CodePointCounts, Count, Manifest, Plan, Point, PortCounts, Recorder, Replica, Sample,
+    CodePointCounts, Count, Item, Manifest, Plan, Point, PortCounts, Recorder, Replica, Sample,
     SizeClass, Transfer, WorkloadPlan,
 };
 use shortflow_report::Run;
@@ -72,7 +72,11 @@ fn at(seconds: f64) -> Instant {
 
 fn plan() -> Plan {
     let class = |n: &u64| SizeClass { label: format!("{n} pkt"), max_bytes: n * 1000 };
-    let workload = |name: &str, size_classes| WorkloadPlan { name: name.into(), size_classes };
+    let workload = |name: &str, size_classes| WorkloadPlan {
+        name: name.into(),
+        item: Item::Transfer,
+        size_classes,
+    };
     Plan {
         workloads: vec![
             workload("web", SIZES.iter().map(class).collect()),

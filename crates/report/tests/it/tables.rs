@@ -1,7 +1,7 @@
 //! The tables of a terminal, and the result in a sentence.
 
 use shortflow_measure::results::Setting;
-use shortflow_measure::{Estimate, OverSummary, StreamSummary, Summary};
+use shortflow_measure::{Estimate, Item, OverSummary, StreamSummary, Summary};
 use shortflow_report::{Run, figures, key_result, tables, text};
 
 use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
@@ -164,14 +164,36 @@ web       15.0 ± 1.0 %  7.5 ± 1.0 %
 }
 
 #[test]
+fn pages_echoes_and_files_are_called_so() {
+    let called = |item| {
+        let mut run = known("fair marker");
+        run.points[0].summary.workloads[0].item = item;
+        let shown = text(std::slice::from_ref(&run), false);
+        let line = |starts: &str| shown.lines().find(|line| line.starts_with(starts)).unwrap();
+        let sentence = line("A").split(" took").next().unwrap().to_owned();
+        (sentence, line("web: ").to_owned(), line("size").rsplit(' ').next().unwrap().to_owned())
+    };
+    let expected = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
+    let page = expected("A page of web", "web: completion time by page size, in ms", "pages");
+    assert_eq!(called(Item::Page), page);
+    assert_eq!(
+        called(Item::Echo),
+        expected("An echo of web", "web: completion time, in ms", "echoes")
+    );
+    let file = expected("A file of web", "web: completion time by file size, in ms", "files");
+    assert_eq!(called(Item::File), file);
+}
+
+#[test]
 fn the_times_of_the_objects_of_pages_are_left_to_the_page() {
     let mut run = known("fair marker");
     let mut objects = run.points[0].summary.workloads[0].clone();
     objects.name = "web/objects".into();
+    objects.item = Item::Object;
     run.points[0].summary.workloads.push(objects);
-    let title = "web/objects: completion time by reply size";
+    let title = "web/objects: completion time by object size";
     let shown = text(std::slice::from_ref(&run), false);
-    assert!(!shown.contains(title) && !shown.contains("A transfer of web/objects"), "{shown}");
+    assert!(!shown.contains(title) && !shown.contains("An object of web/objects"), "{shown}");
     assert!(tables(&[run]).iter().any(|table| table.title.starts_with(title)));
 }
 

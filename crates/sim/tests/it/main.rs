@@ -13,5 +13,7 @@ mod queueing;
 mod random_loss;
 mod schedulers;
 mod sessions;
+mod splitting;
 mod statistics;
 mod stopping;
+mod through;

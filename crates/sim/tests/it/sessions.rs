@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_measure::Replica;
+use shortflow_measure::{Item, Replica};
 use shortflow_scenario::Scenario;
 use shortflow_sim::run_replica;
 
@@ -69,6 +69,8 @@ fn an_http_1_0_page_takes_its_index_and_then_two_rounds_of_four_connections() {
     // A page every 3 s: 20 within the minute.
     assert_eq!((pages.len(), objects.len()), (20, 180));
     let web = workload(&outcome.replica, "web");
+    let object = workload(&outcome.replica, "web/objects");
+    assert_eq!((web.item, object.item), (Item::Page, Item::Object));
     let labels: Vec<_> = web.classes.iter().map(|c| (&*c.label, c.completion.n())).collect();
     assert_eq!(labels, [("1 KB", 0), ("10 KB", 0), ("81 KB", 20)]);
 }

@@ -82,7 +82,7 @@ impl Sender {
                 if self.dup_acks >= config.duplicate_ack_threshold || self.is_first_lost(config) {
                     self.enter_fast_recovery(now, config);
                 } else if config.limited_transmit {
-                    let beyond = self.dup_acks.min(LIMITED_TRANSMIT) * self.mss;
+                    let beyond = self.dup_acks.min(LIMITED_TRANSMIT) * u32::from(self.mss);
                     self.inflation = i64::from(beyond);
                 }
             }
@@ -112,7 +112,7 @@ impl Sender {
         self.partial_seen = false;
         self.urgent = Urgent::FirstSegment;
         self.timer = now + self.rtt.rto();
-        let inflation = config.duplicate_ack_threshold * self.mss;
+        let inflation = config.duplicate_ack_threshold * u32::from(self.mss);
         match self.mechanism {
             Recovery::Reno | Recovery::NewReno => {
                 self.recover = self.max;

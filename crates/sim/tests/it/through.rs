@@ -1,0 +1,112 @@
+//! Ports that hand packets on at once give the results of those that do so at each arrival. Where
+//! somebody looks on, no port hands packets on at once: so a run that is watched everywhere is the
+//! oracle.
+
+use shortflow_measure::results;
+use shortflow_scenario::{NodeId, Scenario};
+use shortflow_sim::{Outcome, Sight, Tap, run_replica_before};
+
+use crate::bench::{run, scenario};
+
+struct Everywhere;
+
+impl Tap for Everywhere {
+    fn watches(&self, _from: NodeId, _to: NodeId) -> bool {
+        true
+    }
+
+    fn see(&mut self, _sight: &Sight<'_>) {}
+
+    fn finish(self: Box<Self>) -> Result<(), results::Error> {
+        Ok(())
+    }
+}
+
+/// All that was found, as text.
+fn found(outcome: &Outcome) -> String {
+    let text = serde_json::to_string(&outcome.replica).expect("a replica is plain data");
+    format!("{text} {:?} {:?}", outcome.replica.series, outcome.totals)
+}
+
+fn assert_the_same_when_watched(scenario: &Scenario) -> Outcome {
+    let plain = run(scenario);
+    let tap: Box<dyn Tap> = Box::new(Everywhere);
+    let watched = run_replica_before(Some(tap), scenario, 0, None, |_| true).expect("it ends");
+    assert_eq!(found(&plain), found(&watched));
+    plain
+}
+
+/// Transfers and long flows from host a over three routers to host b. Only the port r0->r1 is
+/// reported; the slower ones behind it, which nothing else feeds, have short queues that overflow.
+fn chain(queue: &str) -> Scenario {
+    scenario(&format!(
+        r#"
+        duration = "20.0001 s"
+        warm_up = "1.0007 s"
+        drain = "1 s"
+        hosts = {{ a = {{}}, b = {{}} }}
+        routers = {{ r0 = {{}}, r1 = {{}}, r2 = {{}} }}
+        links.a = {{ between = ["a", "r0"], rate = "100 Mbit/s", delay = "3 ms" }}
+        links.one = {{ between = ["r0", "r1"], rate = "10 Mbit/s", delay = "10 ms", queue = "{queue}" }}
+        links.two = {{ between = ["r1", "r2"], rate = "7 Mbit/s", delay = "10 ms", queue = "{queue}" }}
+        links.b = {{ between = ["r2", "b"], rate = "6 Mbit/s", delay = "20 ms", queue = "{queue}" }}
+        measure.ports = ["r0->r1"]
+        measure.series_interval = "0.1 s"
+
+        [workloads.long.bulk]
+        from = "a"
+        to = "b"
+        flows = 3
+        start_window = "0.1 s"
+
+        [workloads.web.transfers]
+        client = "b"
+        server = "a"
+        load = "2 Mbit/s"
+        request.constant = "300 B"
+        reply.exponential.mean = "10 KB"
+
+        [workloads.probe.poisson]
+        from = "a"
+        to = "b"
+        rate = "50 /s"
+        size.uniform = {{ min = "40 B", max = "1500 B" }}
+        "#
+    ))
+}
+
+#[test]
+fn packets_that_a_later_port_refuses_are_dropped_in_their_time() {
+    for queue in ["9 pkt", "12 KB"] {
+        let outcome = assert_the_same_when_watched(&chain(queue));
+        let text = found(&outcome);
+        assert!(text.contains("r1->r2/dropped"), "the second queue overflows: {text}");
+        assert!(text.contains("r2->b/dropped"), "the third queue overflows: {text}");
+    }
+}
+
+#[test]
+fn a_queue_that_holds_everything_hides_nothing() {
+    let outcome = assert_the_same_when_watched(&chain("100000 pkt"));
+    assert_eq!(outcome.totals.dropped, 0);
+}
+
+#[test]
+fn packets_from_several_sides_are_put_in_order_of_arrival() {
+    assert_the_same_when_watched(&scenario(
+        r#"
+        duration = "10 s"
+        drain = "1 s"
+        hosts = { a = { count = 4 }, b = { count = 2 } }
+        routers = { r1 = {}, r2 = {} }
+        links.a = { between = ["a", "r1"], rate = "20 Mbit/s", delay = ["1 ms", "2 ms"] }
+        links.b = { between = ["b", "r2"], rate = "10 Mbit/s", delay = "1 ms", queue = "10 pkt" }
+        links.core = { between = ["r1", "r2"], rate = "15 Mbit/s", delay = "5 ms", queue = "20 pkt" }
+        [workloads.long.bulk]
+        from = "a"
+        to = "b"
+        flows = 8
+        start_window = "1 s"
+        "#,
+    ));
+}
