@@ -154,7 +154,7 @@ impl Observer for Watch<'_> {
         self.progress.advance(share);
     }
 
-    fn completed(&self, _: usize, _: &Outcome) -> Result<(), sim::Error> {
+    fn completed(&self, _: usize, _: &mut Outcome) -> Result<(), sim::Error> {
         self.progress.complete();
         Ok(())
     }

@@ -38,8 +38,8 @@ pub trait Observer: Sync {
         let _ = (task, share);
     }
 
-    /// A task is complete.
-    fn completed(&self, task: usize, outcome: &Outcome) -> Result<(), Error> {
+    /// A task is complete. What is taken out of its outcome is not held until all tasks are.
+    fn completed(&self, task: usize, outcome: &mut Outcome) -> Result<(), Error> {
         let _ = (task, outcome);
         Ok(())
     }
@@ -93,8 +93,8 @@ fn run_task(
         !stop.load(Ordering::Relaxed)
     };
     let (tap, transfers) = (observer.tap(index)?, observer.transfers(index)?);
-    let outcome = run_replica_before(tap, task.scenario, task.replica, transfers, look)?;
+    let mut outcome = run_replica_before(tap, task.scenario, task.replica, transfers, look)?;
     observer.advanced(index, 1.0 - told);
-    observer.completed(index, &outcome)?;
+    observer.completed(index, &mut outcome)?;
     Ok(outcome)
 }

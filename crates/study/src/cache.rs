@@ -186,6 +186,9 @@ reply.constant = "2 KB"
         assert_eq!(cache.read(&shown, 0), None, "kept before the figure was wanted");
         cache.write(&shown, 0, &replica).unwrap();
         assert_eq!(cache.read(&shown, 0).map(|kept| n(&kept)), Some((all, 0)));
+        let mut finished = replica;
+        Distribution::forget_others(&shown.distributions, &mut finished);
+        assert_eq!(n(&finished), (all, 0), "in memory too");
         assert!(Distribution::shown(&figures, "run", 0.65).is_empty(), "another point");
         assert!(Distribution::shown(&figures, "other", 0.6).is_empty(), "another run");
     }

@@ -31,6 +31,22 @@ impl Distribution {
         shown
     }
 
+    /// Takes all other completion times out of a replica: they are the most of what it holds.
+    pub(crate) fn forget_others(shown: &[Distribution], replica: &mut Replica) {
+        let each = shown.iter().map(|shown| shown.of(replica).map(std::mem::take));
+        let kept: Vec<Option<Histogram>> = each.collect();
+        for workload in &mut replica.workloads {
+            for class in workload.classes.iter_mut().chain([&mut workload.all]) {
+                class.histogram = Histogram::default();
+            }
+        }
+        for (shown, kept) in shown.iter().zip(kept) {
+            if let (Some(place), Some(kept)) = (shown.of(replica), kept) {
+                *place = kept;
+            }
+        }
+    }
+
     /// Its place in a replica, if that has such a class.
     pub(crate) fn of<'a>(&self, replica: &'a mut Replica) -> Option<&'a mut Histogram> {
         let workload = replica.workloads.iter_mut().find(|w| w.name == self.workload)?;

@@ -39,20 +39,44 @@ macro_rules! files {
     };
 }
 
-const STUDIES: &[StudyFiles] = &[StudyFiles {
-    id: "cm05",
-    files: files!["cm05":
-        "study.toml",
-        "claims.toml",
-        "single.toml",
-        "multi.toml",
-        "policies/best-effort.toml",
-        "policies/tsw2cm-servers.toml",
-        "policies/tsw2cm.toml",
-        "policies/fair-marker.toml",
-        "policies/per-flow-marker.toml",
-    ],
-}];
+const STUDIES: &[StudyFiles] = &[
+    StudyFiles {
+        id: "cm05",
+        files: files!["cm05":
+            "study.toml",
+            "claims.toml",
+            "single.toml",
+            "multi.toml",
+            "policies/best-effort.toml",
+            "policies/tsw2cm-servers.toml",
+            "policies/tsw2cm.toml",
+            "policies/fair-marker.toml",
+            "policies/per-flow-marker.toml",
+        ],
+    },
+    StudyFiles {
+        id: "nt02",
+        files: files!["nt02":
+            "study.toml",
+            "claims.toml",
+            "tree.toml",
+            "long.toml",
+            "policies/application-policed.toml",
+            "policies/application-remarked.toml",
+            "policies/application.toml",
+            "policies/droptail.toml",
+            "policies/edge-marker.toml",
+            "policies/fq-codel.toml",
+            "policies/host-fair.toml",
+            "policies/red.toml",
+            "policies/state-long.toml",
+            "policies/state-randomized.toml",
+            "policies/state.toml",
+            "policies/telnet-queue-wrr.toml",
+            "policies/telnet-queue.toml",
+        ],
+    },
+];
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,7 @@ use shortflow_policy::text::Diagnostics;
 use shortflow_sim::{Observer, Outcome, Task, run_tasks};
 
 use crate::cache::Cache;
+use crate::distribution::Distribution;
 use crate::figure::{Figure, figure};
 use crate::ledger::{Ledger, judge_all};
 use crate::library::StudyFiles;
@@ -239,9 +240,10 @@ impl Observer for Keeper<'_> {
         self.progress.advanced(share);
     }
 
-    fn completed(&self, task: usize, outcome: &Outcome) -> Result<(), shortflow_sim::Error> {
+    fn completed(&self, task: usize, outcome: &mut Outcome) -> Result<(), shortflow_sim::Error> {
         let (at, replica) = self.places[task];
         self.cache.write(&self.points[at], replica, &outcome.replica)?;
+        Distribution::forget_others(&self.points[at].distributions, &mut outcome.replica);
         self.progress.completed();
         Ok(())
     }

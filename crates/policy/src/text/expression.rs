@@ -25,7 +25,7 @@ pub(super) fn evaluate(
     if !number.is_finite() {
         return Err(format!("`{}` divides by zero", text.trim()));
     }
-    if unit.starts_with(|c: char| !c.is_alphabetic() && c != '/') {
+    if unit.starts_with(|c: char| !c.is_alphabetic() && c != '/' && c != '%') {
         return Err(format!("cannot read `{unit}` in the expression"));
     }
     Ok(Outcome { number, unit })
@@ -124,6 +124,7 @@ mod tests {
     fn what_follows_the_number_is_its_unit() {
         assert_eq!(with_alpha("8 * alpha Mbit/s"), Ok((6.0, "Mbit/s".to_owned())));
         assert_eq!(with_alpha("100 * alpha /s"), Ok((75.0, "/s".to_owned())));
+        assert_eq!(with_alpha("20 * alpha %"), Ok((15.0, "%".to_owned())));
     }
 
     #[test]

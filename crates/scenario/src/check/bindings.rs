@@ -98,17 +98,16 @@ fn ports(
     let others = topology.find(document, &format!("{path}.{key}"), other);
     let (at, others) = (at?, others?);
     let ports: Vec<(NodeId, Direction)> = at
-        .clone()
-        .map(NodeId)
-        .flat_map(|at| topology.neighbours(at).map(move |to| (at, to)))
-        .filter(|(_, to)| others.contains(&to.0))
+        .iter()
+        .flat_map(|&at| topology.neighbours(at).map(move |to| (at, to)))
+        .filter(|(_, to)| others.binary_search(to).is_ok())
         .map(|(at, to)| (at, direction(to)))
         .collect();
     if ports.is_empty() {
         let message = format!("no link joins `{}` and `{other}`", bind.at);
         let mut near: Vec<&str> = at
-            .map(NodeId)
-            .flat_map(|at| topology.neighbours(at))
+            .iter()
+            .flat_map(|&at| topology.neighbours(at))
             .map(|near| topology.node(near).group.as_str())
             .collect();
         near.sort_unstable();

@@ -83,9 +83,9 @@ fn ports(
     let to = topology.find(document, &path, to.trim());
     let (Some(from), Some(to)) = (from, to) else { return Vec::new() };
     let found: Vec<(NodeId, NodeId)> = from
-        .map(NodeId)
+        .into_iter()
         .flat_map(|from| topology.neighbours(from).map(move |near| (from, near)))
-        .filter(|(_, near)| to.contains(&near.0))
+        .filter(|(_, near)| to.binary_search(near).is_ok())
         .collect();
     if found.is_empty() {
         let help = "a port leads to a node at the other end of a link";

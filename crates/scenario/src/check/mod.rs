@@ -2,6 +2,7 @@
 
 mod bindings;
 mod measure;
+mod members;
 mod session;
 mod sizes;
 mod tcp;

@@ -10,7 +10,9 @@ use shortflow_workloads::{
 
 use super::workloads::{Checker, MOST_FLOWS};
 use super::{sizes, tcp, times};
-use crate::file::{BusyFile, FtpFile, HttpFile, PageFile, ReplayFile, TelnetFile, WebFile};
+use crate::file::{
+    BusyFile, FtpFile, HttpFile, OneOrList, PageFile, ReplayFile, TelnetFile, WebFile,
+};
 use crate::model::{Kind, NodeId};
 
 impl Checker<'_> {
@@ -220,7 +222,7 @@ impl Checker<'_> {
 /// What all workloads of sessions say.
 struct SessionKeys<'k> {
     /// Key and value for the two ends.
-    pair: [(&'k str, &'k str); 2],
+    pair: [(&'k str, &'k OneOrList<String>); 2],
     sessions: Option<u32>,
     port: u16,
     start: Duration,

@@ -9,6 +9,7 @@ use shortflow_policy::text::{Document, Named};
 use shortflow_policy::{NAME_RULE, is_name};
 use shortflow_units::{Bytes, Length, Probability};
 
+use super::members::members;
 use crate::file::{Group, LinkFile, LossFile, PerLink, ScenarioFile};
 use crate::model::{Line, Link, Node, NodeId, NodeKind};
 
@@ -81,24 +82,34 @@ impl Topology {
         }
     }
 
-    /// The nodes that `name` means: a group, or one member of it, such as `user[17]`.
+    /// The nodes that `name` means, in rising order: a group, one member of it, such as `user[17]`, or
+    /// a slice, such as `user[2::5]`.
     pub(super) fn find(
         &self,
         document: &mut Document,
         path: &str,
         name: &str,
-    ) -> Option<Range<u32>> {
-        let group = self.groups.iter().find(|(group, _)| group == name);
-        let one = || {
-            let index = self.nodes.iter().position(|node| node.name == name)? as u32;
-            Some(index..index + 1)
+    ) -> Option<Vec<NodeId>> {
+        let (group, chosen) = match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+            Some((group, chosen)) => (group, Some(chosen)),
+            None => (name, None),
         };
-        let found = group.map(|(_, range)| range.clone()).or_else(one);
-        if found.is_none() {
+        let Some((_, range)) = self.groups.iter().find(|(other, _)| other == group) else {
             let names: Vec<&str> = self.groups.iter().map(|(name, _)| name.as_str()).collect();
-            document.unknown(path, "host or router", name, "hosts and routers", &names);
+            document.unknown(path, "host or router", group, "hosts and routers", &names);
+            return None;
+        };
+        let Some(chosen) = chosen else { return Some(range.clone().map(NodeId).collect()) };
+        match members(chosen, range.len() as u32) {
+            Ok(members) => {
+                Some(members.into_iter().map(|index| NodeId(range.start + index)).collect())
+            }
+            Err(reason) => {
+                let message = format!("`{name}` cannot be: {reason}");
+                document.mistake(path, message, MEMBERS);
+                None
+            }
         }
-        found
     }
 
     pub(super) fn node(&self, id: NodeId) -> &Node {
@@ -174,7 +185,7 @@ impl Topology {
         let second = self.find(document, &format!("{path}.between.1"), second);
         let lines = Lines::check(document, &path, file);
         let (Some(first), Some(second), Some(lines)) = (first, second, lines) else { return };
-        let Some(pairs) = pair_up(first.clone(), second.clone()) else {
+        let Some(pairs) = pair_up(&first, &second) else {
             let message = format!("cannot pair {} nodes with {}", first.len(), second.len());
             document.mistake(&format!("{path}.between"), message, PAIRING);
             return;
@@ -345,13 +356,12 @@ fn loss(document: &mut Document, path: &str, file: &LossFile) -> Option<Loss> {
 
 /// Pairs the members of two groups: one to one when they are equal in number, in blocks when one
 /// is a multiple of the other (`i` of n·k with `i / k` of n).
-pub(super) fn pair_up(a: Range<u32>, b: Range<u32>) -> Option<Vec<(NodeId, NodeId)>> {
-    let (n, m) = (a.len() as u32, b.len() as u32);
-    let of = |range: &Range<u32>, index| NodeId(range.start + index);
+pub(super) fn pair_up(a: &[NodeId], b: &[NodeId]) -> Option<Vec<(NodeId, NodeId)>> {
+    let (n, m) = (a.len(), b.len());
     if n >= m && n % m == 0 {
-        Some((0..n).map(|i| (of(&a, i), of(&b, i / (n / m)))).collect())
+        Some((0..n).map(|i| (a[i], b[i / (n / m)])).collect())
     } else if m % n == 0 {
-        Some((0..m).map(|i| (of(&a, i / (m / n)), of(&b, i))).collect())
+        Some((0..m).map(|i| (a[i / (m / n)], b[i])).collect())
     } else {
         None
     }
@@ -360,6 +370,10 @@ pub(super) fn pair_up(a: Range<u32>, b: Range<u32>) -> Option<Vec<(NodeId, NodeI
 fn member(name: &str, count: u32, index: u32) -> String {
     if count == 1 { name.to_owned() } else { format!("{name}[{index}]") }
 }
+
+/// The help where members are chosen that are not there.
+const MEMBERS: &str = "one member is `name[17]`; a slice `name[first:end:step]`, without `end` itself; \
+                       indices begin at 0";
 
 /// The help where [`pair_up`] finds no pairs.
 pub(super) const PAIRING: &str = "the groups must be equal in size, or one a multiple of the other";
@@ -375,8 +389,10 @@ mod tests {
 
     #[test]
     fn groups_pair_one_to_one_or_in_blocks() {
+        let nodes = |range: Range<u32>| range.map(NodeId).collect::<Vec<_>>();
         let pairs = |a, b| {
-            pair_up(a, b).map(|pairs| pairs.iter().map(|(a, b)| (a.0, b.0)).collect::<Vec<_>>())
+            let pairs = pair_up(&nodes(a), &nodes(b))?;
+            Some(pairs.iter().map(|(a, b)| (a.0, b.0)).collect::<Vec<_>>())
         };
         assert_eq!(pairs(0..2, 5..7), Some(vec![(0, 5), (1, 6)]));
         assert_eq!(pairs(0..4, 5..7), Some(vec![(0, 5), (1, 5), (2, 6), (3, 6)]));

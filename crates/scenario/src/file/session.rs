@@ -13,10 +13,10 @@ use super::{SizesFile, TcpFile};
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WebFile {
-    /// The node or group of clients.
-    pub(crate) client: String,
-    /// The node or group of servers.
-    pub(crate) server: String,
+    /// The clients: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    pub(crate) client: OneOrList<String>,
+    /// The servers, likewise.
+    pub(crate) server: OneOrList<String>,
     /// How many sessions; by default one for each pair. Session i runs between the i-th pair, round
     /// and round.
     pub(crate) sessions: Option<u32>,
@@ -106,10 +106,10 @@ pub(crate) enum BusyFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TelnetFile {
-    /// The node or group of clients.
-    pub(crate) client: String,
-    /// The node or group of servers.
-    pub(crate) server: String,
+    /// The clients: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    pub(crate) client: OneOrList<String>,
+    /// The servers, likewise.
+    pub(crate) server: OneOrList<String>,
     /// How many sessions; by default one for each pair.
     pub(crate) sessions: Option<u32>,
     /// The size of a packet with a character or its echo on the wire, headers included.
@@ -137,10 +137,10 @@ pub(crate) struct TelnetFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FtpFile {
-    /// The sending node or group.
-    pub(crate) from: String,
-    /// The receiving node or group.
-    pub(crate) to: String,
+    /// The senders: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    pub(crate) from: OneOrList<String>,
+    /// The receivers, likewise.
+    pub(crate) to: OneOrList<String>,
     /// How many sessions; by default one for each pair.
     pub(crate) sessions: Option<u32>,
     /// Sizes of files.

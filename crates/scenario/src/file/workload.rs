@@ -48,10 +48,10 @@ impl WorkloadFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TransfersFile {
-    /// The node or group of clients.
-    pub(crate) client: String,
-    /// The node or group of servers.
-    pub(crate) server: String,
+    /// The clients: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    pub(crate) client: OneOrList<String>,
+    /// The servers, likewise.
+    pub(crate) server: OneOrList<String>,
     /// The load that the replies offer, headers of their segments included.
     pub(crate) load: Option<Rate>,
     /// Transfers per second.
@@ -83,10 +83,10 @@ pub(crate) struct TransfersFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BulkFile {
-    /// The sending node or group.
-    pub(crate) from: String,
-    /// The receiving node or group.
-    pub(crate) to: String,
+    /// The senders: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    pub(crate) from: OneOrList<String>,
+    /// The receivers, likewise.
+    pub(crate) to: OneOrList<String>,
     /// How many flows; 1 by default. Over groups, flow i runs between the i-th pair, round and
     /// round.
     pub(crate) flows: Option<u32>,
@@ -111,10 +111,10 @@ pub(crate) struct BulkFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CbrFile {
-    /// The sending node or group.
-    pub(crate) from: String,
-    /// The receiving node or group.
-    pub(crate) to: String,
+    /// The senders: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    pub(crate) from: OneOrList<String>,
+    /// The receivers, likewise.
+    pub(crate) to: OneOrList<String>,
     /// The rate of each stream in bits on the wire. A list goes round over the pairs, and the pairs
     /// over a list that is longer; with a list, each stream has its own results.
     pub(crate) rate: OneOrList<Rate>,
@@ -138,10 +138,10 @@ pub(crate) struct CbrFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PoissonFile {
-    /// The sending node or group.
-    pub(crate) from: String,
-    /// The receiving node or group.
-    pub(crate) to: String,
+    /// The senders: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    pub(crate) from: OneOrList<String>,
+    /// The receivers, likewise.
+    pub(crate) to: OneOrList<String>,
     /// Packets per second of each stream.
     pub(crate) rate: Option<Frequency>,
     /// The rate of each stream in bits on the wire.

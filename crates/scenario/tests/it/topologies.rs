@@ -156,6 +156,15 @@ fn a_workload_over_groups_has_a_pair_for_each_member() {
 }
 
 #[test]
+fn the_ends_of_a_workload_may_be_slices_and_lists_in_their_order() {
+    let scenario =
+        tree("[workloads.some.bulk]\nfrom = [\"user[6:]\", \"user[0:6:3]\"]\nto = \"server\"\n");
+    let pairs: Vec<(u32, u32)> =
+        scenario.workloads[2].kind.pairs().iter().map(|(from, to)| (from.0, to.0)).collect();
+    assert_eq!(pairs, [(6, 8), (7, 8), (0, 8), (3, 8)]);
+}
+
+#[test]
 fn a_share_of_nothing_has_no_arrivals() {
     let scenario = tree(
         "[workloads.rest.transfers]\nclient = \"user\"\nserver = \"server\"\n\

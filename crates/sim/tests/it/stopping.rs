@@ -13,7 +13,7 @@ struct StopsAfterTwo<'s> {
 }
 
 impl Observer for StopsAfterTwo<'_> {
-    fn completed(&self, _task: usize, _outcome: &Outcome) -> Result<(), Error> {
+    fn completed(&self, _task: usize, _outcome: &mut Outcome) -> Result<(), Error> {
         if self.completed.fetch_add(1, Ordering::Relaxed) + 1 == 2 {
             self.stop.store(true, Ordering::Relaxed);
         }
@@ -70,7 +70,7 @@ fn a_stop_abandons_a_task_under_way() {
 struct Fails;
 
 impl Observer for Fails {
-    fn completed(&self, task: usize, _outcome: &Outcome) -> Result<(), Error> {
+    fn completed(&self, task: usize, _outcome: &mut Outcome) -> Result<(), Error> {
         if task == 0 { Err(Error::Interrupted) } else { Ok(()) }
     }
 }
