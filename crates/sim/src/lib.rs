@@ -24,6 +24,7 @@ mod port;
 mod prefetch;
 mod replica;
 mod replicas;
+mod reordering;
 mod routes;
 mod sampler;
 mod session;

@@ -200,3 +200,34 @@ fn acknowledgements_echo_the_code_point_of_the_data_that_they_acknowledge() {
     // Each segment is acknowledged on its own, the last together with a FIN; the SYN by a SYN-ACK.
     assert_eq!(acks, [6, 8, 85, 2]);
 }
+
+/// The last segments of a reply wait behind the first of the same flight: under SRPT they go ahead of
+/// these, since less remains; under DSTF they have a later band.
+#[test]
+fn srpt_reorders_the_packets_of_a_flow_and_dstf_does_not() {
+    let reordered = |marker: &str| {
+        let policy = format!(
+            r#"
+            [[roles.sender.classes]]
+            name = "all"
+            marker.{marker} = {{ thresholds = ["5 KB", "10 KB"] }}
+            [roles.sender.queue.shared-priority]
+            limit = "1000 pkt"
+            bands = ["CS2", "CS1", "rest"]
+            [roles.receiver]
+            "#
+        );
+        let workload = r#"
+            [workloads.web.transfers]
+            client = "c"
+            server = "s"
+            interval = "1 s"
+            request.constant = "500 B"
+            reply.constant = "20 KB"
+        "#;
+        let replica = replica(&policy, workload);
+        replica.counters["web/reordered packets"]
+    };
+    assert!(reordered("srpt") > 20.0);
+    assert_eq!(reordered("dstf"), 0.0);
+}
