@@ -1,5 +1,7 @@
 //! Finished replicas on disk, so that a study goes on where it stopped.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use shortflow_measure::Replica;
 use shortflow_measure::results::{Error, Folder};
@@ -13,6 +15,9 @@ struct Entry {
     /// What the replica was made from; another input makes it worthless.
     fingerprint: String,
     replica: Replica,
+    /// What its clients asked for, which a replica's own file leaves out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    accesses: BTreeMap<String, Vec<String>>,
 }
 
 impl Cache {
@@ -29,7 +34,8 @@ impl Cache {
         scenario: &Scenario,
     ) -> Option<Replica> {
         let entry: Entry = self.0.read_json(&name(run, x, replica)).ok()?;
-        (entry.fingerprint == fingerprint(scenario)).then_some(entry.replica)
+        let replica = Replica { accesses: entry.accesses, ..entry.replica };
+        (entry.fingerprint == fingerprint(scenario)).then_some(replica)
     }
 
     /// Keeps a finished replica.
@@ -41,7 +47,11 @@ impl Cache {
         scenario: &Scenario,
         result: &Replica,
     ) -> Result<(), Error> {
-        let entry = Entry { fingerprint: fingerprint(scenario), replica: result.clone() };
+        let entry = Entry {
+            fingerprint: fingerprint(scenario),
+            replica: result.clone(),
+            accesses: result.accesses.clone(),
+        };
         self.0.write_json(&name(run, x, replica), &entry)
     }
 }
@@ -51,7 +61,7 @@ fn name(run: &str, x: f64, replica: u32) -> String {
 }
 
 /// A hash of everything that a replica depends on: the texts, what was changed in them, the engine.
-fn fingerprint(scenario: &Scenario) -> String {
+pub(crate) fn fingerprint(scenario: &Scenario) -> String {
     let inputs = &scenario.inputs;
     let policy = inputs.policy.as_ref().map_or("", |(_, text)| text);
     let mut parts = vec![env!("SHORTFLOW_ENGINE"), &inputs.scenario.1, policy];

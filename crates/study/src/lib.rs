@@ -10,7 +10,9 @@ mod figure;
 pub mod judge;
 mod ledger;
 mod library;
+mod points;
 mod quantity;
+mod replay;
 mod reproduce;
 pub mod spec;
 

@@ -9,6 +9,14 @@ pub struct StudyFiles {
 }
 
 impl StudyFiles {
+    #[cfg(test)]
+    pub(crate) const fn new(
+        id: &'static str,
+        files: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        StudyFiles { id, files }
+    }
+
     /// The study called `id`.
     pub fn find(id: &str) -> Option<&'static StudyFiles> {
         STUDIES.iter().find(|study| study.id == id)

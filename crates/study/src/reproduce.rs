@@ -6,15 +6,16 @@ use std::sync::atomic::AtomicBool;
 use shortflow_measure::Replica;
 use shortflow_measure::results::{self, Folder};
 use shortflow_policy::text::Diagnostics;
-use shortflow_scenario::{Overrides, Scenario, from_texts};
 use shortflow_sim::{Observer, Outcome, Task, run_tasks};
 
 use crate::cache::Cache;
 use crate::figure::{Figure, figure};
 use crate::ledger::{Ledger, judge_all};
 use crate::library::StudyFiles;
+use crate::points::{PointOfRun, points};
 use crate::quantity::Data;
-use crate::spec::{Claims, Effort, RunSpec, Study};
+use crate::replay::replay;
+use crate::spec::{Claims, Study};
 
 /// How a study is run.
 #[derive(Debug, Clone)]
@@ -76,19 +77,20 @@ pub enum Error {
     /// A scenario or a policy of the study is mistaken.
     #[error("{0}")]
     Scenario(Diagnostics),
+    /// Requests that one run drew cannot be replayed by another.
+    #[error("run {run}: {message}")]
+    Requests {
+        /// The run that was to replay them.
+        run: String,
+        /// What is wrong.
+        message: String,
+    },
     /// Results could not be written or read.
     #[error(transparent)]
     Results(#[from] results::Error),
     /// A replica failed.
     #[error(transparent)]
     Replica(#[from] shortflow_sim::Error),
-}
-
-/// One run at one point of its sweep.
-struct PointOfRun {
-    run: String,
-    x: f64,
-    scenario: Scenario,
 }
 
 /// Runs the study `id` and judges its claims.
@@ -107,9 +109,10 @@ pub fn reproduce(
     })?;
     let study: Study = parse(files, "study.toml")?;
     let claims: Claims = parse(files, "claims.toml")?;
-    let points = points(files, &study, options.quick)?;
+    let mut points = points(files, &study, options.quick)?;
     let cache = Cache::open(Folder::create(options.folder)?);
-    let (replicas, wanted) = run_points(&points, &cache, options.threads, stop, progress)?;
+    let replicas = run_points(&mut points, &cache, options.threads, stop, progress)?;
+    let wanted = replicas.iter().map(Vec::len).sum();
     let finished = replicas.iter().flatten().flatten().count();
     if finished < wanted {
         let title = study.title;
@@ -137,102 +140,75 @@ fn parse<T: serde::de::DeserializeOwned>(
     toml::from_str(text).map_err(|mistake| error(mistake.to_string()))
 }
 
-/// All runs at all their points, checked before anything is run.
-fn points(
-    files: &'static StudyFiles,
-    study: &Study,
-    quick: bool,
-) -> Result<Vec<PointOfRun>, Error> {
-    let effort = if quick { &study.quick } else { &study.full };
-    let mut points = Vec::new();
-    for run in &study.runs {
-        let values = match (&run.quick, quick) {
-            (Some(values), true) => values,
-            _ => &run.values,
-        };
-        for &x in values {
-            points.push(PointOfRun {
-                run: run.name.clone(),
-                x,
-                scenario: scenario(files, run, effort, x)?,
-            });
-        }
-    }
-    Ok(points)
-}
-
-fn scenario(
-    files: &'static StudyFiles,
-    run: &RunSpec,
-    effort: &Effort,
-    x: f64,
-) -> Result<Scenario, Error> {
-    let text = |name: &str| {
-        files.text(name).ok_or_else(|| Error::Study {
-            study: files.id,
-            file: name.to_owned(),
-            message: format!("run {} needs this file, which does not exist", run.name),
-        })
-    };
-    let texts =
-        [(run.scenario.as_str(), text(&run.scenario)?), (run.policy.as_str(), text(&run.policy)?)];
-    let mut set = vec![
-        ("duration".to_owned(), effort.duration.clone()),
-        ("replicas".to_owned(), effort.replicas.to_string()),
-    ];
-    for setting in &run.set {
-        let (key, value) = setting.split_once('=').ok_or_else(|| Error::Study {
-            study: files.id,
-            file: "study.toml".to_owned(),
-            message: format!("run {}: \"{setting}\" is not of the form key=value", run.name),
-        })?;
-        set.push((key.to_owned(), value.to_owned()));
-    }
-    set.extend(run.sweep.iter().map(|key| (key.clone(), x.to_string())));
-    let overrides = Overrides { policy: Some(run.policy.clone().into()), set };
-    let loaded = from_texts(&texts, &overrides).map_err(Error::Scenario)?;
-    let point = loaded.into_points().into_iter().next();
-    Ok(point.expect("a scenario without sweep has one point").scenario)
-}
-
+/// By point and replica; those that an interrupt left out are absent.
 type Replicas = Vec<Vec<Option<Replica>>>;
 
-/// The replicas of all points: those kept from before, and those run now. Those that an interrupt
-/// left out are absent. Gives the number wanted, too.
+/// The replicas of all points: those kept from before, and those run now. First come the runs that
+/// draw their own requests, then those that replay them.
 fn run_points(
-    points: &[PointOfRun],
+    points: &mut [PointOfRun],
     cache: &Cache,
     threads: usize,
     stop: &AtomicBool,
     progress: &dyn Progress,
-) -> Result<(Replicas, usize), Error> {
-    let mut replicas: Replicas = Vec::new();
-    let mut tasks = Vec::new();
-    let mut places = Vec::new();
-    for (at, point) in points.iter().enumerate() {
-        let mut of_point = Vec::new();
-        for replica in 0..point.scenario.replicas {
-            let kept = cache.read(&point.run, point.x, replica, &point.scenario);
-            if kept.is_none() {
-                tasks.push(Task { scenario: &point.scenario, replica });
-                places.push((at, replica));
+) -> Result<Replicas, Error> {
+    let kept = |point: &PointOfRun| -> Vec<Option<Replica>> {
+        let scenario = &point.scenario;
+        (0..scenario.replicas).map(|r| cache.read(&point.run, point.x, r, scenario)).collect()
+    };
+    let mut replicas: Replicas = points.iter().map(kept).collect();
+    let missing = places(&replicas, |_| true).len();
+    progress.begins(missing, replicas.iter().map(Vec::len).sum::<usize>() - missing);
+    for replays in [false, true] {
+        if replays {
+            hand_over_requests(points, &replicas)?;
+        }
+        // A point that lacks its requests still, since they were interrupted, waits for the next time.
+        let is_due = |at: usize| {
+            let drawn = points[at].replays.map(|(drawn, _)| drawn);
+            drawn.is_some() == replays && drawn.is_none_or(|drawn| is_complete(&replicas[drawn]))
+        };
+        let places = places(&replicas, is_due);
+        let task = |&(at, replica): &(usize, u32)| Task { scenario: &points[at].scenario, replica };
+        let tasks: Vec<Task<'_>> = places.iter().map(task).collect();
+        let keeper = Keeper { points, places: &places, cache, progress };
+        let outcomes = run_tasks(&tasks, threads, stop, &keeper);
+        for (outcome, (at, replica)) in outcomes.into_iter().zip(&places) {
+            match outcome {
+                Ok(outcome) => replicas[*at][*replica as usize] = Some(outcome.replica),
+                Err(shortflow_sim::Error::Interrupted) => {}
+                Err(error) => return Err(error.into()),
             }
-            of_point.push(kept);
-        }
-        replicas.push(of_point);
-    }
-    let wanted = replicas.iter().map(Vec::len).sum();
-    progress.begins(tasks.len(), wanted - tasks.len());
-    let keeper = Keeper { points, places: &places, cache, progress };
-    let outcomes = run_tasks(&tasks, threads, stop, &keeper);
-    for (outcome, (at, replica)) in outcomes.into_iter().zip(&places) {
-        match outcome {
-            Ok(outcome) => replicas[*at][*replica as usize] = Some(outcome.replica),
-            Err(shortflow_sim::Error::Interrupted) => {}
-            Err(error) => return Err(error.into()),
         }
     }
-    Ok((replicas, wanted))
+    Ok(replicas)
+}
+
+/// The point and the number of each absent replica of the points that are due.
+fn places(replicas: &Replicas, is_due: impl Fn(usize) -> bool) -> Vec<(usize, u32)> {
+    let due = replicas.iter().enumerate().filter(|(at, _)| is_due(*at));
+    due.flat_map(|(at, of_point)| (0..).zip(of_point).map(move |(number, r)| (at, number, r)))
+        .filter(|(_, _, replica)| replica.is_none())
+        .map(|(at, number, _)| (at, number))
+        .collect()
+}
+
+fn is_complete(of_point: &[Option<Replica>]) -> bool {
+    of_point.iter().all(Option::is_some)
+}
+
+/// Gives each point that replays requests those that were drawn for it, where any of its replicas
+/// is still to be run.
+fn hand_over_requests(points: &mut [PointOfRun], replicas: &Replicas) -> Result<(), Error> {
+    for (point, own) in points.iter_mut().zip(replicas) {
+        let Some((drawn, busy)) = point.replays else { continue };
+        if is_complete(own) || !is_complete(&replicas[drawn]) {
+            continue;
+        }
+        replay(&mut point.scenario, &replicas[drawn], busy.into())
+            .map_err(|message| Error::Requests { run: point.run.clone(), message })?;
+    }
+    Ok(())
 }
 
 /// Keeps each replica as soon as it is finished.
@@ -254,5 +230,133 @@ impl Observer for Keeper<'_> {
         self.cache.write(&point.run, point.x, replica, &point.scenario, &outcome.replica)?;
         self.progress.completed();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+    use crate::library::StudyFiles;
+
+    const STUDY: &str = r#"
+title = "the same pages over a fast and a slow link"
+full = { replicas = 2, duration = "20 s" }
+quick = { replicas = 2, duration = "20 s" }
+
+[[runs]]
+name = "draw"
+scenario = "two.toml"
+policy = "none.toml"
+sweep = ["parameters.think"]
+values = [1, 2]
+
+[[runs]]
+name = "slow"
+scenario = "two.toml"
+policy = "none.toml"
+set = ["links.wire.rate=0.1 Mbit/s", "measure.accesses=true"]
+sweep = ["parameters.think"]
+values = [1, 2]
+accesses = { run = "draw" }
+"#;
+
+    const SCENARIO: &str = r#"
+name = "two hosts"
+duration = "20 s"
+[parameters]
+think = 1
+[hosts]
+a = {}
+b = {}
+[links.wire]
+between = ["a", "b"]
+rate = "10 Mbit/s"
+delay = "1 ms"
+[[bind]]
+role = "core"
+at = "b"
+to = "a"
+[workloads.web.web]
+client = "a"
+server = "b"
+sessions = 3
+http = "1.0"
+request.constant = "300 B"
+page.index.exponential = { mean = "3 KB" }
+page.objects.uniform = { min = 0, max = 4 }
+page.object.exponential = { mean = "5 KB" }
+think.exponential = { mean = "= think s" }
+"#;
+
+    static FILES: StudyFiles = StudyFiles::new(
+        "two",
+        &[
+            ("study.toml", STUDY),
+            ("two.toml", SCENARIO),
+            ("none.toml", "name = \"none\"\n[roles.core]\n"),
+        ],
+    );
+
+    /// Raises the flag after so many replicas.
+    struct StopAfter<'a>(std::sync::atomic::AtomicUsize, &'a AtomicBool);
+
+    impl Progress for StopAfter<'_> {
+        fn begins(&self, _: usize, _: usize) {}
+        fn advanced(&self, _: f64) {}
+        fn completed(&self) {
+            if self.0.fetch_sub(1, Ordering::Relaxed) == 1 {
+                self.1.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn run(home: &Path, replicas_until_stop: usize) -> (Vec<PointOfRun>, Replicas) {
+        let study: Study = parse(&FILES, "study.toml").unwrap();
+        let mut points = points(&FILES, &study, false).unwrap_or_else(|e| panic!("{e}"));
+        let stop = AtomicBool::new(false);
+        let progress = StopAfter(replicas_until_stop.into(), &stop);
+        let cache = Cache::open(Folder::create(home).unwrap());
+        let replicas = run_points(&mut points, &cache, 1, &stop, &progress).unwrap();
+        (points, replicas)
+    }
+
+    #[test]
+    fn a_run_replays_replica_by_replica_what_another_asked_for_at_the_same_point() {
+        let home = tempfile::tempdir().unwrap();
+        let (points, replicas) = run(home.path(), usize::MAX);
+        let names: Vec<(&str, f64)> = points.iter().map(|p| (p.run.as_str(), p.x)).collect();
+        assert_eq!(names, [("draw", 1.0), ("draw", 2.0), ("slow", 1.0), ("slow", 2.0)]);
+        let asked = |point: usize, replica: usize| {
+            &replicas[point][replica].as_ref().unwrap().accesses["web"]
+        };
+        for replica in [0, 1] {
+            assert_eq!(asked(0, replica), asked(2, replica));
+            assert_eq!(asked(1, replica), asked(3, replica));
+            assert!(
+                asked(0, replica).len() > asked(1, replica).len(),
+                "longer pauses, fewer pages"
+            );
+        }
+        assert_ne!(asked(0, 0), asked(0, 1));
+    }
+
+    #[test]
+    fn a_study_interrupted_while_it_draws_goes_on_from_there_to_the_same_result() {
+        let home = tempfile::tempdir().unwrap();
+        let (_, at_once) = run(home.path(), usize::MAX);
+        let home = tempfile::tempdir().unwrap();
+        for finished in [3, 6, 8] {
+            let (_, replicas) = run(home.path(), 3);
+            assert_eq!(replicas.iter().flatten().flatten().count(), finished);
+        }
+        let (_, resumed) = run(home.path(), usize::MAX);
+        // All but the distributions, which files leave out.
+        let means = |replicas: &Replicas| -> Vec<Option<f64>> {
+            let all = replicas.iter().flatten().flatten();
+            all.map(|replica| replica.workload("web").unwrap().all.mean()).collect()
+        };
+        assert_eq!(means(&resumed), means(&at_once));
     }
 }

@@ -48,6 +48,33 @@ pub struct RunSpec {
     pub values: Vec<f64>,
     /// The values under `--quick`; all when absent.
     pub quick: Option<Vec<f64>>,
+    /// Whose requests are replayed here; what browses draws its own when absent.
+    pub accesses: Option<AccessesSpec>,
+}
+
+/// Where a run takes the requests of its browsing sessions from: another run drew them, and each
+/// replica replays those of the same replica there.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessesSpec {
+    /// The run that draws them, which has no `accesses` itself.
+    pub run: String,
+    /// The point of its sweep; the same as here when absent.
+    pub x: Option<f64>,
+    /// What a client does when a page comes before the last one is complete.
+    #[serde(default)]
+    pub busy: BusySpec,
+}
+
+/// What a client that replays requests does when a page comes before the last one is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BusySpec {
+    /// It loads both: requests go out at their logged times.
+    #[default]
+    Overlap,
+    /// The page begins when the one before is complete.
+    Wait,
 }
 
 /// The claims of a study.

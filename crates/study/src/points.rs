@@ -1,0 +1,119 @@
+//! What a study runs: every run at every point of its sweep, checked before anything is run.
+
+use shortflow_scenario::{Overrides, Scenario, from_texts};
+
+use crate::cache::fingerprint;
+use crate::library::StudyFiles;
+use crate::reproduce::Error;
+use crate::spec::{BusySpec, Effort, RunSpec, Study};
+
+/// One run at one point of its sweep.
+pub(crate) struct PointOfRun {
+    pub(crate) run: String,
+    pub(crate) x: f64,
+    pub(crate) scenario: Scenario,
+    /// The point whose requests are replayed, and what a client does that is still loading.
+    pub(crate) replays: Option<(usize, BusySpec)>,
+}
+
+/// All runs at all their points, checked before anything is run.
+pub(crate) fn points(
+    files: &'static StudyFiles,
+    study: &Study,
+    quick: bool,
+) -> Result<Vec<PointOfRun>, Error> {
+    let effort = if quick { &study.quick } else { &study.full };
+    let mut points = Vec::new();
+    for run in &study.runs {
+        let values = match (&run.quick, quick) {
+            (Some(values), true) => values,
+            _ => &run.values,
+        };
+        let is_drawn_from =
+            |other: &RunSpec| other.accesses.as_ref().is_some_and(|a| a.run == run.name);
+        let draws = study.runs.iter().any(is_drawn_from);
+        if draws && run.accesses.is_some() {
+            return Err(Error::Study {
+                study: files.id,
+                file: "study.toml".to_owned(),
+                message: format!("run {} replays requests, so none can be drawn from it", run.name),
+            });
+        }
+        for &x in values {
+            points.push(PointOfRun {
+                run: run.name.clone(),
+                x,
+                scenario: scenario(files, run, effort, x, draws)?,
+                replays: None,
+            });
+        }
+    }
+    for run in &study.runs {
+        find_requests(files, run, &mut points)?;
+    }
+    Ok(points)
+}
+
+/// Finds the points whose requests the points of `run` replay. Their inputs are inputs of these.
+fn find_requests(
+    files: &'static StudyFiles,
+    run: &RunSpec,
+    points: &mut [PointOfRun],
+) -> Result<(), Error> {
+    let Some(accesses) = &run.accesses else { return Ok(()) };
+    for at in 0..points.len() {
+        if points[at].run != run.name {
+            continue;
+        }
+        let x = accesses.x.unwrap_or(points[at].x);
+        let drawn = points.iter().position(|p| p.run == accesses.run && (p.x - x).abs() < 1e-9);
+        let drawn = drawn.ok_or_else(|| Error::Study {
+            study: files.id,
+            file: "study.toml".to_owned(),
+            message: format!("run {}: there is no run {} at {x}", run.name, accesses.run),
+        })?;
+        let source =
+            (format!("requests of {} at {x}", accesses.run), fingerprint(&points[drawn].scenario));
+        points[at].scenario.inputs.files.push(source);
+        points[at].replays = Some((drawn, accesses.busy));
+    }
+    Ok(())
+}
+
+fn scenario(
+    files: &'static StudyFiles,
+    run: &RunSpec,
+    effort: &Effort,
+    x: f64,
+    draws: bool,
+) -> Result<Scenario, Error> {
+    let text = |name: &str| {
+        files.text(name).ok_or_else(|| Error::Study {
+            study: files.id,
+            file: name.to_owned(),
+            message: format!("run {} needs this file, which does not exist", run.name),
+        })
+    };
+    let texts =
+        [(run.scenario.as_str(), text(&run.scenario)?), (run.policy.as_str(), text(&run.policy)?)];
+    let mut set = vec![
+        ("duration".to_owned(), effort.duration.clone()),
+        ("replicas".to_owned(), effort.replicas.to_string()),
+    ];
+    for setting in &run.set {
+        let (key, value) = setting.split_once('=').ok_or_else(|| Error::Study {
+            study: files.id,
+            file: "study.toml".to_owned(),
+            message: format!("run {}: \"{setting}\" is not of the form key=value", run.name),
+        })?;
+        set.push((key.to_owned(), value.to_owned()));
+    }
+    if draws {
+        set.push(("measure.accesses".to_owned(), "true".to_owned()));
+    }
+    set.extend(run.sweep.iter().map(|key| (key.clone(), x.to_string())));
+    let overrides = Overrides { policy: Some(run.policy.clone().into()), set };
+    let loaded = from_texts(&texts, &overrides).map_err(Error::Scenario)?;
+    let point = loaded.into_points().into_iter().next();
+    Ok(point.expect("a scenario without sweep has one point").scenario)
+}
