@@ -49,6 +49,7 @@ mod replica;
 pub mod results;
 mod settle;
 mod summary;
+mod throughput;
 mod transfer;
 
 pub use estimate::{Estimate, jain, mean, paired, paired_gain, relative_gain};
@@ -65,4 +66,5 @@ pub use summary::{
     ClassSummary, CodePointSummary, DatagramSummary, OverSummary, PortSummary, StreamSummary,
     Summary, WorkloadSummary,
 };
+pub use throughput::ThroughputSamples;
 pub use transfer::{Transfer, TransferColor};

@@ -58,6 +58,12 @@ impl Moments {
         (self.n > 1).then(|| (self.squares / (self.n - 1) as f64).sqrt())
     }
 
+    /// The coefficient of variation: deviation over mean. None where the mean is zero.
+    pub fn variation(&self) -> Option<f64> {
+        let deviation = self.deviation()?;
+        (self.mean != 0.0).then(|| deviation / self.mean)
+    }
+
     /// The greatest number, unless nothing was counted.
     pub fn max(&self) -> Option<f64> {
         (self.n > 0).then_some(self.max)
@@ -90,6 +96,18 @@ mod tests {
         let mut nothing = Moments::default();
         nothing.merge(&Moments::default());
         assert_eq!((nothing.mean(), nothing.deviation(), nothing.max()), (None, None, None));
+        assert_eq!(nothing.variation(), None);
+    }
+
+    #[test]
+    fn the_variation_is_the_deviation_in_multiples_of_the_mean() {
+        let of = |values: [f64; 2]| {
+            let mut moments = Moments::default();
+            values.iter().for_each(|value| moments.add(*value));
+            moments.variation()
+        };
+        assert_eq!(of([2.0, 4.0]), Some(2.0_f64.sqrt() / 3.0)); // deviation √(1 + 1), mean 3
+        assert_eq!(of([0.0, 0.0]), None);
     }
 
     #[test]

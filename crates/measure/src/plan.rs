@@ -61,6 +61,13 @@ pub struct StreamPlan {
 pub struct SizeClass {
     /// The name in results, like `"11 pkt"`.
     pub label: String,
-    /// The largest reply of the class, in bytes.
+    /// The largest reply of the class, in bytes; `u64::MAX` where it has no bound.
     pub max_bytes: u64,
+}
+
+impl SizeClass {
+    /// The largest reply of the class, unless it has no bound.
+    pub fn bound(&self) -> Option<u64> {
+        (self.max_bytes < u64::MAX).then_some(self.max_bytes)
+    }
 }

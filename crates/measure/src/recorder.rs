@@ -10,6 +10,7 @@ use crate::replica::{
 };
 use crate::results::{self, TransferSink};
 use crate::settle::OpenOverTime;
+use crate::throughput::ThroughputSamples;
 use crate::transfer::Transfer;
 
 /// Records one replica. Owned by the run; its memory does not grow with simulated time, but for
@@ -137,11 +138,14 @@ impl Recorder {
         }
     }
 
-    /// At the end: a long flow of `workload` got `bytes` through since the warm-up's end.
-    pub fn long_flow(&mut self, workload: u16, bytes: u64) {
+    /// At the end: a long flow of `workload` got `bytes` through since the warm-up's end, spread over
+    /// time like `samples` where they were taken.
+    pub fn long_flow(&mut self, workload: u16, bytes: u64, samples: Option<ThroughputSamples>) {
         let rate = bytes as f64 * 8.0 / self.replica.measured;
         let long = &mut self.replica.workloads[usize::from(workload)].long_flows;
-        long.get_or_insert_with(LongFlows::default).rates.push(rate);
+        let long = long.get_or_insert_with(LongFlows::default);
+        long.rates.push(rate);
+        long.samples.extend(samples);
     }
 
     /// A datagram was sent. `stream` counts over all workloads.
@@ -283,15 +287,16 @@ fn class_of(max_bytes: &[u64], bytes: u64) -> Option<usize> {
 fn empty_workload(plan: &WorkloadPlan, run: &Plan) -> WorkloadResult {
     let limit = |limit: &Duration| OverLimit { limit: limit.as_secs_f64(), ..Default::default() };
     let over: Vec<OverLimit> = run.limits.iter().map(limit).collect();
-    let class = |label: &str| ClassResult {
+    let class = |label: &str, up_to| ClassResult {
         label: label.to_owned(),
+        up_to,
         over: over.clone(),
         ..Default::default()
     };
     WorkloadResult {
         name: plan.name.clone(),
-        all: class("all"),
-        classes: plan.size_classes.iter().map(|c| class(&c.label)).collect(),
+        all: class("all", None),
+        classes: plan.size_classes.iter().map(|c| class(&c.label, c.bound())).collect(),
         open_over_time: OpenOverTime::over(run.warm_up, run.end),
         ..Default::default()
     }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::estimate::jain;
+use crate::estimate::{jain, mean};
 use crate::histogram::Histogram;
 use crate::moments::Moments;
 use crate::port::{PortResult, Sample};
 use crate::settle::OpenOverTime;
+use crate::throughput::ThroughputSamples;
 use crate::transfer::Transfer;
 
 /// What one replica found, from the warm-up's end to the end of the run.
@@ -89,9 +90,24 @@ pub struct WorkloadResult {
 }
 
 impl WorkloadResult {
-    /// The size class called `label`.
-    pub fn class(&self, label: &str) -> Option<&ClassResult> {
-        self.classes.iter().find(|class| class.label == label)
+    /// The size class called `name`.
+    pub fn class(&self, name: &str) -> Option<&ClassResult> {
+        self.classes.iter().find(|class| class.is_called(name))
+    }
+
+    /// The share of the reply bytes of completed transfers that is in transfers larger than those of
+    /// the size class called `name`, 0 to 1.
+    pub fn bytes_above(&self, name: &str) -> Option<f64> {
+        let class = self.classes.iter().position(|class| class.is_called(name))?;
+        let below: u64 = self.classes[..=class].iter().map(|class| class.reply_bytes).sum();
+        let all = self.all.reply_bytes;
+        (all > 0).then(|| (all - below) as f64 / all as f64)
+    }
+
+    /// The share of packets that were dropped anywhere, 0 to 1, among those that completed transfers
+    /// sent, both ways.
+    pub fn packet_loss(&self) -> Option<f64> {
+        (self.sent > 0).then(|| self.dropped as f64 / self.sent as f64)
     }
 }
 
@@ -100,6 +116,12 @@ impl WorkloadResult {
 pub struct ClassResult {
     /// The class's name.
     pub label: String,
+    /// Its largest reply in bytes; none for all classes together, and where there is no bound.
+    #[serde(default)]
+    pub up_to: Option<u64>,
+    /// Bytes of the replies of completed transfers.
+    #[serde(default)]
+    pub reply_bytes: u64,
     /// Transfers still open at the end.
     pub open: u64,
     /// Completion times: count, mean, deviation, greatest.
@@ -126,8 +148,15 @@ pub struct ClassResult {
 }
 
 impl ClassResult {
+    /// Whether this is the class called `name`; one by its bound, `up to 10 KB`, is called `10 KB`
+    /// too.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.label == name || self.label.strip_prefix("up to ") == Some(name)
+    }
+
     /// Counts a completed transfer in.
     pub fn record(&mut self, transfer: &Transfer) {
+        self.reply_bytes += transfer.reply_bytes;
         self.completion.add(transfer.completion().as_secs_f64());
         self.handshake.add(transfer.handshake.as_secs_f64());
         self.request.add(transfer.request.as_secs_f64());
@@ -164,6 +193,7 @@ impl ClassResult {
 
     /// Counts in all that `other` has counted.
     pub fn merge(&mut self, other: &ClassResult) {
+        self.reply_bytes += other.reply_bytes;
         self.open += other.open;
         self.completion.merge(&other.completion);
         self.handshake.merge(&other.handshake);
@@ -258,11 +288,31 @@ impl DatagramResult {
 pub struct LongFlows {
     /// Each flow's goodput in bits per second.
     pub rates: Vec<f64>,
+    /// What each flow got over time, in the same order; where it was sampled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<ThroughputSamples>,
 }
 
 impl LongFlows {
     /// Jain's fairness index of their goodputs.
     pub fn fairness(&self) -> Option<f64> {
         jain(&self.rates)
+    }
+
+    /// Their mean goodput in bits per second.
+    pub fn mean_rate(&self) -> Option<f64> {
+        mean(&self.rates)
+    }
+
+    /// The coefficient of variation of a flow's throughput samples, mean over flows. A flow that never
+    /// got anything through has none, and is left out.
+    pub fn throughput_variation(&self) -> Option<f64> {
+        let variations = self.samples.iter().filter_map(|flow| flow.throughput.variation());
+        mean(&variations.collect::<Vec<_>>())
+    }
+
+    /// How many samples there are, over all flows, in which nothing was delivered.
+    pub fn idle_samples(&self) -> Option<u64> {
+        (!self.samples.is_empty()).then(|| self.samples.iter().map(|flow| flow.idle).sum())
     }
 }

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::estimate::Estimate;
 use crate::histogram::Histogram;
 use crate::port::{Count, PortResult};
-use crate::replica::{ClassResult, DatagramResult, Replica, StreamResult, WorkloadResult};
+use crate::replica::{
+    ClassResult, DatagramResult, LongFlows, Replica, StreamResult, WorkloadResult,
+};
 use crate::settle;
 
 /// Each measure over the replicas of one run. A measure that no replica has is absent.
@@ -49,6 +51,9 @@ pub struct WorkloadSummary {
     pub retransmissions: Option<Estimate>,
     /// Retransmission timeouts, per completed transfer.
     pub timeouts: Option<Estimate>,
+    /// The share of packets that were dropped anywhere, 0 to 1, among those of completed transfers.
+    #[serde(default)]
+    pub packet_loss: Option<Estimate>,
     /// Application bits delivered in order, per second.
     pub goodput: Option<Estimate>,
     /// Its datagrams.
@@ -58,6 +63,13 @@ pub struct WorkloadSummary {
     pub streams: Vec<StreamSummary>,
     /// Jain's fairness index of its long flows.
     pub fairness: Option<Estimate>,
+    /// Coefficient of variation of a long flow's throughput over time, mean over flows; where it was
+    /// sampled.
+    #[serde(default)]
+    pub throughput_variation: Option<Estimate>,
+    /// Samples of long flows in which nothing was delivered.
+    #[serde(default)]
+    pub idle_samples: Option<Estimate>,
     /// Transfers open in each of 64 equal parts of the measured time, mean over replicas.
     pub open_over_time: Vec<f64>,
 }
@@ -69,10 +81,16 @@ pub struct ClassSummary {
     pub label: String,
     /// Transfers completed, all replicas together.
     pub n: u64,
+    /// Bytes of their replies, all replicas together.
+    #[serde(default)]
+    pub reply_bytes: u64,
     /// Transfers still open at the end, all replicas together.
     pub open: u64,
     /// Mean.
     pub mean: Option<Estimate>,
+    /// Standard deviation.
+    #[serde(default)]
+    pub deviation: Option<Estimate>,
     /// 50th percentile.
     pub median: Option<Estimate>,
     /// 95th percentile.
@@ -239,6 +257,9 @@ fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
             (n > 0).then(|| count(w) as f64 / n as f64)
         })
     };
+    let long_flows = |measure: &dyn Fn(&LongFlows) -> Option<f64>| {
+        Estimate::over(replicas, |w| measure(w.long_flows.as_ref()?))
+    };
     let classes = (0..first.classes.len())
         .map(|i| class(&replicas.iter().map(|w| &w.classes[i]).collect::<Vec<_>>()))
         .collect();
@@ -253,6 +274,7 @@ fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
         classes,
         retransmissions: per_transfer(|w| w.retransmissions),
         timeouts: per_transfer(|w| w.timeouts),
+        packet_loss: Estimate::over(replicas, |w| w.packet_loss()),
         goodput: Estimate::over(replicas, |w| {
             delivers.then(|| w.delivered_bytes as f64 * 8.0 / measured)
         }),
@@ -260,7 +282,9 @@ fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
         streams: (0..first.streams.len())
             .map(|i| stream(&replicas.iter().map(|w| &w.streams[i]).collect::<Vec<_>>()))
             .collect(),
-        fairness: Estimate::over(replicas, |w| w.long_flows.as_ref()?.fairness()),
+        fairness: long_flows(&|long| long.fairness()),
+        throughput_variation: long_flows(&|long| long.throughput_variation()),
+        idle_samples: long_flows(&|long| Some(long.idle_samples()? as f64)),
         open_over_time: settle::mean_over_replicas(replicas),
     }
 }
@@ -271,8 +295,10 @@ fn class(replicas: &[&ClassResult]) -> ClassSummary {
     ClassSummary {
         label: pooled.label,
         n: pooled.completion.n(),
+        reply_bytes: pooled.reply_bytes,
         open: pooled.open,
         mean: Estimate::over(replicas, |c| c.mean()),
+        deviation: Estimate::over(replicas, |c| c.completion.deviation()),
         median: Estimate::over(replicas, |c| c.median),
         p95: Estimate::over(replicas, |c| c.p95),
         p99: Estimate::over(replicas, |c| c.p99),

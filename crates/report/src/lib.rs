@@ -11,6 +11,7 @@ mod format;
 mod html;
 mod limits;
 mod line;
+mod long_flows;
 mod page;
 mod result;
 mod run;

@@ -7,6 +7,7 @@ use crate::case::{
 };
 use crate::format::{self, NOTHING, TimeUnit};
 use crate::limits::over_limits;
+use crate::long_flows::throughput;
 use crate::result::key_result;
 use crate::run::Run;
 use crate::streams::stream_tables;
@@ -18,6 +19,7 @@ pub fn tables(runs: &[Run]) -> Vec<Table> {
     let mut tables = time_tables(runs, &timed, Detail::Full);
     tables.extend(over_limits(runs, &timed, true));
     tables.extend(traffic(runs, &workloads(runs)));
+    tables.extend(throughput(runs));
     tables.extend(datagrams(runs));
     tables.extend(stream_tables(runs));
     tables.extend(loss(runs));
@@ -44,6 +46,7 @@ pub fn text(runs: &[Run], ansi: bool) -> String {
         of_interest.retain(|workload| !timed.contains(workload));
     }
     tables.extend(traffic(runs, &of_interest));
+    tables.extend(throughput(runs));
     tables.extend(datagrams(runs));
     tables.extend(if swept { Vec::new() } else { stream_tables(runs) });
     tables.extend(if swept { None } else { loss(runs) });

@@ -202,6 +202,8 @@ impl Kind {
 pub struct MeasurePlan {
     /// The interval of queue and utilisation series; `None` for no series.
     pub series_interval: Option<Duration>,
+    /// The interval of samples of long flows' throughput; `None` for no samples.
+    pub flow_samples: Option<Duration>,
     /// The ports whose series are kept, as (node, neighbour).
     pub ports: Vec<(NodeId, NodeId)>,
     /// The classes of transfers by reply, in rising order, the same for all workloads.

@@ -12,6 +12,7 @@ use shortflow_units::{Instant, Rng};
 use crate::counters::{CodePoints, Counters};
 use crate::ends::{FarEnd, NearEnd};
 use crate::engine::Engine;
+use crate::flow_sampler::FlowSampler;
 use crate::network::{Colors, Hop, Network, address_of};
 use crate::port::Port;
 use crate::replica::drop_reasons;
@@ -37,8 +38,10 @@ pub(crate) fn engine(scenario: &Scenario, replica: u32, transfers: Option<Transf
     let plan = plan(scenario, &network, &watched, &code_points);
     let (sources, streams) = sources(scenario, seed, replica);
     let sampler = Sampler::new(&watched, scenario.measure.series_interval);
+    let flow_sampler = FlowSampler::new(scenario.measure.flow_samples, plan.warm_up, plan.end);
     let recorder = Recorder::new(&plan, transfers);
-    Build { engine: Engine::new(network, sources, streams, sampler, recorder), watched }
+    let engine = Engine::new(network, sources, streams, sampler, flow_sampler, recorder);
+    Build { engine, watched }
 }
 
 /// The seed of a replica. That of the first is the scenario's; the others are spread over all seeds

@@ -12,6 +12,7 @@ use crate::calendar::Entity;
 use crate::entities::Kind;
 use crate::fabric::Fabric;
 use crate::flow::{Flow, Flows, Side, endpoint_of, owner};
+use crate::flow_sampler::FlowSampler;
 use crate::network::{Network, node_of};
 use crate::pool::Parcel;
 use crate::sampler::Sampler;
@@ -24,6 +25,7 @@ pub(crate) struct Engine {
     pub(crate) fabric: Fabric,
     pub(crate) flows: Flows,
     pub(crate) recorder: Recorder,
+    pub(crate) flow_sampler: FlowSampler,
     timers: Timers,
     timers_set_for: Instant,
     sources: Vec<Source>,
@@ -48,6 +50,7 @@ impl Engine {
         mut sources: Vec<Source>,
         streams: Vec<Stream>,
         sampler: Sampler,
+        flow_sampler: FlowSampler,
         recorder: Recorder,
     ) -> Self {
         let ephemeral = EphemeralPorts::new(network.nodes);
@@ -55,11 +58,12 @@ impl Engine {
         for (index, source) in sources.iter_mut().enumerate() {
             fabric.set_source(index, source.next_at());
         }
-        fabric.set_sampler(sampler.next_at());
+        fabric.set_sampler(sampler.next_at().min(flow_sampler.next_at()));
         Engine {
             fabric,
             flows: Flows::default(),
             recorder,
+            flow_sampler,
             timers: Timers::default(),
             timers_set_for: Instant::NEVER,
             sources,
@@ -337,10 +341,15 @@ impl Engine {
     }
 
     fn sample(&mut self) {
-        let open = self.flows.len() as u32;
         let Fabric { now, network, .. } = &mut self.fabric;
-        self.sampler.sample(*now, network, open, &mut self.recorder);
-        self.fabric.set_sampler(self.sampler.next_at());
+        if self.sampler.next_at() == *now {
+            let open = self.flows.len() as u32;
+            self.sampler.sample(*now, network, open, &mut self.recorder);
+        }
+        if self.flow_sampler.next_at() == *now {
+            self.flow_sampler.sample(*now, &self.flows);
+        }
+        self.fabric.set_sampler(self.sampler.next_at().min(self.flow_sampler.next_at()));
     }
 
     /// The warm-up is over: what was counted so far counts no more.

@@ -18,6 +18,7 @@ mod engine;
 mod entities;
 mod fabric;
 mod flow;
+mod flow_sampler;
 mod network;
 mod pool;
 mod port;

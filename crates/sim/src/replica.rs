@@ -110,10 +110,11 @@ pub fn end_of(scenario: &Scenario) -> Instant {
 
 /// What endless flows have got through.
 fn record_long_flows(engine: &mut Engine) {
-    let Engine { flows, recorder, .. } = engine;
+    let Engine { flows, recorder, flow_sampler, .. } = engine;
     for flow in flows.iter().filter(|flow| flow.is_endless()) {
         let server = &flow.ends[Side::Server as usize];
-        recorder.long_flow(flow.application.workload(), server.delivered - server.delivered_before);
+        let bytes = server.delivered - server.delivered_before;
+        recorder.long_flow(flow.application.workload(), bytes, flow_sampler.samples(&flow.key));
     }
 }
 

@@ -10,6 +10,7 @@ mod figure;
 pub mod judge;
 mod ledger;
 mod library;
+mod measure;
 mod points;
 mod quantity;
 mod replay;

@@ -67,31 +67,35 @@ mod tests {
         run.values.contains(&x) && run.quick.as_ref().is_none_or(|quick| quick.contains(&x))
     }
 
+    /// What a quantity names that its study does not have.
+    fn unknown(quantity: &Quantity, runs: &[RunSpec]) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        for (name, x) in [
+            (Some(&quantity.run), quantity.x),
+            (quantity.over.as_ref(), quantity.over_x.or(quantity.x)),
+        ] {
+            let Some(name) = name else { continue };
+            match (runs.iter().find(|run| run.name == *name), x) {
+                (None, _) => mistakes.push(format!("no run {name}")),
+                (Some(run), Some(x)) if !has_point(run, x) => {
+                    mistakes.push(format!("run {name} has no point {x} in both lengths"));
+                }
+                _ => {}
+            }
+        }
+        let per = quantity.per.iter().map(|per| per.within(quantity, &quantity.run));
+        mistakes.extend(per.flat_map(|per| unknown(&per, runs)));
+        mistakes
+    }
+
     /// A point that a check names would be left out in silence where its run has no such point.
     fn mistakes(check: &CheckSpec, runs: &[RunSpec]) -> Vec<String> {
-        let mut mistakes = Vec::new();
+        let mut mistakes = unknown(&check.ours, runs);
+        mistakes.extend(check.than.iter().flat_map(|than| unknown(than, runs)));
         let run = |name: &str| runs.iter().find(|run| run.name == name);
-        let mut look = |quantity: &Quantity| {
-            for (name, x) in [
-                (Some(&quantity.run), quantity.x),
-                (quantity.over.as_ref(), quantity.over_x.or(quantity.x)),
-            ] {
-                let Some(name) = name else { continue };
-                match (run(name), x) {
-                    (None, _) => mistakes.push(format!("no run {name}")),
-                    (Some(run), Some(x)) if !has_point(run, x) => {
-                        mistakes.push(format!("run {name} has no point {x} in both lengths"));
-                    }
-                    _ => {}
-                }
-            }
-        };
-        look(&check.ours);
-        check.than.iter().for_each(&mut look);
         let points = check.x.iter().flatten().filter(|_| check.ours.x.is_none());
-        let unknown =
-            points.filter(|x| run(&check.ours.run).is_some_and(|r| !r.values.contains(x)));
-        mistakes.extend(unknown.map(|x| format!("run {} has no point {x}", check.ours.run)));
+        let absent = points.filter(|x| run(&check.ours.run).is_some_and(|r| !r.values.contains(x)));
+        mistakes.extend(absent.map(|x| format!("run {} has no point {x}", check.ours.run)));
         let compares = matches!(
             check.rule,
             Rule::FarBelow
@@ -123,7 +127,7 @@ mod tests {
                 }
             }
             for curve in study.figures.iter().flat_map(|figure| &figure.curves) {
-                assert!(study.runs.iter().any(|run| run.name == curve.of.run), "{}", curve.label);
+                assert_eq!(unknown(&curve.of, &study.runs), [""; 0], "{}", curve.label);
             }
         }
     }

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use shortflow_measure::{Estimate, Replica, relative_gain};
 
-use crate::spec::{Form, Measure, Quantity};
-
-/// The workload that a quantity means when it names none.
-const DEFAULT_WORKLOAD: &str = "cloud0";
+use crate::measure::measure;
+use crate::spec::{Form, Quantity};
 
 /// The replicas of all runs, by run and point.
 #[derive(Debug, Default)]
@@ -38,16 +36,9 @@ impl Data {
     ) -> Result<Vec<f64>, String> {
         let x = quantity.x.unwrap_or(x);
         let class = quantity.class.as_deref().or(class);
-        let of = |run: &str, x: f64| -> Result<Vec<f64>, String> {
-            let replicas =
-                self.replicas(run, x).ok_or_else(|| format!("run {run} has no point {x}"))?;
-            let values: Option<Vec<f64>> =
-                replicas.iter().map(|replica| measure(quantity, replica, class)).collect();
-            values.ok_or_else(|| format!("run {run} at {x} measured nothing: {quantity:?}"))
-        };
-        let ours = of(&quantity.run, x)?;
+        let ours = self.of_run(quantity, &quantity.run, x, class)?;
         let Some(over) = &quantity.over else { return Ok(ours) };
-        let reference = of(over, quantity.over_x.unwrap_or(x))?;
+        let reference = self.of_run(quantity, over, quantity.over_x.unwrap_or(x), class)?;
         Ok(ours
             .iter()
             .zip(reference)
@@ -57,6 +48,32 @@ impl Data {
                 Form::Gain => relative_gain(reference, *ours),
             })
             .collect())
+    }
+
+    /// The quantity in its unit, of one run at one point.
+    fn of_run(
+        &self,
+        quantity: &Quantity,
+        run: &str,
+        x: f64,
+        class: Option<&str>,
+    ) -> Result<Vec<f64>, String> {
+        let replicas =
+            self.replicas(run, x).ok_or_else(|| format!("run {run} has no point {x}"))?;
+        let values: Option<Vec<f64>> =
+            replicas.iter().map(|replica| measure(quantity, replica, class)).collect();
+        let nothing = || format!("run {run} at {x} measured nothing: {quantity:?}");
+        let mut values = values.ok_or_else(nothing)?;
+        if let Some(per) = &quantity.per {
+            let per = per.within(quantity, run);
+            let divisors = self.values(&per, x, class)?;
+            if divisors.contains(&0.0) {
+                return Err(format!("run {run} at {x} has zero of what it is divided by: {per:?}"));
+            }
+            values.iter_mut().zip(divisors).for_each(|(value, divisor)| *value /= divisor);
+        }
+        let unit = quantity.unit.unwrap_or(1.0);
+        Ok(values.into_iter().map(|value| value / unit).collect())
     }
 
     /// The estimate over replicas, or what is missing.
@@ -70,87 +87,25 @@ impl Data {
     }
 }
 
-/// What one replica measured, or `None` when it has nothing of this kind.
-fn measure(quantity: &Quantity, replica: &Replica, class: Option<&str>) -> Option<f64> {
-    let workload = || replica.workload(quantity.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD));
-    let completions = || {
-        let workload = workload()?;
-        match class {
-            Some(class) => workload.class(class),
-            None => Some(&workload.all),
-        }
-    };
-    let stream = |name: &str| workload()?.streams.iter().find(|stream| stream.name == name);
-    let datagrams = || workload()?.datagrams.as_ref();
-    let port = || replica.port(quantity.at.as_deref()?);
-    match quantity.measure {
-        Measure::Completion => completions()?.mean(),
-        Measure::CompletionMedian => completions()?.median,
-        Measure::CompletionP95 => completions()?.p95,
-        Measure::CompletionP99 => completions()?.p99,
-        Measure::ShareOver => {
-            let (all, limit) = (completions()?, quantity.limit?);
-            all.share_over(all.over.iter().position(|over| over.limit == limit)?)
-        }
-        Measure::Open => Some(workload()?.open as f64),
-        Measure::Delay => match &quantity.stream {
-            Some(name) => stream(name)?.delay,
-            None => datagrams()?.delay,
-        },
-        Measure::DelayMax => match &quantity.stream {
-            Some(name) => stream(name)?.delay_max,
-            None => datagrams()?.delay_max,
-        },
-        Measure::Jitter => datagrams()?.jitter,
-        Measure::DatagramLoss => match &quantity.stream {
-            Some(name) => stream(name)?.loss(),
-            None => datagrams()?.loss(),
-        },
-        Measure::MeanQueue => Some(port()?.mean_queue_packets),
-        Measure::Loss => match &quantity.code_point {
-            None => port()?.loss(),
-            Some(name) => {
-                let index = replica.code_points.iter().position(|n| n == name)?;
-                port()?.code_points.get(index)?.loss()
-            }
-        },
-        Measure::CounterRate => {
-            let bytes = replica.counters.get(quantity.at.as_deref()?)?;
-            Some(bytes * 8.0 / replica.measured / 1e6)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use shortflow_measure::{ClassResult, OverLimit, StreamResult, WorkloadResult};
+    use shortflow_measure::{ClassResult, Transfer, WorkloadResult};
+    use shortflow_units::Duration;
 
     use super::*;
 
-    fn replica() -> Replica {
-        let over = vec![
-            OverLimit { limit: 5.0, completed: 0, open: 3 },
-            OverLimit { limit: 10.0, completed: 0, open: 0 },
-        ];
-        let stream = StreamResult {
-            name: "a->b #4".to_owned(),
-            delay: Some(0.079),
-            delay_max: Some(0.172),
-            delivered: 9,
-            dropped: 1,
-            ..StreamResult::default()
-        };
-        let web = WorkloadResult {
-            name: "web".to_owned(),
-            all: ClassResult { over, ..ClassResult::default() },
-            streams: vec![stream],
-            ..WorkloadResult::default()
-        };
+    /// A replica in which `web` completed transfers in these times.
+    fn replica(millis: &[u64]) -> Replica {
+        let mut all = ClassResult::default();
+        for millis in millis {
+            all.record(&Transfer { reply: Duration::from_millis(*millis), ..Transfer::default() });
+        }
+        let workload = WorkloadResult { name: "web".to_owned(), all, ..Default::default() };
         Replica {
-            measured: 1.0,
+            measured: 4.0,
             code_points: Vec::new(),
             drop_reasons: Vec::new(),
-            workloads: vec![web],
+            workloads: vec![workload],
             ports: Vec::new(),
             counters: BTreeMap::new(),
             series: Vec::new(),
@@ -158,26 +113,54 @@ mod tests {
         }
     }
 
-    fn value(quantity: &str) -> Option<f64> {
-        let text = format!("run = \"a\"\nworkload = \"web\"\n{quantity}");
-        measure(&toml::from_str(&text).unwrap(), &replica(), None)
+    fn data() -> Data {
+        let mut data = Data::default();
+        data.insert("old", 1.0, vec![replica(&[100, 300]), replica(&[200, 200])]);
+        data.insert("new", 1.0, vec![replica(&[100, 100]), replica(&[50, 150])]);
+        data.insert("new", 2.0, vec![replica(&[400]), replica(&[])]);
+        data
+    }
+
+    fn values(quantity: &str) -> Result<Vec<f64>, String> {
+        let text = format!("workload = \"web\"\n{quantity}");
+        data().values(&toml::from_str(&text).unwrap(), 1.0, None)
+    }
+
+    fn near(quantity: &str, expected: [f64; 2]) {
+        let values = values(quantity).unwrap();
+        let is_near = values.iter().zip(expected).all(|(v, e)| (v - e).abs() < 1e-12);
+        assert!(is_near, "{quantity}: {values:?} for {expected:?}");
     }
 
     #[test]
-    fn a_share_over_a_limit_is_found_by_the_limit_that_was_measured() {
-        assert_eq!(value("measure = \"share-over\"\nlimit = 5.0"), Some(1.0));
-        assert_eq!(value("measure = \"share-over\"\nlimit = 7.0"), None, "not measured");
-        assert_eq!(value("measure = \"share-over\""), None, "no limit is named");
+    fn a_quantity_is_divided_by_another_replica_by_replica() {
+        let max_over_mean = "measure = \"completion-max\"\nper.measure = \"completion\"";
+        near(&format!("run = \"old\"\n{max_over_mean}"), [1.5, 1.0]);
+        near("run = \"old\"\nper.run = \"new\"", [2.0, 2.0]);
+        near("run = \"old\"\nper = { measure = \"completed-rate\" }", [0.4, 0.4]);
     }
 
     #[test]
-    fn a_stream_has_its_own_delay_and_loss() {
-        let of = |measure: &str, stream: &str| {
-            value(&format!("measure = \"{measure}\"\nstream = \"{stream}\""))
-        };
-        assert_eq!(of("delay", "a->b #4"), Some(0.079));
-        assert_eq!(of("delay-max", "a->b #4"), Some(0.172));
-        assert_eq!(of("datagram-loss", "a->b #4"), Some(0.1));
-        assert_eq!(of("delay", "a->b #5"), None);
+    fn against_another_run_each_side_is_divided_by_its_own() {
+        let text = "run = \"new\"\nover = \"old\"\nform = \"ratio\"\n\
+                    measure = \"completion-max\"\nper.measure = \"completion\"";
+        near(text, [1.0 / 1.5, 1.5]);
+    }
+
+    #[test]
+    fn a_unit_is_what_counts_as_one() {
+        near("run = \"new\"\nmeasure = \"completion-max\"\nunit = 0.05", [2.0, 3.0]);
+        near("run = \"new\"\nover = \"old\"\nunit = 0.05", [-2.0, -2.0]);
+    }
+
+    #[test]
+    fn what_cannot_be_divided_says_why() {
+        let of = |quantity: &str| values(quantity).unwrap_err();
+        let nothing = of("run = \"old\"\nper = { run = \"new\", x = 2.0 }");
+        assert!(nothing.starts_with("run new at 2 measured nothing"), "{nothing}");
+        let zero =
+            of("run = \"old\"\nper = { run = \"new\", x = 2.0, measure = \"completed-rate\" }");
+        assert!(zero.starts_with("run old at 1 has zero of what it is divided by"), "{zero}");
+        assert!(of("run = \"old\"\nper.run = \"other\"").contains("run other has no point 1"));
     }
 }

@@ -152,7 +152,8 @@ pub enum Rule {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quantity {
-    /// The run.
+    /// The run; within `per`, that of the quantity which is divided, where none is named.
+    #[serde(default)]
     pub run: String,
     /// The run that it is held against, for gains and ratios.
     pub over: Option<String>,
@@ -164,12 +165,14 @@ pub struct Quantity {
     pub measure: Measure,
     /// The workload; `cloud0` when absent.
     pub workload: Option<String>,
-    /// The class of transfers, where the check does not say.
+    /// The class of transfers, where it is another than the check's; `all` for all together.
     pub class: Option<String>,
     /// The port, or the counter's name.
     pub at: Option<String>,
     /// The limit in seconds, one of the scenario's `measure.limits`, for shares over it.
     pub limit: Option<f64>,
+    /// The size class, for the share of bytes in larger transfers.
+    pub above: Option<String>,
     /// The stream, for delay and loss of one of a set of datagram streams.
     pub stream: Option<String>,
     /// The code point, for losses.
@@ -178,6 +181,23 @@ pub struct Quantity {
     pub x: Option<f64>,
     /// The point of the run that it is held against, where it is another than this one's.
     pub over_x: Option<f64>,
+    /// What it is divided by, replica by replica.
+    pub per: Option<Box<Quantity>>,
+    /// What counts as one: the value is given in multiples of this.
+    pub unit: Option<f64>,
+}
+
+impl Quantity {
+    /// The quantity as the divisor of `whole` in `run`, from which it has what it does not name.
+    pub(crate) fn within(&self, whole: &Quantity, run: &str) -> Quantity {
+        let mut own = self.clone();
+        if own.run.is_empty() {
+            run.clone_into(&mut own.run);
+        }
+        own.workload = own.workload.or_else(|| whole.workload.clone());
+        own.stream = own.stream.or_else(|| whole.stream.clone());
+        own
+    }
 }
 
 /// How a run and the one that it is held against are joined.
@@ -206,10 +226,33 @@ pub enum Measure {
     CompletionP95,
     /// 99th percentile of the completion time in seconds.
     CompletionP99,
+    /// Longest completion time in seconds.
+    CompletionMax,
+    /// Standard deviation of the completion time in seconds.
+    CompletionDeviation,
+    /// Coefficient of variation of the completion time.
+    CompletionVariation,
+    /// Transfers completed per second of measured time.
+    CompletedRate,
     /// Share of transfers that took longer than `limit`.
     ShareOver,
     /// Transfers open at the end.
     Open,
+    /// Application bytes of a workload delivered in order, in Mbit/s.
+    Goodput,
+    /// Share of the reply bytes of completed transfers that is in those larger than `above`.
+    BytesAbove,
+    /// Share of the packets of completed transfers that were dropped anywhere.
+    PacketLoss,
+    /// Jain's fairness index of a workload's long flows.
+    Fairness,
+    /// Mean goodput of a workload's long flows in Mbit/s.
+    LongFlowRate,
+    /// Coefficient of variation of a long flow's throughput over the intervals of
+    /// `measure.flow_samples`, mean over the workload's flows.
+    ThroughputVariation,
+    /// Of these intervals, over all the workload's long flows, those in which nothing was delivered.
+    IdleSamples,
     /// Mean one-way delay of datagrams in seconds.
     Delay,
     /// Longest one-way delay of datagrams in seconds.
@@ -220,6 +263,8 @@ pub enum Measure {
     DatagramLoss,
     /// Share of packets dropped at a port.
     Loss,
+    /// Share of the time in which the link of a port was sending.
+    Utilisation,
     /// Mean queue at a port in packets.
     MeanQueue,
     /// A counter of bytes as a rate in Mbit/s.

@@ -44,6 +44,25 @@ fn a_class_takes_its_largest_reply_and_the_whole_takes_what_no_class_does() {
     let web = &replica.workloads[0];
     let counts: Vec<_> = web.classes.iter().map(|class| class.completion.n()).collect();
     assert_eq!((counts, web.all.completion.n()), (vec![1, 2], 4));
+    let bounds: Vec<_> = web.classes.iter().map(|class| class.up_to).collect();
+    assert_eq!((bounds, web.all.up_to), (vec![Some(1000), Some(11_000)], None));
+}
+
+#[test]
+fn the_bytes_above_a_class_are_those_of_larger_replies() {
+    let replica = record(&[
+        transfer(5.0, ms(1), 900_000), // from the warm-up
+        transfer(20.0, ms(1), 1000),
+        transfer(20.0, ms(1), 4000),
+        transfer(20.0, ms(1), 15_000),
+    ]);
+    let web = &replica.workloads[0];
+    assert_eq!(web.bytes_above("1 pkt"), Some(0.95));
+    assert_eq!(web.bytes_above("11 pkt"), Some(0.75));
+    assert_eq!(web.bytes_above("91 pkt"), None, "no such class");
+    assert_eq!(record(&[]).workloads[0].bytes_above("1 pkt"), None, "no byte");
+    let summary = Summary::of(&[replica.clone(), replica]);
+    assert_eq!(summary.workloads[0].class("11 pkt").unwrap().reply_bytes, 8000);
 }
 
 #[test]
@@ -51,6 +70,16 @@ fn what_started_before_the_warm_up_ended_counts_in_no_mean() {
     let replica = record(&[transfer(9.999, ms(9000), 500), transfer(10.0, ms(100), 500)]);
     assert_eq!(replica.workloads[0].all.completion.n(), 1);
     assert!((replica.workloads[0].all.mean().unwrap() - 0.2).abs() < 1e-12);
+}
+
+#[test]
+fn packet_loss_is_of_what_completed_transfers_sent_after_the_warm_up() {
+    let sent = |start, sent, dropped| Transfer { sent, dropped, ..transfer(start, ms(1), 500) };
+    let summary =
+        Summary::of(&[record(&[sent(5.0, 100, 50), sent(20.0, 30, 0), sent(30.0, 70, 2)])]);
+    let web = summary.workload("web").unwrap();
+    assert_eq!(web.packet_loss.unwrap().mean, 0.02);
+    assert_eq!(web.all.deviation.unwrap().mean, 0.0, "each took 101 ms");
 }
 
 #[test]
@@ -201,8 +230,8 @@ fn goodput_is_what_was_delivered_over_the_measured_time() {
     let mut recorder = Recorder::new(&plan(), None);
     recorder.goodput(at(9.9), 0, 1_000_000);
     recorder.goodput(at(10.0), 0, 125_000_000);
-    recorder.long_flow(0, 100_000_000);
-    recorder.long_flow(0, 25_000_000);
+    recorder.long_flow(0, 100_000_000, None);
+    recorder.long_flow(0, 25_000_000, None);
     let summary = Summary::of(&[recorder.finish().unwrap()]);
     let web = &summary.workloads[0];
     assert_eq!(web.goodput.unwrap().mean, 10e6);

@@ -125,7 +125,7 @@ fn replica(behaviour: &Behaviour, load: f64, seed: u64) -> Replica {
     }
     recorder.open_transfer(0, at(117.0), 91_000);
     recorder.goodput(at(60.0), 2, (20e6 * weather) as u64);
-    (0..3).for_each(|flow| recorder.long_flow(2, 6_000_000 + flow * 500_000));
+    (0..3).for_each(|flow| recorder.long_flow(2, 6_000_000 + flow * 500_000, None));
     queue(&mut recorder, &mut rng, behaviour, load);
     (0..2).for_each(|port| recorder.port(port, counts(behaviour, load * weather)));
     recorder.finish().unwrap()

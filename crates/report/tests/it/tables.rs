@@ -130,6 +130,18 @@ fn warnings_come_before_the_tables() {
 }
 
 #[test]
+fn what_long_flows_got_over_time_is_shown_where_it_was_sampled() {
+    assert!(!text(&[known("fair marker")], false).contains("Long flows over time"));
+    let mut run = known("fair marker");
+    let web = &mut run.points[0].summary.workloads[0];
+    web.throughput_variation = estimate(0.42, 0.02);
+    web.idle_samples = estimate(7.0, 1.5);
+    let text = text(&[run], false);
+    let table = text.split("Long flows over time").nth(1).unwrap();
+    assert!(table.contains("0.420 ± 0.020") && table.contains("7.0 ± 1.5"), "{table}");
+}
+
+#[test]
 fn shares_over_limits_stand_beside_the_completion_times_where_they_were_asked_for() {
     assert!(!text(&[known("fair marker")], false).contains("took longer"));
     let mut run = known("fair marker");

@@ -26,6 +26,7 @@ pub(super) fn check(
         let message = "the interval must be above zero";
         document.mistake("measure.series_interval", message, "such as \"100 ms\"");
     }
+    let flow_samples = flow_samples(document, file);
     let mut ports: Vec<(NodeId, NodeId)> = match &file.measure.ports {
         Some(names) => {
             let each = names.iter().enumerate();
@@ -37,7 +38,23 @@ pub(super) fn check(
     ports.retain(|port| seen.insert(*port));
     let limits = limits(document, &file.measure.limits);
     let size_classes = size_classes(document, file, workloads);
-    MeasurePlan { series_interval, ports, size_classes, limits, accesses: file.measure.accesses }
+    let accesses = file.measure.accesses;
+    MeasurePlan { series_interval, flow_samples, ports, size_classes, limits, accesses }
+}
+
+/// The interval of throughput samples, of which at least one fits into the measured time.
+fn flow_samples(document: &mut Document, file: &ScenarioFile) -> Option<Duration> {
+    let interval = file.measure.flow_samples?;
+    let measured = file.duration.saturating_sub(file.warm_up);
+    let message = if interval.is_zero() {
+        "the interval must be above zero".to_owned()
+    } else if interval > measured && !measured.is_zero() {
+        format!("an interval of {interval} does not fit into the measured {measured}")
+    } else {
+        return Some(interval);
+    };
+    document.mistake("measure.flow_samples", message, "such as \"2 s\"");
+    None
 }
 
 /// The limits in rising order.

@@ -123,6 +123,9 @@ pub(crate) struct BindFile {
 pub(crate) struct MeasureFile {
     /// The interval of queue and utilisation series; none are kept without it.
     pub(crate) series_interval: Option<Duration>,
+    /// The interval over which the throughput of each long flow is sampled, to tell how it varies; it
+    /// is not sampled without it.
+    pub(crate) flow_samples: Option<Duration>,
     /// The ports whose series are kept, as "node->neighbour"; by default those with a bound queue.
     pub(crate) ports: Option<Vec<String>>,
     /// The greatest reply of each class of transfers; by default one class per size where sizes

@@ -5,6 +5,7 @@ mod completion_time;
 mod conservation;
 mod determinism;
 mod end_to_end;
+mod long_flows;
 mod marking;
 mod measuring;
 mod memory;

@@ -1,0 +1,68 @@
+//! Looks at long flows at regular intervals: how evenly each gets through.
+
+use std::collections::BTreeMap;
+
+use shortflow_elements::FlowKey;
+use shortflow_measure::ThroughputSamples;
+use shortflow_units::{Duration, Instant};
+
+use crate::flow::{Flows, Side};
+
+/// When long flows are looked at next, and what each has got through so far.
+#[derive(Debug)]
+pub(crate) struct FlowSampler {
+    interval: Option<Duration>,
+    next_at: Instant,
+    end: Instant,
+    watched: BTreeMap<FlowKey, Watched>,
+}
+
+#[derive(Debug)]
+struct Watched {
+    delivered_before: u64,
+    samples: ThroughputSamples,
+}
+
+impl FlowSampler {
+    /// Looks at long flows every `interval` from `start` to `end`, or never.
+    pub(crate) fn new(interval: Option<Duration>, start: Instant, end: Instant) -> Self {
+        FlowSampler {
+            interval,
+            next_at: interval.map_or(Instant::NEVER, |_| start),
+            end,
+            watched: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn next_at(&self) -> Instant {
+        self.next_at
+    }
+
+    /// Takes one sample of each long flow. Samples are over whole intervals, so the first look at a
+    /// flow only begins its first.
+    pub(crate) fn sample(&mut self, now: Instant, flows: &Flows) {
+        let Some(interval) = self.interval else { return };
+        for flow in flows.iter().filter(|flow| flow.is_endless()) {
+            let delivered = flow.ends[Side::Server as usize].delivered;
+            match self.watched.get_mut(&flow.key) {
+                Some(watched) => {
+                    let bytes = delivered - watched.delivered_before;
+                    watched.samples.add(bytes, interval.as_secs_f64());
+                    watched.delivered_before = delivered;
+                }
+                None => {
+                    let samples = ThroughputSamples::default();
+                    self.watched.insert(flow.key, Watched { delivered_before: delivered, samples });
+                }
+            }
+        }
+        let next = now + interval;
+        self.next_at = if next > self.end { Instant::NEVER } else { next };
+    }
+
+    /// What was seen of the long flow `key`; `None` where nobody looked.
+    pub(crate) fn samples(&self, key: &FlowKey) -> Option<ThroughputSamples> {
+        self.interval?;
+        Some(self.watched.get(key).map(|watched| watched.samples).unwrap_or_default())
+    }
+}

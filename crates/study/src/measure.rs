@@ -1,0 +1,240 @@
+//! What one replica measured.
+
+use shortflow_measure::Replica;
+
+use crate::spec::{Measure, Quantity};
+
+/// The workload that a quantity means when it names none.
+const DEFAULT_WORKLOAD: &str = "cloud0";
+
+/// What one replica measured, or `None` when it has nothing of this kind.
+pub(crate) fn measure(quantity: &Quantity, replica: &Replica, class: Option<&str>) -> Option<f64> {
+    let workload = || replica.workload(quantity.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD));
+    let completions = || {
+        let workload = workload()?;
+        match class {
+            None | Some("all") => Some(&workload.all),
+            Some(class) => workload.class(class),
+        }
+    };
+    let stream = |name: &str| workload()?.streams.iter().find(|stream| stream.name == name);
+    let long_flows = || workload()?.long_flows.as_ref();
+    let datagrams = || workload()?.datagrams.as_ref();
+    let port = || replica.port(quantity.at.as_deref()?);
+    match quantity.measure {
+        Measure::Completion => completions()?.mean(),
+        Measure::CompletionMedian => completions()?.median,
+        Measure::CompletionP95 => completions()?.p95,
+        Measure::CompletionP99 => completions()?.p99,
+        Measure::CompletionMax => completions()?.completion.max(),
+        Measure::CompletionDeviation => completions()?.completion.deviation(),
+        Measure::CompletionVariation => completions()?.completion.variation(),
+        Measure::CompletedRate => Some(completions()?.completion.n() as f64 / replica.measured),
+        Measure::ShareOver => {
+            let (all, limit) = (completions()?, quantity.limit?);
+            all.share_over(all.over.iter().position(|over| over.limit == limit)?)
+        }
+        Measure::Open => Some(workload()?.open as f64),
+        Measure::Goodput => Some(workload()?.delivered_bytes as f64 * 8.0 / replica.measured / 1e6),
+        Measure::BytesAbove => workload()?.bytes_above(quantity.above.as_deref()?),
+        Measure::PacketLoss => workload()?.packet_loss(),
+        Measure::Fairness => long_flows()?.fairness(),
+        Measure::LongFlowRate => Some(long_flows()?.mean_rate()? / 1e6),
+        Measure::ThroughputVariation => long_flows()?.throughput_variation(),
+        Measure::IdleSamples => Some(long_flows()?.idle_samples()? as f64),
+        Measure::Delay => match &quantity.stream {
+            Some(name) => stream(name)?.delay,
+            None => datagrams()?.delay,
+        },
+        Measure::DelayMax => match &quantity.stream {
+            Some(name) => stream(name)?.delay_max,
+            None => datagrams()?.delay_max,
+        },
+        Measure::Jitter => datagrams()?.jitter,
+        Measure::DatagramLoss => match &quantity.stream {
+            Some(name) => stream(name)?.loss(),
+            None => datagrams()?.loss(),
+        },
+        Measure::Utilisation => Some(port()?.utilisation),
+        Measure::MeanQueue => Some(port()?.mean_queue_packets),
+        Measure::Loss => match &quantity.code_point {
+            None => port()?.loss(),
+            Some(name) => {
+                let index = replica.code_points.iter().position(|n| n == name)?;
+                port()?.code_points.get(index)?.loss()
+            }
+        },
+        Measure::CounterRate => {
+            let bytes = replica.counters.get(quantity.at.as_deref()?)?;
+            Some(bytes * 8.0 / replica.measured / 1e6)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shortflow_measure::{
+        ClassResult, LongFlows, Moments, OverLimit, PortResult, StreamResult, ThroughputSamples,
+        WorkloadResult,
+    };
+
+    use super::*;
+
+    fn moments(values: &[f64]) -> Moments {
+        let mut moments = Moments::default();
+        values.iter().for_each(|value| moments.add(*value));
+        moments
+    }
+
+    fn samples(bytes: &[u64]) -> ThroughputSamples {
+        let mut samples = ThroughputSamples::default();
+        bytes.iter().for_each(|bytes| samples.add(*bytes, 2.0));
+        samples
+    }
+
+    /// Ten seconds, in which pages took 1, 2 and 6 s and three long flows got 1, 3 and 0 Mbit/s.
+    fn replica() -> Replica {
+        let over = vec![
+            OverLimit { limit: 5.0, completed: 0, open: 3 },
+            OverLimit { limit: 10.0, completed: 0, open: 0 },
+        ];
+        let completion = moments(&[1.0, 2.0, 6.0]);
+        let small = ClassResult {
+            label: "up to 10 KB".to_owned(),
+            reply_bytes: 8_000,
+            completion: moments(&[1.0, 2.0]),
+            ..ClassResult::default()
+        };
+        let stream = StreamResult {
+            name: "a->b #4".to_owned(),
+            delay: Some(0.079),
+            delay_max: Some(0.172),
+            delivered: 9,
+            dropped: 1,
+            ..StreamResult::default()
+        };
+        let web = WorkloadResult {
+            name: "web".to_owned(),
+            all: ClassResult { over, completion, reply_bytes: 32_000, ..ClassResult::default() },
+            classes: vec![small],
+            streams: vec![stream],
+            sent: 200,
+            dropped: 3,
+            ..WorkloadResult::default()
+        };
+        let long = WorkloadResult {
+            name: "long".to_owned(),
+            delivered_bytes: 5_000_000,
+            long_flows: Some(LongFlows {
+                rates: vec![1e6, 3e6, 0.0],
+                samples: vec![samples(&[1, 1]), samples(&[0, 2, 4]), samples(&[0, 0])],
+            }),
+            ..WorkloadResult::default()
+        };
+        let port = PortResult {
+            name: "r1->r2".to_owned(),
+            utilisation: 0.97,
+            code_points: Vec::new(),
+            ecn_marks: 0,
+            mean_queue_packets: 0.0,
+            mean_queue_bytes: 0.0,
+            mean_wait: 0.0,
+            max_wait: 0.0,
+        };
+        Replica {
+            measured: 10.0,
+            code_points: Vec::new(),
+            drop_reasons: Vec::new(),
+            workloads: vec![web, long],
+            ports: vec![port],
+            counters: Default::default(),
+            series: Vec::new(),
+            accesses: Default::default(),
+        }
+    }
+
+    fn of(workload: &str, quantity: &str, class: Option<&str>) -> Option<f64> {
+        let text = format!("run = \"a\"\nworkload = \"{workload}\"\n{quantity}");
+        measure(&toml::from_str(&text).unwrap(), &replica(), class)
+    }
+
+    fn value(quantity: &str) -> Option<f64> {
+        of("web", quantity, None)
+    }
+
+    #[test]
+    fn a_share_over_a_limit_is_found_by_the_limit_that_was_measured() {
+        assert_eq!(value("measure = \"share-over\"\nlimit = 10.0"), Some(0.0));
+        assert_eq!(value("measure = \"share-over\"\nlimit = 5.0"), Some(0.5));
+        assert_eq!(value("measure = \"share-over\"\nlimit = 7.0"), None, "not measured");
+        assert_eq!(value("measure = \"share-over\""), None, "no limit is named");
+    }
+
+    #[test]
+    fn a_stream_has_its_own_delay_and_loss() {
+        let of = |measure: &str, stream: &str| {
+            value(&format!("measure = \"{measure}\"\nstream = \"{stream}\""))
+        };
+        assert_eq!(of("delay", "a->b #4"), Some(0.079));
+        assert_eq!(of("delay-max", "a->b #4"), Some(0.172));
+        assert_eq!(of("datagram-loss", "a->b #4"), Some(0.1));
+        assert_eq!(of("delay", "a->b #5"), None);
+    }
+
+    #[test]
+    fn completion_times_have_a_longest_a_spread_and_a_rate() {
+        let near = |quantity: &str, expected: f64| {
+            let value = value(quantity).unwrap();
+            assert!((value - expected).abs() < 1e-12, "{quantity}: {value} for {expected}");
+        };
+        near("measure = \"completion-max\"", 6.0);
+        // Mean 3, squared differences 4 + 1 + 9, over 3 − 1.
+        near("measure = \"completion-deviation\"", 7.0_f64.sqrt());
+        near("measure = \"completion-variation\"", 7.0_f64.sqrt() / 3.0);
+        near("measure = \"completed-rate\"", 0.3);
+        let small = |quantity| of("web", quantity, Some("up to 10 KB"));
+        assert_eq!(small("measure = \"completion-max\""), Some(2.0));
+        assert_eq!(small("measure = \"completed-rate\""), Some(0.2));
+        assert_eq!(of("web", "measure = \"completion-max\"", Some("all")), Some(6.0));
+        assert_eq!(of("long", "measure = \"completion-max\"", None), None, "none completed");
+    }
+
+    #[test]
+    fn packet_loss_is_of_all_packets_of_completed_transfers() {
+        assert_eq!(value("measure = \"packet-loss\""), Some(0.015));
+        assert_eq!(of("long", "measure = \"packet-loss\"", None), None, "no packet is counted");
+    }
+
+    #[test]
+    fn bytes_above_are_those_of_replies_larger_than_the_class_that_is_named() {
+        assert_eq!(value("measure = \"bytes-above\"\nabove = \"10 KB\""), Some(0.75));
+        assert_eq!(value("measure = \"bytes-above\"\nabove = \"20 KB\""), None, "no such class");
+        assert_eq!(value("measure = \"bytes-above\""), None, "no class is named");
+    }
+
+    #[test]
+    fn long_flows_have_goodput_a_mean_rate_and_fairness() {
+        let long = |quantity| of("long", quantity, None);
+        assert_eq!(long("measure = \"goodput\""), Some(4.0));
+        assert_eq!(long("measure = \"long-flow-rate\""), Some(4.0 / 3.0));
+        // (1 + 3 + 0)² / (3·(1 + 9 + 0))
+        assert_eq!(long("measure = \"fairness\""), Some(16.0 / 30.0));
+        assert_eq!(value("measure = \"fairness\""), None, "pages are no long flows");
+    }
+
+    #[test]
+    fn a_long_flow_that_got_nothing_has_idle_samples_and_no_variation() {
+        let long = |quantity| of("long", quantity, None);
+        // Of 0, 2, 4 the mean is 2 and the deviation 2; of 1, 1 it is 0.
+        assert_eq!(long("measure = \"throughput-variation\""), Some(0.5));
+        assert_eq!(long("measure = \"idle-samples\""), Some(3.0));
+        assert_eq!(value("measure = \"idle-samples\""), None, "pages are no long flows");
+    }
+
+    #[test]
+    fn utilisation_is_of_the_port_that_is_named() {
+        assert_eq!(value("measure = \"utilisation\"\nat = \"r1->r2\""), Some(0.97));
+        assert_eq!(value("measure = \"utilisation\"\nat = \"r2->r1\""), None);
+        assert_eq!(value("measure = \"utilisation\""), None, "no port is named");
+    }
+}
