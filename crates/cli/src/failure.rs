@@ -94,9 +94,9 @@ impl From<study::Error> for Failure {
             study::Error::Scenario(mistakes) => mistakes.into(),
             study::Error::Results(error) => error.into(),
             study::Error::Replica(error) => error.into(),
-            study::Error::UnknownStudy { .. } | study::Error::Study { .. } => {
-                Failure::Input(error.to_string())
-            }
+            study::Error::UnknownStudy { .. }
+            | study::Error::Study { .. }
+            | study::Error::Requests { .. } => Failure::Input(error.to_string()),
         }
     }
 }
