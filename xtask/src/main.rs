@@ -1,9 +1,11 @@
 //! The project's own chores: `cargo xtask tidy` checks what the compiler cannot, `cargo xtask guard`
-//! that speed is kept.
+//! that speed is kept, `cargo xtask studies` tells what studies came to.
 
 mod guard;
+mod studies;
 mod tidy;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 const HELP: &str = "\
@@ -12,7 +14,9 @@ usage: cargo xtask <chore>
 chores:
   tidy                    check the rules of STYLE.md and the map in ARCHITECTURE.md
   guard                   hold instruction counts against the committed figures
-  guard --renew REASON    make today's counts the figures";
+  guard --renew REASON    make today's counts the figures
+  studies                 write what the committed ledgers say into README.md and papers/
+  studies --from RESULTS  take over ledgers and tables first, from what `shortflow reproduce` wrote";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -20,6 +24,8 @@ fn main() -> ExitCode {
         ["tidy"] => run_tidy(),
         ["guard"] => run_guard(None),
         ["guard", "--renew", reason] => run_guard(Some(reason)),
+        ["studies"] => run_studies(None),
+        ["studies", "--from", results] => run_studies(Some(Path::new(results))),
         ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             ExitCode::SUCCESS
@@ -63,6 +69,19 @@ fn run_guard(renewal: Option<&str>) -> ExitCode {
         }
         Err(error) => {
             eprintln!("guard: {error}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn run_studies(results: Option<&Path>) -> ExitCode {
+    match studies::write(results) {
+        Ok(written) => {
+            written.iter().for_each(|path| println!("studies: wrote {path}"));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("studies: {error}");
             ExitCode::from(3)
         }
     }

@@ -14,7 +14,7 @@ mod tree;
 
 use std::fmt;
 
-pub(crate) use tree::Tree;
+pub(crate) use tree::{Tree, top};
 
 /// Something that breaks a rule: where, what, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,12 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    fn new(path: &str, line: usize, found: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        path: &str,
+        line: usize,
+        found: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
         Finding { path: path.to_owned(), line, found: found.into(), remedy: remedy.into() }
     }
 }
@@ -40,8 +45,16 @@ impl fmt::Display for Finding {
 /// All findings, in the order of their places.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for check in [banned::check, edges::check, links::check, map::check, paths::check, sizes::check]
-    {
+    let checks = [
+        banned::check,
+        edges::check,
+        links::check,
+        map::check,
+        paths::check,
+        sizes::check,
+        crate::studies::check,
+    ];
+    for check in checks {
         findings.extend(check(tree));
     }
     findings.sort();
@@ -51,6 +64,6 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// The findings of `check` on a tree in memory, as the user would read them.
 #[cfg(test)]
-fn read(check: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)]) -> Vec<String> {
+pub(crate) fn read(check: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)]) -> Vec<String> {
     check(&Tree::of(files)).iter().map(Finding::to_string).collect()
 }

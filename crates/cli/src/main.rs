@@ -18,6 +18,7 @@ mod progress;
 mod report;
 mod reproduce;
 mod simulate;
+mod study_files;
 mod tracing;
 
 use std::process::ExitCode;

@@ -1,21 +1,18 @@
 //! `reproduce`: a published study run again, and the ledger of its claims.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
-use shortflow_measure::results::{Folder, write_whole};
-use shortflow_report::{
-    Axis, CheckRow, ClaimRow, Figure, LineFigure, Mark, Series, line_figure, study_page,
-};
 use shortflow_study::judge::Verdict;
-use shortflow_study::{self as study, CheckResult, ClaimResult, Ledger, Reproduced};
+use shortflow_study::{self as study, CheckResult, Ledger, Reproduced};
 
 use crate::args::Reproduce;
 use crate::console::Console;
 use crate::experiment::stop_on_interrupt;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::study_files;
 
 /// `shortflow reproduce`.
 pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failure> {
@@ -33,7 +30,7 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
     }
     let reproduced = reproduced?;
     let Some(ledger) = &reproduced.ledger else { return Err(interrupted(&reproduced)) };
-    let page = write(&out, &reproduced, ledger)?;
+    let page = study_files::write(&out, &reproduced, ledger)?;
     if args.json {
         console.print_json(&serde_json::json!(ledger))?;
     } else {
@@ -75,64 +72,6 @@ fn interrupted(reproduced: &Reproduced) -> Failure {
         "interrupted: {} of {} replicas are complete and kept; the same command goes on from there",
         reproduced.finished, reproduced.wanted
     ))
-}
-
-/// Writes the ledger, its page and the figures, and says where the page is.
-fn write(out: &Path, reproduced: &Reproduced, ledger: &Ledger) -> Result<PathBuf, Failure> {
-    let folder = Folder::create(out)?;
-    folder.write_json("ledger.json", ledger)?;
-    let drawn = Folder::create(&out.join("figures"))?;
-    let figures: Vec<Figure> = reproduced.figures.iter().map(draw).collect();
-    for figure in &figures {
-        let path = drawn.path().join(format!("{}.svg", figure.name));
-        write_whole(&path, |file| file.write_all(figure.svg.as_bytes()))?;
-    }
-    let rows: Vec<ClaimRow> = ledger.claims.iter().map(claim_row).collect();
-    let page = study_page(&reproduced.title, &rows, &figures);
-    let path = out.join("report.html");
-    write_whole(&path, |file| file.write_all(page.as_bytes()))?;
-    Ok(path)
-}
-
-fn draw(figure: &study::Figure) -> Figure {
-    let series = figure.curves.iter().map(|curve| Series {
-        label: curve.label.clone(),
-        points: curve.points.iter().map(|(x, estimate)| Mark::of(*x, estimate)).collect(),
-        dashed: curve.dashed,
-        ..Series::default()
-    });
-    let seconds = figure.y.ends_with("(s)");
-    line_figure(&LineFigure {
-        name: figure.name.clone(),
-        title: figure.title.clone(),
-        caption: "Means over replicas with 95 % intervals.".to_owned(),
-        x_label: figure.x.clone(),
-        y_label: figure.y.trim_end_matches(" (s)").to_owned(),
-        y_axis: if seconds { Axis::Seconds } else { Axis::Number },
-        log_y: figure.log,
-        series: series.collect(),
-        vertical: figure.boundary,
-        zero_line: figure.y.contains('%'),
-        ..LineFigure::default()
-    })
-}
-
-fn claim_row(claim: &ClaimResult) -> ClaimRow {
-    let check = |check: &CheckResult| CheckRow {
-        what: check.what.clone(),
-        paper: check.paper.clone(),
-        ours: check.ours,
-        low: check.low,
-        high: check.high,
-        holds: check.holds,
-    };
-    ClaimRow {
-        id: claim.id.clone(),
-        claim: claim.claim.clone(),
-        verdict: claim.verdict.name().to_owned(),
-        note: claim.note.clone(),
-        checks: claim.checks.iter().map(check).collect(),
-    }
 }
 
 /// The ledger for a terminal: every claim, and the checks that do not hold.

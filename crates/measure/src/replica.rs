@@ -90,9 +90,20 @@ pub struct WorkloadResult {
 }
 
 impl WorkloadResult {
-    /// The size class called `name`.
+    /// The size class called `name`; `all` is all of them together.
     pub fn class(&self, name: &str) -> Option<&ClassResult> {
-        self.classes.iter().find(|class| class.is_called(name))
+        match name {
+            "all" => Some(&self.all),
+            name => self.classes.iter().find(|class| class.is_called(name)),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn class_mut(&mut self, name: &str) -> Option<&mut ClassResult> {
+        match name {
+            "all" => Some(&mut self.all),
+            name => self.classes.iter_mut().find(|class| class.is_called(name)),
+        }
     }
 
     /// The share of the reply bytes of completed transfers that is in transfers larger than those of

@@ -190,6 +190,16 @@ pub(crate) fn tick_share(value: f64) -> String {
     format!("{} %", plain(round(value * 100.0)))
 }
 
+/// A size at a tick of an axis.
+pub(crate) fn tick_bytes(value: f64) -> String {
+    match value.abs() {
+        v if v >= 0.9995e9 => format!("{} GB", plain(round(value / 1e9))),
+        v if v >= 0.9995e6 => format!("{} MB", plain(round(value / 1e6))),
+        v if v >= 0.9995e3 => format!("{} KB", plain(round(value / 1e3))),
+        _ => format!("{} B", plain(round(value))),
+    }
+}
+
 /// Without the dust of binary fractions.
 fn round(value: f64) -> f64 {
     format!("{value:.6e}").parse().unwrap_or(value)

@@ -13,6 +13,7 @@ use shortflow_measure::Estimate;
 
 use crate::format;
 use crate::style::{self, INK};
+use crate::thin;
 
 /// A finished figure.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,6 +69,8 @@ pub enum Axis {
     Seconds,
     /// As percent; the values are shares from 0 to 1.
     Share,
+    /// As bytes, or thousands and more of them.
+    Bytes,
     /// As names: the value 1 is the first.
     Names(Vec<String>),
 }
@@ -83,6 +86,18 @@ pub struct Series {
     pub dashed: bool,
     /// How it is drawn.
     pub stroke: Stroke,
+}
+
+impl Series {
+    /// A curve of many points, without intervals; they are thinned to what the eye can tell apart.
+    pub fn curve(label: &str, points: &[(f64, f64)]) -> Series {
+        Series {
+            label: label.to_owned(),
+            points: thin::log_log(points),
+            stroke: Stroke::Plain,
+            dashed: false,
+        }
+    }
 }
 
 /// How a line is drawn.
@@ -313,6 +328,7 @@ fn tick_format(axis: &Axis) -> TickFormat {
         Axis::Number => TickFormat::Custom(Arc::new(format::plain)),
         Axis::Seconds => TickFormat::Custom(Arc::new(format::tick_seconds)),
         Axis::Share => TickFormat::Custom(Arc::new(format::tick_share)),
+        Axis::Bytes => TickFormat::Custom(Arc::new(format::tick_bytes)),
         Axis::Names(_) => TickFormat::Auto,
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::format::{NOTHING, significant};
 use crate::html::{self, document, escape};
 use crate::line::Figure;
+use crate::table::Table;
 
 /// A claim of a paper, and what became of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +14,8 @@ pub struct ClaimRow {
     pub id: String,
     /// What the paper says.
     pub claim: String,
+    /// The same in a few words.
+    pub short: String,
     /// `"holds"`, `"fails"` or `"unsettled"`.
     pub verdict: String,
     /// What else is to be said: why it fails, what was assumed.
@@ -38,8 +41,13 @@ pub struct CheckRow {
     pub holds: Option<bool>,
 }
 
-/// One page about a study: how many claims hold, each claim with its checks, the figures.
-pub fn study_page(title: &str, claims: &[ClaimRow], figures: &[Figure]) -> String {
+/// One page about a study: how many claims hold, each claim with its checks, the tables, the figures.
+pub fn study_page(
+    title: &str,
+    claims: &[ClaimRow],
+    tables: &[Table],
+    figures: &[Figure],
+) -> String {
     let mut body = format!("<h1>{}</h1>\n", escape(title));
     let of = |verdict: &str| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let _ = writeln!(
@@ -56,6 +64,11 @@ pub fn study_page(title: &str, claims: &[ClaimRow], figures: &[Figure]) -> Strin
     body += &overview(claims);
     body += "<h2>Claims</h2>\n";
     claims.iter().for_each(|row| body += &claim(row));
+    if !tables.is_empty() {
+        body += "<h2>Tables</h2>\n<p class=\"soft\">Means over replicas with half the 95 % \
+                 interval.</p>\n";
+        tables.iter().for_each(|table| body += &html::table(table));
+    }
     if !figures.is_empty() {
         body += "<h2>Figures</h2>\n";
         body += &html::figures(figures);
@@ -75,7 +88,7 @@ fn overview(claims: &[ClaimRow]) -> String {
             out,
             "<tr class=\"group\"><th scope=\"row\" class=\"label\"><a href=\"#{id}\">{id}</a></th>\
              <th class=\"label\" scope=\"row\">{}</th><th class=\"label\" scope=\"row\">{}</th></tr>",
-            escape(&row.claim),
+            escape(&row.short),
             verdict(&row.verdict),
             id = escape(&row.id),
         );

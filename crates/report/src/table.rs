@@ -1,4 +1,8 @@
-//! Tables, and how they are set in a terminal.
+//! Tables, and how they are set in a terminal and in Markdown.
+
+use shortflow_measure::Estimate;
+
+use crate::format;
 
 /// A table before it is set.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,6 +29,42 @@ pub struct Row {
 }
 
 impl Table {
+    /// A table of estimates, each row with its name; the numbers have three significant digits, with
+    /// half the 95 % interval.
+    pub fn of_estimates(
+        title: &str,
+        columns: &[String],
+        rows: &[(String, Vec<Option<Estimate>>)],
+    ) -> Table {
+        let row = |(label, cells): &(String, Vec<Option<Estimate>>)| Row {
+            cells: std::iter::once(label.clone())
+                .chain(cells.iter().map(|cell| format::estimate(cell, 1.0)))
+                .collect(),
+            starts_group: false,
+        };
+        Table {
+            title: title.to_owned(),
+            head: std::iter::once(String::new()).chain(columns.iter().cloned()).collect(),
+            labels: 1,
+            rows: rows.iter().map(row).collect(),
+            note: None,
+        }
+    }
+
+    /// The table in Markdown, its title in bold above it.
+    pub fn markdown(&self) -> String {
+        let line = |cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let rule = (0..self.head.len()).map(|at| if at < self.labels { "---|" } else { "---:|" });
+        let mut out = format!("**{}**\n\n{}", self.title, line(&self.head));
+        out += &format!("|{}\n", rule.collect::<String>());
+        out.extend(self.rows.iter().map(|row| line(&row.cells)));
+        out.extend(self.note.iter().map(|note| format!("\n{note}\n")));
+        out
+    }
+
     /// The table as plain text, columns aligned; headings bold when `ansi`.
     pub fn text(&self, ansi: bool) -> String {
         let bold = |text: &str| {
@@ -105,5 +145,26 @@ mod tests {
              11 pkt         9  1000\n"
         );
         assert!(table.text(true).starts_with("\x1b[1mweb, in ms\x1b[0m\n"));
+    }
+
+    #[test]
+    fn estimates_are_set_in_markdown_with_half_their_interval() {
+        let estimate = |mean: f64, half: f64| {
+            Some(Estimate { mean, low: Some(mean - half), high: Some(mean + half), n: 8 })
+        };
+        let alone = Some(Estimate { mean: 12.345, low: None, high: None, n: 1 });
+        let rows = [
+            ("DropTail".to_owned(), vec![estimate(1.234_56, 0.012_3), estimate(1234.0, 250.0)]),
+            ("a|b".to_owned(), vec![alone, None]),
+        ];
+        let columns = ["page (s)".to_owned(), "rate".to_owned()];
+        assert_eq!(
+            Table::of_estimates("Pages", &columns, &rows).markdown(),
+            "**Pages**\n\n\
+             |  | page (s) | rate |\n\
+             |---|---:|---:|\n\
+             | DropTail | 1.23 ± 0.01 | 1234 ± 250 |\n\
+             | a\\|b | 12.3 | – |\n"
+        );
     }
 }

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use shortflow_measure::Replica;
 use shortflow_measure::results::{Error, Folder};
+use shortflow_measure::{Histogram, Replica};
 use shortflow_scenario::Scenario;
+
+use crate::distribution::Distribution;
+use crate::points::PointOfRun;
 
 /// A folder with a file for each finished replica.
 pub(crate) struct Cache(Folder);
@@ -18,6 +21,9 @@ struct Entry {
     /// What its clients asked for, which a replica's own file leaves out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     accesses: BTreeMap<String, Vec<String>>,
+    /// The distributions of completion times that figures show; a replica's own file leaves them out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    distributions: Vec<(Distribution, Histogram)>,
 }
 
 impl Cache {
@@ -25,39 +31,47 @@ impl Cache {
         Cache(folder)
     }
 
-    /// The replica kept for this place, if it was made from the same inputs.
-    pub(crate) fn read(
-        &self,
-        run: &str,
-        x: f64,
-        replica: u32,
-        scenario: &Scenario,
-    ) -> Option<Replica> {
-        let entry: Entry = self.0.read_json(&name(run, x, replica)).ok()?;
-        let replica = Replica { accesses: entry.accesses, ..entry.replica };
-        (entry.fingerprint == fingerprint(scenario)).then_some(replica)
+    /// The replica kept for this place, if it was made from the same inputs and all that is wanted of
+    /// it was kept.
+    pub(crate) fn read(&self, point: &PointOfRun, number: u32) -> Option<Replica> {
+        let entry: Entry = self.0.read_json(&name(point, number)).ok()?;
+        if entry.fingerprint != fingerprint(&point.scenario) {
+            return None;
+        }
+        let mut replica = Replica { accesses: entry.accesses, ..entry.replica };
+        let mut kept = entry.distributions;
+        for wanted in &point.distributions {
+            let Some(place) = wanted.of(&mut replica) else { continue };
+            let at = kept.iter().position(|(distribution, _)| distribution == wanted)?;
+            *place = kept.swap_remove(at).1;
+        }
+        Some(replica)
     }
 
     /// Keeps a finished replica.
     pub(crate) fn write(
         &self,
-        run: &str,
-        x: f64,
-        replica: u32,
-        scenario: &Scenario,
+        point: &PointOfRun,
+        number: u32,
         result: &Replica,
     ) -> Result<(), Error> {
+        let mut replica = result.clone();
+        let distributions = point.distributions.iter().filter_map(|wanted| {
+            let histogram = std::mem::take(wanted.of(&mut replica)?);
+            Some((wanted.clone(), histogram))
+        });
         let entry = Entry {
-            fingerprint: fingerprint(scenario),
-            replica: result.clone(),
+            fingerprint: fingerprint(&point.scenario),
+            distributions: distributions.collect(),
             accesses: result.accesses.clone(),
+            replica,
         };
-        self.0.write_json(&name(run, x, replica), &entry)
+        self.0.write_json(&name(point, number), &entry)
     }
 }
 
-fn name(run: &str, x: f64, replica: u32) -> String {
-    format!("{run}@{x}#{replica}.json")
+fn name(point: &PointOfRun, number: u32) -> String {
+    format!("{}@{}#{number}.json", point.run, point.x)
 }
 
 /// A hash of everything that a replica depends on: the texts, what was changed in them, the engine.
@@ -80,7 +94,19 @@ const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
 #[cfg(test)]
 mod tests {
+    use shortflow_measure::WorkloadResult;
+
     use super::*;
+    use crate::spec::FigureSpec;
+
+    const FIGURE: &str = r#"
+name = "pages"
+title = "How long pages took"
+kind = "distribution"
+x = "completion time (s)"
+y = "share that took longer"
+curves = [{ label = "all", of = { run = "run", x = 0.6, workload = "web" } }]
+"#;
 
     const SCENARIO: &str = r#"
 name = "two hosts"
@@ -97,27 +123,70 @@ from = "a"
 to = "b"
 rate = "64 kbit/s"
 packet = "200 B"
+[workloads.web.transfers]
+client = "a"
+server = "b"
+rate = "20 /s"
+request.constant = "300 B"
+reply.constant = "2 KB"
 "#;
 
-    fn scenario(set: &[(&str, &str)]) -> Scenario {
+    fn run(point: &PointOfRun) -> Replica {
+        shortflow_sim::run_replica(&point.scenario, 0, None, |_| true).unwrap().replica
+    }
+
+    fn point(run: &str, x: f64, set: &[(&str, &str)]) -> PointOfRun {
         let set = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         let overrides = shortflow_scenario::Overrides { policy: None, set: set.collect() };
         let loaded = shortflow_scenario::from_texts(&[("two.toml", SCENARIO)], &overrides).unwrap();
-        loaded.points()[0].scenario.clone()
+        let scenario = loaded.points()[0].scenario.clone();
+        PointOfRun { run: run.to_owned(), x, scenario, replays: None, distributions: Vec::new() }
+    }
+
+    /// What files leave out.
+    fn forget_distributions(workload: &mut WorkloadResult) {
+        for class in workload.classes.iter_mut().chain([&mut workload.all]) {
+            class.histogram = Histogram::default();
+        }
     }
 
     #[test]
     fn a_finished_replica_is_found_again_and_not_under_other_inputs() {
         let home = tempfile::tempdir().unwrap();
         let cache = Cache::open(Folder::create(home.path()).unwrap());
-        let first = scenario(&[]);
-        assert_eq!(cache.read("run", 0.6, 0, &first), None);
-        let replica = shortflow_sim::run_replica(&first, 0, None, |_| true).unwrap().replica;
-        cache.write("run", 0.6, 0, &first, &replica).unwrap();
-        assert_eq!(cache.read("run", 0.6, 0, &first), Some(replica));
-        assert_eq!(cache.read("run", 0.6, 1, &first), None, "another replica");
-        assert_eq!(cache.read("run", 0.65, 0, &first), None, "another point");
-        let second = scenario(&[("seed", "2")]);
-        assert_eq!(cache.read("run", 0.6, 0, &second), None, "another input");
+        let first = point("run", 0.6, &[]);
+        assert_eq!(cache.read(&first, 0), None);
+        let mut replica = run(&first);
+        cache.write(&first, 0, &replica).unwrap();
+        replica.workloads.iter_mut().for_each(forget_distributions);
+        assert_eq!(cache.read(&first, 0), Some(replica));
+        assert_eq!(cache.read(&first, 1), None, "another replica");
+        assert_eq!(cache.read(&point("run", 0.65, &[]), 0), None, "another point");
+        assert_eq!(cache.read(&point("run", 0.6, &[("seed", "2")]), 0), None, "another input");
+    }
+
+    #[test]
+    fn only_the_distributions_that_a_figure_shows_are_kept() {
+        let figures: Vec<FigureSpec> = vec![toml::from_str(FIGURE).unwrap()];
+        let home = tempfile::tempdir().unwrap();
+        let cache = Cache::open(Folder::create(home.path()).unwrap());
+        let plain = point("run", 0.6, &[]);
+        let distributions = Distribution::shown(&figures, "run", 0.6);
+        let shown = PointOfRun { distributions, ..point("run", 0.6, &[]) };
+        let replica = run(&plain);
+        let n = |kept: &Replica| {
+            let web = kept.workload("web").unwrap();
+            (web.all.histogram.n(), web.classes[0].histogram.n())
+        };
+        let all = replica.workload("web").unwrap().all.completion.n();
+        assert!(all > 5);
+
+        cache.write(&plain, 0, &replica).unwrap();
+        assert_eq!(cache.read(&plain, 0).map(|kept| n(&kept)), Some((0, 0)));
+        assert_eq!(cache.read(&shown, 0), None, "kept before the figure was wanted");
+        cache.write(&shown, 0, &replica).unwrap();
+        assert_eq!(cache.read(&shown, 0).map(|kept| n(&kept)), Some((all, 0)));
+        assert!(Distribution::shown(&figures, "run", 0.65).is_empty(), "another point");
+        assert!(Distribution::shown(&figures, "other", 0.6).is_empty(), "another run");
     }
 }

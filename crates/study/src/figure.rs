@@ -1,21 +1,25 @@
 //! The figures of a study, as data: whoever draws them needs nothing else.
 
-use shortflow_measure::Estimate;
+use shortflow_measure::{Estimate, Histogram, WorkloadResult};
 
 use crate::quantity::Data;
-use crate::spec::FigureSpec;
+use crate::spec::{Curve, FigureKind, FigureSpec, Quantity};
 
-/// A figure: curves over the swept key.
+/// A figure: curves over one axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// The file's name without its ending.
     pub name: String,
     /// What it shows.
     pub title: String,
+    /// What runs along the x axis.
+    pub kind: FigureKind,
     /// The x axis.
     pub x: String,
     /// The y axis.
     pub y: String,
+    /// Whether the x axis is logarithmic.
+    pub log_x: bool,
     /// Whether the y axis is logarithmic.
     pub log: bool,
     /// Where a dotted line separates two regions.
@@ -31,32 +35,169 @@ pub struct FigureCurve {
     pub label: String,
     /// Whether it is dashed.
     pub dashed: bool,
-    /// Points in the order of the sweep.
+    /// Points by rising x, or in the order of the sweep.
     pub points: Vec<(f64, Estimate)>,
 }
 
 /// The figure that `spec` describes; points that were not run are left out.
 pub fn figure(spec: &FigureSpec, data: &Data) -> Figure {
-    let curves = spec
-        .curves
-        .iter()
-        .map(|curve| FigureCurve {
-            label: curve.label.clone(),
-            dashed: curve.dashed,
-            points: data
-                .points(&curve.of.run)
-                .into_iter()
-                .filter_map(|x| Some((x, data.estimate(&curve.of, x, None).ok()?)))
-                .collect(),
-        })
-        .collect();
+    let curve = |curve: &Curve| FigureCurve {
+        label: curve.label.clone(),
+        dashed: curve.dashed,
+        points: match spec.kind {
+            FigureKind::Sweep => over_sweep(&curve.of, data),
+            FigureKind::Classes => over_parts(&curve.of, data, class_bounds),
+            FigureKind::Streams => over_parts(&curve.of, data, stream_rates),
+            FigureKind::Distribution => distribution(&curve.of, data),
+        },
+    };
     Figure {
         name: spec.name.clone(),
         title: spec.title.clone(),
+        kind: spec.kind,
         x: spec.x.clone(),
         y: spec.y.clone(),
+        log_x: spec.log_x.unwrap_or(spec.kind == FigureKind::Classes),
         log: spec.log,
         boundary: spec.boundary,
-        curves,
+        curves: spec.curves.iter().map(curve).collect(),
+    }
+}
+
+fn over_sweep(of: &Quantity, data: &Data) -> Vec<(f64, Estimate)> {
+    let at = |x: f64| Some((x, data.estimate(of, x, None).ok()?));
+    data.points(&of.run).into_iter().filter_map(at).collect()
+}
+
+/// The quantity of each part of its workload, by rising place of the part on the axis.
+fn over_parts(
+    of: &Quantity,
+    data: &Data,
+    parts: fn(&WorkloadResult, &Quantity) -> Vec<(f64, Quantity)>,
+) -> Vec<(f64, Estimate)> {
+    let Some((x, replicas)) = data.point(&of.run, of.x) else { return Vec::new() };
+    let Some(workload) = replicas.first().and_then(|replica| replica.workload(of.workload_name()))
+    else {
+        return Vec::new();
+    };
+    let estimate =
+        |(place, part): (f64, Quantity)| Some((place, data.estimate(&part, x, None).ok()?));
+    let mut points: Vec<_> = parts(workload, of).into_iter().filter_map(estimate).collect();
+    points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    points
+}
+
+/// The size classes, each at its bound in bytes; one without a bound has no place.
+fn class_bounds(workload: &WorkloadResult, of: &Quantity) -> Vec<(f64, Quantity)> {
+    let part = |label: &String| Quantity { class: Some(label.clone()), ..of.clone() };
+    let classes = workload.classes.iter();
+    classes.filter_map(|class| Some((class.up_to? as f64, part(&class.label)))).collect()
+}
+
+/// The streams, each at its rate in kbit/s.
+fn stream_rates(workload: &WorkloadResult, of: &Quantity) -> Vec<(f64, Quantity)> {
+    let part = |name: &String| Quantity { stream: Some(name.clone()), ..of.clone() };
+    let streams = workload.streams.iter();
+    streams.map(|stream| (stream.rate as f64 / 1e3, part(&stream.name))).collect()
+}
+
+/// For each completion time the share of completed transfers that took longer, all replicas
+/// together.
+fn distribution(of: &Quantity, data: &Data) -> Vec<(f64, Estimate)> {
+    let Some((_, replicas)) = data.point(&of.run, of.x) else { return Vec::new() };
+    let mut pooled = Histogram::default();
+    let classes =
+        replicas.iter().filter_map(|r| r.workload(of.workload_name())?.class(of.class_name()));
+    classes.for_each(|class| pooled.merge(&class.histogram));
+    let share = |mean| Estimate { mean, low: None, high: None, n: replicas.len() as u32 };
+    pooled.ccdf().into_iter().map(|(seconds, longer)| (seconds, share(longer))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use shortflow_measure::{ClassResult, Replica, StreamResult, Transfer};
+    use shortflow_units::Duration;
+
+    use super::*;
+    use crate::quantity::tests::replica;
+
+    /// The points of a figure's only curve, in whole thousandths.
+    fn points(kind: &str, of: &str, data: &Data) -> Vec<(i64, i64)> {
+        let spec = format!(
+            "name = \"f\"\ntitle = \"\"\nkind = \"{kind}\"\nx = \"\"\ny = \"\"\n\
+             curves = [{{ label = \"\", of = {{ workload = \"web\", {of} }} }}]"
+        );
+        let figure = figure(&toml::from_str(&spec).unwrap(), data);
+        let thousandths = |value: f64| (value * 1000.0).round() as i64;
+        let of_curve = figure.curves[0].points.iter();
+        of_curve.map(|(x, y)| (thousandths(*x), thousandths(y.mean))).collect()
+    }
+
+    /// Transfers of three classes, the last without a bound, that took so long.
+    fn with_classes(millis: [u64; 3]) -> Replica {
+        let mut replica = replica(&millis);
+        let bounds = [Some(1000), Some(10_000), None];
+        replica.workloads[0].classes = std::iter::zip(millis, bounds)
+            .map(|(millis, up_to)| {
+                let mut class =
+                    ClassResult { label: format!("{up_to:?}"), up_to, ..ClassResult::default() };
+                class.record(&Transfer {
+                    reply: Duration::from_millis(millis),
+                    ..Transfer::default()
+                });
+                class
+            })
+            .collect();
+        replica
+    }
+
+    #[test]
+    fn each_size_class_stands_at_its_bound() {
+        let mut data = Data::default();
+        data.insert("run", 0.6, vec![with_classes([1, 4, 9]), with_classes([3, 8, 9])]);
+        let bounds = [(1_000_000, 2), (10_000_000, 6)];
+        assert_eq!(points("classes", "run = \"run\"", &data), bounds);
+        data.insert("run", 0.8, vec![with_classes([5, 6, 7])]);
+        assert_eq!(points("classes", "run = \"run\", x = 0.6", &data), bounds);
+        assert_eq!(points("classes", "run = \"run\"", &data), [], "no point is named");
+        assert_eq!(points("classes", "run = \"run\", x = 0.7", &data), [], "not run");
+    }
+
+    #[test]
+    fn each_stream_stands_at_its_rate_from_slow_to_fast() {
+        let mut replica = replica(&[]);
+        let stream = |name: &str, rate, delay| StreamResult {
+            name: name.to_owned(),
+            rate,
+            delay: Some(delay),
+            ..StreamResult::default()
+        };
+        replica.workloads[0].streams =
+            vec![stream("#1", 64_000, 0.020), stream("#2", 8_000, 0.010)];
+        let mut data = Data::default();
+        data.insert("run", 0.6, vec![replica]);
+        assert_eq!(
+            points("streams", "run = \"run\", measure = \"delay\"", &data),
+            [(8_000, 10), (64_000, 20)]
+        );
+    }
+
+    #[test]
+    fn a_distribution_is_of_all_replicas_together() {
+        let mut data = Data::default();
+        data.insert("run", 0.6, vec![replica(&[10, 20]), replica(&[20, 40])]);
+        assert_eq!(points("distribution", "run = \"run\"", &data), [(10, 750), (20, 250), (40, 0)]);
+    }
+
+    #[test]
+    fn the_axis_of_size_classes_is_logarithmic_unless_it_is_said_otherwise() {
+        let log_x = |more: &str| {
+            let spec =
+                format!("name = \"f\"\ntitle = \"\"\nx = \"\"\ny = \"\"\ncurves = []\n{more}");
+            figure(&toml::from_str(&spec).unwrap(), &Data::default()).log_x
+        };
+        assert!(!log_x("") && !log_x("kind = \"distribution\"") && log_x("kind = \"classes\""));
+        assert!(log_x("kind = \"distribution\"\nlog_x = true"));
+        assert!(!log_x("kind = \"classes\"\nlog_x = false"));
     }
 }

@@ -12,6 +12,12 @@ use crate::spec::{CheckSpec, ClaimSpec, Claims, Rule};
 pub struct Ledger {
     /// The study's name.
     pub study: String,
+    /// Whether it was the short variant.
+    pub quick: bool,
+    /// Replicas of each point.
+    pub replicas: u32,
+    /// Simulated duration of each, as in a scenario.
+    pub duration: String,
     /// Its claims.
     pub claims: Vec<ClaimResult>,
 }
@@ -23,6 +29,8 @@ pub struct ClaimResult {
     pub id: String,
     /// What the paper claims.
     pub claim: String,
+    /// The same in a few words.
+    pub short: String,
     /// Whether it holds.
     pub verdict: Verdict,
     /// What a reader must know.
@@ -49,10 +57,9 @@ pub struct CheckResult {
     pub holds: Option<bool>,
 }
 
-/// Judges all claims of `study`.
-pub fn judge_all(study: &str, claims: &Claims, data: &Data) -> Ledger {
-    let claims = claims.claims.iter().map(|claim| judge_claim(claim, data)).collect();
-    Ledger { study: study.to_owned(), claims }
+/// Judges all claims of a study.
+pub fn judge_all(claims: &Claims, data: &Data) -> Vec<ClaimResult> {
+    claims.claims.iter().map(|claim| judge_claim(claim, data)).collect()
 }
 
 fn judge_claim(claim: &ClaimSpec, data: &Data) -> ClaimResult {
@@ -61,6 +68,7 @@ fn judge_claim(claim: &ClaimSpec, data: &Data) -> ClaimResult {
     ClaimResult {
         id: claim.id.clone(),
         claim: claim.claim.clone(),
+        short: claim.short.clone().unwrap_or_else(|| claim.claim.clone()),
         verdict: Verdict::on_all(judged.iter().map(|(_, verdict)| *verdict)),
         note: claim.note.trim().to_owned(),
         checks: judged.into_iter().map(|(result, _)| result).collect(),

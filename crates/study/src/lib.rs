@@ -6,6 +6,7 @@
 //! fixed before anything was run.
 
 mod cache;
+mod distribution;
 mod figure;
 pub mod judge;
 mod ledger;
@@ -16,9 +17,11 @@ mod quantity;
 mod replay;
 mod reproduce;
 pub mod spec;
+mod table;
 
 pub use figure::{Figure, FigureCurve, figure};
 pub use ledger::{CheckResult, ClaimResult, Ledger, judge_all};
 pub use library::StudyFiles;
 pub use quantity::Data;
 pub use reproduce::{Error, Options, Progress, Reproduced, reproduce};
+pub use table::{Table, table};

@@ -57,18 +57,28 @@ const STUDIES: &[StudyFiles] = &[StudyFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{CheckSpec, Claims, Quantity, Rule, RunSpec, Study};
+    use crate::spec::{
+        CheckSpec, Claims, FigureKind, Measure, Quantity, RowSpec, Rule, RunSpec, Study, TableSpec,
+    };
 
     fn parse<T: serde::de::DeserializeOwned>(study: &StudyFiles, name: &str) -> T {
         toml::from_str(study.text(name).unwrap()).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
-    fn has_point(run: &RunSpec, x: f64) -> bool {
-        run.values.contains(&x) && run.quick.as_ref().is_none_or(|quick| quick.contains(&x))
+    /// Which runs a point must be of.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Length {
+        Full,
+        FullAndQuick,
+    }
+
+    fn has_point(run: &RunSpec, x: f64, length: Length) -> bool {
+        let is_quick = || run.quick.as_ref().is_none_or(|quick| quick.contains(&x));
+        run.values.contains(&x) && (length == Length::Full || is_quick())
     }
 
     /// What a quantity names that its study does not have.
-    fn unknown(quantity: &Quantity, runs: &[RunSpec]) -> Vec<String> {
+    fn unknown(quantity: &Quantity, runs: &[RunSpec], length: Length) -> Vec<String> {
         let mut mistakes = Vec::new();
         for (name, x) in [
             (Some(&quantity.run), quantity.x),
@@ -77,21 +87,48 @@ mod tests {
             let Some(name) = name else { continue };
             match (runs.iter().find(|run| run.name == *name), x) {
                 (None, _) => mistakes.push(format!("no run {name}")),
-                (Some(run), Some(x)) if !has_point(run, x) => {
-                    mistakes.push(format!("run {name} has no point {x} in both lengths"));
+                (Some(run), Some(x)) if !has_point(run, x, length) => {
+                    mistakes.push(format!("run {name} has no point {x}"));
                 }
                 _ => {}
             }
         }
         let per = quantity.per.iter().map(|per| per.within(quantity, &quantity.run));
-        mistakes.extend(per.flat_map(|per| unknown(&per, runs)));
+        mistakes.extend(per.flat_map(|per| unknown(&per, runs, length)));
         mistakes
+    }
+
+    /// What is wrong with the curve of a figure: one that is not over the sweep is at one point, and a
+    /// distribution is of completion times as they are.
+    fn mistakes_of_curve(kind: FigureKind, of: &Quantity, runs: &[RunSpec]) -> Vec<String> {
+        let mut mistakes = unknown(of, runs, Length::Full);
+        let has_one_point = |run: &RunSpec| run.values.len() == 1;
+        let is_at_a_point =
+            of.x.is_some() || runs.iter().any(|run| run.name == of.run && has_one_point(run));
+        if kind != FigureKind::Sweep && !is_at_a_point {
+            mistakes.push("which point of the sweep?".to_owned());
+        }
+        let is_derived = of.over.is_some() || of.per.is_some() || of.unit.is_some();
+        if kind == FigureKind::Distribution && (is_derived || of.measure != Measure::Completion) {
+            mistakes.push("a distribution is of completion times".to_owned());
+        }
+        mistakes
+    }
+
+    fn mistakes_of_table(table: &TableSpec, runs: &[RunSpec]) -> Vec<String> {
+        let at = |row: &RowSpec, of: &Quantity| {
+            let x = of.x.or(row.x);
+            unknown(&Quantity { x, ..of.or_of(&row.run) }, runs, Length::Full)
+        };
+        let columns = || table.columns.iter().map(|column| &column.of);
+        table.rows.iter().flat_map(|row| columns().flat_map(move |of| at(row, of))).collect()
     }
 
     /// A point that a check names would be left out in silence where its run has no such point.
     fn mistakes(check: &CheckSpec, runs: &[RunSpec]) -> Vec<String> {
-        let mut mistakes = unknown(&check.ours, runs);
-        mistakes.extend(check.than.iter().flat_map(|than| unknown(than, runs)));
+        let mut mistakes = unknown(&check.ours, runs, Length::FullAndQuick);
+        let than = check.than.iter();
+        mistakes.extend(than.flat_map(|than| unknown(than, runs, Length::FullAndQuick)));
         let run = |name: &str| runs.iter().find(|run| run.name == name);
         let points = check.x.iter().flatten().filter(|_| check.ours.x.is_none());
         let absent = points.filter(|x| run(&check.ours.run).is_some_and(|r| !r.values.contains(x)));
@@ -111,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_and_figures_name_runs_and_points_that_their_study_has() {
+    fn checks_figures_and_tables_name_runs_and_points_that_their_study_has() {
         for files in STUDIES {
             let study: Study = parse(files, "study.toml");
             let claims: Claims = parse(files, "claims.toml");
@@ -126,8 +163,14 @@ mod tests {
                     );
                 }
             }
-            for curve in study.figures.iter().flat_map(|figure| &figure.curves) {
-                assert_eq!(unknown(&curve.of, &study.runs), [""; 0], "{}", curve.label);
+            for figure in &study.figures {
+                for curve in &figure.curves {
+                    let mistakes = mistakes_of_curve(figure.kind, &curve.of, &study.runs);
+                    assert_eq!(mistakes, [""; 0], "{}: {}", figure.name, curve.label);
+                }
+            }
+            for table in &study.tables {
+                assert_eq!(mistakes_of_table(table, &study.runs), [""; 0], "{}", table.name);
             }
         }
     }

@@ -2,21 +2,12 @@
 
 use shortflow_measure::Replica;
 
-use crate::spec::{Measure, Quantity};
-
-/// The workload that a quantity means when it names none.
-const DEFAULT_WORKLOAD: &str = "cloud0";
+use crate::spec::{ALL, Measure, Quantity};
 
 /// What one replica measured, or `None` when it has nothing of this kind.
 pub(crate) fn measure(quantity: &Quantity, replica: &Replica, class: Option<&str>) -> Option<f64> {
-    let workload = || replica.workload(quantity.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD));
-    let completions = || {
-        let workload = workload()?;
-        match class {
-            None | Some("all") => Some(&workload.all),
-            Some(class) => workload.class(class),
-        }
-    };
+    let workload = || replica.workload(quantity.workload_name());
+    let completions = || workload()?.class(class.unwrap_or(ALL));
     let stream = |name: &str| workload()?.streams.iter().find(|stream| stream.name == name);
     let long_flows = || workload()?.long_flows.as_ref();
     let datagrams = || workload()?.datagrams.as_ref();

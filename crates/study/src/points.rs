@@ -3,6 +3,7 @@
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 
 use crate::cache::fingerprint;
+use crate::distribution::Distribution;
 use crate::library::StudyFiles;
 use crate::reproduce::Error;
 use crate::spec::{BusySpec, Effort, RunSpec, Study};
@@ -14,6 +15,8 @@ pub(crate) struct PointOfRun {
     pub(crate) scenario: Scenario,
     /// The point whose requests are replayed, and what a client does that is still loading.
     pub(crate) replays: Option<(usize, BusySpec)>,
+    /// The distributions of which something is drawn.
+    pub(crate) distributions: Vec<Distribution>,
 }
 
 /// All runs at all their points, checked before anything is run.
@@ -45,6 +48,7 @@ pub(crate) fn points(
                 x,
                 scenario: scenario(files, run, effort, x, draws)?,
                 replays: None,
+                distributions: Distribution::shown(&study.figures, &run.name, x),
             });
         }
     }

@@ -22,6 +22,16 @@ impl Data {
         self.0.get(run).into_iter().flatten().map(|(x, _)| *x).collect()
     }
 
+    /// The replicas of `run` at `x`, or at its only point; and that point.
+    pub(crate) fn point(&self, run: &str, x: Option<f64>) -> Option<(f64, &[Replica])> {
+        let x = match (x, self.0.get(run)?.as_slice()) {
+            (Some(x), _) => x,
+            (None, [(only, _)]) => *only,
+            (None, _) => return None,
+        };
+        Some((x, self.replicas(run, x)?))
+    }
+
     fn replicas(&self, run: &str, x: f64) -> Option<&[Replica]> {
         let points = self.0.get(run)?;
         points.iter().find(|(at, _)| (at - x).abs() < 1e-9).map(|(_, r)| r.as_slice())
@@ -88,14 +98,14 @@ impl Data {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use shortflow_measure::{ClassResult, Transfer, WorkloadResult};
     use shortflow_units::Duration;
 
     use super::*;
 
     /// A replica in which `web` completed transfers in these times.
-    fn replica(millis: &[u64]) -> Replica {
+    pub(crate) fn replica(millis: &[u64]) -> Replica {
         let mut all = ClassResult::default();
         for millis in millis {
             all.record(&Transfer { reply: Duration::from_millis(*millis), ..Transfer::default() });

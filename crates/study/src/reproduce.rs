@@ -16,6 +16,7 @@ use crate::points::{PointOfRun, points};
 use crate::quantity::Data;
 use crate::replay::replay;
 use crate::spec::{Claims, Study};
+use crate::table::{Table, table};
 
 /// How a study is run.
 #[derive(Debug, Clone)]
@@ -45,8 +46,10 @@ pub struct Reproduced {
     pub title: String,
     /// The verdicts; `None` when the study was interrupted.
     pub ledger: Option<Ledger>,
-    /// The figures; none when the study was interrupted.
+    /// The figures that have something to show; none when the study was interrupted.
     pub figures: Vec<Figure>,
+    /// The tables; none when the study was interrupted.
+    pub tables: Vec<Table>,
     /// Replicas that are finished, and all that the study wants.
     pub finished: usize,
     /// All replicas that the study wants.
@@ -109,14 +112,15 @@ pub fn reproduce(
     })?;
     let study: Study = parse(files, "study.toml")?;
     let claims: Claims = parse(files, "claims.toml")?;
+    let effort = if options.quick { &study.quick } else { &study.full };
     let mut points = points(files, &study, options.quick)?;
     let cache = Cache::open(Folder::create(options.folder)?);
     let replicas = run_points(&mut points, &cache, options.threads, stop, progress)?;
     let wanted = replicas.iter().map(Vec::len).sum();
     let finished = replicas.iter().flatten().flatten().count();
     if finished < wanted {
-        let title = study.title;
-        return Ok(Reproduced { title, ledger: None, figures: Vec::new(), finished, wanted });
+        let (title, figures, tables) = (study.title, Vec::new(), Vec::new());
+        return Ok(Reproduced { title, ledger: None, figures, tables, finished, wanted });
     }
     let mut data = Data::default();
     for (point, replicas) in points.iter().zip(replicas) {
@@ -124,11 +128,23 @@ pub fn reproduce(
     }
     Ok(Reproduced {
         title: study.title.clone(),
-        ledger: Some(judge_all(id, &claims, &data)),
-        figures: study.figures.iter().map(|spec| figure(spec, &data)).collect(),
+        ledger: Some(Ledger {
+            study: id.to_owned(),
+            quick: options.quick,
+            replicas: effort.replicas,
+            duration: effort.duration.clone(),
+            claims: judge_all(&claims, &data),
+        }),
+        figures: study.figures.iter().map(|f| figure(f, &data)).filter(has_points).collect(),
+        tables: study.tables.iter().map(|spec| table(spec, &data)).collect(),
         finished,
         wanted,
     })
+}
+
+/// A short study may have run none of a figure's points.
+fn has_points(figure: &Figure) -> bool {
+    figure.curves.iter().any(|curve| !curve.points.is_empty())
 }
 
 fn parse<T: serde::de::DeserializeOwned>(
@@ -153,8 +169,7 @@ fn run_points(
     progress: &dyn Progress,
 ) -> Result<Replicas, Error> {
     let kept = |point: &PointOfRun| -> Vec<Option<Replica>> {
-        let scenario = &point.scenario;
-        (0..scenario.replicas).map(|r| cache.read(&point.run, point.x, r, scenario)).collect()
+        (0..point.scenario.replicas).map(|number| cache.read(point, number)).collect()
     };
     let mut replicas: Replicas = points.iter().map(kept).collect();
     let missing = places(&replicas, |_| true).len();
@@ -226,8 +241,7 @@ impl Observer for Keeper<'_> {
 
     fn completed(&self, task: usize, outcome: &Outcome) -> Result<(), shortflow_sim::Error> {
         let (at, replica) = self.places[task];
-        let point = &self.points[at];
-        self.cache.write(&point.run, point.x, replica, &point.scenario, &outcome.replica)?;
+        self.cache.write(&self.points[at], replica, &outcome.replica)?;
         self.progress.completed();
         Ok(())
     }

@@ -17,6 +17,9 @@ pub struct Study {
     /// The figures.
     #[serde(default)]
     pub figures: Vec<FigureSpec>,
+    /// The tables.
+    #[serde(default)]
+    pub tables: Vec<TableSpec>,
 }
 
 /// How long and how often each run is simulated.
@@ -94,6 +97,8 @@ pub struct ClaimSpec {
     pub id: String,
     /// What the paper claims.
     pub claim: String,
+    /// The same in a few words, for lists.
+    pub short: Option<String>,
     /// What a reader must know: a choice that was made, or the cause of a failure.
     #[serde(default)]
     pub note: String,
@@ -152,7 +157,8 @@ pub enum Rule {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quantity {
-    /// The run; within `per`, that of the quantity which is divided, where none is named.
+    /// The run. Within `per` it may be left out, and is that of the quantity which is divided; so it
+    /// may in a table, where it is that of the row.
     #[serde(default)]
     pub run: String,
     /// The run that it is held against, for gains and ratios.
@@ -187,13 +193,32 @@ pub struct Quantity {
     pub unit: Option<f64>,
 }
 
+/// The workload that a quantity means when it names none.
+const DEFAULT_WORKLOAD: &str = "cloud0";
+
+/// The class of all transfers together.
+pub(crate) const ALL: &str = "all";
+
 impl Quantity {
+    /// The workload.
+    pub fn workload_name(&self) -> &str {
+        self.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD)
+    }
+
+    /// The class of transfers, where no check says.
+    pub fn class_name(&self) -> &str {
+        self.class.as_deref().unwrap_or(ALL)
+    }
+
+    /// The quantity, of `run` where it names none.
+    pub(crate) fn or_of(&self, run: &str) -> Quantity {
+        let run = if self.run.is_empty() { run } else { &self.run };
+        Quantity { run: run.to_owned(), ..self.clone() }
+    }
+
     /// The quantity as the divisor of `whole` in `run`, from which it has what it does not name.
     pub(crate) fn within(&self, whole: &Quantity, run: &str) -> Quantity {
-        let mut own = self.clone();
-        if own.run.is_empty() {
-            run.clone_into(&mut own.run);
-        }
+        let mut own = self.or_of(run);
         own.workload = own.workload.or_else(|| whole.workload.clone());
         own.stream = own.stream.or_else(|| whole.stream.clone());
         own
@@ -273,6 +298,22 @@ pub enum Measure {
     CounterRate,
 }
 
+/// What runs along the x axis of a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureKind {
+    /// The swept key.
+    #[default]
+    Sweep,
+    /// The bound of each size class in bytes, at one point of the sweep.
+    Classes,
+    /// The rate of each stream of datagrams in kbit/s, at one point of the sweep.
+    Streams,
+    /// The completion time in seconds, at one point of the sweep; y is the share of completed
+    /// transfers that took longer, all replicas together.
+    Distribution,
+}
+
 /// A figure of the paper, drawn from our runs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -281,10 +322,15 @@ pub struct FigureSpec {
     pub name: String,
     /// What it shows.
     pub title: String,
-    /// The swept key, with its unit.
+    /// What runs along the x axis.
+    #[serde(default)]
+    pub kind: FigureKind,
+    /// The x axis, with its unit.
     pub x: String,
     /// The measure, with its unit.
     pub y: String,
+    /// Whether the x axis is logarithmic; that of size classes is where nothing is said.
+    pub log_x: Option<bool>,
     /// Whether the y axis is logarithmic.
     #[serde(default)]
     pub log: bool,
@@ -294,7 +340,8 @@ pub struct FigureSpec {
     pub curves: Vec<Curve>,
 }
 
-/// One curve: a quantity over the sweep of its run.
+/// One curve: a quantity over the sweep of its run; or over the parts of its workload, at the point
+/// that it names, or at the only one of its run.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Curve {
@@ -305,4 +352,40 @@ pub struct Curve {
     /// Whether it is dashed.
     #[serde(default)]
     pub dashed: bool,
+}
+
+/// A table of measures: a row for a run, a column for a quantity.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableSpec {
+    /// Its name: letters, digits and hyphens.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// The rows.
+    pub rows: Vec<RowSpec>,
+    /// The columns.
+    pub columns: Vec<ColumnSpec>,
+}
+
+/// A row: a run at a point of its sweep.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowSpec {
+    /// What it is called.
+    pub label: String,
+    /// The run.
+    pub run: String,
+    /// The point; the only one of the run when absent.
+    pub x: Option<f64>,
+}
+
+/// A column: a quantity, which has the run and the point from the row where it names none.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColumnSpec {
+    /// What it shows, with its unit.
+    pub label: String,
+    /// What is measured.
+    pub of: Quantity,
 }

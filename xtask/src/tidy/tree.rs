@@ -1,7 +1,7 @@
 //! The files of the repository.
 
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// A file, its path relative to the top of the repository.
@@ -22,8 +22,7 @@ pub(crate) struct Tree {
 impl Tree {
     /// The tree of the repository that holds the working directory.
     pub(crate) fn of_repository() -> io::Result<Self> {
-        let top = git(&["rev-parse", "--show-toplevel"])?;
-        let top = Path::new(top.trim_end_matches('\n'));
+        let top = top()?;
         let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
         let top_argument = top.to_string_lossy();
         let names = git(&[&["-C", &top_argument], &list[..]].concat())?;
@@ -86,6 +85,12 @@ impl Tree {
             .iter()
             .any(|file| file.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
     }
+}
+
+/// The folder of the repository that holds the working directory.
+pub(crate) fn top() -> io::Result<PathBuf> {
+    let top = git(&["rev-parse", "--show-toplevel"])?;
+    Ok(PathBuf::from(top.trim_end_matches('\n')))
 }
 
 fn git(arguments: &[&str]) -> io::Result<String> {

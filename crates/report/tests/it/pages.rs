@@ -1,7 +1,7 @@
 //! The HTML pages: self-contained, well-formed, and harmless whatever names are in them.
 
 use shortflow_measure::results::Folder;
-use shortflow_report::{CheckRow, ClaimRow, Run, figures, page, study_page};
+use shortflow_report::{CheckRow, ClaimRow, Run, Table, figures, page, study_page};
 
 use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
 
@@ -15,14 +15,20 @@ fn all_pages() -> Vec<String> {
         page(&[reference, ours]),
         page(&along[..1]),
         page(&along),
-        study_page("A study", &[claim("fails", Some(false))], &figures(&along)),
+        study_page("A study", &[claim("fails", Some(false))], &[table()], &figures(&along)),
     ]
+}
+
+fn table() -> Table {
+    let row = ("more & less".to_owned(), vec![None]);
+    Table::of_estimates("pages <of all>", &["time (s)".to_owned()], &[row])
 }
 
 fn claim(verdict: &str, holds: Option<bool>) -> ClaimRow {
     ClaimRow {
         id: "cm05.5".into(),
         claim: "faster <always>".into(),
+        short: "faster".into(),
         verdict: verdict.into(),
         note: "the load does not settle".into(),
         checks: vec![CheckRow {
@@ -131,7 +137,7 @@ fn warnings_stand_above_the_numbers() {
 fn a_claim_that_fails_is_shown_as_failing_with_its_cause() {
     let claims =
         [claim("fails", Some(false)), ClaimRow { id: "cm05.6".into(), ..claim("unsettled", None) }];
-    let page = study_page("Casetti & Mellia 2005", &claims, &[]);
+    let page = study_page("Casetti & Mellia 2005", &claims, &[], &[]);
     assert!(page.contains("2 claims checked. Hold: 0. Fail: 1. Unsettled: 1."));
     assert!(page.contains("✗ fails") && page.contains("the load does not settle"));
     assert!(page.contains("0.650 to 0.750") && page.contains("✗ no"));

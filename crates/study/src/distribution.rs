@@ -1,0 +1,39 @@
+//! The distributions of completion times that figures show, which a replica's own file leaves out.
+
+use serde::{Deserialize, Serialize};
+use shortflow_measure::{Histogram, Replica};
+
+use crate::spec::{FigureKind, FigureSpec};
+
+/// The completion times of a class of a workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Distribution {
+    workload: String,
+    class: String,
+}
+
+impl Distribution {
+    /// Those of `run` at `x` that some figure shows.
+    pub(crate) fn shown(figures: &[FigureSpec], run: &str, x: f64) -> Vec<Distribution> {
+        let figures = figures.iter().filter(|figure| figure.kind == FigureKind::Distribution);
+        let curves = figures.flat_map(|figure| &figure.curves).map(|curve| &curve.of);
+        let here = curves.filter(|of| of.run == run && of.x.is_none_or(|at| (at - x).abs() < 1e-9));
+        let mut shown = Vec::new();
+        for of in here {
+            let distribution = Distribution {
+                workload: of.workload_name().to_owned(),
+                class: of.class_name().to_owned(),
+            };
+            if !shown.contains(&distribution) {
+                shown.push(distribution);
+            }
+        }
+        shown
+    }
+
+    /// Its place in a replica, if that has such a class.
+    pub(crate) fn of<'a>(&self, replica: &'a mut Replica) -> Option<&'a mut Histogram> {
+        let workload = replica.workloads.iter_mut().find(|w| w.name == self.workload)?;
+        Some(&mut workload.class_mut(&self.class)?.histogram)
+    }
+}

@@ -1,0 +1,259 @@
+//! A study: what it claims, and what its committed ledger says.
+
+use std::io;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::PAPERS;
+use crate::tidy::{Finding, Tree};
+
+/// A study of `papers/`.
+pub(super) struct Study {
+    pub(super) id: String,
+    title: String,
+    claims: Vec<Claim>,
+    /// `None` where no full run is committed; the mistake where it cannot be read.
+    ledger: Option<Result<Ledger, String>>,
+    tables: String,
+}
+
+#[derive(Deserialize)]
+struct StudyFile {
+    title: String,
+}
+
+#[derive(Deserialize)]
+struct ClaimsFile {
+    claim: Vec<Claim>,
+}
+
+#[derive(Deserialize)]
+struct Claim {
+    id: String,
+    claim: String,
+    short: Option<String>,
+}
+
+/// The part of a ledger that is told here.
+#[derive(Deserialize)]
+struct Ledger {
+    quick: bool,
+    replicas: u32,
+    duration: String,
+    claims: Vec<Judged>,
+}
+
+#[derive(Deserialize)]
+struct Judged {
+    id: String,
+    verdict: String,
+    checks: Vec<Check>,
+}
+
+#[derive(Deserialize)]
+struct Check {
+    holds: Option<bool>,
+}
+
+impl Study {
+    /// The study in `papers/<id>/`. Mistakes in its TOML are for the crate `study` to find.
+    pub(super) fn of(tree: &Tree, id: String) -> Study {
+        let text = |name: &str| tree.text(&format!("{PAPERS}{id}/{name}"));
+        let title = text("study.toml").and_then(|text| toml::from_str::<StudyFile>(text).ok());
+        let claims = text("claims.toml").and_then(|text| toml::from_str::<ClaimsFile>(text).ok());
+        let ledger = text("ledger.json").map(parse);
+        let tables = text("tables.md").unwrap_or_default().to_owned();
+        Study {
+            title: title.map_or_else(|| id.clone(), |file| file.title),
+            claims: claims.map_or_else(Vec::new, |file| file.claim),
+            ledger,
+            tables,
+            id,
+        }
+    }
+
+    /// Takes the ledger and the tables over from `results`; gives the files that were written.
+    pub(super) fn take_over(&self, results: &Path, top: &Path) -> io::Result<Vec<String>> {
+        let from = results.join(&self.id);
+        let ledger = from.join("ledger.json");
+        if !ledger.exists() {
+            return Ok(Vec::new());
+        }
+        if let Some(mistake) = self.mistake(&parse(&std::fs::read_to_string(&ledger)?)) {
+            let message = format!("{}: {mistake}; {}", ledger.display(), self.remedy());
+            return Err(io::Error::other(message));
+        }
+        let mut written = Vec::new();
+        for name in ["ledger.json", "tables.md"] {
+            let path = format!("{PAPERS}{}/{name}", self.id);
+            std::fs::copy(from.join(name), top.join(&path))?;
+            written.push(path);
+        }
+        Ok(written)
+    }
+
+    /// Why the ledger is not one of a full run of this study.
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let mistake = self.ledger.as_ref().and_then(|ledger| self.mistake(ledger));
+        let path = format!("{PAPERS}{}/ledger.json", self.id);
+        mistake.into_iter().map(|found| Finding::new(&path, 1, found, self.remedy())).collect()
+    }
+
+    fn mistake(&self, ledger: &Result<Ledger, String>) -> Option<String> {
+        let ledger = match ledger {
+            Ok(ledger) => ledger,
+            Err(mistake) => return Some(mistake.clone()),
+        };
+        let judged: Vec<&str> = ledger.claims.iter().map(|claim| claim.id.as_str()).collect();
+        let claimed: Vec<&str> = self.claims.iter().map(|claim| claim.id.as_str()).collect();
+        if ledger.quick {
+            Some("this is of a quick run".to_owned())
+        } else if judged != claimed {
+            let (judged, claimed) = (judged.join(", "), claimed.join(", "));
+            Some(format!("it has the claims {judged}, where claims.toml has {claimed}"))
+        } else {
+            None
+        }
+    }
+
+    fn remedy(&self) -> String {
+        format!("run `shortflow reproduce {}` and `cargo xtask studies --from results`", self.id)
+    }
+
+    /// Whether the ledger of a full run is committed.
+    pub(super) fn was_run(&self) -> bool {
+        matches!(self.ledger, Some(Ok(_)))
+    }
+
+    /// The study's line in the list of all.
+    pub(super) fn line(&self) -> String {
+        let counts = match &self.ledger {
+            Some(Ok(ledger)) => {
+                ["holds", "fails", "unsettled"].map(|v| ledger.count(v).to_string())
+            }
+            _ => ["–", "–", "–"].map(str::to_owned),
+        };
+        let (title, claims) = (cell(&self.title), self.claims.len());
+        let path = format!("{PAPERS}{}/README.md", self.id);
+        format!("| [{title}]({path}) | {claims} | {} |\n", counts.join(" | "))
+    }
+
+    /// Every claim and its verdict.
+    pub(super) fn claims(&self) -> String {
+        let Some(Ok(ledger)) = &self.ledger else { return NO_RUN.to_owned() };
+        let word = |count: usize, one: &str, many: &str| {
+            format!("{count} {}", if count == 1 { one } else { many })
+        };
+        let mut out = format!(
+            "{} replicas of {} each. Of {} claims {}, {}, {}.\n\n\
+             | claim | what the paper says | verdict | checks that hold |\n|---|---|---|---:|\n",
+            ledger.replicas,
+            ledger.duration,
+            ledger.claims.len(),
+            word(ledger.count("holds"), "holds", "hold"),
+            word(ledger.count("fails"), "fails", "fail"),
+            word(ledger.count("unsettled"), "is unsettled", "are unsettled"),
+        );
+        for (claim, judged) in self.claims.iter().zip(&ledger.claims) {
+            let sign = match judged.verdict.as_str() {
+                "holds" => "✓",
+                "fails" => "✗",
+                _ => "?",
+            };
+            let hold = judged.checks.iter().filter(|check| check.holds == Some(true)).count();
+            out += &format!(
+                "| {} | {} | {sign} {} | {hold} of {} |\n",
+                claim.id,
+                cell(claim.short.as_ref().unwrap_or(&claim.claim)),
+                judged.verdict,
+                judged.checks.len(),
+            );
+        }
+        out
+    }
+
+    /// All tables.
+    pub(super) fn tables(&self) -> String {
+        if self.tables.is_empty() {
+            return NO_RUN.to_owned();
+        }
+        let lines = self.tables.lines().filter(|line| name_of_table(line).is_none());
+        lines.map(|line| format!("{line}\n")).collect()
+    }
+
+    /// The table called `name`.
+    pub(super) fn table(&self, name: &str) -> Result<String, String> {
+        if self.tables.is_empty() {
+            return Ok(NO_RUN.to_owned());
+        }
+        let mut lines = self.tables.lines();
+        lines
+            .find(|line| name_of_table(line) == Some(name))
+            .ok_or_else(|| format!("no table is called `{name}`"))?;
+        let own = lines.take_while(|line| name_of_table(line).is_none());
+        Ok(own.map(|line| format!("{line}\n")).collect())
+    }
+}
+
+impl Ledger {
+    fn count(&self, verdict: &str) -> usize {
+        self.claims.iter().filter(|claim| claim.verdict == verdict).count()
+    }
+}
+
+fn parse(ledger: &str) -> Result<Ledger, String> {
+    serde_json::from_str(ledger).map_err(|mistake| mistake.to_string())
+}
+
+/// The name in `<!-- table: NAME -->`, which stands before each table.
+fn name_of_table(line: &str) -> Option<&str> {
+    line.strip_prefix("<!-- table: ")?.strip_suffix(" -->")
+}
+
+/// Text as it may stand in a cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+const NO_RUN: &str = "No full run is committed yet.";
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn only_the_ledger_of_a_full_run_is_taken_over() {
+        let home = tempfile::tempdir().unwrap();
+        let (top, results) = (home.path(), home.path().join("results"));
+        fs::create_dir_all(results.join("a")).unwrap();
+        fs::create_dir_all(top.join("papers/a")).unwrap();
+        let claims = "[[claim]]\nid = \"a.1\"\nclaim = \"Faster.\"\n";
+        let tree =
+            Tree::of(&[("papers/a/study.toml", "title = \"A\""), ("papers/a/claims.toml", claims)]);
+        let study = Study::of(&tree, "a".to_owned());
+        let ledger = |quick: bool| {
+            let claim = r#"{ "id": "a.1", "verdict": "holds", "checks": [] }"#;
+            let text = format!(
+                r#"{{ "quick": {quick}, "replicas": 4, "duration": "100 s", "claims": [{claim}] }}"#
+            );
+            fs::write(results.join("a/ledger.json"), text).unwrap();
+            fs::write(results.join("a/tables.md"), "tables").unwrap();
+        };
+
+        assert_eq!(study.take_over(&results, top).unwrap(), [""; 0], "nothing there");
+        ledger(true);
+        let refused = study.take_over(&results, top).unwrap_err().to_string();
+        assert!(
+            refused.contains("this is of a quick run; run `shortflow reproduce a`"),
+            "{refused}"
+        );
+        assert!(!top.join("papers/a/ledger.json").exists());
+        ledger(false);
+        let files = ["papers/a/ledger.json", "papers/a/tables.md"];
+        assert_eq!(study.take_over(&results, top).unwrap(), files);
+        assert_eq!(fs::read_to_string(top.join(files[1])).unwrap(), "tables");
+    }
+}
