@@ -1,6 +1,8 @@
 //! The run loop: takes the earliest event, lets its entity act, and sets what follows from it. What
 //! hosts do is here, what happens between them in [`Fabric`].
 
+use std::collections::BTreeMap;
+
 use shortflow_elements::{Dscp, Ecn, FlowId, Packet, SenderView, TcpHeader};
 use shortflow_measure::Recorder;
 use shortflow_units::Instant;
@@ -32,6 +34,8 @@ pub(crate) struct Engine {
     sampler: Sampler,
     /// Connections over which sessions have just spoken.
     stirred: Vec<Stirred>,
+    /// Packets with data that came reordered, by the index of their workload.
+    pub(crate) reordered: BTreeMap<u16, u64>,
 }
 
 /// A flow name with this bit names a UDP stream.
@@ -67,6 +71,7 @@ impl Engine {
             ephemeral,
             sampler,
             stirred: Vec::new(),
+            reordered: BTreeMap::new(),
         }
     }
 
@@ -147,6 +152,9 @@ impl Engine {
         let end = &mut flow.ends[side as usize];
         if !packet.is_bare_acknowledgement() {
             end.received_dscp = packet.dscp;
+        }
+        if end.latest.is_before(packet) {
+            *self.reordered.entry(flow.application.workload()).or_default() += 1;
         }
         end.tcp.on_segment(now, &packet.tcp, packet.payload, packet.ecn);
         self.fabric.pool.release(parcel);

@@ -8,6 +8,7 @@ use shortflow_units::Instant;
 
 use crate::application::Application;
 use crate::prefetch::prefetch_all;
+use crate::reordering::LatestSent;
 use crate::routes::NodeIndex;
 
 /// One end of a connection.
@@ -23,6 +24,8 @@ pub(crate) struct Endpoint {
     pub(crate) armed: Instant,
     /// The code point of the last packet with data, SYN or FIN that came.
     pub(crate) received_dscp: Dscp,
+    /// What tells which of the packets that come are reordered.
+    pub(crate) latest: LatestSent,
 }
 
 /// Which end of a connection.
@@ -72,6 +75,7 @@ impl Flow {
             delivered_before: 0,
             armed: Instant::NEVER,
             received_dscp: Dscp::BEST_EFFORT,
+            latest: LatestSent::default(),
         };
         Flow {
             key,

@@ -23,6 +23,7 @@ mod network;
 mod pool;
 mod port;
 mod prefetch;
+mod reordering;
 mod replica;
 mod replicas;
 mod routes;

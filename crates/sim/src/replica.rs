@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use shortflow_elements::DropReason;
 use shortflow_measure::{CodePointCounts, Count, PortCounts, Replica, TransferSink};
-use shortflow_scenario::Scenario;
+use shortflow_scenario::{Kind, Scenario};
 use shortflow_units::{Duration, Instant};
 
 use crate::build::{self, Build};
@@ -167,11 +167,24 @@ fn record_counts(engine: &mut Engine, scenario: &Scenario, before: &BTreeMap<Str
     }
 }
 
-/// What conditioners and the senders of long flows have counted since the start.
+/// What conditioners, the senders of long flows and receivers have counted since the start.
 fn counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
     let mut counts = conditioner_counts(&engine.fabric.network);
     counts.extend(long_flow_counts(engine, scenario));
+    counts.extend(reordering_counts(engine, scenario));
     counts
+}
+
+/// How many packets with data came reordered, for each workload over TCP: `web/reordered packets`.
+fn reordering_counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
+    (0..)
+        .zip(&scenario.workloads)
+        .filter(|(_, workload)| !matches!(workload.kind, Kind::Cbr(_) | Kind::Poisson(_)))
+        .map(|(index, workload)| {
+            let count = engine.reordered.get(&index).copied().unwrap_or(0);
+            (format!("{}/reordered packets", workload.name), count)
+        })
+        .collect()
 }
 
 /// How the senders of endless flows repaired losses, named after their workload:

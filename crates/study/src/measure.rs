@@ -55,6 +55,7 @@ pub(crate) fn measure(quantity: &Quantity, replica: &Replica, class: Option<&str
                 port()?.code_points.get(index)?.loss()
             }
         },
+        Measure::Counter => replica.counters.get(quantity.at.as_deref()?).copied(),
         Measure::CounterRate => {
             let bytes = replica.counters.get(quantity.at.as_deref()?)?;
             Some(bytes * 8.0 / replica.measured / 1e6)
@@ -220,6 +221,18 @@ mod tests {
         assert_eq!(long("measure = \"throughput-variation\""), Some(0.5));
         assert_eq!(long("measure = \"idle-samples\""), Some(3.0));
         assert_eq!(value("measure = \"idle-samples\""), None, "pages are no long flows");
+    }
+
+    #[test]
+    fn a_counter_is_known_by_its_name_and_nothing_stands_for_one_that_is_not() {
+        let mut replica = replica();
+        replica.counters.insert("web/reordered packets".to_owned(), 0.0);
+        let counter = |at: &str| {
+            let quantity = format!("run = \"a\"\nmeasure = \"counter\"\nat = \"{at}\"");
+            measure(&toml::from_str(&quantity).unwrap(), &replica, None)
+        };
+        assert_eq!(counter("web/reordered packets"), Some(0.0));
+        assert_eq!(counter("web/recorded packets"), None);
     }
 
     #[test]

@@ -292,6 +292,8 @@ pub enum Measure {
     Utilisation,
     /// Mean queue at a port in packets.
     MeanQueue,
+    /// A counter.
+    Counter,
     /// A counter of bytes as a rate in Mbit/s.
     CounterRate,
 }

@@ -200,3 +200,36 @@ fn acknowledgements_echo_the_code_point_of_the_data_that_they_acknowledge() {
     // Each segment is acknowledged on its own, the last together with a FIN; the SYN by a SYN-ACK.
     assert_eq!(acks, [6, 8, 85, 2]);
 }
+
+/// A reply of 20 segments leaves in one flight. Under SRPT it arrives as 1, 16–20, 11–15, 2–10, since the
+/// less remains the better the band: 5 + 9 segments come after one that was sent later.
+#[test]
+fn srpt_reorders_the_packets_of_a_flow_and_dstf_does_not() {
+    let reordered_per_reply = |marker: &str| {
+        let policy = format!(
+            r#"
+            [[roles.sender.classes]]
+            name = "all"
+            marker.{marker} = {{ thresholds = ["5 KB", "10 KB"] }}
+            [roles.sender.queue.shared-priority]
+            limit = "1000 pkt"
+            bands = ["CS2", "CS1", "rest"]
+            [roles.receiver]
+            "#
+        );
+        let workload = r#"
+            [workloads.web.transfers]
+            client = "c"
+            server = "s"
+            interval = "1 s"
+            request.constant = "500 B"
+            reply.constant = "20 KB"
+            tcp.initial_window = 20
+        "#;
+        let replica = replica(&policy, workload);
+        let replies = replica.workload("web").unwrap().all.completion.n();
+        replica.counters["web/reordered packets"] / replies as f64
+    };
+    assert_eq!(reordered_per_reply("srpt"), 14.0);
+    assert_eq!(reordered_per_reply("dstf"), 0.0);
+}
