@@ -102,7 +102,8 @@ fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
         name: format!("size-{at}"),
         title: format!("{workload}: completion time{}", case::by_size(case::item(runs, workload))),
         caption: format!(
-            "{} of the completion time for each size, with 95 % intervals over replicas; logarithmic.",
+            "{} of the completion time for each size, with 95 % intervals over replicas; \
+             logarithmic.",
             if runs.len() == 1 { "Mean and percentiles" } else { "Mean" }
         ),
         x_label: "size".into(),

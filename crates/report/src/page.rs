@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use shortflow_measure::WorkloadSummary;
+
 use crate::case::{point_label, swept_key, transfer_workloads};
 use crate::figures::figures;
 use crate::format;
@@ -95,6 +97,7 @@ fn card(run: &Run, point: usize) -> String {
     let summary = &run.points[point].summary;
     let workloads = &summary.workloads;
     let main = workloads.iter().find(|workload| workload.completed > 0);
+    let of_what = |w: &WorkloadSummary| format!("mean {} of {}", w.item.singular(), w.name);
     let mean = main.and_then(|w| w.all.mean);
     let heading = match run.points.len() {
         1 => run.label.clone(),
@@ -104,11 +107,7 @@ fn card(run: &Run, point: usize) -> String {
         "<li><h3>{}</h3><strong>{}</strong><span class=\"soft\">{}</span><dl>",
         escape(&heading),
         mean.map_or(format::NOTHING.into(), |mean| format::seconds(mean.mean)),
-        escape(&main.map_or("no transfers".into(), |w| format!(
-            "mean {} of {}",
-            w.item.singular(),
-            w.name
-        ))),
+        escape(&main.map_or("no transfers".into(), of_what)),
     );
     let mut line = |name: &str, value: String| {
         let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", escape(&value));
@@ -128,8 +127,9 @@ fn card(run: &Run, point: usize) -> String {
 }
 
 const HOW_TO_READ: &str = "<h2>How to read this</h2>\n\
-    <p>A transfer's <b>completion time</b>, also that of a page, object, echo or file, runs from the opening of its connection to the last byte \
-    of the reply: handshake, request and reply, without the close. Transfers that began before the \
+    <p>A transfer's <b>completion time</b> runs from the opening of its connection to the last byte \
+    of the reply: handshake, request and reply, without the close. A page's ends with its last \
+    object; an echo, and what comes over an open connection, begins with its request. Those that began before the \
     warm-up's end are left out. Those still open at the end have no completion time; they are \
     counted as open.</p>\n\
     <p><b>p95</b> and <b>p99</b> are the times that 95 and 99 of 100 transfers did not exceed. \

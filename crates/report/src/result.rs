@@ -8,8 +8,8 @@ use crate::case::{
 use crate::format;
 use crate::run::Run;
 
-/// The result in words, a line for each workload and run that matters most: how long what is timed took,
-/// and against what.
+/// The result in words, a line for each workload and run that matters most: how long its transfers,
+/// pages, echoes or files took, and against what.
 pub fn key_result(runs: &[Run]) -> String {
     let mut timed = whole_workloads(runs);
     if timed.is_empty() {
