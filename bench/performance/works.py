@@ -76,7 +76,7 @@ WORKS = (
     Work(
         "B", "400 long flows, 1 Gbit/s drop-tail, 20 s", "long-flows",
         {**GIGABIT, "flows": 400, "buffer": 5000}, long_flow_packets, 6,
-        (Against("ns2", 6), Against("ns3", 100, rounds=1, stop_s=150, options=NS3_SACK)),
+        (Against("ns2", 6), Against("ns3", 100, rounds=1, stop_s=400, options=NS3_SACK)),
         prototype_over_ns2=12.2, packets_per_cpu_s=7e6 / 1.6, packets_from=PROTOTYPE,
     ),
     Work(
