@@ -5,9 +5,10 @@ mod synthetic;
 
 use std::path::Path;
 
+use shortflow_measure::Estimate;
 use shortflow_report::{
-    CheckRow, ClaimRow, Figure, LineFigure, Mark, Series, figures, line_figure, page, study_page,
-    text,
+    CheckRow, ClaimRow, Figure, LineFigure, Mark, Series, Table, figures, line_figure, page,
+    study_page, text,
 };
 use synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
 
@@ -28,9 +29,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             std::fs::write(folder.join(format!("{name}-{}.svg", drawn.name)), drawn.svg)?;
         }
     }
-    let study = study_page("Casetti & Mellia 2005", &claims(), &[], &[boundary()]);
+    let study = study_page("Casetti & Mellia 2005", &claims(), &[table()], &[boundary()]);
     std::fs::write(folder.join("study.html"), study)?;
     Ok(())
+}
+
+fn table() -> Table {
+    let row = |label: &str, mean: f64| {
+        let estimate = |mean: f64| {
+            Some(Estimate { mean, low: Some(0.9 * mean), high: Some(1.1 * mean), n: 8 })
+        };
+        (label.to_owned(), vec![estimate(mean), estimate(20.0 * mean), None])
+    };
+    let columns = ["page, median (s)", "page, p99 (s)", "echo, mean (ms)"].map(str::to_owned);
+    Table::of_estimates("Pages", &columns, &[row("DropTail", 1.234), row("Fair Marker", 0.345)])
 }
 
 /// A figure with what reports do not draw themselves: a boundary, and values below zero.

@@ -18,6 +18,8 @@ mod replay;
 mod reproduce;
 pub mod spec;
 mod table;
+#[cfg(test)]
+mod whole;
 
 pub use figure::{Figure, FigureCurve, figure};
 pub use ledger::{CheckResult, ClaimResult, Ledger, judge_all};

@@ -111,6 +111,15 @@ pub fn reproduce(
         name: id.to_owned(),
         known: StudyFiles::names().collect::<Vec<_>>().join(", "),
     })?;
+    reproduce_files(files, options, stop, progress)
+}
+
+pub(crate) fn reproduce_files(
+    files: &'static StudyFiles,
+    options: &Options<'_>,
+    stop: &AtomicBool,
+    progress: &dyn Progress,
+) -> Result<Reproduced, Error> {
     let study: Study = parse(files, "study.toml")?;
     let claims: Claims = parse(files, "claims.toml")?;
     let effort = if options.quick { &study.quick } else { &study.full };
@@ -130,7 +139,7 @@ pub fn reproduce(
     Ok(Reproduced {
         title: study.title.clone(),
         ledger: Some(Ledger {
-            study: id.to_owned(),
+            study: files.id.to_owned(),
             quick: options.quick,
             replicas: effort.replicas,
             duration: effort.duration.clone(),

@@ -1,0 +1,217 @@
+//! A whole small study, from its files to its ledger, figures and tables.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use crate::library::StudyFiles;
+use crate::reproduce::{Options, Progress, Reproduced, reproduce_files};
+
+const STUDY: &str = r#"
+title = "pages, a long flow and two streams over one link"
+full = { replicas = 3, duration = "30 s" }
+quick = { replicas = 2, duration = "20 s" }
+
+[[runs]]
+name = "fifo"
+scenario = "line.toml"
+policy = "fifo.toml"
+sweep = ["policy.parameters.limit"]
+values = [20, 50]
+quick = [20]
+
+[[figures]]
+name = "sweep"
+title = "over the sweep"
+x = "queue (packets)"
+y = "completion time (s)"
+curves = [{ label = "all", of = { run = "fifo", workload = "web" } }]
+
+[[figures]]
+name = "classes"
+title = "by size"
+kind = "classes"
+x = "reply (bytes)"
+y = "completion time (s)"
+curves = [{ label = "20", of = { run = "fifo", x = 20, workload = "web" } }]
+
+[[figures]]
+name = "streams"
+title = "by rate"
+kind = "streams"
+x = "rate (kbit/s)"
+y = "delay (s)"
+curves = [{ label = "20", of = { run = "fifo", x = 20, workload = "call", measure = "delay" } }]
+
+[[figures]]
+name = "distribution"
+title = "how long"
+kind = "distribution"
+x = "completion time (s)"
+y = "share that took longer"
+curves = [{ label = "20", of = { run = "fifo", x = 20, workload = "web", class = "10 KB" } }]
+
+[[figures]]
+name = "longer-queue"
+title = "left out by --quick"
+kind = "distribution"
+x = "completion time (s)"
+y = "share that took longer"
+curves = [{ label = "50", of = { run = "fifo", x = 50, workload = "web" } }]
+
+[[tables]]
+name = "long"
+title = "The long flow"
+rows = [
+    { label = "short queue", run = "fifo", x = 20 },
+    { label = "long queue", run = "fifo", x = 50 },
+]
+columns = [
+    { label = "rate (Mbit/s)", of = { measure = "long-flow-rate", workload = "long" } },
+    { label = "variation", of = { measure = "throughput-variation", workload = "long" } },
+]
+"#;
+
+const LINE: &str = r#"
+warm_up = "4 s"
+duration = "30 s"
+[hosts]
+a = {}
+b = {}
+[links.line]
+between = ["a", "b"]
+rate = "2 Mbit/s"
+delay = "10 ms"
+queue = "100 pkt"
+[[bind]]
+role = "line"
+at = "b"
+to = "a"
+[workloads.web.transfers]
+client = "a"
+server = "b"
+rate = "2 /s"
+request.constant = "300 B"
+reply.exponential.mean = "8 KB"
+[workloads.long.bulk]
+from = "b"
+to = "a"
+[workloads.call.cbr]
+from = "b"
+to = "a"
+rate = ["64 kbit/s", "16 kbit/s"]
+packet = "200 B"
+[measure]
+size_classes = ["1 KB", "10 KB", "100 KB"]
+flow_samples = "2 s"
+"#;
+
+/// Each measure at the short queue. What they are is told by [`VALUES`], in the same order.
+const CLAIMS: &str = r#"
+[[claim]]
+id = "whole.1"
+claim = "Every measure is measured."
+check = [
+    { what = "longest over mean", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "completion-max", per = { measure = "completion" } } },
+    { what = "deviation over mean", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "completion-deviation", per = { measure = "completion" } } },
+    { what = "variation", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "completion-variation" } },
+    { what = "pages a second", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "completed-rate" } },
+    { what = "pages, Mbit/s", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "goodput" } },
+    { what = "lost packets", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "packet-loss" } },
+    { what = "the link", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, measure = "utilisation", at = "b->a" } },
+    { what = "fairness of one flow", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "long", measure = "fairness" } },
+    { what = "share of the link", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "long", measure = "long-flow-rate", unit = 2.0 } },
+    { what = "bytes in large replies", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "bytes-above", above = "10 KB" } },
+    { what = "variation over time", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "long", measure = "throughput-variation" } },
+    { what = "idle of 13 intervals", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "long", measure = "idle-samples" } },
+]
+"#;
+
+/// Between what each value must lie: the link carries 2 Mbit/s, of which 2 pages of 8 KB a second
+/// offer 128 kbit/s and the streams 80. Of exponential sizes of mean m, bytes in those above a are the
+/// share (1 + a/m)·exp(−a/m), here 0.64.
+const VALUES: [(f64, f64); 12] = [
+    (1.0, 50.0),
+    (0.1, 5.0),
+    (0.1, 5.0),
+    (1.5, 2.5),
+    (0.08, 0.18),
+    (0.0, 0.2),
+    (0.8, 1.0),
+    (1.0, 1.0),
+    (0.5, 0.95),
+    (0.5, 0.8),
+    (0.01, 1.0),
+    (0.0, 6.0),
+];
+
+static FILES: StudyFiles = StudyFiles::new(
+    "whole",
+    &[
+        ("study.toml", STUDY),
+        ("claims.toml", CLAIMS),
+        ("line.toml", LINE),
+        (
+            "fifo.toml",
+            "[parameters]\nlimit = 20\n[roles.line.queue.fifo]\nlimit = \"= limit pkt\"\n",
+        ),
+    ],
+);
+
+struct Nobody;
+
+impl Progress for Nobody {
+    fn begins(&self, _: usize, _: usize) {}
+    fn advanced(&self, _: f64) {}
+    fn completed(&self) {}
+}
+
+fn run(folder: &Path, quick: bool) -> Reproduced {
+    let options = Options { quick, threads: 1, folder };
+    let never = AtomicBool::new(false);
+    reproduce_files(&FILES, &options, &never, &Nobody).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn every_measure_figure_and_table_comes_out_of_a_run() {
+    let home = tempfile::tempdir().unwrap();
+    let found = run(home.path(), false);
+    let checks = &found.ledger.unwrap().claims[0].checks;
+    assert_eq!(checks.len(), VALUES.len());
+    for (check, (low, high)) in checks.iter().zip(VALUES) {
+        assert!((low..=high).contains(&check.ours.unwrap()), "{check:?}");
+    }
+    let of_mean = |at: usize| checks[at].ours.unwrap();
+    assert!((of_mean(1) - of_mean(2)).abs() < 1e-12, "deviation over mean is the variation");
+    let points = |name: &str| {
+        let figure = found.figures.iter().find(|figure| figure.name == name).unwrap();
+        figure.curves[0].points.iter().map(|(x, _)| *x).collect::<Vec<_>>()
+    };
+    assert_eq!(points("sweep"), [20.0, 50.0]);
+    assert_eq!(points("classes")[..2], [1000.0, 10_000.0]);
+    assert_eq!(points("streams"), [16.0, 64.0]);
+    assert!(points("distribution").len() > 50);
+    let table = &found.tables[0];
+    assert_eq!((table.rows.len(), table.columns.len()), (2, 2));
+    assert!(table.rows.iter().flat_map(|(_, cells)| cells).all(Option::is_some), "{table:?}");
+}
+
+#[test]
+fn a_study_from_kept_replicas_is_what_it_was_at_first() {
+    let home = tempfile::tempdir().unwrap();
+    let (first, again) = (run(home.path(), true), run(home.path(), true));
+    assert_eq!(first.ledger, again.ledger);
+    assert_eq!(first.figures, again.figures);
+    assert_eq!(first.tables, again.tables);
+}
+
+#[test]
+fn a_short_study_leaves_out_what_it_did_not_run() {
+    let home = tempfile::tempdir().unwrap();
+    let found = run(home.path(), true);
+    let ledger = found.ledger.unwrap();
+    assert_eq!((ledger.quick, ledger.replicas, ledger.duration.as_str()), (true, 2, "20 s"));
+    let names: Vec<&str> = found.figures.iter().map(|figure| figure.name.as_str()).collect();
+    assert_eq!(names, ["sweep", "classes", "streams", "distribution"]);
+    let rows: Vec<&str> = found.tables[0].rows.iter().map(|(label, _)| label.as_str()).collect();
+    assert_eq!(rows, ["short queue"]);
+}
