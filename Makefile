@@ -6,6 +6,7 @@ SHELL := bash
 
 SHORTFLOW := target/release/shortflow
 SMOKE := target/smoke
+STUDIES := cm05 harp05 nt02
 # Why the figures of bench-guard are renewed; empty is refused.
 export REASON ?=
 
@@ -76,13 +77,15 @@ unit: ## Run the tests of all crates
 doc: ## Build the documentation, warnings being errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
-smoke: build ## Reproduce the first study in its short form; the verdicts must be the known ones
+smoke: build ## Reproduce the studies in their short forms; the verdicts must be the known ones
 	rm -rf $(SMOKE)
 	mkdir -p $(SMOKE)
-	$(SHORTFLOW) reproduce cm05 --quick --out $(SMOKE)/cm05 > $(SMOKE)/cm05.txt || [ $$? = 1 ]
-	grep -oE '^(holds|fails|unsettled) +cm05\.[0-9]+' $(SMOKE)/cm05.txt | diff papers/cm05/quick.txt -
-	$(SHORTFLOW) reproduce cm05 --quick --json --out $(SMOKE)/cm05 > $(SMOKE)/cm05.json || [ $$? = 1 ]
-	cmp $(SMOKE)/cm05/ledger.json $(SMOKE)/cm05.json
+	for study in $(STUDIES); do \
+		$(SHORTFLOW) reproduce $$study --quick --out $(SMOKE)/$$study > $(SMOKE)/$$study.txt || [ $$? = 1 ]; \
+		grep -oE "^(holds|fails|unsettled) +$$study\.[0-9]+" $(SMOKE)/$$study.txt | diff papers/$$study/quick.txt -; \
+		$(SHORTFLOW) reproduce $$study --quick --json --out $(SMOKE)/$$study > $(SMOKE)/$$study.json || [ $$? = 1 ]; \
+		cmp $(SMOKE)/$$study/ledger.json $(SMOKE)/$$study.json; \
+	done
 
 peers-test: ## Test the comparisons with peers
 	@if command -v $(PYTHON) >/dev/null; \

@@ -55,6 +55,26 @@ const STUDIES: &[StudyFiles] = &[
         ],
     },
     StudyFiles {
+        id: "harp05",
+        files: files!["harp05":
+            "study.toml",
+            "claims.toml",
+            "chain.toml",
+            "policies/harp.toml",
+            "policies/srpt-fp.toml",
+            "policies/dt-wfq.toml",
+            "policies/droptail.toml",
+            "policies/stf.toml",
+            "policies/harp-streams.toml",
+            "policies/harp-edge.toml",
+            "policies/harp-admission.toml",
+            "policies/dstf-host.toml",
+            "policies/host-fair.toml",
+            "policies/fq-codel.toml",
+            "policies/red.toml",
+        ],
+    },
+    StudyFiles {
         id: "nt02",
         files: files!["nt02":
             "study.toml",
