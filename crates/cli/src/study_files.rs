@@ -43,9 +43,10 @@ fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
 
 fn draw(figure: &study::Figure) -> Figure {
     let is_distribution = figure.kind == FigureKind::Distribution;
+    let is_line = is_distribution || figure.kind == FigureKind::Series;
     let series = figure.curves.iter().map(|curve| {
-        let series = if is_distribution {
-            let points: Vec<_> = curve.points.iter().map(|(x, share)| (*x, share.mean)).collect();
+        let series = if is_line {
+            let points: Vec<_> = curve.points.iter().map(|(x, value)| (*x, value.mean)).collect();
             Series::curve(&curve.label, &points)
         } else {
             let marks = curve.points.iter().map(|(x, estimate)| Mark::of(*x, estimate));
@@ -56,10 +57,14 @@ fn draw(figure: &study::Figure) -> Figure {
     });
     let (x_label, x_axis) = axis(&figure.x);
     let (y_label, y_axis) = axis(&figure.y);
-    let caption = if is_distribution {
-        "For each time, the share of completed transfers that took longer, all replicas together."
-    } else {
-        "Means over replicas with 95 % intervals."
+    let caption = match figure.kind {
+        FigureKind::Distribution => {
+            "For each time, the share of completed transfers that took longer, all replicas together."
+        }
+        FigureKind::Series => "Over time, in the first replica.",
+        FigureKind::Sweep | FigureKind::Classes | FigureKind::Streams => {
+            "Means over replicas with 95 % intervals."
+        }
     };
     line_figure(&LineFigure {
         name: figure.name.clone(),
@@ -182,6 +187,15 @@ mod tests {
             &times,
         );
         has(&svg, &["1 s", "100 %", "1 %", "completion time", "share that took longer"]);
+        assert!(!svg.contains("<circle"), "so many points have no markers");
+    }
+
+    #[test]
+    fn a_series_is_a_line_over_time() {
+        let rates: Vec<(f64, f64)> =
+            (0..720).map(|i| 5.0 * f64::from(i)).map(|t| (t, 6.5 + (t / 60.0).sin())).collect();
+        let svg = drawn(FigureKind::Series, "time (s)", "rate (Mbit/s)", false, &rates);
+        has(&svg, &["rate (Mbit/s)", "time"]);
         assert!(!svg.contains("<circle"), "so many points have no markers");
     }
 

@@ -1,14 +1,18 @@
 //! Lists of indices that are linked in place: who is served next, and who was asked to wait.
 
 /// The links between `n` indices, each of which is in at most one [`Chain`] at a time. Every step
-/// is O(1) and none allocates.
-#[derive(Debug)]
+/// is O(1), and none but [`add`](Chains::add) allocates.
+#[derive(Debug, Default)]
 pub(crate) struct Chains(Vec<Link>);
 
 #[derive(Debug, Clone, Copy)]
 struct Link {
     before: u32,
     after: u32,
+}
+
+impl Link {
+    const NONE: Link = Link { before: NONE, after: NONE };
 }
 
 /// A list of indices in an order; its links are in [`Chains`].
@@ -33,7 +37,12 @@ impl Chains {
     /// Links for the indices below `indices`, none of which is in a chain.
     pub(crate) fn new(indices: usize) -> Self {
         assert!(indices < NONE as usize, "indices are fewer than 2^32 - 1");
-        Chains(vec![Link { before: NONE, after: NONE }; indices])
+        Chains(vec![Link::NONE; indices])
+    }
+
+    /// Links for one index more, which is in no chain.
+    pub(crate) fn add(&mut self) {
+        self.0.push(Link::NONE);
     }
 
     #[inline]

@@ -105,7 +105,7 @@ impl PortResult {
 }
 
 /// One row of a time series: a port at an instant.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The port's index in the plan.
     pub port: u16,

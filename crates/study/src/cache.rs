@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use shortflow_measure::results::{Error, Folder};
-use shortflow_measure::{Histogram, Replica};
+use shortflow_measure::{Histogram, Replica, Sample};
 use shortflow_scenario::Scenario;
 
 use crate::distribution::Distribution;
@@ -24,6 +24,9 @@ struct Entry {
     /// The distributions of completion times that figures show; a replica's own file leaves them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     distributions: Vec<(Distribution, Histogram)>,
+    /// The time series, where the run has any; a replica's own file leaves them out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    series: Vec<Sample>,
 }
 
 impl Cache {
@@ -38,7 +41,8 @@ impl Cache {
         if entry.fingerprint != fingerprint(&point.scenario) {
             return None;
         }
-        let mut replica = Replica { accesses: entry.accesses, ..entry.replica };
+        let (accesses, series) = (entry.accesses, entry.series);
+        let mut replica = Replica { accesses, series, ..entry.replica };
         let mut kept = entry.distributions;
         for wanted in &point.distributions {
             let Some(place) = wanted.of(&mut replica) else { continue };
@@ -64,6 +68,7 @@ impl Cache {
             fingerprint: fingerprint(&point.scenario),
             distributions: distributions.collect(),
             accesses: result.accesses.clone(),
+            series: result.series.clone(),
             replica,
         };
         self.0.write_json(&name(point, number), &entry)
@@ -154,9 +159,10 @@ reply.constant = "2 KB"
     fn a_finished_replica_is_found_again_and_not_under_other_inputs() {
         let home = tempfile::tempdir().unwrap();
         let cache = Cache::open(Folder::create(home.path()).unwrap());
-        let first = point("run", 0.6, &[]);
+        let first = point("run", 0.6, &[("measure.series_interval", "0.25 s")]);
         assert_eq!(cache.read(&first, 0), None);
         let mut replica = run(&first);
+        assert!(!replica.series.is_empty());
         cache.write(&first, 0, &replica).unwrap();
         replica.workloads.iter_mut().for_each(forget_distributions);
         assert_eq!(cache.read(&first, 0), Some(replica));

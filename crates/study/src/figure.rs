@@ -1,9 +1,9 @@
 //! The figures of a study, as data: whoever draws them needs nothing else.
 
-use shortflow_measure::{Estimate, Histogram, WorkloadResult};
+use shortflow_measure::{Estimate, Histogram, Sample, WorkloadResult};
 
 use crate::quantity::Data;
-use crate::spec::{Curve, FigureKind, FigureSpec, Quantity};
+use crate::spec::{Curve, FigureKind, FigureSpec, Measure, Quantity};
 
 /// A figure: curves over one axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +49,7 @@ pub fn figure(spec: &FigureSpec, data: &Data) -> Figure {
             FigureKind::Classes => over_parts(&curve.of, data, class_bounds),
             FigureKind::Streams => over_parts(&curve.of, data, stream_rates),
             FigureKind::Distribution => distribution(&curve.of, data),
+            FigureKind::Series => series(&curve.of, data),
         },
     };
     Figure {
@@ -113,10 +114,32 @@ fn distribution(of: &Quantity, data: &Data) -> Vec<(f64, Estimate)> {
     pooled.ccdf().into_iter().map(|(seconds, longer)| (seconds, share(longer))).collect()
 }
 
+/// What a port did over time in the first replica.
+fn series(of: &Quantity, data: &Data) -> Vec<(f64, Estimate)> {
+    let first = data.point(&of.run, of.x).and_then(|(_, replicas)| replicas.first());
+    let Some(replica) = first else { return Vec::new() };
+    let value = |sample: &Sample| match of.measure {
+        Measure::Utilisation => Some(f64::from(sample.utilisation)),
+        Measure::MeanQueue => Some(f64::from(sample.queue_packets)),
+        _ => None,
+    };
+    // Nothing has happened yet at the start.
+    let is_here = |sample: &&Sample| {
+        let name = replica.ports[usize::from(sample.port)].name.as_str();
+        sample.at.as_secs_f64() > 0.0 && of.at.as_deref() == Some(name)
+    };
+    let unit = of.unit.unwrap_or(1.0);
+    let point = |sample: &Sample| {
+        let mean = value(sample)? / unit;
+        Some((sample.at.as_secs_f64(), Estimate { mean, low: None, high: None, n: 1 }))
+    };
+    replica.series.iter().filter(is_here).filter_map(point).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use shortflow_measure::{ClassResult, Replica, StreamResult, Transfer};
-    use shortflow_units::Duration;
+    use shortflow_measure::{ClassResult, PortResult, Replica, StreamResult, Transfer};
+    use shortflow_units::{Duration, Instant};
 
     use super::*;
     use crate::quantity::tests::replica;
@@ -187,6 +210,44 @@ mod tests {
         let mut data = Data::default();
         data.insert("run", 0.6, vec![replica(&[10, 20]), replica(&[20, 40])]);
         assert_eq!(points("distribution", "run = \"run\"", &data), [(10, 750), (20, 250), (40, 0)]);
+    }
+
+    #[test]
+    fn a_series_is_what_one_port_did_over_time_in_the_first_replica() {
+        let sample = |port, seconds, utilisation, queue_packets| Sample {
+            port,
+            at: Instant::START + Duration::from_secs(seconds),
+            queue_packets,
+            queue_bytes: 0,
+            average: None,
+            utilisation,
+            open_transfers: 0,
+        };
+        let with = |series| {
+            let ports = ["there", "back"]
+                .map(|name| PortResult { name: name.to_owned(), ..PortResult::default() });
+            Replica { ports: ports.into(), series, ..Replica::default() }
+        };
+        let mut data = Data::default();
+        let first = vec![
+            sample(0, 0, 0.0, 0),
+            sample(0, 5, 0.25, 3),
+            sample(1, 5, 0.125, 0),
+            sample(0, 10, 1.0, 7),
+            sample(1, 10, 0.5, 0),
+        ];
+        data.insert("run", 0.6, vec![with(first), with(vec![sample(0, 5, 0.75, 9)])]);
+        let there = "run = \"run\", at = \"there\", measure =";
+        assert_eq!(
+            points("series", &format!("{there} \"utilisation\", unit = 0.1"), &data),
+            [(5_000, 2_500), (10_000, 10_000)]
+        );
+        assert_eq!(
+            points("series", &format!("{there} \"mean-queue\""), &data),
+            [(5_000, 3_000), (10_000, 7_000)]
+        );
+        assert_eq!(points("series", &format!("{there} \"loss\""), &data), []);
+        assert_eq!(points("series", "run = \"run\", measure = \"utilisation\"", &data), []);
     }
 
     #[test]

@@ -312,6 +312,9 @@ pub enum FigureKind {
     /// The completion time in seconds, at one point of the sweep; y is the share of completed
     /// transfers that took longer, all replicas together.
     Distribution,
+    /// The time in seconds, at one point of the sweep, in the first replica; y is the `utilisation` of
+    /// a port over each `measure.series_interval`, or the queue there at its end for `mean-queue`.
+    Series,
 }
 
 /// A figure of the paper, drawn from our runs.

@@ -7,7 +7,19 @@ use std::str::FromStr;
 use crate::quantity::{Kind, ParseQuantityError, text_quantity, write_in_units};
 
 /// A point in time: nanoseconds since the start of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct Instant(u64);
 
 impl Instant {

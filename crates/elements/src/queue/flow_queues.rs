@@ -18,6 +18,9 @@ use crate::{Backlog, DropReason, Drops, Ecn, Packet, Queued};
 #[derive(Debug)]
 pub(super) struct FlowQueues {
     store: PacketStore,
+    /// The queue of each bucket, in `queues`; [`NONE`] until its first packet comes. Most ports see
+    /// few flows, and what they need stays in the cache.
+    buckets: Vec<u32>,
     queues: Vec<FlowQueue>,
     chains: Chains,
     new: Chain,
@@ -31,6 +34,8 @@ pub(super) struct FlowQueues {
     busy_since: Instant,
     ecn_marks: u64,
 }
+
+const NONE: u32 = u32::MAX;
 
 /// Bytes and their fractions: 1/65536 of a byte.
 pub(super) type Deficit = i64;
@@ -68,7 +73,7 @@ pub(super) trait Shares {
 
 impl FlowQueues {
     pub(super) fn new(
-        queues: usize,
+        buckets: usize,
         limit: Length,
         codel: CoDelParams,
         blue: Option<Blue>,
@@ -76,8 +81,9 @@ impl FlowQueues {
     ) -> Self {
         FlowQueues {
             store: PacketStore::default(),
-            queues: std::iter::repeat_with(FlowQueue::default).take(queues).collect(),
-            chains: Chains::new(queues),
+            buckets: vec![NONE; buckets],
+            queues: Vec::new(),
+            chains: Chains::default(),
             new: Chain::EMPTY,
             old: Chain::EMPTY,
             limit,
@@ -90,10 +96,33 @@ impl FlowQueues {
         }
     }
 
-    /// How many queues there are.
+    /// How many buckets there are, and so how many queues there can be.
     #[inline]
-    pub(super) fn len(&self) -> usize {
-        self.queues.len()
+    pub(super) fn buckets(&self) -> usize {
+        self.buckets.len()
+    }
+
+    /// The queue of `bucket`, if any packet was ever in it.
+    #[inline]
+    pub(super) fn known(&self, bucket: usize) -> Option<usize> {
+        let queue = self.buckets[bucket];
+        (queue != NONE).then_some(queue as usize)
+    }
+
+    /// The queue of `bucket`. Queues are numbered from 0 in the order in which they are first asked
+    /// for.
+    #[inline]
+    pub(super) fn queue(&mut self, bucket: usize) -> usize {
+        self.known(bucket).unwrap_or_else(|| self.add(bucket))
+    }
+
+    #[cold]
+    fn add(&mut self, bucket: usize) -> usize {
+        let queue = self.queues.len();
+        self.buckets[bucket] = queue as u32;
+        self.queues.push(FlowQueue::default());
+        self.chains.add();
+        queue
     }
 
     /// Whether `queue` sends, or has a turn in which it might.

@@ -38,7 +38,7 @@ impl FlowQueueSettings {
     }
 }
 
-/// All of them are allocated at the start.
+/// So that the buckets of all are at hand.
 const MOST_QUEUES: usize = 65_536;
 
 /// Parameters of [`FqCodel`].
@@ -99,7 +99,7 @@ impl FqCodel {
 impl QueueDiscipline for FqCodel {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
-        let queue = self.hash.bucket(&packet.key, self.queues.len());
+        let queue = self.queues.queue(self.hash.bucket(&packet.key, self.queues.buckets()));
         self.queues.enqueue(now, queue, packet, &self.quantum, drops);
     }
 

@@ -7,8 +7,8 @@ use rustc_hash::FxHasher;
 
 use crate::Address;
 
-/// Hosts of which queues are listed, found by their address. A bounded table that allocates once.
-#[derive(Debug)]
+/// Hosts of which queues are listed, found by their address.
+#[derive(Debug, Default)]
 pub(super) struct Hosts {
     /// Where in `hosts` an address's host sits.
     places: HashTable<u32>,
@@ -30,16 +30,6 @@ struct Host {
 pub(super) struct HostPlace(u32);
 
 impl Hosts {
-    /// A table for at most `most` hosts.
-    pub(super) fn new(most: usize) -> Self {
-        Hosts {
-            // Twice the hosts: then removals never make the hash table grow, only tidy itself.
-            places: HashTable::with_capacity(2 * most),
-            hosts: Vec::with_capacity(most),
-            free: Vec::with_capacity(most),
-        }
-    }
-
     /// Counts a queue of the host at `address` that is now listed.
     pub(super) fn enter(&mut self, address: Address) -> HostPlace {
         let hashed = hash(address);
@@ -100,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_host_is_known_while_queues_of_it_are_listed() {
-        let mut hosts = Hosts::new(2);
+        let mut hosts = Hosts::default();
         let first = hosts.enter(Address(1));
         assert_eq!(hosts.enter(Address(1)), first);
         let second = hosts.enter(Address(2));

@@ -112,9 +112,9 @@ impl HostFair {
             owners: Owners {
                 quantum,
                 fairness,
-                owners: vec![Owner::default(); queues],
-                sources: Hosts::new(queues),
-                destinations: Hosts::new(queues),
+                owners: Vec::new(),
+                sources: Hosts::default(),
+                destinations: Hosts::default(),
             },
             hash,
         }
@@ -125,29 +125,39 @@ impl HostFair {
     /// that calls it home does not go elsewhere: packets of it may wait there.
     #[inline]
     fn queue(&mut self, key: &FlowKey) -> usize {
-        let home = self.hash.bucket(key, self.queues.len());
+        let HostFair { queues, owners, hash } = self;
+        let home = hash.bucket(key, queues.buckets());
         let first = home - home % WAYS;
         let mut ways = first..first + WAYS;
-        let own = ways.clone().find(|&queue| self.owners.owners[queue].key == *key);
-        if let Some(queue) = own {
-            return queue;
+        let mut known = ways.clone().filter_map(|bucket| queues.known(bucket));
+        if let Some(own) = known.find(|&queue| owners.owners[queue].key == *key) {
+            return own;
         }
-        let free = ways.find(|&queue| !self.queues.is_listed(queue));
-        match free {
-            Some(queue) if !self.owners.owners[home].has_guests => {
-                self.owners.owners[queue].key = *key;
-                self.queues.forget(queue);
-                queue
-            }
-            _ => {
-                self.owners.owners[home].has_guests = true;
-                home
-            }
+        let is_free = |bucket| queues.known(bucket).is_none_or(|queue| !queues.is_listed(queue));
+        let free = ways.find(|&bucket| is_free(bucket));
+        let is_shared = queues.known(home).is_some_and(|queue| owners.owners[queue].has_guests);
+        let bucket = free.filter(|_| !is_shared).unwrap_or(home);
+        let queue = queues.queue(bucket);
+        owners.know(queue);
+        let owner = &mut owners.owners[queue];
+        if free.is_some() && !is_shared {
+            owner.key = *key;
+            queues.forget(queue);
+        } else {
+            owner.has_guests = true;
         }
+        queue
     }
 }
 
 impl Owners {
+    /// Has a place for the owner of `queue`, which is the next at most.
+    fn know(&mut self, queue: usize) {
+        if queue == self.owners.len() {
+            self.owners.push(Owner::default());
+        }
+    }
+
     /// Counts `queue` among the queues of its hosts: it is to be listed.
     fn enter(&mut self, queue: usize) {
         let owner = &mut self.owners[queue];
