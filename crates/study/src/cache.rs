@@ -134,6 +134,8 @@ server = "b"
 rate = "20 /s"
 request.constant = "300 B"
 reply.constant = "2 KB"
+[measure]
+ports = ["a->b"]
 "#;
 
     fn run(point: &PointOfRun) -> Replica {
@@ -169,6 +171,16 @@ reply.constant = "2 KB"
         assert_eq!(cache.read(&first, 1), None, "another replica");
         assert_eq!(cache.read(&point("run", 0.65, &[]), 0), None, "another point");
         assert_eq!(cache.read(&point("run", 0.6, &[("seed", "2")]), 0), None, "another input");
+    }
+
+    #[test]
+    fn numbers_come_back_to_the_bit() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::create(home.path()).unwrap();
+        let numbers: Vec<f64> = (1..10_000).map(|i| f64::from(i).sqrt() / 3.0).collect();
+        folder.write_json("numbers.json", &numbers).unwrap();
+        let read: Vec<f64> = folder.read_json("numbers.json").unwrap();
+        assert_eq!(read, numbers);
     }
 
     #[test]

@@ -224,9 +224,17 @@ mod tests {
             open_transfers: 0,
         };
         let with = |series| {
-            let ports = ["there", "back"]
-                .map(|name| PortResult { name: name.to_owned(), ..PortResult::default() });
-            Replica { ports: ports.into(), series, ..Replica::default() }
+            let ports = ["there", "back"].map(|name| PortResult {
+                name: name.to_owned(),
+                code_points: Vec::new(),
+                ecn_marks: 0,
+                utilisation: 0.5,
+                mean_queue_packets: 0.0,
+                mean_queue_bytes: 0.0,
+                mean_wait: 0.0,
+                max_wait: 0.0,
+            });
+            Replica { ports: ports.into(), series, ..replica(&[]) }
         };
         let mut data = Data::default();
         let first = vec![
