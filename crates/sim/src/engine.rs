@@ -246,7 +246,7 @@ impl Engine {
         let now = self.fabric.now;
         match self.sources[index].emit(now, &mut self.ephemeral) {
             Some(Emission::Open(new)) => {
-                let flow = Flow::new(new.key, new.nodes, &new.config, new.application);
+                let flow = Flow::new(new.key, &new.config, new.application);
                 let (id, flow) = self.flows.insert(flow);
                 if let Some(watcher) = &mut self.fabric.watcher {
                     watcher.opens(id, flow.key, &new.config);
@@ -358,9 +358,7 @@ impl Engine {
         self.fabric.restart_counters();
         self.sampler.restart();
         for flow in self.flows.iter_mut() {
-            for end in &mut flow.ends {
-                end.delivered_before = end.delivered;
-            }
+            flow.delivered_before = flow.ends[Side::Server as usize].delivered;
         }
     }
 }
@@ -386,7 +384,7 @@ fn transmit(
             Side::Client => flow.key,
             Side::Server => flow.key.reversed(),
         };
-        let (outlet, shows_tcp) = fabric.outlet(end.node, node_of(key.dst));
+        let (outlet, shows_tcp) = fabric.outlet(node_of(key.src), node_of(key.dst));
         let sender = shows_tcp.then(|| SenderView {
             received_dscp: end.received_dscp,
             label: fabric.network.label(flow.application.workload()),

@@ -9,17 +9,13 @@ use shortflow_units::Instant;
 use crate::application::Application;
 use crate::prefetch::prefetch_all;
 use crate::reordering::LatestSent;
-use crate::routes::NodeIndex;
 
 /// One end of a connection.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     pub(crate) tcp: Connection,
-    pub(crate) node: NodeIndex,
     /// Application bytes received that the application has been told of.
     pub(crate) delivered: u64,
-    /// Of these, the ones before the warm-up's end.
-    pub(crate) delivered_before: u64,
     /// When the timers look at this endpoint next.
     pub(crate) armed: Instant,
     /// The code point of the last packet with data, SYN or FIN that came.
@@ -45,6 +41,8 @@ pub(crate) struct Flow {
     /// Bytes of headers on each packet.
     pub(crate) header: u16,
     pub(crate) ends: [Endpoint; 2],
+    /// What had been delivered at the server when the warm-up ended.
+    pub(crate) delivered_before: u64,
     pub(crate) application: Application,
     pub(crate) tally: Tally,
 }
@@ -62,17 +60,10 @@ pub(crate) struct Tally {
 
 impl Flow {
     /// A connection that is not open yet.
-    pub(crate) fn new(
-        key: FlowKey,
-        nodes: [NodeIndex; 2],
-        config: &Arc<Config>,
-        application: Application,
-    ) -> Self {
-        let endpoint = |role, node| Endpoint {
+    pub(crate) fn new(key: FlowKey, config: &Arc<Config>, application: Application) -> Self {
+        let endpoint = |role| Endpoint {
             tcp: Connection::new(Arc::clone(config), role),
-            node,
             delivered: 0,
-            delivered_before: 0,
             armed: Instant::NEVER,
             received_dscp: Dscp::BEST_EFFORT,
             latest: LatestSent::default(),
@@ -80,7 +71,8 @@ impl Flow {
         Flow {
             key,
             header: config.header,
-            ends: [endpoint(Role::Active, nodes[0]), endpoint(Role::Passive, nodes[1])],
+            ends: [endpoint(Role::Active), endpoint(Role::Passive)],
+            delivered_before: 0,
             application,
             tally: Tally::default(),
         }

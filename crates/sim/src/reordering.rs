@@ -4,7 +4,10 @@ use shortflow_elements::Packet;
 use shortflow_units::Instant;
 
 /// Of the packets with data that have come to an end of a connection, the one that was sent last.
+///
+/// Packed, since every connection has two.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(C, packed(4))]
 pub(crate) struct LatestSent {
     at: Instant,
     seq: u32,
@@ -20,8 +23,9 @@ impl LatestSent {
         if packet.payload == 0 {
             return false;
         }
-        let ahead = packet.tcp.seq.wrapping_sub(self.seq) as i32;
-        if packet.sent_at < self.at || packet.sent_at == self.at && ahead < 0 {
+        let LatestSent { at, seq } = *self;
+        let ahead = packet.tcp.seq.wrapping_sub(seq) as i32;
+        if packet.sent_at < at || packet.sent_at == at && ahead < 0 {
             return true;
         }
         *self = LatestSent { at: packet.sent_at, seq: packet.tcp.seq };

@@ -113,8 +113,7 @@ pub fn end_of(scenario: &Scenario) -> Instant {
 fn record_long_flows(engine: &mut Engine) {
     let Engine { flows, recorder, flow_sampler, .. } = engine;
     for flow in flows.iter().filter(|flow| flow.is_endless()) {
-        let server = &flow.ends[Side::Server as usize];
-        let bytes = server.delivered - server.delivered_before;
+        let bytes = flow.ends[Side::Server as usize].delivered - flow.delivered_before;
         recorder.long_flow(flow.application.workload(), bytes, flow_sampler.samples(&flow.key));
     }
 }

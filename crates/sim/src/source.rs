@@ -17,8 +17,6 @@ use crate::session::Sessions;
 /// A connection to be opened.
 pub(crate) struct NewFlow {
     pub(crate) key: FlowKey,
-    /// Client and server.
-    pub(crate) nodes: [NodeIndex; 2],
     pub(crate) config: Arc<Config>,
     pub(crate) application: Application,
 }
@@ -123,7 +121,7 @@ impl Connections {
             dst_port: self.port,
             protocol: Protocol::Tcp,
         };
-        NewFlow { key, nodes: [client, server], config: Arc::clone(&self.config), application }
+        NewFlow { key, config: Arc::clone(&self.config), application }
     }
 }
 

@@ -242,7 +242,7 @@ impl Desk<'_> {
         let pair = self.link.session as usize % self.connections.pairs.len();
         let application = Application::Dialogue(Box::new(dialogue));
         let new = self.connections.open(pair, application, self.world.ports);
-        let flow = Flow::new(new.key, new.nodes, &new.config, new.application);
+        let flow = Flow::new(new.key, &new.config, new.application);
         let (id, flow) = self.world.flows.insert(flow);
         flow.open(now);
         for &ask in asks {
