@@ -55,13 +55,14 @@ impl Calendar {
         let mut node = self.leaves + entity.0 as usize;
         // Above the root's children there is no group.
         while let Some(group) = self.groups.get_mut(node / 4) {
-            let place = &mut group[node % 4];
-            if *place == winner {
+            let place = node % 4;
+            if group[place] == winner {
                 return; // nothing changes further up
             }
-            *place = winner;
-            let [a, b, c, d] = *group;
-            winner = a.min(b).min(c.min(d));
+            group[place] = winner;
+            // Of the siblings alone, so that no level waits for what the one below has stored.
+            let siblings = group[place ^ 1].min(group[place ^ 2]).min(group[place ^ 3]);
+            winner = winner.min(siblings);
             node = (node / 4).wrapping_sub(1);
         }
         self.first = winner;

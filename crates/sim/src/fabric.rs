@@ -9,6 +9,7 @@ use crate::flow::{Flow, Flows};
 use crate::network::Network;
 use crate::pool::{Parcel, Pool};
 use crate::port::{Changed, Passage};
+use crate::prefetch::prefetch_element;
 use crate::routes::{NodeIndex, PortIndex};
 use crate::tap::Watcher;
 
@@ -104,10 +105,12 @@ impl Fabric {
         self.calendar.set(self.entities.timers(), at);
     }
 
-    /// A packet reaches the far end of a link: it is forwarded, or given to its host. If the next
-    /// one is for that host, what is needed then of it and of `flows` is asked for now.
+    /// A packet reaches the far end of a link: it is forwarded, or given to its host, which may answer.
+    /// What the answer needs is asked for now, and what the next packet on this link will need: itself
+    /// and its connection, one of `flows`, if it is for the same host, else the last port on its way.
     #[inline]
     pub(crate) fn arrive(&mut self, index: PortIndex, flows: &Flows) -> Option<Parcel> {
+        let ports = self.network.ports.as_ptr();
         let hop = &mut self.network.ports[index as usize];
         if hop.through.is_some() {
             self.refuse_arrived(index);
@@ -121,6 +124,8 @@ impl Fabric {
             if next.parcel.to == node {
                 self.pool.prefetch(&next.parcel);
                 flows.prefetch(next.parcel.flow);
+            } else {
+                prefetch_element(ports, self.network.routes.last_hop(next.parcel.to) as usize);
             }
         }
         self.calendar.set(self.entities.arrival(index), next_at);
@@ -132,6 +137,7 @@ impl Fabric {
         }
         if parcel.to == node {
             self.totals.delivered += 1;
+            prefetch_element(ports, self.network.routes.only(node) as usize);
             return Some(parcel);
         }
         self.send(self.network.routes.port(node, parcel.to), parcel, None);

@@ -7,7 +7,7 @@ use shortflow_tcp::{Config, Connection, Role};
 use shortflow_units::Instant;
 
 use crate::application::Application;
-use crate::prefetch::prefetch_all;
+use crate::prefetch::prefetch_element;
 use crate::reordering::LatestSent;
 
 /// One end of a connection.
@@ -128,9 +128,7 @@ impl Flows {
     /// Asks for a connection, which is needed soon.
     #[inline]
     pub(crate) fn prefetch(&self, id: FlowId) {
-        if let Some(slot) = self.slots.get(id.0 as usize) {
-            prefetch_all(slot);
-        }
+        prefetch_element(self.slots.as_ptr(), id.0 as usize);
     }
 
     /// All open connections.

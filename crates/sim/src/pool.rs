@@ -8,7 +8,7 @@
 use shortflow_elements::{Dscp, FlowId, Packet};
 
 use crate::network::node_of;
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_element;
 use crate::routes::NodeIndex;
 
 /// A packet on its way: its place in the pool, and what ports need to know of it. Whoever holds it
@@ -107,9 +107,7 @@ impl Pool {
     /// Asks for the packet of a parcel, which is needed soon.
     #[inline]
     pub(crate) fn prefetch(&self, parcel: &Parcel) {
-        if let Some(entry) = self.entries.get(parcel.slot as usize) {
-            prefetch(entry);
-        }
+        prefetch_element(self.entries.as_ptr(), parcel.slot as usize);
     }
 
     /// Lets a conditioner at the packet of a parcel, where it may change the code point.

@@ -13,6 +13,7 @@ use shortflow_units::{Duration, Instant, Length, Rate, Transmission};
 
 use crate::counters::{Count, Counters};
 use crate::pool::{Parcel, Pool};
+use crate::prefetch::prefetch_after;
 use crate::tail_drop::TailDrop;
 
 /// What follows from a change at a port with a policy's queue.
@@ -26,6 +27,9 @@ pub(crate) struct Changed {
 
 /// A wire's ring that holds no more than this never shrinks.
 const SMALL_WIRE: usize = 32;
+
+/// Places of a wire's ring that are asked for ahead: more than a cache line of them.
+const AHEAD: usize = 4;
 
 /// A packet whose departure is fixed.
 #[derive(Debug)]
@@ -191,9 +195,9 @@ impl Port {
     /// Puts a packet on the wire. True when it is the only one there.
     #[inline(always)]
     pub(crate) fn carry(&mut self, passage: Passage) -> bool {
-        let is_first = self.wire.is_empty();
-        self.wire.push_back(passage);
-        is_first
+        let place = self.wire.push_back_mut(passage);
+        prefetch_after(place, AHEAD);
+        self.wire.len() == 1
     }
 
     /// Takes the packet that arrives at the far end at `now`.
@@ -245,10 +249,12 @@ impl Port {
         self.wire.len() as u64
     }
 
-    /// What arrives next at the far end.
+    /// What arrives next at the far end. What comes after it is asked for.
     #[inline]
     pub(crate) fn next(&self) -> Option<&Passage> {
-        self.wire.front()
+        let next = self.wire.front()?;
+        prefetch_after(next, AHEAD);
+        Some(next)
     }
 
     /// When the policy's queue is to be served next.

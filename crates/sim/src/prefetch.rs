@@ -3,20 +3,21 @@
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Lets the cache fetch the first line of `value`, without waiting for it. Changes nothing but
-/// speed.
+/// Lets the cache fetch all lines of the element at `index` of the array that begins at `first`, without
+/// waiting for it. Changes nothing but speed; where there is no such element, not even that.
 #[inline]
-pub(crate) fn prefetch<T>(value: &T) {
-    fetch(std::ptr::from_ref(value).cast());
+pub(crate) fn prefetch_element<T>(first: *const T, index: usize) {
+    let element = first.wrapping_add(index).cast::<u8>();
+    for line in 0..size_of::<T>().div_ceil(LINE) {
+        fetch(element.wrapping_add(line * LINE));
+    }
 }
 
-/// Lets the cache fetch all lines of `value`.
+/// Lets the cache fetch the first line of what lies `places` after `value`, in an array that goes on
+/// there.
 #[inline]
-pub(crate) fn prefetch_all<T>(value: &T) {
-    let first = std::ptr::from_ref(value).cast::<u8>();
-    for line in 0..size_of::<T>().div_ceil(LINE) {
-        fetch(first.wrapping_add(line * LINE));
-    }
+pub(crate) fn prefetch_after<T>(value: &T, places: usize) {
+    fetch(std::ptr::from_ref(value).wrapping_add(places).cast());
 }
 
 #[inline]

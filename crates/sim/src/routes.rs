@@ -97,6 +97,18 @@ impl Routes {
         }
     }
 
+    /// The last port on the way to `node`, where that hangs from another; else no port.
+    #[inline]
+    pub(crate) fn last_hop(&self, node: NodeIndex) -> PortIndex {
+        self.nodes[node as usize].last_hop
+    }
+
+    /// The port through which `node` sends, where it has just one; else no port.
+    #[inline]
+    pub(crate) fn only(&self, node: NodeIndex) -> PortIndex {
+        self.nodes[node as usize].only
+    }
+
     /// The port through which `node` sends towards `destination`; they must differ and be
     /// connected.
     #[inline]
