@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "cubic.h"
 #include "options.h"
 
 #include "ns3/boolean.h"
@@ -77,7 +78,7 @@ class Counting : public Control {
 // To be applied before any socket exists.
 struct TcpSettings {
     std::string tcp = "Sack1";        // or Newreno, as ns-2 calls them
-    std::string congestion = "reno";  // or cubic
+    std::string congestion = "reno";  // or cubic, or cubic-rfc9438
     std::string halves = "pipe";      // or flight: what a loss reduces
     double window = 20000;       // packets
     double min_rto = 0.2;        // seconds
@@ -85,7 +86,8 @@ struct TcpSettings {
 
     void AddTo(Options& options) {
         options.Add("tcp", "Sack1 or Newreno", tcp);
-        options.Add("congestion", "reno or cubic", congestion);
+        options.Add("congestion", "reno, cubic (ns-3's) or cubic-rfc9438 (written here)",
+                    congestion);
         options.Add("halves", "what a loss reduces: pipe, as ns-3 does, or flight, as RFC 5681",
                     halves);
         options.Add("window", "receive window in packets", window);
@@ -98,9 +100,6 @@ struct TcpSettings {
         using namespace ns3;
         if (tcp != "Newreno" && tcp != "Sack1") {
             Fail("tcp is Newreno or Sack1, not " + tcp);
-        }
-        if (congestion != "reno" && congestion != "cubic") {
-            Fail("congestion is reno or cubic, not " + congestion);
         }
         if (halves != "pipe" && halves != "flight") {
             Fail("halves is pipe or flight, not " + halves);
@@ -133,11 +132,23 @@ struct TcpSettings {
         set("RttEstimator::InitialEstimation", TimeValue(Seconds(3)));
         // The scale of 0.4, the decrease to 0.7 and fast convergence are its defaults, as of RFC 9438.
         set("TcpCubic::HyStart", BooleanValue(false));
-        set("TcpL4Protocol::SocketType",
-            TypeIdValue(congestion == "cubic" ? Counting<TcpCubic>::GetTypeId()
-                                              : Counting<TcpNewReno>::GetTypeId()));
+        set("TcpL4Protocol::SocketType", TypeIdValue(Control()));
         set("TcpL4Protocol::RecoveryType",
             TypeIdValue(TypeId::LookupByName("ns3::TcpClassicRecovery")));
+    }
+
+  private:
+    ns3::TypeId Control() const {
+        if (congestion == "cubic") {
+            return Counting<ns3::TcpCubic>::GetTypeId();
+        }
+        if (congestion == "cubic-rfc9438") {
+            return Counting<Cubic>::GetTypeId();
+        }
+        if (congestion != "reno") {
+            Fail("congestion is reno, cubic or cubic-rfc9438, not " + congestion);
+        }
+        return Counting<ns3::TcpNewReno>::GetTypeId();
     }
 };
 
