@@ -125,7 +125,7 @@ def short_flows() -> ShortFlows:
 
 def replicas(jobs: int) -> Usage:
     work = ROOT / "bench" / "works" / "a.toml"
-    return run(work, jobs, "--replicas", str(REPLICAS), "--set", "duration=20 s")
+    return run(work, jobs, "--replicas", str(REPLICAS))
 
 
 def simulate(text: str) -> Usage:
