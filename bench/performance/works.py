@@ -81,7 +81,7 @@ WORKS = (
     ),
     Work(
         "S", "short transfers over RED, 10 Mbit/s, 160 s", "transactions", {}, transfer_packets,
-        None, (Against("ns2", 30), Against("ns3", 100, rounds=3, options=NS3_SACK)),
+        None, (Against("ns2", 30), Against("ns3", 100, options=NS3_SACK)),
     ),
     Work(
         "D", "DiffServ domain with TSW2CM, 10 Mbit/s, 80 s", "diffserv", {}, diffserv_packets,
