@@ -5,8 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use shortflow_measure::results::Folder;
 use shortflow_measure::{CodePointCounts, PortResult, Replica, TransferSink, WorkloadResult};
+use shortflow_run::{Error, Measured, Outcome, Task, run_tasks};
 use shortflow_scenario::{Overrides, Scenario, from_texts};
-use shortflow_sim::{Error, Observer, Outcome, Task, run_replica, run_tasks};
+use shortflow_sim::{Simulated, Simulator, run_replica};
 
 /// The scenario of a text without a policy.
 pub(crate) fn scenario(text: &str) -> Scenario {
@@ -30,23 +31,24 @@ fn checked(texts: &[(&str, &str)]) -> Scenario {
 }
 
 /// Replica 0. Every run checks the conservation of packets at its end.
-pub(crate) fn run(scenario: &Scenario) -> Outcome {
+pub(crate) fn run(scenario: &Scenario) -> Simulated {
     run_replica(scenario, 0, None, |_| true).expect("the run ends")
 }
 
 /// Replicas 0 to `count` − 1, over all cores.
 pub(crate) fn replicas(scenario: &Scenario, count: u32) -> Vec<Replica> {
     let tasks: Vec<Task<'_>> = (0..count).map(|replica| Task { scenario, replica }).collect();
-    run_tasks(&tasks, 0, &AtomicBool::new(false), &Silent)
+    run_tasks(&Simulator, &tasks, 0, &AtomicBool::new(false), &())
         .into_iter()
-        .map(|outcome| outcome.expect("the run ends").replica)
+        .map(|outcome| replica_of(outcome.expect("the run ends")))
         .collect()
 }
 
-/// Tells nobody.
-pub(crate) struct Silent;
-
-impl Observer for Silent {}
+/// What a task of the simulator found.
+pub(crate) fn replica_of(outcome: Outcome) -> Replica {
+    let Measured::Replica(replica) = outcome.measured else { panic!("the simulator measures") };
+    *replica
+}
 
 /// A completed transfer, as its row in the results says; times in whole nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +67,7 @@ pub(crate) struct Row {
 }
 
 /// Replica 0 and its transfers in the order in which they were completed.
-pub(crate) fn run_with_transfers(scenario: &Scenario) -> (Outcome, Vec<Row>) {
+pub(crate) fn run_with_transfers(scenario: &Scenario) -> (Simulated, Vec<Row>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let names = scenario.result_rows().into_iter().map(|row| row.name).collect();
     let sink = TransferSink::create(&Folder::open(folder.path()), 0, 0, names).expect("a sink");
