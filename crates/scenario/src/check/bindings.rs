@@ -1,6 +1,6 @@
 //! Which role is played at which port.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use shortflow_policy::text::{Document, suggestion};
 use shortflow_policy::{Policy, Role};
@@ -84,7 +84,7 @@ fn ports(
     topology: &Topology,
     bind: &BindFile,
 ) -> Option<Vec<(NodeId, Direction)>> {
-    let (key, other, direction): (_, _, fn(NodeId) -> Direction) = match (&bind.from, &bind.to) {
+    let (key, others, direction): (_, _, fn(NodeId) -> Direction) = match (&bind.from, &bind.to) {
         (Some(from), None) => ("from", from, Direction::From),
         (None, Some(to)) => ("to", to, Direction::To),
         _ => {
@@ -94,25 +94,26 @@ fn ports(
             return None;
         }
     };
-    let at = topology.find(document, &format!("{path}.at"), &bind.at);
-    let others = topology.find(document, &format!("{path}.{key}"), other);
-    let (at, others) = (at?, others?);
+    let at = topology.find_all(document, &format!("{path}.at"), &bind.at);
+    let near = topology.find_all(document, &format!("{path}.{key}"), others);
+    let (at, near): (BTreeSet<_>, BTreeSet<_>) =
+        (at?.into_iter().collect(), near?.into_iter().collect());
     let ports: Vec<(NodeId, Direction)> = at
         .iter()
         .flat_map(|&at| topology.neighbours(at).map(move |to| (at, to)))
-        .filter(|(_, to)| others.binary_search(to).is_ok())
+        .filter(|(_, to)| near.contains(to))
         .map(|(at, to)| (at, direction(to)))
         .collect();
     if ports.is_empty() {
-        let message = format!("no link joins `{}` and `{other}`", bind.at);
-        let mut near: Vec<&str> = at
+        let at_names = bind.at.values.join(", ");
+        let message = format!("no link joins `{at_names}` and `{}`", others.values.join(", "));
+        let neighbours: BTreeSet<&str> = at
             .iter()
             .flat_map(|&at| topology.neighbours(at))
             .map(|near| topology.node(near).group.as_str())
             .collect();
-        near.sort_unstable();
-        near.dedup();
-        let help = format!("neighbours of `{}`: {}", bind.at, near.join(", "));
+        let neighbours = Vec::from_iter(neighbours).join(", ");
+        let help = format!("neighbours of `{at_names}`: {neighbours}");
         document.mistake(&format!("{path}.{key}"), message, help);
     }
     Some(ports)

@@ -1,5 +1,6 @@
 //! Every example file is what it says.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use shortflow_scenario::{Kind, Overrides, load};
@@ -79,6 +80,25 @@ fn every_example_that_binds_roles_runs_under_every_example_policy() {
         }
     }
     assert!(checked >= 25, "only {checked} pairs were found");
+}
+
+#[test]
+fn all_example_policies_and_scenarios_share_the_roles_source_edge_and_core() {
+    let shared = ["core", "edge", "source"].map(str::to_owned);
+    for path in files_in(&root().join("policies")) {
+        let policy = shortflow_policy::load(&path, &[]).unwrap_or_else(|m| panic!("{m}"));
+        let mut roles: Vec<String> = policy.roles.into_iter().map(|role| role.name).collect();
+        roles.sort();
+        assert_eq!(roles, shared, "{}", path.display());
+    }
+    for path in files_in(&root().join("scenarios")) {
+        let loaded = load(&path, &Overrides::default()).unwrap_or_else(|m| panic!("{m}"));
+        let bindings = loaded.points()[0].scenario.bindings.iter();
+        let bound: BTreeSet<String> = bindings.map(|binding| binding.role.clone()).collect();
+        if !bound.is_empty() {
+            assert_eq!(Vec::from_iter(bound), shared, "{}", path.display());
+        }
+    }
 }
 
 #[test]

@@ -143,6 +143,19 @@ fn a_role_bound_at_a_group_is_played_at_every_port_that_a_link_makes() {
 }
 
 #[test]
+fn a_role_may_be_bound_at_a_list_of_groups_and_towards_a_list() {
+    let more = "[[bind]]\nrole = \"edge\"\nat = [\"server\", \"user[6:]\"]\n\
+                to = [\"access[3]\", \"core\"]\n";
+    let bindings = tree(more).bindings;
+    let places: Vec<(u32, Direction)> = bindings[bindings.len() - 3..]
+        .iter()
+        .map(|binding| (binding.at.0, binding.direction))
+        .collect();
+    let to = |node| Direction::To(shortflow_scenario::NodeId(node));
+    assert_eq!(places, [(6, to(12)), (7, to(12)), (8, to(13))], "only where a link is");
+}
+
+#[test]
 fn a_workload_over_groups_has_a_pair_for_each_member() {
     let scenario = tree("");
     let Kind::Transfers(web) = &scenario.workloads[0].kind else { panic!("web is first") };
