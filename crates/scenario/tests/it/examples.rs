@@ -109,7 +109,7 @@ fn eight_megabits_of_the_replies_of_cm05_are_67_7_transfers_a_second() {
     assert!((expected - 67.7_f64).abs() < 0.02);
     for alpha in [0.6, 0.95] {
         let set = vec![("parameters.alpha".to_owned(), alpha.to_string())];
-        let loaded = load(&path, &Overrides { policy: None, set });
+        let loaded = load(&path, &Overrides { set, ..Overrides::default() });
         let loaded = loaded.unwrap_or_else(|mistakes| panic!("{mistakes}"));
         let workloads = &loaded.points()[0].scenario.workloads;
         let rate = |name: &str| match &workloads.iter().find(|w| w.name == name).unwrap().kind {
