@@ -252,13 +252,8 @@ fn tidy(path: &Path) -> String {
 }
 
 fn unreadable(name: &str, error: &io::Error) -> Diagnostics {
-    Diagnostics(vec![Diagnostic {
-        source: Arc::new(Source { name: name.to_owned(), text: String::new() }),
-        span: 0..0,
-        message: format!("cannot read {name}: {}", reason(error)),
-        label: None,
-        help: None,
-    }])
+    let message = format!("cannot read {name}: {}", reason(error));
+    Diagnostics::one(Diagnostic::of_whole(name, message, None))
 }
 
 fn reason(error: &io::Error) -> String {
