@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use shortflow_policy::text::{Item, Key, Value};
+use shortflow_text::{Item, Key, Value};
 
 /// What is wrong with a binding, and where in its text.
 pub(crate) type Misread = (Range<usize>, String);
@@ -30,7 +30,8 @@ pub(crate) fn entry(text: &str) -> Result<Item, Misread> {
             return Err((all, format!("`{text}` names no {what}")));
         }
     }
-    let key_of = |name: &str, span: &Range<usize>| Key { name: name.to_owned(), span: span.clone() };
+    let key_of =
+        |name: &str, span: &Range<usize>| Key { name: name.to_owned(), span: span.clone() };
     let entries = vec![
         (key_of("role", &role), name(text, role.clone())),
         (key_of("at", &at), names(text, at.clone())),

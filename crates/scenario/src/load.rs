@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use shortflow_policy::Policy;
-use shortflow_text::{Diagnostic, Diagnostics, Document, Override, Scalar, Source};
+use shortflow_text::{Diagnostic, Diagnostics, Document, Override, Scalar, Severity, Source};
 
 use crate::bind;
 use crate::check;
@@ -274,13 +274,14 @@ fn unreadable(name: &str, error: &io::Error) -> Diagnostics {
 }
 
 fn misread(source: Source, span: Range<usize>, message: String) -> Diagnostics {
-    Diagnostics(vec![Diagnostic {
+    Diagnostics::one(Diagnostic {
+        severity: Severity::Error,
         source: Arc::new(source),
         span,
         message,
         label: None,
         help: Some(bind::HOW_TO_BIND.to_owned()),
-    }])
+    })
 }
 
 fn reason(error: &io::Error) -> String {

@@ -27,7 +27,8 @@ pub(super) fn check(
         return Vec::new();
     };
     if file.bind.is_empty() {
-        let help = "bind its roles with [[bind]] tables or --bind ROLE=PLACE, or leave the policy out";
+        let help =
+            "bind its roles with [[bind]] tables or --bind ROLE=PLACE, or leave the policy out";
         document.mistake("policy", "no role of the policy is bound: it would do nothing", help);
     }
     let policy_name = inputs.policy.as_ref().map_or("", |(name, _)| name);
@@ -140,7 +141,11 @@ fn may_bind(document: &mut Document, path: &str, role: &Role, direction: Directi
     if refused {
         let message =
             format!("the role `{}` has a queue, which only an egress port can have", role.name);
-        document.mistake_in_key(&format!("{path}.from"), message, "bind it where packets go out: with `to` in place of `from`, `->` in place of `<-`");
+        document.mistake_in_key(
+            &format!("{path}.from"),
+            message,
+            "bind it where packets go out: with `to` in place of `from`, `->` in place of `<-`",
+        );
     }
     !refused
 }

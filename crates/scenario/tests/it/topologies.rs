@@ -173,11 +173,14 @@ fn a_binding_from_the_command_line_counts_where_the_file_binds_the_same_port() {
     assert_eq!(of_file[8], ("queue".to_owned(), 13, to(11)));
     let (both, inputs) = bound(&["edge=core->access[2], server", "queue = server -> core"]);
     assert_eq!(both.len(), 11, "8 at access, and those three; that of the file is replaced");
-    assert_eq!(both[8..], [
-        ("edge".to_owned(), 13, to(8)),
-        ("edge".to_owned(), 13, to(11)),
-        ("queue".to_owned(), 8, to(13)),
-    ]);
+    assert_eq!(
+        both[8..],
+        [
+            ("edge".to_owned(), 13, to(8)),
+            ("edge".to_owned(), 13, to(11)),
+            ("queue".to_owned(), 8, to(13)),
+        ]
+    );
     assert_eq!(inputs, ["bind edge=core->access[2], server", "bind queue = server -> core"]);
 }
 
