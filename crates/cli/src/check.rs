@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use shortflow_policy::text::{Diagnostic, Diagnostics, Document, Source};
 use shortflow_policy::{Policy, Role};
 use shortflow_scenario::{Loaded, NodeKind, Overrides, Scenario};
+use shortflow_text::{Diagnostic, Diagnostics, Document, Source};
 
 use crate::args::Check;
 use crate::console::Console;
@@ -86,15 +86,12 @@ pub(crate) fn kind_of(path: &Path) -> Result<Kind, Diagnostics> {
     let names = document.names_in("");
     let has = |of: &[&str]| names.iter().filter(|name| of.contains(&name.as_str())).count();
     match (has(&OF_POLICY), has(&OF_SCENARIO)) {
-        (0, 0) => Err(Diagnostics(vec![Diagnostic {
-            message: format!("{} is neither a policy nor a scenario", source.name),
-            source,
-            span: 0..0,
-            label: None,
-            help: Some(
-                "a policy has [roles]; a scenario has [hosts], [links] and [workloads]".to_owned(),
-            ),
-        }])),
+        (0, 0) => {
+            let message = format!("{} is neither a policy nor a scenario", source.name);
+            let help = "a policy has [roles]; a scenario has [hosts], [links] and [workloads]";
+            let found = Diagnostic::of_whole(&source.name, message, Some(help.to_owned()));
+            Err(Diagnostics::one(found))
+        }
         (policy, scenario) if policy > scenario => Ok(Kind::Policy),
         _ => Ok(Kind::Scenario),
     }
