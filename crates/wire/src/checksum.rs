@@ -10,7 +10,7 @@ use crate::IpProtocol;
 /// use shortflow_wire::checksum::Sum;
 ///
 /// // The example of RFC 1071 §3.
-/// let sum = Sum::default().add(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]);
+/// let sum = Sum::default().with(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]);
 /// assert_eq!(sum.checksum(), !0xddf2);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,13 +25,13 @@ impl Sum {
         protocol: IpProtocol,
         length: u32,
     ) -> Sum {
-        let sum = Sum(u64::from(length)).add_word(u16::from(protocol.0));
-        sum.add_address(source).add_address(destination)
+        let sum = Sum(u64::from(length)).with_word(u16::from(protocol.0));
+        sum.with_address(source).with_address(destination)
     }
 
     /// Adds bytes. An odd last byte counts as the upper half of a word, so only the last piece may
     /// have one.
-    pub fn add(self, bytes: &[u8]) -> Sum {
+    pub fn with(self, bytes: &[u8]) -> Sum {
         let (words, last) = bytes.as_chunks::<2>();
         let sum: u64 = words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();
         let last: u64 = last.iter().map(|byte| u64::from(*byte) << 8).sum();
@@ -39,14 +39,14 @@ impl Sum {
     }
 
     /// Adds a word.
-    pub fn add_word(self, word: u16) -> Sum {
+    pub fn with_word(self, word: u16) -> Sum {
         Sum(self.0 + u64::from(word))
     }
 
-    fn add_address(self, address: IpAddr) -> Sum {
+    fn with_address(self, address: IpAddr) -> Sum {
         match address {
-            IpAddr::V4(address) => self.add(&address.octets()),
-            IpAddr::V6(address) => self.add(&address.octets()),
+            IpAddr::V4(address) => self.with(&address.octets()),
+            IpAddr::V6(address) => self.with(&address.octets()),
         }
     }
 
@@ -71,7 +71,7 @@ impl Sum {
 /// The checksum after a word of what it covers has changed: equation 3 of RFC 1624. A checksum that
 /// was wrong stays wrong.
 pub fn updated(checksum: u16, old: u16, new: u16) -> u16 {
-    Sum(0).add_word(!checksum).add_word(!old).add_word(new).checksum()
+    Sum(0).with_word(!checksum).with_word(!old).with_word(new).checksum()
 }
 
 #[cfg(test)]
@@ -86,12 +86,12 @@ mod tests {
 
     #[test]
     fn an_odd_last_byte_counts_as_the_upper_half_of_a_word() {
-        assert_eq!(Sum::default().add(&[0x12, 0x34, 0x56]).checksum(), !(0x1234 + 0x5600));
+        assert_eq!(Sum::default().with(&[0x12, 0x34, 0x56]).checksum(), !(0x1234 + 0x5600));
     }
 
     #[test]
     fn udp_writes_a_checksum_of_zero_as_all_ones() {
-        let sum = Sum::default().add_word(0xffff);
+        let sum = Sum::default().with_word(0xffff);
         assert_eq!((sum.checksum(), sum.checksum_never_zero()), (0, 0xffff));
     }
 

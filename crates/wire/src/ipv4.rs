@@ -133,7 +133,7 @@ impl Ipv4Header {
     }
 
     fn sum(&self) -> Sum {
-        Sum::default().add(&self.fixed()).add(self.options.as_slice())
+        Sum::default().with(&self.fixed()).with(self.options.as_slice())
     }
 
     fn fixed(&self) -> [u8; Self::LEAST] {

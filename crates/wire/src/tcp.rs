@@ -121,7 +121,7 @@ impl TcpHeader {
         let length = (self.length() as u32).saturating_add(payload_length);
         let fixed = TcpHeader { checksum: 0, ..self }.fixed(options.len());
         let sum = Sum::pseudo_header(source, destination, IpProtocol::TCP, length);
-        let sum = sum.add(&fixed).add(options.as_slice()).add(payload);
+        let sum = sum.with(&fixed).with(options.as_slice()).with(payload);
         TcpHeader { checksum: sum.checksum(), ..self }
     }
 

@@ -56,6 +56,6 @@ impl UdpHeader {
         blank.emit(&mut header).expect("the array is as long as the header");
         let length = u32::from(self.length);
         let sum = Sum::pseudo_header(source, destination, IpProtocol::UDP, length);
-        UdpHeader { checksum: sum.add(&header).add(payload).checksum_never_zero(), ..self }
+        UdpHeader { checksum: sum.with(&header).with(payload).checksum_never_zero(), ..self }
     }
 }

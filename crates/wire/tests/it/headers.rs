@@ -96,11 +96,11 @@ proptest! {
             let tcp = tcp.with_checksum(from, to, &payload, length as u32);
             let header = tcp.emit(&mut out).unwrap();
             let sum = Sum::pseudo_header(from, to, IpProtocol::TCP, (header + length) as u32);
-            prop_assert_eq!(sum.add(&out[..header]).add(&payload).checksum(), 0);
+            prop_assert_eq!(sum.with(&out[..header]).with(&payload).checksum(), 0);
             let udp = udp.with_checksum(from, to, &payload);
             let header = udp.emit(&mut out).unwrap();
             let sum = Sum::pseudo_header(from, to, IpProtocol::UDP, (header + length) as u32);
-            prop_assert_eq!(sum.add(&out[..header]).add(&payload).checksum(), 0);
+            prop_assert_eq!(sum.with(&out[..header]).with(&payload).checksum(), 0);
             prop_assert!(udp.checksum != 0, "0 would mean that there is none");
         }
     }
