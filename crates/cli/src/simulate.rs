@@ -106,7 +106,7 @@ fn overrides(options: &RunOptions, policy: Option<&Path>) -> Overrides {
     let mut set = options.set.clone();
     set.extend(options.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
     set.extend(options.replicas.map(|replicas| ("replicas".to_owned(), replicas.to_string())));
-    Overrides { policy: policy.map(Path::to_owned), set }
+    Overrides { policy: policy.map(Path::to_owned), set, bind: options.bind.clone() }
 }
 
 fn check_policies(policies: &[PathBuf]) -> Result<(), Failure> {

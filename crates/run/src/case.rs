@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use shortflow_policy::text::Diagnostics;
 use shortflow_scenario::{Loaded, Overrides, load};
+use shortflow_text::Diagnostics;
 
 /// A scenario under one policy.
 #[derive(Debug, Clone)]

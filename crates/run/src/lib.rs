@@ -48,7 +48,7 @@
 //! let task = Task { scenario: &loaded.points()[0].scenario, replica: 0 };
 //! let outcomes = run_tasks(&Optimist, &[task], 1, &false.into(), &());
 //! assert!(matches!(outcomes[0].as_ref().unwrap().measured, Measured::Means(_)));
-//! # Ok::<(), shortflow_policy::text::Diagnostics>(())
+//! # Ok::<(), shortflow_text::Diagnostics>(())
 //! ```
 //!
 //! # What this crate does not know

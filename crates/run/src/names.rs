@@ -1,8 +1,8 @@
 //! What ports, places and counters are called in results, and what they count: the same under every
 //! engine, so that answers stand side by side.
 
-use shortflow_elements::{DropReason, Dscp};
-use shortflow_policy::{Conditioner, Role};
+use shortflow_elements::{Conditioner, DropReason, Dscp};
+use shortflow_policy::Role;
 use shortflow_scenario::{Direction, Kind, Line, NodeId, Scenario};
 
 /// The ports of a scenario in their order: each link is two, forward first, then back. Each is given

@@ -1,9 +1,9 @@
 //! What few links have at their ends besides a port: roles, loss, somebody who looks on.
 
+use shortflow_elements::Conditioner;
 use shortflow_elements::dropper::LinkLoss;
 use shortflow_elements::{DropReason, Packet, SenderView};
 use shortflow_measure::results;
-use shortflow_policy::Conditioner;
 use shortflow_run::{Event, Tap};
 use shortflow_scenario::NodeId;
 
