@@ -64,7 +64,8 @@ pub(crate) fn conduct(
 }
 
 fn as_json(found: &Found, trace: Option<&Tracing>, report: &Path) -> serde_json::Value {
-    let run = |run: &Run| json!({ "label": run.label, "points": run.points });
+    let run =
+        |run: &Run| json!({ "label": run.label, "tcp": run.manifest.tcp, "points": run.points });
     json!({
         "report": report,
         "trace": trace.map(|trace| &trace.file),
