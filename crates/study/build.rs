@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates that results depend on.
-const ENGINE: [&str; 8] =
-    ["units", "elements", "tcp", "workloads", "policy", "scenario", "measure", "sim"];
+const ENGINE: [&str; 9] =
+    ["units", "text", "elements", "tcp", "workloads", "policy", "scenario", "measure", "sim"];
 
 fn main() {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;

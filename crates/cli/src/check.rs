@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use shortflow_policy::text::{Diagnostic, Diagnostics, Document, Source};
 use shortflow_policy::{Policy, Role};
 use shortflow_scenario::{Loaded, NodeKind, Overrides, Scenario};
+use shortflow_text::{Diagnostic, Diagnostics, Document, Source};
 
 use crate::args::Check;
 use crate::console::Console;

@@ -3,9 +3,9 @@
 use std::io;
 
 use shortflow_measure::results;
-use shortflow_policy::text::Diagnostics;
 use shortflow_sim as sim;
 use shortflow_study as study;
+use shortflow_text::Diagnostics;
 
 /// Why a command is not done.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::check::check;
 use crate::file::PolicyFile;
 use crate::model::Policy;
-use crate::text::{Diagnostic, Diagnostics, Document, Override, Source};
+use shortflow_text::{Diagnostic, Diagnostics, Document, Override, Source};
 
 /// Reads and checks the policy file at `path`, with `overrides` whose keys are relative to it.
 ///
@@ -40,5 +40,5 @@ pub fn from_text(name: &str, text: &str, overrides: &[Override]) -> Result<Polic
 
 /// The JSON Schema of policy files.
 pub fn schema() -> schemars::Schema {
-    crate::text::schema::<PolicyFile>()
+    shortflow_text::schema::<PolicyFile>()
 }

@@ -23,7 +23,7 @@
 //! let loaded = shortflow_scenario::from_texts(&[("line.toml", text)], &overrides)?;
 //! let scenario = &loaded.points()[0].scenario;
 //! assert_eq!(scenario.links[0].forward.delay.to_string(), "10 ms");
-//! # Ok::<(), shortflow_policy::text::Diagnostics>(())
+//! # Ok::<(), shortflow_text::Diagnostics>(())
 //! ```
 
 mod check;

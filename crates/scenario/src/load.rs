@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use shortflow_policy::text::{Diagnostic, Diagnostics, Document, Override, Source};
-use shortflow_policy::{Policy, Scalar};
+use shortflow_policy::Policy;
+use shortflow_text::{Diagnostic, Diagnostics, Document, Override, Scalar, Source};
 
 use crate::check;
 use crate::file::ScenarioFile;
@@ -80,7 +80,7 @@ pub fn from_texts(texts: &[(&str, &str)], overrides: &Overrides) -> Result<Loade
 
 /// The JSON Schema of scenario files.
 pub fn schema() -> schemars::Schema {
-    shortflow_policy::text::schema::<ScenarioFile>()
+    shortflow_text::schema::<ScenarioFile>()
 }
 
 type Read<'r> = &'r dyn Fn(&Path) -> io::Result<String>;

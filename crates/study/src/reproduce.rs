@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use shortflow_measure::Replica;
 use shortflow_measure::results::{self, Folder};
-use shortflow_policy::text::Diagnostics;
 use shortflow_sim::{Observer, Outcome, Task, run_tasks};
+use shortflow_text::Diagnostics;
 
 use crate::cache::Cache;
 use crate::distribution::Distribution;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_policy::text::{Document, suggestion};
 use shortflow_policy::{Policy, Role};
+use shortflow_text::{Document, suggestion};
 
 use super::topology::Topology;
 use crate::file::{BindFile, ScenarioFile};

@@ -13,7 +13,7 @@ mod workloads;
 use std::sync::Arc;
 
 use shortflow_policy::Policy;
-use shortflow_policy::text::{Diagnostics, Document};
+use shortflow_text::{Diagnostics, Document};
 use shortflow_units::Duration;
 
 use crate::file::ScenarioFile;

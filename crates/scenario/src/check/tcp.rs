@@ -1,7 +1,7 @@
 //! Settings of TCP: an era, and what differs from it.
 
-use shortflow_policy::text::Document;
 use shortflow_tcp::{Algorithm, Config, DelayedAck, EcnCapable, Era, Recovery, RtoFloor};
+use shortflow_text::Document;
 use shortflow_units::Bytes;
 
 use crate::file::{

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::{Address, Dscp};
-use shortflow_policy::text::{Document, Named};
-use shortflow_policy::{NAME_RULE, is_name};
+use shortflow_text::{Document, NAME_RULE, Named, is_name};
 use shortflow_units::{Bytes, Length, Probability};
 
 use super::members::members;

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use shortflow_elements::Dscp;
-use shortflow_policy::text::Document;
-use shortflow_policy::{NAME_RULE, is_name};
 use shortflow_tcp::{Config, Era};
+use shortflow_text::{Document, NAME_RULE, is_name};
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 use shortflow_workloads::{Bulk, Cbr, Poisson, SizeClass, Sizes, Transfers};
 

@@ -9,8 +9,7 @@ mod workload;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use shortflow_policy::Scalar;
-use shortflow_policy::text::Named;
+use shortflow_text::{Named, Scalar};
 use shortflow_units::{Duration, Size};
 
 pub(crate) use distribution::{ChoiceOfCountsFile, CountsFile, TimesFile};

@@ -95,6 +95,14 @@ pub fn suggestion<'a>(text: &str, allowed: &str, names: &[&'a str]) -> String {
     }
 }
 
+/// Whether `name` may name a role, a node or a workload: it must stand in results and in keys.
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+/// What [`is_name`] wants, for messages.
+pub const NAME_RULE: &str = "a name has letters, digits, `-` and `_` only";
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,11 +1,10 @@
 //! Conditioning at one port: classify, mark, police (RFC 2475 §2.3).
 
-use shortflow_elements::classifier::Classifier;
-use shortflow_elements::dropper::PolicerAction;
-use shortflow_elements::{Color, DropReason, Marker, Packet, SenderView};
 use shortflow_units::Instant;
 
-use crate::model::Acknowledgements;
+use crate::classifier::Classifier;
+use crate::dropper::PolicerAction;
+use crate::{Color, DropReason, Marker, Packet, SenderView};
 
 /// What a role does to the packets of one port, with state of its own.
 pub struct Conditioner {
@@ -37,7 +36,7 @@ pub struct ClassCounters {
 
 impl Conditioner {
     /// `classes` are those to which `classifier` points, in its order.
-    pub(crate) fn new(
+    pub fn new(
         classifier: Classifier,
         classes: impl IntoIterator<Item = NewClass>,
         acks: Acknowledgements,
@@ -97,10 +96,28 @@ impl Conditioner {
 }
 
 /// A class for [`Conditioner::new`].
-pub(crate) struct NewClass {
-    pub(crate) name: String,
-    pub(crate) marker: Option<Box<dyn Marker>>,
-    pub(crate) police: Option<[PolicerAction; 3]>,
+pub struct NewClass {
+    /// The name in what is counted.
+    pub name: String,
+    /// What is written into the DS field; without it packets keep theirs and count as green.
+    pub marker: Option<Box<dyn Marker>>,
+    /// What becomes of green, yellow and red packets; without it all pass.
+    pub police: Option<[PolicerAction; 3]>,
+}
+
+/// What becomes of a host's acknowledgements without data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acknowledgements {
+    /// They are packets as any other.
+    Marked,
+    /// They have the code point of the data that they acknowledge.
+    Echoed,
+}
+
+impl std::fmt::Debug for NewClass {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewClass").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for Conditioner {

@@ -12,11 +12,13 @@ mod document;
 mod expression;
 mod named;
 mod parameters;
+mod scalar;
 mod schema;
 mod tree;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Source};
 pub use document::{Document, Override};
-pub use named::{Named, nearest, suggestion};
+pub use named::{NAME_RULE, Named, is_name, nearest, suggestion};
+pub use scalar::Scalar;
 pub use schema::schema;
 pub use tree::{Item, Key, Value};
