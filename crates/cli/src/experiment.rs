@@ -36,7 +36,7 @@ pub(crate) fn overrides(options: &RunOptions, policy: Option<&Path>) -> Override
     let mut set = options.set.clone();
     set.extend(options.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
     set.extend(options.replicas.map(|replicas| ("replicas".to_owned(), replicas.to_string())));
-    Overrides { policy: policy.map(Path::to_owned), set }
+    Overrides { policy: policy.map(Path::to_owned), set, bind: options.bind.clone() }
 }
 
 /// Runs all replicas of all cases, writes `target`, and shows the result. All cases come from the

@@ -16,13 +16,10 @@ pub fn load(path: &Path, overrides: &[Override]) -> Result<Policy, Diagnostics> 
     let name = path.display().to_string();
     match std::fs::read_to_string(path) {
         Ok(text) => from_text(&name, &text, overrides),
-        Err(error) => Err(Diagnostics(vec![Diagnostic {
-            source: Arc::new(Source { name, text: String::new() }),
-            span: 0..0,
-            message: format!("cannot read {}: {error}", path.display()),
-            label: None,
-            help: None,
-        }])),
+        Err(error) => {
+            let message = format!("cannot read {name}: {error}");
+            Err(Diagnostics::one(Diagnostic::of_whole(&name, message, None)))
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use shortflow_elements::queue::{FqCodelParams, HostFairParams};
 use shortflow_elements::queue::{SharedPriorityParams, StfParams, WfqParams};
 use shortflow_elements::scheduler::SourceParams;
 use shortflow_elements::{Acknowledgements, Dscp, Label, Per};
+use shortflow_text::Diagnostics;
 use shortflow_units::{Bytes, Length};
 
 /// What nodes do to packets, as a set of named roles.
@@ -24,6 +25,8 @@ pub struct Policy {
     pub(crate) code_points: [Dscp; 3],
     /// The roles, in the order of the text.
     pub roles: Vec<Role>,
+    /// What is allowed in its text but hardly meant.
+    pub warnings: Diagnostics,
     /// The labels that the roles mention, each once.
     pub(crate) labels: Vec<String>,
 }

@@ -26,6 +26,7 @@
 //! # Ok::<(), shortflow_text::Diagnostics>(())
 //! ```
 
+mod bind;
 mod check;
 mod file;
 mod files;

@@ -144,7 +144,7 @@ ports = ["a->b"]
 
     fn point(run: &str, x: f64, set: &[(&str, &str)]) -> PointOfRun {
         let set = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-        let overrides = shortflow_scenario::Overrides { policy: None, set: set.collect() };
+        let overrides = shortflow_scenario::Overrides { set: set.collect(), ..Default::default() };
         let loaded = shortflow_scenario::from_texts(&[("two.toml", SCENARIO)], &overrides).unwrap();
         let scenario = loaded.points()[0].scenario.clone();
         PointOfRun { run: run.to_owned(), x, scenario, replays: None, distributions: Vec::new() }

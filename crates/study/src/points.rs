@@ -116,7 +116,8 @@ fn scenario(
         set.push(("measure.accesses".to_owned(), "true".to_owned()));
     }
     set.extend(run.sweep.iter().map(|key| (key.clone(), x.to_string())));
-    let overrides = Overrides { policy: Some(run.policy.clone().into()), set };
+    let overrides =
+        Overrides { policy: Some(run.policy.clone().into()), set, ..Overrides::default() };
     let loaded = from_texts(&texts, &overrides).map_err(Error::Scenario)?;
     let point = loaded.into_points().into_iter().next();
     Ok(point.expect("a scenario without sweep has one point").scenario)

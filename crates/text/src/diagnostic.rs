@@ -15,9 +15,20 @@ pub struct Source {
     pub text: String,
 }
 
-/// One mistake in a text.
+/// How grave what was found is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// The text cannot be used.
+    Error,
+    /// The text can be used, but hardly does what its author wants.
+    Warning,
+}
+
+/// Something wrong, or suspicious, in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
+    /// Whether the text can be used all the same.
+    pub severity: Severity,
     /// The text that holds the mistake.
     pub source: Arc<Source>,
     /// The offending bytes of the text.
@@ -31,6 +42,18 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// A mistake in the text called `name` as a whole: there is nothing of it to show.
+    pub fn of_whole(name: &str, message: String, help: Option<String>) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Error,
+            source: Arc::new(Source { name: name.to_owned(), text: String::new() }),
+            span: 0..0,
+            message,
+            label: None,
+            help,
+        }
+    }
+
     /// The file that holds the mistake.
     pub fn file(&self) -> &str {
         &self.source.name
@@ -53,7 +76,11 @@ impl Diagnostic {
 
     /// The message with the offending text, in colours for a terminal or plain.
     pub fn render(&self, colored: bool) -> String {
-        let title = Level::ERROR.primary_title(&self.message);
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let title = level.primary_title(&self.message);
         let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
         if self.span == (0..0) {
             // The mistake is in the text as a whole: there is nothing to show.
@@ -77,11 +104,21 @@ impl Diagnostic {
     }
 }
 
-/// All mistakes that were found in the texts of one command.
+/// All that was found in the texts of one command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl Diagnostics {
+    /// A lone mistake.
+    pub fn one(diagnostic: Diagnostic) -> Diagnostics {
+        Diagnostics(vec![diagnostic])
+    }
+
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// All messages with the offending texts, in colours for a terminal or plain.
     pub fn render(&self, colored: bool) -> String {
         let messages: Vec<_> = self.0.iter().map(|diagnostic| diagnostic.render(colored)).collect();
@@ -96,3 +133,26 @@ impl fmt::Display for Diagnostics {
 }
 
 impl std::error::Error for Diagnostics {}
+
+#[cfg(test)]
+mod tests {
+    use crate::Document;
+
+    use super::*;
+
+    #[test]
+    fn a_warning_is_shown_like_a_mistake_and_stops_nothing() {
+        let source = Arc::new(Source { name: "a.toml".to_owned(), text: "x = 1".to_owned() });
+        let mut document = Document::parse(source, &[]).unwrap();
+        document.warning("x", "x is 1", "say 2");
+        assert!(document.is_sound() && document.checked().is_ok());
+        let shown = document.warnings().to_string();
+        assert!(shown.starts_with("warning: x is 1\n --> a.toml:1:5"), "{shown}");
+        assert!(shown.contains("help: say 2"), "{shown}");
+
+        document.mistake_in_key("x", "x is no key", "");
+        let all = document.checked().unwrap_err();
+        let severities: Vec<_> = all.0.iter().map(|found| found.severity).collect();
+        assert_eq!(severities, [Severity::Error, Severity::Warning]);
+    }
+}

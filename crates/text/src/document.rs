@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
 use super::de::Reader;
-use super::diagnostic::{Diagnostic, Diagnostics, Source};
+use super::diagnostic::{Diagnostic, Diagnostics, Severity, Source};
 use super::named::suggestion;
 use super::parameters::{Parameters, Unresolved};
 use super::tree::{Item, Key, Value, from_table, from_value};
@@ -34,6 +34,7 @@ pub struct Document {
     /// The places where a parameter or an expression stood, and what it came to.
     resolved: Vec<(Range<usize>, String)>,
     mistakes: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
 }
 
 impl Document {
@@ -48,6 +49,7 @@ impl Document {
             root: Item { value: Value::Table(Vec::new()), span: 0..0 },
             resolved: Vec::new(),
             mistakes: Vec::new(),
+            warnings: Vec::new(),
         };
         match DeTable::parse(&source.text) {
             Ok(table) => match from_table(table.into_inner(), 0) {
@@ -118,6 +120,31 @@ impl Document {
         &mut self.root
     }
 
+    /// Appends `table`, which was read from `source`, to the list `list` at the root; the list is made
+    /// where it is not written.
+    pub fn append(&mut self, list: &str, source: Source, table: Item) {
+        let offset = self.end();
+        self.sources.push((offset, Arc::new(source)));
+        let table = table.shifted(offset);
+        let Value::Table(entries) = &mut self.root.value else { return };
+        match entries.iter_mut().find(|(key, _)| key.name == list) {
+            Some((_, Item { value: Value::List(items), .. })) => items.push(table),
+            // Whoever reads the text says that this is no list.
+            Some(_) => {}
+            None => {
+                let span = table.span.clone();
+                let key = Key { name: list.to_owned(), span: span.clone() };
+                entries.push((key, Item { value: Value::List(vec![table]), span }));
+            }
+        }
+    }
+
+    /// Where the next source starts.
+    fn end(&self) -> usize {
+        let (start, last) = self.sources.last().expect("the text itself");
+        start + last.text.len() + 1
+    }
+
     /// Notes a mistake in the value of the key `path`, or, where that is not written, at the
     /// nearest table around it.
     pub fn mistake(&mut self, path: &str, message: impl Into<String>, help: impl Into<String>) {
@@ -136,6 +163,29 @@ impl Document {
         self.note(span, message.into(), help.into());
     }
 
+    /// Notes that the value of the key `path`, or the nearest table around it, is allowed but
+    /// hardly what is meant.
+    pub fn warning(&mut self, path: &str, message: impl Into<String>, help: impl Into<String>) {
+        let span = self.place(path, false);
+        self.warn(span, message.into(), help.into());
+    }
+
+    /// As [`warning`](Self::warning), at the key `path` itself.
+    pub fn warning_in_key(
+        &mut self,
+        path: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let span = self.place(path, true);
+        self.warn(span, message.into(), help.into());
+    }
+
+    /// The warnings that were noted so far.
+    pub fn warnings(&self) -> Diagnostics {
+        Diagnostics(self.warnings.clone())
+    }
+
     /// Notes a mistake in a name, with the names that are allowed.
     pub fn unknown(&mut self, path: &str, kind: &str, name: &str, allowed: &str, names: &[&str]) {
         let help = suggestion(name, allowed, names);
@@ -150,9 +200,17 @@ impl Document {
     /// Goes on when no mistake was noted.
     ///
     /// # Errors
-    /// The mistakes.
+    /// The mistakes, then the warnings.
     pub fn checked(&self) -> Result<(), Diagnostics> {
-        if self.is_sound() { Ok(()) } else { Err(Diagnostics(self.mistakes.clone())) }
+        if self.is_sound() {
+            return Ok(());
+        }
+        Err(Diagnostics([&self.mistakes[..], &self.warnings[..]].concat()))
+    }
+
+    fn warn(&mut self, span: Range<usize>, message: String, help: String) {
+        let found = self.found(span, message, (!help.is_empty()).then_some(help));
+        self.warnings.push(Diagnostic { severity: Severity::Warning, ..found });
     }
 
     fn note(&mut self, span: Range<usize>, message: String, help: String) {
@@ -160,16 +218,22 @@ impl Document {
     }
 
     fn add(&mut self, span: Range<usize>, message: String, help: Option<String>) {
+        let found = self.found(span, message, help);
+        self.mistakes.push(found);
+    }
+
+    fn found(&self, span: Range<usize>, message: String, help: Option<String>) -> Diagnostic {
         let (start, source) = self.source_of(span.start);
         let clip = |at: usize| (at - start).min(source.text.len());
         let label = self.resolved.iter().find(|(place, _)| *place == span);
-        self.mistakes.push(Diagnostic {
+        Diagnostic {
+            severity: Severity::Error,
             source: source.clone(),
             span: clip(span.start)..clip(span.end),
             message,
             label: label.map(|(_, text)| text.clone()),
             help,
-        });
+        }
     }
 
     /// The source that holds the place `at`, and where it starts.
@@ -206,8 +270,7 @@ impl Document {
 /// Overrides.
 impl Document {
     fn apply(&mut self, change: &Override) {
-        let (last_start, last) = self.sources.last().expect("the text itself");
-        let offset = last_start + last.text.len() + 1;
+        let offset = self.end();
         let text = format!("{}{}={}", change.prefix, change.key, change.value);
         let at_key = offset + change.prefix.len();
         let at_value = at_key + change.key.len() + 1;

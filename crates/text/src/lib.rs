@@ -16,7 +16,7 @@ mod scalar;
 mod schema;
 mod tree;
 
-pub use diagnostic::{Diagnostic, Diagnostics, Source};
+pub use diagnostic::{Diagnostic, Diagnostics, Severity, Source};
 pub use document::{Document, Override};
 pub use named::{NAME_RULE, Named, is_name, nearest, suggestion};
 pub use scalar::Scalar;

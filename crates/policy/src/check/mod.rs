@@ -39,6 +39,7 @@ pub(crate) fn check(
         description: file.description,
         code_points,
         roles,
+        warnings: document.warnings(),
         labels,
     })
 }

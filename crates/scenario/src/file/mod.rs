@@ -110,12 +110,12 @@ fn one_node() -> u32 {
 pub(crate) struct BindFile {
     /// The role, as the policy names it.
     pub(crate) role: String,
-    /// The node or group that plays it.
-    pub(crate) at: String,
-    /// Packets that come in from this neighbour are conditioned.
-    pub(crate) from: Option<String>,
-    /// Packets that go out to this neighbour are conditioned and queued.
-    pub(crate) to: Option<String>,
+    /// The node or group that plays it, or a list of them.
+    pub(crate) at: OneOrList<String>,
+    /// Packets that come in from this neighbour, or from these, are conditioned.
+    pub(crate) from: Option<OneOrList<String>>,
+    /// Packets that go out to this neighbour, or to these, are conditioned and queued.
+    pub(crate) to: Option<OneOrList<String>>,
 }
 
 /// What to measure besides every transfer and every datagram stream.

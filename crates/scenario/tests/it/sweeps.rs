@@ -49,7 +49,7 @@ limit = "= limit pkt"
 
 fn loaded(scenario: &str, set: &[(&str, &str)]) -> Loaded {
     let set = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    let overrides = Overrides { policy: None, set };
+    let overrides = Overrides { set, ..Overrides::default() };
     let texts = [("scenario.toml", scenario), ("policy.toml", POLICY)];
     from_texts(&texts, &overrides).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
