@@ -68,7 +68,7 @@ fn conduct(
     report::write(output.folder(None)?.path(), &runs).map_err(|e| output.named_finally(e))?;
     let page = output.publish()?.join(REPORT);
     if options.json {
-        let run = |run: &Run| json!({ "label": run.label, "points": run.points });
+        let run = |run: &Run| json!({ "label": run.label, "tcp": run.manifest.tcp, "points": run.points });
         console.print_json(&json!({
             "report": page,
             "trace": trace.map(|trace| &trace.file),

@@ -1,5 +1,7 @@
 //! From the outcomes of tasks to results that can be shown and written.
 
+use std::collections::BTreeSet;
+
 use shortflow_measure::results::{Input, Setting, Sweep};
 use shortflow_measure::{Manifest, Point, Replica, Summary};
 
@@ -148,6 +150,15 @@ fn point_of(settings: Vec<Setting>, outcomes: Vec<&Outcome>) -> Point {
     point
 }
 
+/// The TCP of all points, each named once.
+fn tcp_of(case: &Case) -> String {
+    let points = case.loaded.points().iter();
+    let mut names: Vec<String> = points.map(|point| point.scenario.tcp_description()).collect();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names.join(" | ")
+}
+
 fn manifest(case: &Case, kept: &[Point], command: &str) -> Manifest {
     let scenario = &case.loaded.points()[0].scenario;
     let files = [Some(&scenario.inputs.scenario), scenario.inputs.policy.as_ref()];
@@ -166,6 +177,7 @@ fn manifest(case: &Case, kept: &[Point], command: &str) -> Manifest {
         replicas: kept.iter().map(|point| point.summary.replicas).max().unwrap_or(0),
         duration: scenario.duration.as_secs_f64(),
         warm_up: scenario.warm_up.as_secs_f64(),
+        tcp: tcp_of(case),
         sweep: (!case.loaded.axes.is_empty()).then(|| Sweep {
             key: case.loaded.axes.join(", "),
             values: kept.iter().map(value).collect(),

@@ -34,6 +34,7 @@ mod frequency;
 mod load;
 mod model;
 mod sweep;
+mod which_tcp;
 
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, schema};
 pub use model::{
