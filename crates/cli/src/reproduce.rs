@@ -52,6 +52,9 @@ fn interrupted(reproduced: &Reproduced) -> Failure {
 /// The ledger for a terminal: every claim, and the checks that do not hold.
 fn text(title: &str, ledger: &Ledger, color: bool) -> String {
     let mut out = format!("{title}\n");
+    if let Some(short) = ledger.short_form() {
+        indent(&mut out, "", &short);
+    }
     for claim in &ledger.claims {
         let hold = claim.checks.iter().filter(|check| check.holds == Some(true)).count();
         let _ = write!(

@@ -11,7 +11,7 @@ use shortflow_text::Diagnostics;
 use crate::cache::Cache;
 use crate::distribution::Distribution;
 use crate::figure::{Figure, figure};
-use crate::ledger::{Ledger, judge_all};
+use crate::ledger::{ClaimResult, Ledger, judge_all};
 use crate::library::StudyFiles;
 use crate::points::{PointOfRun, points};
 use crate::quantity::Data;
@@ -134,6 +134,10 @@ pub(crate) fn reproduce_files(
     for (point, replicas) in points.iter().zip(replicas) {
         data.insert(&point.run, point.x, replicas.into_iter().flatten().collect());
     }
+    let mut judged = judge_all(&claims, &data);
+    if options.quick {
+        judged.iter_mut().for_each(ClaimResult::forget_full_run);
+    }
     Ok(Reproduced {
         title: study.title.clone(),
         ledger: Some(Ledger {
@@ -141,7 +145,7 @@ pub(crate) fn reproduce_files(
             quick: options.quick,
             replicas: effort.replicas,
             duration: effort.duration.clone(),
-            claims: judge_all(&claims, &data),
+            claims: judged,
         }),
         figures: study.figures.iter().map(|f| figure(f, &data)).filter(has_points).collect(),
         tables: study.tables.iter().map(|spec| table(spec, &data)).collect(),
