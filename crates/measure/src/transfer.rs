@@ -49,6 +49,19 @@ pub struct Transfer {
     pub colors: [u32; 4],
 }
 
+/// A transfer that was not complete at the end of the run: still open, or given up by then.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The workload's index in the plan.
+    pub workload: u16,
+    /// When it began.
+    pub start: Instant,
+    /// Bytes of its reply, without headers.
+    pub reply_bytes: u64,
+    /// How many of these had reached the client.
+    pub carried_bytes: u64,
+}
+
 impl Transfer {
     /// From the opening of the connection to the last byte of the reply; the close is not counted.
     pub fn completion(&self) -> Duration {
