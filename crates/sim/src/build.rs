@@ -11,17 +11,17 @@ use shortflow_scenario::{
 };
 use shortflow_units::{Instant, Rng};
 
-use crate::counters::{CodePoints, Counters};
-use crate::ends::{FarEnd, NearEnd};
 use crate::engine::Engine;
-use crate::flow_sampler::FlowSampler;
-use crate::network::{Colors, Hop, Network, address_of};
-use crate::port::Port;
-use crate::replica::drop_reasons;
-use crate::routes::{NodeIndex, PortIndex, Routes};
-use crate::sampler::Sampler;
-use crate::session;
-use crate::source::{Connections, Source, Stream};
+use crate::host::session;
+use crate::host::source::{Connections, Source, Stream};
+use crate::network::ends::{FarEnd, NearEnd};
+use crate::network::layout::{Colors, Hop, Network, address_of};
+use crate::network::port::Port;
+use crate::network::routes::{NodeIndex, PortIndex, Routes};
+use crate::record::counters::{CodePoints, Counters};
+use crate::record::flow_sampler::FlowSampler;
+use crate::record::replica::drop_reasons;
+use crate::record::sampler::Sampler;
 
 /// An engine, and what to record of it at the end.
 pub(crate) struct Build {

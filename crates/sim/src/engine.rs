@@ -7,18 +7,18 @@ use shortflow_elements::{Dscp, Ecn, FlowId, Packet, SenderView, TcpHeader};
 use shortflow_measure::Recorder;
 use shortflow_units::Instant;
 
-use crate::application::Progress;
-use crate::calendar::Entity;
-use crate::entities::Kind;
-use crate::fabric::Fabric;
-use crate::flow::{Flow, Flows, Side, endpoint_of, owner};
-use crate::flow_sampler::FlowSampler;
-use crate::network::{Network, node_of};
-use crate::pool::Parcel;
-use crate::sampler::Sampler;
-use crate::session::{Sessions, Stirred, World};
-use crate::source::{Emission, EphemeralPorts, Source, Stream};
-use crate::timers::Timers;
+use crate::event::calendar::Entity;
+use crate::event::entities::Kind;
+use crate::event::timers::Timers;
+use crate::host::application::Progress;
+use crate::host::flow::{Flow, Flows, Side, endpoint_of, owner};
+use crate::host::session::{Sessions, Stirred, World};
+use crate::host::source::{Emission, EphemeralPorts, Source, Stream};
+use crate::network::fabric::Fabric;
+use crate::network::layout::{Network, node_of};
+use crate::network::pool::Parcel;
+use crate::record::flow_sampler::FlowSampler;
+use crate::record::sampler::Sampler;
 
 /// A simulation under way.
 pub(crate) struct Engine {

@@ -9,33 +9,15 @@
 //! slot of one pool from host to host, and nothing is allocated per packet. The same scenario and seed give the same
 //! result, bit for bit, however many replicas run beside each other.
 
-mod application;
 mod build;
-mod calendar;
-mod counters;
-mod ends;
 mod engine;
-mod entities;
-mod fabric;
-mod flow;
-mod flow_sampler;
+mod event;
+mod host;
 mod network;
-mod pool;
-mod port;
-mod prefetch;
-mod reordering;
-mod replica;
+mod record;
 mod replicas;
-mod routes;
-mod sampler;
-mod session;
-mod source;
-mod tail_drop;
-mod tap;
-mod through;
-mod timers;
 
-pub use fabric::Totals;
-pub use replica::{Error, Outcome, end_of, run_replica, run_replica_before};
+pub use network::fabric::Totals;
+pub use record::replica::{Error, Outcome, end_of, run_replica, run_replica_before};
+pub use record::tap::{Event, Sight, Tap};
 pub use replicas::{Observer, Task, run_tasks};
-pub use tap::{Event, Sight, Tap};

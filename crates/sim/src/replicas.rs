@@ -7,8 +7,8 @@ use shortflow_measure::TransferSink;
 use shortflow_scenario::Scenario;
 use shortflow_units::Instant;
 
-use crate::replica::{Error, Outcome, end_of, run_replica_before};
-use crate::tap::Tap;
+use crate::record::replica::{Error, Outcome, end_of, run_replica_before};
+use crate::record::tap::Tap;
 
 /// One replica to run.
 #[derive(Debug, Clone, Copy)]

@@ -6,8 +6,8 @@ use shortflow_measure::Transfer;
 use shortflow_tcp::Connection;
 use shortflow_units::Instant;
 
-use crate::application::{Application, Progress};
-use crate::flow::{Flow, Side};
+use crate::host::application::{Application, Progress};
+use crate::host::flow::{Flow, Side};
 
 /// The session that a connection belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

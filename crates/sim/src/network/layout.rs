@@ -2,10 +2,10 @@
 
 use shortflow_elements::{Address, Color, Dscp, Label};
 
-use crate::ends::{FarEnd, NearEnd};
-use crate::port::Port;
-use crate::routes::{NodeIndex, Routes};
-use crate::through::Through;
+use crate::network::ends::{FarEnd, NearEnd};
+use crate::network::port::Port;
+use crate::network::routes::{NodeIndex, Routes};
+use crate::network::through::Through;
 
 /// A port and what its packets pass on the way to the next node. What few ports have is boxed: the
 /// engine walks over many of these.

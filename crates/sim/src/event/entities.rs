@@ -4,9 +4,9 @@
 //! The fewer entities there are, the shallower the calendar's tree is: plain ports, which need no
 //! departures, have no entity for them.
 
-use crate::calendar::Entity;
-use crate::network::Network;
-use crate::routes::PortIndex;
+use crate::event::calendar::Entity;
+use crate::network::layout::Network;
+use crate::network::routes::PortIndex;
 
 /// The numbering of entities.
 #[derive(Debug)]

@@ -17,10 +17,10 @@ use shortflow_elements::FlowId;
 use shortflow_measure::{Recorder, Transfer};
 use shortflow_units::Instant;
 
-use crate::application::Application;
-use crate::flow::{Flow, Flows};
-use crate::source::{Connections, EphemeralPorts};
-use crate::timers::Timers;
+use crate::event::timers::Timers;
+use crate::host::application::Application;
+use crate::host::flow::{Flow, Flows};
+use crate::host::source::{Connections, EphemeralPorts};
 
 pub(crate) use build::build;
 pub(crate) use dialogue::{Ask, Closing, Dialogue, Link, Tag};

@@ -9,10 +9,10 @@ use shortflow_units::{Duration, Instant};
 
 use crate::build::{self, Build};
 use crate::engine::Engine;
-use crate::fabric::{Fabric, Totals};
-use crate::flow::Side;
-use crate::network::{Hop, Network};
-use crate::tap::Tap;
+use crate::host::flow::Side;
+use crate::network::fabric::{Fabric, Totals};
+use crate::network::layout::{Hop, Network};
+use crate::record::tap::Tap;
 
 /// What a replica found.
 #[derive(Debug)]
@@ -231,7 +231,7 @@ fn conditioner_counts(network: &Network) -> BTreeMap<String, u64> {
 }
 
 fn port_counts(hop: &Hop, end: Instant, measured: Duration) -> PortCounts {
-    let count = |c: crate::counters::Count| Count { packets: c.packets, bytes: c.bytes };
+    let count = |c: crate::record::counters::Count| Count { packets: c.packets, bytes: c.bytes };
     let classes = hop.port.counters.classes();
     let code_points = classes
         .iter()

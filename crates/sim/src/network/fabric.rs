@@ -3,15 +3,15 @@
 use shortflow_elements::{DropReason, Drops, Packet, SenderView};
 use shortflow_units::Instant;
 
-use crate::calendar::{Calendar, Entity};
-use crate::entities::{Entities, Kind};
-use crate::flow::{Flow, Flows};
-use crate::network::Network;
-use crate::pool::{Parcel, Pool};
-use crate::port::{Changed, Passage};
-use crate::prefetch::prefetch_element;
-use crate::routes::{NodeIndex, PortIndex};
-use crate::tap::Watcher;
+use crate::event::calendar::{Calendar, Entity};
+use crate::event::entities::{Entities, Kind};
+use crate::host::flow::{Flow, Flows};
+use crate::network::layout::Network;
+use crate::network::pool::{Parcel, Pool};
+use crate::network::port::{Changed, Passage};
+use crate::network::prefetch::prefetch_element;
+use crate::network::routes::{NodeIndex, PortIndex};
+use crate::record::tap::Watcher;
 
 /// Everything between hosts.
 pub(crate) struct Fabric {

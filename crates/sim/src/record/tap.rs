@@ -8,7 +8,7 @@ use shortflow_scenario::NodeId;
 use shortflow_tcp::Config;
 use shortflow_units::Instant;
 
-use crate::network::Hop;
+use crate::network::layout::Hop;
 
 /// Somebody who looks at the packets that pass some links, and changes nothing.
 pub trait Tap: Send {

@@ -11,10 +11,10 @@ use std::collections::VecDeque;
 use shortflow_elements::{Backlog, Drops, QueueDiscipline};
 use shortflow_units::{Duration, Instant, Length, Rate, Transmission};
 
-use crate::counters::{Count, Counters};
-use crate::pool::{Parcel, Pool};
-use crate::prefetch::prefetch_after;
-use crate::tail_drop::TailDrop;
+use crate::network::pool::{Parcel, Pool};
+use crate::network::prefetch::prefetch_after;
+use crate::network::tail_drop::TailDrop;
+use crate::record::counters::{Count, Counters};
 
 /// What follows from a change at a port with a policy's queue.
 #[derive(Debug, Default)]

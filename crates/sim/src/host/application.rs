@@ -4,8 +4,8 @@ use shortflow_measure::Transfer;
 use shortflow_tcp::{ENDLESS, State};
 use shortflow_units::Instant;
 
-use crate::flow::{Flow, Side};
-use crate::session::Dialogue;
+use crate::host::flow::{Flow, Side};
+use crate::host::session::Dialogue;
 
 /// What a connection is for.
 #[derive(Debug)]

@@ -7,9 +7,9 @@
 
 use shortflow_elements::{Dscp, FlowId, Packet};
 
-use crate::network::node_of;
-use crate::prefetch::prefetch_element;
-use crate::routes::NodeIndex;
+use crate::network::layout::node_of;
+use crate::network::prefetch::prefetch_element;
+use crate::network::routes::NodeIndex;
 
 /// A packet on its way: its place in the pool, and what ports need to know of it. Whoever holds it
 /// owns the packet, so it is not `Clone`.

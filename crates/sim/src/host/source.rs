@@ -9,10 +9,10 @@ use shortflow_tcp::Config;
 use shortflow_units::Instant;
 use shortflow_workloads::{CbrStream, FlowStart, PoissonStream, TransferArrivals};
 
-use crate::application::{Application, Exchange};
-use crate::network::address_of;
-use crate::routes::NodeIndex;
-use crate::session::Sessions;
+use crate::host::application::{Application, Exchange};
+use crate::host::session::Sessions;
+use crate::network::layout::address_of;
+use crate::network::routes::NodeIndex;
 
 /// A connection to be opened.
 pub(crate) struct NewFlow {

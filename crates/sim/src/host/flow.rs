@@ -6,9 +6,9 @@ use shortflow_elements::{Dscp, FlowId, FlowKey};
 use shortflow_tcp::{Config, Connection, Role};
 use shortflow_units::Instant;
 
-use crate::application::Application;
-use crate::prefetch::prefetch_element;
-use crate::reordering::LatestSent;
+use crate::host::application::Application;
+use crate::host::reordering::LatestSent;
+use crate::network::prefetch::prefetch_element;
 
 /// One end of a connection.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use shortflow_measure::{Recorder, Sample};
 use shortflow_units::{Duration, Instant};
 
-use crate::network::Network;
-use crate::routes::PortIndex;
+use crate::network::layout::Network;
+use crate::network::routes::PortIndex;
 
 /// The ports that are looked at, and when next.
 #[derive(Debug)]

@@ -13,11 +13,11 @@ use std::collections::VecDeque;
 use shortflow_elements::DropReason;
 use shortflow_units::Instant;
 
-use crate::fabric::Fabric;
-use crate::network::Hop;
-use crate::pool::Parcel;
-use crate::port::Passage;
-use crate::routes::{NodeIndex, PortIndex, Routes};
+use crate::network::fabric::Fabric;
+use crate::network::layout::Hop;
+use crate::network::pool::Parcel;
+use crate::network::port::Passage;
+use crate::network::routes::{NodeIndex, PortIndex, Routes};
 
 /// What a port keeps that hands packets on at once.
 #[derive(Default)]

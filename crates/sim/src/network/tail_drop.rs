@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use shortflow_elements::Backlog;
 use shortflow_units::{Bytes, Duration, Instant, Length};
 
-use crate::port::Passage;
+use crate::network::port::Passage;
 
 /// What waits of a wire's packets: the last ones, up to a limit.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 use shortflow_elements::{DropReason, Dscp, Packet};
 use shortflow_units::Duration;
 
-use crate::pool::Parcel;
+use crate::network::pool::Parcel;
 
 /// The code points that a scenario uses, each with a dense number; all others share the last.
 #[derive(Debug, Clone)]

@@ -6,10 +6,10 @@ use shortflow_measure::results;
 use shortflow_policy::Conditioner;
 use shortflow_scenario::NodeId;
 
-use crate::fabric::Fabric;
-use crate::pool::Parcel;
-use crate::routes::PortIndex;
-use crate::tap::{Event, Tap, Watcher};
+use crate::network::fabric::Fabric;
+use crate::network::pool::Parcel;
+use crate::network::routes::PortIndex;
+use crate::record::tap::{Event, Tap, Watcher};
 
 /// What packets pass before they join the port's queue.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use shortflow_elements::FlowKey;
 use shortflow_measure::ThroughputSamples;
 use shortflow_units::{Duration, Instant};
 
-use crate::flow::{Flows, Side};
+use crate::host::flow::{Flows, Side};
 
 /// When long flows are looked at next, and what each has got through so far.
 #[derive(Debug)]

@@ -1,0 +1,7 @@
+//! What hosts do: connections and what runs over them, sessions, the sources of workloads.
+
+pub(crate) mod application;
+pub(crate) mod flow;
+pub(crate) mod reordering;
+pub(crate) mod session;
+pub(crate) mod source;

@@ -1,0 +1,11 @@
+//! What lies between hosts: ports and their queues, links, routes, and the packets on their way.
+
+pub(crate) mod ends;
+pub(crate) mod fabric;
+pub(crate) mod layout;
+pub(crate) mod pool;
+pub(crate) mod port;
+pub(crate) mod prefetch;
+pub(crate) mod routes;
+pub(crate) mod tail_drop;
+pub(crate) mod through;
