@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
-use shortflow_measure::TransferSink;
 use shortflow_measure::results::Folder;
+use shortflow_measure::{RowNames, TransferSink};
 use shortflow_report::{Run, text};
-use shortflow_scenario::{Loaded, Overrides};
+use shortflow_scenario::{Loaded, Overrides, Scenario};
 use shortflow_sim::{self as sim, Observer, Outcome, Tap, Task, run_tasks};
 
 use crate::args::RunOptions;
@@ -103,6 +103,7 @@ fn run(
         progress: Progress::new(console, tasks.len(), 0),
         folders: keeps_transfers.then(|| folders.collect::<Result<_, _>>()).transpose()?,
         trace,
+        cases,
         places: &places,
         tasks: &tasks,
     };
@@ -132,6 +133,7 @@ struct Watch<'w> {
     /// Where transfers are streamed, case by case, if anywhere.
     folders: Option<Vec<Folder>>,
     trace: Option<&'w Tracing>,
+    cases: &'w [Case],
     places: &'w [Place],
     tasks: &'w [Task<'w>],
 }
@@ -140,8 +142,7 @@ impl Observer for Watch<'_> {
     fn transfers(&self, task: usize) -> Result<Option<TransferSink>, sim::Error> {
         let Some(folders) = &self.folders else { return Ok(None) };
         let Place { case, point, replica } = self.places[task];
-        let rows = self.tasks[task].scenario.result_rows();
-        let names = rows.into_iter().map(|row| row.name).collect();
+        let names = row_names(self.tasks[task].scenario, &self.cases[case].label);
         Ok(Some(TransferSink::create(&folders[case], point, replica, names)?))
     }
 
@@ -157,6 +158,17 @@ impl Observer for Watch<'_> {
     fn completed(&self, _: usize, _: &mut Outcome) -> Result<(), sim::Error> {
         self.progress.complete();
         Ok(())
+    }
+}
+
+/// What the rows of `transfers-*.csv` are called by.
+fn row_names(scenario: &Scenario, policy: &str) -> RowNames {
+    let rows = scenario.result_rows();
+    RowNames {
+        policy: policy.to_owned(),
+        labels: rows.iter().map(|row| scenario.workloads[row.workload].label.clone()).collect(),
+        workloads: rows.into_iter().map(|row| row.name).collect(),
+        nodes: scenario.nodes.iter().map(|node| node.name.clone()).collect(),
     }
 }
 

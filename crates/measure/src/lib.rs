@@ -66,13 +66,14 @@ pub use port::{CodePointCounts, Count, PortCounts, PortResult, Sample};
 pub use reading::Reading;
 pub use recorder::Recorder;
 pub use replica::{
-    ClassResult, DatagramResult, DelayPercentiles, LongFlows, OverLimit, Replica, StreamResult, WorkloadResult,
+    ClassResult, DatagramResult, DelayPercentiles, LongFlows, OverLimit, Replica, StreamResult,
+    WorkloadResult,
 };
-pub use results::{Manifest, Point, TransferSink};
+pub use results::{Manifest, Point, RowNames, TransferSink};
 pub use summary::{
-    ClassSummary, CodePointSummary, DatagramSummary, DelaySummary, OverSummary, PortSummary, StreamSummary,
-    Summary, WorkloadSummary,
+    ClassSummary, CodePointSummary, DatagramSummary, DelaySummary, OverSummary, PortSummary,
+    StreamSummary, Summary, WorkloadSummary,
 };
 pub use survival::Survival;
 pub use throughput::ThroughputSamples;
-pub use transfer::{Transfer, TransferColor, Unfinished};
+pub use transfer::{Ends, Transfer, TransferColor, TransferState};

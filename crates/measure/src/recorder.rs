@@ -13,7 +13,7 @@ use crate::results::{self, TransferSink};
 use crate::settle::OpenOverTime;
 use crate::survival::Survival;
 use crate::throughput::ThroughputSamples;
-use crate::transfer::{Transfer, Unfinished};
+use crate::transfer::{Transfer, TransferState};
 
 /// Records one replica. Owned by the run; its memory does not grow with simulated time, but for
 /// the rows of time series that were asked for.
@@ -85,13 +85,14 @@ impl Recorder {
     /// A transfer has completed. One that started before the warm-up's end is streamed to disk,
     /// but counts in no statistic.
     pub fn transfer(&mut self, transfer: &Transfer) {
+        let is_counted = transfer.start >= self.warm_up;
         if let Some(sink) = &mut self.sink {
-            sink.write(transfer);
+            sink.write(transfer, TransferState::Completed, is_counted, transfer.completion());
         }
         let at = usize::from(transfer.workload);
         let workload = &mut self.replica.workloads[at];
         workload.open_over_time.add(transfer.start, transfer.start + transfer.completion());
-        if transfer.start < self.warm_up {
+        if !is_counted {
             return;
         }
         workload.all.record(transfer);
@@ -110,16 +111,16 @@ impl Recorder {
 
     /// A transfer was given up by one of its ends, at `now`: it would never complete, so it counts
     /// like one that is open at the end.
-    pub fn failed_transfer(&mut self, now: Instant, failed: &Unfinished) {
+    pub fn failed_transfer(&mut self, now: Instant, failed: &Transfer) {
         let is_measured = failed.start >= self.warm_up;
         let workload = &mut self.replica.workloads[usize::from(failed.workload)];
         workload.open_over_time.add(failed.start, now);
         workload.failed += u64::from(is_measured);
-        self.unfinished(failed);
+        self.unfinished(failed, TransferState::Failed);
     }
 
     /// A transfer is still open at the end of the run. Counted and shown, whenever it started.
-    pub fn open_transfer(&mut self, open: &Unfinished) {
+    pub fn open_transfer(&mut self, open: &Transfer) {
         let at = usize::from(open.workload);
         let age = (self.end + self.drain).since(open.start).as_secs_f64();
         let workload = &mut self.replica.workloads[at];
@@ -130,20 +131,25 @@ impl Recorder {
         if let Some(class) = class_of(&self.classes[at], open.reply_bytes) {
             workload.classes[class].open += 1;
         }
-        self.unfinished(open);
+        self.unfinished(open, TransferState::Open);
     }
 
-    /// A transfer that began after the warm-up takes longer than its age at the end of the run.
-    fn unfinished(&mut self, unfinished: &Unfinished) {
-        if unfinished.start < self.warm_up {
+    /// A transfer takes longer than its age at the end of the run. One that began before the
+    /// warm-up's end is streamed to disk, but counts in no statistic.
+    fn unfinished(&mut self, transfer: &Transfer, state: TransferState) {
+        let is_counted = transfer.start >= self.warm_up;
+        let age = (self.end + self.drain).since(transfer.start);
+        if let Some(sink) = &mut self.sink {
+            sink.write(transfer, state, is_counted, age);
+        }
+        if !is_counted {
             return;
         }
-        let at = usize::from(unfinished.workload);
-        let age = (self.end + self.drain).since(unfinished.start);
+        let at = usize::from(transfer.workload);
         let workload = &mut self.replica.workloads[at];
-        workload.all.record_unfinished(age, unfinished);
-        if let Some(class) = class_of(&self.classes[at], unfinished.reply_bytes) {
-            workload.classes[class].record_unfinished(age, unfinished);
+        workload.all.record_unfinished(age, transfer.carried_bytes);
+        if let Some(class) = class_of(&self.classes[at], transfer.reply_bytes) {
+            workload.classes[class].record_unfinished(age, transfer.carried_bytes);
         }
     }
 

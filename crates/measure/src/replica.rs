@@ -13,7 +13,7 @@ use crate::reading::Reading;
 use crate::settle::OpenOverTime;
 use crate::survival::Survival;
 use crate::throughput::ThroughputSamples;
-use crate::transfer::{Transfer, Unfinished};
+use crate::transfer::Transfer;
 
 /// What one replica found, from the warm-up's end to the end of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -210,10 +210,10 @@ impl ClassResult {
     }
 
     /// Counts a transfer in that was not complete at the end, when it was `age` old.
-    pub fn record_unfinished(&mut self, age: Duration, unfinished: &Unfinished) {
+    pub fn record_unfinished(&mut self, age: Duration, carried_bytes: u64) {
         let seconds = age.as_secs_f64();
         self.unfinished += 1;
-        self.unfinished_bytes += unfinished.carried_bytes;
+        self.unfinished_bytes += carried_bytes;
         self.oldest_unfinished = self.oldest_unfinished.max(seconds);
         self.times.leave_unfinished(age);
         for over in &mut self.over {

@@ -334,14 +334,15 @@ fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
 fn class(replicas: &[&ClassResult]) -> ClassSummary {
     let mut pooled = replicas[0].clone();
     replicas[1..].iter().for_each(|replica| pooled.merge(replica));
-    let percentile = |quantile, of: fn(&ClassResult) -> Option<Reading>| {
-        match replicas.iter().all(|class| Survival::tells(class.n(), quantile)) {
-            true => Estimate::over_readings(replicas, |class| of(class)),
-            false => pooled
-                .times
-                .telling_quantile(quantile)
-                .map(|reading| Estimate::pooled(reading, replicas.len() as u32)),
-        }
+    let percentile = |quantile, of: fn(&ClassResult) -> Option<Reading>| match replicas
+        .iter()
+        .all(|class| Survival::tells(class.n(), quantile))
+    {
+        true => Estimate::over_readings(replicas, |class| of(class)),
+        false => pooled
+            .times
+            .telling_quantile(quantile)
+            .map(|reading| Estimate::pooled(reading, replicas.len() as u32)),
     };
     ClassSummary {
         n: pooled.completion.n(),

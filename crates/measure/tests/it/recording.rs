@@ -1,8 +1,7 @@
 //! What a recorder makes of what it is told.
 
 use shortflow_measure::{
-    CodePointCounts, Count, Plan, PortCounts, Reading, Recorder, Replica, StreamPlan, Summary,
-    Transfer, Unfinished,
+    CodePointCounts, Count, Plan, PortCounts, Recorder, Replica, StreamPlan, Summary, Transfer,
 };
 use shortflow_units::{Duration, Instant, Rng};
 
@@ -15,8 +14,8 @@ fn record(transfers: &[Transfer]) -> Replica {
 }
 
 /// A transfer that is not complete, of whose reply nothing has come yet.
-fn unfinished(start: Instant, reply_bytes: u64) -> Unfinished {
-    Unfinished { start, reply_bytes, ..Default::default() }
+fn unfinished(start: Instant, reply_bytes: u64) -> Transfer {
+    Transfer { start, reply_bytes, ..Default::default() }
 }
 
 /// Transfers that start evenly over the run, of lengths that vary.
@@ -113,8 +112,11 @@ fn a_transfer_left_open_is_counted_with_its_age_and_warned_of() {
     assert_eq!((web.open, web.oldest_open, web.class("1 pkt").unwrap().open), (3, 105.0, 3));
     assert_eq!(
         summary.warnings,
-        ["3 of 53 transfers of web were still open at the end (the oldest for 105.0 s), so the \
-          completion times shown lean towards the quick ones"]
+        [
+            "3 of 53 transfers of web were still open at the end (the oldest for 105.0 s); they count \
+          as taking longer than their age; of web only a lower bound is known, and no gain is told, \
+          for the mean of 1 pkt; mean of all: run for longer, or set drain"
+        ]
     );
 }
 
@@ -130,8 +132,10 @@ fn a_transfer_that_its_tcp_gave_up_is_counted_and_warned_of() {
     assert_eq!(
         summary.warnings,
         [
-            "1 transfers of web were given up by their TCP (retries used up, or reset) and count in no \
-          completion time"
+            "of web only a lower bound is known, and no gain is told, for the mean of 1 pkt; mean of \
+             all: run for longer, or set drain",
+            "1 transfers of web were given up by their TCP (retries used up, or reset); they count as \
+             taking longer than their age at the end"
         ]
     );
 }
@@ -277,4 +281,43 @@ fn loss_at_a_port_is_told_by_code_point_and_reason() {
     assert_eq!(best_effort.reasons["early"], 0.15);
     assert_eq!(port.code_points[1].loss.unwrap().mean, 0.0);
     assert!(port.code_points[1].reasons.is_empty());
+}
+
+#[test]
+fn a_percentile_of_few_transfers_is_that_of_all_replicas_or_absent() {
+    let (one, two) = (many(1, 120), many(2, 120));
+    let summary = Summary::of(&[record(&one), record(&two)]);
+    let all = &summary.workloads[0].all;
+    // 120 of a replica tell its median, 240 together tell a 95th percentile, and nothing a 99th.
+    assert_eq!(all.median.map(|median| (median.n, median.low.is_some())), Some((2, true)));
+    let together = Summary::of(&[record(&[one, two].concat())]).workloads[0].all.p95.unwrap();
+    assert_eq!(all.p95.map(|p95| (p95.mean, p95.low)), Some((together.mean, None)));
+    assert_eq!(all.p99, None);
+}
+
+#[test]
+fn the_bytes_above_a_class_count_what_was_carried_for_a_transfer_left_open() {
+    let mut recorder = Recorder::new(&plan(), None);
+    recorder.transfer(&transfer(20.0, ms(1), 1000));
+    let large = Transfer { carried_bytes: 9000, ..unfinished(at(50.0), 500_000) };
+    recorder.open_transfer(&large);
+    assert_eq!(recorder.finish().unwrap().workloads[0].bytes_above("1 pkt"), Some(0.9));
+}
+
+#[test]
+fn the_delay_of_datagrams_has_percentiles_once_there_are_enough() {
+    let mut recorder = Recorder::new(&plan(), None);
+    for i in 0..1000_u64 {
+        let second = 20.0 + 0.01 * i as f64;
+        recorder.datagram_sent(at(second), 0, 0);
+        recorder.datagram(at(second), 0, 0, Duration::from_micros(1000 + i));
+    }
+    let delays = recorder.finish().unwrap().workloads[0].datagrams.unwrap().percentiles;
+    let near = |delay: Option<f64>, exact: f64| (delay.unwrap() / exact - 1.0).abs() < 1e-3;
+    assert!(near(delays.delay_median, 0.001_499) && near(delays.delay_p95, 0.001_949));
+    assert!(near(delays.delay_p99, 0.001_989));
+    let mut recorder = Recorder::new(&plan(), None);
+    (0..199).for_each(|_| recorder.datagram(at(20.0), 0, 0, ms(1)));
+    let delays = recorder.finish().unwrap().workloads[0].datagrams.unwrap().percentiles;
+    assert!(delays.delay_median.is_some() && delays.delay_p95.is_none());
 }
