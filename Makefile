@@ -12,7 +12,7 @@ export REASON ?=
 
 PYTHON := python3
 
-.PHONY: help build demo test bench bench-guard bench-peers validate setup setup-peers tidy format lint unit doc smoke peers-test
+.PHONY: help build demo test bench bench-guard bench-peers validate setup setup-peers tidy format lint unit doc smoke peers-test fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -93,3 +93,10 @@ peers-test: ## Test the comparisons with peers
 		PYTHONPATH=bench/peers/validate:bench/peers/theory $(PYTHON) -B -m unittest discover -s bench/peers/tests; \
 		PYTHONPATH=bench/performance $(PYTHON) -B -m unittest discover -s bench/performance/tests; \
 	else echo "skipped: needs python3" >&2; fi
+
+FUZZ_SECONDS ?= 60
+
+fuzz: ## Look for bytes that break the packet parser, for FUZZ_SECONDS (needs cargo-fuzz and a nightly toolchain)
+	@if cargo fuzz --version >/dev/null 2>&1 && rustup run nightly rustc --version >/dev/null 2>&1; \
+	then cargo +nightly fuzz run parse -- -max_len=512 -max_total_time=$(FUZZ_SECONDS); \
+	else echo "skipped: needs cargo-fuzz (cargo install cargo-fuzz; rustup toolchain install nightly)" >&2; fi

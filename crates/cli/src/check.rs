@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use shortflow_policy::text::{Diagnostic, Diagnostics, Document, Source};
 use shortflow_policy::{Policy, Role};
 use shortflow_scenario::{Loaded, NodeKind, Overrides, Scenario};
+use shortflow_text::{Diagnostic, Diagnostics, Document, Source};
 
 use crate::args::Check;
 use crate::console::Console;
@@ -18,7 +18,7 @@ pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {
     let mut files = Vec::new();
     for path in &args.files {
         let name = path.display().to_string();
-        match check_file(path) {
+        match check_file(path, args) {
             Ok((kind, what)) if args.json => {
                 files.push(json!({ "file": name, "kind": kind, "ok": true, "what": what }));
             }
@@ -46,13 +46,18 @@ fn as_json(mistakes: &Diagnostics) -> Vec<Value> {
 }
 
 /// What kind of file it is, and what is in it.
-fn check_file(path: &Path) -> Result<(&'static str, String), Diagnostics> {
+fn check_file(path: &Path, args: &Check) -> Result<(&'static str, String), Diagnostics> {
     // What cannot be read or is no TOML is told by whoever reads it.
     let kind = kind_of(path)?;
     let what = match kind {
         Kind::Policy => describe_policy(&shortflow_policy::load(path, &[])?),
         Kind::Scenario => {
-            describe_scenario(&shortflow_scenario::load(path, &Overrides::default())?)
+            let overrides = Overrides {
+                policy: args.policy.clone(),
+                bind: args.bind.clone(),
+                ..Overrides::default()
+            };
+            describe_scenario(&shortflow_scenario::load(path, &overrides)?)
         }
     };
     Ok((kind.name(), what))
@@ -86,15 +91,12 @@ pub(crate) fn kind_of(path: &Path) -> Result<Kind, Diagnostics> {
     let names = document.names_in("");
     let has = |of: &[&str]| names.iter().filter(|name| of.contains(&name.as_str())).count();
     match (has(&OF_POLICY), has(&OF_SCENARIO)) {
-        (0, 0) => Err(Diagnostics(vec![Diagnostic {
-            message: format!("{} is neither a policy nor a scenario", source.name),
-            source,
-            span: 0..0,
-            label: None,
-            help: Some(
-                "a policy has [roles]; a scenario has [hosts], [links] and [workloads]".to_owned(),
-            ),
-        }])),
+        (0, 0) => {
+            let message = format!("{} is neither a policy nor a scenario", source.name);
+            let help = "a policy has [roles]; a scenario has [hosts], [links] and [workloads]";
+            let found = Diagnostic::of_whole(&source.name, message, Some(help.to_owned()));
+            Err(Diagnostics::one(found))
+        }
         (policy, scenario) if policy > scenario => Ok(Kind::Policy),
         _ => Ok(Kind::Scenario),
     }

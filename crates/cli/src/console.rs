@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use shortflow_policy::text::Diagnostics;
+use shortflow_text::Diagnostics;
 
 use crate::args::ColorWhen;
 use crate::failure::Failure;

@@ -29,6 +29,7 @@
 mod aggregate;
 mod chains;
 pub mod classifier;
+mod conditioner;
 pub mod dropper;
 mod drops;
 mod flow_hash;
@@ -43,6 +44,7 @@ mod table;
 mod traits;
 
 pub use aggregate::{Aggregate, Per, PerAggregate};
+pub use conditioner::{Acknowledgements, ClassCounters, Conditioner, NewClass};
 pub use drops::{DropReason, Dropped, Drops};
 pub use packet::{
     Address, Color, Dscp, Ecn, FlowId, FlowKey, Packet, Protocol, SackBlocks, TcpFlags, TcpHeader,

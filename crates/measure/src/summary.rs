@@ -15,7 +15,7 @@ use crate::settle;
 use crate::survival::Survival;
 
 /// Each measure over the replicas of one run. A measure that no replica has is absent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// How many replicas.
     pub replicas: u32,
@@ -32,7 +32,7 @@ pub struct Summary {
 }
 
 /// A workload over all replicas.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadSummary {
     /// The workload's name.
     pub name: String,
@@ -83,7 +83,7 @@ pub struct WorkloadSummary {
 /// counts as taking longer than its age then; a figure may be a lower bound for it. A percentile
 /// beyond which fewer than 10 transfers of some replica lie is that of all replicas together, without
 /// an interval; one beyond which fewer than 10 lie even then is absent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClassSummary {
     /// The class's name.
     pub label: String,

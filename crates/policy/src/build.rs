@@ -1,5 +1,6 @@
 //! Building elements from a checked policy: fresh ones for every port.
 
+use shortflow_elements::QueueDiscipline;
 use shortflow_elements::classifier::Classifier;
 use shortflow_elements::marker::{AdmissionControl, ColorMarker, DstfMarker, FixedMarker};
 use shortflow_elements::marker::{SrptMarker, TcpStateMarker};
@@ -10,10 +11,9 @@ use shortflow_elements::queue::{FqCodel, HostFair};
 use shortflow_elements::queue::{SharedPriority, Stf, Wfq};
 use shortflow_elements::scheduler::{DeficitRoundRobin, SourceScheduler};
 use shortflow_elements::scheduler::{StrictPriority, WeightedRoundRobin};
-use shortflow_elements::{Color, Dscp, Marker, Meter, PerAggregate, QueueDiscipline};
+use shortflow_elements::{Color, Conditioner, Dscp, Marker, Meter, NewClass, PerAggregate};
 use shortflow_units::{Rate, Rng};
 
-use crate::conditioner::{Conditioner, NewClass};
 use crate::model::{MarkerPlan, Metered, QueuePlan, RedPlan, Role};
 
 /// Where elements are built: what names their random streams and what their link is.

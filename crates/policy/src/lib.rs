@@ -17,20 +17,15 @@
 //! let place = Place { name: "r1<-server", seed: 1, rate };
 //! let edge = policy.role("edge").expect("the role is there");
 //! assert!(edge.conditioner(place).is_some());
-//! # Ok::<(), shortflow_policy::text::Diagnostics>(())
+//! # Ok::<(), shortflow_text::Diagnostics>(())
 //! ```
 
 mod build;
 mod check;
-mod conditioner;
 mod file;
 mod load;
 mod model;
-pub mod text;
 
 pub use build::Place;
-pub use check::{NAME_RULE, is_name};
-pub use conditioner::{ClassCounters, Conditioner};
-pub use file::Scalar;
 pub use load::{from_text, load, schema};
 pub use model::{Class, Policy, Role};

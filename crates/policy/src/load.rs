@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::check::check;
 use crate::file::PolicyFile;
 use crate::model::Policy;
-use crate::text::{Diagnostic, Diagnostics, Document, Override, Source};
+use shortflow_text::{Diagnostic, Diagnostics, Document, Override, Source};
 
 /// Reads and checks the policy file at `path`, with `overrides` whose keys are relative to it.
 ///
@@ -16,13 +16,10 @@ pub fn load(path: &Path, overrides: &[Override]) -> Result<Policy, Diagnostics> 
     let name = path.display().to_string();
     match std::fs::read_to_string(path) {
         Ok(text) => from_text(&name, &text, overrides),
-        Err(error) => Err(Diagnostics(vec![Diagnostic {
-            source: Arc::new(Source { name, text: String::new() }),
-            span: 0..0,
-            message: format!("cannot read {}: {error}", path.display()),
-            label: None,
-            help: None,
-        }])),
+        Err(error) => {
+            let message = format!("cannot read {name}: {error}");
+            Err(Diagnostics::one(Diagnostic::of_whole(&name, message, None)))
+        }
     }
 }
 
@@ -40,5 +37,5 @@ pub fn from_text(name: &str, text: &str, overrides: &[Override]) -> Result<Polic
 
 /// The JSON Schema of policy files.
 pub fn schema() -> schemars::Schema {
-    crate::text::schema::<PolicyFile>()
+    shortflow_text::schema::<PolicyFile>()
 }

@@ -11,7 +11,8 @@ use shortflow_elements::queue::{AboveMax, Averages, DropCurve, EcnMode, FifoPara
 use shortflow_elements::queue::{FqCodelParams, HostFairParams};
 use shortflow_elements::queue::{SharedPriorityParams, StfParams, WfqParams};
 use shortflow_elements::scheduler::SourceParams;
-use shortflow_elements::{Dscp, Label, Per};
+use shortflow_elements::{Acknowledgements, Dscp, Label, Per};
+use shortflow_text::Diagnostics;
 use shortflow_units::{Bytes, Length};
 
 /// What nodes do to packets, as a set of named roles.
@@ -24,6 +25,8 @@ pub struct Policy {
     pub(crate) code_points: [Dscp; 3],
     /// The roles, in the order of the text.
     pub roles: Vec<Role>,
+    /// What is allowed in its text but hardly meant.
+    pub warnings: Diagnostics,
     /// The labels that the roles mention, each once.
     pub(crate) labels: Vec<String>,
 }
@@ -85,15 +88,6 @@ pub struct Role {
     pub(crate) code_points: [Dscp; 3],
     pub(crate) queue: Option<QueuePlan>,
     pub(crate) acks: Acknowledgements,
-}
-
-/// What becomes of a host's acknowledgements without data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Acknowledgements {
-    /// They are packets as any other.
-    Marked,
-    /// They have the code point of the data that they acknowledge.
-    Echoed,
 }
 
 impl Role {

@@ -23,9 +23,10 @@
 //! let loaded = shortflow_scenario::from_texts(&[("line.toml", text)], &overrides)?;
 //! let scenario = &loaded.points()[0].scenario;
 //! assert_eq!(scenario.links[0].forward.delay.to_string(), "10 ms");
-//! # Ok::<(), shortflow_policy::text::Diagnostics>(())
+//! # Ok::<(), shortflow_text::Diagnostics>(())
 //! ```
 
+mod bind;
 mod check;
 mod file;
 mod files;
@@ -33,6 +34,7 @@ mod frequency;
 mod load;
 mod model;
 mod sweep;
+mod which_tcp;
 
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, schema};
 pub use model::{

@@ -1,7 +1,6 @@
 //! Sweeps: a key, or several, that takes each of a list of values in turn.
 
-use shortflow_policy::Scalar;
-use shortflow_policy::text::{Diagnostics, Document, Item, Value, suggestion};
+use shortflow_text::{Diagnostics, Document, Item, Scalar, Value, suggestion};
 
 use crate::file::AxisFile;
 

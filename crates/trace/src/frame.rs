@@ -4,8 +4,8 @@ use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader,
 };
 use shortflow_elements::{Packet, Protocol, TcpFlags};
+use shortflow_run::Sight;
 use shortflow_scenario::NodeId;
-use shortflow_sim::Sight;
 use shortflow_tcp::{Config, Recovery};
 
 /// Puts the headers of the packet that is seen in place of `bytes`, and gives the length of the

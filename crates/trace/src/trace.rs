@@ -6,8 +6,8 @@ use std::path::Path;
 
 use shortflow_elements::Address;
 use shortflow_measure::results::{Error, WholeFile};
+use shortflow_run::{Event, Sight, Tap};
 use shortflow_scenario::{NodeId, Scenario};
-use shortflow_sim::{Event, Sight, Tap};
 
 use crate::frame;
 use crate::pcapng::{Captured, Direction, Writer};

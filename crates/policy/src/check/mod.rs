@@ -12,12 +12,12 @@ mod size_levels;
 mod wfq;
 
 use shortflow_elements::dropper::PolicerAction;
-use shortflow_elements::{Dscp, ParamsError};
+use shortflow_elements::{Acknowledgements, Dscp, ParamsError};
 
 use crate::file::RoleFile;
 use crate::file::{AcksFile, ActionFile, ClassFile, CodePointsFile, PoliceFile, PolicyFile};
-use crate::model::{Acknowledgements, Class, Policy, Role};
-use crate::text::{Diagnostics, Document};
+use crate::model::{Class, Policy, Role};
+use shortflow_text::{Diagnostics, Document, NAME_RULE, is_name};
 
 /// Checks `file`, which was read from `document`; `stem` is its name when it gives none.
 pub(crate) fn check(
@@ -39,6 +39,7 @@ pub(crate) fn check(
         description: file.description,
         code_points,
         roles,
+        warnings: document.warnings(),
         labels,
     })
 }
@@ -139,11 +140,3 @@ const KEYS: [(&str, &str); 6] = [
     ("peak_burst", "pbs"),
     ("burst", "depth"),
 ];
-
-/// Whether `name` may name a role, a node or a workload: it must stand in results and in keys.
-pub fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-}
-
-/// What [`is_name`] wants, for messages.
-pub const NAME_RULE: &str = "a name has letters, digits, `-` and `_` only";

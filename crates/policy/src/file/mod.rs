@@ -13,8 +13,6 @@ mod tcp_state;
 mod threshold;
 mod wfq;
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -30,7 +28,7 @@ pub(crate) use self::size_levels::*;
 pub(crate) use self::tcp_state::*;
 pub(crate) use self::threshold::*;
 pub(crate) use self::wfq::*;
-use crate::text::Named;
+use shortflow_text::{Named, Scalar};
 
 /// A policy: what nodes do to packets, as a set of named roles. It knows no topology.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -50,31 +48,6 @@ pub(crate) struct PolicyFile {
     pub(crate) code_points: CodePointsFile,
     /// The roles, under names of their own.
     pub(crate) roles: Named<RoleFile>,
-}
-
-/// A number, a text, or a truth value.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "expected a number, a text, or a truth value")]
-pub enum Scalar {
-    /// A truth value.
-    Bool(bool),
-    /// A whole number.
-    Integer(i64),
-    /// A number.
-    Number(f64),
-    /// A text.
-    Text(String),
-}
-
-impl fmt::Display for Scalar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Scalar::Bool(value) => value.fmt(f),
-            Scalar::Integer(number) => number.fmt(f),
-            Scalar::Number(number) => number.fmt(f),
-            Scalar::Text(text) => text.fmt(f),
-        }
-    }
 }
 
 /// The code point that each colour is written as; by default those of AF class 1 (RFC 2597).

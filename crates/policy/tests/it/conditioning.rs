@@ -1,7 +1,6 @@
 //! Classifiers, markers and policers of a role.
 
-use shortflow_elements::{DropReason, Dscp, Packet, Protocol};
-use shortflow_policy::Conditioner;
+use shortflow_elements::{Conditioner, DropReason, Dscp, Packet, Protocol};
 
 use crate::{at, packet, place, policy};
 

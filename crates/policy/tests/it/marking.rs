@@ -1,9 +1,9 @@
 //! Markers by flows, users, senders and streams, as policies name them.
 
 use shortflow_elements::{
-    Address, DropReason, Dscp, Label, Packet, Phase, Protocol, SenderView, TcpFlags, TcpHeader,
+    Address, Conditioner, DropReason, Dscp, Label, Packet, Phase, Protocol, SenderView, TcpFlags,
+    TcpHeader,
 };
-use shortflow_policy::Conditioner;
 use shortflow_units::Bytes;
 
 use crate::{at, packet, place, policy};

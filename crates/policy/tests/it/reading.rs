@@ -2,7 +2,7 @@
 
 use shortflow_elements::Dscp;
 use shortflow_policy::from_text;
-use shortflow_policy::text::Override;
+use shortflow_text::Override;
 
 use crate::{place, policy};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use shortflow_policy::Policy;
-use shortflow_policy::text::Document;
+use shortflow_text::Document;
 use shortflow_units::{Bytes, Duration, Size};
 use shortflow_workloads::{SizeClass, Visits};
 

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use shortflow_policy::text::Document;
+use shortflow_text::Document;
 use shortflow_units::{Bytes, Size};
 use shortflow_workloads::Sizes;
 

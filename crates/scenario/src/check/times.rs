@@ -1,6 +1,6 @@
 //! Distributions of times and of numbers.
 
-use shortflow_policy::text::Document;
+use shortflow_text::Document;
 use shortflow_workloads::{Counts, Times};
 
 use super::sizes::check_weights;

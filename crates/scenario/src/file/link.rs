@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
-use shortflow_policy::text::Named;
+use shortflow_text::Named;
 use shortflow_units::{Bytes, Duration, Length, Probability, Rate};
 
 /// Duplex links between two nodes or groups: one to one when the groups are equal in size, in

@@ -1,0 +1,127 @@
+//! Conditioning at one port: classify, mark, police (RFC 2475 §2.3).
+
+use shortflow_units::Instant;
+
+use crate::classifier::Classifier;
+use crate::dropper::PolicerAction;
+use crate::{Color, DropReason, Marker, Packet, SenderView};
+
+/// What a role does to the packets of one port, with state of its own.
+pub struct Conditioner {
+    classifier: Classifier,
+    classes: Vec<ClassAtWork>,
+    acks: Acknowledgements,
+}
+
+struct ClassAtWork {
+    name: String,
+    marker: Option<Box<dyn Marker>>,
+    police: Option<[PolicerAction; 3]>,
+    packets: [u64; 3],
+    bytes: [u64; 3],
+}
+
+/// What a class has seen since the start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClassCounters {
+    /// The class.
+    pub class: String,
+    /// Packets marked green, yellow and red; a class without marker counts all as green.
+    pub packets: [u64; 3],
+    /// Bytes marked green, yellow and red.
+    pub bytes: [u64; 3],
+    /// What the marker itself counts, by name.
+    pub marker: Vec<(&'static str, u64)>,
+}
+
+impl Conditioner {
+    /// `classes` are those to which `classifier` points, in its order.
+    pub fn new(
+        classifier: Classifier,
+        classes: impl IntoIterator<Item = NewClass>,
+        acks: Acknowledgements,
+    ) -> Conditioner {
+        let classes = classes.into_iter().map(|NewClass { name, marker, police }| ClassAtWork {
+            name,
+            marker,
+            police,
+            packets: [0; 3],
+            bytes: [0; 3],
+        });
+        Conditioner { classifier, classes: classes.collect(), acks }
+    }
+
+    /// Classifies and marks `packet` at `now`; tells why, when a policer refuses it. `sender` is
+    /// the state of the sending TCP, there at a source host only.
+    #[inline]
+    pub fn condition(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        sender: Option<&SenderView>,
+    ) -> Option<DropReason> {
+        if self.acks == Acknowledgements::Echoed
+            && let Some(sender) = sender
+            && packet.is_bare_acknowledgement()
+        {
+            packet.dscp = sender.received_dscp;
+            return None;
+        }
+        let class = &mut self.classes[self.classifier.classify_at(packet, sender)?];
+        let color = match &mut class.marker {
+            Some(marker) => marker.mark(now, packet, sender),
+            None => Color::Green,
+        };
+        class.packets[color as usize] += 1;
+        class.bytes[color as usize] += u64::from(packet.size);
+        class.police?[color as usize].apply(packet)
+    }
+
+    /// What each class has seen since the start.
+    pub fn counters(&self) -> Vec<ClassCounters> {
+        let of = |class: &ClassAtWork| {
+            let mut counted = Vec::new();
+            if let Some(marker) = &class.marker {
+                marker.counters(&mut |name, count| counted.push((name, count)));
+            }
+            ClassCounters {
+                class: class.name.clone(),
+                packets: class.packets,
+                bytes: class.bytes,
+                marker: counted,
+            }
+        };
+        self.classes.iter().map(of).collect()
+    }
+}
+
+/// A class for [`Conditioner::new`].
+pub struct NewClass {
+    /// The name in what is counted.
+    pub name: String,
+    /// What is written into the DS field; without it packets keep theirs and count as green.
+    pub marker: Option<Box<dyn Marker>>,
+    /// What becomes of green, yellow and red packets; without it all pass.
+    pub police: Option<[PolicerAction; 3]>,
+}
+
+/// What becomes of a host's acknowledgements without data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acknowledgements {
+    /// They are packets as any other.
+    Marked,
+    /// They have the code point of the data that they acknowledge.
+    Echoed,
+}
+
+impl std::fmt::Debug for NewClass {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewClass").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Conditioner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Conditioner").field("counters", &self.counters()).finish()
+    }
+}

@@ -1,0 +1,202 @@
+//! The folder that a command writes: all of it, or nothing.
+//!
+//! Everything is written into a hidden folder inside the target first, then moved to its place. A
+//! run that fails or is killed leaves what was there before.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use shortflow_measure::results::{self, COMPARISON, FIGURES, Folder, MANIFEST, REPORT};
+use tempfile::TempDir;
+
+use crate::case::Case;
+use crate::engine::Error;
+use crate::results::Results;
+
+/// A folder to be written.
+#[derive(Debug)]
+pub struct OutputFolder {
+    target: PathBuf,
+    staging: TempDir,
+    made_target: bool,
+}
+
+/// Why a folder cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// It holds something else.
+    #[error("the folder {} holds something that is no result: {name}", folder.display())]
+    Foreign {
+        /// The folder.
+        folder: PathBuf,
+        /// The first thing in it that no run of ours wrote.
+        name: String,
+    },
+    /// The operating system refused.
+    #[error(transparent)]
+    Results(#[from] results::Error),
+}
+
+impl OutputFolder {
+    /// Makes sure that `target` can be written, and, unless `force` is set, that nothing in it will
+    /// be overwritten but files of an earlier run.
+    pub fn prepare(target: &Path, force: bool) -> Result<OutputFolder, OutputError> {
+        if !force {
+            refuse_foreign(target)?;
+        }
+        let made_target = !target.exists();
+        Folder::create(target)?;
+        let staging = tempfile::Builder::new().prefix(STAGING).suffix(".tmp").tempdir_in(target);
+        let staging = staging.map_err(failed("write in the folder", target))?;
+        Ok(OutputFolder { target: target.to_owned(), staging, made_target })
+    }
+
+    /// A folder to write results in; `name` tells it from others of the same output.
+    pub fn folder(&self, name: Option<&str>) -> Result<Folder, results::Error> {
+        let path = name.map_or(self.staging.path().to_owned(), |n| self.staging.path().join(n));
+        Folder::create(&path)
+    }
+
+    /// Writes what was found in `cases`.
+    pub(crate) fn write(&self, cases: &[Case], found: &Results) -> Result<(), results::Error> {
+        for (case, results) in cases.iter().zip(&found.cases) {
+            self.folder(case.folder.as_deref())?.write(&results.manifest, &results.points)?;
+        }
+        let folders: Vec<&str> = cases.iter().filter_map(|case| case.folder.as_deref()).collect();
+        if folders.is_empty() {
+            return Ok(());
+        }
+        self.folder(None)?.write_json(COMPARISON, &folders)
+    }
+
+    /// Puts everything in its place, and says where the folder is.
+    pub fn publish(mut self) -> Result<PathBuf, results::Error> {
+        let moved =
+            remove_compared(&self.target).and_then(|()| publish(self.staging.path(), &self.target));
+        self.made_target = false;
+        moved.map_err(failed("write in the folder", &self.target))?;
+        Ok(self.target.clone())
+    }
+
+    /// Speaks of files by the names that they would have got.
+    pub fn by_final_names(&self, error: Error) -> Error {
+        match error {
+            Error::Results(error) => Error::Results(self.named_finally(error)),
+            Error::Trace(error) => Error::Trace(self.named_finally(error)),
+            other => other,
+        }
+    }
+
+    /// Speaks of a file by the name that it would have got.
+    pub fn named_finally(&self, error: results::Error) -> results::Error {
+        let name = |path: PathBuf| match path.strip_prefix(self.staging.path()) {
+            Ok(inside) => self.target.join(inside).components().collect(),
+            Err(_) => path,
+        };
+        match error {
+            results::Error::Io { action, path, source } => {
+                results::Error::Io { action, path: name(path), source }
+            }
+            results::Error::Malformed { path, reason } => {
+                results::Error::Malformed { path: name(path), reason }
+            }
+        }
+    }
+}
+
+impl Drop for OutputFolder {
+    fn drop(&mut self) {
+        // What a failed run leaves behind helps nobody; a folder that is not empty stays.
+        let _ = fs::remove_dir_all(self.staging.path());
+        if self.made_target {
+            let _ = fs::remove_dir(&self.target);
+        }
+    }
+}
+
+/// Refuses a folder that holds something, unless a run of ours wrote it.
+pub fn refuse_foreign(target: &Path) -> Result<(), OutputError> {
+    let Ok(entries) = fs::read_dir(target) else { return Ok(()) };
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| !name.starts_with(STAGING))
+        .collect();
+    names.sort();
+    let is_report = |name: &String| name == REPORT || name == FIGURES;
+    if names.iter().any(|name| is_seal(name)) || names.iter().all(is_report) {
+        return Ok(());
+    }
+    Err(OutputError::Foreign { folder: target.to_owned(), name: names.swap_remove(0) })
+}
+
+/// Moves everything from one folder into another. What tells that a folder is complete goes first
+/// from there and comes last.
+fn publish(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    remove_stale(to)?;
+    let mut entries = fs::read_dir(from)?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(|entry| (is_seal(&entry.file_name().to_string_lossy()), entry.file_name()));
+    for entry in entries {
+        let place = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => publish(&entry.path(), &place)?,
+            false => fs::rename(entry.path(), place)?,
+        }
+    }
+    Ok(())
+}
+
+/// Removes the runs of an earlier comparison: a policy that is no longer compared must not seem to be.
+fn remove_compared(folder: &Path) -> io::Result<()> {
+    let names: Vec<String> = match Folder::open(folder).read_json(COMPARISON) {
+        Ok(names) => names,
+        // No comparison, or none that we understand.
+        Err(_) => return Ok(()),
+    };
+    // The list goes first: it must not name folders that are gone.
+    fs::remove_file(folder.join(COMPARISON))?;
+    // Only what lies directly in the folder; a list that was tampered with leads nowhere else.
+    let is_plain = |name: &&String| Path::new(name).file_name() == Some(name.as_ref());
+    for place in names.iter().filter(is_plain).map(|name| folder.join(name)) {
+        if place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            remove_stale(&place)?;
+            // A folder in which something else lies stays.
+            let _ = fs::remove_dir(&place);
+        }
+    }
+    Ok(())
+}
+
+/// Removes the files of an earlier run: a series that this run has not must not seem to be its.
+fn remove_stale(folder: &Path) -> io::Result<()> {
+    let mut stale: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() && is_ours(&entry.file_name().to_string_lossy()) {
+            stale.push(entry.path());
+        }
+    }
+    stale.sort_by_key(|path| !is_seal(&path.file_name().unwrap_or_default().to_string_lossy()));
+    stale.iter().try_for_each(fs::remove_file)
+}
+
+fn is_seal(name: &str) -> bool {
+    name == MANIFEST || name == COMPARISON
+}
+
+/// Whether a run writes files of this name.
+fn is_ours(name: &str) -> bool {
+    const NAMES: [&str; 5] =
+        ["summary.json", "replicas.json", "histograms.json", "series.csv", REPORT];
+    is_seal(name)
+        || NAMES.contains(&name)
+        || name.starts_with("transfers-") && name.ends_with(".csv")
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> results::Error {
+    let path = path.to_owned();
+    move |source| results::Error::Io { action, path, source }
+}
+
+const STAGING: &str = ".shortflow-";

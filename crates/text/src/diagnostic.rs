@@ -1,0 +1,158 @@
+//! What is wrong with a text: where, what was found, what is allowed.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
+
+/// A text that was read, and the name under which messages speak of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// A file's path as the user gave it, or `--set`.
+    pub name: String,
+    /// The text.
+    pub text: String,
+}
+
+/// How grave what was found is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// The text cannot be used.
+    Error,
+    /// The text can be used, but hardly does what its author wants.
+    Warning,
+}
+
+/// Something wrong, or suspicious, in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Whether the text can be used all the same.
+    pub severity: Severity,
+    /// The text that holds the mistake.
+    pub source: Arc<Source>,
+    /// The offending bytes of the text.
+    pub span: Range<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to say right at the offending text.
+    pub label: Option<String>,
+    /// What would be right.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// A mistake in the text called `name` as a whole: there is nothing of it to show.
+    pub fn of_whole(name: &str, message: String, help: Option<String>) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Error,
+            source: Arc::new(Source { name: name.to_owned(), text: String::new() }),
+            span: 0..0,
+            message,
+            label: None,
+            help,
+        }
+    }
+
+    /// The file that holds the mistake.
+    pub fn file(&self) -> &str {
+        &self.source.name
+    }
+
+    /// The line of the mistake, from 1.
+    pub fn line(&self) -> usize {
+        1 + self.before().matches('\n').count()
+    }
+
+    /// The column of the mistake, from 1, in characters.
+    pub fn column(&self) -> usize {
+        let line = self.before().rsplit('\n').next().unwrap_or_default();
+        1 + line.chars().count()
+    }
+
+    fn before(&self) -> &str {
+        &self.source.text[..self.span.start]
+    }
+
+    /// The message with the offending text, in colours for a terminal or plain.
+    pub fn render(&self, colored: bool) -> String {
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let title = level.primary_title(&self.message);
+        let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
+        if self.span == (0..0) {
+            // The mistake is in the text as a whole: there is nothing to show.
+            let mut group = title.element(Origin::path(&self.source.name));
+            if let Some(help) = &self.help {
+                group = group.element(Level::HELP.message(help));
+            }
+            return renderer.render(&[group]);
+        }
+        let mut annotation = AnnotationKind::Primary.span(self.span.clone());
+        if let Some(label) = &self.label {
+            annotation = annotation.label(label);
+        }
+        let snippet =
+            Snippet::source(&self.source.text).path(&self.source.name).annotation(annotation);
+        let mut group = title.element(snippet);
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(help));
+        }
+        renderer.render(&[group])
+    }
+}
+
+/// All that was found in the texts of one command.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Diagnostics(pub Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// A lone mistake.
+    pub fn one(diagnostic: Diagnostic) -> Diagnostics {
+        Diagnostics(vec![diagnostic])
+    }
+
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All messages with the offending texts, in colours for a terminal or plain.
+    pub fn render(&self, colored: bool) -> String {
+        let messages: Vec<_> = self.0.iter().map(|diagnostic| diagnostic.render(colored)).collect();
+        messages.join("\n\n")
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+#[cfg(test)]
+mod tests {
+    use crate::Document;
+
+    use super::*;
+
+    #[test]
+    fn a_warning_is_shown_like_a_mistake_and_stops_nothing() {
+        let source = Arc::new(Source { name: "a.toml".to_owned(), text: "x = 1".to_owned() });
+        let mut document = Document::parse(source, &[]).unwrap();
+        document.warning("x", "x is 1", "say 2");
+        assert!(document.is_sound() && document.checked().is_ok());
+        let shown = document.warnings().to_string();
+        assert!(shown.starts_with("warning: x is 1\n --> a.toml:1:5"), "{shown}");
+        assert!(shown.contains("help: say 2"), "{shown}");
+
+        document.mistake_in_key("x", "x is no key", "");
+        let all = document.checked().unwrap_err();
+        let severities: Vec<_> = all.0.iter().map(|found| found.severity).collect();
+        assert_eq!(severities, [Severity::Error, Severity::Warning]);
+    }
+}

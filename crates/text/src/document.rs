@@ -1,0 +1,401 @@
+//! A text with its overrides and parameters applied.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use toml::de::{DeTable, DeValue};
+
+use super::de::Reader;
+use super::diagnostic::{Diagnostic, Diagnostics, Severity, Source};
+use super::named::suggestion;
+use super::parameters::{Parameters, Unresolved};
+use super::tree::{Item, Key, Value, from_table, from_value};
+
+/// A value for a key that takes the place of the text's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    /// The key, its parts joined by dots: `workloads.web.transfers.share`.
+    pub key: String,
+    /// The value as TOML; what is no TOML value is taken as a text, so `60 s` needs no quotes.
+    pub value: String,
+    /// What stands before the key where it was given: `policy.` for a key of the policy.
+    pub prefix: &'static str,
+    /// Who says so, as it appears in messages: `--set`.
+    pub origin: String,
+}
+
+/// A text, read as a tree, with the places of its items and the mistakes found so far.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The text itself, then those of the overrides; places count through all of them.
+    sources: Vec<(usize, Arc<Source>)>,
+    root: Item,
+    /// The places where a parameter or an expression stood, and what it came to.
+    resolved: Vec<(Range<usize>, String)>,
+    mistakes: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Document {
+    /// Reads `source` and applies `overrides`, whose keys are relative to the text's root, then
+    /// fills in the parameters.
+    ///
+    /// # Errors
+    /// When a text is not TOML, an override has no place, or a parameter is not there.
+    pub fn parse(source: Arc<Source>, overrides: &[Override]) -> Result<Document, Diagnostics> {
+        let mut document = Document {
+            sources: vec![(0, source.clone())],
+            root: Item { value: Value::Table(Vec::new()), span: 0..0 },
+            resolved: Vec::new(),
+            mistakes: Vec::new(),
+            warnings: Vec::new(),
+        };
+        match DeTable::parse(&source.text) {
+            Ok(table) => match from_table(table.into_inner(), 0) {
+                Ok(value) => document.root.value = value,
+                Err(span) => document.add(span, UNREADABLE.to_owned(), None),
+            },
+            Err(error) => {
+                let span = error.span().unwrap_or(0..0);
+                document.add(span, format!("this is not TOML: {}", error.message()), None);
+            }
+        }
+        document.checked()?;
+        for change in overrides {
+            document.apply(change);
+        }
+        document.checked()?;
+        document.fill_in();
+        document.checked()?;
+        Ok(document)
+    }
+
+    /// The tree as a value of type `T`.
+    ///
+    /// # Errors
+    /// When it is none: the first mistake.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, Diagnostics> {
+        T::deserialize(Reader(&self.root)).map_err(|fault| {
+            let mut copy = self.clone();
+            copy.add(fault.span.unwrap_or(0..0), fault.message, fault.help);
+            Diagnostics(copy.mistakes)
+        })
+    }
+
+    /// The root of the tree.
+    pub fn root(&self) -> &Item {
+        &self.root
+    }
+
+    /// The names in the table `path`, or in the root when `path` is empty.
+    pub fn names_in(&self, path: &str) -> Vec<String> {
+        let table = if path.is_empty() { Some(&self.root) } else { self.root.get(path) };
+        match table.map(|item| &item.value) {
+            Some(Value::Table(entries)) => {
+                entries.iter().map(|(key, _)| key.name.clone()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether `path` is a key that is written, or one that may be added to a table that is.
+    pub fn may_have(&self, path: &str) -> bool {
+        let (table, _) = path.rsplit_once('.').unwrap_or((path, ""));
+        let mut item = &self.root;
+        table.split('.').all(|part| {
+            let next = match &item.value {
+                Value::List(list) => Item::position(list, part).map(|index| &list[index]),
+                _ => item.get(part),
+            };
+            next.is_some_and(|next| {
+                item = next;
+                true
+            })
+        })
+    }
+
+    /// The root of the tree, to bring an abbreviated form into the full one before it is read.
+    pub fn root_mut(&mut self) -> &mut Item {
+        &mut self.root
+    }
+
+    /// Appends `table`, which was read from `source`, to the list `list` at the root; the list is made
+    /// where it is not written.
+    pub fn append(&mut self, list: &str, source: Source, table: Item) {
+        let offset = self.end();
+        self.sources.push((offset, Arc::new(source)));
+        let table = table.shifted(offset);
+        let Value::Table(entries) = &mut self.root.value else { return };
+        match entries.iter_mut().find(|(key, _)| key.name == list) {
+            Some((_, Item { value: Value::List(items), .. })) => items.push(table),
+            // Whoever reads the text says that this is no list.
+            Some(_) => {}
+            None => {
+                let span = table.span.clone();
+                let key = Key { name: list.to_owned(), span: span.clone() };
+                entries.push((key, Item { value: Value::List(vec![table]), span }));
+            }
+        }
+    }
+
+    /// Where the next source starts.
+    fn end(&self) -> usize {
+        let (start, last) = self.sources.last().expect("the text itself");
+        start + last.text.len() + 1
+    }
+
+    /// Notes a mistake in the value of the key `path`, or, where that is not written, at the
+    /// nearest table around it.
+    pub fn mistake(&mut self, path: &str, message: impl Into<String>, help: impl Into<String>) {
+        let span = self.place(path, false);
+        self.note(span, message.into(), help.into());
+    }
+
+    /// Notes a mistake in the key `path` itself.
+    pub fn mistake_in_key(
+        &mut self,
+        path: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let span = self.place(path, true);
+        self.note(span, message.into(), help.into());
+    }
+
+    /// Notes that the value of the key `path`, or the nearest table around it, is allowed but
+    /// hardly what is meant.
+    pub fn warning(&mut self, path: &str, message: impl Into<String>, help: impl Into<String>) {
+        let span = self.place(path, false);
+        self.warn(span, message.into(), help.into());
+    }
+
+    /// As [`warning`](Self::warning), at the key `path` itself.
+    pub fn warning_in_key(
+        &mut self,
+        path: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let span = self.place(path, true);
+        self.warn(span, message.into(), help.into());
+    }
+
+    /// The warnings that were noted so far.
+    pub fn warnings(&self) -> Diagnostics {
+        Diagnostics(self.warnings.clone())
+    }
+
+    /// Notes a mistake in a name, with the names that are allowed.
+    pub fn unknown(&mut self, path: &str, kind: &str, name: &str, allowed: &str, names: &[&str]) {
+        let help = suggestion(name, allowed, names);
+        self.mistake(path, format!("there is no {kind} `{name}`"), help);
+    }
+
+    /// Whether no mistake was noted so far.
+    pub fn is_sound(&self) -> bool {
+        self.mistakes.is_empty()
+    }
+
+    /// Goes on when no mistake was noted.
+    ///
+    /// # Errors
+    /// The mistakes, then the warnings.
+    pub fn checked(&self) -> Result<(), Diagnostics> {
+        if self.is_sound() {
+            return Ok(());
+        }
+        Err(Diagnostics([&self.mistakes[..], &self.warnings[..]].concat()))
+    }
+
+    fn warn(&mut self, span: Range<usize>, message: String, help: String) {
+        let found = self.found(span, message, (!help.is_empty()).then_some(help));
+        self.warnings.push(Diagnostic { severity: Severity::Warning, ..found });
+    }
+
+    fn note(&mut self, span: Range<usize>, message: String, help: String) {
+        self.add(span, message, (!help.is_empty()).then_some(help));
+    }
+
+    fn add(&mut self, span: Range<usize>, message: String, help: Option<String>) {
+        let found = self.found(span, message, help);
+        self.mistakes.push(found);
+    }
+
+    fn found(&self, span: Range<usize>, message: String, help: Option<String>) -> Diagnostic {
+        let (start, source) = self.source_of(span.start);
+        let clip = |at: usize| (at - start).min(source.text.len());
+        let label = self.resolved.iter().find(|(place, _)| *place == span);
+        Diagnostic {
+            severity: Severity::Error,
+            source: source.clone(),
+            span: clip(span.start)..clip(span.end),
+            message,
+            label: label.map(|(_, text)| text.clone()),
+            help,
+        }
+    }
+
+    /// The source that holds the place `at`, and where it starts.
+    fn source_of(&self, at: usize) -> (usize, &Arc<Source>) {
+        let found = self.sources.iter().rfind(|(start, _)| *start <= at);
+        let (start, source) = found.expect("the text starts at 0");
+        (*start, source)
+    }
+
+    /// The place of the value (or the key) that `path` names, or of what is nearest around it.
+    fn place(&self, path: &str, of_key: bool) -> Range<usize> {
+        let mut item = &self.root;
+        let mut span = 0..0;
+        for part in path.split('.') {
+            match &item.value {
+                Value::List(list) => {
+                    let Some(index) = Item::position(list, part) else { break };
+                    item = &list[index];
+                    span = item.span.clone();
+                }
+                _ => {
+                    let Some((key, next)) = item.entry(part) else { break };
+                    item = next;
+                    // The place of a table is its header, which may stand far from its entries.
+                    let is_table = matches!(item.value, Value::Table(_));
+                    span = if of_key || is_table { key.span.clone() } else { item.span.clone() };
+                }
+            }
+        }
+        span
+    }
+}
+
+/// Overrides.
+impl Document {
+    fn apply(&mut self, change: &Override) {
+        let offset = self.end();
+        let text = format!("{}{}={}", change.prefix, change.key, change.value);
+        let at_key = offset + change.prefix.len();
+        let at_value = at_key + change.key.len() + 1;
+        let name = change.origin.clone();
+        self.sources.push((offset, Arc::new(Source { name, text })));
+        let span = at_value..at_value + change.value.len();
+        let item = match DeValue::parse(&change.value) {
+            Ok(value) => from_value(value.span(), value.into_inner(), at_value),
+            Err(_) => Ok(Item { value: Value::Text(change.value.clone()), span: span.clone() }),
+        };
+        let key = at_key..at_key + change.key.len();
+        let outcome = self
+            .known_parameter(&change.key)
+            .map_err(|(message, help)| (key.clone(), message, help))
+            .and_then(|()| item.map_err(|span| (span, UNREADABLE.to_owned(), None)))
+            .and_then(|item| put(&mut self.root, &change.key, key, item));
+        if let Err((span, message, help)) = outcome {
+            self.add(span, message, help);
+        }
+    }
+
+    /// A parameter that the text does not have would change nothing, in silence.
+    fn known_parameter(&self, key: &str) -> Result<(), (String, Option<String>)> {
+        let parameters = self.names_in("parameters");
+        let names: Vec<&str> = parameters.iter().map(String::as_str).collect();
+        match key.strip_prefix("parameters.") {
+            Some(name) if !names.contains(&name) => Err((
+                format!("there is no parameter `{name}`"),
+                Some(suggestion(name, "parameters of the file", &names)),
+            )),
+            None if names.contains(&key) && self.root.get(key).is_none() => Err((
+                format!("unknown key `{key}`"),
+                Some(format!("did you mean `parameters.{key}`?")),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+type Misplaced = (Range<usize>, String, Option<String>);
+
+/// Puts `new` at `path`, making the tables that lead to it. `place` is where `path` is written.
+fn put(root: &mut Item, path: &str, place: Range<usize>, new: Item) -> Result<(), Misplaced> {
+    let mut item = root;
+    let mut start = place.start;
+    for part in path.split('.') {
+        let span = start..start + part.len();
+        start = span.end + 1;
+        item = match &mut item.value {
+            Value::Table(entries) => {
+                let found = entries.iter().position(|(key, _)| key.name == part);
+                let index = found.unwrap_or_else(|| {
+                    let empty = Item { value: Value::Table(Vec::new()), span: span.clone() };
+                    entries.push((Key { name: part.to_owned(), span: span.clone() }, empty));
+                    entries.len() - 1
+                });
+                &mut entries[index].1
+            }
+            Value::List(list) => {
+                let Some(index) = Item::position(list, part) else {
+                    let help = match list.len() {
+                        0 => "the list is empty".to_owned(),
+                        n => format!("allowed here: 0 to {}, or the `name` of an entry", n - 1),
+                    };
+                    return Err((span, format!("the list has no entry `{part}`"), Some(help)));
+                };
+                &mut list[index]
+            }
+            _ => {
+                let message = format!("`{part}` has no place: the key before it is no table");
+                return Err((span, message, None));
+            }
+        };
+    }
+    *item = new;
+    Ok(())
+}
+
+/// Parameters.
+impl Document {
+    fn fill_in(&mut self) {
+        let mut parameters = Parameters(Vec::new());
+        if let Some(Value::Table(entries)) = self.root.get("parameters").map(|item| &item.value) {
+            let (resolved, circular) = Parameters::resolve_all(entries);
+            parameters = resolved;
+            for (span, message, help) in circular {
+                self.add(span, message, help);
+            }
+        }
+        if self.is_sound() {
+            let nothing = Item { value: Value::Bool(true), span: 0..0 };
+            let mut root = std::mem::replace(&mut self.root, nothing);
+            self.fill(&mut root, &parameters);
+            self.root = root;
+        }
+    }
+
+    fn fill(&mut self, item: &mut Item, parameters: &Parameters) {
+        match &mut item.value {
+            Value::Text(text) => match parameters.resolve(text) {
+                Ok(Some(value)) => {
+                    let label = self.explain(text, &value, parameters);
+                    self.resolved.push((item.span.clone(), label));
+                    item.value = value;
+                }
+                Ok(None) => {}
+                Err(Unresolved { message, help, .. }) => self.add(item.span.clone(), message, help),
+            },
+            Value::List(items) => items.iter_mut().for_each(|item| self.fill(item, parameters)),
+            Value::Table(entries) => {
+                entries.iter_mut().for_each(|(_, item)| self.fill(item, parameters));
+            }
+            _ => {}
+        }
+    }
+
+    /// What `text` came to, and who set the parameter when the text itself did not.
+    fn explain(&self, text: &str, value: &Value, parameters: &Parameters) -> String {
+        let set = text.strip_prefix('$').and_then(|name| parameters.get(name));
+        let (start, source) = self.source_of(set.map_or(0, |(_, item)| item.span.start));
+        match start {
+            0 => format!("this is {value}"),
+            _ => format!("this is {value}, by {} {}", source.name, source.text),
+        }
+    }
+}
+
+const UNREADABLE: &str = "dates and numbers beyond 64 bits have no meaning here";

@@ -1,0 +1,116 @@
+//! Tables whose keys are the user's names, and the name nearest to a mistaken one.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+
+/// A table from the user's names to `T`, in the order of the text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named<T>(pub Vec<(String, T)>);
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Named(Vec::new())
+    }
+}
+
+impl<T> Named<T> {
+    /// The entry of this name.
+    pub fn get(&self, name: &str) -> Option<&T> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// The names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The names and their entries.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+            type Value = Named<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table of names")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named<T>, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Named(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+}
+
+impl<T: schemars::JsonSchema> schemars::JsonSchema for Named<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("Named_{}", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let entry = generator.subschema_for::<T>();
+        schemars::json_schema!({ "type": "object", "additionalProperties": entry })
+    }
+}
+
+/// The name among `names` that `text` was most likely meant to be.
+pub fn nearest<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let simple = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    let wanted = simple(text);
+    names
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&wanted, &simple(name)), name))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+/// The help for an unknown name: the nearest one, and all that are allowed.
+pub fn suggestion<'a>(text: &str, allowed: &str, names: &[&'a str]) -> String {
+    let nearest: Option<&'a str> = nearest(text, names.iter().copied());
+    let list = match names {
+        [] => format!("{allowed}: none"),
+        names => {
+            let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+            format!("{allowed}: {}", quoted.join(", "))
+        }
+    };
+    match nearest {
+        Some(name) => format!("did you mean `{name}`? {list}"),
+        None => list,
+    }
+}
+
+/// Whether `name` may name a role, a node or a workload: it must stand in results and in keys.
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+/// What [`is_name`] wants, for messages.
+pub const NAME_RULE: &str = "a name has letters, digits, `-` and `_` only";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_finds_its_name() {
+        assert_eq!(nearest("durration", ["delay", "duration", "drain"]), Some("duration"));
+        assert_eq!(nearest("warm-up", ["warm_up", "workloads"]), Some("warm_up"));
+        assert_eq!(nearest("xyz", ["warm_up", "workloads"]), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! A capture that was asked for.
+
+use std::path::{Path, PathBuf};
+
+use shortflow_measure::results::Error;
+use shortflow_run::Tap;
+use shortflow_scenario::{Loaded, Scenario, SweepPoint};
+
+use crate::place::{Place, both_ends, places};
+use crate::trace::Trace;
+
+/// A capture to be written: where to, and at which places.
+#[derive(Debug)]
+pub struct Request {
+    /// The file.
+    pub file: PathBuf,
+    /// What should be known of it, as a sentence.
+    pub note: Option<String>,
+    places: Vec<Place>,
+}
+
+impl Request {
+    /// A capture into `file` at the places that are named; a message when there is no such place. One
+    /// run fits into a file, so there must be one only.
+    pub fn new(file: &Path, names: &[String], loaded: &Loaded) -> Result<Self, String> {
+        let points = loaded.points();
+        let replicas = points[0].scenario.replicas;
+        if (points.len(), replicas) != (1, 1) {
+            return Err(several(points, replicas));
+        }
+        let scenario = &points[0].scenario;
+        let places = places(scenario, names)?;
+        let note = both_ends(scenario, &places).map(|(one, other)| {
+            let [one, other] = [one, other].map(|node| &scenario.nodes[node.index()].name);
+            format!(
+                "connections between {one} and {other} are traced at both ends; Wireshark and \
+                 tcptrace take the second sight of a packet for a retransmission"
+            )
+        });
+        Ok(Request { file: file.to_owned(), note, places })
+    }
+
+    /// Begins the capture of a run.
+    pub fn start(&self, scenario: &Scenario) -> Result<Box<dyn Tap>, Error> {
+        Ok(Box::new(Trace::create(&self.file, scenario, &self.places)?))
+    }
+}
+
+fn several(points: &[SweepPoint], replicas: u32) -> String {
+    let of_sweep =
+        if points.len() > 1 { format!("{} points of ", points.len()) } else { String::new() };
+    // What the sweep sets differs from its first point to its last.
+    let settings = |point: &'_ SweepPoint| point.scenario.inputs.overrides.clone();
+    let (first, last) = (settings(&points[0]), settings(&points[points.len() - 1]));
+    let swept = first.iter().zip(&last).filter(|(one, other)| one != other);
+    let set: String = swept.map(|(one, _)| format!(" --set '{one}'")).collect();
+    format!(
+        "a trace is of one run, and this scenario asks for {of_sweep}{replicas} replicas\n\
+         choose one, as with --replicas 1{set}"
+    )
+}

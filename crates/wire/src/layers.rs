@@ -1,0 +1,356 @@
+//! A whole packet: what is known of it, as far as it can be read.
+
+use core::net::IpAddr;
+use core::ops::Range;
+
+use crate::{
+    DsField, EtherType, EthernetHeader, Extension, Extensions, Fragmentation, IcmpHeader,
+    IpProtocol, Ipv4Header, Ipv6Header, TcpHeader, UdpHeader, VlanTag, WireError,
+};
+
+/// The headers of a packet, from the outside in. What could not be read is absent, and
+/// [`stop`](Layers::stop) says why.
+///
+/// All places are offsets into the bytes that were parsed, and lie inside them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layers {
+    /// The Ethernet header, if the bytes are a frame.
+    pub ethernet: Option<EthernetHeader>,
+    /// Tags of virtual LANs, the outer first.
+    pub tags: Tags,
+    /// The IP header.
+    pub ip: Option<Ip>,
+    /// Where the IP header begins.
+    pub ip_at: usize,
+    /// What IP carries, after all extension headers.
+    pub protocol: Option<IpProtocol>,
+    /// The place of a fragment; `None` for a whole packet.
+    pub fragment: Option<Fragment>,
+    /// Ports, where the protocol has them and the bytes hold them. They are known even if the rest
+    /// of the header is cut off, as in errors of ICMP. A later fragment has none.
+    pub ports: Option<Ports>,
+    /// The header that IP carries.
+    pub transport: Transport,
+    /// Where that header stands, or what IP carries if it is not known.
+    pub transport_at: usize,
+    /// What comes after all headers that were read. What a link adds behind the packet is left out.
+    pub payload: Range<usize>,
+    /// How many bytes of the packet, as IP tells its length, are not there.
+    pub missing: usize,
+    /// Why the walk ended before a known header of a transport protocol was read.
+    pub stop: Option<Stop>,
+}
+
+/// An IP header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ip {
+    /// Of version 4.
+    V4(Ipv4Header),
+    /// Of version 6.
+    V6(Ipv6Header),
+}
+
+impl Ip {
+    /// From whom.
+    pub fn source(&self) -> IpAddr {
+        match self {
+            Ip::V4(header) => header.source.into(),
+            Ip::V6(header) => header.source.into(),
+        }
+    }
+
+    /// To whom.
+    pub fn destination(&self) -> IpAddr {
+        match self {
+            Ip::V4(header) => header.destination.into(),
+            Ip::V6(header) => header.destination.into(),
+        }
+    }
+
+    /// Code point and ECN.
+    pub fn ds(&self) -> DsField {
+        match self {
+            Ip::V4(header) => header.ds,
+            Ip::V6(header) => header.ds,
+        }
+    }
+
+    /// Bytes of the whole packet, as the header tells it.
+    pub fn packet_length(&self) -> usize {
+        match self {
+            Ip::V4(header) => usize::from(header.total_length),
+            Ip::V6(header) => Ipv6Header::LENGTH + usize::from(header.payload_length),
+        }
+    }
+
+    /// Bytes of the header without extension headers.
+    fn length(&self) -> usize {
+        match self {
+            Ip::V4(header) => header.length(),
+            Ip::V6(_) => Ipv6Header::LENGTH,
+        }
+    }
+}
+
+/// Up to two tags of virtual LANs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tags {
+    tags: [Option<VlanTag>; Tags::MOST],
+}
+
+impl Tags {
+    /// The most that are read: a provider's and a customer's.
+    pub const MOST: usize = 2;
+
+    /// The tags, the outer first.
+    pub fn iter(&self) -> impl Iterator<Item = &VlanTag> {
+        self.tags.iter().flatten()
+    }
+}
+
+/// The place of a fragment in its packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fragment {
+    /// Its first byte in what is fragmented.
+    pub offset: u32,
+    /// Whether more follow.
+    pub has_more: bool,
+    /// What the fragments of one packet have in common.
+    pub identification: u32,
+}
+
+/// The ports of a segment or datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ports {
+    /// The sender's.
+    pub source: u16,
+    /// The receiver's.
+    pub destination: u16,
+}
+
+/// The header that IP carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP.
+    Tcp(TcpHeader),
+    /// UDP.
+    Udp(UdpHeader),
+    /// ICMP or ICMPv6, as the protocol says.
+    Icmp(IcmpHeader),
+    /// None that was read: another protocol, a later fragment, or bytes that are no header.
+    Unread,
+}
+
+/// Why nothing more was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The bytes that follow are no header of their kind.
+    Malformed(WireError),
+    /// The frame carries something else than IP.
+    NotIp(EtherType),
+    /// There are more tags than [`Tags::MOST`].
+    Tags,
+    /// There are more extension headers than [`Extensions::MOST`], or hop-by-hop options behind
+    /// another one.
+    Extensions,
+    /// A fragment that is not the first carries no header.
+    LaterFragment,
+    /// Another protocol than TCP, UDP and ICMP.
+    OtherProtocol,
+}
+
+impl Layers {
+    /// Walks through an Ethernet frame, without its check sequence.
+    pub fn of_ethernet(bytes: &[u8]) -> Layers {
+        let mut layers = Layers::nothing(bytes.len());
+        layers.stop = layers.read_ethernet(bytes).err();
+        layers
+    }
+
+    /// Walks through an IP packet of either version, as TUN devices and raw captures have it.
+    pub fn of_ip(bytes: &[u8]) -> Layers {
+        let mut layers = Layers::nothing(bytes.len());
+        layers.stop = layers.read_ip(bytes, 0).err();
+        layers
+    }
+
+    /// Walks through the packet that an error of ICMP or ICMPv6 is about: as much of it as the error
+    /// holds. `bytes` are those from which these layers were read; places are offsets into them.
+    pub fn inner_of_error(&self, bytes: &[u8]) -> Option<Layers> {
+        let (Transport::Icmp(header), Some(protocol)) = (self.transport, self.protocol) else {
+            return None;
+        };
+        let bytes = bytes.get(..self.payload.end)?;
+        if !header.is_error(protocol) {
+            return None;
+        }
+        let mut layers = Layers::nothing(bytes.len());
+        layers.stop = layers.read_ip(bytes, self.payload.start).err();
+        Some(layers)
+    }
+
+    fn nothing(length: usize) -> Layers {
+        Layers {
+            ethernet: None,
+            tags: Tags::default(),
+            ip: None,
+            ip_at: 0,
+            protocol: None,
+            fragment: None,
+            ports: None,
+            transport: Transport::Unread,
+            transport_at: length,
+            payload: length..length,
+            missing: 0,
+            stop: None,
+        }
+    }
+
+    fn read_ethernet(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        self.continue_at(0, bytes.len());
+        let ethernet = EthernetHeader::parse(bytes).map_err(Stop::Malformed)?;
+        self.ethernet = Some(ethernet);
+        let (mut kind, mut at) = (ethernet.ether_type, EthernetHeader::LENGTH);
+        for place in &mut self.tags.tags {
+            if !kind.is_tag() {
+                break;
+            }
+            self.payload.start = at;
+            let tag = VlanTag::parse(&bytes[at..]).map_err(Stop::Malformed)?;
+            *place = Some(tag);
+            (kind, at) = (tag.ether_type, at + VlanTag::LENGTH);
+        }
+        self.continue_at(at, bytes.len());
+        match kind {
+            EtherType::IPV4 | EtherType::IPV6 => {
+                let version = if kind == EtherType::IPV4 { 4 } else { 6 };
+                let found = bytes.get(at).map_or(version, |byte| byte >> 4);
+                if found != version {
+                    let mistake = WireError::Version { expected: version, found };
+                    return Err(Stop::Malformed(mistake));
+                }
+                self.read_ip(bytes, at)
+            }
+            tag if tag.is_tag() => Err(Stop::Tags),
+            other => Err(Stop::NotIp(other)),
+        }
+    }
+
+    /// Reads the IP packet at `at`, and what it carries.
+    fn read_ip(&mut self, bytes: &[u8], at: usize) -> Result<(), Stop> {
+        self.ip_at = at;
+        self.continue_at(at, bytes.len());
+        let rest = bytes.get(at..).unwrap_or_default();
+        let version = rest.first().map_or(4, |byte| byte >> 4);
+        let ip = match version {
+            6 => Ipv6Header::parse(rest).map(Ip::V6),
+            _ => Ipv4Header::parse(rest).map(Ip::V4),
+        };
+        let ip = ip.map_err(Stop::Malformed)?;
+        self.ip = Some(ip);
+        let (least, claimed) = (ip.length(), ip.packet_length());
+        // A packet that is shorter than its own header says nothing about what follows.
+        let end = at + claimed.min(rest.len()).max(least);
+        self.missing = claimed.saturating_sub(rest.len());
+        self.continue_at(at + least, end);
+        if claimed < least {
+            return Err(Stop::Malformed(WireError::Length { least, found: claimed }));
+        }
+        let first = match ip {
+            Ip::V4(header) => {
+                let identification = u32::from(header.identification);
+                self.fragment = Fragment::of(header.fragmentation, identification);
+                header.protocol
+            }
+            Ip::V6(header) => header.next,
+        };
+        self.protocol = Some(first);
+        if self.is_later_fragment() {
+            return Err(Stop::LaterFragment);
+        }
+        let protocol = self.read_extensions(bytes, version, first)?;
+        self.read_transport(bytes, protocol)
+    }
+
+    /// Reads the extension headers, and gives the protocol behind them.
+    fn read_extensions(
+        &mut self,
+        bytes: &[u8],
+        version: u8,
+        first: IpProtocol,
+    ) -> Result<IpProtocol, Stop> {
+        let (start, end) = (self.payload.start, self.payload.end);
+        let mut walk = Extensions::new(first, &bytes[start..end]);
+        // Of extension headers, IPv4 has the authentication header alone.
+        let is_one = |kind| version == 6 || kind == IpProtocol::AUTHENTICATION;
+        while is_one(walk.next_kind())
+            && let Some(extension) = walk.next()
+        {
+            let extension = extension.map_err(Stop::Malformed)?;
+            if let Extension::Fragment(header) = extension {
+                self.fragment = Fragment::of((&header).into(), header.identification);
+            }
+            self.protocol = Some(walk.next_kind());
+            self.continue_at(start + walk.length(), end);
+        }
+        let protocol = walk.next_kind();
+        if self.is_later_fragment() {
+            return Err(Stop::LaterFragment);
+        }
+        let is_unread = is_one(protocol) && Extension::is_kind(protocol);
+        if is_unread { Err(Stop::Extensions) } else { Ok(protocol) }
+    }
+
+    fn read_transport(&mut self, bytes: &[u8], protocol: IpProtocol) -> Result<(), Stop> {
+        let (at, end) = (self.payload.start, self.payload.end);
+        let rest = &bytes[at..end];
+        if let Some([s0, s1, d0, d1]) = rest.first_chunk().filter(|_| protocol.has_ports()) {
+            let source = u16::from_be_bytes([*s0, *s1]);
+            self.ports = Some(Ports { source, destination: u16::from_be_bytes([*d0, *d1]) });
+        }
+        let length = match protocol {
+            IpProtocol::TCP => {
+                let header = TcpHeader::parse(rest).map_err(Stop::Malformed)?;
+                self.transport = Transport::Tcp(header);
+                header.length()
+            }
+            IpProtocol::UDP => {
+                let header = UdpHeader::parse(rest).map_err(Stop::Malformed)?;
+                self.transport = Transport::Udp(header);
+                let (least, claimed) = (UdpHeader::LENGTH, usize::from(header.length));
+                self.payload = at + least..at + claimed.min(rest.len()).max(least);
+                if claimed < least {
+                    let mistake = WireError::Length { least, found: claimed };
+                    return Err(Stop::Malformed(mistake));
+                }
+                least
+            }
+            IpProtocol::ICMP | IpProtocol::ICMPV6 => {
+                let header = IcmpHeader::parse(rest).map_err(Stop::Malformed)?;
+                self.transport = Transport::Icmp(header);
+                IcmpHeader::LENGTH
+            }
+            _ => return Err(Stop::OtherProtocol),
+        };
+        self.payload.start = at + length;
+        Ok(())
+    }
+
+    /// What is not read yet stands from `at` to `end`.
+    fn continue_at(&mut self, at: usize, end: usize) {
+        self.transport_at = at;
+        self.payload = at..end;
+    }
+
+    fn is_later_fragment(&self) -> bool {
+        self.fragment.is_some_and(|fragment| fragment.offset > 0)
+    }
+}
+
+impl Fragment {
+    /// `None` for a whole packet.
+    fn of(place: Fragmentation, identification: u32) -> Option<Fragment> {
+        let (offset, has_more) = (place.offset(), place.has_more());
+        place.is_fragment().then_some(Fragment { offset, has_more, identification })
+    }
+}

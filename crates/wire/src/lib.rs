@@ -1,0 +1,82 @@
+//! Packet headers as bytes, and back.
+//!
+//! Each protocol has one file in which `parse` and `emit` stand side by side, and each is the other's
+//! inverse. [`Layers`] walks through a whole packet and says what is known of it: addresses, protocol,
+//! ports, the TCP header, and where the DS field stands so that [`DsPlace`] can rewrite DSCP and ECN
+//! in place. Bytes come from anywhere: no input makes this crate panic, read outside the slice, or
+//! allocate.
+//!
+//! | file | headers |
+//! |---|---|
+//! | `ethernet` | Ethernet II; 802.1Q and 802.1ad tags |
+//! | `ipv4`, `ipv6`, `extension` | IP with options, fragments and extension headers |
+//! | `tcp`, `tcp_options`, `udp`, `icmp` | what IP carries |
+//! | `checksum` | the Internet checksum, also updated in place |
+//! | `layers`, `rewrite` | a whole packet; its DS field |
+//!
+//! ```
+//! use shortflow_wire::{DsField, IpProtocol, Ipv4Header, Layers, Transport, UdpHeader};
+//!
+//! // A datagram of 12 bytes from 10.0.0.1:5004 to 10.0.0.2:5006, emitted ...
+//! let ip = Ipv4Header {
+//!     total_length: 40,
+//!     protocol: IpProtocol::UDP,
+//!     ..Ipv4Header::between([10, 0, 0, 1].into(), [10, 0, 0, 2].into())
+//! };
+//! let udp = UdpHeader { source_port: 5004, destination_port: 5006, length: 20, checksum: 0 };
+//! let mut bytes = [0; 40];
+//! let at = ip.with_checksum().emit(&mut bytes)?;
+//! udp.emit(&mut bytes[at..])?;
+//!
+//! // ... and parsed again.
+//! let layers = Layers::of_ip(&bytes);
+//! assert_eq!(layers.transport, Transport::Udp(udp));
+//!
+//! // A router marks it as Expedited Forwarding; the header's checksum stays right.
+//! let place = layers.ds_place().expect("it is an IP packet");
+//! place.write(&mut bytes, DsField::new(46, 0))?;
+//! assert_eq!(Layers::of_ip(&bytes).ds_place().map(|place| place.ds.dscp()), Some(46));
+//! assert!(Ipv4Header::parse(&bytes)?.is_checksum_right());
+//! # Ok::<(), shortflow_wire::WireError>(())
+//! ```
+//!
+//! # What this crate does not know
+//!
+//! - Elements, policies and simulations: it knows bytes only. A code point is a number here.
+//! - Reassembly: a later fragment has no ports, and nothing is kept from one packet to the next.
+//! - IPv6 jumbograms, and packets that an interface is still to cut (a length of 0 in the IP header):
+//!   they count as headers that claim too little.
+//! - PPPoE, MPLS, tunnels, 802.3 frames with LLC, ARP: the walk ends there and names the EtherType.
+//! - What is inside ESP, and whether an authentication header is right.
+//! - Whether checksums of payloads are right: only who asks for one pays for reading the payload.
+
+#![no_std]
+
+mod bytes;
+pub mod checksum;
+mod ds;
+mod ethernet;
+mod extension;
+mod icmp;
+mod ipv4;
+mod ipv6;
+mod layers;
+mod protocol;
+mod rewrite;
+mod tcp;
+mod tcp_options;
+mod udp;
+
+pub use bytes::{OptionBytes, WireError};
+pub use ds::DsField;
+pub use ethernet::{EtherType, EthernetHeader, MacAddress, VlanTag};
+pub use extension::{AuthenticationHeader, Extension, Extensions, FragmentHeader, OpaqueExtension};
+pub use icmp::IcmpHeader;
+pub use ipv4::{Fragmentation, Ipv4Header};
+pub use ipv6::{FlowLabel, Ipv6Header};
+pub use layers::{Fragment, Ip, Layers, Ports, Stop, Tags, Transport};
+pub use protocol::IpProtocol;
+pub use rewrite::DsPlace;
+pub use tcp::{ControlBits, TcpHeader};
+pub use tcp_options::{SackBlock, SackList, TcpOption, TcpOptions};
+pub use udp::UdpHeader;
