@@ -45,6 +45,7 @@ mod item;
 mod moments;
 mod plan;
 mod port;
+mod ranking;
 mod reading;
 mod recorder;
 mod replica;
@@ -63,6 +64,7 @@ pub use item::Item;
 pub use moments::Moments;
 pub use plan::{Plan, SizeClass, StreamPlan, WorkloadPlan};
 pub use port::{CodePointCounts, Count, PortCounts, PortResult, Sample};
+pub use ranking::{RankFigure, RankMeasure, RankedRun, Ranking, Service, Traffic, Worst};
 pub use reading::Reading;
 pub use recorder::Recorder;
 pub use replica::{

@@ -323,6 +323,7 @@ impl Engine {
             dscp: stream.dscp,
             ecn: Ecn::NotEct,
             payload: size.saturating_sub(UDP_HEADERS) as u16,
+            bytes: None,
             tcp: TcpHeader::default(),
         };
         let (outlet, shows_sender) = self.fabric.outlet(stream.node, node_of(stream.key.dst));
@@ -401,6 +402,7 @@ fn transmit(
             dscp: Dscp::BEST_EFFORT,
             ecn: segment.ecn,
             payload: segment.payload,
+            bytes: None,
             tcp: segment.header,
         };
         fabric.leave_host(outlet, packet, sender.as_ref());
