@@ -65,3 +65,18 @@ fn the_ways_of_today_can_be_set_one_by_one() {
          lost_syns_forgiven 0"
     );
 }
+
+#[test]
+fn an_unknown_congestion_control_is_told_which_there_are() {
+    let text = r#"
+        duration = "10 s"
+        hosts = { a = {}, b = {} }
+        links.line = { between = ["a", "b"], rate = "1 Mbit/s", delay = "1 ms" }
+        workloads.file.bulk = { from = "a", to = "b" }
+        tcp.congestion = "cubik"
+        "#;
+    let mistakes = from_texts(&[("scenario.toml", text)], &Overrides::default()).unwrap_err();
+    let text = mistakes.to_string();
+    assert!(text.contains("unknown name `cubik`"), "{text}");
+    assert!(text.contains("`reno`, `cubic`"), "{text}");
+}

@@ -8,7 +8,7 @@ mod scoreboard;
 use shortflow_elements::TcpHeader;
 use shortflow_units::{Bytes, Instant};
 
-use crate::congestion::{Ack, Congestion, CongestionControl};
+use crate::congestion::{Congestion, CongestionControl};
 use crate::sender::{Sender, Urgent};
 use crate::{Config, Recovery};
 
@@ -19,7 +19,7 @@ const LIMITED_TRANSMIT: u32 = 2;
 
 /// Where a sender stands in repairing losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LossPhase {
+pub enum LossPhase {
     /// No loss is known.
     Open,
     /// Fast recovery.
@@ -36,7 +36,6 @@ impl Sender {
         now: Instant,
         header: &TcpHeader,
         acknowledged: u64,
-        growth: Option<Ack>,
         config: &Config,
     ) {
         if let Some(board) = &mut self.scoreboard {
@@ -44,9 +43,9 @@ impl Sender {
         }
         let told = self.take_blocks(header);
         match self.phase {
-            LossPhase::Open => self.advance_in_order(now, growth),
+            LossPhase::Open => self.advance_in_order(now),
             LossPhase::Loss => {
-                self.advance_in_order(now, growth);
+                self.advance_in_order(now);
                 if self.una >= self.recover {
                     self.leave_recovery();
                 }
@@ -73,7 +72,7 @@ impl Sender {
             LossPhase::Loss => {}
             LossPhase::Fast if self.mechanism == Recovery::Sack => {}
             // RFC 5681 §3.2, step 4: a segment has left the network.
-            LossPhase::Fast => self.inflation += i64::from(self.mss),
+            LossPhase::Fast => self.inflation += i32::from(self.mss),
             LossPhase::Open => {
                 self.dup_acks += 1;
                 if !self.may_enter_recovery() {
@@ -83,7 +82,7 @@ impl Sender {
                     self.enter_fast_recovery(now, config);
                 } else if config.limited_transmit {
                     let beyond = self.dup_acks.min(LIMITED_TRANSMIT) * u32::from(self.mss);
-                    self.inflation = i64::from(beyond);
+                    self.inflation = beyond as i32;
                 }
             }
         }
@@ -116,7 +115,7 @@ impl Sender {
         match self.mechanism {
             Recovery::Reno | Recovery::NewReno => {
                 self.recover = self.max;
-                self.inflation = i64::from(inflation);
+                self.inflation = inflation as i32;
             }
             Recovery::Sack => {
                 self.recover = self.max;
@@ -147,7 +146,7 @@ impl Sender {
         self.rtt.on_retransmit();
         self.rtt.back_off(config);
         self.stats.timeouts += 1;
-        self.expiries += 1;
+        self.expiries = self.expiries.saturating_add(1);
         self.phase = LossPhase::Loss;
         self.recover = self.max;
         self.dup_acks = 0;

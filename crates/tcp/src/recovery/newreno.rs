@@ -15,9 +15,9 @@ impl Sender {
         }
         self.urgent = Urgent::FirstSegment;
         let mss = u64::from(self.mss);
-        self.inflation -= acknowledged as i64;
+        self.inflation -= acknowledged as i32;
         if acknowledged >= mss {
-            self.inflation += mss as i64;
+            self.inflation += mss as i32;
         }
         // The "impatient" variant (RFC 6582 §4): with many losses a timeout is quicker.
         if !self.partial_seen {

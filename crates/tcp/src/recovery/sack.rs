@@ -60,6 +60,9 @@ impl Sender {
         if let Some(chunk) = self.poll_next(now, config, pipe) {
             return Some(chunk);
         }
+        if self.waits_for_pace() {
+            return None;
+        }
         // Rule 3: a hole that is not yet known to be lost.
         let board = self.scoreboard.as_mut().expect(HAS_SCOREBOARD);
         if let Some((from, to)) = board.next_hole(self.una, self.max) {

@@ -12,6 +12,7 @@ mod map;
 
 mod pair;
 mod peers;
+mod rates;
 mod recovery;
 mod round_trips;
 mod script;
