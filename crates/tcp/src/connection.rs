@@ -286,7 +286,7 @@ impl Connection {
     }
 
     fn phase(&self) -> Phase {
-        match self.sender.phase {
+        match self.sender.recovery.phase() {
             LossPhase::Fast => Phase::FastRecovery,
             LossPhase::Loss => Phase::LossRecovery,
             LossPhase::Open if self.sender.una == 0 => Phase::Handshake,

@@ -10,7 +10,8 @@
 //! | `input`, `output`, `handshake` | segments in, segments out, opening (RFC 9293 §3.10.7) |
 //! | `state` | the states and their transitions (RFC 9293 §3.3.2) |
 //! | `sender` | windows, Nagle, persist, the retransmission timer |
-//! | `recovery/` | Reno, NewReno, SACK with its scoreboard, timeouts |
+//! | `recovery/` | a value beside the sender: Reno, NewReno, SACK with its scoreboard |
+//! | `repair` | what the sender does when recovery asks, and when the timer expires |
 //! | `congestion/` | the congestion window: [`CongestionControl`] of Reno ([`Aimd`]) and of CUBIC ([`Cubic`]) |
 //! | `receiver`, `reassembly` | delayed acknowledgements, data out of order, SACK blocks |
 //! | `rtt`, `ecn`, `seq` | RFC 6298; RFC 3168; numbers that wrap |
@@ -28,6 +29,7 @@ mod rates;
 mod reassembly;
 mod receiver;
 mod recovery;
+mod repair;
 mod rtt;
 mod segment;
 mod sender;

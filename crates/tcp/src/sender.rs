@@ -6,9 +6,9 @@ use shortflow_units::{Bytes, Duration, Instant, Rate};
 use crate::congestion::{Ack, Congestion, CongestionControl, Controller, Limit};
 use crate::ecn::EcnState;
 use crate::rates::Rates;
-use crate::recovery::{LossPhase, Scoreboard};
+use crate::recovery::{LossPhase, LossRecovery};
 use crate::rtt::RttEstimator;
-use crate::{Config, Recovery, Stats};
+use crate::{Config, Stats};
 
 /// The sending half of a connection, in stream offsets (see [`crate::seq`]).
 #[derive(Debug)]
@@ -40,19 +40,7 @@ pub(crate) struct Sender {
     /// The congestion window, and nothing else, kept the last segment back.
     pub(crate) window_limited: bool,
 
-    pub(crate) mechanism: Recovery,
-    pub(crate) phase: LossPhase,
-    pub(crate) dup_acks: u32,
-    /// Reno and NewReno: what duplicate acknowledgements add to the congestion window. Negative
-    /// after a partial acknowledgement of much data (RFC 6582 §3.2).
-    pub(crate) inflation: i32,
-    /// Bytes of new data sent by limited transmit since the last new acknowledgement.
-    pub(crate) limited: u32,
-    /// A partial acknowledgement came in this recovery.
-    pub(crate) partial_seen: bool,
-    /// `recover` of RFC 6582, RecoveryPoint of RFC 6675: `max` when the recovery began.
-    pub(crate) recover: u64,
-    pub(crate) scoreboard: Option<Box<Scoreboard>>,
+    pub(crate) recovery: LossRecovery,
     pub(crate) congestion: Controller,
     /// Delivery rates and pacing, where the congestion control or a setting asks for them.
     pub(crate) rates: Option<Box<Rates>>,
@@ -116,14 +104,7 @@ impl Sender {
             closing: false,
             urgent: Urgent::Nothing,
             window_limited: false,
-            mechanism: config.recovery,
-            phase: LossPhase::Open,
-            dup_acks: 0,
-            inflation: 0,
-            limited: 0,
-            partial_seen: false,
-            recover: 0,
-            scoreboard: None,
+            recovery: LossRecovery::new(config.recovery),
             rates: (config.pacing || congestion.is_rate_based()).then(Box::default),
             ecn: EcnState::new(congestion.echo()),
             congestion,
@@ -204,7 +185,7 @@ impl Sender {
         if self.urgent != Urgent::Nothing {
             return self.poll_urgent(now);
         }
-        if self.phase != LossPhase::Open && self.mechanism == Recovery::Sack {
+        if self.recovery.follows_scoreboard() {
             return self.poll_sack(now, config);
         }
         self.poll_next(now, config, self.flight())
@@ -227,7 +208,7 @@ impl Sender {
             self.on_first_of_flight(now, config);
         }
         let payload = u64::from(self.mss).min(self.end - self.next);
-        let window = self.congestion.window().0.saturating_add_signed(i64::from(self.inflation));
+        let window = self.recovery.inflated(self.congestion.window().0);
         if in_flight + payload > window {
             self.window_limited = true;
             return None;
@@ -247,9 +228,7 @@ impl Sender {
             self.window_limited = true;
             return None;
         }
-        if self.inflation > 0 && in_flight + payload > self.congestion.window().0 {
-            self.limited += payload as u32;
-        }
+        self.recovery.on_send(in_flight, payload, self.congestion.window().0);
         Some(self.emit(now, self.next, payload))
     }
 
@@ -285,7 +264,7 @@ impl Sender {
             self.rtt.on_retransmit();
             ChunkKind::Retransmission
         } else {
-            if self.phase != LossPhase::Fast
+            if self.recovery.phase() != LossPhase::Fast
                 && self.rtt.on_send(now, after)
                 && let Some(rates) = &mut self.rates
             {
@@ -306,9 +285,7 @@ impl Sender {
     /// Sends a segment again that starts at `from` and goes no further than `to`.
     pub(crate) fn retransmit(&mut self, now: Instant, from: u64, to: u64) -> Chunk {
         let chunk = self.emit_between(now, from, to);
-        if let Some(board) = &mut self.scoreboard {
-            board.on_retransmit(chunk.offset, chunk.end());
-        }
+        self.recovery.on_retransmit(chunk.offset, chunk.end());
         chunk
     }
 
@@ -325,10 +302,7 @@ impl Sender {
         if std::mem::replace(&mut self.urgent, Urgent::Nothing) == Urgent::Probe {
             return Some(self.probe(now));
         }
-        let (from, to) = match &self.scoreboard {
-            Some(board) => board.hole_from(self.una, self.max),
-            None => (self.una, self.max),
-        };
+        let (from, to) = self.recovery.first_hole(&self.outstanding());
         Some(self.retransmit(now, from, to))
     }
 
@@ -396,21 +370,12 @@ impl Sender {
             if self.flight() == 0 {
                 self.expiries = 0; // RFC 9293 §3.8.6.1: a peer that answers probes is alive
             }
-            if self.una < self.max && self.is_duplicate(header, is_bare) {
-                self.on_duplicate(now, config);
+            if self.una < self.max {
+                self.on_repeated_ack(now, header, is_bare, config);
             }
         }
         self.update_window(header.window, sequence, acknowledgement);
         true
-    }
-
-    /// RFC 5681 §2: no data, and the same window as before. RFC 6675 §2: new SACK blocks, whatever
-    /// else the segment brings.
-    fn is_duplicate(&mut self, header: &TcpHeader, is_bare: bool) -> bool {
-        match self.mechanism {
-            Recovery::Reno | Recovery::NewReno => is_bare && header.window == self.peer_window,
-            Recovery::Sack => self.take_blocks(header),
-        }
     }
 
     /// The peer took the probe's octet after all.
@@ -441,7 +406,7 @@ impl Sender {
             marked: Bytes(if echo { acknowledged } else { 0 }),
             slow_start_increase: self.slow_start_increase(acknowledged, config),
             in_flight: Bytes(in_flight),
-            phase: self.phase,
+            phase: self.recovery.phase(),
             limit: if self.window_limited { Limit::Network } else { Limit::Ends },
             rtt,
             smoothed_rtt: self.rtt.smoothed(),
@@ -452,9 +417,9 @@ impl Sender {
         if echo {
             self.on_echo(now, in_flight);
         }
-        let is_in_order = self.scoreboard.is_none() && header.sack.is_empty();
-        if self.phase == LossPhase::Open && is_in_order {
-            self.advance_in_order(now);
+        if self.recovery.is_in_order(header) {
+            self.recovery.on_in_order();
+            self.restart_timer(now);
         } else {
             self.advance_in_recovery(now, header, acknowledged, config);
         }
@@ -463,18 +428,13 @@ impl Sender {
     /// RFC 3465 §2.2, and §2.3 after a timeout.
     #[inline]
     fn slow_start_increase(&self, acknowledged: u64, config: &Config) -> Bytes {
-        let limit = if self.phase == LossPhase::Loss { Some(1) } else { config.slow_start_limit };
+        let limit = if self.recovery.phase() == LossPhase::Loss {
+            Some(1)
+        } else {
+            config.slow_start_limit
+        };
         let segments = u64::from(limit.unwrap_or(u32::MAX));
         Bytes(acknowledged.min(segments * u64::from(self.mss)))
-    }
-
-    /// New data acknowledged outside of recovery.
-    #[inline]
-    pub(crate) fn advance_in_order(&mut self, now: Instant) {
-        self.dup_acks = 0;
-        self.inflation = 0;
-        self.limited = 0;
-        self.restart_timer(now);
     }
 
     /// RFC 6298 §5.2 and §5.3.
@@ -486,7 +446,7 @@ impl Sender {
 
     #[cold]
     fn on_echo(&mut self, now: Instant, in_flight: u64) {
-        if self.phase == LossPhase::Open && self.una > self.ecn.reduced_until() {
+        if self.recovery.phase() == LossPhase::Open && self.una > self.ecn.reduced_until() {
             if self.congestion.window().0 <= u64::from(self.mss) {
                 self.urgent = Urgent::Pause;
             }
