@@ -44,8 +44,9 @@ impl EcnState {
         self.enabled
     }
 
-    /// A segment with data came. Whether what came before it has to be acknowledged with the echo that
-    /// held until now.
+    /// A segment with data came. Whether the echo changes that every acknowledgement has to tell exactly:
+    /// then what came before is acknowledged with the echo that held until now, and this segment at once
+    /// (RFC 8257 §3.2).
     #[inline]
     pub(crate) fn on_data(&mut self, header: &TcpHeader, mark: Ecn) -> bool {
         let is_marked = mark == Ecn::Ce && self.enabled;

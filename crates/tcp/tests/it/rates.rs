@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use shortflow_elements::TcpFlags;
+use shortflow_elements::{Ecn, TcpFlags};
 use shortflow_tcp::{
-    Ack, Config, Congestion, CongestionControl, Connection, EchoRule, Limit, LossPhase, Role,
+    Ack, Config, Congestion, CongestionControl, Connection, DelayedAck, EchoRule, Limit, LossPhase,
+    Role,
 };
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
@@ -48,6 +49,10 @@ impl CongestionControl for Listener {
     fn echo(&self) -> EchoRule {
         self.echo
     }
+}
+
+fn listener(echo: EchoRule) -> Box<Listener> {
+    Box::new(Listener { heard: Arc::default(), rate: None, echo })
 }
 
 /// An active end with a listener at 100 ms, after a handshake of one round trip of 100 ms.
@@ -120,6 +125,35 @@ fn a_control_is_told_the_bytes_of_an_echo() {
     assert_eq!(marked, [0, 2000]);
     assert!(!heard.acks[1].opens_window());
     assert_eq!(heard.signs, [Congestion::Ecn]);
+}
+
+/// Two segments per acknowledgement; where marks begin or end, what is pending and what has come are
+/// acknowledged at once, each with the echo of its own data. CWR ends nothing.
+// RFC 8257 §3.2.
+#[test]
+fn an_exact_echo_tells_of_each_segment_whether_it_was_marked() {
+    let (control, ece) = (listener(EchoRule::Exact), TcpFlags::ECE);
+    let delay = DelayedAck { timeout: Duration::from_millis(100), segments: 2 };
+    let config = Config { ecn: true, delayed_ack: Some(delay), ..newreno() };
+    let end = Connection::new(Arc::new(config), Role::Active);
+    Script::of(end.with_congestion_control(control))
+        .opens()
+        .sends(syn(0).with_flag(ece).with_flag(TcpFlags::CWR))
+        .at(100)
+        .gets(syn_ack(0, 1).with_flag(ece))
+        .sends(ack(1))
+        .gets(seg(1).ecn(Ecn::Ect0))
+        .gets(seg(2).ecn(Ecn::Ce))
+        .sends(acks(1))
+        .sends(acks(2).with_flag(ece))
+        .gets(seg(3).ecn(Ecn::Ce))
+        .gets(seg(4).ecn(Ecn::Ce).with_flag(TcpFlags::CWR))
+        .sends(acks(4).with_flag(ece))
+        .gets(seg(5).ecn(Ecn::Ect0))
+        .sends(acks(5))
+        .gets(seg(6).ecn(Ecn::Ect0))
+        .at(200)
+        .sends(acks(6));
 }
 
 // RFC 5681 §3.1: data that the application does not have yet is no measure of the path.
