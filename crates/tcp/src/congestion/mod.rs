@@ -6,6 +6,7 @@
 mod aimd;
 mod controller;
 mod cubic;
+mod dctcp;
 
 use std::fmt;
 
@@ -13,6 +14,7 @@ use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use crate::recovery::LossPhase;
 use crate::{Config, EchoRule};
+use dctcp::Dctcp;
 
 pub use aimd::Aimd;
 pub(crate) use controller::Controller;
@@ -25,6 +27,8 @@ pub enum Algorithm {
     Reno,
     /// CUBIC (RFC 9438).
     Cubic,
+    /// DCTCP (RFC 8257).
+    Dctcp,
 }
 
 /// What there is to know of an algorithm without running it.
@@ -38,7 +42,7 @@ struct Row {
 
 impl Algorithm {
     /// All there are.
-    pub const ALL: &[Algorithm] = &[Algorithm::Reno, Algorithm::Cubic];
+    pub const ALL: &[Algorithm] = &[Algorithm::Reno, Algorithm::Cubic, Algorithm::Dctcp];
 
     const fn row(self) -> Row {
         match self {
@@ -47,14 +51,7 @@ impl Algorithm {
                 title: "Reno",
                 about: "additive increase, multiplicative decrease (RFC 5681)",
                 echo: EchoRule::UntilReduced,
-                make: |config, window| {
-                    let aimd = Aimd::new(config.mss, window);
-                    Controller::Aimd(if config.byte_counting {
-                        aimd
-                    } else {
-                        aimd.counting_acknowledgements()
-                    })
-                },
+                make: |config, window| Controller::Aimd(aimd(config, window)),
             },
             Algorithm::Cubic => Row {
                 name: "cubic",
@@ -62,6 +59,13 @@ impl Algorithm {
                 about: "growth as a cubic function of time (RFC 9438)",
                 echo: EchoRule::UntilReduced,
                 make: |config, window| Controller::of(Cubic::new(config.mss, window)),
+            },
+            Algorithm::Dctcp => Row {
+                name: "dctcp",
+                title: "DCTCP",
+                about: "a decrease by the share of marked bytes (RFC 8257); needs ecn = true",
+                echo: EchoRule::Exact,
+                make: |config, window| Controller::of(Dctcp::new(aimd(config, window))),
             },
         }
     }
@@ -90,6 +94,11 @@ impl Algorithm {
     pub(crate) fn controller(self, config: &Config, initial_window: Bytes) -> Controller {
         (self.row().make)(config, initial_window)
     }
+}
+
+fn aimd(config: &Config, initial_window: Bytes) -> Aimd {
+    let aimd = Aimd::new(config.mss, initial_window);
+    if config.byte_counting { aimd } else { aimd.counting_acknowledgements() }
 }
 
 /// What an acknowledgement of new data tells.

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod close;
+mod dctcp;
 mod delayed_ack;
 mod ecn;
 mod figures;
