@@ -230,8 +230,12 @@ fn value(workload: &WorkloadSummary, traffic: Traffic, measure: RankMeasure) -> 
         (_, RankMeasure::Goodput) => workload.goodput,
         (_, RankMeasure::Loss) => workload.datagrams.as_ref()?.loss,
         (Traffic::Datagrams, RankMeasure::Mean) => workload.datagrams.as_ref()?.delay,
-        (Traffic::Datagrams, RankMeasure::P95) => workload.datagrams.as_ref()?.percentiles.delay_p95,
-        (Traffic::Datagrams, RankMeasure::P99) => workload.datagrams.as_ref()?.percentiles.delay_p99,
+        (Traffic::Datagrams, RankMeasure::P95) => {
+            workload.datagrams.as_ref()?.percentiles.delay_p95
+        }
+        (Traffic::Datagrams, RankMeasure::P99) => {
+            workload.datagrams.as_ref()?.percentiles.delay_p99
+        }
         (_, RankMeasure::Mean) => workload.all.mean,
         (_, RankMeasure::P95) => workload.all.p95,
         (_, RankMeasure::P99) => workload.all.p99,

@@ -289,7 +289,13 @@ mod tests {
 
     #[test]
     fn a_large_loss_is_told_as_a_factor() {
-        let loss = Some(Estimate { mean: -218.0, low: Some(-230.0), high: Some(-206.0), n: 8, at_least: false });
+        let loss = Some(Estimate {
+            mean: -218.0,
+            low: Some(-230.0),
+            high: Some(-206.0),
+            n: 8,
+            at_least: false,
+        });
         assert_eq!(gain_cell(&loss), "3.2 ± 0.1 × slower");
         assert_eq!(gain(&loss), "3.2 × slower (3.1 to 3.3)");
         assert_eq!([change(-4.7), change(73.0)], ["gain −4.7 %", "gain +73 %"]);

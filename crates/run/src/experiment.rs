@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use shortflow_measure::{RowNames, TransferSink};
 use shortflow_measure::results::Folder;
+use shortflow_measure::{RowNames, TransferSink};
 use shortflow_scenario::Scenario;
 
 use crate::case::Case;
