@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! args → simulate, compare → experiment → gather → output
-//!      → check, report, bench, generate
+//!      → check, report, bench, explain, generate
 //! ```
 
 mod args;
@@ -10,6 +10,7 @@ mod bench;
 mod check;
 mod console;
 mod experiment;
+mod explain;
 mod failure;
 mod gather;
 mod generate;
@@ -48,6 +49,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Compare(args) => simulate::compare(console, args),
         Command::Reproduce(args) => reproduce::reproduce(console, args),
         Command::Report(args) => report::report(console, args),
+        Command::Explain(args) => explain::explain(console, args),
         Command::Schema(args) => generate::schema(console, args),
         Command::Bench(args) => bench::bench(console, args),
         Command::Completions(args) => generate::completions(console, args),

@@ -63,6 +63,21 @@ impl Per {
         let idle_timeout = above_zero("idle_timeout", idle_timeout)?;
         Ok(Per { aggregate, bounds: TableBounds { entries: table_size, idle_timeout } })
     }
+
+    /// Whose packets are accounted for together.
+    pub fn aggregate(&self) -> Aggregate {
+        self.aggregate
+    }
+
+    /// How many aggregates are remembered.
+    pub fn table_size(&self) -> usize {
+        self.bounds.entries
+    }
+
+    /// The silence after which one is forgotten.
+    pub fn idle_timeout(&self) -> Duration {
+        self.bounds.idle_timeout
+    }
 }
 
 const MOST_ENTRIES: usize = 1 << 24;

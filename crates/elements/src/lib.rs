@@ -47,7 +47,8 @@ pub use aggregate::{Aggregate, Per, PerAggregate};
 pub use conditioner::{Acknowledgements, ClassCounters, Conditioner, NewClass};
 pub use drops::{DropReason, Dropped, Drops};
 pub use packet::{
-    Address, Color, Dscp, Ecn, FlowId, FlowKey, Packet, Protocol, SackBlocks, TcpFlags, TcpHeader,
+    Address, Color, Dscp, Ecn, FlowId, FlowKey, Packet, ParseDscpError, Protocol, SackBlocks,
+    TcpFlags, TcpHeader,
 };
 pub use params::ParamsError;
 pub use traits::{Backlog, Label, Marker, Meter, Phase, QueueDiscipline, Queued, SenderView};

@@ -33,6 +33,16 @@ impl LoadWindow {
         let (sample, samples) = (above_zero("sample", sample)?, above_zero("samples", samples)?);
         Ok(LoadWindow { sample, samples })
     }
+
+    /// S: the time over which load is averaged.
+    pub fn sample(&self) -> Duration {
+        self.sample
+    }
+
+    /// T/S: how many averages are a window.
+    pub fn samples(&self) -> u32 {
+        self.samples
+    }
 }
 
 /// Parameters of an [`AdmissionControl`].
@@ -73,6 +83,31 @@ impl AdmissionParams {
     /// The code points of what is admitted and what is not.
     pub fn code_points(&self) -> [Dscp; 2] {
         self.code_points
+    }
+
+    /// The load up to which streams are admitted.
+    pub fn target(&self) -> Rate {
+        self.target
+    }
+
+    /// The peak rate that each stream declares.
+    pub fn peak(&self) -> Rate {
+        self.peak
+    }
+
+    /// The bucket by which each stream is held to its peak.
+    pub fn depth(&self) -> Option<&TokenBucketParams> {
+        self.depth.as_ref()
+    }
+
+    /// Over which load is measured.
+    pub fn window(&self) -> LoadWindow {
+        self.window
+    }
+
+    /// What is a stream.
+    pub fn streams(&self) -> Per {
+        self.streams
     }
 }
 

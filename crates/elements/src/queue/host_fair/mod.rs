@@ -41,6 +41,16 @@ impl HostFairParams {
         }
         Ok(HostFairParams { settings, quantum, fairness })
     }
+
+    /// The settings, which were checked.
+    pub fn settings(&self) -> &FlowQueueSettings {
+        &self.settings
+    }
+
+    /// Between which hosts there is fairness.
+    pub fn fairness(&self) -> Fairness {
+        self.fairness
+    }
 }
 
 /// How many queues a flow's hash allows.
