@@ -93,6 +93,7 @@ const SIMULATE: &str = "\
 Examples:
   shortflow simulate scenarios/quickstart.toml
   shortflow simulate scenarios/quickstart.toml --policy policies/best-effort.toml
+  shortflow simulate scenarios/quickstart.toml --bind 'core=west->east'
   shortflow simulate scenarios/quickstart.toml --set parameters.alpha=0.6 --set duration='300 s'
   shortflow simulate scenarios/quickstart.toml --json | jq '.runs[0].points[0].summary'
   shortflow simulate scenarios/quickstart.toml --replicas 1 --trace shop.pcapng --trace-at shop";
@@ -113,6 +114,12 @@ pub(crate) struct Check {
     /// Policies and scenarios.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
+    /// Check the scenarios with this binding too, as `simulate` has it: `core=east->west`.
+    #[arg(long, value_name = "ROLE=PLACE")]
+    pub(crate) bind: Vec<String>,
+    /// Check the scenarios with this policy in place of the one that they name.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) policy: Option<PathBuf>,
     /// Print one JSON object instead.
     #[arg(long)]
     pub(crate) json: bool,
@@ -162,6 +169,11 @@ pub(crate) struct RunOptions {
     /// is set is not swept.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
+    /// Bind a role of the policy: `core=east->west` for packets that go out from `east` to `west`,
+    /// `edge=east<-shop` for those that come in from `shop`; nodes may be groups, slices, or several
+    /// joined by commas. May be repeated; where the scenario binds the same port, this counts.
+    #[arg(long, value_name = "ROLE=PLACE")]
+    pub(crate) bind: Vec<String>,
     /// The seed of all random numbers; the same seed gives the same results, bit for bit.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u32>,

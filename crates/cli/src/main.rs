@@ -1,26 +1,23 @@
 //! The one binary, `shortflow`; no logic of its own.
 //!
 //! ```text
-//! args → simulate, compare → experiment → gather → output
-//!      → check, report, bench, explain, generate
+//! args → simulate, compare → run: cases, tasks over an engine, results → report
+//!      → check, explain, reproduce, report, bench, generate
 //! ```
 
 mod args;
 mod bench;
 mod check;
 mod console;
-mod experiment;
 mod explain;
 mod failure;
-mod gather;
 mod generate;
-mod output;
+mod interrupt;
 mod progress;
 mod report;
 mod reproduce;
 mod simulate;
 mod study_files;
-mod tracing;
 
 use std::process::ExitCode;
 

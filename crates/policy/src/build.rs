@@ -22,6 +22,13 @@ impl Place<'_> {
     fn stream(&self, element: &str) -> Rng {
         Rng::stream(self.seed, &format!("{}/{element}", self.name))
     }
+
+    /// The stream of a class's marker. The queue and its children have `queue`, `queue/0` and so on:
+    /// a role of that name gives its markers another one, which no role can have.
+    fn marker_stream(&self, role: &str, class: &str) -> Rng {
+        let role = if role == "queue" { "role queue" } else { role };
+        self.stream(&format!("{role}/{class}"))
+    }
 }
 
 impl Role {
@@ -35,7 +42,7 @@ impl Role {
         let classes = self.classes.iter().map(|class| NewClass {
             name: class.name.clone(),
             marker: class.marker.as_ref().map(|plan| {
-                plan.build(self.code_points, place.stream(&format!("{}/{}", self.name, class.name)))
+                plan.build(self.code_points, place.marker_stream(&self.name, &class.name))
             }),
             police: class.police,
         });
@@ -47,5 +54,23 @@ impl Role {
         let Place { name, seed, rate } = place;
         let port = Port { name, seed, rate, path: "queue".to_owned() };
         self.queue.as_ref().map(|plan| plan.build(&port))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_marker_draws_the_numbers_of_a_queue_whatever_its_role_and_class_are_called() {
+        let place = Place { name: "r1->r2", seed: 1, rate: Rate::from_bits_per_sec(1) };
+        let first = |mut rng: Rng| rng.below(u64::MAX);
+        for child in ["0", "0/1"] {
+            let queue = place.stream(&format!("queue/{child}"));
+            assert_ne!(first(place.marker_stream("queue", child)), first(queue));
+        }
+        // Where nothing collides, the name is the one of always.
+        let edge = place.stream("edge/web");
+        assert_eq!(first(place.marker_stream("edge", "web")), first(edge));
     }
 }

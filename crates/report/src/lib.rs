@@ -7,6 +7,7 @@
 
 mod case;
 mod figures;
+mod files;
 mod format;
 mod html;
 mod limits;
@@ -23,6 +24,7 @@ mod tables;
 mod thin;
 
 pub use figures::figures;
+pub use files::write;
 pub use line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
 pub use page::page;
 pub use result::key_result;

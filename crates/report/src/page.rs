@@ -11,6 +11,7 @@ use crate::html::{self, details, document, escape, table};
 use crate::limits::over_limits;
 use crate::result::key_result;
 use crate::run::Run;
+use crate::tables::tcp_line;
 use crate::tables::{parts, tables, warnings};
 
 /// One page about these runs, which needs nothing from outside: the result in a sentence, cards,
@@ -60,13 +61,14 @@ fn circumstances(runs: &[Run]) -> String {
     let Some(run) = runs.first() else { return String::new() };
     let manifest = &run.manifest;
     format!(
-        "Shortflow {}: {} replica{} of {} s, the first {} s left out; seed {}.",
+        "Shortflow {}: {} replica{} of {} s, the first {} s left out; seed {}.{}",
         manifest.version,
         manifest.replicas,
         if manifest.replicas == 1 { "" } else { "s" },
         format::plain(manifest.duration),
         format::plain(manifest.warm_up),
-        manifest.seed
+        manifest.seed,
+        tcp_line(runs).map(|line| format!(" {line}")).unwrap_or_default()
     )
 }
 

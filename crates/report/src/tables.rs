@@ -52,7 +52,16 @@ pub fn text(runs: &[Run], ansi: bool) -> String {
     tables.extend(if swept { None } else { loss(runs) });
     say_notes_once(&mut tables);
     parts.extend(tables.iter().map(|table| table.text(ansi)));
+    parts.extend(tcp_line(runs).map(|line| line + "\n"));
     parts.join("\n")
+}
+
+/// Which TCP ran, in a sentence; nothing where there was none.
+pub(crate) fn tcp_line(runs: &[Run]) -> Option<String> {
+    let mut names: Vec<&str> = runs.iter().map(|run| run.manifest.tcp.as_str()).collect();
+    names.retain(|name| !name.is_empty());
+    names.dedup();
+    (!names.is_empty()).then(|| format!("TCP: {}.", names.join(" | ")))
 }
 
 /// How much of a comparison's completion times is shown.

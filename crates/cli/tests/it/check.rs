@@ -10,8 +10,8 @@ fn a_right_file_is_recognised_and_described() {
         ended.out,
         "crates/cli/tests/it/small.toml: ok — scenario \"Small\": 3 hosts, 2 routers, 4 links, \
          2 workloads; policy \"Fair Marker\" in 2 places; 3 replicas of 4 s\n\
-         policies/fair-marker.toml: ok — policy \"Fair Marker\" with 4 roles: servers \
-         (conditions), clients (conditions), others (does nothing), core (queues)\n"
+         policies/fair-marker.toml: ok — policy \"Fair Marker\" with 3 roles: source \
+         (does nothing), edge (conditions), core (queues)\n"
     );
 }
 

@@ -5,8 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
-use shortflow_elements::classifier::{AddressPrefix, MultiField, PortRange, SenderMatch};
-use shortflow_elements::{Address, Label, Protocol};
+use shortflow_elements::classifier::{MultiField, PortRange, SenderMatch};
+use shortflow_elements::{Address, Label, Prefix, Protocol};
 use shortflow_units::Bytes;
 
 use super::{CodePoints, OneOf, choices};
@@ -40,9 +40,9 @@ pub(crate) struct MatchKeys {
 
 choices!(Protocol as "Protocol" {
     /// TCP.
-    "tcp" => Protocol::Tcp,
+    "tcp" => Protocol::TCP,
     /// UDP.
-    "udp" => Protocol::Udp,
+    "udp" => Protocol::UDP,
 });
 
 impl Checker<'_> {
@@ -105,15 +105,16 @@ impl Checker<'_> {
         }
     }
 
-    fn prefix(&mut self, path: &str, text: &str) -> Option<AddressPrefix> {
-        let (address, length) = text.split_once('/').unwrap_or((text, "32"));
-        match (address.parse::<std::net::Ipv4Addr>(), length.parse()) {
-            (Ok(address), Ok(length)) => {
-                self.accept(path, AddressPrefix::new(Address(address.to_bits()), length))
-            }
+    fn prefix(&mut self, path: &str, text: &str) -> Option<Prefix> {
+        let (address, length) = text.split_once('/').unzip();
+        let address = address.unwrap_or(text).parse::<Address>();
+        match (address, length.map(str::parse).transpose()) {
+            (Ok(address), Ok(None)) => Some(Prefix::host(address)),
+            (Ok(address), Ok(Some(length))) => self.accept(path, Prefix::new(address, length)),
             _ => {
                 let message = format!("\"{text}\" is no address");
-                let help = "write an IPv4 address, or a prefix such as \"10.0.0.0/8\"";
+                let help =
+                    "write an address, or a prefix such as \"10.0.0.0/8\" or \"2001:db8::/32\"";
                 self.document.mistake(path, message, help);
                 None
             }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::meter::{ColorMode, TokenBucketParams};
-use shortflow_elements::{Color, Meter, ParamsError, Per, PerAggregate};
-use shortflow_units::{Bytes, Rate};
+use shortflow_elements::{Color, Meter, ParamsError, Per, PerAggregate, Settling};
+use shortflow_units::{Bytes, Duration, Rate, Rng};
 
 use super::PerKey;
 use crate::check::Checker;
@@ -27,26 +27,37 @@ impl<P> Metered<P> {
     pub fn per(&self) -> Option<Per> {
         self.per
     }
-
-    /// Parameters and a `per` key that stand at `path`; none when there is a mistake.
-    pub(crate) fn check(
-        checker: &mut Checker<'_>,
-        path: &str,
-        params: Result<P, ParamsError>,
-        per: Option<&PerKey>,
-    ) -> Option<Metered<P>> {
-        let params = checker.accept(path, params);
-        let per = checker.per(path, per);
-        Some(Metered { params: params?, per: per? })
-    }
 }
 
 impl<P: Clone> Metered<P> {
+    /// Parameters and a `per` key that stand at `path`, of meters that `new` makes; none when there
+    /// is a mistake.
+    pub(crate) fn check<M: Settling>(
+        checker: &mut Checker<'_>,
+        path: &str,
+        params: Result<P, ParamsError>,
+        new: impl Fn(P) -> M,
+        per: Option<&PerKey>,
+    ) -> Option<Metered<P>> {
+        let params = checker.accept(path, params);
+        let settled =
+            params.as_ref().map_or(Duration::ZERO, |params| new(params.clone()).settled_after());
+        let per = checker.per(path, per, settled);
+        Some(Metered { params: params?, per: per? })
+    }
+
     /// One meter for all, or one for each aggregate.
-    pub(crate) fn build<M: Meter + Clone + 'static>(&self, new: impl Fn(P) -> M) -> Box<dyn Meter> {
+    pub(crate) fn build<M: Settling + 'static>(
+        &self,
+        new: impl Fn(P) -> M,
+        rng: Rng,
+    ) -> Box<dyn Meter> {
         let meter = new(self.params.clone());
         match self.per {
-            Some(per) => Box::new(PerAggregate::new(per, meter)),
+            Some(per) => {
+                let users = PerAggregate::new(per, meter, rng);
+                Box::new(users.expect("a checked policy has a timeout in which buckets fill"))
+            }
             None => Box::new(meter),
         }
     }

@@ -24,9 +24,9 @@ pub(crate) struct PerSettings {
     /// How many accounts are kept; the least recently used gives way to a new one.
     #[serde(default = "table_size")]
     pub(crate) table_size: usize,
-    /// After which silence an account is forgotten.
-    #[serde(default = "idle_timeout")]
-    pub(crate) idle_timeout: Duration,
+    /// After which silence an account is forgotten; by default 60 s, or what it takes until an
+    /// account is as good as new, if that is longer.
+    pub(crate) idle_timeout: Option<Duration>,
 }
 
 choices!(Option<Aggregate> as "Aggregate" {
@@ -54,11 +54,7 @@ impl<'de> Deserialize<'de> for PerKey {
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<PerKey, E> {
                 let each = OneOf::<Option<Aggregate>>::deserialize(text.into_deserializer())?;
-                Ok(PerKey(PerSettings {
-                    each,
-                    table_size: table_size(),
-                    idle_timeout: idle_timeout(),
-                }))
+                Ok(PerKey(PerSettings { each, table_size: table_size(), idle_timeout: None }))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PerKey, A::Error> {
                 let map = de::value::MapAccessDeserializer::new(map);
@@ -85,26 +81,37 @@ fn table_size() -> usize {
     65_536
 }
 
-fn idle_timeout() -> Duration {
-    Duration::from_secs(60)
-}
+const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Checker<'_> {
     /// Whose packets have an account of their own; none when all share one. An inner none is a
-    /// mistake.
-    pub(crate) fn per(&mut self, path: &str, key: Option<&PerKey>) -> Option<Option<Per>> {
+    /// mistake. A silence of `settled` makes an account as good as new.
+    pub(crate) fn per(
+        &mut self,
+        path: &str,
+        key: Option<&PerKey>,
+        settled: Duration,
+    ) -> Option<Option<Per>> {
         let Some(PerKey(settings)) = key else { return Some(None) };
         let OneOf(Some(aggregate)) = settings.each else { return Some(None) };
-        let per = Per::new(aggregate, settings.table_size, settings.idle_timeout);
+        let idle_timeout = settings.idle_timeout.unwrap_or(DEFAULT_IDLE_TIMEOUT.max(settled));
+        let per = Per::new(aggregate, settings.table_size, idle_timeout);
+        let per = per.and_then(|per| per.settling_in(settled));
         self.accept(&format!("{path}.per"), per).map(Some)
     }
 
     /// As [`per`](Self::per), where the account is a flow's by default and cannot be all packets'.
-    pub(crate) fn per_flow(&mut self, path: &str, key: Option<&PerKey>) -> Option<Per> {
+    pub(crate) fn per_flow(
+        &mut self,
+        path: &str,
+        key: Option<&PerKey>,
+        settled: Duration,
+    ) -> Option<Per> {
         let Some(key) = key else {
-            return self.accept(path, Per::new(Aggregate::Flow, table_size(), idle_timeout()));
+            let idle_timeout = DEFAULT_IDLE_TIMEOUT.max(settled);
+            return self.accept(path, Per::new(Aggregate::Flow, table_size(), idle_timeout));
         };
-        let per = self.per(path, Some(key))?;
+        let per = self.per(path, Some(key), settled)?;
         if per.is_none() {
             let message = "\"all\" would be one account for all packets";
             let help = "allowed here: `flow`, `host-pair`, `source`, `destination`";

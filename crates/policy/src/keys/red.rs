@@ -175,7 +175,8 @@ impl RedPlan {
         let settings = RedSettings {
             limit: self.limit,
             weight: self.weight,
-            idle_packet_time: rate.time_for(self.mean_packet),
+            idle_packet: self.mean_packet,
+            rate,
             mean_packet: self.byte_mode.then_some(self.mean_packet),
             spacing: self.spacing,
             ecn: self.ecn,

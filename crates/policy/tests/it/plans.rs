@@ -51,8 +51,8 @@ fn marker(plan: &MarkerPlan, policy: &Policy) -> String {
             format!("{} {} {:?}", plan.tsw().committed_rate(), plan.threshold(), plan.table())
         }
         MarkerPlan::Dstf(plan) => {
-            let per = (plan.per.aggregate(), plan.per.table_size(), plan.per.idle_timeout());
-            format!("{:?} {per:?} {}", plan.levels.thresholds(), plan.decay)
+            let per = (plan.per().aggregate(), plan.per().table_size(), plan.per().idle_timeout());
+            format!("{:?} {per:?} {}", plan.levels().thresholds(), plan.decay())
         }
         MarkerPlan::Srpt(plan) => format!("{:?} {}", plan.levels().thresholds(), plan.unknown()),
         MarkerPlan::TcpState(plan) => {

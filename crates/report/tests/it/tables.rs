@@ -2,7 +2,7 @@
 
 use shortflow_measure::results::Setting;
 use shortflow_measure::{Estimate, Item, OverSummary, StreamSummary, Summary};
-use shortflow_report::{Run, figures, key_result, tables, text};
+use shortflow_report::{Run, figures, key_result, page, tables, text};
 
 use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
 
@@ -25,6 +25,19 @@ fn known(label: &str) -> Run {
         class.p99 = estimate(1.155, 0.011);
     }
     run
+}
+
+#[test]
+fn the_last_line_says_which_tcp_ran() {
+    let mut runs = [known("fair marker"), known("best effort")];
+    for run in &mut runs {
+        run.manifest.tcp = "Linux today (CUBIC, SACK)".into();
+    }
+    assert!(text(&runs, false).ends_with("\nTCP: Linux today (CUBIC, SACK).\n"));
+    runs[1].manifest.tcp = "ns-2 of 2002 (Reno, NewReno)".into();
+    let both = "TCP: Linux today (CUBIC, SACK) | ns-2 of 2002 (Reno, NewReno).";
+    assert!(text(&runs, false).ends_with(&format!("\n{both}\n")));
+    assert!(page(&runs).contains(both));
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_elements::marker::{AdmissionControl, AdmissionParams, LoadWindow};
-use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_elements::meter::{TokenBucket, TokenBucketParams};
+use shortflow_elements::{Color, Dscp, Marker, Settling};
 use shortflow_units::{Bytes, Duration, Probability, Rate, Rng};
 
 use crate::check::Checker;
@@ -79,7 +80,11 @@ police = { red = "drop" }
             checker.depth(&format!("{path}.depth"), "depth", depth);
         }
         let window = checker.accept(path, LoadWindow::new(self.sample, self.samples));
-        let streams = checker.per_flow(path, self.per.as_ref());
+        let bucket = self.depth.map(|depth| TokenBucketParams::new(self.peak, depth));
+        let settled = bucket
+            .and_then(Result::ok)
+            .map_or(Duration::ZERO, |bucket| TokenBucket::new(bucket).settled_after());
+        let streams = checker.per_flow(path, self.per.as_ref(), settled);
         let target = self.link.bits_per_sec() as f64 * self.share.value();
         let params = AdmissionParams::new(
             Rate::from_bits_per_sec(target.round() as u64),
@@ -92,8 +97,8 @@ police = { red = "drop" }
         checker.accept(path, params)
     }
 
-    fn build(plan: &Plan, _: [Dscp; 3], _: Rng) -> Box<dyn Marker> {
-        Box::new(AdmissionControl::new(plan.clone()))
+    fn build(plan: &Plan, _: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
+        Box::new(AdmissionControl::new(plan.clone(), rng))
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_elements::marker::{Counted, DstfMarker, DstfParams};
 use shortflow_elements::{Color, Dscp, Marker};
-use shortflow_units::{Rate, Rng};
+use shortflow_units::{Duration, Rate, Rng};
 
 use crate::check::Checker;
 use crate::keys::{CodePoints, Levels, OneOf, PerKey, ThresholdsKey, choices};
@@ -58,12 +58,15 @@ marker.dstf = { thresholds = ["10 KB", "100 KB"], code_points = ["AF11", "AF12",
         let Keys { thresholds, code_points, .. } = self;
         let levels = Levels { thresholds: thresholds.as_ref(), code_points: code_points.as_ref() };
         let levels = levels.check(checker, path);
-        let per = checker.per_flow(path, self.per.as_ref());
-        Some(DstfParams { levels: levels?, per: per?, counted: self.count.0, decay: self.decay })
+        let settled = levels
+            .as_ref()
+            .map_or(Duration::ZERO, |levels| DstfParams::settled_after(levels, self.decay));
+        let per = checker.per_flow(path, self.per.as_ref(), settled);
+        checker.accept(path, DstfParams::new(levels?, per?, self.count.0, self.decay))
     }
 
-    fn build(plan: &Plan, _: [Dscp; 3], _: Rng) -> Box<dyn Marker> {
-        Box::new(DstfMarker::new(plan.clone()))
+    fn build(plan: &Plan, _: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
+        Box::new(DstfMarker::new(plan.clone(), rng))
     }
 
     fn colors(_: &Plan) -> &'static [Color] {
@@ -71,6 +74,6 @@ marker.dstf = { thresholds = ["10 KB", "100 KB"], code_points = ["AF11", "AF12",
     }
 
     fn writes(plan: &Plan, _: [Dscp; 3]) -> Vec<Dscp> {
-        plan.levels.code_points().to_vec()
+        plan.levels().code_points().to_vec()
     }
 }

@@ -60,11 +60,11 @@ marker.fixed = { dscp = "EF" }
         Some(Plan { dscp: self.dscp.0, bucket })
     }
 
-    fn build(plan: &Plan, _: [Dscp; 3], _: Rng) -> Box<dyn Marker> {
+    fn build(plan: &Plan, _: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
         match &plan.bucket {
             None => Box::new(FixedMarker::new(plan.dscp, Color::Green)),
             Some(bucket) => {
-                Box::new(ColorMarker::new(bucket.build(TokenBucket::new), [plan.dscp; 3]))
+                Box::new(ColorMarker::new(bucket.build(TokenBucket::new, rng), [plan.dscp; 3]))
             }
         }
     }

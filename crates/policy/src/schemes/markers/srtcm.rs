@@ -50,11 +50,11 @@ marker.srtcm = { cir = "5 Mbit/s", cbs = "15 KB", ebs = "30 KB" }
         }
         let mode = color_mode(checker, self.color_aware);
         let params = SrTcmParams::new(self.cir, self.cbs, self.ebs, mode);
-        Metered::check(checker, path, params, self.per.as_ref())
+        Metered::check(checker, path, params, SrTcm::new, self.per.as_ref())
     }
 
-    fn build(plan: &Plan, code_points: [Dscp; 3], _: Rng) -> Box<dyn Marker> {
-        Box::new(ColorMarker::new(plan.build(SrTcm::new), code_points))
+    fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
+        Box::new(ColorMarker::new(plan.build(SrTcm::new, rng), code_points))
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

@@ -40,11 +40,11 @@ marker.token-bucket = { rate = "5 Mbit/s", depth = "15 KB", per = "source" }
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
         checker.depth(&format!("{path}.depth"), "depth", self.depth);
         let params = TokenBucketParams::new(self.rate, self.depth);
-        Metered::check(checker, path, params, self.per.as_ref())
+        Metered::check(checker, path, params, TokenBucket::new, self.per.as_ref())
     }
 
-    fn build(plan: &Plan, code_points: [Dscp; 3], _: Rng) -> Box<dyn Marker> {
-        Box::new(ColorMarker::new(plan.build(TokenBucket::new), code_points))
+    fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
+        Box::new(ColorMarker::new(plan.build(TokenBucket::new, rng), code_points))
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

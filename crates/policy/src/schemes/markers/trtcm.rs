@@ -53,11 +53,11 @@ marker.trtcm = { cir = "5 Mbit/s", cbs = "15 KB", pir = "8 Mbit/s", pbs = "30 KB
         }
         let mode = color_mode(checker, self.color_aware);
         let params = TrTcmParams::new(self.cir, self.cbs, self.pir, self.pbs, mode);
-        Metered::check(checker, path, params, self.per.as_ref())
+        Metered::check(checker, path, params, TrTcm::new, self.per.as_ref())
     }
 
-    fn build(plan: &Plan, code_points: [Dscp; 3], _: Rng) -> Box<dyn Marker> {
-        Box::new(ColorMarker::new(plan.build(TrTcm::new), code_points))
+    fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
+        Box::new(ColorMarker::new(plan.build(TrTcm::new, rng), code_points))
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

@@ -45,11 +45,11 @@ marker.two-buckets.yellow = { rate = "2 Mbit/s", depth = "15 KB" }
         let yellow = self.yellow.check(checker, &format!("{path}.yellow"));
         let mode = color_mode(checker, self.color_aware);
         let params = TwoBucketsParams { green: green?, yellow: yellow?, mode };
-        Metered::check(checker, path, Ok(params), self.per.as_ref())
+        Metered::check(checker, path, Ok(params), TwoBuckets::new, self.per.as_ref())
     }
 
-    fn build(plan: &Plan, code_points: [Dscp; 3], _: Rng) -> Box<dyn Marker> {
-        Box::new(ColorMarker::new(plan.build(TwoBuckets::new), code_points))
+    fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
+        Box::new(ColorMarker::new(plan.build(TwoBuckets::new, rng), code_points))
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

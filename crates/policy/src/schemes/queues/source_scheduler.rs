@@ -109,8 +109,8 @@ class = 2
         checker.accept(path, params).map(Box::new)
     }
 
-    fn build(plan: &Plan, _: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(SourceScheduler::new((**plan).clone()))
+    fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
+        Box::new(SourceScheduler::new((**plan).clone(), port.stream()))
     }
 
     fn writes(plan: &Plan) -> Vec<Dscp> {

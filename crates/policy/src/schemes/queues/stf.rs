@@ -54,7 +54,7 @@ queue.stf = { limit = "100 pkt" }
         checker.accept(path, params)
     }
 
-    fn build(plan: &Plan, _: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(Stf::new(plan.clone()))
+    fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
+        Box::new(Stf::new(plan.clone(), port.stream()))
     }
 }

@@ -113,7 +113,7 @@ weight = 1
     }
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(Wfq::new(plan.clone(), port.rate))
+        Box::new(Wfq::new(plan.clone(), port.rate, port.stream()))
     }
 }
 
