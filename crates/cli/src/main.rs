@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! args → simulate, compare → run: cases, tasks over an engine, results → report
-//!      → check, reproduce, report, bench, generate
+//!      → check, reproduce, report, bench, generate, init
 //! ```
 
 mod args;
@@ -11,6 +11,7 @@ mod check;
 mod console;
 mod failure;
 mod generate;
+mod init;
 mod interrupt;
 mod progress;
 mod report;
@@ -43,6 +44,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Check(args) => check::check(console, args),
         Command::Simulate(args) => simulate::simulate(console, args),
         Command::Compare(args) => simulate::compare(console, args),
+        Command::Init(args) => init::init(console, args),
         Command::Reproduce(args) => reproduce::reproduce(console, args),
         Command::Report(args) => report::report(console, args),
         Command::Schema(args) => generate::schema(console, args),

@@ -20,14 +20,14 @@ impl NodeId {
 
     /// Its address: 10.0.0.1 for the first node, counting up.
     #[inline]
-    pub const fn address(self) -> Address {
-        Address(FIRST_ADDRESS + self.0)
+    pub fn address(self) -> Address {
+        Address::v4(FIRST_ADDRESS + self.0)
     }
 
-    /// The node with this address.
+    /// The node with this address, which must be one that [`address`](Self::address) gave.
     #[inline]
-    pub const fn of_address(address: Address) -> NodeId {
-        NodeId(address.0 - FIRST_ADDRESS)
+    pub fn of_address(address: Address) -> NodeId {
+        NodeId(address.as_v4().expect("a simulated host has an IPv4 address") - FIRST_ADDRESS)
     }
 }
 

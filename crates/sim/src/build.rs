@@ -223,7 +223,7 @@ fn add_stream(
         dst: address_of(to.0),
         src_port: FIRST_STREAM_PORT.wrapping_add(stream as u16),
         dst_port: port,
-        protocol: Protocol::Udp,
+        protocol: Protocol::UDP,
     };
     streams.push(Stream { workload, node: from.0, key, dscp });
     stream
