@@ -6,10 +6,12 @@
 //! Payload is all zeros in a simulation, so it counts in lengths and checksums but is not stored.
 //!
 //! ```text
-//! Sight → frame (headers as bytes) → pcapng (blocks) → file, whole or not at all
+//! Sight → frame (headers as bytes) → pcapng (blocks) → output (a whole file, or a pipe)
 //! ```
 
 mod frame;
+mod identification;
+mod output;
 mod pcapng;
 mod place;
 mod trace;
