@@ -18,7 +18,7 @@ pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {
     let mut files = Vec::new();
     for path in &args.files {
         let name = path.display().to_string();
-        match check_file(path) {
+        match check_file(path, args) {
             Ok((kind, what)) if args.json => {
                 files.push(json!({ "file": name, "kind": kind, "ok": true, "what": what }));
             }
@@ -46,13 +46,18 @@ fn as_json(mistakes: &Diagnostics) -> Vec<Value> {
 }
 
 /// What kind of file it is, and what is in it.
-fn check_file(path: &Path) -> Result<(&'static str, String), Diagnostics> {
+fn check_file(path: &Path, args: &Check) -> Result<(&'static str, String), Diagnostics> {
     // What cannot be read or is no TOML is told by whoever reads it.
     let kind = kind_of(path)?;
     let what = match kind {
         Kind::Policy => describe_policy(&shortflow_policy::load(path, &[])?),
         Kind::Scenario => {
-            describe_scenario(&shortflow_scenario::load(path, &Overrides::default())?)
+            let overrides = Overrides {
+                policy: args.policy.clone(),
+                bind: args.bind.clone(),
+                ..Overrides::default()
+            };
+            describe_scenario(&shortflow_scenario::load(path, &overrides)?)
         }
     };
     Ok((kind.name(), what))

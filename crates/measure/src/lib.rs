@@ -45,6 +45,7 @@ mod item;
 mod moments;
 mod plan;
 mod port;
+mod ranking;
 mod recorder;
 mod replica;
 pub mod results;
@@ -59,6 +60,7 @@ pub use item::Item;
 pub use moments::Moments;
 pub use plan::{Plan, SizeClass, StreamPlan, WorkloadPlan};
 pub use port::{CodePointCounts, Count, PortCounts, PortResult, Sample};
+pub use ranking::{RankFigure, RankMeasure, RankedRun, Ranking, Service, Traffic, Worst};
 pub use recorder::Recorder;
 pub use replica::{
     ClassResult, DatagramResult, LongFlows, OverLimit, Replica, StreamResult, WorkloadResult,

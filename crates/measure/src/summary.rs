@@ -14,7 +14,7 @@ use crate::replica::{
 use crate::settle;
 
 /// Each measure over the replicas of one run. A measure that no replica has is absent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// How many replicas.
     pub replicas: u32,
@@ -31,7 +31,7 @@ pub struct Summary {
 }
 
 /// A workload over all replicas.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadSummary {
     /// The workload's name.
     pub name: String,
@@ -79,7 +79,7 @@ pub struct WorkloadSummary {
 }
 
 /// Completion times of one size class over all replicas, in seconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClassSummary {
     /// The class's name.
     pub label: String,

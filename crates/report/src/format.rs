@@ -67,14 +67,18 @@ pub(crate) fn share(share: &Option<Estimate>) -> String {
     }
 }
 
-/// A relative gain in percent with the ends of its interval.
+/// A relative gain in percent, or how many times slower, with the ends of its interval.
 pub(crate) fn gain(gain: &Option<Estimate>) -> String {
     let Some(gain) = gain else { return NOTHING.into() };
     match (gain.low, gain.high) {
-        (Some(low), Some(high)) => {
-            format!("{} % ({} to {})", signed(gain.mean), signed(low), signed(high))
+        (Some(low), Some(high)) if gain.mean <= MUCH_SLOWER => {
+            let (least, most) = (slowdown(high), slowdown(low));
+            format!("{} ({least:.1} to {most:.1})", change(gain.mean))
         }
-        _ => format!("{} %", signed(gain.mean)),
+        (Some(low), Some(high)) => {
+            format!("{} ({} to {})", change(gain.mean), signed(low), signed(high))
+        }
+        _ => change(gain.mean),
     }
 }
 
@@ -82,12 +86,32 @@ pub(crate) fn gain(gain: &Option<Estimate>) -> String {
 pub(crate) fn gain_cell(gain: &Option<Estimate>) -> String {
     let Some(gain) = gain else { return NOTHING.into() };
     match gain.half_width() {
+        Some(half) if gain.mean <= MUCH_SLOWER => {
+            format!("{:.1} ± {:.1} × slower", slowdown(gain.mean), half / 100.0)
+        }
         Some(half) => {
             let decimals = usize::from(gain.mean.abs() < 9.95);
             format!("{} ± {half:.decimals$} %", signed(gain.mean))
         }
-        None => format!("{} %", signed(gain.mean)),
+        None => change(gain.mean).trim_start_matches("gain ").to_owned(),
     }
+}
+
+/// A relative gain in words: `gain +12 %`, `gain −3.0 %`, or `3.2 × slower` where a negative
+/// percentage would be hard to read.
+pub(crate) fn change(gain: f64) -> String {
+    match gain {
+        gain if gain <= MUCH_SLOWER => format!("{:.1} × slower", slowdown(gain)),
+        gain => format!("gain {} %", signed(gain)),
+    }
+}
+
+/// The relative gain in percent from which on a loss is written as a factor.
+const MUCH_SLOWER: f64 = -50.0;
+
+/// How many times as long ours takes as the reference.
+fn slowdown(gain: f64) -> f64 {
+    1.0 - gain / 100.0
 }
 
 /// With its sign, a true minus; without decimals from 10 up.
@@ -238,7 +262,15 @@ mod tests {
             Some(Estimate { mean, low: Some(mean - 3.55), high: Some(mean + 3.55), n: 8 })
         };
         assert_eq!(gain_cell(&gain(2.26)), "+2.3 ± 3.5 %");
-        assert_eq!(gain_cell(&gain(-197.4)), "−197 ± 4 %");
+        assert_eq!(gain_cell(&gain(-47.4)), "−47 ± 4 %");
+    }
+
+    #[test]
+    fn a_large_loss_is_told_as_a_factor() {
+        let loss = Some(Estimate { mean: -218.0, low: Some(-230.0), high: Some(-206.0), n: 8 });
+        assert_eq!(gain_cell(&loss), "3.2 ± 0.1 × slower");
+        assert_eq!(gain(&loss), "3.2 × slower (3.1 to 3.3)");
+        assert_eq!([change(-4.7), change(73.0)], ["gain −4.7 %", "gain +73 %"]);
     }
 
     #[test]

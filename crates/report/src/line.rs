@@ -55,6 +55,8 @@ pub struct LineFigure {
     pub vertical: Option<f64>,
     /// Whether the y axis reaches down to 0.
     pub zero_based: bool,
+    /// Up to which value the y axis reaches at least, so that figures can share a scale.
+    pub reach: Option<f64>,
     /// Whether to draw a line at y = 0, where the y axis then reaches.
     pub zero_line: bool,
 }
@@ -167,11 +169,11 @@ fn plots(index: usize, series: &Series) -> Vec<Plot> {
     let color = style::color(index);
     let mut line = LinePlot::new()
         .with_data(series.points.iter().map(|mark| (mark.x, mark.y)))
-        .with_color(color)
+        .with_color(color.as_str())
         .with_stroke_width(if series.stroke == Stroke::Thin { 0.8 } else { 2.0 })
         .with_legend(series.label.as_str());
-    // After the palette's seven colours have been used, dashes tell the second round apart.
-    if series.dashed || index >= 7 {
+    // Of many colours some are near to each other; dashes help to tell them apart.
+    if series.dashed || index >= 8 {
         line = line.with_dashed();
     }
     if series.stroke != Stroke::Marked {
@@ -181,7 +183,7 @@ fn plots(index: usize, series: &Series) -> Vec<Plot> {
         |mark: &Mark| (mark.y - mark.low.unwrap_or(mark.y), mark.high.unwrap_or(mark.y) - mark.y);
     let mut dots = ScatterPlot::new()
         .with_data(series.points.iter().map(|mark| (mark.x, mark.y)))
-        .with_color(color)
+        .with_color(color.as_str())
         .with_size(4.0)
         .with_marker(MARKERS[index % MARKERS.len()]);
     if series.points.iter().any(|mark| mark.low.is_some()) {
@@ -282,7 +284,7 @@ fn y_range(figure: &LineFigure, series: &[Series]) -> (f64, f64) {
     let ends = |mark: &Mark| [mark.y, mark.low.unwrap_or(mark.y), mark.high.unwrap_or(mark.y)];
     let zero = (figure.zero_line || figure.zero_based).then_some(0.0);
     let points = series.iter().flat_map(|series| &series.points);
-    let (low, high) = range(points.flat_map(ends).chain(zero));
+    let (low, high) = range(points.flat_map(ends).chain(zero).chain(figure.reach));
     if !figure.log_y {
         return (low, high);
     }

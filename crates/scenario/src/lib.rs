@@ -26,6 +26,7 @@
 //! # Ok::<(), shortflow_text::Diagnostics>(())
 //! ```
 
+mod bind;
 mod check;
 mod file;
 mod files;
@@ -33,6 +34,7 @@ mod frequency;
 mod load;
 mod model;
 mod sweep;
+mod which_tcp;
 
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, schema};
 pub use model::{

@@ -1,12 +1,14 @@
 //! From files to checked scenarios, one for each point of the sweep.
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use shortflow_policy::Policy;
-use shortflow_text::{Diagnostic, Diagnostics, Document, Override, Scalar, Source};
+use shortflow_text::{Diagnostic, Diagnostics, Document, Override, Scalar, Severity, Source};
 
+use crate::bind;
 use crate::check;
 use crate::file::ScenarioFile;
 use crate::files::Files;
@@ -20,6 +22,9 @@ pub struct Overrides {
     pub policy: Option<PathBuf>,
     /// Keys and values, as in `--set key=value`; a key of the policy begins with `policy.`.
     pub set: Vec<(String, String)>,
+    /// Bindings besides those of the scenario, as in `--bind core=east->west`. At a port where the
+    /// scenario binds a role too, these count.
+    pub bind: Vec<String>,
 }
 
 /// A scenario file, read and checked: one scenario for each point of its sweep.
@@ -136,7 +141,11 @@ impl Loader<'_> {
             scenario: (self.source.name.clone(), self.source.text.clone()),
             policy: policy.as_ref().map(|found| (found.name.clone(), found.text.clone())),
             files: Vec::new(),
-            overrides: self.all(&swept).map(|o| format!("{}={}", o.key, o.value)).collect(),
+            overrides: self
+                .all(&swept)
+                .map(|o| format!("{}={}", o.key, o.value))
+                .chain(self.overrides.bind.iter().map(|binding| format!("bind {binding}")))
+                .collect(),
         };
         let stem = Path::new(&self.source.name).file_stem().unwrap_or_default();
         let stem = stem.to_string_lossy().into_owned();
@@ -147,6 +156,7 @@ impl Loader<'_> {
             policy.map(|found| Arc::new(found.policy)),
             inputs,
             Files::new(&|name| self.read_beside(name)),
+            self.overrides.bind.len(),
         )?;
         let label =
             axes.iter().zip(&values).map(|(axis, value)| format!("{} = {value}", axis.name));
@@ -165,6 +175,13 @@ impl Loader<'_> {
         let own: Vec<_> = self.all(swept).filter(|o| !o.key.starts_with(POLICY)).collect();
         let mut document = Document::parse(self.source.clone(), &own)?;
         sweep::normalize(&mut document);
+        for binding in &self.overrides.bind {
+            let source = Source { name: BIND.to_owned(), text: binding.clone() };
+            match bind::entry(binding) {
+                Ok(entry) => document.append("bind", source, entry),
+                Err((span, message)) => return Err(misread(source, span, message)),
+            }
+        }
         let file = document.read()?;
         Ok((document, file))
     }
@@ -256,6 +273,17 @@ fn unreadable(name: &str, error: &io::Error) -> Diagnostics {
     Diagnostics::one(Diagnostic::of_whole(name, message, None))
 }
 
+fn misread(source: Source, span: Range<usize>, message: String) -> Diagnostics {
+    Diagnostics::one(Diagnostic {
+        severity: Severity::Error,
+        source: Arc::new(source),
+        span,
+        message,
+        label: None,
+        help: Some(bind::HOW_TO_BIND.to_owned()),
+    })
+}
+
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -267,3 +295,6 @@ fn reason(error: &io::Error) -> String {
 }
 
 const POLICY: &str = "policy.";
+
+/// The name of bindings from the command line in messages.
+const BIND: &str = "--bind";

@@ -320,6 +320,7 @@ impl Engine {
             dscp: stream.dscp,
             ecn: Ecn::NotEct,
             payload: size.saturating_sub(UDP_HEADERS) as u16,
+            bytes: None,
             tcp: TcpHeader::default(),
         };
         let (outlet, shows_sender) = self.fabric.outlet(stream.node, node_of(stream.key.dst));
@@ -398,6 +399,7 @@ fn transmit(
             dscp: Dscp::BEST_EFFORT,
             ecn: segment.ecn,
             payload: segment.payload,
+            bytes: None,
             tcp: segment.header,
         };
         fabric.leave_host(outlet, packet, sender.as_ref());

@@ -21,7 +21,7 @@ use crate::{Config, Segment, Stats};
 /// use shortflow_tcp::{Connection, Era, Role};
 /// use shortflow_units::Instant;
 ///
-/// let config = Arc::new(Era::Ns2In2002.config());
+/// let config = Arc::new(Era::LinuxToday.config());
 /// let mut client = Connection::new(Arc::clone(&config), Role::Active);
 /// let mut server = Connection::new(config, Role::Passive);
 /// let now = Instant::START;

@@ -66,8 +66,13 @@ impl EcnState {
         if self.echo { TcpFlags::ECE } else { TcpFlags(0) }
     }
 
+    /// The mark of a segment that may be marked.
+    #[inline]
+    pub(crate) fn mark(&self) -> Ecn {
+        if self.enabled { Ecn::Ect0 } else { Ecn::NotEct }
+    }
+
     /// The flag and the mark of a segment with new data; the first after a reduction says so.
-    /// Retransmissions, probes and bare acknowledgements are not ECN-capable (RFC 3168 §6.1.4–6).
     #[inline]
     pub(crate) fn on_send_new_data(&mut self) -> (TcpFlags, Ecn) {
         if !self.enabled {

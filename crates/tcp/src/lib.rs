@@ -5,6 +5,7 @@
 //!
 //! | file | what it knows |
 //! |---|---|
+//! | `config`, `era`, `describe` | the settings, the presets, and their names for readers |
 //! | `connection` | the endpoint: joins the halves below |
 //! | `input`, `output`, `handshake` | segments in, segments out, opening (RFC 9293 §3.10.7) |
 //! | `state` | the states and their transitions (RFC 9293 §3.3.2) |
@@ -17,7 +18,9 @@
 mod config;
 mod congestion;
 mod connection;
+mod describe;
 mod ecn;
+mod era;
 mod handshake;
 mod input;
 mod output;
@@ -31,9 +34,10 @@ mod seq;
 mod state;
 mod stats;
 
-pub use config::{Algorithm, Config, DelayedAck, Era, Recovery};
+pub use config::{Algorithm, Config, DelayedAck, EcnCapable, Recovery, RtoFloor};
 pub use congestion::{Ack, Aimd, Congestion, CongestionControl, Cubic};
 pub use connection::{Connection, ENDLESS};
+pub use era::Era;
 pub use segment::Segment;
 pub use state::{Failure, Role, State};
 pub use stats::Stats;

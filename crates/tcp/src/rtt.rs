@@ -2,7 +2,7 @@
 
 use shortflow_units::{Duration, Instant};
 
-use crate::Config;
+use crate::{Config, RtoFloor};
 
 /// After a lost SYN a timeout shorter than this is no longer trusted (RFC 6298 §5.7).
 const FALLBACK_RTO: Duration = Duration::from_secs(3);
@@ -87,8 +87,12 @@ impl RttEstimator {
         };
         self.smoothed = Duration::from_nanos(smoothed);
         self.variation = Duration::from_nanos(variation);
-        let rto = self.smoothed + Duration::from_nanos(tick.max(4 * variation));
-        self.rto = rto.max(config.rto_min).min(config.rto_max); // RFC 6298 §2.4, §2.5
+        let margin = Duration::from_nanos(tick.max(4 * variation));
+        let rto = match config.rto_floor {
+            RtoFloor::Timeout => (self.smoothed + margin).max(config.rto_min), // RFC 6298 §2.4
+            RtoFloor::Variation => self.smoothed + margin.max(config.rto_min),
+        };
+        self.rto = rto.min(config.rto_max); // RFC 6298 §2.5
     }
 }
 
@@ -100,8 +104,9 @@ mod tests {
     fn config() -> Config {
         Config {
             clock_granularity: Duration::from_millis(1),
+            rto_initial: Duration::from_secs(3),
             rto_min: Duration::from_millis(200),
-            ..Era::Ns2In2002.config()
+            ..Era::Ns2In2005.config()
         }
     }
 
@@ -142,6 +147,20 @@ mod tests {
             estimator.back_off(&config);
         }
         assert_eq!(estimator.rto(), config.rto_max);
+    }
+
+    #[test]
+    fn the_floor_bounds_the_timeout_or_its_margin_over_the_round_trip() {
+        let rto = |rto_floor| {
+            let config = Config { rto_floor, ..config() };
+            let mut estimator = RttEstimator::new(&config);
+            estimator.on_send(Instant::START, 10);
+            estimator.on_ack(Instant::from_nanos(40_000_000), 10, &config);
+            estimator.rto()
+        };
+        // 40 ms + 4 · 20 ms is below the floor of 200 ms.
+        assert_eq!(rto(RtoFloor::Timeout), Duration::from_millis(200));
+        assert_eq!(rto(RtoFloor::Variation), Duration::from_millis(240));
     }
 
     #[test]

@@ -152,12 +152,13 @@ impl Sender {
     }
 
     /// The SYN has left: the stream's offset 0.
-    pub(crate) fn on_syn_sent(&mut self, now: Instant) {
-        if self.max == 0 {
-            self.rtt.on_send(now, 1);
-        } else {
+    pub(crate) fn on_syn_sent(&mut self, now: Instant, config: &Config) {
+        if self.max > 0 {
             self.rtt.on_retransmit();
             self.stats.syn_retransmissions += 1;
+        }
+        if !self.has_lost_too_many_syns(config) {
+            self.rtt.on_send(now, 1);
         }
         self.next = 1;
         self.max = 1;
@@ -171,11 +172,15 @@ impl Sender {
         self.expiries = 0;
         self.timer = Instant::NEVER;
         self.rtt.on_ack(now, 1, config);
-        if self.stats.syn_retransmissions > 0 {
+        if self.has_lost_too_many_syns(config) {
             // RFC 5681 §3.1: after a lost SYN or SYN-ACK the initial window is one segment.
             self.congestion.cap_window(Bytes(u64::from(self.mss)));
             self.rtt.fall_back(config);
         }
+    }
+
+    fn has_lost_too_many_syns(&self, config: &Config) -> bool {
+        self.stats.syn_retransmissions > config.lost_syns_forgiven
     }
 
     /// The next piece to send now, if anything may go.
@@ -392,6 +397,7 @@ impl Sender {
         // RFC 3168 §6.1.2: an acknowledgement with an echo does not open the window.
         let growth = (self.window_limited && !echo).then(|| Ack {
             acknowledged: Bytes(acknowledged),
+            slow_start_increase: self.slow_start_increase(acknowledged, config),
             in_flight: Bytes(in_flight),
             smoothed_rtt: self.rtt.smoothed(),
         });
@@ -401,6 +407,14 @@ impl Sender {
         } else {
             self.advance_in_recovery(now, header, acknowledged, growth, config);
         }
+    }
+
+    /// RFC 3465 §2.2, and §2.3 after a timeout.
+    #[inline]
+    fn slow_start_increase(&self, acknowledged: u64, config: &Config) -> Bytes {
+        let limit = if self.phase == LossPhase::Loss { Some(1) } else { config.slow_start_limit };
+        let segments = u64::from(limit.unwrap_or(u32::MAX));
+        Bytes(acknowledged.min(segments * u64::from(self.mss)))
     }
 
     /// New data acknowledged outside of recovery.

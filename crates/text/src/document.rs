@@ -120,6 +120,31 @@ impl Document {
         &mut self.root
     }
 
+    /// Appends `table`, which was read from `source`, to the list `list` at the root; the list is made
+    /// where it is not written.
+    pub fn append(&mut self, list: &str, source: Source, table: Item) {
+        let offset = self.end();
+        self.sources.push((offset, Arc::new(source)));
+        let table = table.shifted(offset);
+        let Value::Table(entries) = &mut self.root.value else { return };
+        match entries.iter_mut().find(|(key, _)| key.name == list) {
+            Some((_, Item { value: Value::List(items), .. })) => items.push(table),
+            // Whoever reads the text says that this is no list.
+            Some(_) => {}
+            None => {
+                let span = table.span.clone();
+                let key = Key { name: list.to_owned(), span: span.clone() };
+                entries.push((key, Item { value: Value::List(vec![table]), span }));
+            }
+        }
+    }
+
+    /// Where the next source starts.
+    fn end(&self) -> usize {
+        let (start, last) = self.sources.last().expect("the text itself");
+        start + last.text.len() + 1
+    }
+
     /// Notes a mistake in the value of the key `path`, or, where that is not written, at the
     /// nearest table around it.
     pub fn mistake(&mut self, path: &str, message: impl Into<String>, help: impl Into<String>) {
@@ -245,8 +270,7 @@ impl Document {
 /// Overrides.
 impl Document {
     fn apply(&mut self, change: &Override) {
-        let (last_start, last) = self.sources.last().expect("the text itself");
-        let offset = last_start + last.text.len() + 1;
+        let offset = self.end();
         let text = format!("{}{}={}", change.prefix, change.key, change.value);
         let at_key = offset + change.prefix.len();
         let at_value = at_key + change.key.len() + 1;

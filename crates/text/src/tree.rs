@@ -67,6 +67,23 @@ impl Item {
         }
     }
 
+    /// The same item in a text that begins `offset` bytes later.
+    pub(super) fn shifted(self, offset: usize) -> Item {
+        let value = match self.value {
+            Value::List(items) => {
+                Value::List(items.into_iter().map(|item| item.shifted(offset)).collect())
+            }
+            Value::Table(entries) => {
+                let shifted = entries.into_iter().map(|(key, item)| {
+                    (Key { span: shift(key.span, offset), ..key }, item.shifted(offset))
+                });
+                Value::Table(shifted.collect())
+            }
+            plain => plain,
+        };
+        Item { value, span: shift(self.span, offset) }
+    }
+
     /// The element that `name` means in a list: its index, or the `name` that it carries.
     pub(super) fn position(list: &[Item], name: &str) -> Option<usize> {
         name.parse().ok().filter(|&index: &usize| index < list.len()).or_else(|| {

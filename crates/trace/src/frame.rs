@@ -2,9 +2,9 @@
 
 use std::net::Ipv4Addr;
 
-use shortflow_elements::{Packet, Protocol, TcpFlags};
+use shortflow_elements::{Address, Packet, Protocol, TcpFlags};
+use shortflow_run::Sight;
 use shortflow_scenario::NodeId;
-use shortflow_sim::Sight;
 use shortflow_tcp::{Config, Recovery};
 use shortflow_wire::{
     ControlBits, DsField, EtherType, EthernetHeader, Fragmentation, IpProtocol, Ipv4Header,
@@ -44,7 +44,7 @@ impl Headers {
 /// Writes the headers one after the other, and gives their length.
 fn emit(out: &mut [u8], sight: &Sight<'_>) -> Result<usize, WireError> {
     let packet = sight.packet;
-    let [source, destination] = [packet.key.src, packet.key.dst].map(|it| Ipv4Addr::from(it.0));
+    let [source, destination] = [packet.key.src, packet.key.dst].map(ipv4);
     let ethernet = EthernetHeader {
         source: hardware_address(sight.from),
         destination: hardware_address(sight.to),
@@ -55,12 +55,12 @@ fn emit(out: &mut [u8], sight: &Sight<'_>) -> Result<usize, WireError> {
     let payload = u32::from(packet.payload);
     // What is simulated has zeros as payload.
     let (protocol, length) = match packet.key.protocol {
-        Protocol::Tcp => {
+        Protocol::TCP => {
             let tcp = tcp_header(packet, sight.tcp);
             let tcp = tcp.with_checksum(source.into(), destination.into(), &[], payload);
             (IpProtocol::TCP, tcp.emit(&mut out[at..])?)
         }
-        Protocol::Udp => {
+        Protocol::UDP => {
             let udp = UdpHeader {
                 source_port: packet.key.src_port,
                 destination_port: packet.key.dst_port,
@@ -70,6 +70,7 @@ fn emit(out: &mut [u8], sight: &Sight<'_>) -> Result<usize, WireError> {
             let udp = udp.with_checksum(source.into(), destination.into(), &[]);
             (IpProtocol::UDP, udp.emit(&mut out[at..])?)
         }
+        other => unreachable!("a simulated host sends TCP and UDP, not protocol {}", other.0),
     };
     let ip = Ipv4Header {
         ds: DsField::new(packet.dscp.value(), packet.ecn as u8),
@@ -85,6 +86,11 @@ fn emit(out: &mut [u8], sight: &Sight<'_>) -> Result<usize, WireError> {
 
 fn within_16_bits(length: u32) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
+}
+
+/// The address of a simulated host, which is one of IPv4.
+fn ipv4(address: Address) -> Ipv4Addr {
+    address.as_v4().expect("a simulated host has an IPv4 address").into()
 }
 
 /// A locally administered address: 02:00 and the number of the node, from 1 as in its IP address.

@@ -12,8 +12,8 @@ pub(crate) fn identification(packet: &Packet) -> u16 {
     let key = &packet.key;
     let sacked = tcp.sack.as_slice().iter().flat_map(|(from, to)| [*from, *to]);
     let numbers = [
-        key.src.0,
-        key.dst.0,
+        key.src.as_v4().unwrap_or_default(),
+        key.dst.as_v4().unwrap_or_default(),
         u32::from(key.src_port) << 16 | u32::from(key.dst_port),
         tcp.seq,
         tcp.ack,

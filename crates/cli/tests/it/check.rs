@@ -10,8 +10,8 @@ fn a_right_file_is_recognised_and_described() {
         ended.out,
         "crates/cli/tests/it/small.toml: ok — scenario \"Small\": 3 hosts, 2 routers, 4 links, \
          2 workloads; policy \"Fair Marker\" in 2 places; 3 replicas of 4 s\n\
-         policies/fair-marker.toml: ok — policy \"Fair Marker\" with 4 roles: servers \
-         (conditions), clients (conditions), others (does nothing), core (queues)\n"
+         policies/fair-marker.toml: ok — policy \"Fair Marker\" with 3 roles: source \
+         (does nothing), edge (conditions), core (queues)\n"
     );
 }
 
@@ -56,8 +56,8 @@ fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
         (&["compare", SMALL, "--policies", "a.toml,a.toml"], "given twice"),
         (&["simulate", "policies/red.toml"], "red.toml is a policy, not a scenario"),
         (
-            &["simulate", "scenarios/ring.toml", "--policy", "scenarios/quickstart.toml"],
-            "quickstart.toml is a scenario, not a policy",
+            &["simulate", "scenarios/ring.toml", "--policy", "scenarios/contract.toml"],
+            "contract.toml is a scenario, not a policy",
         ),
         (
             &[

@@ -23,3 +23,15 @@ pub use manifest::{Input, Manifest, Setting, Sweep};
 pub use series::{SeriesRow, series_rows};
 pub use sink::TransferSink;
 pub use whole::{WholeFile, write_whole};
+
+/// The file whose presence says that a folder of results is complete.
+pub const MANIFEST: &str = "manifest.toml";
+
+/// The file that names the folders of a comparison, the reference first.
+pub const COMPARISON: &str = "comparison.json";
+
+/// The page about a folder of results.
+pub const REPORT: &str = "report.html";
+
+/// The folder of the page's figures.
+pub const FIGURES: &str = "figures";

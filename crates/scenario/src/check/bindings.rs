@@ -1,6 +1,6 @@
 //! Which role is played at which port.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use shortflow_policy::{Policy, Role};
 use shortflow_text::{Document, suggestion};
@@ -9,28 +9,32 @@ use super::topology::Topology;
 use crate::file::{BindFile, ScenarioFile};
 use crate::model::{Binding, Direction, Inputs, NodeId, NodeKind, Workload};
 
-/// Resolves the bindings against the policy and the topology.
+/// Resolves the bindings against the policy and the topology. The last `by_hand` of them come from the
+/// command line: at a port that others bind too, these count.
 pub(super) fn check(
     document: &mut Document,
     file: &ScenarioFile,
     topology: &Topology,
     policy: Option<&Policy>,
     inputs: &Inputs,
+    by_hand: usize,
 ) -> Vec<Binding> {
     let Some(policy) = policy else {
         if !file.bind.is_empty() {
-            let help = "add `policy = \"FILE\"`, or give --policy";
+            let help = "add `policy = \"FILE\"`, or give one on the command line with --policy";
             document.mistake("bind.0.role", "roles are bound, but there is no policy", help);
         }
         return Vec::new();
     };
     if file.bind.is_empty() {
-        let help = "bind its roles with [[bind]] tables, or leave the policy out";
+        let help =
+            "bind its roles with [[bind]] tables or --bind ROLE=PLACE, or leave the policy out";
         document.mistake("policy", "no role of the policy is bound: it would do nothing", help);
     }
     let policy_name = inputs.policy.as_ref().map_or("", |(name, _)| name);
-    let mut taken = BTreeMap::new();
-    let mut bindings = Vec::new();
+    let of_file = file.bind.len() - by_hand.min(file.bind.len());
+    let mut taken: BTreeMap<_, usize> = BTreeMap::new();
+    let mut bindings: Vec<Binding> = Vec::new();
     for (index, bind) in file.bind.iter().enumerate() {
         let path = format!("bind.{index}");
         let role = role(document, &path, policy, policy_name, &bind.role);
@@ -42,9 +46,10 @@ pub(super) fn check(
             {
                 break;
             }
-            let key = (at, direction_key(direction));
-            if let Some(other) = taken.insert(key, role.name.clone()) {
-                let at = &topology.node(at).name;
+            let binding = Binding { role: role.name.clone(), at, direction };
+            let key = (at, direction_key(direction), index >= of_file);
+            if let Some(other) = taken.insert(key, bindings.len()) {
+                let (at, other) = (&topology.node(at).name, &bindings[other].role);
                 let message = format!("this port of `{at}` plays the role `{other}` already");
                 document.mistake(
                     &format!("{path}.role"),
@@ -53,10 +58,19 @@ pub(super) fn check(
                 );
                 break;
             }
-            bindings.push(Binding { role: role.name.clone(), at, direction });
+            bindings.push(binding);
         }
     }
-    bindings
+    // A port that the file and the command line bind has the latter's role.
+    let is_by_hand = |(at, direction, _)| taken.contains_key(&(at, direction, true));
+    let replaced: BTreeSet<usize> = taken
+        .iter()
+        .filter(|((.., by_hand), _)| !by_hand)
+        .filter(|(key, _)| is_by_hand(**key))
+        .map(|(_, index)| *index)
+        .collect();
+    let kept = bindings.into_iter().enumerate().filter(|(index, _)| !replaced.contains(index));
+    kept.map(|(_, binding)| binding).collect()
 }
 
 fn role<'p>(
@@ -71,7 +85,10 @@ fn role<'p>(
         let names: Vec<&str> = policy.roles.iter().map(|role| role.name.as_str()).collect();
         let help = suggestion(name, &format!("roles of {policy_name}"), &names);
         let message = format!("there is no role `{name}` in {policy_name}");
-        let help = format!("{help}; a role that does nothing is written `[roles.{name}]`");
+        let help = format!(
+            "{help}; rename the role in one of the two files, or choose its place with --bind \
+             ROLE=PLACE. Only a policy that shall do nothing here says so with an empty `[roles.{name}]`"
+        );
         document.mistake(&format!("{path}.role"), message, help);
     }
     role
@@ -84,7 +101,7 @@ fn ports(
     topology: &Topology,
     bind: &BindFile,
 ) -> Option<Vec<(NodeId, Direction)>> {
-    let (key, other, direction): (_, _, fn(NodeId) -> Direction) = match (&bind.from, &bind.to) {
+    let (key, others, direction): (_, _, fn(NodeId) -> Direction) = match (&bind.from, &bind.to) {
         (Some(from), None) => ("from", from, Direction::From),
         (None, Some(to)) => ("to", to, Direction::To),
         _ => {
@@ -94,25 +111,26 @@ fn ports(
             return None;
         }
     };
-    let at = topology.find(document, &format!("{path}.at"), &bind.at);
-    let others = topology.find(document, &format!("{path}.{key}"), other);
-    let (at, others) = (at?, others?);
+    let at = topology.find_all(document, &format!("{path}.at"), &bind.at);
+    let near = topology.find_all(document, &format!("{path}.{key}"), others);
+    let (at, near): (BTreeSet<_>, BTreeSet<_>) =
+        (at?.into_iter().collect(), near?.into_iter().collect());
     let ports: Vec<(NodeId, Direction)> = at
         .iter()
         .flat_map(|&at| topology.neighbours(at).map(move |to| (at, to)))
-        .filter(|(_, to)| others.binary_search(to).is_ok())
+        .filter(|(_, to)| near.contains(to))
         .map(|(at, to)| (at, direction(to)))
         .collect();
     if ports.is_empty() {
-        let message = format!("no link joins `{}` and `{other}`", bind.at);
-        let mut near: Vec<&str> = at
+        let at_names = bind.at.values.join(", ");
+        let message = format!("no link joins `{at_names}` and `{}`", others.values.join(", "));
+        let neighbours: BTreeSet<&str> = at
             .iter()
             .flat_map(|&at| topology.neighbours(at))
             .map(|near| topology.node(near).group.as_str())
             .collect();
-        near.sort_unstable();
-        near.dedup();
-        let help = format!("neighbours of `{}`: {}", bind.at, near.join(", "));
+        let neighbours = Vec::from_iter(neighbours).join(", ");
+        let help = format!("neighbours of `{at_names}`: {neighbours}");
         document.mistake(&format!("{path}.{key}"), message, help);
     }
     Some(ports)
@@ -123,7 +141,11 @@ fn may_bind(document: &mut Document, path: &str, role: &Role, direction: Directi
     if refused {
         let message =
             format!("the role `{}` has a queue, which only an egress port can have", role.name);
-        document.mistake_in_key(&format!("{path}.from"), message, "bind it with `to = …`");
+        document.mistake_in_key(
+            &format!("{path}.from"),
+            message,
+            "bind it where packets go out: with `to` in place of `from`, `->` in place of `<-`",
+        );
     }
     !refused
 }

@@ -21,7 +21,8 @@ use crate::files::Files;
 use crate::model::{Inputs, Scenario};
 use topology::Topology;
 
-/// Checks `file`, which was read from `document`; `stem` is its name when it gives none.
+/// Checks `file`, which was read from `document`; `stem` is its name when it gives none. Of its
+/// bindings the last `by_hand` come from the command line.
 pub(crate) fn check(
     document: &mut Document,
     file: ScenarioFile,
@@ -29,12 +30,13 @@ pub(crate) fn check(
     policy: Option<Arc<Policy>>,
     inputs: Inputs,
     files: Files<'_>,
+    by_hand: usize,
 ) -> Result<Scenario, Diagnostics> {
     frame(document, &file);
     let topology = Topology::check(document, &file);
     // Names and paths mean little in a topology that is wrong itself.
     document.checked()?;
-    let bindings = bindings::check(document, &file, &topology, policy.as_deref(), &inputs);
+    let bindings = bindings::check(document, &file, &topology, policy.as_deref(), &inputs, by_hand);
     let workloads = workloads::check(document, &file, &topology, &files);
     if let Some(policy) = &policy {
         bindings::check_labels(document, policy, &workloads);

@@ -9,7 +9,7 @@ use shortflow_text::{Document, NAME_RULE, Named, is_name};
 use shortflow_units::{Bytes, Length, Probability};
 
 use super::members::members;
-use crate::file::{Group, LinkFile, LossFile, PerLink, ScenarioFile};
+use crate::file::{Group, LinkFile, LossFile, OneOrList, PerLink, ScenarioFile};
 use crate::model::{Line, Link, Node, NodeId, NodeKind};
 
 /// The nodes and links of a scenario, and what finds them.
@@ -74,7 +74,7 @@ impl Topology {
             for index in 0..group.count {
                 let id = first + index;
                 let name = member(name, group.count, index);
-                let address = Address(FIRST_ADDRESS + id);
+                let address = Address::v4(FIRST_ADDRESS + id);
                 let group = self.groups[self.groups.len() - 1].0.clone();
                 self.nodes.push(Node { name, kind, group, address });
             }
@@ -109,6 +109,27 @@ impl Topology {
                 None
             }
         }
+    }
+
+    /// The nodes that one name means, or each of a list, in its order.
+    pub(super) fn find_all(
+        &self,
+        document: &mut Document,
+        path: &str,
+        names: &OneOrList<String>,
+    ) -> Option<Vec<NodeId>> {
+        if names.values.is_empty() {
+            document.mistake(path, "the list is empty", "name one host or router at least");
+            return None;
+        }
+        let each = names.values.iter().enumerate();
+        let found: Vec<Option<Vec<NodeId>>> = each
+            .map(|(index, name)| {
+                let path = if names.is_list { format!("{path}.{index}") } else { path.to_owned() };
+                self.find(document, &path, name)
+            })
+            .collect();
+        Some(found.into_iter().collect::<Option<Vec<_>>>()?.concat())
     }
 
     pub(super) fn node(&self, id: NodeId) -> &Node {

@@ -23,7 +23,7 @@ pub(super) fn check(
     topology: &Topology,
     files: &Files<'_>,
 ) -> Vec<Workload> {
-    let base = tcp::check(document, "tcp", &file.tcp, &Era::Ns2In2002.config());
+    let base = tcp::check(document, "tcp", &file.tcp, &Era::LinuxToday.config());
     let mut checker = Checker { document, topology, files, base, duration: file.duration };
     file.workloads.iter().filter_map(|(name, workload)| checker.workload(name, workload)).collect()
 }
@@ -264,8 +264,8 @@ impl Checker<'_> {
         (b_key, b_names): (&str, &OneOrList<String>),
     ) -> Option<Vec<(NodeId, NodeId)>> {
         let b_path = format!("{path}.{b_key}");
-        let a = self.nodes(&format!("{path}.{a_key}"), a_names);
-        let b = self.nodes(&b_path, b_names);
+        let a = self.topology.find_all(self.document, &format!("{path}.{a_key}"), a_names);
+        let b = self.topology.find_all(self.document, &b_path, b_names);
         let (a, b) = (a?, b?);
         let Some(pairs) = pair_up(&a, &b) else {
             let message = format!(
@@ -294,22 +294,6 @@ impl Checker<'_> {
             }
         }
         Some(pairs)
-    }
-
-    /// The nodes that one name means, or each of a list, in its order.
-    fn nodes(&mut self, path: &str, names: &OneOrList<String>) -> Option<Vec<NodeId>> {
-        if names.values.is_empty() {
-            self.document.mistake(path, "the list is empty", "name one host at least");
-            return None;
-        }
-        let each = names.values.iter().enumerate();
-        let found: Vec<Option<Vec<NodeId>>> = each
-            .map(|(index, name)| {
-                let path = if names.is_list { format!("{path}.{index}") } else { path.to_owned() };
-                self.topology.find(self.document, &path, name)
-            })
-            .collect();
-        Some(found.into_iter().collect::<Option<Vec<_>>>()?.concat())
     }
 
     pub(super) fn span(

@@ -16,7 +16,9 @@ pub(crate) use distribution::{ChoiceOfCountsFile, CountsFile, TimesFile};
 pub(crate) use link::{LinkFile, LossFile, PerLink};
 pub(crate) use list::OneOrList;
 pub(crate) use session::{BusyFile, FtpFile, HttpFile, PageFile, ReplayFile, TelnetFile, WebFile};
-pub(crate) use tcp::{AlgorithmFile, DelayedAckFile, EraFile, RecoveryFile, TcpFile};
+pub(crate) use tcp::{
+    AlgorithmFile, DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile,
+};
 pub(crate) use workload::{
     BulkFile, CbrFile, ChoiceFile, ParetoFile, PoissonFile, SizesFile, TransfersFile, WorkloadFile,
 };
@@ -108,12 +110,12 @@ fn one_node() -> u32 {
 pub(crate) struct BindFile {
     /// The role, as the policy names it.
     pub(crate) role: String,
-    /// The node or group that plays it.
-    pub(crate) at: String,
-    /// Packets that come in from this neighbour are conditioned.
-    pub(crate) from: Option<String>,
-    /// Packets that go out to this neighbour are conditioned and queued.
-    pub(crate) to: Option<String>,
+    /// The node or group that plays it, or a list of them.
+    pub(crate) at: OneOrList<String>,
+    /// Packets that come in from this neighbour, or from these, are conditioned.
+    pub(crate) from: Option<OneOrList<String>>,
+    /// Packets that go out to this neighbour, or to these, are conditioned and queued.
+    pub(crate) to: Option<OneOrList<String>>,
 }
 
 /// What to measure besides every transfer and every datagram stream.

@@ -11,7 +11,7 @@ use shortflow_units::{Bytes, Duration};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TcpFile {
-    /// The preset: "ns2-2002" (the default) or "linux-today".
+    /// The preset: "linux-today" (the default), "ns2-2005" or "ns2-2002".
     pub(crate) era: Option<EraFile>,
     /// Maximum segment size: payload of a full segment.
     pub(crate) mss: Option<Bytes>,
@@ -19,6 +19,9 @@ pub(crate) struct TcpFile {
     pub(crate) header: Option<Bytes>,
     /// Initial congestion window in segments (RFC 6928).
     pub(crate) initial_window: Option<u32>,
+    /// By how many segments one acknowledgement may open the window in slow start (RFC 3465): a number,
+    /// or "unlimited".
+    pub(crate) slow_start_limit: Option<Retries>,
     /// The receive window offered.
     pub(crate) receive_window: Option<Bytes>,
     /// How losses are repaired: reno, newreno or sack.
@@ -34,20 +37,30 @@ pub(crate) struct TcpFile {
     pub(crate) byte_counting: Option<bool>,
     /// Delayed acknowledgements: `false`, or their timeout and segments.
     pub(crate) delayed_ack: Option<DelayedAckFile>,
+    /// So many segments with data are acknowledged at once at the start of a connection, before
+    /// acknowledgements are held back.
+    pub(crate) quick_acks: Option<u32>,
     /// Whether a short segment waits while data is outstanding.
     pub(crate) nagle: Option<bool>,
     /// Retransmission timeout before the first sample (RFC 6298).
     pub(crate) rto_initial: Option<Duration>,
     /// Smallest retransmission timeout.
     pub(crate) rto_min: Option<Duration>,
+    /// What rto_min bounds: timeout or variation.
+    pub(crate) rto_floor: Option<RtoFloorFile>,
     /// Greatest retransmission timeout.
     pub(crate) rto_max: Option<Duration>,
     /// Clock granularity of RTT samples.
     pub(crate) clock_granularity: Option<Duration>,
     /// Whether ECN is negotiated and used (RFC 3168).
     pub(crate) ecn: Option<bool>,
+    /// Which segments may be marked where ECN is used: new-data, data or all.
+    pub(crate) ecn_capable: Option<EcnCapableFile>,
     /// Whether an idle sender restarts from its initial window (RFC 5681 §4.1).
     pub(crate) restart_after_idle: Option<bool>,
+    /// So many lost SYNs or SYN-ACKs are forgiven; after one more the initial window is one segment and
+    /// the retransmission timeout 3 s.
+    pub(crate) lost_syns_forgiven: Option<u32>,
     /// How often a SYN is sent again: a number, or "unlimited".
     pub(crate) syn_retries: Option<Retries>,
     /// How often data is sent again: a number, or "unlimited".
@@ -59,12 +72,37 @@ pub(crate) struct TcpFile {
 /// A preset of TCP settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(crate) enum EraFile {
-    /// What studies made with ns-2 around 2002 used.
+    /// ns-2 as of 2002, all settings left alone.
     #[serde(rename = "ns2-2002")]
     Ns2In2002,
+    /// ns-2 as of 2005, all settings left alone.
+    #[serde(rename = "ns2-2005")]
+    Ns2In2005,
     /// A Linux host of today.
     #[serde(rename = "linux-today")]
     LinuxToday,
+}
+
+/// What rto_min bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RtoFloorFile {
+    /// The whole timeout (RFC 6298).
+    Timeout,
+    /// The term of the variation, to which the smoothed round-trip time is added; so does Linux.
+    Variation,
+}
+
+/// Which segments may be marked where ECN is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum EcnCapableFile {
+    /// Data that are sent for the first time (RFC 3168).
+    NewData,
+    /// All data; ns-2 from January 2005 on.
+    Data,
+    /// SYNs and bare acknowledgements too; ns-2 before.
+    All,
 }
 
 /// How losses are repaired.
@@ -144,7 +182,7 @@ impl JsonSchema for DelayedAckFile {
     }
 }
 
-/// A number of attempts, or no limit to them.
+/// A number, or no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Retries(pub(crate) Option<u32>);
 
@@ -154,7 +192,7 @@ impl<'de> Deserialize<'de> for Retries {
         impl Visitor<'_> for Forms {
             type Value = Retries;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number of attempts or \"unlimited\"")
+                f.write_str("a number or \"unlimited\"")
             }
             fn visit_i64<E: de::Error>(self, number: i64) -> Result<Retries, E> {
                 let number = u32::try_from(number);

@@ -27,8 +27,10 @@ fn overrides(text: &str) -> Overrides {
     for line in text.lines().filter_map(|line| line.strip_prefix("#! ")) {
         if let Some(policy) = line.strip_prefix("--policy ") {
             overrides.policy = Some(policy.into());
+        } else if let Some(binding) = line.strip_prefix("--bind ") {
+            overrides.bind.push(binding.to_owned());
         } else {
-            let set = line.strip_prefix("--set ").expect("`--set` or `--policy`");
+            let set = line.strip_prefix("--set ").expect("`--set`, `--bind` or `--policy`");
             let (key, value) = set.split_once('=').expect("key=value");
             overrides.set.push((key.to_owned(), value.to_owned()));
         }

@@ -1,5 +1,6 @@
 //! Every example file is what it says.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use shortflow_scenario::{Kind, Overrides, load};
@@ -82,6 +83,25 @@ fn every_example_that_binds_roles_runs_under_every_example_policy() {
 }
 
 #[test]
+fn all_example_policies_and_scenarios_share_the_roles_source_edge_and_core() {
+    let shared = ["core", "edge", "source"].map(str::to_owned);
+    for path in files_in(&root().join("policies")) {
+        let policy = shortflow_policy::load(&path, &[]).unwrap_or_else(|m| panic!("{m}"));
+        let mut roles: Vec<String> = policy.roles.into_iter().map(|role| role.name).collect();
+        roles.sort();
+        assert_eq!(roles, shared, "{}", path.display());
+    }
+    for path in files_in(&root().join("scenarios")) {
+        let loaded = load(&path, &Overrides::default()).unwrap_or_else(|m| panic!("{m}"));
+        let bindings = loaded.points()[0].scenario.bindings.iter();
+        let bound: BTreeSet<String> = bindings.map(|binding| binding.role.clone()).collect();
+        if !bound.is_empty() {
+            assert_eq!(Vec::from_iter(bound), shared, "{}", path.display());
+        }
+    }
+}
+
+#[test]
 fn eight_megabits_of_the_replies_of_cm05_are_67_7_transfers_a_second() {
     let path = root().join("papers/cm05/single.toml");
     // 8 Mbit/s over 14.2 packets of 1040 bytes.
@@ -89,7 +109,7 @@ fn eight_megabits_of_the_replies_of_cm05_are_67_7_transfers_a_second() {
     assert!((expected - 67.7_f64).abs() < 0.02);
     for alpha in [0.6, 0.95] {
         let set = vec![("parameters.alpha".to_owned(), alpha.to_string())];
-        let loaded = load(&path, &Overrides { policy: None, set });
+        let loaded = load(&path, &Overrides { set, ..Overrides::default() });
         let loaded = loaded.unwrap_or_else(|mistakes| panic!("{mistakes}"));
         let workloads = &loaded.points()[0].scenario.workloads;
         let rate = |name: &str| match &workloads.iter().find(|w| w.name == name).unwrap().kind {

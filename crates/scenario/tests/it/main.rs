@@ -4,4 +4,5 @@ mod bad;
 mod examples;
 mod senders;
 mod sweeps;
+mod tcp;
 mod topologies;

@@ -143,6 +143,48 @@ fn a_role_bound_at_a_group_is_played_at_every_port_that_a_link_makes() {
 }
 
 #[test]
+fn a_role_may_be_bound_at_a_list_of_groups_and_towards_a_list() {
+    let more = "[[bind]]\nrole = \"edge\"\nat = [\"server\", \"user[6:]\"]\n\
+                to = [\"access[3]\", \"core\"]\n";
+    let bindings = tree(more).bindings;
+    let places: Vec<(u32, Direction)> = bindings[bindings.len() - 3..]
+        .iter()
+        .map(|binding| (binding.at.0, binding.direction))
+        .collect();
+    let to = |node| Direction::To(shortflow_scenario::NodeId(node));
+    assert_eq!(places, [(6, to(12)), (7, to(12)), (8, to(13))], "only where a link is");
+}
+
+#[test]
+fn a_binding_from_the_command_line_counts_where_the_file_binds_the_same_port() {
+    let bound = |bind: &[&str]| {
+        let bind = bind.iter().map(|text| (*text).to_owned()).collect();
+        let texts = [("tree.toml", TREE), ("policy.toml", POLICY)];
+        let loaded = from_texts(&texts, &Overrides { bind, ..Overrides::default() });
+        let loaded = loaded.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        let scenario = loaded.into_points().remove(0).scenario;
+        let roles = scenario.bindings.into_iter();
+        let roles: Vec<_> = roles.map(|b| (b.role, b.at.0, b.direction)).collect();
+        (roles, scenario.inputs.overrides)
+    };
+    let to = |node| Direction::To(shortflow_scenario::NodeId(node));
+    let (of_file, _) = bound(&[]);
+    assert_eq!(of_file.len(), 9);
+    assert_eq!(of_file[8], ("queue".to_owned(), 13, to(11)));
+    let (both, inputs) = bound(&["edge=core->access[2], server", "queue = server -> core"]);
+    assert_eq!(both.len(), 11, "8 at access, and those three; that of the file is replaced");
+    assert_eq!(
+        both[8..],
+        [
+            ("edge".to_owned(), 13, to(8)),
+            ("edge".to_owned(), 13, to(11)),
+            ("queue".to_owned(), 8, to(13)),
+        ]
+    );
+    assert_eq!(inputs, ["bind edge=core->access[2], server", "bind queue = server -> core"]);
+}
+
+#[test]
 fn a_workload_over_groups_has_a_pair_for_each_member() {
     let scenario = tree("");
     let Kind::Transfers(web) = &scenario.workloads[0].kind else { panic!("web is first") };
@@ -181,7 +223,7 @@ fn a_workload_may_differ_from_the_scenarios_tcp() {
     assert_eq!(tcp.mss, 500);
     assert_eq!(tcp.rto_min, Duration::from_secs(1));
     assert_eq!(tcp.delayed_ack.unwrap().segments, 2);
-    assert_eq!(scenario.workloads[1].tcp.mss, 1000, "only its own settings change");
+    assert_eq!(scenario.workloads[1].tcp.mss, 1448, "only its own settings change");
 }
 
 #[test]

@@ -119,7 +119,7 @@ impl Connections {
             dst: address_of(server),
             src_port: ports.next(client),
             dst_port: self.port,
-            protocol: Protocol::Tcp,
+            protocol: Protocol::TCP,
         };
         NewFlow { key, config: Arc::clone(&self.config), application }
     }

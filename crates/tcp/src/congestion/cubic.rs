@@ -94,8 +94,7 @@ impl CongestionControl for Cubic {
     fn on_ack(&mut self, now: Instant, ack: &Ack) {
         let acknowledged = ack.acknowledged.0 as f64 / self.mss;
         if self.is_slow_start() {
-            // RFC 5681 §3.1, eq. 2.
-            self.window += acknowledged.min(1.0);
+            self.window += ack.slow_start_increase.0 as f64 / self.mss;
         } else {
             self.avoid_congestion(now, acknowledged, ack.smoothed_rtt.unwrap_or_default());
         }
@@ -169,6 +168,7 @@ mod tests {
             *now += rtt / acknowledgements;
             let ack = Ack {
                 acknowledged: segments(1.0),
+                slow_start_increase: segments(1.0),
                 in_flight: cubic.window(),
                 smoothed_rtt: Some(rtt),
             };

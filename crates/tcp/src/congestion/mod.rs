@@ -17,6 +17,9 @@ pub use cubic::Cubic;
 pub struct Ack {
     /// Bytes acknowledged for the first time.
     pub acknowledged: Bytes,
+    /// By how much slow start opens the window: the bytes acknowledged, up to L segments (RFC 3465
+    /// §2.2).
+    pub slow_start_increase: Bytes,
     /// Bytes in flight before it came.
     pub in_flight: Bytes,
     /// The smoothed round-trip time, once there is a sample.

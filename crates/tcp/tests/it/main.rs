@@ -16,4 +16,5 @@ mod recovery;
 mod round_trips;
 mod script;
 mod timer;
+mod today;
 mod window;
