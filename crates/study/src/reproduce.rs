@@ -384,7 +384,7 @@ think.exponential = { mean = "= think s" }
         }
         let (_, resumed) = run(home.path(), usize::MAX);
         // All but the distributions, which files leave out.
-        let means = |replicas: &Replicas| -> Vec<Option<f64>> {
+        let means = |replicas: &Replicas| -> Vec<Option<shortflow_measure::Reading>> {
             let all = replicas.iter().flatten().flatten();
             all.map(|replica| replica.workload("web").unwrap().all.mean()).collect()
         };
