@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! args → simulate, compare → run: cases, tasks over an engine, results → report
-//!      → check, explain, reproduce, report, bench, generate
+//!      → check, explain, init, reproduce, report, bench, generate
 //! ```
 
 mod args;
@@ -12,6 +12,7 @@ mod console;
 mod explain;
 mod failure;
 mod generate;
+mod init;
 mod interrupt;
 mod progress;
 mod report;
@@ -44,6 +45,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Check(args) => check::check(console, args),
         Command::Simulate(args) => simulate::simulate(console, args),
         Command::Compare(args) => simulate::compare(console, args),
+        Command::Init(args) => init::init(console, args),
         Command::Reproduce(args) => reproduce::reproduce(console, args),
         Command::Report(args) => report::report(console, args),
         Command::Explain(args) => explain::explain(console, args),

@@ -1,12 +1,10 @@
 //! Settings of TCP: an era, and what differs from it.
 
-use shortflow_tcp::{Algorithm, Config, DelayedAck, EcnCapable, Era, Recovery, RtoFloor};
+use shortflow_tcp::{Config, DelayedAck, EchoRule, EcnCapable, Era, Recovery, RtoFloor};
 use shortflow_text::Document;
 use shortflow_units::Bytes;
 
-use crate::file::{
-    AlgorithmFile, DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile,
-};
+use crate::file::{DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile};
 
 /// The settings that `file`, at `path`, makes of `base`. An era in it starts afresh.
 pub(super) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &Config) -> Config {
@@ -47,16 +45,11 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
             RecoveryFile::Sack => Recovery::Sack,
         }),
     );
-    set(
-        &mut config.congestion,
-        file.congestion.map(|algorithm| match algorithm {
-            AlgorithmFile::Reno => Algorithm::Reno,
-            AlgorithmFile::Cubic => Algorithm::Cubic,
-        }),
-    );
+    set(&mut config.congestion, file.congestion.map(|algorithm| algorithm.0));
     set(&mut config.duplicate_ack_threshold, file.duplicate_ack_threshold);
     set(&mut config.limited_transmit, file.limited_transmit);
     set(&mut config.byte_counting, file.byte_counting);
+    set(&mut config.pacing, file.pacing);
     set(
         &mut config.delayed_ack,
         file.delayed_ack.map(|delayed| match delayed {
@@ -131,6 +124,10 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
     if config.receive_window > Bytes(1 << 30) {
         let help = "window scaling ends there (RFC 7323 §2.3)";
         refuse("receive_window", "the receive window is at most 1 GiB".to_owned(), help);
+    }
+    if config.congestion.echo() == EchoRule::Exact && !config.ecn {
+        let message = format!("{} reacts to marks and needs ECN", config.congestion.title());
+        refuse("congestion", message, "set ecn = true, and let a queue mark");
     }
     if config.rto_min > config.rto_max {
         let Config { rto_min, rto_max, .. } = config;
