@@ -204,9 +204,15 @@ fn traffic(runs: &[&WorkloadSummary]) -> Option<Traffic> {
     }
 }
 
-/// The figures that all runs have, which alone can be compared.
+/// The figures that all runs have, which alone can be compared. One that is a lower bound counts as
+/// that, unless it is the best: then nobody can say how much worse the others are.
 fn measures(traffic: Traffic, runs: &[&WorkloadSummary]) -> Vec<RankMeasure> {
-    let all_have = |measure| runs.iter().all(|w| value(w, traffic, measure).is_some());
+    let all_have = |measure| {
+        let values: Option<Vec<Estimate>> =
+            runs.iter().map(|w| value(w, traffic, measure)).collect();
+        let best = values.and_then(|v| v.into_iter().min_by(|a, b| a.mean.total_cmp(&b.mean)));
+        best.is_some_and(|best| !best.at_least)
+    };
     let mut times: Vec<RankMeasure> =
         [RankMeasure::P95, RankMeasure::P99].into_iter().filter(|m| all_have(*m)).collect();
     if times.is_empty() {
@@ -224,7 +230,12 @@ fn value(workload: &WorkloadSummary, traffic: Traffic, measure: RankMeasure) -> 
         (_, RankMeasure::Goodput) => workload.goodput,
         (_, RankMeasure::Loss) => workload.datagrams.as_ref()?.loss,
         (Traffic::Datagrams, RankMeasure::Mean) => workload.datagrams.as_ref()?.delay,
-        (Traffic::Datagrams, _) => None,
+        (Traffic::Datagrams, RankMeasure::P95) => {
+            workload.datagrams.as_ref()?.percentiles.delay_p95
+        }
+        (Traffic::Datagrams, RankMeasure::P99) => {
+            workload.datagrams.as_ref()?.percentiles.delay_p99
+        }
         (_, RankMeasure::Mean) => workload.all.mean,
         (_, RankMeasure::P95) => workload.all.p95,
         (_, RankMeasure::P99) => workload.all.p99,

@@ -42,7 +42,7 @@ fn has_points(figure: &LineFigure) -> bool {
 const MOST_CURVES: usize = 6;
 
 fn distribution(runs: &[Run], workload: &str, at: usize) -> LineFigure {
-    let curve = |label: &str, class: &ClassSummary| Series::curve(label, &class.histogram.ccdf());
+    let curve = |label: &str, class: &ClassSummary| Series::curve(label, &class.times.ccdf());
     let found = |run: &Run| run.points[0].summary.workload(workload).cloned();
     let series = if let [run] = runs {
         let found = found(run);

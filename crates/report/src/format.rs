@@ -43,6 +43,9 @@ pub(crate) const NOTHING: &str = "–";
 pub(crate) fn estimate(estimate: &Option<Estimate>, factor: f64) -> String {
     let Some(estimate) = estimate else { return NOTHING.into() };
     let mean = estimate.mean * factor;
+    if estimate.at_least {
+        return format!("≥ {}", significant(mean));
+    }
     match estimate.half_width().map(|half| half * factor.abs()) {
         Some(half) => {
             let decimals = decimals_within(mean, half);
@@ -133,6 +136,12 @@ pub(crate) fn seconds(value: f64) -> String {
         v if v >= 1e-3 => format!("{} ms", significant(v * 1e3)),
         v => format!("{} µs", significant(v * 1e6)),
     }
+}
+
+/// The mean of an estimated time in seconds with the unit that suits it; `at least` before a bound.
+pub(crate) fn mean_time(estimate: &Estimate) -> String {
+    let at_least = if estimate.at_least { "at least " } else { "" };
+    format!("{at_least}{}", seconds(estimate.mean))
 }
 
 /// An estimate of a time with the unit that suits it, and its interval.
@@ -241,10 +250,17 @@ mod tests {
 
     #[test]
     fn an_interval_has_the_decimals_of_its_mean() {
-        let estimate = Estimate { mean: 0.2031, low: Some(0.1908), high: Some(0.2154), n: 8 };
+        let estimate =
+            Estimate { mean: 0.2031, low: Some(0.1908), high: Some(0.2154), n: 8, at_least: false };
         assert_eq!(TimeUnit::Milliseconds.estimate(&Some(estimate)), "203 ± 12");
         assert_eq!(TimeUnit::Seconds.estimate(&Some(estimate)), "0.203 ± 0.012");
-        let vague = Estimate { mean: 0.000999, low: Some(-0.0002), high: Some(0.002202), n: 8 };
+        let vague = Estimate {
+            mean: 0.000999,
+            low: Some(-0.0002),
+            high: Some(0.002202),
+            n: 8,
+            at_least: false,
+        };
         assert_eq!(super::estimate(&Some(vague), 1.0), "0.0010 ± 0.0012");
         let alone = Estimate { low: None, high: None, n: 1, ..estimate };
         assert_eq!(TimeUnit::Milliseconds.estimate(&Some(alone)), "203");
@@ -259,7 +275,13 @@ mod tests {
     #[test]
     fn a_gain_in_a_column_is_short() {
         let gain = |mean: f64| {
-            Some(Estimate { mean, low: Some(mean - 3.55), high: Some(mean + 3.55), n: 8 })
+            Some(Estimate {
+                mean,
+                low: Some(mean - 3.55),
+                high: Some(mean + 3.55),
+                n: 8,
+                at_least: false,
+            })
         };
         assert_eq!(gain_cell(&gain(2.26)), "+2.3 ± 3.5 %");
         assert_eq!(gain_cell(&gain(-47.4)), "−47 ± 4 %");
@@ -267,7 +289,13 @@ mod tests {
 
     #[test]
     fn a_large_loss_is_told_as_a_factor() {
-        let loss = Some(Estimate { mean: -218.0, low: Some(-230.0), high: Some(-206.0), n: 8 });
+        let loss = Some(Estimate {
+            mean: -218.0,
+            low: Some(-230.0),
+            high: Some(-206.0),
+            n: 8,
+            at_least: false,
+        });
         assert_eq!(gain_cell(&loss), "3.2 ± 0.1 × slower");
         assert_eq!(gain(&loss), "3.2 × slower (3.1 to 3.3)");
         assert_eq!([change(-4.7), change(73.0)], ["gain −4.7 %", "gain +73 %"]);

@@ -125,12 +125,20 @@ pub struct Mark {
     pub low: Option<f64>,
     /// The upper end of its interval.
     pub high: Option<f64>,
+    /// Whether the value is a lower bound, drawn as an arrow upwards.
+    pub at_least: bool,
 }
 
 impl Mark {
     /// A point with the interval of `estimate`.
     pub fn of(x: f64, estimate: &Estimate) -> Mark {
-        Mark { x, y: estimate.mean, low: estimate.low, high: estimate.high }
+        Mark {
+            x,
+            y: estimate.mean,
+            low: estimate.low,
+            high: estimate.high,
+            at_least: estimate.at_least,
+        }
     }
 }
 
@@ -139,15 +147,24 @@ pub fn line_figure(figure: &LineFigure) -> Figure {
     let series: Vec<Series> = figure.series.iter().map(|series| shown(series, figure)).collect();
     let plots: Vec<Plot> =
         series.iter().enumerate().flat_map(|(index, series)| plots(index, series)).collect();
+    let has_bounds = series.iter().any(|series| series.points.iter().any(|mark| mark.at_least));
+    let caption = match has_bounds {
+        true => format!("{} {BOUNDS}", figure.caption),
+        false => figure.caption.clone(),
+    };
     let scene = render_multiple(plots, layout(figure, &series));
     let svg = SvgBackend::new().render_scene(&scene);
     Figure {
-        svg: style::finish(&svg, &figure.name, &figure.title, &figure.caption),
+        svg: style::finish(&svg, &figure.name, &figure.title, &caption),
         name: figure.name.clone(),
         title: figure.title.clone(),
-        caption: figure.caption.clone(),
+        caption,
     }
 }
+
+/// What the caption says where a point is a lower bound.
+const BOUNDS: &str = "A large triangle is a lower bound: too much was not complete at the end to say \
+                      more.";
 
 /// The points that can be drawn: finite, and positive on a logarithmic axis, where an interval
 /// that reaches zero is cut at the figure's edge.
@@ -189,7 +206,15 @@ fn plots(index: usize, series: &Series) -> Vec<Plot> {
     if series.points.iter().any(|mark| mark.low.is_some()) {
         dots = dots.with_y_err_asymmetric(series.points.iter().map(arm));
     }
-    vec![Plot::Line(line), Plot::Scatter(dots)]
+    let bounds: Vec<(f64, f64)> =
+        series.points.iter().filter(|mark| mark.at_least).map(|mark| (mark.x, mark.y)).collect();
+    let arrows = ScatterPlot::new()
+        .with_data(bounds.iter().copied())
+        .with_color(color)
+        .with_size(8.0)
+        .with_marker(MarkerShape::Triangle);
+    let arrows = (!bounds.is_empty()).then_some(Plot::Scatter(arrows));
+    [Plot::Line(line), Plot::Scatter(dots)].into_iter().chain(arrows).collect()
 }
 
 const MARKERS: [MarkerShape; 5] = [

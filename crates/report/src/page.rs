@@ -141,14 +141,14 @@ fn card(run: &Run, point: usize) -> String {
     let mut out = format!(
         "<li><h3>{}</h3><strong>{}</strong><span class=\"soft\">{}</span><dl>",
         escape(&heading),
-        mean.map_or(format::NOTHING.into(), |mean| format::seconds(mean.mean)),
+        mean.map_or(format::NOTHING.into(), |mean| format::mean_time(&mean)),
         escape(&main.map_or("no transfers".into(), of_what)),
     );
     let mut line = |name: &str, value: String| {
         let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", escape(&value));
     };
     let time = |time: Option<shortflow_measure::Estimate>| {
-        time.map_or(format::NOTHING.into(), |t| format::seconds(t.mean))
+        time.map_or(format::NOTHING.into(), |t| format::mean_time(&t))
     };
     if let Some(main) = main {
         line("median", time(main.all.median));
@@ -165,9 +165,12 @@ const HOW_TO_READ: &str = "<h2>How to read this</h2>\n\
     <p>A transfer's <b>completion time</b> runs from the opening of its connection to the last byte \
     of the reply: handshake, request and reply, without the close. A page's ends with its last \
     object; an echo, and what comes over an open connection, begins with its request. Those that began before the \
-    warm-up's end are left out. Those still open at the end have no completion time; they are \
-    counted as open.</p>\n\
-    <p><b>p95</b> and <b>p99</b> are the times that 95 and 99 of 100 transfers did not exceed. \
+    warm-up's end are left out. Those not complete at the \
+    end count as taking longer than their age then (the product-limit estimate of Kaplan and Meier). \
+    <b>≥</b> stands before a figure of which only this lower bound is known; it enters no gain.</p>\n\
+    <p><b>p95</b> and <b>p99</b> are the times that 95 and 99 of 100 transfers did not exceed; fewer \
+    than 10 transfers beyond one leave it out. Where there are so few in a replica, but not in all \
+    together, it is that of all together, without ±. \
     <b>±</b> is half the 95 % Student interval of the mean over replicas, which differ in their \
     random numbers only. A <b>gain</b> is 100·(reference − ours)/reference, taken pair by pair over \
     replicas that had the same arrivals; above zero, ours is faster; when its interval holds zero, \

@@ -56,15 +56,21 @@ const MOST_WORKLOADS: usize = 4;
 
 fn alone(run: &Run, workload: &str) -> Option<String> {
     let all = &run.points[0].summary.workload(workload)?.all;
-    let (mean, median, p99) = (all.mean?, all.median?, all.p99?);
-    Some(format!(
-        "{} of {workload} took {} on average; half of them took at most {}, one in \
-         a hundred more than {}.",
-        item([run], workload).any(),
-        format::time(&mean),
-        format::seconds(median.mean),
-        format::seconds(p99.mean)
-    ))
+    let mut said = format!("{} of {workload} took {} on average", item([run], workload).any(), {
+        format::time(&all.mean?)
+    });
+    let mut parts = Vec::new();
+    parts.extend(all.median.map(|median| match median.at_least {
+        true => format!("half of them took {} or more", format::seconds(median.mean)),
+        false => format!("half of them took at most {}", format::seconds(median.mean)),
+    }));
+    parts.extend(
+        all.p99.map(|p99| format!("one in a hundred more than {}", format::seconds(p99.mean))),
+    );
+    if !parts.is_empty() {
+        said += &format!("; {}", parts.join(", "));
+    }
+    Some(format!("{said}."))
 }
 
 /// How datagrams fared, workload by workload.
@@ -93,8 +99,8 @@ fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
         point_label(run, 0),
         point_label(run, last),
         item([run], workload).singular(),
-        format::seconds(mean(0)?.mean),
-        format::seconds(mean(last)?.mean)
+        format::mean_time(&mean(0)?),
+        format::mean_time(&mean(last)?)
     ))
 }
 
@@ -132,6 +138,9 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
             format::gain(&Some(gain))
         ));
     }
+    if gains.is_empty() {
+        return cannot_tell(reference, ours, workload);
+    }
     let by_mean = |a: &&(usize, Estimate), b: &&(usize, Estimate)| a.1.mean.total_cmp(&b.1.mean);
     let (least, most) = (gains.iter().min_by(by_mean)?, gains.iter().max_by(by_mean)?);
     Some(format!(
@@ -140,5 +149,23 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
         point_label(ours, least.0),
         format::change(most.1.mean),
         point_label(ours, most.0)
+    ))
+}
+
+/// Where a mean is only bounded, no gain can be told; which bounds there are is said instead.
+fn cannot_tell(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
+    let mean = |run: &Run| run.points.first()?.summary.workload(workload)?.all.mean;
+    let (ours_mean, reference_mean) = (mean(ours)?, mean(reference)?);
+    if !ours_mean.at_least && !reference_mean.at_least {
+        return None;
+    }
+    Some(format!(
+        "The mean {} of {workload} took {} with {} and {} with {}: too many were not complete at the \
+         end to tell which is faster.",
+        item([ours], workload).singular(),
+        format::mean_time(&ours_mean),
+        ours.label,
+        format::mean_time(&reference_mean),
+        reference.label,
     ))
 }

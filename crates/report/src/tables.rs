@@ -315,14 +315,22 @@ fn datagrams(runs: &[Run]) -> Option<Table> {
             let mut cells = vec![if first_row { workload.to_owned() } else { String::new() }];
             cells.extend(names.iter().cloned());
             cells.push(format::count(found.sent));
-            let times = [&found.delay, &found.delay_deviation, &found.jitter];
+            let delays = &found.percentiles;
+            let times = [
+                &found.delay,
+                &delays.delay_median,
+                &delays.delay_p95,
+                &delays.delay_p99,
+                &found.delay_deviation,
+                &found.jitter,
+            ];
             cells.extend(times.map(|time| TimeUnit::Milliseconds.estimate(time)));
             cells.push(format::share(&found.loss));
             rows.push(Row { cells, starts_group: first_row });
             first_row = false;
         });
     }
-    let measures = ["sent", "delay, ms", "deviation, ms", "jitter, ms", "lost"];
+    let measures = ["sent", "delay, ms", "median", "p95", "p99", "deviation", "jitter, ms", "lost"];
     (!rows.is_empty())
         .then(|| table_of_cases(runs, "Datagrams: delay and loss", &["workload"], &measures, rows))
 }
