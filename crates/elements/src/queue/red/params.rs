@@ -18,6 +18,17 @@ pub enum EcnMode {
     /// By a mark while the average is below max_th; above it by a drop (RFC 3168 §7). The gentle
     /// region lies above max_th, so a packet that is chosen there is dropped.
     Mark,
+    /// By a mark also above max_th, however great the average: RFC 3168 §7 allows it, and ns-2's RED
+    /// with several levels (dsRED) does so. In queues without such a threshold, the same as `Mark`.
+    MarkAboveMax,
+}
+
+impl EcnMode {
+    /// Whether there are marks at all.
+    #[inline]
+    pub fn marks(self) -> bool {
+        self != EcnMode::Drop
+    }
 }
 
 /// What the levels of one RED queue have in common.
