@@ -9,11 +9,14 @@ use shortflow_measure::results::Folder;
 use shortflow_report::{Run, text};
 use shortflow_scenario::{Loaded, Overrides};
 use shortflow_sim::{self as sim, Observer, Outcome, Tap, Task, run_tasks};
+use shortflow_text::Diagnostics;
 
 use crate::args::RunOptions;
+use crate::check;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::gather::{Found, Place, gather};
+use crate::machine::refuse_too_large;
 use crate::output::{COMPARISON, Output};
 use crate::progress::Progress;
 use crate::tracing::Tracing;
@@ -48,13 +51,17 @@ pub(crate) fn conduct(
     trace: Option<&Tracing>,
     target: &Path,
 ) -> Result<(), Failure> {
+    let all: Vec<&Loaded> = cases.iter().map(|case| &case.loaded).collect();
+    refuse_too_large(&all, options.jobs, options.memory)?;
+    let warnings = warnings(cases);
+    console.warnings(&warnings);
     let output = Output::prepare(target, options.force)?;
     let found =
         run(console, options, cases, trace, &output).map_err(|f| output.by_final_names(f))?;
     write(&output, cases, &found).map_err(|f| output.by_final_names(f))?;
     let report = output.publish()?;
     if options.json {
-        console.print_json(&as_json(&found, trace, &report))?;
+        console.print_json(&as_json(&found, trace, &report, &warnings))?;
     } else {
         console.print(&format!("{}\n", text(&found.runs, console.color_out)))?;
         trace.map_or(Ok(()), |trace| console.file("Trace", &trace.file))?;
@@ -63,11 +70,28 @@ pub(crate) fn conduct(
     found.interruption.map_or(Ok(()), |what| Err(Failure::Interrupted(what)))
 }
 
-fn as_json(found: &Found, trace: Option<&Tracing>, report: &Path) -> serde_json::Value {
+/// The warnings of all cases, each once.
+fn warnings(cases: &[Case]) -> Diagnostics {
+    let mut all = Diagnostics::default();
+    for found in cases.iter().flat_map(|case| &case.loaded.warnings.0) {
+        if !all.0.contains(found) {
+            all.0.push(found.clone());
+        }
+    }
+    all
+}
+
+fn as_json(
+    found: &Found,
+    trace: Option<&Tracing>,
+    report: &Path,
+    warnings: &Diagnostics,
+) -> serde_json::Value {
     let run = |run: &Run| json!({ "label": run.label, "points": run.points });
     json!({
         "report": report,
         "trace": trace.map(|trace| &trace.file),
+        "warnings": check::as_json(warnings),
         "interrupted": found.interruption.is_some(),
         "runs": found.runs.iter().map(run).collect::<Vec<_>>(),
     })

@@ -13,6 +13,8 @@ mod experiment;
 mod failure;
 mod gather;
 mod generate;
+mod loads;
+mod machine;
 mod output;
 mod progress;
 mod report;

@@ -3,7 +3,7 @@
 //! Everything is written into a hidden folder inside the target first, then moved to its place. A
 //! run that fails or is killed leaves what was there before.
 
-use std::fs;
+use std::fs::{self, DirEntry, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,8 @@ use crate::failure::Failure;
 pub(crate) struct Output {
     target: PathBuf,
     staging: TempDir,
+    /// Locked for as long as the run lives, where the system has locks.
+    _held: Option<File>,
     made_target: bool,
 }
 
@@ -30,9 +32,12 @@ impl Output {
         }
         let made_target = !target.exists();
         Folder::create(target)?;
+        remove_abandoned(target);
         let staging = tempfile::Builder::new().prefix(STAGING).suffix(".tmp").tempdir_in(target);
         let staging = staging.map_err(|error| failed("write in the folder", target, &error))?;
-        Ok(Output { target: target.to_owned(), staging, made_target })
+        let held = File::open(staging.path())
+            .and_then(|folder| folder.try_lock().map_err(io::Error::from).map(|()| folder));
+        Ok(Output { target: target.to_owned(), staging, _held: held.ok(), made_target })
     }
 
     /// A folder to write results in; `name` tells it from others of the same output.
@@ -75,6 +80,25 @@ impl Drop for Output {
             let _ = fs::remove_dir(&self.target);
         }
     }
+}
+
+/// Removes the hidden folders of runs that were killed: those that nobody holds any more.
+fn remove_abandoned(target: &Path) {
+    let entries = fs::read_dir(target).into_iter().flatten().flatten();
+    for path in entries.filter(is_staging).map(|entry| entry.path()) {
+        let is_free = File::open(&path).is_ok_and(|folder| folder.try_lock().is_ok());
+        if is_free {
+            // Where this fails, the folder stays, hidden as before.
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+fn is_staging(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let name = name.to_string_lossy();
+    let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+    is_folder && name.starts_with(STAGING) && name.ends_with(".tmp")
 }
 
 /// Writes the page about `runs` and their figures into `folder`, and says where the page is.

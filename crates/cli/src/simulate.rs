@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use shortflow_scenario::{Loaded, load};
+use shortflow_scenario::{Loaded, load_from};
+use shortflow_text::{InputFiles, name_of};
 
 use crate::args::{Compare, RunOptions, Simulate};
 use crate::check::{Kind, kind_of};
@@ -13,7 +14,8 @@ use crate::tracing::Tracing;
 
 /// `shortflow simulate`.
 pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure> {
-    let case = case(&args.scenario, args.policy.as_deref(), &args.options)?;
+    let inputs = InputFiles::default();
+    let case = case(&inputs, &args.scenario, args.policy.as_deref(), &args.options)?;
     let target = target(&args.options, &case.loaded.name, "");
     let trace =
         args.trace.as_ref().map(|file| Tracing::new(console, file, &args.trace_at, &case.loaded));
@@ -25,7 +27,9 @@ pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure
 pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> {
     let policies = &args.policies;
     check_policies(policies)?;
-    let cases = policies.iter().map(|policy| case(&args.scenario, Some(policy), &args.options));
+    let inputs = InputFiles::default();
+    let case = |policy| case(&inputs, &args.scenario, Some(policy), &args.options);
+    let cases = policies.iter().map(|policy| case(policy.as_path()));
     let mut cases = cases.collect::<Result<Vec<_>, _>>()?;
     if let Some((first, rest)) = cases.split_first()
         && rest.iter().any(|other| other.loaded.points().len() != first.loaded.points().len())
@@ -59,23 +63,29 @@ fn check_policies(policies: &[PathBuf]) -> Result<(), Failure> {
     }
 }
 
-fn case(scenario: &Path, policy: Option<&Path>, options: &RunOptions) -> Result<Case, Failure> {
-    check_kind(scenario, Kind::Scenario, "name the scenario first, and the policy with --policy")?;
+fn case(
+    inputs: &InputFiles,
+    scenario: &Path,
+    policy: Option<&Path>,
+    options: &RunOptions,
+) -> Result<Case, Failure> {
+    let remedy = "name the scenario first, and the policy with --policy";
+    check_kind(inputs, scenario, Kind::Scenario, remedy)?;
     if let Some(policy) = policy {
-        check_kind(policy, Kind::Policy, "a policy has [roles]")?;
+        check_kind(inputs, policy, Kind::Policy, "a policy has [roles]")?;
     }
     let overrides = overrides(options, policy);
-    let loaded = load(scenario, &overrides)?;
+    let loaded = load_from(inputs, scenario, &overrides)?;
     Ok(Case { label: label(&loaded), folder: None, set: overrides.set, loaded })
 }
 
 /// Refuses a scenario in the place of a policy, and the other way round: the keys of the one make no
 /// sense as mistakes of the other.
-fn check_kind(path: &Path, wanted: Kind, remedy: &str) -> Result<(), Failure> {
-    match kind_of(path) {
+fn check_kind(inputs: &InputFiles, path: &Path, wanted: Kind, remedy: &str) -> Result<(), Failure> {
+    match kind_of(inputs, path) {
         Ok(found) if found != wanted => Err(Failure::Input(format!(
             "{} is a {}, not a {}\n{remedy}",
-            path.display(),
+            name_of(path),
             found.name(),
             wanted.name()
         ))),

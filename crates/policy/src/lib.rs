@@ -27,5 +27,5 @@ mod load;
 mod model;
 
 pub use build::Place;
-pub use load::{from_text, load, schema};
+pub use load::{from_text, load, load_from, schema};
 pub use model::{Class, Policy, Role};

@@ -8,6 +8,7 @@ mod per;
 mod priorities;
 mod queues;
 mod schedulers;
+mod shadows;
 mod size_levels;
 mod wfq;
 
@@ -31,7 +32,8 @@ pub(crate) fn check(
     if file.roles.is_empty() {
         checker.document.mistake("roles", "the policy has no role", "add a [roles.NAME] table");
     }
-    let roles = file.roles.iter().map(|(name, role)| checker.role(name, role)).collect();
+    let roles: Vec<Role> = file.roles.iter().map(|(name, role)| checker.role(name, role)).collect();
+    checker.warn_of_nothing(&roles);
     let Checker { code_points, labels, .. } = checker;
     document.checked()?;
     Ok(Policy {
@@ -71,6 +73,16 @@ impl Checker<'_> {
         }
     }
 
+    /// A policy that neither marks nor queues is allowed, and hardly meant.
+    fn warn_of_nothing(&mut self, roles: &[Role]) {
+        let does = |role: &Role| role.conditions() || role.queues();
+        if self.document.is_sound() && !roles.iter().any(does) {
+            let help = "give a role classes or a queue; links without a queue from a policy have a \
+                        drop-tail FIFO already";
+            self.document.warning("roles", "no role of this policy does anything", help);
+        }
+    }
+
     fn role(&mut self, name: &str, file: &RoleFile) -> Role {
         let path = format!("roles.{name}");
         if !is_name(name) {
@@ -84,6 +96,9 @@ impl Checker<'_> {
                 self.document.mistake(&format!("{path}.name"), message, "rename one of them");
             }
             classes.push(self.class(&path, class));
+        }
+        if self.document.is_sound() {
+            shadows::warn(self.document, &format!("{path}.classes"), &classes);
         }
         let queue = file.queue.as_ref().and_then(|q| self.queue(&format!("{path}.queue"), q));
         let acks = match file.acks {

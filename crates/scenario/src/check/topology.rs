@@ -147,6 +147,15 @@ impl Topology {
         self.joined.range(from).map(|((_, to), _)| *to)
     }
 
+    /// How many nodes have several links.
+    pub(super) fn with_several_links(&self) -> usize {
+        let mut links = vec![0_u32; self.nodes.len()];
+        for (from, _) in self.joined.keys() {
+            links[from.index()] += 1;
+        }
+        links.into_iter().filter(|links| *links > 1).count()
+    }
+
     /// Whether packets find a way between `a` and `b`. Hosts do not forward.
     pub(super) fn connects(&self, a: NodeId, b: NodeId) -> bool {
         let near_b: Vec<u32> = self.islands_at(b).collect();
