@@ -32,6 +32,7 @@ mod file;
 mod files;
 mod frequency;
 mod load;
+mod loss;
 mod memory;
 mod model;
 mod offered;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{Address, classifier::DscpTable};
+use shortflow_elements::{Address, dropper::LossParams};
 use shortflow_policy::Policy;
 use shortflow_tcp::Config;
-use shortflow_units::{Duration, Length, Probability, Rate};
+use shortflow_units::{Duration, Length, Rate};
 use shortflow_workloads::{Bulk, Cbr, Ftp, Poisson, SizeClass, Telnet, Transfers, Web};
 
 /// A node: an index into [`Scenario::nodes`].
@@ -103,8 +103,8 @@ pub struct Line {
     pub limit: Length,
     /// Bytes that the link adds to every packet.
     pub overhead: u32,
-    /// The probability that the link loses a packet, by its code point; `None` for a clean link.
-    pub loss: Option<DscpTable<Probability>>,
+    /// Which packets the link loses; `None` for a clean link.
+    pub loss: Option<LossParams>,
 }
 
 /// Where a role is played.
