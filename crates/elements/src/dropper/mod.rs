@@ -5,6 +5,7 @@
 //! lists here.
 
 mod bernoulli;
+mod gilbert_elliott;
 mod policer;
 
 use shortflow_units::Rng;
@@ -12,6 +13,7 @@ use shortflow_units::Rng;
 use crate::{DropReason, Drops, Packet};
 
 pub use bernoulli::Bernoulli;
+pub use gilbert_elliott::{GilbertElliott, GilbertElliottParams};
 pub use policer::{ColorPolicer, PolicerAction};
 
 /// Which packets a link loses.
@@ -25,12 +27,15 @@ pub trait LossModel: std::fmt::Debug + Send {
 pub enum LossParams {
     /// Each packet is lost on its own.
     Bernoulli(Bernoulli),
+    /// Packets are lost in bursts.
+    GilbertElliott(GilbertElliottParams),
 }
 
 impl LossParams {
-    fn model(self, _rng: &mut Rng) -> Box<dyn LossModel> {
+    fn model(self, rng: &mut Rng) -> Box<dyn LossModel> {
         match self {
             LossParams::Bernoulli(model) => Box::new(model),
+            LossParams::GilbertElliott(params) => Box::new(GilbertElliott::new(params, rng)),
         }
     }
 }

@@ -128,6 +128,21 @@ fn a_link_has_two_directions_and_a_list_goes_round() {
 }
 
 #[test]
+fn a_link_may_lose_packets_in_bursts_in_one_direction() {
+    let text = TREE.replace(
+        "{ AF11 = 0.001, rest = 0.01 }",
+        "{ gilbert-elliott = { to_bad = 0.01, \
+                             to_good = 0.25, loss_bad = { AF11 = 0.5, rest = 1 } } }",
+    );
+    let loaded = from_texts(&[("t.toml", &text), ("policy.toml", POLICY)], &Overrides::default());
+    let loaded = loaded.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let trunk = &loaded.points()[0].scenario.links[8];
+    assert!(trunk.forward.loss.is_none());
+    let Some(LossParams::GilbertElliott(loss)) = &trunk.back.loss else { panic!("bursts") };
+    assert!((loss.bad_share() - 1.0 / 26.0).abs() < 1e-12);
+}
+
+#[test]
 fn a_role_bound_at_a_group_is_played_at_every_port_that_a_link_makes() {
     let scenario = tree("");
     let edges: Vec<(u32, Direction)> = scenario
