@@ -7,12 +7,13 @@ SHELL := bash
 SHORTFLOW := target/release/shortflow
 SMOKE := target/smoke
 STUDIES := cm05 harp05 nt02
+DEMO := policies/best-effort.toml,policies/fq-codel.toml,policies/short-first.toml,policies/calls-first.toml
 # Why the figures of bench-guard are renewed; empty is refused.
 export REASON ?=
 
 PYTHON := python3
 
-.PHONY: help build demo test bench bench-guard bench-peers validate setup setup-peers tidy format lint unit doc smoke peers-test fuzz
+.PHONY: help build demo picture test bench bench-guard bench-peers validate setup setup-peers tidy format lint unit doc smoke peers-test fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -21,9 +22,19 @@ build: ## Build target/release/shortflow
 	@command -v cargo >/dev/null || { echo "needs a Rust toolchain with cargo: https://rustup.rs" >&2; exit 1; }
 	cargo build --release --locked
 
-demo: build ## Compare best effort with the Fair Marker on a congested link
-	$(SHORTFLOW) compare scenarios/quickstart.toml \
-		--policies policies/best-effort.toml,policies/fair-marker.toml --out results/demo
+demo: build ## Rank four policies on an office line; then what a contract protects and costs
+	@echo
+	@echo "Pages, calls and downloads share an office line of 20 Mbit/s (scenarios/office.toml)"
+	@echo
+	@$(SHORTFLOW) compare scenarios/office.toml --no-transfers --brief --out results/demo --policies $(DEMO)
+	@echo
+	@echo "A shop has a contract for part of a link, others have none (scenarios/contract.toml)"
+	@echo
+	@$(SHORTFLOW) compare scenarios/contract.toml --no-transfers --brief --out results/demo-contract \
+		--policies policies/best-effort.toml,policies/fair-marker.toml
+
+picture: demo ## Draw the README's picture anew, from the demo
+	cargo xtask picture results/demo/figures/ranking.svg
 
 test: setup tidy format lint unit doc smoke peers-test bench-guard ## Install what the tests need, and run them all
 

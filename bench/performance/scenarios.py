@@ -8,6 +8,10 @@ replicas = 1
 era = "ns2-2002"
 recovery = "sack"
 receive_window = "{window} KB"
+rto_initial = "3 s"
+rto_min = "200 ms"
+rto_max = "60 s"
+restart_after_idle = false
 """
 
 PAIRS = """

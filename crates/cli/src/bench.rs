@@ -3,13 +3,12 @@
 //! Each piece runs in a process of its own, so that its memory and its time are its alone.
 
 use std::process::{Command, Stdio};
-use std::sync::atomic::AtomicBool;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::{Value, json};
 use shortflow_measure::Replica;
 use shortflow_scenario::{Overrides, from_texts};
-use shortflow_sim::{Observer, Task, run_tasks};
+use shortflow_sim::run_replica;
 
 use crate::args::{Bench, Work};
 use crate::console::Console;
@@ -54,10 +53,8 @@ fn measure(work: Work) -> Result<Value, Failure> {
     let loaded = from_texts(texts, &Overrides::default())?;
     let scenario = &loaded.points()[0].scenario;
     let started = std::time::Instant::now();
-    let outcomes =
-        run_tasks(&[Task { scenario, replica: 0 }], 1, &AtomicBool::new(false), &Unwatched);
+    let outcome = run_replica(scenario, 0, None, |_| true)?;
     let elapsed = started.elapsed().as_secs_f64();
-    let outcome = outcomes.into_iter().next().expect("one task has one outcome")?;
     let packets: u64 = ports.iter().map(|port| forwarded(&outcome.replica, port)).sum();
     let usage = getrusage(UsageWho::RUSAGE_SELF)
         .map_err(|error| Failure::Machine(format!("cannot read the CPU time: {error}")))?;
@@ -77,10 +74,6 @@ fn measure(work: Work) -> Result<Value, Failure> {
         "peak_memory_bytes": peak_memory(),
     }))
 }
-
-struct Unwatched;
-
-impl Observer for Unwatched {}
 
 /// What a port has forwarded until arrivals ended.
 fn forwarded(replica: &Replica, port: &str) -> u64 {

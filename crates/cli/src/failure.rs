@@ -3,7 +3,7 @@
 use std::io;
 
 use shortflow_measure::results;
-use shortflow_sim as sim;
+use shortflow_run::{self as run, OutputError};
 use shortflow_study as study;
 use shortflow_text::Diagnostics;
 
@@ -96,16 +96,28 @@ impl From<study::Error> for Failure {
             study::Error::Replica(error) => error.into(),
             study::Error::UnknownStudy { .. }
             | study::Error::Study { .. }
+            | study::Error::MeansOnly { .. }
             | study::Error::Requests { .. } => Failure::Input(error.to_string()),
         }
     }
 }
 
-impl From<sim::Error> for Failure {
-    fn from(error: sim::Error) -> Self {
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
         match error {
-            sim::Error::Results(error) => error.into(),
-            sim::Error::Trace(error) => {
+            OutputError::Foreign { .. } => Failure::Input(format!(
+                "{error}\nchoose another with --out, or add --force to write beside it"
+            )),
+            OutputError::Results(error) => error.into(),
+        }
+    }
+}
+
+impl From<run::Error> for Failure {
+    fn from(error: run::Error) -> Self {
+        match error {
+            run::Error::Results(error) => error.into(),
+            run::Error::Trace(error) => {
                 let remedy = match &error {
                     results::Error::Io { source, .. } if is_full(source.kind()) => {
                         "make room, choose another file with --trace, or see less with --trace-at"
@@ -114,8 +126,11 @@ impl From<sim::Error> for Failure {
                 };
                 Failure::Machine(format!("{error}\n{remedy}"))
             }
-            sim::Error::Interrupted => Failure::Interrupted(error.to_string()),
-            sim::Error::BeyondHorizon { .. } => Failure::Input(error.to_string()),
+            run::Error::Interrupted => {
+                let what = "interrupted before a replica was complete; nothing is kept";
+                Failure::Interrupted(what.to_owned())
+            }
+            run::Error::Refused(refusal) => Failure::Input(refusal.to_string()),
         }
     }
 }

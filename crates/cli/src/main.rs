@@ -1,27 +1,25 @@
 //! The one binary, `shortflow`; no logic of its own.
 //!
 //! ```text
-//! args → simulate, compare → experiment → gather → output
-//!      → check, report, bench, generate
+//! args → simulate, compare → run: cases, tasks over an engine, results → report
+//!      → check, reproduce, report, bench, generate, init
 //! ```
 
 mod args;
 mod bench;
 mod check;
 mod console;
-mod experiment;
 mod failure;
-mod gather;
 mod generate;
+mod init;
+mod interrupt;
 mod loads;
 mod machine;
-mod output;
 mod progress;
 mod report;
 mod reproduce;
 mod simulate;
 mod study_files;
-mod tracing;
 
 use std::process::ExitCode;
 
@@ -48,6 +46,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Check(args) => check::check(console, args),
         Command::Simulate(args) => simulate::simulate(console, args),
         Command::Compare(args) => simulate::compare(console, args),
+        Command::Init(args) => init::init(console, args),
         Command::Reproduce(args) => reproduce::reproduce(console, args),
         Command::Report(args) => report::report(console, args),
         Command::Schema(args) => generate::schema(console, args),

@@ -1,16 +1,25 @@
 //! How far the replicas are, drawn on a terminal.
 
 use std::fmt::Write;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use shortflow_run::Progress;
 
 use crate::console::Console;
 
-/// A bar over all replicas of a command, which vanishes at the end.
+/// A bar over all replicas of a command, which is drawn once it is known how many they are, and
+/// vanishes at the end.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct Bar<'c> {
+    console: &'c Console,
+    drawn: OnceLock<Drawn>,
+}
+
+#[derive(Debug)]
+struct Drawn {
     bar: ProgressBar,
     replicas: usize,
     /// Replicas that were complete before the command began; they are not among the others.
@@ -20,8 +29,41 @@ pub(crate) struct Progress {
     done: AtomicU64,
 }
 
-impl Progress {
-    pub(crate) fn new(console: &Console, replicas: usize, kept: usize) -> Progress {
+impl Bar<'_> {
+    pub(crate) fn new(console: &Console) -> Bar<'_> {
+        Bar { console, drawn: OnceLock::new() }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn end(&self) {
+        if let Some(drawn) = self.drawn.get() {
+            drawn.bar.finish_and_clear();
+        }
+    }
+}
+
+impl Progress for Bar<'_> {
+    fn begins(&self, replicas: usize, kept: usize) {
+        let _ = self.drawn.set(Drawn::new(self.console, replicas, kept));
+    }
+
+    fn advanced(&self, share: f64) {
+        if let Some(drawn) = self.drawn.get() {
+            let step = (share * BILLION as f64) as u64;
+            let done = drawn.done.fetch_add(step, Ordering::Relaxed) + step;
+            drawn.bar.set_position(done / (BILLION / STEPS));
+        }
+    }
+
+    fn completed(&self) {
+        if let Some(drawn) = self.drawn.get() {
+            drawn.count(drawn.complete.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+    }
+}
+
+impl Drawn {
+    fn new(console: &Console, replicas: usize, kept: usize) -> Drawn {
         let target = if console.shows_progress() {
             ProgressDrawTarget::stderr()
         } else {
@@ -35,27 +77,10 @@ impl Progress {
             .with_key("left", write_time_left);
         bar.set_style(style);
         let (complete, done) = (AtomicUsize::new(0), AtomicU64::new(0));
-        let progress = Progress { bar, replicas, kept, complete, done };
-        progress.count(0);
-        progress.bar.enable_steady_tick(Duration::from_millis(200));
-        progress
-    }
-
-    /// Some replica has come `share` (0 to 1) further.
-    pub(crate) fn advance(&self, share: f64) {
-        let step = (share * BILLION as f64) as u64;
-        let done = self.done.fetch_add(step, Ordering::Relaxed) + step;
-        self.bar.set_position(done / (BILLION / STEPS));
-    }
-
-    /// A replica is complete.
-    pub(crate) fn complete(&self) {
-        self.count(self.complete.fetch_add(1, Ordering::Relaxed) + 1);
-    }
-
-    /// Takes the bar away.
-    pub(crate) fn end(&self) {
-        self.bar.finish_and_clear();
+        let drawn = Drawn { bar, replicas, kept, complete, done };
+        drawn.count(0);
+        drawn.bar.enable_steady_tick(Duration::from_millis(200));
+        drawn
     }
 
     fn count(&self, complete: usize) {

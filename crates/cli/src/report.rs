@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use shortflow_measure::results::Folder;
-use shortflow_report::Run;
+use shortflow_measure::results::{COMPARISON, Folder, MANIFEST};
+use shortflow_report::{self as report, Run};
+use shortflow_run::{distinct, refuse_foreign};
 
 use crate::args::Report;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::output::{COMPARISON, MANIFEST, refuse_foreign, write_report};
-use crate::simulate::distinct;
 
 /// `shortflow report`.
 pub(crate) fn report(console: &Console, args: &Report) -> Result<(), Failure> {
@@ -31,7 +30,7 @@ pub(crate) fn report(console: &Console, args: &Report) -> Result<(), Failure> {
     if !args.force {
         refuse_foreign(&target)?;
     }
-    let path = write_report(&target, &runs)?;
+    let path = report::write(&target, &runs)?;
     console.file("Report", &path)
 }
 

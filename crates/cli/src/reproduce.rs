@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use std::sync::OnceLock;
 
+use shortflow_sim::Simulator;
 use shortflow_study::judge::Verdict;
 use shortflow_study::{self as study, CheckResult, Ledger, Reproduced};
 
 use crate::args::Reproduce;
 use crate::console::Console;
-use crate::experiment::stop_on_interrupt;
 use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::interrupt::stop_on_interrupt;
+use crate::progress::Bar;
 use crate::study_files;
 
 /// `shortflow reproduce`.
@@ -23,11 +23,10 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
         threads: args.jobs.map_or(0, usize::from),
         folder: &kept,
     };
-    let bar = Bar { console, progress: OnceLock::new() };
-    let reproduced = study::reproduce(&args.study, &options, stop_on_interrupt()?, &bar);
-    if let Some(progress) = bar.progress.get() {
-        progress.end();
-    }
+    let bar = Bar::new(console);
+    let stop = stop_on_interrupt()?;
+    let reproduced = study::reproduce(&Simulator, &args.study, &options, stop, &bar);
+    bar.end();
     let reproduced = reproduced?;
     let Some(ledger) = &reproduced.ledger else { return Err(interrupted(&reproduced)) };
     let page = study_files::write(&out, &reproduced, ledger)?;
@@ -40,30 +39,6 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
     match ledger.claims.iter().all(|claim| claim.verdict != Verdict::Fails) {
         true => Ok(()),
         false => Err(Failure::Check),
-    }
-}
-
-/// Draws a bar once it is known how long the study is.
-struct Bar<'a> {
-    console: &'a Console,
-    progress: OnceLock<Progress>,
-}
-
-impl study::Progress for Bar<'_> {
-    fn begins(&self, replicas: usize, kept: usize) {
-        let _ = self.progress.set(Progress::new(self.console, replicas, kept));
-    }
-
-    fn advanced(&self, share: f64) {
-        if let Some(progress) = self.progress.get() {
-            progress.advance(share);
-        }
-    }
-
-    fn completed(&self) {
-        if let Some(progress) = self.progress.get() {
-            progress.complete();
-        }
     }
 }
 

@@ -2,24 +2,33 @@
 
 use std::path::{Path, PathBuf};
 
-use shortflow_scenario::{Loaded, load_from};
-use shortflow_text::{InputFiles, name_of};
+use serde_json::json;
+use shortflow_measure::results::REPORT;
+use shortflow_report::{self as report, Run, brief, ranking, text};
+use shortflow_run::{Case, Error, Experiment, OutputFolder, Results, StartTap, folder_name};
+use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
+use shortflow_sim::Simulator;
+use shortflow_text::{Diagnostics, InputFiles, name_of};
+use shortflow_trace::Request;
 
 use crate::args::{Compare, RunOptions, Simulate};
-use crate::check::{Kind, kind_of};
+use crate::check::{self, Kind, kind_of};
 use crate::console::Console;
-use crate::experiment::{Case, conduct, overrides};
 use crate::failure::Failure;
-use crate::tracing::Tracing;
+use crate::interrupt::stop_on_interrupt;
+use crate::machine::refuse_too_large;
+use crate::progress::Bar;
 
 /// `shortflow simulate`.
 pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure> {
     let inputs = InputFiles::default();
     let case = case(&inputs, &args.scenario, args.policy.as_deref(), &args.options)?;
     let target = target(&args.options, &case.loaded.name, "");
-    let trace =
-        args.trace.as_ref().map(|file| Tracing::new(console, file, &args.trace_at, &case.loaded));
-    let trace = trace.transpose()?;
+    let request = |file: &PathBuf| Request::new(file, &args.trace_at, &case.loaded);
+    let trace = args.trace.as_ref().map(request).transpose().map_err(Failure::Input)?;
+    if let Some(note) = trace.as_ref().and_then(|trace| trace.note.as_ref()) {
+        console.note(note);
+    }
     conduct(console, &args.options, &[case], trace.as_ref(), &target)
 }
 
@@ -28,23 +37,99 @@ pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> 
     let policies = &args.policies;
     check_policies(policies)?;
     let inputs = InputFiles::default();
-    let case = |policy| case(&inputs, &args.scenario, Some(policy), &args.options);
-    let cases = policies.iter().map(|policy| case(policy.as_path()));
-    let mut cases = cases.collect::<Result<Vec<_>, _>>()?;
-    if let Some((first, rest)) = cases.split_first()
-        && rest.iter().any(|other| other.loaded.points().len() != first.loaded.points().len())
-    {
-        let what = "the policies do not give the scenario the same points";
-        return Err(Failure::Input(what.to_owned()));
-    }
-    let labels: Vec<String> = cases.iter().map(|case| case.label.clone()).collect();
-    for (at, case) in cases.iter_mut().enumerate() {
-        let label = distinct(&labels, at, &policies[at].display().to_string());
-        case.folder = Some(format!("{}-{}", at + 1, slug(&label)));
-        case.label = label;
-    }
+    let case = |policy: &PathBuf| case(&inputs, &args.scenario, Some(policy), &args.options);
+    let cases = policies.iter().map(case).collect::<Result<Vec<_>, _>>()?;
+    let places: Vec<String> = policies.iter().map(|policy| policy.display().to_string()).collect();
+    let cases = Case::beside(cases, &places).map_err(Failure::Input)?;
     let target = target(&args.options, &cases[0].loaded.name, "-compared");
     conduct(console, &args.options, &cases, None, &target)
+}
+
+/// Runs all replicas of all cases, writes `target`, and shows the result.
+fn conduct(
+    console: &Console,
+    options: &RunOptions,
+    cases: &[Case],
+    trace: Option<&Request>,
+    target: &Path,
+) -> Result<(), Failure> {
+    let all: Vec<&Loaded> = cases.iter().map(|case| &case.loaded).collect();
+    refuse_too_large(&all, options.jobs, options.memory)?;
+    let warnings = warnings(cases);
+    console.warnings(&warnings);
+    let output = OutputFolder::prepare(target, options.force)?;
+    let start = |trace: &Request, of: &Scenario| trace.start(of).map_err(Error::Trace);
+    let tap = trace.map(|trace| move |scenario: &Scenario| start(trace, scenario));
+    let experiment = Experiment {
+        engine: &Simulator,
+        cases,
+        threads: options.jobs.unwrap_or(0).into(),
+        keeps_transfers: !options.no_transfers,
+        tap: tap.as_ref().map(|start| start as &StartTap<'_>),
+        command: &command_line(),
+    };
+    let bar = Bar::new(console);
+    let results = experiment.run(&output, stop_on_interrupt()?, &bar);
+    bar.end();
+    let Results { cases, interruption } = results.map_err(|error| output.by_final_names(error))?;
+    let runs: Vec<Run> = cases.into_iter().map(|c| Run::new(c.manifest, c.points)).collect();
+    report::write(output.folder(None)?.path(), &runs).map_err(|e| output.named_finally(e))?;
+    let page = output.publish()?.join(REPORT);
+    if options.json {
+        let run = |run: &Run| json!({ "label": run.label, "tcp": run.manifest.tcp, "points": run.points });
+        let ranking = (runs.len() > 1).then(|| ranking(&runs).lines);
+        console.print_json(&json!({
+            "report": page,
+            "trace": trace.map(|trace| &trace.file),
+            "warnings": check::as_json(&warnings),
+            "interrupted": interruption.is_some(),
+            "ranking": ranking,
+            "runs": runs.iter().map(run).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        let told = if options.brief { brief } else { text };
+        console.print(&format!("{}\n", told(&runs, console.color_out)))?;
+        trace.map_or(Ok(()), |trace| console.file("Trace", &trace.file))?;
+        console.file("Report", &page)?;
+    }
+    interruption.map_or(Ok(()), |left| {
+        let (kept, all) = (left.kept, left.all);
+        let what = format!("interrupted: kept the {kept} of {all} replicas that are complete");
+        Err(Failure::Interrupted(what))
+    })
+}
+
+/// The warnings of all cases, each once.
+fn warnings(cases: &[Case]) -> Diagnostics {
+    let mut all = Diagnostics::default();
+    for found in cases.iter().flat_map(|case| &case.loaded.warnings.0) {
+        if !all.0.contains(found) {
+            all.0.push(found.clone());
+        }
+    }
+    all
+}
+
+/// The command line as it can be given again.
+fn command_line() -> String {
+    let quoted = |argument: String| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+        if !argument.is_empty() && argument.chars().all(is_plain) {
+            argument
+        } else {
+            format!("'{}'", argument.replace('\'', r"'\''"))
+        }
+    };
+    let arguments = std::env::args_os().skip(1).map(|a| quoted(a.to_string_lossy().into_owned()));
+    std::iter::once("shortflow".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+/// What the options say about the scenario itself.
+fn overrides(options: &RunOptions, policy: Option<&Path>) -> Overrides {
+    let mut set = options.set.clone();
+    set.extend(options.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
+    set.extend(options.replicas.map(|replicas| ("replicas".to_owned(), replicas.to_string())));
+    Overrides { policy: policy.map(Path::to_owned), set, bind: options.bind.clone() }
 }
 
 fn check_policies(policies: &[PathBuf]) -> Result<(), Failure> {
@@ -75,8 +160,7 @@ fn case(
         check_kind(inputs, policy, Kind::Policy, "a policy has [roles]")?;
     }
     let overrides = overrides(options, policy);
-    let loaded = load_from(inputs, scenario, &overrides)?;
-    Ok(Case { label: label(&loaded), folder: None, set: overrides.set, loaded })
+    Ok(Case::new(load_from(inputs, scenario, &overrides)?, overrides.set))
 }
 
 /// Refuses a scenario in the place of a policy, and the other way round: the keys of the one make no
@@ -94,47 +178,7 @@ fn check_kind(inputs: &InputFiles, path: &Path, wanted: Kind, remedy: &str) -> R
     }
 }
 
-/// A run is called after its policy, or where there is none after its scenario.
-fn label(loaded: &Loaded) -> String {
-    let policy = loaded.points().first().and_then(|point| point.scenario.policy.as_ref());
-    policy.map_or(loaded.name.clone(), |policy| policy.name.clone())
-}
-
-/// The label at `at`, with `place` where another is the same.
-pub(crate) fn distinct(labels: &[String], at: usize, place: &str) -> String {
-    match labels.iter().filter(|label| **label == labels[at]).count() {
-        1 => labels[at].clone(),
-        _ => format!("{} ({place})", labels[at]),
-    }
-}
-
 fn target(options: &RunOptions, name: &str, suffix: &str) -> PathBuf {
-    let default = || Path::new("results").join(slug(name) + suffix);
+    let default = || Path::new("results").join(folder_name(name) + suffix);
     options.out.clone().unwrap_or_else(default)
-}
-
-/// A name fit for a folder.
-fn slug(name: &str) -> String {
-    let plain = |c: char| if c.is_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    let words: String = name.chars().map(plain).collect();
-    let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
-    if words.is_empty() { "run".to_owned() } else { words.join("-") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_becomes_a_folder_without_spaces_or_signs() {
-        assert_eq!(slug("Fair Marker (a/b.toml)"), "fair-marker-a-b-toml");
-        assert_eq!(slug("../.."), "run");
-    }
-
-    #[test]
-    fn labels_that_are_the_same_get_their_place_too() {
-        let labels = ["RED".to_owned(), "RED".to_owned(), "FIFO".to_owned()];
-        assert_eq!(distinct(&labels, 0, "a.toml"), "RED (a.toml)");
-        assert_eq!(distinct(&labels, 2, "c.toml"), "FIFO");
-    }
 }

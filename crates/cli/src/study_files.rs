@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn estimate(mean: f64) -> Estimate {
-        Estimate { mean, low: Some(mean * 0.9), high: Some(mean * 1.1), n: 8 }
+        Estimate { mean, low: Some(mean * 0.9), high: Some(mean * 1.1), n: 8, at_least: false }
     }
 
     /// A figure with the curves "slow" and "fast" through `points` and a half of their height.

@@ -1,7 +1,8 @@
 //! Packets that are accounted for together: those of a flow, of a host, of a pair of hosts.
 
-use shortflow_units::{Duration, Instant};
+use shortflow_units::{Duration, Instant, Rng};
 
+use crate::flow_hash::FlowHash;
 use crate::params::above_zero;
 use crate::table::{LruTable, TableBounds};
 use crate::{Color, FlowKey, Meter, Packet, ParamsError};
@@ -20,35 +21,22 @@ pub enum Aggregate {
     Destination,
 }
 
-impl Aggregate {
-    /// The name of the aggregate to which packets of `key` belong: `key` without the fields that do
-    /// not count.
-    #[inline]
-    pub(crate) fn of(self, key: FlowKey) -> FlowKey {
-        let FlowKey { src, dst, .. } = key;
-        match self {
-            Aggregate::Flow => key,
-            Aggregate::HostPair => FlowKey { src, dst, ..FlowKey::default() },
-            Aggregate::Source => FlowKey { src, ..FlowKey::default() },
-            Aggregate::Destination => FlowKey { dst, ..FlowKey::default() },
-        }
-    }
-}
-
 /// Which packets are accounted for together, and how many such aggregates are remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Per {
-    pub(crate) aggregate: Aggregate,
-    pub(crate) bounds: TableBounds,
+    aggregate: Aggregate,
+    ipv6_prefix: u8,
+    bounds: TableBounds,
 }
 
 impl Per {
     /// Remembers at most `table_size` aggregates: the least recently seen gives way to a new one.
-    /// One that was silent for longer than `idle_timeout` is forgotten.
+    /// One that was silent for longer than `idle_timeout` is forgotten, and starts anew when it
+    /// comes again; so what is accounted for must be settled within that time, which each element
+    /// checks. What a new one finds in a full table, each element says.
     ///
-    /// What is forgotten starts anew when it comes again. So long as no more than `table_size`
-    /// aggregates are active within `idle_timeout`, only the silent are forgotten: an aggregate is
-    /// evicted only when `table_size` others have each sent a packet since its last one.
+    /// A host of IPv6 is what has the same first 64 bits: a user has as many addresses as there are
+    /// behind these ([`with_ipv6_prefix`](Self::with_ipv6_prefix)).
     pub fn new(
         aggregate: Aggregate,
         table_size: usize,
@@ -61,34 +49,105 @@ impl Per {
             ));
         }
         let idle_timeout = above_zero("idle_timeout", idle_timeout)?;
-        Ok(Per { aggregate, bounds: TableBounds { entries: table_size, idle_timeout } })
+        let bounds = TableBounds { entries: table_size, idle_timeout };
+        Ok(Per { aggregate, ipv6_prefix: IPV6_PREFIX, bounds })
+    }
+
+    /// The same with another length of what a host of IPv6 is known by, from 1 to 128.
+    pub fn with_ipv6_prefix(self, length: u8) -> Result<Self, ParamsError> {
+        Ok(Per { ipv6_prefix: checked_ipv6_prefix(length)?, ..self })
+    }
+
+    /// Refuses an idle timeout within which an account is not `settled`: forgetting it would give
+    /// more than the account allows.
+    pub fn settling_in(self, settled: Duration) -> Result<Self, ParamsError> {
+        let idle_timeout = self.bounds.idle_timeout;
+        if idle_timeout < settled {
+            return Err(ParamsError::new(
+                "idle_timeout",
+                format!(
+                    "idle_timeout {idle_timeout} must be at least {settled}, in which an account \
+                     is settled: one that is forgotten sooner would come back with all it has \
+                     used up"
+                ),
+            ));
+        }
+        Ok(self)
+    }
+
+    /// The name of the aggregate to which packets of `key` belong: `key` without what does not
+    /// count.
+    #[inline]
+    pub(crate) fn name(&self, key: FlowKey) -> FlowKey {
+        let host = |address: crate::Address| address.ipv6_network(self.ipv6_prefix);
+        let none = FlowKey::default();
+        match self.aggregate {
+            Aggregate::Flow => key,
+            Aggregate::HostPair => FlowKey { src: host(key.src), dst: host(key.dst), ..none },
+            Aggregate::Source => FlowKey { src: host(key.src), ..none },
+            Aggregate::Destination => FlowKey { dst: host(key.dst), ..none },
+        }
+    }
+
+    /// An empty table of the aggregates, which hashes under a seed from `rng`.
+    pub(crate) fn table<V>(&self, mut rng: Rng) -> LruTable<FlowKey, V> {
+        LruTable::new(self.bounds, FlowHash::seeded(&mut rng))
     }
 }
 
 const MOST_ENTRIES: usize = 1 << 24;
 
-/// A meter of its own for each aggregate: one per user, for example. A fresh or forgotten aggregate
-/// starts with the meter as it was given, token buckets full. O(1) per packet.
+/// What a site or a user of IPv6 is given as a rule (RFC 6177, RFC 8273).
+pub(crate) const IPV6_PREFIX: u8 = 64;
+
+/// `length` as that of the prefix of a host.
+pub(crate) fn checked_ipv6_prefix(length: u8) -> Result<u8, ParamsError> {
+    if !(1..=128).contains(&length) {
+        let message = format!("ipv6_prefix {length} must be from 1 to 128 bits");
+        return Err(ParamsError::new("ipv6_prefix", message));
+    }
+    Ok(length)
+}
+
+/// A meter whose state is settled after some time: from then on it is as a fresh one.
+pub trait Settling: Meter + Clone {
+    /// How long a silence makes the meter as good as fresh, whatever it has seen: for a token
+    /// bucket the time in which it fills, its depth over its rate, rounded up.
+    fn settled_after(&self) -> Duration;
+}
+
+/// A meter of its own for each aggregate: one per user, for example. O(1) per packet.
+///
+/// An aggregate starts with the meter as it was given, token buckets full. In a full table a new
+/// aggregate takes over the meter of the least recently seen one, with whatever that has left. So
+/// there are never more meters than the table holds, and all aggregates together, however many there
+/// are, get no more in any time than so many meters allow: a flood of new addresses gains nothing by
+/// its number.
 #[derive(Debug)]
 pub struct PerAggregate<M> {
-    aggregate: Aggregate,
+    per: Per,
     fresh: M,
     meters: LruTable<FlowKey, M>,
 }
 
-impl<M: Meter + Clone> PerAggregate<M> {
-    /// A copy of `fresh` for each aggregate.
-    pub fn new(per: Per, fresh: M) -> Self {
-        PerAggregate { aggregate: per.aggregate, fresh, meters: LruTable::new(per.bounds) }
+impl<M: Settling> PerAggregate<M> {
+    /// A copy of `fresh` for each aggregate; the table hashes under a seed from `rng`. The idle
+    /// timeout must be long enough for a meter to settle.
+    pub fn new(per: Per, fresh: M, rng: Rng) -> Result<Self, ParamsError> {
+        let per = per.settling_in(fresh.settled_after())?;
+        Ok(PerAggregate { per, fresh, meters: per.table(rng) })
     }
 }
 
-impl<M: Meter + Clone> Meter for PerAggregate<M> {
+impl<M: Settling> Meter for PerAggregate<M> {
     #[inline]
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
-        let key = self.aggregate.of(packet.key);
+        let name = self.per.name(packet.key);
         let fresh = &self.fresh;
-        self.meters.see(now, key, || fresh.clone()).value.meter(now, packet)
+        let seen = self.meters.see(now, name, |displaced| {
+            displaced.map_or_else(|| fresh.clone(), |displaced| displaced.value.clone())
+        });
+        seen.value.meter(now, packet)
     }
 
     fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
@@ -107,18 +166,19 @@ mod tests {
     use crate::packet::test_packet;
     use crate::{Address, Protocol};
 
-    const ANNE: Address = Address(1);
-    const BOB: Address = Address(2);
-    const CARL: Address = Address(3);
+    const ANNE: Address = Address::v4(1);
+    const BOB: Address = Address::v4(2);
+    const CARL: Address = Address::v4(3);
 
     fn key(src: Address, dst: Address, src_port: u16) -> FlowKey {
-        FlowKey { src, dst, src_port, dst_port: 80, protocol: Protocol::Tcp }
+        FlowKey { src, dst, src_port, dst_port: 80, protocol: Protocol::TCP }
     }
 
     #[test]
     fn an_aggregate_joins_what_agrees_in_its_fields() {
         let first = key(ANNE, BOB, 1);
-        let joins = |aggregate: Aggregate, other| aggregate.of(first) == aggregate.of(other);
+        let per = |aggregate| Per::new(aggregate, 1, Duration::from_secs(1)).unwrap();
+        let joins = |aggregate, other| per(aggregate).name(first) == per(aggregate).name(other);
         let [port, dst, src] = [key(ANNE, BOB, 2), key(ANNE, CARL, 1), key(CARL, BOB, 1)];
         assert_eq!([port, dst, src].map(|other| joins(Aggregate::Flow, other)), [false; 3]);
         let joined = |aggregate| [port, dst, src].map(|other| joins(aggregate, other));
@@ -128,21 +188,79 @@ mod tests {
     }
 
     #[test]
-    fn each_user_has_a_bucket_and_what_is_forgotten_starts_full() {
-        let per = Per::new(Aggregate::Source, 2, Duration::from_secs(10)).unwrap();
-        // One packet of 1000 bytes at a time, and next to nothing comes in.
-        let bucket = TokenBucketParams::new("1 bit/s".parse().unwrap(), Bytes(1000)).unwrap();
-        let mut meter = PerAggregate::new(per, TokenBucket::new(bucket));
-        let mut color = |secs, user| {
-            let mut packet = test_packet();
-            packet.key.src = user;
-            meter.meter(Instant::START + Duration::from_secs(secs), &packet)
+    fn a_host_of_ipv6_is_its_first_64_bits_or_what_is_asked_for() {
+        let per = Per::new(Aggregate::Source, 1, Duration::from_secs(1)).unwrap();
+        let address = |text: &str| text.parse::<Address>().unwrap();
+        let joins = |per: Per, other| {
+            let [first, other] = ["2001:db8::1", other]
+                .map(|src| per.name(FlowKey { src: address(src), ..FlowKey::default() }));
+            first == other
         };
+        assert!(joins(per, "2001:db8::ffff:2") && !joins(per, "2001:db8:0:1::1"));
+        assert!(joins(per.with_ipv6_prefix(48).unwrap(), "2001:db8:0:1::1"));
+        assert!(!joins(per.with_ipv6_prefix(128).unwrap(), "2001:db8::2"));
+        let refused = [0, 129].map(|length| per.with_ipv6_prefix(length).unwrap_err().to_string());
+        assert_eq!(refused[0], "ipv6_prefix 0 must be from 1 to 128 bits");
+        assert_eq!(refused[1], "ipv6_prefix 129 must be from 1 to 128 bits");
+    }
+
+    fn bucket(rate: &str, depth: u64) -> TokenBucket {
+        TokenBucket::new(TokenBucketParams::new(rate.parse().unwrap(), Bytes(depth)).unwrap())
+    }
+
+    fn users(table_size: usize, idle_secs: u64, bucket: TokenBucket) -> PerAggregate<TokenBucket> {
+        let idle_timeout = Duration::from_secs(idle_secs);
+        let per = Per::new(Aggregate::Source, table_size, idle_timeout).unwrap();
+        PerAggregate::new(per, bucket, Rng::stream(1, "users")).unwrap()
+    }
+
+    fn color(meter: &mut PerAggregate<TokenBucket>, secs: u64, user: Address) -> Color {
+        let mut packet = test_packet();
+        packet.key.src = user;
+        meter.meter(Instant::START + Duration::from_secs(secs), &packet)
+    }
+
+    #[test]
+    fn each_user_has_a_bucket_and_a_new_one_takes_over_what_the_least_recent_has_left() {
+        // A packet of 1000 bytes takes 10 s to be earned.
+        let mut users = users(2, 10, bucket("800 bit/s", 1000));
+        let mut color = |secs, user| color(&mut users, secs, user);
         assert_eq!([color(0, ANNE), color(0, ANNE)], [Color::Green, Color::Yellow]);
         assert_eq!([color(1, BOB), color(1, BOB)], [Color::Green, Color::Yellow]);
-        assert_eq!(color(2, CARL), Color::Green, "pushes out Anne, seen less recently than Bob");
-        assert_eq!([color(2, BOB), color(2, ANNE)], [Color::Yellow, Color::Green]);
-        assert_eq!(color(12, BOB), Color::Yellow, "10 s of silence are not too long");
-        assert_eq!(color(23, BOB), Color::Green, "11 s are");
+        assert_eq!(color(2, CARL), Color::Yellow, "takes over what Anne has left, 200 bytes");
+        assert_eq!(color(10, CARL), Color::Green, "as Anne would have been");
+        assert_eq!(color(12, BOB), Color::Green);
+        assert_eq!(color(13, ANNE), Color::Yellow, "takes over what Carl has left");
+        assert_eq!(color(24, ANNE), Color::Green, "after more than 10 s of silence");
+    }
+
+    #[test]
+    fn a_thousand_and_one_users_of_a_thousand_buckets_get_what_a_thousand_buckets_allow() {
+        let mut users = users(1000, 48, bucket("1 kbit/s", 6000));
+        let green = (0..10_000_u64).map(|turn| {
+            let users = (0..1001)
+                .filter(|&user| color(&mut users, turn / 1000, Address::v4(user)) == Color::Green);
+            users.count() as u64
+        });
+        let green = Bytes(1000 * green.sum::<u64>());
+        // 1000 buckets of 6000 bytes, and what 1 kbit/s earns each in 9 s.
+        let allowed = Bytes(1000 * (6000 + 9 * 125));
+        assert!(green <= allowed, "{green} of {allowed}");
+        assert!(green.0 > 6_000_000, "{green} is less than the buckets hold at the start");
+    }
+
+    #[test]
+    fn a_timeout_in_which_a_bucket_does_not_fill_is_refused() {
+        let per = Per::new(Aggregate::Source, 9, Duration::from_secs(1)).unwrap();
+        let refused =
+            PerAggregate::new(per, bucket("1 kbit/s", 6000), Rng::stream(1, "users")).unwrap_err();
+        assert_eq!(
+            (refused.parameter(), &*refused.to_string()),
+            (
+                "idle_timeout",
+                "idle_timeout 1 s must be at least 48 s, in which an account is settled: one that \
+                 is forgotten sooner would come back with all it has used up"
+            )
+        );
     }
 }

@@ -79,3 +79,32 @@ impl Drops {
         self.0.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::test_packet;
+
+    #[test]
+    fn what_is_handed_in_is_counted_until_it_is_taken_out_first_come_first() {
+        let mut drops = Drops::default();
+        assert!(drops.is_empty());
+        for (number, reason) in DropReason::ALL.into_iter().enumerate() {
+            drops.push(Packet { size: number as u32, ..test_packet() }, reason);
+            assert_eq!((drops.len(), drops.is_empty()), (number + 1, false));
+        }
+        let taken: Vec<_> = drops.drain().map(|one| (one.packet.size, one.reason)).collect();
+        assert!(taken.into_iter().eq((0..).zip(DropReason::ALL)));
+        assert_eq!((drops.len(), drops.is_empty()), (0, true));
+    }
+
+    /// Results of before are compared by these names.
+    #[test]
+    fn reasons_have_the_names_of_results_and_the_numbers_of_their_order() {
+        assert_eq!(
+            DropReason::ALL.map(DropReason::name),
+            ["overlimit", "early", "forced", "policed", "link loss", "pushed out"]
+        );
+        assert_eq!(DropReason::ALL.map(|reason| reason as usize), [0, 1, 2, 3, 4, 5]);
+    }
+}

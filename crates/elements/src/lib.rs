@@ -26,6 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod address;
 mod aggregate;
 mod chains;
 pub mod classifier;
@@ -43,11 +44,12 @@ pub mod scheduler;
 mod table;
 mod traits;
 
-pub use aggregate::{Aggregate, Per, PerAggregate};
+pub use address::{Address, Prefix};
+pub use aggregate::{Aggregate, Per, PerAggregate, Settling};
 pub use conditioner::{Acknowledgements, ClassCounters, Conditioner, NewClass};
 pub use drops::{DropReason, Dropped, Drops};
 pub use packet::{
-    Address, Color, Dscp, Ecn, FlowId, FlowKey, Packet, Protocol, SackBlocks, TcpFlags, TcpHeader,
+    Color, Dscp, Ecn, FlowId, FlowKey, FrameId, Packet, Protocol, SackBlocks, TcpFlags, TcpHeader,
 };
 pub use params::ParamsError;
 pub use traits::{Backlog, Label, Marker, Meter, Phase, QueueDiscipline, Queued, SenderView};

@@ -1,32 +1,42 @@
 //! The packet descriptor: what a real header would carry, and nothing else.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use shortflow_units::{Bytes, Instant};
 
-/// A network address: an IPv4 address as a number, or the index of an interned IPv6 address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Address(pub u32);
+use crate::Address;
 
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        std::net::Ipv4Addr::from_bits(self.0).fmt(f)
+/// The protocol of a packet's payload: the number that IANA has given it, which stands in the IPv4
+/// header or in the last extension header of IPv6.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Protocol(pub u8);
+
+impl Protocol {
+    /// ICMP for IPv4 (RFC 792).
+    pub const ICMP: Protocol = Protocol(1);
+    /// TCP (RFC 9293).
+    pub const TCP: Protocol = Protocol(6);
+    /// UDP (RFC 768).
+    pub const UDP: Protocol = Protocol(17);
+    /// Encapsulating Security Payload (RFC 4303): what it carries is hidden, ports too.
+    pub const ESP: Protocol = Protocol(50);
+    /// ICMP for IPv6 (RFC 4443).
+    pub const ICMPV6: Protocol = Protocol(58);
+    /// SCTP (RFC 9260).
+    pub const SCTP: Protocol = Protocol(132);
+}
+
+impl Default for Protocol {
+    fn default() -> Self {
+        Protocol::TCP
     }
 }
 
-/// The protocol of a packet's payload, with its IANA number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[repr(u8)]
-pub enum Protocol {
-    /// TCP.
-    #[default]
-    Tcp = 6,
-    /// UDP.
-    Udp = 17,
-}
-
-/// What names a flow from outside: the 5-tuple of its headers.
+/// What names a flow from outside: the 5-tuple of its headers. A packet without ports has port 0 in
+/// both: of ICMP, of ESP, and of a fragment that is not the first. Such fragments of a host's
+/// packets are one flow beside the one to which the first fragments belong (RFC 8900 §3.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FlowKey {
     /// Source address.
@@ -42,6 +52,11 @@ pub struct FlowKey {
 }
 
 impl FlowKey {
+    /// The key of packets without ports.
+    pub fn without_ports(src: Address, dst: Address, protocol: Protocol) -> FlowKey {
+        FlowKey { src, dst, src_port: 0, dst_port: 0, protocol }
+    }
+
     /// The key of the packets that go the other way.
     pub fn reversed(self) -> FlowKey {
         FlowKey {
@@ -248,10 +263,53 @@ pub struct TcpHeader {
     pub sack: SackBlocks,
 }
 
+/// The bytes of a packet, by the name that their owner gave them: a place in the host's ring or
+/// pool. Elements carry it and never look at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FrameId(NonZeroU32);
+
+impl FrameId {
+    /// The name with this number, which is below 2³² − 1.
+    pub const fn new(number: u32) -> Option<FrameId> {
+        match number.checked_add(1) {
+            Some(above_zero) => match NonZeroU32::new(above_zero) {
+                Some(name) => Some(FrameId(name)),
+                None => None,
+            },
+            None => None,
+        }
+    }
+
+    /// The number.
+    pub const fn number(self) -> u32 {
+        self.0.get() - 1
+    }
+}
+
 /// A packet's descriptor. Not `Clone`: a packet is in one place, once, and ends as delivered or as
 /// dropped.
+///
+/// A router fills in `size`, `key`, `dscp` and `ecn`, the flags of TCP and the length of its payload
+/// where an element asks for them ([`is_bare_acknowledgement`](Self::is_bare_acknowledgement), marking
+/// by the state of TCP, counting of payload), and leaves the rest at its default:
+///
+/// ```
+/// use shortflow_elements::{Dscp, FlowKey, FrameId, Packet, Protocol};
+///
+/// let [src, dst] = ["2001:db8::1".parse()?, "2001:db8::2".parse()?];
+/// let packet = Packet {
+///     size: 1500,
+///     key: FlowKey::without_ports(src, dst, Protocol::ESP),
+///     dscp: Dscp::EF,
+///     bytes: FrameId::new(17),
+///     ..Packet::default()
+/// };
+/// # let _ = packet;
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Default, PartialEq)]
 #[must_use]
+#[repr(C)]
 pub struct Packet {
     /// When the sending application or host created it: what a payload timestamp would say.
     pub sent_at: Instant,
@@ -259,16 +317,18 @@ pub struct Packet {
     pub flow: FlowId,
     /// Size in bytes as it counts on links and in queues: payload and headers.
     pub size: u32,
-    /// The 5-tuple.
-    pub key: FlowKey,
+    /// Bytes of payload.
+    pub payload: u16,
     /// The DS field's code point.
     pub dscp: Dscp,
     /// The ECN field.
     pub ecn: Ecn,
-    /// Bytes of payload.
-    pub payload: u16,
-    /// The TCP fields; all zero when the protocol is not TCP.
+    /// Where the packet's bytes are, for a host that has them.
+    pub bytes: Option<FrameId>,
+    /// The TCP fields; all zero when the protocol is not TCP. Elements look at the flags alone.
     pub tcp: TcpHeader,
+    /// The 5-tuple.
+    pub key: FlowKey,
 }
 
 impl Packet {
@@ -276,12 +336,13 @@ impl Packet {
     #[inline]
     pub fn is_bare_acknowledgement(&self) -> bool {
         const CONTROL: u8 = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0;
-        self.key.protocol == Protocol::Tcp
+        self.key.protocol == Protocol::TCP
             && self.payload == 0
             && self.tcp.flags.0 & (CONTROL | TcpFlags::ACK.0) == TcpFlags::ACK.0
     }
 
     /// The size as a quantity.
+    #[inline]
     pub fn bytes(&self) -> Bytes {
         Bytes(u64::from(self.size))
     }
@@ -290,16 +351,7 @@ impl Packet {
 /// A packet for unit tests, which set the fields that matter to them.
 #[cfg(test)]
 pub(crate) fn test_packet() -> Packet {
-    Packet {
-        sent_at: Instant::START,
-        flow: FlowId(0),
-        size: 1000,
-        key: FlowKey::default(),
-        dscp: Dscp::BEST_EFFORT,
-        ecn: Ecn::NotEct,
-        payload: 960,
-        tcp: TcpHeader::default(),
-    }
+    Packet { size: 1000, payload: 960, ..Packet::default() }
 }
 
 #[cfg(test)]
@@ -337,7 +389,17 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_fills_one_cache_line() {
-        assert_eq!(size_of::<Packet>(), 64);
+    fn what_a_host_needs_of_every_packet_is_in_its_first_cache_line() {
+        assert!(std::mem::offset_of!(Packet, key) <= 64);
+        assert_eq!(size_of::<Packet>(), 88);
+    }
+
+    #[test]
+    fn a_frame_has_the_number_that_it_was_given() {
+        for number in [0, 1, u32::MAX - 1] {
+            assert_eq!(FrameId::new(number).map(FrameId::number), Some(number));
+        }
+        assert_eq!(FrameId::new(u32::MAX), None);
+        assert_eq!(size_of::<Option<FrameId>>(), 4);
     }
 }

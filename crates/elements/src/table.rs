@@ -1,10 +1,9 @@
 //! A bounded table of the flows, hosts or users that were seen last.
 
-use std::hash::{BuildHasher, BuildHasherDefault, Hash};
-
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
 use shortflow_units::{Duration, Instant};
+
+use crate::flow_hash::{FlowHash, Hashed};
 
 /// What is remembered of each key, from the least to the most recently seen. An exact LRU list:
 /// entries sit in a slab and are linked by their index, so that a hit, an insertion and an eviction
@@ -14,6 +13,7 @@ use shortflow_units::{Duration, Instant};
 #[derive(Debug)]
 pub(crate) struct LruTable<K, V> {
     bounds: TableBounds,
+    hash: FlowHash,
     /// Where in `entries` a key's entry sits.
     places: HashTable<Place>,
     entries: Vec<Entry<K, V>>,
@@ -62,18 +62,26 @@ pub(crate) struct TableStats {
     pub(crate) evictions: u64,
 }
 
+/// What gives way to a new key.
+pub(crate) struct Displaced<'t, V> {
+    pub(crate) value: &'t V,
+    /// When a packet of its key came last.
+    pub(crate) seen_at: Instant,
+}
+
 /// What a table holds for a packet's key.
 pub(crate) struct Seen<'t, V> {
     pub(crate) value: &'t mut V,
-    /// When a packet of this key came last; now, for a new one.
+    /// When a packet of this key came last; now, for a new one. Never after now.
     pub(crate) before: Instant,
 }
 
-impl<K: Copy + Eq + Hash, V> LruTable<K, V> {
-    pub(crate) fn new(bounds: TableBounds) -> Self {
+impl<K: Copy + Hashed, V> LruTable<K, V> {
+    pub(crate) fn new(bounds: TableBounds, hash: FlowHash) -> Self {
         let at_start = bounds.entries.min(AT_START);
         LruTable {
             bounds,
+            hash,
             // Twice the entries: then removals never make the hash table grow, only tidy itself.
             places: HashTable::with_capacity(2 * at_start),
             entries: Vec::with_capacity(at_start),
@@ -93,11 +101,19 @@ impl<K: Copy + Eq + Hash, V> LruTable<K, V> {
     }
 
     /// Notes that a packet of `key` has come, and gives what is remembered of the key: of a new
-    /// one, what `fresh` makes.
+    /// one, what `fresh` makes, which is told whom it displaces, if anyone. An instant before the
+    /// last one counts as the last one: the order of the list is that of time.
     #[inline]
-    pub(crate) fn see(&mut self, now: Instant, key: K, fresh: impl FnOnce() -> V) -> Seen<'_, V> {
+    pub(crate) fn see(
+        &mut self,
+        now: Instant,
+        key: K,
+        fresh: impl FnOnce(Option<Displaced<'_, V>>) -> V,
+    ) -> Seen<'_, V> {
+        let now =
+            self.entries.get(self.newest as usize).map_or(now, |entry| now.max(entry.seen_at));
         self.forget_silent(now);
-        let hash = hash(&key);
+        let hash = self.hash.of(&key);
         let entries = &self.entries;
         let found = self.places.find(hash, |&place| entries[place as usize].key == key);
         let place = match found {
@@ -111,7 +127,7 @@ impl<K: Copy + Eq + Hash, V> LruTable<K, V> {
             }
             None => {
                 self.stats.misses += 1;
-                self.insert(now, key, fresh(), hash)
+                self.insert(now, key, fresh, hash)
             }
         };
         let entry = &mut self.entries[place as usize];
@@ -128,11 +144,22 @@ impl<K: Copy + Eq + Hash, V> LruTable<K, V> {
         }
     }
 
-    fn insert(&mut self, now: Instant, key: K, value: V, hash: u64) -> Place {
-        if self.len() == self.bounds.entries {
+    fn insert(
+        &mut self,
+        now: Instant,
+        key: K,
+        fresh: impl FnOnce(Option<Displaced<'_, V>>) -> V,
+        hash: u64,
+    ) -> Place {
+        let value = if self.len() == self.bounds.entries {
+            let Entry { value, seen_at, .. } = &self.entries[self.oldest as usize];
+            let value = fresh(Some(Displaced { value, seen_at: *seen_at }));
             self.remove_oldest();
             self.stats.evictions += 1;
-        }
+            value
+        } else {
+            fresh(None)
+        };
         let entry = Entry { key, value, seen_at: now, older: NOWHERE, newer: NOWHERE };
         let place = self.free;
         let place = if place == NOWHERE {
@@ -144,8 +171,8 @@ impl<K: Copy + Eq + Hash, V> LruTable<K, V> {
             place
         };
         self.link_newest(place);
-        let entries = &self.entries;
-        self.places.insert_unique(hash, place, |&at| self::hash(&entries[at as usize].key));
+        let LruTable { entries, hash: hashes, .. } = self;
+        self.places.insert_unique(hash, place, |&at| hashes.of(&entries[at as usize].key));
         place
     }
 
@@ -156,7 +183,7 @@ impl<K: Copy + Eq + Hash, V> LruTable<K, V> {
         entry.newer = self.free;
         self.free = place;
         self.places
-            .find_entry(hash(&entry.key), |&at| at == place)
+            .find_entry(self.hash.of(&entry.key), |&at| at == place)
             .expect("a linked entry is in the hash table")
             .remove();
     }
@@ -185,15 +212,29 @@ impl<K: Copy + Eq + Hash, V> LruTable<K, V> {
     }
 }
 
-fn hash(key: &impl Hash) -> u64 {
-    BuildHasherDefault::<FxHasher>::default().hash_one(key)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use std::cell::Cell;
+    use std::hash::{BuildHasher, BuildHasherDefault};
+
+    use rustc_hash::FxHasher;
+    use shortflow_units::Rng;
+
     use super::*;
+    use crate::flow_hash::mix;
+    use crate::{Address, FlowKey};
+
+    impl Hashed for u16 {
+        fn hashed(&self, seed: u64) -> u64 {
+            mix(seed ^ u64::from(*self))
+        }
+    }
+
+    fn hash() -> FlowHash {
+        FlowHash::seeded(&mut Rng::stream(1, "table"))
+    }
 
     /// The table as one would tell it: a list, searched from end to end.
     struct Oracle {
@@ -220,7 +261,7 @@ mod tests {
     }
 
     fn count(table: &mut LruTable<u16, u64>, now: Instant, key: u16) -> u64 {
-        let seen = table.see(now, key, || 0);
+        let seen = table.see(now, key, |_| 0);
         *seen.value += 1;
         *seen.value
     }
@@ -233,7 +274,7 @@ mod tests {
             arrivals in prop::collection::vec((0..5u64, 0..30u16), 0..400),
         ) {
             let bounds = TableBounds { entries, idle_timeout: Duration::from_nanos(timeout) };
-            let mut table = LruTable::new(bounds);
+            let mut table = LruTable::new(bounds, hash());
             let mut oracle = Oracle { bounds, entries: Vec::new(), evictions: 0 };
             let mut now = Instant::START;
             for (gap, key) in arrivals {
@@ -248,7 +289,8 @@ mod tests {
     #[test]
     fn a_bounded_table_allocates_once_under_a_flood_of_new_keys() {
         for entries in [1, 7, 28, 30, 56, 112, AT_START] {
-            let mut table = LruTable::new(TableBounds { entries, idle_timeout: Duration::MAX });
+            let mut table =
+                LruTable::new(TableBounds { entries, idle_timeout: Duration::MAX }, hash());
             let allocated = |table: &LruTable<u16, u64>| {
                 (table.places.allocation_size(), table.entries.capacity())
             };
@@ -264,9 +306,102 @@ mod tests {
     #[test]
     fn what_was_seen_before_says_when() {
         let at = Instant::from_nanos;
-        let mut table = LruTable::new(TableBounds { entries: 2, idle_timeout: Duration::MAX });
-        assert_eq!(table.see(at(5), 1, || ()).before, at(5), "a new key");
-        assert_eq!(table.see(at(9), 1, || ()).before, at(5));
-        assert_eq!(table.see(at(9), 1, || ()).before, at(9));
+        let mut table =
+            LruTable::new(TableBounds { entries: 2, idle_timeout: Duration::MAX }, hash());
+        assert_eq!(table.see(at(5), 1, |_| ()).before, at(5), "a new key");
+        assert_eq!(table.see(at(9), 1, |_| ()).before, at(5));
+        assert_eq!(table.see(at(9), 1, |_| ()).before, at(9));
+    }
+
+    #[test]
+    fn a_clock_that_runs_backwards_neither_forgets_nor_lets_time_pass_twice() {
+        let at = Instant::from_nanos;
+        let idle_timeout = Duration::from_nanos(10);
+        let mut table = LruTable::new(TableBounds { entries: 4, idle_timeout }, hash());
+        table.see(at(100), 1_u16, |_| ());
+        assert_eq!(table.see(at(50), 1, |_| ()).before, at(100));
+        assert_eq!(table.see(at(105), 1, |_| ()).before, at(100), "not 50");
+        table.see(at(60), 2, |_| ());
+        assert_eq!((table.len(), table.stats().misses), (2, 2));
+    }
+
+    #[test]
+    fn a_new_key_is_told_what_it_displaces_and_since_when_that_was_silent() {
+        let at = Instant::from_nanos;
+        let bounds = TableBounds { entries: 2, idle_timeout: Duration::MAX };
+        let mut table = LruTable::new(bounds, hash());
+        let mut fresh = |now, key, value| {
+            let mut displaced = None;
+            table.see(at(now), key, |old| {
+                displaced = old.map(|old| (*old.value, old.seen_at));
+                value
+            });
+            displaced
+        };
+        assert_eq!([fresh(1, 1_u16, 'a'), fresh(2, 2, 'b'), fresh(3, 1, 'x')], [None; 3]);
+        assert_eq!(fresh(4, 3, 'c'), Some(('b', at(2))));
+        assert_eq!(fresh(5, 4, 'd'), Some(('a', at(3))));
+    }
+
+    thread_local! {
+        static COMPARISONS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// A key that counts how often it is compared: once for each probe whose seven bits agree.
+    #[derive(Debug, Clone, Copy)]
+    struct Compared(FlowKey);
+
+    impl PartialEq for Compared {
+        fn eq(&self, other: &Self) -> bool {
+            COMPARISONS.set(COMPARISONS.get() + 1);
+            self.0 == other.0
+        }
+    }
+
+    impl Eq for Compared {}
+
+    impl Hashed for Compared {
+        fn hashed(&self, seed: u64) -> u64 {
+            self.0.hashed(seed)
+        }
+    }
+
+    /// Sources of one IPv6 site whose last 64 bits undo what FxHash makes of the first.
+    fn crafted() -> Vec<FlowKey> {
+        let fx = |words: (u64, u64)| BuildHasherDefault::<FxHasher>::default().hash_one(words);
+        // What FxHash multiplies by, after each word that it adds.
+        let factor = 0xf135_7aea_2e62_a9c5_u64;
+        let keys = (0..8_000_u64).map(|n| {
+            let high = 0x2001_0db8_0000_0000 + n;
+            let low = 0_u64.wrapping_sub(n.wrapping_mul(factor));
+            let src = Address::v6(u128::from(high) << 64 | u128::from(low));
+            let [first, last] = src.halves();
+            assert_eq!(fx((first, last)), fx((0x2001_0db8_0000_0000, 0)), "FxHash is misled");
+            FlowKey { src, ..FlowKey::default() }
+        });
+        keys.collect()
+    }
+
+    #[test]
+    fn keys_that_were_chosen_to_collide_cost_no_more_than_random_ones() {
+        let mut rng = Rng::stream(7, "addresses");
+        let mut random = || u128::from(rng.below(u64::MAX)) << 64 | u128::from(rng.below(u64::MAX));
+        let random: Vec<FlowKey> = (0..8_000)
+            .map(|_| FlowKey { src: Address::v6(random()), ..FlowKey::default() })
+            .collect();
+        let comparisons = |keys: &[FlowKey]| {
+            let bounds = TableBounds { entries: 10_000, idle_timeout: Duration::MAX };
+            let mut table = LruTable::new(bounds, hash());
+            COMPARISONS.set(0);
+            for key in keys.iter().chain(keys) {
+                table.see(Instant::START, Compared(*key), |_| ());
+            }
+            COMPARISONS.get() as f64 / (2 * keys.len()) as f64
+        };
+        let (crafted, random) = (comparisons(&crafted()), comparisons(&random));
+        // Half of the operations find their key with one comparison; by chance another of the
+        // keys of a group agrees in its seven bits.
+        assert!((0.5..0.7).contains(&random), "{random} per operation");
+        assert!((0.5..0.7).contains(&crafted), "{crafted} per operation");
     }
 }

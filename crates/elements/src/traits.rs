@@ -1,6 +1,6 @@
 //! The faces of elements. All are object-safe, without generics and without I/O.
 
-use shortflow_units::{Bytes, Instant};
+use shortflow_units::{Bytes, Instant, Rate};
 
 use crate::{Color, Drops, Dscp, Packet};
 
@@ -37,6 +37,16 @@ pub trait QueueDiscipline: Send {
 
     /// What is held now.
     fn backlog(&self) -> Backlog;
+
+    /// All that was given so far has left the line by `now`, which is not before the last of it was
+    /// given. A host that tells this once tells it always, before the next call of
+    /// [`enqueue`](Self::enqueue) or [`dequeue`](Self::dequeue) at the latest. Of a host that never
+    /// does, a queue believes that it takes a packet when the one before has left.
+    fn departed(&mut self, _now: Instant) {}
+
+    /// From `now` on, the line that the queue feeds has this `rate`, above zero. Without a word it is
+    /// the rate that the queue was built for.
+    fn set_rate(&mut self, _now: Instant, _rate: Rate) {}
 
     /// The average queue that an AQM keeps, in its own unit (packets or bytes), for time series.
     fn average(&self) -> Option<f64> {

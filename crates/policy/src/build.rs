@@ -1,6 +1,5 @@
 //! Building elements from a checked policy: fresh ones for every port.
 
-use shortflow_elements::QueueDiscipline;
 use shortflow_elements::classifier::Classifier;
 use shortflow_elements::marker::{AdmissionControl, ColorMarker, DstfMarker, FixedMarker};
 use shortflow_elements::marker::{SrptMarker, TcpStateMarker};
@@ -12,6 +11,7 @@ use shortflow_elements::queue::{SharedPriority, Stf, Wfq};
 use shortflow_elements::scheduler::{DeficitRoundRobin, SourceScheduler};
 use shortflow_elements::scheduler::{StrictPriority, WeightedRoundRobin};
 use shortflow_elements::{Color, Conditioner, Dscp, Marker, Meter, NewClass, PerAggregate};
+use shortflow_elements::{QueueDiscipline, Settling};
 use shortflow_units::{Rate, Rng};
 
 use crate::model::{MarkerPlan, Metered, QueuePlan, RedPlan, Role};
@@ -31,6 +31,13 @@ impl Place<'_> {
     fn stream(&self, element: &str) -> Rng {
         Rng::stream(self.seed, &format!("{}/{element}", self.name))
     }
+
+    /// The stream of a class's marker. The queue and its children have `queue`, `queue/0` and so on:
+    /// a role of that name gives its markers another one, which no role can have.
+    fn marker_stream(&self, role: &str, class: &str) -> Rng {
+        let role = if role == "queue" { "role queue" } else { role };
+        self.stream(&format!("{role}/{class}"))
+    }
 }
 
 impl Role {
@@ -44,7 +51,7 @@ impl Role {
         let classes = self.classes.iter().map(|class| NewClass {
             name: class.name.clone(),
             marker: class.marker.as_ref().map(|plan| {
-                plan.build(self.code_points, place.stream(&format!("{}/{}", self.name, class.name)))
+                plan.build(self.code_points, place.marker_stream(&self.name, &class.name))
             }),
             police: class.police,
         });
@@ -62,18 +69,18 @@ impl MarkerPlan {
         let meter: Box<dyn Meter> = match self.clone() {
             MarkerPlan::Fixed(dscp, None) => return Box::new(FixedMarker::new(dscp, Color::Green)),
             MarkerPlan::Fixed(dscp, Some(bucket)) => {
-                return Box::new(ColorMarker::new(bucket.build(TokenBucket::new), [dscp; 3]));
+                return Box::new(ColorMarker::new(bucket.build(TokenBucket::new, rng), [dscp; 3]));
             }
-            MarkerPlan::Dstf(params) => return Box::new(DstfMarker::new(params)),
+            MarkerPlan::Dstf(params) => return Box::new(DstfMarker::new(params, rng)),
             MarkerPlan::Srpt(params) => return Box::new(SrptMarker::new(params)),
             MarkerPlan::TcpState(params) => {
                 return Box::new(TcpStateMarker::new(params, code_points, rng));
             }
-            MarkerPlan::Admission(params) => return Box::new(AdmissionControl::new(params)),
-            MarkerPlan::TokenBucket(metered) => metered.build(TokenBucket::new),
-            MarkerPlan::SrTcm(metered) => metered.build(SrTcm::new),
-            MarkerPlan::TrTcm(metered) => metered.build(TrTcm::new),
-            MarkerPlan::TwoBuckets(metered) => metered.build(TwoBuckets::new),
+            MarkerPlan::Admission(params) => return Box::new(AdmissionControl::new(params, rng)),
+            MarkerPlan::TokenBucket(metered) => metered.build(TokenBucket::new, rng),
+            MarkerPlan::SrTcm(metered) => metered.build(SrTcm::new, rng),
+            MarkerPlan::TrTcm(metered) => metered.build(TrTcm::new, rng),
+            MarkerPlan::TwoBuckets(metered) => metered.build(TwoBuckets::new, rng),
             MarkerPlan::Tsw2Cm(params) => Box::new(Tsw2Cm::new(params, rng)),
             MarkerPlan::Tsw3Cm(params) => Box::new(Tsw3Cm::new(params, rng)),
             MarkerPlan::FairMarker(params) => Box::new(FairMarker::new(params, rng)),
@@ -84,10 +91,13 @@ impl MarkerPlan {
 
 impl<P> Metered<P> {
     /// One meter for all, or one for each aggregate.
-    fn build<M: Meter + Clone + 'static>(self, new: impl Fn(P) -> M) -> Box<dyn Meter> {
+    fn build<M: Settling + 'static>(self, new: impl Fn(P) -> M, rng: Rng) -> Box<dyn Meter> {
         let meter = new(self.params);
         match self.per {
-            Some(per) => Box::new(PerAggregate::new(per, meter)),
+            Some(per) => {
+                let users = PerAggregate::new(per, meter, rng);
+                Box::new(users.expect("a checked policy has a timeout in which buckets fill"))
+            }
             None => Box::new(meter),
         }
     }
@@ -107,8 +117,10 @@ impl QueuePlan {
                 Box::new(scheduler.expect("a checked policy has a band for every class"))
             }
             QueuePlan::SharedPriority(params) => Box::new(SharedPriority::new(params.clone())),
-            QueuePlan::Stf(params) => Box::new(Stf::new(params.clone())),
-            QueuePlan::Wfq(params) => Box::new(Wfq::new(params.clone(), place.rate)),
+            QueuePlan::Stf(params) => Box::new(Stf::new(params.clone(), place.stream(name))),
+            QueuePlan::Wfq(params) => {
+                Box::new(Wfq::new(params.clone(), place.rate, place.stream(name)))
+            }
             QueuePlan::Wrr { classifier, classes } => {
                 let children = build_classes(classes, place, name);
                 let last = classes.len() - 1;
@@ -121,7 +133,9 @@ impl QueuePlan {
                 let scheduler = DeficitRoundRobin::new(classifier.clone(), children, last);
                 Box::new(scheduler.expect("a checked policy has quanta above zero"))
             }
-            QueuePlan::Source(params) => Box::new(SourceScheduler::new((**params).clone())),
+            QueuePlan::Source(params) => {
+                Box::new(SourceScheduler::new((**params).clone(), place.stream(name)))
+            }
             QueuePlan::FqCodel(params) => {
                 Box::new(FqCodel::new(params.clone(), place.stream(name)))
             }
@@ -156,12 +170,31 @@ impl RedPlan {
         let settings = RedSettings {
             limit: self.limit,
             weight: self.weight,
-            idle_packet_time: rate.time_for(self.mean_packet),
+            idle_packet: self.mean_packet,
+            rate,
             mean_packet: self.byte_mode.then_some(self.mean_packet),
             spacing: self.spacing,
             ecn: self.ecn,
             spare_below: self.spare_below,
         };
         RedParams::with_levels(settings, self.curves.clone(), self.level_of.clone(), self.averages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_marker_draws_the_numbers_of_a_queue_whatever_its_role_and_class_are_called() {
+        let place = Place { name: "r1->r2", seed: 1, rate: Rate::from_bits_per_sec(1) };
+        let first = |mut rng: Rng| rng.below(u64::MAX);
+        for child in ["0", "0/1"] {
+            let queue = place.stream(&format!("queue/{child}"));
+            assert_ne!(first(place.marker_stream("queue", child)), first(queue));
+        }
+        // Where nothing collides, the name is the one of always.
+        let edge = place.stream("edge/web");
+        assert_eq!(first(place.marker_stream("edge", "web")), first(edge));
     }
 }

@@ -156,7 +156,7 @@ impl MarkerPlan {
     fn code_points(&self, colors: [Dscp; 3]) -> Vec<Dscp> {
         match self {
             MarkerPlan::Fixed(dscp, _) => vec![*dscp],
-            MarkerPlan::Dstf(params) => params.levels.code_points().to_vec(),
+            MarkerPlan::Dstf(params) => params.levels().code_points().to_vec(),
             MarkerPlan::Srpt(params) => params.levels().code_points().to_vec(),
             MarkerPlan::Admission(params) => params.code_points().to_vec(),
             _ => colors.to_vec(),

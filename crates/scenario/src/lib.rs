@@ -37,6 +37,7 @@ mod memory;
 mod model;
 mod offered;
 mod sweep;
+mod which_tcp;
 
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, load_from, schema};
 pub use memory::Memory;

@@ -198,6 +198,9 @@ impl Engine {
     fn care_for(&mut self, id: FlowId) {
         let Some(flow) = self.flows.get_mut(id) else { return };
         let (is_over, is_broken) = (flow.is_over(), flow.is_broken_unknown());
+        if is_broken {
+            flow.failed_at = self.fabric.now;
+        }
         if let Some(link) = flow.dialogue().map(|dialogue| dialogue.link).filter(|_| is_broken) {
             self.consult(link.source, |sessions, world| sessions.lost(world, link.session, id));
         }
@@ -210,9 +213,9 @@ impl Engine {
     fn forget(&mut self, id: FlowId) {
         let Some(flow) = self.flows.remove(id) else { return };
         self.fabric.totals.add(&flow);
-        if let Some((start, _)) = flow.unfinished() {
-            let workload = flow.application.workload();
-            self.recorder.failed_transfer(self.fabric.now, workload, start);
+        if let Some(transfer) = flow.unfinished() {
+            let failed_at = flow.failed_at.min(self.fabric.now);
+            self.recorder.failed_transfer(failed_at, &transfer);
         }
     }
 
@@ -320,6 +323,7 @@ impl Engine {
             dscp: stream.dscp,
             ecn: Ecn::NotEct,
             payload: size.saturating_sub(UDP_HEADERS) as u16,
+            bytes: None,
             tcp: TcpHeader::default(),
         };
         let (outlet, shows_sender) = self.fabric.outlet(stream.node, node_of(stream.key.dst));
@@ -398,6 +402,7 @@ fn transmit(
             dscp: Dscp::BEST_EFFORT,
             ecn: segment.ecn,
             payload: segment.payload,
+            bytes: None,
             tcp: segment.header,
         };
         fabric.leave_host(outlet, packet, sender.as_ref());

@@ -1,13 +1,41 @@
-//! The discrete-event simulator: event queue, links, nodes, run loop, replicas.
+//! The discrete-event simulator: event queue, links, nodes, run loop.
 //!
 //! ```text
-//! scenario → build → Engine { Fabric { Network, Pool, Calendar }, Flows, Sources } → Replica
+//! scenario → build → RunLoop { Fabric { Network, Pool, Calendar }, Flows, Sources } → Replica
 //! ```
 //!
 //! Time is in whole nanoseconds. Each port, each source and the timers of all connections have at
-//! most one pending event; simultaneous events run in a fixed order. A packet stays in its
-//! slot of one pool from host to host, and nothing is allocated per packet. The same scenario and seed give the same
-//! result, bit for bit, however many replicas run beside each other.
+//! most one pending event; simultaneous events run in a fixed order. A packet stays in its slot of
+//! one pool from host to host, and nothing is allocated per packet. The same scenario and seed give
+//! the same result, bit for bit, however many replicas run beside each other.
+//!
+//! ```
+//! use shortflow_run::{Engine, Observers, Task};
+//! use shortflow_scenario::{Overrides, from_texts};
+//! use shortflow_sim::{Simulator, run_replica};
+//!
+//! let text = r#"
+//!     duration = "10 s"
+//!     hosts = { client = {}, server = {} }
+//!     links.line = { between = ["client", "server"], rate = "10 Mbit/s", delay = "5 ms" }
+//!     workloads.file.bulk = { from = "server", to = "client" }
+//!     measure.ports = ["server->client"]
+//! "#;
+//! let loaded = from_texts(&[("line.toml", text)], &Overrides::default())?;
+//! let scenario = &loaded.points()[0].scenario;
+//! Simulator.check(scenario)?;
+//! let found = run_replica(scenario, 0, None, |_| true)?;
+//! let line = found.replica.port("server->client").unwrap();
+//! assert!(line.utilisation > 0.9, "one flow fills the line");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What this crate does not know
+//!
+//! Clocks, files, sockets and threads: those who run it have them. How a policy or a scenario is
+//! written, and what a queue or a TCP does inside: it is given elements and connections, and calls
+//! them. What is recorded under which name, and what becomes of results: that belongs to every
+//! engine.
 
 mod build;
 mod engine;
@@ -15,9 +43,8 @@ mod event;
 mod host;
 mod network;
 mod record;
-mod replicas;
+mod simulator;
 
 pub use network::fabric::Totals;
-pub use record::replica::{Error, Outcome, end_of, run_replica, run_replica_before};
-pub use record::tap::{Event, Sight, Tap};
-pub use replicas::{Observer, Task, run_tasks};
+pub use record::replica::{Simulated, run_replica, run_replica_before};
+pub use simulator::Simulator;

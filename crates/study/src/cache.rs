@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use shortflow_measure::results::{Error, Folder};
-use shortflow_measure::{Histogram, Replica, Sample};
+use shortflow_measure::{Replica, Sample, Survival};
 use shortflow_scenario::Scenario;
 
 use crate::distribution::Distribution;
 use crate::points::PointOfRun;
 
 /// A folder with a file for each finished replica.
-pub(crate) struct Cache(Folder);
+pub(crate) struct Cache {
+    folder: Folder,
+    /// What tells the engine's results from those of another.
+    engine: String,
+}
 
 #[derive(Serialize, Deserialize)]
 struct Entry {
@@ -23,22 +27,23 @@ struct Entry {
     accesses: BTreeMap<String, Vec<String>>,
     /// The distributions of completion times that figures show; a replica's own file leaves them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    distributions: Vec<(Distribution, Histogram)>,
+    distributions: Vec<(Distribution, Survival)>,
     /// The time series, where the run has any; a replica's own file leaves them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     series: Vec<Sample>,
 }
 
 impl Cache {
-    pub(crate) fn open(folder: Folder) -> Self {
-        Cache(folder)
+    /// The replicas in `folder` that an engine of this identity gave.
+    pub(crate) fn open(folder: Folder, engine: &str) -> Self {
+        Cache { folder, engine: engine.to_owned() }
     }
 
     /// The replica kept for this place, if it was made from the same inputs and all that is wanted of
     /// it was kept.
     pub(crate) fn read(&self, point: &PointOfRun, number: u32) -> Option<Replica> {
-        let entry: Entry = self.0.read_json(&name(point, number)).ok()?;
-        if entry.fingerprint != fingerprint(&point.scenario) {
+        let entry: Entry = self.folder.read_json(&name(point, number)).ok()?;
+        if entry.fingerprint != fingerprint(&point.scenario, &self.engine) {
             return None;
         }
         let (accesses, series) = (entry.accesses, entry.series);
@@ -65,13 +70,13 @@ impl Cache {
             Some((wanted.clone(), histogram))
         });
         let entry = Entry {
-            fingerprint: fingerprint(&point.scenario),
+            fingerprint: fingerprint(&point.scenario, &self.engine),
             distributions: distributions.collect(),
             accesses: result.accesses.clone(),
             series: result.series.clone(),
             replica,
         };
-        self.0.write_json(&name(point, number), &entry)
+        self.folder.write_json(&name(point, number), &entry)
     }
 }
 
@@ -80,10 +85,10 @@ fn name(point: &PointOfRun, number: u32) -> String {
 }
 
 /// A hash of everything that a replica depends on: the texts, what was changed in them, the engine.
-pub(crate) fn fingerprint(scenario: &Scenario) -> String {
+pub(crate) fn fingerprint(scenario: &Scenario, engine: &str) -> String {
     let inputs = &scenario.inputs;
     let policy = inputs.policy.as_ref().map_or("", |(_, text)| text);
-    let mut parts = vec![env!("SHORTFLOW_ENGINE"), &inputs.scenario.1, policy];
+    let mut parts = vec![engine, &inputs.scenario.1, policy];
     parts.extend(inputs.files.iter().map(|(_, digest)| digest.as_str()));
     parts.extend(inputs.overrides.iter().map(String::as_str));
     let hash = parts
@@ -153,14 +158,14 @@ ports = ["a->b"]
     /// What files leave out.
     fn forget_distributions(workload: &mut WorkloadResult) {
         for class in workload.classes.iter_mut().chain([&mut workload.all]) {
-            class.histogram = Histogram::default();
+            class.times = Survival::default();
         }
     }
 
     #[test]
     fn a_finished_replica_is_found_again_and_not_under_other_inputs() {
         let home = tempfile::tempdir().unwrap();
-        let cache = Cache::open(Folder::create(home.path()).unwrap());
+        let cache = Cache::open(Folder::create(home.path()).unwrap(), "engine 1");
         let first = point("run", 0.6, &[("measure.series_interval", "0.25 s")]);
         assert_eq!(cache.read(&first, 0), None);
         let mut replica = run(&first);
@@ -171,6 +176,8 @@ ports = ["a->b"]
         assert_eq!(cache.read(&first, 1), None, "another replica");
         assert_eq!(cache.read(&point("run", 0.65, &[]), 0), None, "another point");
         assert_eq!(cache.read(&point("run", 0.6, &[("seed", "2")]), 0), None, "another input");
+        let other = Cache::open(Folder::create(home.path()).unwrap(), "engine 2");
+        assert_eq!(other.read(&first, 0), None, "another engine");
     }
 
     #[test]
@@ -187,14 +194,14 @@ ports = ["a->b"]
     fn only_the_distributions_that_a_figure_shows_are_kept() {
         let figures: Vec<FigureSpec> = vec![toml::from_str(FIGURE).unwrap()];
         let home = tempfile::tempdir().unwrap();
-        let cache = Cache::open(Folder::create(home.path()).unwrap());
+        let cache = Cache::open(Folder::create(home.path()).unwrap(), "engine 1");
         let plain = point("run", 0.6, &[]);
         let distributions = Distribution::shown(&figures, "run", 0.6);
         let shown = PointOfRun { distributions, ..point("run", 0.6, &[]) };
         let replica = run(&plain);
         let n = |kept: &Replica| {
             let web = kept.workload("web").unwrap();
-            (web.all.histogram.n(), web.classes[0].histogram.n())
+            (web.all.times.n(), web.classes[0].times.n())
         };
         let all = replica.workload("web").unwrap().all.completion.n();
         assert!(all > 5);

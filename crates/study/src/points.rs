@@ -19,11 +19,12 @@ pub(crate) struct PointOfRun {
     pub(crate) distributions: Vec<Distribution>,
 }
 
-/// All runs at all their points, checked before anything is run.
+/// All runs at all their points, checked before anything is run by an engine of this identity.
 pub(crate) fn points(
     files: &'static StudyFiles,
     study: &Study,
     quick: bool,
+    engine: &str,
 ) -> Result<Vec<PointOfRun>, Error> {
     let effort = if quick { &study.quick } else { &study.full };
     let mut points = Vec::new();
@@ -53,7 +54,7 @@ pub(crate) fn points(
         }
     }
     for run in &study.runs {
-        find_requests(files, run, &mut points)?;
+        find_requests(files, run, &mut points, engine)?;
     }
     Ok(points)
 }
@@ -63,6 +64,7 @@ fn find_requests(
     files: &'static StudyFiles,
     run: &RunSpec,
     points: &mut [PointOfRun],
+    engine: &str,
 ) -> Result<(), Error> {
     let Some(accesses) = &run.accesses else { return Ok(()) };
     for at in 0..points.len() {
@@ -76,8 +78,10 @@ fn find_requests(
             file: "study.toml".to_owned(),
             message: format!("run {}: there is no run {} at {x}", run.name, accesses.run),
         })?;
-        let source =
-            (format!("requests of {} at {x}", accesses.run), fingerprint(&points[drawn].scenario));
+        let source = (
+            format!("requests of {} at {x}", accesses.run),
+            fingerprint(&points[drawn].scenario, engine),
+        );
         points[at].scenario.inputs.files.push(source);
         points[at].replays = Some((drawn, accesses.busy));
     }

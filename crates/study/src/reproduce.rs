@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use shortflow_measure::Replica;
 use shortflow_measure::results::{self, Folder};
-use shortflow_sim::{Observer, Outcome, Task, run_tasks};
+use shortflow_run::{self as run, Engine, Measured, Observer, Outcome, Progress, Task, run_tasks};
 use shortflow_text::Diagnostics;
 
 use crate::cache::Cache;
@@ -28,16 +28,6 @@ pub struct Options<'a> {
     pub threads: usize,
     /// Where finished replicas are kept, so that an interrupted study goes on where it stopped.
     pub folder: &'a Path,
-}
-
-/// Who is told how a study gets on. Called from several threads.
-pub trait Progress: Sync {
-    /// `replicas` are to be run; `kept` more were found finished.
-    fn begins(&self, replicas: usize, kept: usize);
-    /// Another share of one replica is done.
-    fn advanced(&self, share: f64);
-    /// One more replica is complete.
-    fn completed(&self);
 }
 
 /// What came of a study.
@@ -94,14 +84,21 @@ pub enum Error {
     Results(#[from] results::Error),
     /// A replica failed.
     #[error(transparent)]
-    Replica(#[from] shortflow_sim::Error),
+    Replica(#[from] run::Error),
+    /// The engine gives no replicas.
+    #[error("{engine} gives means without intervals, and claims are judged by intervals")]
+    MeansOnly {
+        /// The engine's name.
+        engine: &'static str,
+    },
 }
 
-/// Runs the study `id` and judges its claims.
+/// Runs the study `id` by an engine and judges its claims.
 ///
 /// # Errors
 /// When there is no such study, or when results cannot be kept.
 pub fn reproduce(
+    engine: &dyn Engine,
     id: &str,
     options: &Options<'_>,
     stop: &AtomicBool,
@@ -111,10 +108,11 @@ pub fn reproduce(
         name: id.to_owned(),
         known: StudyFiles::names().collect::<Vec<_>>().join(", "),
     })?;
-    reproduce_files(files, options, stop, progress)
+    reproduce_files(engine, files, options, stop, progress)
 }
 
 pub(crate) fn reproduce_files(
+    engine: &dyn Engine,
     files: &'static StudyFiles,
     options: &Options<'_>,
     stop: &AtomicBool,
@@ -123,9 +121,9 @@ pub(crate) fn reproduce_files(
     let study: Study = parse(files, "study.toml")?;
     let claims: Claims = parse(files, "claims.toml")?;
     let effort = if options.quick { &study.quick } else { &study.full };
-    let mut points = points(files, &study, options.quick)?;
-    let cache = Cache::open(Folder::create(options.folder)?);
-    let replicas = run_points(&mut points, &cache, options.threads, stop, progress)?;
+    let mut points = points(files, &study, options.quick, engine.identity())?;
+    let cache = Cache::open(Folder::create(options.folder)?, engine.identity());
+    let replicas = run_points(engine, &mut points, &cache, options.threads, stop, progress)?;
     let wanted = replicas.iter().map(Vec::len).sum();
     let finished = replicas.iter().flatten().flatten().count();
     if finished < wanted {
@@ -172,6 +170,7 @@ type Replicas = Vec<Vec<Option<Replica>>>;
 /// The replicas of all points: those kept from before, and those run now. First come the runs that
 /// draw their own requests, then those that replay them.
 fn run_points(
+    engine: &dyn Engine,
     points: &mut [PointOfRun],
     cache: &Cache,
     threads: usize,
@@ -197,11 +196,14 @@ fn run_points(
         let task = |&(at, replica): &(usize, u32)| Task { scenario: &points[at].scenario, replica };
         let tasks: Vec<Task<'_>> = places.iter().map(task).collect();
         let keeper = Keeper { points, places: &places, cache, progress };
-        let outcomes = run_tasks(&tasks, threads, stop, &keeper);
+        let outcomes = run_tasks(engine, &tasks, threads, stop, &keeper);
         for (outcome, (at, replica)) in outcomes.into_iter().zip(&places) {
             match outcome {
-                Ok(outcome) => replicas[*at][*replica as usize] = Some(outcome.replica),
-                Err(shortflow_sim::Error::Interrupted) => {}
+                Ok(outcome) => match outcome.measured {
+                    Measured::Replica(found) => replicas[*at][*replica as usize] = Some(*found),
+                    Measured::Means(_) => return Err(Error::MeansOnly { engine: engine.name() }),
+                },
+                Err(run::Error::Interrupted) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -249,10 +251,12 @@ impl Observer for Keeper<'_> {
         self.progress.advanced(share);
     }
 
-    fn completed(&self, task: usize, outcome: &mut Outcome) -> Result<(), shortflow_sim::Error> {
-        let (at, replica) = self.places[task];
-        self.cache.write(&self.points[at], replica, &outcome.replica)?;
-        Distribution::forget_others(&self.points[at].distributions, &mut outcome.replica);
+    fn completed(&self, task: usize, outcome: &mut Outcome) -> Result<(), run::Error> {
+        let (at, number) = self.places[task];
+        if let Measured::Replica(replica) = &mut outcome.measured {
+            self.cache.write(&self.points[at], number, replica)?;
+            Distribution::forget_others(&self.points[at].distributions, replica);
+        }
         self.progress.completed();
         Ok(())
     }
@@ -261,6 +265,8 @@ impl Observer for Keeper<'_> {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::Ordering;
+
+    use shortflow_sim::Simulator;
 
     use super::*;
     use crate::library::StudyFiles;
@@ -339,11 +345,11 @@ think.exponential = { mean = "= think s" }
 
     fn run(home: &Path, replicas_until_stop: usize) -> (Vec<PointOfRun>, Replicas) {
         let study: Study = parse(&FILES, "study.toml").unwrap();
-        let mut points = points(&FILES, &study, false).unwrap_or_else(|e| panic!("{e}"));
+        let mut points = points(&FILES, &study, false, "1").unwrap_or_else(|e| panic!("{e}"));
         let stop = AtomicBool::new(false);
         let progress = StopAfter(replicas_until_stop.into(), &stop);
-        let cache = Cache::open(Folder::create(home).unwrap());
-        let replicas = run_points(&mut points, &cache, 1, &stop, &progress).unwrap();
+        let cache = Cache::open(Folder::create(home).unwrap(), "1");
+        let replicas = run_points(&Simulator, &mut points, &cache, 1, &stop, &progress).unwrap();
         (points, replicas)
     }
 
@@ -378,7 +384,7 @@ think.exponential = { mean = "= think s" }
         }
         let (_, resumed) = run(home.path(), usize::MAX);
         // All but the distributions, which files leave out.
-        let means = |replicas: &Replicas| -> Vec<Option<f64>> {
+        let means = |replicas: &Replicas| -> Vec<Option<shortflow_measure::Reading>> {
             let all = replicas.iter().flatten().flatten();
             all.map(|replica| replica.workload("web").unwrap().all.mean()).collect()
         };

@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use shortflow_sim::Simulator;
+
 use crate::library::StudyFiles;
-use crate::reproduce::{Options, Progress, Reproduced, reproduce_files};
+use crate::reproduce::{Options, Reproduced, reproduce_files};
 
 const STUDY: &str = r#"
 title = "pages, a long flow and two streams over one link"
@@ -157,18 +159,10 @@ static FILES: StudyFiles = StudyFiles::new(
     ],
 );
 
-struct Nobody;
-
-impl Progress for Nobody {
-    fn begins(&self, _: usize, _: usize) {}
-    fn advanced(&self, _: f64) {}
-    fn completed(&self) {}
-}
-
 fn run(folder: &Path, quick: bool) -> Reproduced {
     let options = Options { quick, threads: 1, folder };
     let never = AtomicBool::new(false);
-    reproduce_files(&FILES, &options, &never, &Nobody).unwrap_or_else(|e| panic!("{e}"))
+    reproduce_files(&Simulator, &FILES, &options, &never, &()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[test]

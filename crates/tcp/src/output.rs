@@ -8,7 +8,7 @@ use crate::ecn::EcnState;
 use crate::receiver::AckDue;
 use crate::sender::{Chunk, ChunkKind};
 use crate::seq::to_wire;
-use crate::{Recovery, Segment};
+use crate::{EcnCapable, Recovery, Segment};
 
 impl Connection {
     /// The next segment to send now. Call it after every other call until it gives `None`.
@@ -39,6 +39,8 @@ impl Connection {
             let (reduced, mark) = self.sender.ecn.on_send_new_data();
             flags = flags.with(reduced);
             ecn = mark;
+        } else if self.config.ecn_capable >= EcnCapable::Data {
+            ecn = self.sender.ecn.mark();
         }
         if chunk.fin {
             flags = flags.with(TcpFlags::FIN);
@@ -55,7 +57,17 @@ impl Connection {
     #[inline]
     fn acknowledgement_segment(&mut self) -> Segment {
         let flags = TcpFlags::ACK.with(self.sender.ecn.flags());
-        self.segment(self.sequence_of(self.sender.max), flags)
+        let segment = self.segment(self.sequence_of(self.sender.max), flags);
+        Segment { ecn: self.mark_without_data(), ..segment }
+    }
+
+    /// The mark of an acknowledgement or a SYN-ACK.
+    #[inline]
+    fn mark_without_data(&self) -> Ecn {
+        match self.config.ecn_capable {
+            EcnCapable::All => self.sender.ecn.mark(),
+            EcnCapable::NewData | EcnCapable::Data => Ecn::NotEct,
+        }
     }
 
     /// A segment without payload that carries the acknowledgement due.
@@ -86,6 +98,9 @@ impl Connection {
     #[cold]
     fn control_segment(&mut self, now: Instant) -> Segment {
         let control = std::mem::replace(&mut self.control, Control::Nothing);
+        if let Control::Acknowledgement { ack, echo } = control {
+            return self.earlier_acknowledgement(ack, echo);
+        }
         if let Control::Reset { seq, ack } = control {
             self.sender.stats.segments_sent += 1;
             let flags = if ack.is_some() { TcpFlags::ACK } else { TcpFlags(0) };
@@ -98,18 +113,35 @@ impl Connection {
             return Segment { header, payload: 0, ecn: Ecn::NotEct, is_retransmission: false };
         }
         let is_retransmission = self.sender.max > 0;
-        self.sender.on_syn_sent(now);
+        self.sender.on_syn_sent(now, &self.config);
         let initial = self.sequence_of(0);
         let segment = if control == Control::Syn {
             let ecn = if self.config.ecn { EcnState::REQUEST } else { TcpFlags(0) };
             let mut segment = self.segment(initial, TcpFlags::SYN.with(ecn));
             segment.header.ack = 0;
+            if self.config.ecn && self.config.ecn_capable == EcnCapable::All {
+                segment.ecn = Ecn::Ect0;
+            }
             segment
         } else {
             let ecn = if self.sender.ecn.is_enabled() { TcpFlags::ECE } else { TcpFlags(0) };
-            self.segment(initial, TcpFlags::SYN.with(TcpFlags::ACK).with(ecn))
+            let segment = self.segment(initial, TcpFlags::SYN.with(TcpFlags::ACK).with(ecn));
+            Segment { ecn: self.mark_without_data(), ..segment }
         };
         Segment { is_retransmission, ..segment }
+    }
+
+    /// An acknowledgement up to `ack`, which has been overtaken: what came after stays due.
+    fn earlier_acknowledgement(&mut self, ack: u32, echo: TcpFlags) -> Segment {
+        self.sender.stats.segments_sent += 1;
+        let header = TcpHeader {
+            seq: self.sequence_of(self.sender.max),
+            ack,
+            window: self.receiver.window,
+            flags: TcpFlags::ACK.with(echo),
+            ..TcpHeader::default()
+        };
+        Segment { header, payload: 0, ecn: Ecn::NotEct, is_retransmission: false }
     }
 
     /// The wire number of an offset in what this end sends.

@@ -23,6 +23,8 @@ pub(crate) struct Receiver {
     pub(crate) due: AckDue,
     /// Bytes that came in order and are not acknowledged yet.
     unacknowledged: u32,
+    /// So many more segments are acknowledged at once.
+    quick: u16,
     /// The delayed-acknowledgement timer.
     pub(crate) timer: Instant,
 }
@@ -50,6 +52,7 @@ impl Receiver {
             reassembly: None,
             due: AckDue::No,
             unacknowledged: 0,
+            quick: u16::try_from(config.quick_acks).unwrap_or(u16::MAX),
             timer: Instant::NEVER,
         }
     }
@@ -129,6 +132,11 @@ impl Receiver {
             self.demand_ack(AckDue::Now);
             return;
         };
+        if self.quick > 0 {
+            self.quick -= 1;
+            self.demand_ack(AckDue::Now);
+            return;
+        }
         self.unacknowledged += u32::from(payload);
         if self.unacknowledged >= delayed.segments * u32::from(config.mss) {
             self.demand_ack(AckDue::Now);

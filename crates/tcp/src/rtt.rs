@@ -2,7 +2,7 @@
 
 use shortflow_units::{Duration, Instant};
 
-use crate::Config;
+use crate::{Config, RtoFloor};
 
 /// After a lost SYN a timeout shorter than this is no longer trusted (RFC 6298 §5.7).
 const FALLBACK_RTO: Duration = Duration::from_secs(3);
@@ -40,13 +40,15 @@ impl RttEstimator {
         (!self.smoothed.is_zero()).then_some(self.smoothed)
     }
 
-    /// A segment that ends at `end` leaves for the first time.
+    /// A segment that ends at `end` leaves for the first time. Whether it is the one that is timed.
     #[inline]
-    pub(crate) fn on_send(&mut self, now: Instant, end: u64) {
-        if self.timed_end == 0 {
+    pub(crate) fn on_send(&mut self, now: Instant, end: u64) -> bool {
+        let begins = self.timed_end == 0;
+        if begins {
             self.timed_end = end;
             self.timed_at = now;
         }
+        begins
     }
 
     /// Something was sent again: an acknowledgement no longer tells what it answers (Karn's
@@ -55,13 +57,21 @@ impl RttEstimator {
         self.timed_end = 0;
     }
 
-    /// Everything before `acknowledged` has arrived.
+    /// Everything before `acknowledged` has arrived. The round-trip time when that ends a measurement.
     #[inline]
-    pub(crate) fn on_ack(&mut self, now: Instant, acknowledged: u64, config: &Config) {
-        if self.timed_end != 0 && acknowledged >= self.timed_end {
-            self.timed_end = 0;
-            self.sample(now.since(self.timed_at), config);
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Instant,
+        acknowledged: u64,
+        config: &Config,
+    ) -> Option<Duration> {
+        if self.timed_end == 0 || acknowledged < self.timed_end {
+            return None;
         }
+        self.timed_end = 0;
+        let measured = now.since(self.timed_at);
+        self.sample(measured, config);
+        Some(measured)
     }
 
     /// RFC 6298 §5.5.
@@ -87,8 +97,12 @@ impl RttEstimator {
         };
         self.smoothed = Duration::from_nanos(smoothed);
         self.variation = Duration::from_nanos(variation);
-        let rto = self.smoothed + Duration::from_nanos(tick.max(4 * variation));
-        self.rto = rto.max(config.rto_min).min(config.rto_max); // RFC 6298 §2.4, §2.5
+        let margin = Duration::from_nanos(tick.max(4 * variation));
+        let rto = match config.rto_floor {
+            RtoFloor::Timeout => (self.smoothed + margin).max(config.rto_min), // RFC 6298 §2.4
+            RtoFloor::Variation => self.smoothed + margin.max(config.rto_min),
+        };
+        self.rto = rto.min(config.rto_max); // RFC 6298 §2.5
     }
 }
 
@@ -100,8 +114,9 @@ mod tests {
     fn config() -> Config {
         Config {
             clock_granularity: Duration::from_millis(1),
+            rto_initial: Duration::from_secs(3),
             rto_min: Duration::from_millis(200),
-            ..Era::Ns2In2002.config()
+            ..Era::Ns2In2005.config()
         }
     }
 
@@ -142,6 +157,20 @@ mod tests {
             estimator.back_off(&config);
         }
         assert_eq!(estimator.rto(), config.rto_max);
+    }
+
+    #[test]
+    fn the_floor_bounds_the_timeout_or_its_margin_over_the_round_trip() {
+        let rto = |rto_floor| {
+            let config = Config { rto_floor, ..config() };
+            let mut estimator = RttEstimator::new(&config);
+            estimator.on_send(Instant::START, 10);
+            estimator.on_ack(Instant::from_nanos(40_000_000), 10, &config);
+            estimator.rto()
+        };
+        // 40 ms + 4 · 20 ms is below the floor of 200 ms.
+        assert_eq!(rto(RtoFloor::Timeout), Duration::from_millis(200));
+        assert_eq!(rto(RtoFloor::Variation), Duration::from_millis(240));
     }
 
     #[test]

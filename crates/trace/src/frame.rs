@@ -3,9 +3,9 @@
 use etherparse::{
     EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader,
 };
-use shortflow_elements::{Packet, Protocol, TcpFlags};
+use shortflow_elements::{Address, Packet, Protocol, TcpFlags};
+use shortflow_run::Sight;
 use shortflow_scenario::NodeId;
-use shortflow_sim::Sight;
 use shortflow_tcp::{Config, Recovery};
 
 /// Puts the headers of the packet that is seen in place of `bytes`, and gives the length of the
@@ -13,8 +13,8 @@ use shortflow_tcp::{Config, Recovery};
 /// packet can be says that it is as long as can be.
 pub(crate) fn headers(bytes: &mut Vec<u8>, sight: &Sight<'_>, identification: u16) -> u32 {
     let packet = sight.packet;
-    let source = packet.key.src.0.to_be_bytes();
-    let destination = packet.key.dst.0.to_be_bytes();
+    let source = ipv4_bytes(packet.key.src);
+    let destination = ipv4_bytes(packet.key.dst);
     let payload = &ZEROS[..usize::from(packet.payload)];
     let ethernet = Ethernet2Header {
         source: hardware_address(sight.from),
@@ -24,7 +24,7 @@ pub(crate) fn headers(bytes: &mut Vec<u8>, sight: &Sight<'_>, identification: u1
     bytes.clear();
     bytes.extend_from_slice(&ethernet.to_bytes());
     match packet.key.protocol {
-        Protocol::Tcp => {
+        Protocol::TCP => {
             let mut tcp = tcp_header(packet, sight.tcp);
             let checksum = tcp.calc_checksum_ipv4_raw(source, destination, payload);
             tcp.checksum = checksum.unwrap_or_default();
@@ -38,7 +38,7 @@ pub(crate) fn headers(bytes: &mut Vec<u8>, sight: &Sight<'_>, identification: u1
             bytes.extend_from_slice(&ip.to_bytes());
             bytes.extend_from_slice(&tcp.to_bytes());
         }
-        Protocol::Udp => {
+        Protocol::UDP => {
             let (from, to) = (packet.key.src_port, packet.key.dst_port);
             let length = (UdpHeader::LEN + payload.len()).min(usize::from(u16::MAX)) as u16;
             let mut udp =
@@ -55,8 +55,14 @@ pub(crate) fn headers(bytes: &mut Vec<u8>, sight: &Sight<'_>, identification: u1
             bytes.extend_from_slice(&ip.to_bytes());
             bytes.extend_from_slice(&udp.to_bytes());
         }
+        other => unreachable!("a simulated host sends TCP and UDP, not protocol {}", other.0),
     }
     (bytes.len() + payload.len()) as u32
+}
+
+/// The address of a simulated host, which is one of IPv4.
+fn ipv4_bytes(address: Address) -> [u8; 4] {
+    address.as_v4().expect("a simulated host has an IPv4 address").to_be_bytes()
 }
 
 /// A locally administered address: 02:00 and the number of the node, from 1 as in its IP address.

@@ -1,4 +1,4 @@
-//! Packet captures of a simulation, for Wireshark, tshark and tcptrace.
+//! Packet captures of a run, for Wireshark, tshark and tcptrace.
 //!
 //! [`places`] finds the hosts and ports at which packets are captured; a [`Trace`] looks at a run
 //! there and writes what it sees as pcapng: Ethernet, IPv4 and TCP or UDP headers with the
@@ -8,11 +8,17 @@
 //! ```text
 //! Sight → frame (headers as bytes) → pcapng (blocks) → file, whole or not at all
 //! ```
+//!
+//! # What this crate does not know
+//!
+//! Which engine runs: it is a tap like others, and sees packets at the ends of links.
 
 mod frame;
 mod pcapng;
 mod place;
+mod request;
 mod trace;
 
 pub use place::{Place, both_ends, places};
+pub use request::Request;
 pub use trace::Trace;

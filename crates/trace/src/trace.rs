@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use shortflow_elements::Address;
 use shortflow_measure::results::{Error, WholeFile};
+use shortflow_run::{Event, Sight, Tap};
 use shortflow_scenario::{NodeId, Scenario};
-use shortflow_sim::{Event, Sight, Tap};
 
 use crate::frame;
 use crate::pcapng::{Captured, Direction, Writer};
@@ -117,9 +118,14 @@ fn begin(file: WholeFile, scenario: &Scenario, places: &[Place]) -> io::Result<W
         };
         writer.interface(&place.name(scenario), description)?;
     }
-    let names = scenario.nodes.iter().map(|node| (node.address.0.into(), node.name.as_str()));
+    let names = scenario.nodes.iter().map(|node| (ipv4(node.address), node.name.as_str()));
     writer.names(names)?;
     Ok(writer)
+}
+
+/// The simulator's hosts have addresses of IPv4.
+fn ipv4(address: Address) -> Ipv4Addr {
+    address.as_v4().map_or(Ipv4Addr::UNSPECIFIED, Ipv4Addr::from_bits)
 }
 
 fn links(scenario: &Scenario, places: &[Place]) -> BTreeMap<(NodeId, NodeId), Interfaces> {

@@ -20,6 +20,16 @@ impl Rng {
         Rng(generator)
     }
 
+    /// A stream beside this one, for a part called `name` of what owns this one: it draws nothing
+    /// from it, and begins at its own start.
+    #[must_use]
+    pub fn beside(&self, name: &str) -> Self {
+        let mut generator = self.0.clone();
+        generator.set_stream(generator.get_stream() ^ fnv1a(name.as_bytes()));
+        generator.set_word_pos(0);
+        Rng(generator)
+    }
+
     /// A number from 0 (included) to 1 (excluded), with 53 random bits.
     #[inline]
     pub fn uniform(&mut self) -> f64 {
@@ -88,6 +98,16 @@ mod tests {
         assert_eq!(draw(1, "red"), draw(1, "red"));
         assert_ne!(draw(1, "red"), draw(2, "red"));
         assert_ne!(draw(1, "red"), draw(1, "web"));
+    }
+
+    #[test]
+    fn a_stream_beside_another_takes_nothing_from_it_and_does_not_hang_on_where_it_stands() {
+        let mut rng = Rng::stream(1, "marker");
+        let mut alone = rng.clone();
+        let first = rng.beside("table").uniform();
+        assert_eq!(rng.uniform(), alone.uniform());
+        assert_eq!(rng.beside("table").uniform(), first);
+        assert_ne!(rng.beside("other").uniform(), first);
     }
 
     #[test]

@@ -33,7 +33,8 @@ const fn ban(text: &'static str, place: Where, remedy: &'static str) -> Ban {
 }
 
 const CLOCK: &str = "time is an argument: take `now: shortflow_units::Instant`";
-const RANDOM: &str = "randomness is a possession: own a `shortflow_units::Rng::stream(seed, name)`";
+const RANDOM: &str =
+    "each element owns its generator of random numbers: `shortflow_units::Rng::stream(seed, name)`";
 const PRINT: &str = "return a value and let `cli` print it";
 const UNFINISHED: &str = "finish it, or leave it out";
 const FLOAT: &str = "std leaves its precision open: use `libm`, so that results are bit-identical";

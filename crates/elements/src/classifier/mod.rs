@@ -4,7 +4,7 @@ mod dscp;
 mod multi_field;
 
 pub use dscp::{DscpSet, DscpTable};
-pub use multi_field::{AddressPrefix, MultiField, PortRange, SenderMatch};
+pub use multi_field::{MultiField, PortRange, SenderMatch};
 
 use crate::{Packet, SenderView};
 
@@ -49,7 +49,7 @@ mod tests {
     fn the_first_match_decides_and_what_matches_nothing_has_no_class() {
         let voice =
             MultiField { dscps: Some(DscpSet::EMPTY.with(Dscp::EF)), ..MultiField::default() };
-        let udp = MultiField { protocol: Some(Protocol::Udp), ..MultiField::default() };
+        let udp = MultiField { protocol: Some(Protocol::UDP), ..MultiField::default() };
         let classifier = Classifier::new(vec![(voice, 0), (udp, 1)]);
         let class = |dscp, protocol| {
             let mut packet = crate::packet::test_packet();
@@ -57,8 +57,8 @@ mod tests {
             packet.key.protocol = protocol;
             classifier.classify(&packet)
         };
-        assert_eq!(class(Dscp::EF, Protocol::Udp), Some(0));
-        assert_eq!(class(Dscp::BEST_EFFORT, Protocol::Udp), Some(1));
-        assert_eq!(class(Dscp::BEST_EFFORT, Protocol::Tcp), None);
+        assert_eq!(class(Dscp::EF, Protocol::UDP), Some(0));
+        assert_eq!(class(Dscp::BEST_EFFORT, Protocol::UDP), Some(1));
+        assert_eq!(class(Dscp::BEST_EFFORT, Protocol::TCP), None);
     }
 }

@@ -5,43 +5,10 @@ use std::ops::RangeInclusive;
 use shortflow_units::Bytes;
 
 use super::DscpSet;
-use crate::{Address, Label, Packet, ParamsError, Protocol, SenderView};
+use crate::{Label, Packet, ParamsError, Prefix, Protocol, SenderView};
 
-/// Addresses that share their first bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AddressPrefix {
-    address: Address,
-    mask: u32,
-}
-
-impl AddressPrefix {
-    /// The addresses that agree with `address` in the first `length` bits; its other bits must be
-    /// zero.
-    pub fn new(address: Address, length: u8) -> Result<Self, ParamsError> {
-        if length > 32 {
-            return Err(ParamsError::new(
-                "prefix",
-                format!("prefix length {length} of {address} must be from 0 to 32"),
-            ));
-        }
-        let mask = u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0);
-        let network = Address(address.0 & mask);
-        if network != address {
-            return Err(ParamsError::new(
-                "prefix",
-                format!("{address}/{length} has bits beyond its prefix; write {network}/{length}"),
-            ));
-        }
-        Ok(AddressPrefix { address, mask })
-    }
-
-    #[inline]
-    fn contains(self, address: Address) -> bool {
-        address.0 & self.mask == self.address.0
-    }
-}
-
-/// Ports from a first to a last one, both included.
+/// Ports from a first to a last one, both included. A packet without ports has port 0: a range that
+/// begins at 1 leaves it out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortRange(RangeInclusive<u16>);
 
@@ -89,9 +56,9 @@ impl SenderMatch {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MultiField {
     /// Source address.
-    pub src: Option<AddressPrefix>,
+    pub src: Option<Prefix>,
     /// Destination address.
-    pub dst: Option<AddressPrefix>,
+    pub dst: Option<Prefix>,
     /// Source port.
     pub src_ports: Option<PortRange>,
     /// Destination port.
@@ -134,16 +101,16 @@ impl MultiField {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Dscp;
+    use crate::{Address, Dscp, FlowKey};
 
     fn address(text: &str) -> Address {
-        Address(text.parse::<std::net::Ipv4Addr>().unwrap().to_bits())
+        text.parse().unwrap()
     }
 
     #[test]
     fn every_given_field_must_match_and_no_other_matters() {
         let web_from_site = MultiField {
-            src: Some(AddressPrefix::new(address("10.1.0.0"), 16).unwrap()),
+            src: Some(Prefix::new(address("10.1.0.0"), 16).unwrap()),
             dst_ports: Some(PortRange::new(80, 443).unwrap()),
             ..MultiField::default()
         };
@@ -187,23 +154,28 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_of_no_bits_matches_every_address_and_one_of_32_a_single_one() {
-        let all = AddressPrefix::new(Address(0), 0).unwrap();
-        assert!(all.contains(address("255.255.255.255")));
-        let one = AddressPrefix::new(address("10.0.0.1"), 32).unwrap();
-        assert!(one.contains(address("10.0.0.1")) && !one.contains(address("10.0.0.0")));
+    fn a_packet_without_ports_matches_a_range_that_begins_at_1_by_no_means() {
+        let [src, dst] = ["10.0.0.1", "10.0.0.2"].map(address);
+        let rule = |first| MultiField {
+            src_ports: Some(PortRange::new(first, 65_535).unwrap()),
+            ..MultiField::default()
+        };
+        let key = FlowKey::without_ports(src, dst, Protocol::UDP);
+        let fragment = Packet { key, ..crate::packet::test_packet() };
+        assert_eq!([rule(0), rule(1)].map(|rule| rule.matches(&fragment)), [true, false]);
     }
 
     #[test]
-    fn a_prefix_with_stray_bits_is_refused_with_the_one_that_was_meant() {
-        let refused = |text, length| AddressPrefix::new(address(text), length).unwrap_err();
-        assert_eq!(
-            refused("10.1.2.3", 16).to_string(),
-            "10.1.2.3/16 has bits beyond its prefix; write 10.1.0.0/16"
-        );
-        assert_eq!(
-            refused("10.1.2.3", 33).to_string(),
-            "prefix length 33 of 10.1.2.3 must be from 0 to 32"
-        );
+    fn a_rule_asks_for_any_protocol_and_either_family() {
+        let site = Prefix::new(address("2001:db8::"), 32).unwrap();
+        let esp =
+            MultiField { src: Some(site), protocol: Some(Protocol::ESP), ..MultiField::default() };
+        let matches = |src, protocol| {
+            let key = FlowKey::without_ports(address(src), address("2001:db8::2"), protocol);
+            esp.matches(&Packet { key, ..crate::packet::test_packet() })
+        };
+        assert!(matches("2001:db8:7::1", Protocol::ESP));
+        assert!(!matches("2001:db8:7::1", Protocol::UDP));
+        assert!(!matches("2001:db9::1", Protocol::ESP));
     }
 }

@@ -7,15 +7,24 @@
 //! by either of them, so the count is kept per pair of hosts ([`Aggregate::HostPair`]): per source
 //! alone, a server's many clients would share one count. Since a pair lives longer than a flow, its
 //! count decays: `decay` bytes per second are forgotten. Then, however many flows a pair opens, in
-//! any time t at most thresh_{i+1} + decay·t bytes and one packet have priority i or better.
+//! any time t at most thresh_{i+1} + decay·t bytes and one packet have priority i or better, for
+//! every priority i but the last.
+//!
+//! **What is forgotten.** Packets of the last priority do not count: a pair that has fetched a
+//! gigabyte is no further from the better priorities than one that has just passed the last
+//! threshold. So a count has decayed after (last threshold + a packet)/decay of silence, and no idle
+//! timeout may be shorter. In a full table a new pair takes over the count of the least recently
+//! seen one: all pairs together, however many, get no more of a priority than so many counts allow.
+//! Without decay, as in the paper, nothing is ever made good, and the law above holds for the time
+//! that a flow is remembered: it starts anew after its silence, or after it was displaced.
 
-use shortflow_units::{Bytes, Instant, Rate};
+use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 
 use super::size_levels::{LevelCounts, SizeLevels};
-use crate::aggregate::{Aggregate, Per};
-use crate::meter::bucket::Tokens;
+use crate::aggregate::Per;
+use crate::meter::bucket::{Tokens, time_to_earn};
 use crate::table::LruTable;
-use crate::{Color, FlowKey, Marker, Packet, SenderView};
+use crate::{Color, FlowKey, Marker, Packet, ParamsError, SenderView};
 
 /// Which bytes of a packet count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,41 +39,73 @@ pub enum Counted {
 /// Parameters of a [`DstfMarker`].
 #[derive(Debug, Clone)]
 pub struct DstfParams {
-    /// Thresholds of bytes sent, and code points.
-    pub levels: SizeLevels,
-    /// Whose bytes count together, and how many such counts are kept.
-    pub per: Per,
-    /// Which bytes count.
-    pub counted: Counted,
-    /// The rate at which bytes sent are forgotten; zero in the paper.
-    pub decay: Rate,
+    levels: SizeLevels,
+    per: Per,
+    counted: Counted,
+    decay: Rate,
 }
 
+impl DstfParams {
+    /// Levels of bytes sent; whose bytes count together, and how many such counts are kept; which
+    /// bytes count; and the rate at which bytes sent are forgotten, zero in the paper.
+    pub fn new(
+        levels: SizeLevels,
+        per: Per,
+        counted: Counted,
+        decay: Rate,
+    ) -> Result<Self, ParamsError> {
+        let per = per.settling_in(Self::settled_after(&levels, decay))?;
+        Ok(DstfParams { levels, per, counted, decay })
+    }
+}
+
+impl DstfParams {
+    /// The levels.
+    pub fn levels(&self) -> &SizeLevels {
+        &self.levels
+    }
+
+    /// The silence in which a count decays, however much it was; none without decay.
+    pub fn settled_after(levels: &SizeLevels, decay: Rate) -> Duration {
+        if decay.is_zero() { Duration::ZERO } else { time_to_earn(decay, most(levels)) }
+    }
+}
+
+/// No count is greater: the last threshold and a packet.
+fn most(levels: &SizeLevels) -> Tokens {
+    levels.last_threshold().plus(Tokens::of(LARGEST_PACKET))
+}
+
+/// An IP packet is no longer (RFC 791 §3.1).
+const LARGEST_PACKET: Bytes = Bytes(65_535);
+
 /// Marks by how much a packet's flow (or pair of hosts) has sent before: priority i while that is at
-/// most thresh_{i+1}. The packet itself is counted afterwards. A flow that has left the table starts
-/// anew: see [`Per::new`] for when that may be. O(1) per packet, but for the bisection of at most 63
+/// most thresh_{i+1}. The packet itself is counted afterwards, unless its priority is the last. O(1)
+/// per packet, but for the bisection of at most 63
 /// thresholds.
 #[derive(Debug)]
 pub struct DstfMarker {
     levels: SizeLevels,
-    aggregate: Aggregate,
+    per: Per,
     counted: Counted,
     decay: Rate,
+    most: Tokens,
     /// What each has sent and is not forgotten.
     sent: LruTable<FlowKey, Tokens>,
     counts: LevelCounts,
 }
 
 impl DstfMarker {
-    /// A marker that has seen nothing yet.
-    pub fn new(params: DstfParams) -> Self {
+    /// A marker that has seen nothing yet; its table hashes under a seed from `rng`.
+    pub fn new(params: DstfParams, rng: Rng) -> Self {
         let DstfParams { levels, per, counted, decay } = params;
         DstfMarker {
+            most: most(&levels),
             levels,
-            aggregate: per.aggregate,
+            per,
             counted,
             decay,
-            sent: LruTable::new(per.bounds),
+            sent: per.table(rng),
             counts: LevelCounts::default(),
         }
     }
@@ -73,15 +114,20 @@ impl DstfMarker {
 impl Marker for DstfMarker {
     #[inline]
     fn mark(&mut self, now: Instant, packet: &mut Packet, _sender: Option<&SenderView>) -> Color {
-        let seen = self.sent.see(now, self.aggregate.of(packet.key), Tokens::default);
-        let forgotten = Tokens::earned(self.decay, now.since(seen.before));
-        let sent = seen.value.minus(forgotten);
+        let decay = self.decay;
+        let left = |sent: Tokens, since| sent.minus(Tokens::earned(decay, now.since(since)));
+        let seen = self.sent.see(now, self.per.name(packet.key), |displaced| match displaced {
+            Some(displaced) if !decay.is_zero() => left(*displaced.value, displaced.seen_at),
+            _ => Tokens::default(),
+        });
+        let sent = left(*seen.value, seen.before);
+        let level = self.levels.level(sent);
         let bytes = match self.counted {
+            _ if level == self.levels.last() => Bytes::ZERO,
             Counted::Packet => packet.bytes(),
             Counted::Payload => Bytes(u64::from(packet.payload)),
         };
-        *seen.value = sent.plus(Tokens::of(bytes));
-        let level = self.levels.level(sent);
+        *seen.value = sent.plus(Tokens::of(bytes)).min(self.most);
         self.counts.count(level, packet);
         self.levels.mark(level, packet)
     }

@@ -87,6 +87,11 @@ impl SizeLevels {
         &self.code_points
     }
 
+    /// The threshold beyond which the last level is.
+    pub(super) fn last_threshold(&self) -> Tokens {
+        self.thresholds.last().copied().unwrap_or_default()
+    }
+
     /// The index of the last level.
     pub(super) fn last(&self) -> usize {
         self.thresholds.len()

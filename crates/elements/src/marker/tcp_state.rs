@@ -107,7 +107,7 @@ impl Marker for TcpStateMarker {
     #[inline]
     fn mark(&mut self, _now: Instant, packet: &mut Packet, sender: Option<&SenderView>) -> Color {
         let color = match sender {
-            Some(sender) if packet.key.protocol == Protocol::Tcp => self.color(packet, sender),
+            Some(sender) if packet.key.protocol == Protocol::TCP => self.color(packet, sender),
             _ => Color::Red,
         };
         packet.dscp = self.code_points[color as usize];
@@ -193,7 +193,7 @@ mod tests {
     fn a_packet_of_which_no_tcp_tells_is_red() {
         let mut packet = test_packet();
         assert_eq!(sharp().mark(Instant::START, &mut packet, None), Color::Red);
-        packet.key.protocol = Protocol::Udp;
+        packet.key.protocol = Protocol::UDP;
         let sender = SenderView::default();
         assert_eq!(sharp().mark(Instant::START, &mut packet, Some(&sender)), Color::Red);
     }

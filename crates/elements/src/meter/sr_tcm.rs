@@ -1,11 +1,11 @@
 //! The single-rate three-colour marker's meter (RFC 2697).
 
-use shortflow_units::{Bytes, Instant, Rate};
+use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use super::ColorMode;
-use super::bucket::{Bucket, Tokens};
+use super::bucket::{Bucket, Earned, Tokens};
 use crate::params::above_zero;
-use crate::{Color, Meter, Packet, ParamsError};
+use crate::{Color, Meter, Packet, ParamsError, Settling};
 
 /// Parameters of a [`SrTcm`].
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ pub struct SrTcm {
     params: SrTcmParams,
     committed: Bucket,
     excess: Bucket,
-    filled_at: Instant,
+    earned: Earned,
 }
 
 impl SrTcm {
@@ -57,7 +57,7 @@ impl SrTcm {
             committed: Bucket::full(params.committed_burst),
             excess: Bucket::full(params.excess_burst),
             params,
-            filled_at: Instant::START,
+            earned: Earned::default(),
         }
     }
 }
@@ -65,8 +65,7 @@ impl SrTcm {
 impl Meter for SrTcm {
     #[inline]
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
-        let earned = Tokens::earned(self.params.committed_rate, now.since(self.filled_at));
-        self.filled_at = now;
+        let earned = Tokens::earned(self.params.committed_rate, self.earned.until(now));
         let overflow = self.committed.fill(earned);
         self.excess.fill(overflow);
 
@@ -80,5 +79,13 @@ impl Meter for SrTcm {
         } else {
             Color::Red
         }
+    }
+}
+
+impl Settling for SrTcm {
+    /// The second bucket fills once the first is full.
+    fn settled_after(&self) -> Duration {
+        let rate = self.params.committed_rate;
+        self.committed.time_to_fill(rate) + self.excess.time_to_fill(rate)
     }
 }

@@ -1,10 +1,10 @@
 //! A token bucket: in or out of profile.
 
-use shortflow_units::{Bytes, Instant, Rate};
+use shortflow_units::{Bytes, Duration, Instant, Rate};
 
-use super::bucket::{Bucket, Tokens};
+use super::bucket::{Bucket, Earned, Tokens};
 use crate::params::above_zero;
-use crate::{Color, Meter, Packet, ParamsError};
+use crate::{Color, Meter, Packet, ParamsError, Settling};
 
 /// Parameters of a [`TokenBucket`].
 #[derive(Debug, Clone)]
@@ -30,21 +30,26 @@ impl TokenBucketParams {
 pub struct TokenBucket {
     params: TokenBucketParams,
     bucket: Bucket,
-    filled_at: Instant,
+    earned: Earned,
 }
 
 impl TokenBucket {
     /// A full bucket.
     pub fn new(params: TokenBucketParams) -> Self {
-        TokenBucket { bucket: Bucket::full(params.burst), params, filled_at: Instant::START }
+        TokenBucket { bucket: Bucket::full(params.burst), params, earned: Earned::default() }
     }
 }
 
 impl Meter for TokenBucket {
     #[inline]
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
-        self.bucket.fill(Tokens::earned(self.params.rate, now.since(self.filled_at)));
-        self.filled_at = now;
+        self.bucket.fill(Tokens::earned(self.params.rate, self.earned.until(now)));
         if self.bucket.try_take(Tokens::of(packet.bytes())) { Color::Green } else { Color::Yellow }
+    }
+}
+
+impl Settling for TokenBucket {
+    fn settled_after(&self) -> Duration {
+        self.bucket.time_to_fill(self.params.rate)
     }
 }

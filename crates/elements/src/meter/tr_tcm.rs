@@ -1,11 +1,11 @@
 //! The two-rate three-colour marker's meter (RFC 2698).
 
-use shortflow_units::{Bytes, Instant, Rate};
+use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use super::ColorMode;
-use super::bucket::{Bucket, Tokens};
+use super::bucket::{Bucket, Earned, Tokens};
 use crate::params::above_zero;
-use crate::{Color, Meter, Packet, ParamsError};
+use crate::{Color, Meter, Packet, ParamsError, Settling};
 
 /// Parameters of a [`TrTcm`].
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ pub struct TrTcm {
     params: TrTcmParams,
     committed: Bucket,
     peak: Bucket,
-    filled_at: Instant,
+    earned: Earned,
 }
 
 impl TrTcm {
@@ -63,7 +63,7 @@ impl TrTcm {
             committed: Bucket::full(params.committed_burst),
             peak: Bucket::full(params.peak_burst),
             params,
-            filled_at: Instant::START,
+            earned: Earned::default(),
         }
     }
 }
@@ -71,8 +71,7 @@ impl TrTcm {
 impl Meter for TrTcm {
     #[inline]
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
-        let elapsed = now.since(self.filled_at);
-        self.filled_at = now;
+        let elapsed = self.earned.until(now);
         self.committed.fill(Tokens::earned(self.params.committed_rate, elapsed));
         self.peak.fill(Tokens::earned(self.params.peak_rate, elapsed));
 
@@ -86,5 +85,12 @@ impl Meter for TrTcm {
         } else {
             Color::Green
         }
+    }
+}
+
+impl Settling for TrTcm {
+    fn settled_after(&self) -> Duration {
+        let committed = self.committed.time_to_fill(self.params.committed_rate);
+        committed.max(self.peak.time_to_fill(self.params.peak_rate))
     }
 }

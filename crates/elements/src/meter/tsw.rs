@@ -61,7 +61,7 @@ impl RateEstimator {
     #[inline]
     pub(super) fn update(&mut self, now: Instant, size: u32) -> f64 {
         self.rate = (self.rate * self.window + f64::from(size)) / self.stretched(now);
-        self.front = now;
+        self.front = self.front.max(now);
         self.rate
     }
 

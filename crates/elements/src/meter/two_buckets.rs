@@ -1,12 +1,12 @@
 //! Two token buckets, tried in turn: the edge-router token-bucket marker of Noureddine & Tobagi
 //! (2002, §6.3), and their per-user policer that remarks down (§4).
 
-use shortflow_units::Instant;
+use shortflow_units::{Duration, Instant};
 
 use super::ColorMode;
-use super::bucket::{Bucket, Tokens};
+use super::bucket::{Bucket, Earned, Tokens};
 use super::token_bucket::TokenBucketParams;
-use crate::{Color, Meter, Packet};
+use crate::{Color, Meter, Packet, Settling};
 
 /// Parameters of a [`TwoBuckets`].
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub struct TwoBuckets {
     params: TwoBucketsParams,
     green: Bucket,
     yellow: Bucket,
-    filled_at: Instant,
+    earned: Earned,
 }
 
 impl TwoBuckets {
@@ -41,7 +41,7 @@ impl TwoBuckets {
             green: Bucket::full(params.green.burst),
             yellow: Bucket::full(params.yellow.burst),
             params,
-            filled_at: Instant::START,
+            earned: Earned::default(),
         }
     }
 }
@@ -49,8 +49,7 @@ impl TwoBuckets {
 impl Meter for TwoBuckets {
     #[inline]
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
-        let elapsed = now.since(self.filled_at);
-        self.filled_at = now;
+        let elapsed = self.earned.until(now);
         self.green.fill(Tokens::earned(self.params.green.rate, elapsed));
         self.yellow.fill(Tokens::earned(self.params.yellow.rate, elapsed));
 
@@ -63,5 +62,12 @@ impl Meter for TwoBuckets {
         } else {
             Color::Red
         }
+    }
+}
+
+impl Settling for TwoBuckets {
+    fn settled_after(&self) -> Duration {
+        let green = self.green.time_to_fill(self.params.green.rate);
+        green.max(self.yellow.time_to_fill(self.params.yellow.rate))
     }
 }

@@ -1,24 +1,32 @@
 //! Flows by name and by number.
 
-use std::hash::{BuildHasher, BuildHasherDefault, Hash};
 use std::ops::{Index, IndexMut};
 
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
+
+use crate::flow_hash::{FlowHash, Hashed};
 
 /// What a queue knows of each flow, found by the flow's name or by a small number that it has while
 /// it is known. Numbers are used again, so that the memory grows to the busiest moment and then no
 /// more. Each call is O(1).
 #[derive(Debug)]
 pub(super) struct FlowMap<N, T> {
+    hash: FlowHash,
     numbers: HashTable<u32>,
     flows: Vec<(N, T)>,
     free: Vec<u32>,
 }
 
-impl<N: Eq + Hash, T> FlowMap<N, T> {
-    pub(super) fn new() -> Self {
-        FlowMap { numbers: HashTable::new(), flows: Vec::new(), free: Vec::new() }
+impl<N: Hashed, T> FlowMap<N, T> {
+    /// A map that has room for `flows` at the start.
+    pub(super) fn new(hash: FlowHash, flows: usize) -> Self {
+        FlowMap {
+            hash,
+            // Twice the flows: then removals never make it grow, only tidy itself.
+            numbers: HashTable::with_capacity(2 * flows),
+            flows: Vec::with_capacity(flows),
+            free: Vec::with_capacity(flows),
+        }
     }
 
     #[inline]
@@ -28,13 +36,14 @@ impl<N: Eq + Hash, T> FlowMap<N, T> {
 
     #[inline]
     pub(super) fn find(&self, name: &N) -> Option<u32> {
-        let found = self.numbers.find(hash(name), |&number| self.flows[number as usize].0 == *name);
+        let found =
+            self.numbers.find(self.hash.of(name), |&number| self.flows[number as usize].0 == *name);
         found.copied()
     }
 
     /// Adds a flow whose name is not there, and gives its number.
     pub(super) fn insert(&mut self, name: N, flow: T) -> u32 {
-        let hash_of_name = hash(&name);
+        let hash_of_name = self.hash.of(&name);
         let number = match self.free.pop() {
             Some(number) => {
                 self.flows[number as usize] = (name, flow);
@@ -45,14 +54,14 @@ impl<N: Eq + Hash, T> FlowMap<N, T> {
                 u32::try_from(self.flows.len() - 1).expect("flows are fewer than 2^32")
             }
         };
-        let flows = &self.flows;
-        self.numbers.insert_unique(hash_of_name, number, |&at| hash(&flows[at as usize].0));
+        let FlowMap { hash, flows, .. } = self;
+        self.numbers.insert_unique(hash_of_name, number, |&at| hash.of(&flows[at as usize].0));
         number
     }
 
     pub(super) fn remove(&mut self, number: u32) {
         self.numbers
-            .find_entry(hash(&self.flows[number as usize].0), |&at| at == number)
+            .find_entry(self.hash.of(&self.flows[number as usize].0), |&at| at == number)
             .expect("a flow with a number is in the table")
             .remove();
         self.free.push(number);
@@ -74,24 +83,22 @@ impl<N, T> IndexMut<u32> for FlowMap<N, T> {
     }
 }
 
-/// FxHash: the names are addresses and ports, and the tables are bounded.
-#[inline]
-fn hash<N: Hash>(name: &N) -> u64 {
-    BuildHasherDefault::<FxHasher>::default().hash_one(name)
-}
-
 #[cfg(test)]
 mod tests {
+    use shortflow_units::Rng;
+
     use super::*;
+    use crate::Address;
 
     #[test]
     fn a_flow_is_found_by_name_until_it_is_removed_and_its_number_is_used_again() {
-        let mut flows = FlowMap::new();
-        let (a, b) = (flows.insert("a", 1), flows.insert("b", 2));
+        let [first, second, third] = [1, 2, 3].map(Address::v4);
+        let mut flows = FlowMap::new(FlowHash::seeded(&mut Rng::stream(1, "flows")), 0);
+        let (a, b) = (flows.insert(first, 1), flows.insert(second, 2));
         flows[b] += 40;
         flows.remove(a);
-        assert_eq!((flows.find(&"a"), flows.find(&"b"), flows.len()), (None, Some(b), 1));
-        assert_eq!(flows.insert("c", 3), a);
+        assert_eq!((flows.find(&first), flows.find(&second), flows.len()), (None, Some(b), 1));
+        assert_eq!(flows.insert(third, 3), a);
         assert_eq!((flows[a], flows[b]), (3, 42));
     }
 }

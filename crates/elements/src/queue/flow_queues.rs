@@ -58,16 +58,21 @@ enum Listed {
     #[default]
     Nowhere,
     New,
+    /// Among the old ones, with packets.
     Old,
+    /// Among the old ones, without packets: it waits for one turn, in case that more comes.
+    Resting,
 }
 
 /// How much queues may send, and what the answer hangs on.
 pub(super) trait Shares {
     /// What `queue` may send in a turn.
     fn quantum(&self, queue: usize) -> Deficit;
-    /// `queue` went from the new to the old ones.
-    fn became_old(&mut self, _queue: usize) {}
-    /// `queue`, an old one, had nothing more to send and is in no list.
+    /// `queue` is among the old ones and holds packets.
+    fn became_bulk(&mut self, _queue: usize) {}
+    /// `queue` is still among the old ones, but holds no packets any more.
+    fn came_to_rest(&mut self, _queue: usize) {}
+    /// `queue`, which holds no packets, is in no list.
     fn left(&mut self, _queue: usize) {}
 }
 
@@ -145,7 +150,7 @@ impl FlowQueues {
         now: Instant,
         queue: usize,
         packet: Packet,
-        shares: &impl Shares,
+        shares: &mut impl Shares,
         drops: &mut Drops,
     ) {
         if self.backlog.packets == 0 {
@@ -154,13 +159,20 @@ impl FlowQueues {
         self.backlog.add(&packet);
         let flow = &mut self.queues[queue];
         self.store.push(&mut flow.packets, Queued { packet, since: now });
-        if flow.listed == Listed::Nowhere {
-            flow.listed = Listed::New;
-            flow.deficit = shares.quantum(queue);
-            self.chains.push_last(&mut self.new, queue);
+        match flow.listed {
+            Listed::Nowhere => {
+                flow.listed = Listed::New;
+                flow.deficit = shares.quantum(queue);
+                self.chains.push_last(&mut self.new, queue);
+            }
+            Listed::Resting => {
+                flow.listed = Listed::Old;
+                shares.became_bulk(queue);
+            }
+            Listed::New | Listed::Old => {}
         }
         while self.is_above_limit() {
-            self.drop_from_fattest(now, drops);
+            self.drop_from_fattest(now, shares, drops);
         }
     }
 
@@ -173,7 +185,7 @@ impl FlowQueues {
 
     /// Drops half the packets of the queue with the most bytes, but at most 64 (RFC 8290 §4.1).
     #[cold]
-    fn drop_from_fattest(&mut self, now: Instant, drops: &mut Drops) {
+    fn drop_from_fattest(&mut self, now: Instant, shares: &mut impl Shares, drops: &mut Drops) {
         let listed = self.chains.iter(&self.new).chain(self.chains.iter(&self.old));
         let bytes = |&queue: &usize| self.queues[queue].packets.backlog().bytes;
         // Of several that are as fat, the one served first: `max_by_key` would take the last.
@@ -188,6 +200,17 @@ impl FlowQueues {
         }
         if let Some(blue) = &self.blue {
             queue.blue.overflowed(blue, now);
+        }
+        self.rest_if_empty(fattest, shares);
+    }
+
+    /// Notes it when `queue`, an old one, holds no packets any more.
+    #[inline]
+    fn rest_if_empty(&mut self, queue: usize, shares: &mut impl Shares) {
+        let flow = &mut self.queues[queue];
+        if flow.listed == Listed::Old && flow.packets.is_empty() {
+            flow.listed = Listed::Resting;
+            shares.came_to_rest(queue);
         }
     }
 
@@ -207,7 +230,9 @@ impl FlowQueues {
                 self.move_to_old(queue, shares);
                 continue;
             }
-            let Some(queued) = self.take(now, queue, drops) else {
+            let taken = self.take(now, queue, drops);
+            self.rest_if_empty(queue, shares);
+            let Some(queued) = taken else {
                 // A new queue that is empty waits once as an old one: else it could come back as
                 // new at once, and starve the old ones.
                 if self.queues[queue].listed == Listed::New {
@@ -230,8 +255,13 @@ impl FlowQueues {
     fn move_to_old(&mut self, queue: usize, shares: &mut impl Shares) {
         if self.queues[queue].listed == Listed::New {
             self.chains.remove(&mut self.new, queue);
-            self.queues[queue].listed = Listed::Old;
-            shares.became_old(queue);
+            let flow = &mut self.queues[queue];
+            if flow.packets.is_empty() {
+                flow.listed = Listed::Resting;
+            } else {
+                flow.listed = Listed::Old;
+                shares.became_bulk(queue);
+            }
         } else {
             self.chains.remove(&mut self.old, queue);
         }

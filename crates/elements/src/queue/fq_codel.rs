@@ -100,7 +100,7 @@ impl QueueDiscipline for FqCodel {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         let queue = self.queues.queue(self.hash.bucket(&packet.key, self.queues.buckets()));
-        self.queues.enqueue(now, queue, packet, &self.quantum, drops);
+        self.queues.enqueue(now, queue, packet, &mut self.quantum, drops);
     }
 
     #[inline]

@@ -6,12 +6,13 @@
 
 use std::cmp::Reverse;
 
-use shortflow_units::{Duration, Instant, Length};
+use shortflow_units::{Duration, Instant, Length, Rng};
 
 use super::flow_map::FlowMap;
 use super::ranking::Ranking;
 use super::ring::checked_limit;
 use super::slab::{List, Slab, Slot};
+use crate::flow_hash::FlowHash;
 use crate::params::above_zero;
 use crate::{Backlog, DropReason, Drops, FlowKey, Packet, ParamsError, QueueDiscipline, Queued};
 
@@ -93,11 +94,11 @@ struct Silence {
 type Rank = (u64, u64);
 
 impl Stf {
-    /// An empty queue that has seen no flow.
-    pub fn new(params: StfParams) -> Self {
+    /// An empty queue that has seen no flow; its table hashes under a seed from `rng`.
+    pub fn new(params: StfParams, mut rng: Rng) -> Self {
         Stf {
             params,
-            flows: FlowMap::new(),
+            flows: FlowMap::new(FlowHash::seeded(&mut rng), 0),
             packets: Slab::new(),
             backlog: Backlog::default(),
             taken: 0,

@@ -1,6 +1,6 @@
 //! Queues of classes, and what they hold together.
 
-use shortflow_units::Instant;
+use shortflow_units::{Instant, Rate};
 
 use crate::classifier::Classifier;
 use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline};
@@ -63,6 +63,17 @@ impl Classes {
 
     pub(super) fn ecn_marks(&self) -> u64 {
         self.children.iter().map(|child| child.ecn_marks()).sum()
+    }
+
+    /// What any child has given has left: each knows whether it gave some of it.
+    #[inline]
+    pub(super) fn departed(&mut self, now: Instant) {
+        self.children.iter_mut().for_each(|child| child.departed(now));
+    }
+
+    /// Each child may have the whole line for itself.
+    pub(super) fn set_rate(&mut self, now: Instant, rate: Rate) {
+        self.children.iter_mut().for_each(|child| child.set_rate(now, rate));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Deficit round robin over any number of queues.
 
-use shortflow_units::{Bytes, Instant};
+use shortflow_units::{Bytes, Instant, Rate};
 
 use super::classes::{Classes, is_ready};
 use crate::classifier::Classifier;
@@ -15,7 +15,7 @@ use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued};
 /// is above zero and goes into debt with its last packet, where the paper's child waits until its
 /// counter suffices; over any time the shares differ by less than one packet. A child that has
 /// nothing to give, or is held back (by a shaper), loses what is left of its turn but not its
-/// debt.
+/// debt. Debts are owed to those that wait: a packet that finds all children empty finds none.
 ///
 /// One step per child for each round; more than one round only when all are in debt by more than
 /// their quanta, never with quanta of a largest packet.
@@ -67,6 +67,9 @@ const GREATEST_QUANTUM: i64 = 1_000_000_000;
 impl QueueDiscipline for DeficitRoundRobin {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
+        if self.classes.ready_at().is_none() {
+            self.deficits.iter_mut().for_each(|deficit| *deficit = (*deficit).max(0));
+        }
         self.classes.enqueue(now, packet, drops);
     }
 
@@ -105,5 +108,14 @@ impl QueueDiscipline for DeficitRoundRobin {
 
     fn ecn_marks(&self) -> u64 {
         self.classes.ecn_marks()
+    }
+
+    #[inline]
+    fn departed(&mut self, now: Instant) {
+        self.classes.departed(now);
+    }
+
+    fn set_rate(&mut self, now: Instant, rate: Rate) {
+        self.classes.set_rate(now, rate);
     }
 }

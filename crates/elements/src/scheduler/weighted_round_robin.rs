@@ -1,6 +1,6 @@
 //! Weighted round robin over any number of queues.
 
-use shortflow_units::Instant;
+use shortflow_units::{Instant, Rate};
 
 use super::classes::{Classes, is_ready};
 use crate::classifier::Classifier;
@@ -80,5 +80,14 @@ impl QueueDiscipline for WeightedRoundRobin {
 
     fn ecn_marks(&self) -> u64 {
         self.classes.ecn_marks()
+    }
+
+    #[inline]
+    fn departed(&mut self, now: Instant) {
+        self.classes.departed(now);
+    }
+
+    fn set_rate(&mut self, now: Instant, rate: Rate) {
+        self.classes.set_rate(now, rate);
     }
 }

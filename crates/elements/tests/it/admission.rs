@@ -4,7 +4,7 @@ use shortflow_elements::marker::{AdmissionControl, AdmissionParams, LoadWindow};
 use shortflow_elements::{Aggregate, Color, Dscp, Marker, Per};
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
-use crate::bench::{mbit, ms, p};
+use crate::bench::{mbit, ms, p, rng};
 
 /// 1 Mbit/s for streams that declare 250 kbit/s: a packet of 1000 bytes every 32 ms, five
 /// to a sample of 160 ms. Ten samples to a window; a stream is forgotten after 2 s of silence.
@@ -54,7 +54,7 @@ const REFUSED: (Color, Color) = (Color::Red, Color::Red);
 
 #[test]
 fn streams_are_admitted_until_their_declared_peaks_fill_the_share() {
-    let mut control = AdmissionControl::new(params(None));
+    let mut control = AdmissionControl::new(params(None), rng());
     let streams: Vec<Sends> = (0..6).map(|n| at_peak(n, u64::from(n), 1000)).collect();
     let found = offer(&mut control, &streams);
     assert_eq!(found, [ADMITTED, ADMITTED, ADMITTED, ADMITTED, REFUSED, REFUSED]);
@@ -65,7 +65,7 @@ fn streams_are_admitted_until_their_declared_peaks_fill_the_share() {
 fn streams_that_send_less_than_they_declare_leave_room_for_more() {
     // Each declares 250 kbit/s and sends 50: a packet per sample. One comes every 3 s, when a whole
     // window has measured those before.
-    let mut control = AdmissionControl::new(params(None));
+    let mut control = AdmissionControl::new(params(None), rng());
     let streams: Vec<Sends> = (0..20)
         .map(|n| Sends { stream: n, gap: 160, from: 3_000 * u64::from(n), to: 60_000 })
         .collect();
@@ -77,7 +77,7 @@ fn streams_that_send_less_than_they_declare_leave_room_for_more() {
 
 #[test]
 fn what_a_stream_leaves_is_given_away_when_a_window_has_passed() {
-    let mut control = AdmissionControl::new(params(None));
+    let mut control = AdmissionControl::new(params(None), rng());
     let mut streams: Vec<Sends> = (0..4).map(|n| at_peak(n, u64::from(n), 6_000)).collect();
     streams[0].to = 2_000;
     // Windows end at 1.6, 3.2 and 4.8 s; that of the middle has still seen four.
@@ -89,7 +89,7 @@ fn what_a_stream_leaves_is_given_away_when_a_window_has_passed() {
 
 #[test]
 fn a_stream_keeps_its_answer_until_it_has_been_silent() {
-    let mut control = AdmissionControl::new(params(None));
+    let mut control = AdmissionControl::new(params(None), rng());
     let mut streams: Vec<Sends> = (0..5).map(|n| at_peak(n, u64::from(n), 3_000)).collect();
     // The refused one goes on when the others have ended: still refused. After 2 s of silence it
     // asks anew.
@@ -106,7 +106,7 @@ fn a_stream_keeps_its_answer_until_it_has_been_silent() {
 
 #[test]
 fn a_stream_beyond_its_declared_peak_is_cut_down_to_it_and_stays_admitted() {
-    let mut control = AdmissionControl::new(params(Some(Bytes(2_000))));
+    let mut control = AdmissionControl::new(params(Some(Bytes(2_000))), rng());
     let mut colors = Vec::new();
     // A packet every 16 ms is twice the peak.
     for n in 0..500 {
@@ -133,7 +133,7 @@ fn a_stream_beyond_its_declared_peak_is_cut_down_to_it_and_stays_admitted() {
 
 #[test]
 fn the_load_of_admitted_streams_keeps_to_the_share_whatever_the_refused_send() {
-    let mut control = AdmissionControl::new(params(Some(Bytes(1_000))));
+    let mut control = AdmissionControl::new(params(Some(Bytes(1_000))), rng());
     let mut green = 0_u64;
     // Forty streams start over 4 s and send at twice their peak: 20 Mbit/s in all.
     for step in 0..10_000_u64 {

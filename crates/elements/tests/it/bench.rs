@@ -4,7 +4,7 @@ use shortflow_elements::{
     Address, DropReason, Drops, Dscp, Ecn, FlowId, FlowKey, Packet, Protocol, QueueDiscipline,
     TcpHeader,
 };
-use shortflow_units::{Bytes, Duration, Instant, Rate};
+use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 
 pub(crate) fn ms(millis: u64) -> Instant {
     Instant::START + Duration::from_millis(millis)
@@ -16,6 +16,11 @@ pub(crate) fn us(micros: u64) -> Instant {
 
 pub(crate) fn mbit(megabits: u64) -> Rate {
     Rate::from_bits_per_sec(megabits * 1_000_000)
+}
+
+/// A stream for what does not hang on it.
+pub(crate) fn rng() -> Rng {
+    Rng::stream(1, "bench")
 }
 
 /// What a test says of a packet. Its number stands in the sequence field.
@@ -56,15 +61,16 @@ impl P {
             flow: FlowId(u32::from(self.flow)),
             size: self.size,
             key: FlowKey {
-                src: Address(0x0a00_0001),
-                dst: Address(0x0a00_0002),
+                src: Address::v4(0x0a00_0001),
+                dst: Address::v4(0x0a00_0002),
                 src_port: self.flow,
                 dst_port: 80,
-                protocol: Protocol::Tcp,
+                protocol: Protocol::TCP,
             },
             dscp: self.dscp,
             ecn: self.ecn,
             payload: 0,
+            bytes: None,
             tcp: TcpHeader { seq: self.number, ..TcpHeader::default() },
         }
     }

@@ -18,7 +18,12 @@ fn host_fair(settings: FlowQueueSettings, fairness: Fairness) -> Line<HostFair> 
 /// A packet of 1000 bytes from `src` to `dst`.
 fn packet(src: u32, dst: u32, port: u16, number: u32) -> Packet {
     let packet = p(number).of_flow(port).packet();
-    Packet { key: FlowKey { src: Address(src), dst: Address(dst), ..packet.key }, ..packet }
+    Packet { key: FlowKey { src: Address::v4(src), dst: Address::v4(dst), ..packet.key }, ..packet }
+}
+
+/// The number of a host.
+fn number(host: Address) -> u32 {
+    host.as_v4().unwrap()
 }
 
 /// How many of the next `packets` packets are whose, when `flows` always have packets waiting.
@@ -36,7 +41,7 @@ fn served(
     for _ in 0..packets {
         let given = line.gives(ms(0)).expect("all flows have packets waiting").key;
         *counts.entry(whose(&given)).or_default() += 1;
-        add(line, &(given.src.0, given.dst.0, given.src_port));
+        add(line, &(number(given.src), number(given.dst), given.src_port));
     }
     counts
 }
@@ -50,14 +55,14 @@ fn sixteen_against_one() -> Vec<(u32, u32, u16)> {
 fn a_host_with_sixteen_flows_and_one_with_a_single_flow_share_equally() {
     let flows = sixteen_against_one();
     let mut line = host_fair(patient(1000, 1024), Fairness::Source);
-    let counts = served(&mut line, &flows, 3200, |key| key.src.0);
+    let counts = served(&mut line, &flows, 3200, |key| number(key.src));
     // Each of the 17 flows may be a packet ahead or behind, and each began with a turn as new.
     assert!(counts[&1].abs_diff(counts[&2]) <= 2 * 17, "{counts:?}");
 
     // The same flows under FQ-CoDel, which knows no hosts: sixteen to one.
     let params = FqCodelParams::new(patient(1000, 1024)).unwrap();
     let mut line = Line::of(FqCodel::new(params, Rng::stream(3, "fq-codel")));
-    let counts = served(&mut line, &flows, 3400, |key| key.src.0);
+    let counts = served(&mut line, &flows, 3400, |key| number(key.src));
     assert!(counts[&2].abs_diff(200) <= 2, "{counts:?}");
 }
 
@@ -76,7 +81,7 @@ fn fairness_is_between_the_hosts_that_are_asked_for() {
     let flows: Vec<_> = (0..16).map(|n| (1, 100 + n, 7)).chain([(2, 99, 7)]).collect();
     let share = |fairness| {
         let mut line = host_fair(patient(1000, 1024), fairness);
-        served(&mut line, &flows, 3400, |key| key.src.0)[&2]
+        served(&mut line, &flows, 3400, |key| number(key.src))[&2]
     };
     // Between receivers, of which there are 17; between senders, 2; between both, the stricter.
     assert!(share(Fairness::Destination).abs_diff(200) <= 2);
@@ -87,17 +92,85 @@ fn fairness_is_between_the_hosts_that_are_asked_for() {
 #[test]
 fn a_host_that_ends_its_flows_no_longer_pays_for_them() {
     let mut line = host_fair(patient(1000, 1024), Fairness::Source);
-    served(&mut line, &sixteen_against_one(), 1000, |key| key.src.0);
+    served(&mut line, &sixteen_against_one(), 1000, |key| number(key.src));
     while line.gives(ms(1)).is_some() {}
     let flows = [(1, 100, 1), (2, 100, 99)];
-    let counts = served(&mut line, &flows, 1000, |key| key.src.0);
+    let counts = served(&mut line, &flows, 1000, |key| number(key.src));
     assert!(counts[&1].abs_diff(counts[&2]) <= 2, "{counts:?}");
+}
+
+/// Mbit/s that the bulk flows of two hosts get of a line of 10 Mbit/s, when the first has `sparse`
+/// other flows, each with a packet of 100 bytes every 20 ms: 40 kbit/s.
+fn bulk_beside(sparse: u64) -> [f64; 2] {
+    let mut line = host_fair(patient(10_000, 1024), Fairness::Source);
+    let mut bytes = [0_u64; 2];
+    // A byte takes 800 ns.
+    let (mut now, mut next_sparse) = (0_u64, 0_u64);
+    let at = |nanos| ms(0) + Duration::from_nanos(nanos);
+    let seconds = 20;
+    for host in [1, 2] {
+        (0..20).for_each(|n| line.takes_packet(at(0), packet(host, 100, 1, n)));
+    }
+    while now < seconds * 1_000_000_000 {
+        while sparse > 0 && next_sparse * 20_000_000 / sparse <= now {
+            let port = 1000 + (next_sparse % sparse) as u16;
+            let small = Packet { size: 100, ..packet(1, 100, port, 0) };
+            line.takes_packet(at(now), small);
+            next_sparse += 1;
+        }
+        let given = line.gives(at(now)).expect("the bulk flows always have packets waiting");
+        if given.key.src_port == 1 {
+            bytes[number(given.key.src) as usize - 1] += u64::from(given.size);
+            line.takes_packet(at(now), packet(number(given.key.src), 100, 1, 0));
+        }
+        now += 800 * u64::from(given.size);
+    }
+    bytes.map(|bytes| bytes as f64 * 8.0 / 1e6 / seconds as f64)
+}
+
+#[test]
+fn a_host_pays_nothing_for_flows_whose_queues_are_empty() {
+    // What the sparse flows leave of the line, halved.
+    for (sparse, share) in [(0, 5.0), (5, 4.9), (20, 4.6), (50, 4.0), (100, 3.0)] {
+        let found = bulk_beside(sparse);
+        for mbit in found {
+            assert!((mbit - share).abs() < 0.02, "{sparse} sparse flows: {found:?}, not {share}");
+        }
+    }
+}
+
+#[test]
+fn addresses_of_one_ipv6_subnet_are_one_host_unless_longer_prefixes_are_asked_for() {
+    let share = |length: u8| {
+        let params = HostFairParams::new(patient(1000, 1024), Fairness::Source).unwrap();
+        let params = params.with_ipv6_prefix(length).unwrap();
+        let mut line = Line::of(HostFair::new(params, Rng::stream(1, "host-fair")));
+        // Sixteen addresses of one subnet, and one of another.
+        let sources: Vec<Address> =
+            (0..17_u128).map(|n| Address::v6((0x2001_0db8 << 96) + ((n / 16) << 64) + n)).collect();
+        let from = |src| {
+            let packet = packet(1, 100, 1, 0);
+            Packet { key: FlowKey { src, dst: sources[0], ..packet.key }, ..packet }
+        };
+        for &src in &sources {
+            (0..3).for_each(|_| line.takes_packet(ms(0), from(src)));
+        }
+        let mut of_the_last = 0;
+        for _ in 0..3400 {
+            let src = line.gives(ms(0)).expect("all flows have packets waiting").key.src;
+            of_the_last += u32::from(src == sources[16]);
+            line.takes_packet(ms(0), from(src));
+        }
+        of_the_last
+    };
+    assert!(share(64).abs_diff(1700) <= 2 * 17, "{}", share(64));
+    assert!(share(128).abs_diff(200) <= 2, "{}", share(128));
 }
 
 #[test]
 fn a_sparse_flow_of_a_busy_host_goes_first() {
     let mut line = host_fair(patient(1000, 1024), Fairness::Source);
-    served(&mut line, &sixteen_against_one(), 1000, |key| key.src.0);
+    served(&mut line, &sixteen_against_one(), 1000, |key| number(key.src));
     line.takes_packet(ms(1), Packet { size: 60, ..packet(1, 100, 5000, 42) });
     assert_eq!(line.gives(ms(1)).unwrap().tcp.seq, 42);
 }

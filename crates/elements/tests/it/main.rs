@@ -13,6 +13,7 @@ mod queue_laws;
 mod red;
 mod red_levels;
 mod round_robin;
+mod shaper;
 mod shared_priority;
 mod source_scheduler;
 mod stf;

@@ -11,9 +11,9 @@ use shortflow_elements::meter::{TokenBucket, TokenBucketParams};
 use shortflow_elements::{
     Aggregate, Color, Dscp, Marker, Packet, Per, PerAggregate, Phase, SenderView,
 };
-use shortflow_units::{Bytes, Duration, Instant, Rng};
+use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 
-use crate::bench::{mbit, p};
+use crate::bench::{mbit, p, rng};
 
 fn per(aggregate: Aggregate) -> Per {
     Per::new(aggregate, 7, Duration::from_millis(100)).unwrap()
@@ -26,12 +26,9 @@ fn markers() -> Vec<(Box<dyn Marker>, Vec<Dscp>)> {
     let eight = SizeLevels::default_code_points(8);
     let levels = SizeLevels::new(&SizeLevels::HARP, eight.clone()).unwrap();
     let bucket = TokenBucket::new(TokenBucketParams::new(mbit(1), Bytes(3_000)).unwrap());
-    let users = PerAggregate::new(per(Aggregate::Source), bucket);
-    let dstf = DstfParams {
-        levels: levels.clone(),
-        per: per(Aggregate::Flow),
-        counted: Counted::Packet,
-        decay: mbit(1),
+    let users = PerAggregate::new(per(Aggregate::Source), bucket, rng()).unwrap();
+    let dstf = |decay| {
+        DstfParams::new(levels.clone(), per(Aggregate::Flow), Counted::Packet, decay).unwrap()
     };
     let window = LoadWindow::new(Duration::from_millis(10), 10).unwrap();
     let streams = per(Aggregate::Flow);
@@ -45,11 +42,12 @@ fn markers() -> Vec<(Box<dyn Marker>, Vec<Dscp>)> {
     vec![
         (Box::new(FixedMarker::new(Dscp::EF, Color::Green)), vec![Dscp::EF]),
         (Box::new(ColorMarker::new(Box::new(users), colors)), af.clone()),
-        (Box::new(DstfMarker::new(dstf)), eight.clone()),
+        (Box::new(DstfMarker::new(dstf(mbit(200)), rng())), eight.clone()),
+        (Box::new(DstfMarker::new(dstf(Rate::ZERO), rng())), eight.clone()),
         (Box::new(SrptMarker::new(SrptParams::new(levels, None).unwrap())), eight),
         (Box::new(state(Crossing::Sharp)), af.clone()),
         (Box::new(state(Crossing::Randomized)), af),
-        (Box::new(AdmissionControl::new(admission)), edge.to_vec()),
+        (Box::new(AdmissionControl::new(admission, rng())), edge.to_vec()),
     ]
 }
 

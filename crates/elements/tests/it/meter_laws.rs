@@ -9,7 +9,7 @@ use shortflow_elements::meter::{
 use shortflow_elements::{Aggregate, Color, Meter, Per, PerAggregate};
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
-use crate::bench::p;
+use crate::bench::{p, rng};
 
 /// Packets: the time since the one before in nanoseconds, the size.
 fn arrivals() -> impl Strategy<Value = Vec<(u64, u32)>> {
@@ -112,8 +112,8 @@ proptest! {
     ) {
         let params =
             TokenBucketParams::new(Rate::from_bits_per_sec(rate), Bytes(burst)).unwrap();
-        let per = Per::new(Aggregate::Flow, 4, Duration::from_secs(100)).unwrap();
-        let mut together = PerAggregate::new(per, TokenBucket::new(params.clone()));
+        let per = Per::new(Aggregate::Flow, 4, Duration::MAX).unwrap();
+        let mut together = PerAggregate::new(per, TokenBucket::new(params.clone()), rng()).unwrap();
         let mut alone: Vec<_> = (0..4).map(|_| TokenBucket::new(params.clone())).collect();
         let mut now = Instant::START;
         for (gap, flow, size) in arrivals {

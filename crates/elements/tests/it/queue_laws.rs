@@ -11,22 +11,28 @@ use shortflow_elements::queue::{
     WfqParams,
 };
 use shortflow_elements::queue::{CoDelParams, Fairness, FlowQueueSettings, FqCodel};
-use shortflow_elements::queue::{FqCodelParams, HostFair, HostFairParams};
+use shortflow_elements::queue::{FqCodelParams, HostFair, HostFairParams, Shaper, ShaperParams};
 use shortflow_elements::scheduler::{DeficitRoundRobin, SourceLimits, StrictPriority};
 use shortflow_elements::scheduler::{SourceScheduler, WeightedRoundRobin};
 use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline, Queued};
-use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rate, Rng};
+use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rng};
 
-use crate::bench::p;
+use crate::bench::{mbit, p, rng};
 use crate::source_scheduler::scheduler;
 use crate::strict_priority::Paced;
 
 #[derive(Debug, Clone, Copy)]
 enum Operation {
-    Enqueue { flow: u16, size: u32, ecn: Ecn },
+    Enqueue {
+        flow: u16,
+        size: u32,
+        ecn: Ecn,
+    },
     Dequeue,
     Wait(Duration),
     WaitUntilReady,
+    /// What was given has left the line.
+    Depart,
 }
 
 fn operations() -> impl Strategy<Value = Vec<Operation>> {
@@ -37,6 +43,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
         4 => Just(Dequeue),
         1 => (0..3_000_000u64).prop_map(|nanos| Wait(Duration::from_nanos(nanos))),
         1 => Just(WaitUntilReady),
+        1 => Just(Depart),
     ];
     prop::collection::vec(operation, 0..300)
 }
@@ -74,6 +81,7 @@ impl Audit {
             }
             Operation::Dequeue => self.dequeue(),
             Operation::Wait(time) => self.now += time,
+            Operation::Depart => self.queue.departed(self.now),
             Operation::WaitUntilReady => {
                 if let Some(ready_at) = self.queue.ready_at() {
                     self.now = self.now.max(ready_at);
@@ -195,6 +203,9 @@ queue_laws! {
     fq_codel_in_bytes: BYTES => fq_codel(BYTES, 64);
     host_fair_in_packets: PACKETS => host_fair(PACKETS, Fairness::Both);
     host_fair_in_bytes: BYTES => host_fair(BYTES, Fairness::Source);
+    a_shaper_over_a_fifo: PACKETS => shaper(Box::new(fifo(Length::Packets(12))), Bytes(3_000));
+    a_shaper_over_red: PACKETS => shaper(Box::new(red(PACKETS, packets, Averages::Shared)), Bytes(0));
+    a_shaper_over_fq_codel: BYTES => shaper(Box::new(fq_codel(BYTES, 64)), Bytes(0));
     source_scheduler_in_packets: PACKETS => source(PACKETS);
     source_scheduler_in_bytes: BYTES => source(BYTES);
 }
@@ -242,7 +253,8 @@ fn red(limit: Option<Length>, length: fn(u64) -> Length, averages: Averages) -> 
     let settings = RedSettings {
         limit: limit.unwrap(),
         weight: 0.2,
-        idle_packet_time: Duration::from_micros(800),
+        idle_packet: Bytes(700),
+        rate: mbit(7),
         mean_packet: Some(Bytes(700)),
         spacing: Spacing::Uniform,
         ecn: EcnMode::Mark,
@@ -320,13 +332,17 @@ fn host_fair(limit: Option<Length>, fairness: Fairness) -> HostFair {
     HostFair::new(params, Rng::stream(1, "host-fair"))
 }
 
+fn shaper(inner: Box<dyn QueueDiscipline>, burst: Bytes) -> Shaper {
+    Shaper::new(ShaperParams::new(mbit(5), burst).unwrap(), inner)
+}
+
 fn shared_priority(limit: Option<Length>) -> SharedPriority {
     let bands = DscpTable::filled(2).with(Dscp::AF11, 0).with(Dscp::AF12, 1);
     SharedPriority::new(SharedPriorityParams::by_code_point(limit.unwrap(), bands).unwrap())
 }
 
 fn stf(limit: Option<Length>, flows: usize) -> Stf {
-    Stf::new(StfParams::new(limit.unwrap(), flows, Duration::from_millis(2)).unwrap())
+    Stf::new(StfParams::new(limit.unwrap(), flows, Duration::from_millis(2)).unwrap(), rng())
 }
 
 fn wfq(limit: Option<Length>, share: Share) -> Wfq {
@@ -338,5 +354,5 @@ fn wfq(limit: Option<Length>, share: Share) -> Wfq {
     let classifier = Classifier::new(vec![(of(Dscp::AF11), 0), (of(Dscp::AF12), 1)]);
     let classes = vec![class(2.0), class(0.5), class(7.0)];
     let params = WfqParams::new(classes, classifier, 2, limit).unwrap();
-    Wfq::new(params, Rate::from_bits_per_sec(10_000_000))
+    Wfq::new(params, mbit(10), rng())
 }

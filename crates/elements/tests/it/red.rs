@@ -5,16 +5,17 @@ use shortflow_elements::queue::{
     AboveMax, DropCurve, EcnMode, Red, RedParams, RedSettings, Spacing,
 };
 use shortflow_elements::{Ecn, QueueDiscipline};
-use shortflow_units::{Bytes, Duration, Length, Probability, Rng};
+use shortflow_units::{Bytes, Length, Probability, Rng};
 
-use crate::bench::{Bench, ms, p};
+use crate::bench::{Bench, mbit, ms, p};
 
 pub(crate) fn settings() -> RedSettings {
     RedSettings {
         limit: Length::Packets(100),
         // The average is the length: a test sets it by what the queue holds.
         weight: 1.0,
-        idle_packet_time: Duration::from_millis(1),
+        idle_packet: Bytes(1000),
+        rate: mbit(8),
         mean_packet: None,
         spacing: Spacing::Uniform,
         ecn: EcnMode::Drop,

@@ -3,9 +3,9 @@
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::queue::{AboveMax, Averages, Red, RedParams, RedSettings};
 use shortflow_elements::{DropReason, Dscp, QueueDiscipline};
-use shortflow_units::{Duration, Length, Rng};
+use shortflow_units::{Bytes, Length, Rng};
 
-use crate::bench::{Bench, P, ms, p};
+use crate::bench::{Bench, P, mbit, ms, p};
 use crate::red::{curve, settings};
 
 fn green(number: u32) -> P {
@@ -103,7 +103,8 @@ fn three_priorities(thresholds: [(u64, u64); 3]) -> Bench<Red> {
     let settings = RedSettings {
         limit: Length::Packets(50),
         weight: 0.5,
-        idle_packet_time: Duration::from_millis(1),
+        idle_packet: Bytes(1000),
+        rate: mbit(8),
         ..settings()
     };
     let curves = thresholds.map(|(min, max)| curve(min, max, 0.1, AboveMax::Forced));

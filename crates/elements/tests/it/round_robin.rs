@@ -132,6 +132,22 @@ fn drr_lets_no_class_save_up_what_it_did_not_use() {
 }
 
 #[test]
+fn drr_forgets_debts_when_nobody_waits() {
+    let mut queue = drr([1000, 1000, 1000], fifo());
+    // Class 0 goes 500 bytes into debt, and then nothing waits.
+    queue.at(ms(0)).takes(of_class(0, 1).sized(1500)).gives(of_class(0, 1).sized(1500));
+    for number in 2..4 {
+        let _ = queue.at(ms(1)).takes(of_class(0, number).sized(900));
+    }
+    for number in 4..7 {
+        let _ = queue.at(ms(1)).takes(of_class(1, number).sized(900));
+    }
+    // In each turn of 1000 bytes both send two packets of 900. A debt of 500 bytes would have cut
+    // the turn of class 0 after the first.
+    assert_eq!(served(&mut queue, 5), [1, 1, 0, 0, 1]);
+}
+
+#[test]
 fn drr_needs_several_rounds_for_a_packet_of_many_quanta() {
     let mut queue = drr([10, 20, 30], fifo());
     for number in 0..6 {

@@ -10,7 +10,7 @@ use shortflow_elements::scheduler::{ConnectionRule, SourceLimits, SourceParams, 
 use shortflow_elements::{Drops, Dscp, QueueDiscipline};
 use shortflow_units::{Bytes, Duration, Instant, Length, Rate};
 
-use crate::bench::{Bench, P, ms, p};
+use crate::bench::{Bench, P, ms, p, rng};
 
 const MARKS: [Dscp; 3] = [Dscp::AF11, Dscp::AF12, Dscp::AF13];
 
@@ -36,7 +36,7 @@ pub(crate) fn scheduler(
         }
     }
     let params = SourceParams::new(limits, high, medium, remark, MARKS).unwrap();
-    SourceScheduler::new(params.with_rules(Classifier::new(matches), rules).unwrap())
+    SourceScheduler::new(params.with_rules(Classifier::new(matches), rules).unwrap(), rng())
 }
 
 /// Buckets of 1000 and 2000 bytes, and remarking after 200 ms.
@@ -209,6 +209,53 @@ fn what_could_go_at_ready_at_still_can_when_the_line_is_free_later() {
 }
 
 #[test]
+fn an_arrival_that_does_not_compete_does_not_change_what_goes() {
+    let sent_at_300_ms = |another: bool| {
+        let mut queue = source();
+        queue.at(ms(0)).takes(high(1));
+        if another {
+            // LOW, in the last class, while the line is busy.
+            queue.at(ms(250)).takes(low(2).of_flow(201));
+        }
+        queue.at(ms(300)).next()
+    };
+    // The first packet waited for the line alone: it is still HIGH.
+    assert_eq!(sent_at_300_ms(false), Some(high(1).packet()));
+    assert_eq!(sent_at_300_ms(true), Some(high(1).packet()));
+}
+
+#[test]
+fn an_arrival_that_blocks_what_could_go_is_seen_together_with_what_was_remarked() {
+    let mut queue = source();
+    queue.at(ms(0)).takes(high(1).sized(700)).gives(high(1).sized(700));
+    queue.at(ms(0)).takes(high(2).sized(300).of_flow(101));
+    // At 50 ms class 1 wants 1000 bytes of HIGH, of which there are 350: class 2 must wait. At
+    // 200 ms its head is MED, for which there are tokens.
+    queue.at(ms(50)).takes(high(3).sized(1000));
+    assert_eq!(queue.queue.ready_at(), Some(ms(200)));
+    queue.at(ms(200)).gives(medium(2).sized(300).of_flow(101));
+}
+
+#[test]
+fn of_many_heads_that_are_remarked_one_after_another_the_first_is_low_first() {
+    let limits = SourceLimits { limit: Length::Packets(2000), connections: 512, ..LIMITS };
+    let mut queue = scheduler(limits, 8, [1500, 1500], Duration::from_millis(200));
+    let mut drops = Drops::default();
+    let at = |millis| ms(0) + Duration::from_micros(10 * millis);
+    queue.enqueue(at(0), high(0).sized(1500).of_flow(0).packet(), &mut drops);
+    assert!(queue.dequeue(at(0), &mut drops).is_some(), "takes all tokens of HIGH");
+    queue.enqueue(at(0), medium(1).sized(1500).of_flow(0).packet(), &mut drops);
+    assert!(queue.dequeue(at(0), &mut drops).is_some(), "takes all tokens of MED");
+    for n in 0..512_u32 {
+        let packet = high(n).sized(1000).of_flow(n as u16).packet();
+        queue.enqueue(at(u64::from(n)), packet, &mut drops);
+        // At 8 bit/s no tokens come in time: the first head is LOW after 400 ms.
+        assert_eq!(queue.ready_at(), Some(ms(400)), "after {n} arrivals");
+    }
+    assert!(drops.is_empty());
+}
+
+#[test]
 fn other_code_points_are_low_and_are_not_rewritten() {
     let mut queue = source();
     queue.at(ms(0)).takes(p(1)).takes(p(2).marked(Dscp::EF));
@@ -277,7 +324,8 @@ const REMARK_STEPS: u64 = 1_500;
 
 impl Oracle {
     fn priority(waiting: &Waiting, step: u64) -> usize {
-        (waiting.mark + ((step - waiting.since) / REMARK_STEPS) as usize).min(waiting.mark.max(2))
+        (waiting.mark + (step.saturating_sub(waiting.since) / REMARK_STEPS) as usize)
+            .min(waiting.mark.max(2))
     }
 
     fn tokens_at(&self, step: u64, priority: usize) -> u64 {
@@ -372,7 +420,11 @@ proptest! {
                     let packet = p(number).of_flow(flow).sized(size).marked(MARKS[mark]);
                     queue.enqueue(instant(step), packet.packet(), &mut drops);
                     prop_assert!(drops.is_empty());
-                    if oracle.enqueue(step, flow, Waiting { number, size, mark, since: step }) {
+                    let is_head =
+                        oracle.enqueue(step, flow, Waiting { number, size, mark, since: step });
+                    // What could go while the line was busy still can, unless this one blocks it.
+                    let still = |ready| ready <= step && oracle.served(ready, step).is_some();
+                    if is_head && !ready.is_some_and(still) {
                         ready = oracle.ready_at(step);
                     }
                 }

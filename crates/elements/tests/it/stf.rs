@@ -5,12 +5,12 @@ use shortflow_elements::queue::{Stf, StfParams};
 use shortflow_elements::{DropReason, Drops, QueueDiscipline};
 use shortflow_units::{Bytes, Duration, Length};
 
-use crate::bench::{Bench, P, ms, p};
+use crate::bench::{Bench, P, ms, p, rng};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 fn queue(limit: Length, flows: usize) -> Bench<Stf> {
-    Bench::of(Stf::new(StfParams::new(limit, flows, TIMEOUT).unwrap()))
+    Bench::of(Stf::new(StfParams::new(limit, flows, TIMEOUT).unwrap(), rng()))
 }
 
 fn in_packets(packets: u64) -> Bench<Stf> {

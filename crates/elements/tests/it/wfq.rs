@@ -8,7 +8,7 @@ use shortflow_elements::queue::{Share, Weight, Wfq, WfqClass, WfqParams};
 use shortflow_elements::{DropReason, Drops, QueueDiscipline};
 use shortflow_units::{Bytes, Instant, Length, Rate, Transmission};
 
-use crate::bench::{Bench, P, mbit, ms, p, us};
+use crate::bench::{Bench, P, mbit, ms, p, rng, us};
 
 fn rate(kilobits: u64) -> Rate {
     Rate::from_bits_per_sec(1000 * kilobits)
@@ -33,7 +33,7 @@ fn by_flow(classes: Vec<WfqClass>, limit: Option<Length>) -> WfqParams {
 /// Classes of these weights before a line of 8 Mbit/s, on which 1000 bytes last 1 ms.
 fn queue(weights: &[f64]) -> Wfq {
     let classes = weights.iter().map(|&weight| class(weight, Share::Class)).collect();
-    Wfq::new(by_flow(classes, Some(Length::Packets(1000))), mbit(8))
+    Wfq::new(by_flow(classes, Some(Length::Packets(1000))), mbit(8), rng())
 }
 
 fn of(flow: u16, number: u32) -> P {
@@ -168,7 +168,7 @@ proptest! {
     ) {
         let rate = rate(kilobits);
         let classes = WEIGHTS.map(|weight| class(weight, Share::Class)).to_vec();
-        let mut queue = Wfq::new(by_flow(classes, Some(Length::Packets(1000))), rate);
+        let mut queue = Wfq::new(by_flow(classes, Some(Length::Packets(1000))), rate, rng());
         let (finished, _) = sent(&mut queue, rate, &arrivals);
         let fluid = fluid(&WEIGHTS, rate, &arrivals);
         let largest = arrivals.iter().map(|arrival| arrival.size).max().unwrap();
@@ -188,7 +188,7 @@ proptest! {
     ) {
         let rate = rate(kilobits);
         let classes = WEIGHTS.map(|weight| class(weight, Share::Class)).to_vec();
-        let mut queue = Wfq::new(by_flow(classes, Some(Length::Packets(1000))), rate);
+        let mut queue = Wfq::new(by_flow(classes, Some(Length::Packets(1000))), rate, rng());
         let (finished, order) = sent(&mut queue, rate, &arrivals);
         let fluid = fluid(&WEIGHTS, rate, &arrivals);
         for (place, &number) in order.iter().enumerate() {
@@ -207,9 +207,9 @@ proptest! {
     fn flows_of_a_class_each_have_its_weight(arrivals in traffic()) {
         let (rate, limit) = (mbit(2), Some(Length::Packets(1000)));
         let classes = vec![class(3.0, Share::Class); 5];
-        let mut apart = Wfq::new(by_flow(classes, limit), rate);
+        let mut apart = Wfq::new(by_flow(classes, limit), rate, rng());
         let per_flow = vec![class(3.0, Share::Flow { limit: None })];
-        let mut together = Wfq::new(by_flow(per_flow, limit), rate);
+        let mut together = Wfq::new(by_flow(per_flow, limit), rate, rng());
         prop_assert_eq!(
             sent(&mut apart, rate, &arrivals),
             sent(&mut together, rate, &arrivals)
@@ -284,7 +284,7 @@ fn a_flow_that_keeps_to_its_reserved_rate_waits_no_longer_than_its_bound() {
         let weight = Weight::of_rate(rate(kilobits)).unwrap();
         WfqClass::new(weight, Share::Class, Some(Length::Packets(50))).unwrap()
     };
-    let mut queue = Wfq::new(by_flow(vec![reserved(40), reserved(9_960)], None), mbit(10));
+    let mut queue = Wfq::new(by_flow(vec![reserved(40), reserved(9_960)], None), mbit(10), rng());
     let mut drops = Drops::default();
     let mut longest = 0;
     // A packet of 1500 bytes lasts 1.2 ms, one of 250 bytes 0.2 ms.
@@ -315,7 +315,7 @@ fn a_full_class_does_not_touch_the_others_and_classes_may_share_a_limit() {
     let own = WfqClass::new(weight, Share::Class, Some(Length::Packets(2))).unwrap();
     let classes = vec![own, class(1.0, Share::Class), class(1.0, Share::Class)];
     let params = by_flow(classes, Some(Length::Bytes(Bytes(3000))));
-    let mut queue = Bench::of(Wfq::new(params, mbit(8)));
+    let mut queue = Bench::of(Wfq::new(params, mbit(8), rng()));
     queue.at(ms(0)).takes(of(1, 1)).takes(of(1, 2)).takes(of(2, 3));
     queue.at(ms(0)).drops(of(2, 4), DropReason::Overlimit).drops(of(1, 5), DropReason::Overlimit);
     queue.at(ms(0)).takes(of(0, 6)).takes(of(0, 7)).drops(of(0, 8), DropReason::Overlimit);
@@ -325,8 +325,11 @@ fn a_full_class_does_not_touch_the_others_and_classes_may_share_a_limit() {
 #[test]
 fn a_flow_may_have_a_limit_within_that_of_its_class() {
     let share = Share::Flow { limit: Some(Length::Packets(2)) };
-    let mut queue =
-        Bench::of(Wfq::new(by_flow(vec![class(1.0, share)], Some(Length::Packets(3))), mbit(8)));
+    let mut queue = Bench::of(Wfq::new(
+        by_flow(vec![class(1.0, share)], Some(Length::Packets(3))),
+        mbit(8),
+        rng(),
+    ));
     queue.at(ms(0)).takes(of(7, 1)).takes(of(7, 2)).drops(of(7, 3), DropReason::Overlimit);
     queue.at(ms(0)).takes(of(8, 4)).drops(of(8, 5), DropReason::Overlimit);
     queue.at(ms(1)).gives(of(7, 1)).gives(of(8, 4)).takes(of(8, 6)).takes(of(7, 7));
@@ -336,7 +339,7 @@ fn a_flow_may_have_a_limit_within_that_of_its_class() {
 fn a_flow_is_forgotten_when_the_fluid_is_through_with_it() {
     let share = Share::Flow { limit: None };
     let params = by_flow(vec![class(1.0, share)], Some(Length::Packets(9)));
-    let mut queue = Bench::of(Wfq::new(params, mbit(8)));
+    let mut queue = Bench::of(Wfq::new(params, mbit(8), rng()));
     queue.at(ms(0)).takes(of(1, 1)).takes(of(2, 2)).takes(of(2, 3)).gives(of(1, 1));
     queue.at(ms(1)).gives(of(2, 2));
     assert_eq!(queue.queue.flows(), 2);

@@ -19,6 +19,9 @@ pub struct Manifest {
     pub duration: f64,
     /// Simulated seconds at the start that do not count.
     pub warm_up: f64,
+    /// Which TCP ran: its era and what differs from it; empty when nothing used TCP.
+    #[serde(default)]
+    pub tcp: String,
     /// The key that was swept, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,

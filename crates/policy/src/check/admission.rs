@@ -1,7 +1,8 @@
 //! Checks admission control.
 
-use shortflow_elements::Dscp;
 use shortflow_elements::marker::{AdmissionParams, LoadWindow};
+use shortflow_elements::meter::{TokenBucket, TokenBucketParams};
+use shortflow_elements::{Dscp, Settling};
 use shortflow_units::{Duration, Rate};
 
 use super::Checker;
@@ -17,7 +18,11 @@ impl Checker<'_> {
         let sample = file.sample.unwrap_or(DEFAULT_SAMPLE);
         let window = LoadWindow::new(sample, file.samples.unwrap_or(DEFAULT_SAMPLES));
         let window = self.accept(path, window);
-        let streams = self.per_flow(path, file.per.as_ref());
+        let bucket = file.depth.map(|depth| TokenBucketParams::new(file.peak, depth));
+        let settled = bucket
+            .and_then(Result::ok)
+            .map_or(Duration::ZERO, |bucket| TokenBucket::new(bucket).settled_after());
+        let streams = self.per_flow(path, file.per.as_ref(), settled);
         let target = file.link.bits_per_sec() as f64 * file.share.value();
         let params = AdmissionParams::new(
             Rate::from_bits_per_sec(target.round() as u64),

@@ -3,10 +3,10 @@
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::marker::{Crossing, RecoverySegments, TcpStateParams};
 use shortflow_elements::meter::{
-    ColorMode, FairMarkerParams, FlowTableSize, InitialRate, SrTcmParams, TokenBucketParams,
-    TrTcmParams, Tsw3CmParams, TswParams, TwoBucketsParams,
+    ColorMode, FairMarkerParams, FlowTableSize, InitialRate, SrTcm, SrTcmParams, TokenBucket,
+    TokenBucketParams, TrTcm, TrTcmParams, Tsw3CmParams, TswParams, TwoBuckets, TwoBucketsParams,
 };
-use shortflow_elements::{Color, ParamsError};
+use shortflow_elements::{Color, ParamsError, Settling};
 use shortflow_units::{Duration, Rate};
 
 use super::Checker;
@@ -36,13 +36,13 @@ impl Checker<'_> {
                 let mode = self.color_mode(srtcm.color_aware);
                 let params = SrTcmParams::new(srtcm.cir, srtcm.cbs, srtcm.ebs, mode);
                 let path = format!("{path}.srtcm");
-                self.metered(&path, params, srtcm.per.as_ref()).map(MarkerPlan::SrTcm)
+                self.metered(&path, params, SrTcm::new, srtcm.per.as_ref()).map(MarkerPlan::SrTcm)
             }
             MarkerFile::Trtcm(trtcm) => {
                 let mode = self.color_mode(trtcm.color_aware);
                 let params = TrTcmParams::new(trtcm.cir, trtcm.cbs, trtcm.pir, trtcm.pbs, mode);
                 let path = format!("{path}.trtcm");
-                self.metered(&path, params, trtcm.per.as_ref()).map(MarkerPlan::TrTcm)
+                self.metered(&path, params, TrTcm::new, trtcm.per.as_ref()).map(MarkerPlan::TrTcm)
             }
             MarkerFile::TwoBuckets(file) => {
                 self.two_buckets(&format!("{path}.two-buckets"), file).map(MarkerPlan::TwoBuckets)
@@ -66,14 +66,17 @@ impl Checker<'_> {
     }
 
     /// A meter's parameters with whose packets they hold for.
-    fn metered<P>(
+    fn metered<P: Clone, M: Settling>(
         &mut self,
         path: &str,
         params: Result<P, ParamsError>,
+        new: impl Fn(P) -> M,
         per: Option<&PerFile>,
     ) -> Option<Metered<P>> {
         let params = self.accept(path, params);
-        let per = self.per(path, per);
+        let settled =
+            params.as_ref().map_or(Duration::ZERO, |params| new(params.clone()).settled_after());
+        let per = self.per(path, per, settled);
         Some(Metered { params: params?, per: per? })
     }
 
@@ -83,7 +86,7 @@ impl Checker<'_> {
         file: &TokenBucketFile,
     ) -> Option<Metered<TokenBucketParams>> {
         let params = TokenBucketParams::new(file.rate, file.depth);
-        self.metered(path, params, file.per.as_ref())
+        self.metered(path, params, TokenBucket::new, file.per.as_ref())
     }
 
     fn two_buckets(
@@ -98,7 +101,7 @@ impl Checker<'_> {
         let (green, yellow) = (bucket("green", &file.green), bucket("yellow", &file.yellow));
         let mode = self.color_mode(file.color_aware);
         let params = TwoBucketsParams { green: green?, yellow: yellow?, mode };
-        self.metered(path, Ok(params), file.per.as_ref())
+        self.metered(path, Ok(params), TwoBuckets::new, file.per.as_ref())
     }
 
     fn tcp_state(&mut self, path: &str, file: &TcpStateFile) -> Option<MarkerPlan> {

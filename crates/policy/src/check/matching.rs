@@ -1,7 +1,7 @@
 //! Checks which packets are meant.
 
-use shortflow_elements::classifier::{AddressPrefix, DscpSet, MultiField, PortRange, SenderMatch};
-use shortflow_elements::{Address, Dscp, Label, Protocol};
+use shortflow_elements::classifier::{DscpSet, MultiField, PortRange, SenderMatch};
+use shortflow_elements::{Address, Dscp, Label, Prefix, Protocol};
 
 use super::Checker;
 use crate::file::{MatchFile, PortsFile, ProtocolFile};
@@ -61,23 +61,24 @@ impl Checker<'_> {
             src_ports: at("src_port", file.src_port),
             dst_ports: at("dst_port", file.dst_port),
             protocol: file.protocol.map(|protocol| match protocol {
-                ProtocolFile::Tcp => Protocol::Tcp,
-                ProtocolFile::Udp => Protocol::Udp,
+                ProtocolFile::Tcp => Protocol::TCP,
+                ProtocolFile::Udp => Protocol::UDP,
             }),
             dscps: file.dscp.as_ref().map(|names| self.dscps(&format!("{path}.dscp"), names)),
             sender: None,
         }
     }
 
-    pub(super) fn prefix(&mut self, path: &str, text: &str) -> Option<AddressPrefix> {
-        let (address, length) = text.split_once('/').unwrap_or((text, "32"));
-        match (address.parse::<std::net::Ipv4Addr>(), length.parse()) {
-            (Ok(address), Ok(length)) => {
-                self.accept(path, AddressPrefix::new(Address(address.to_bits()), length))
-            }
+    pub(super) fn prefix(&mut self, path: &str, text: &str) -> Option<Prefix> {
+        let (address, length) = text.split_once('/').unzip();
+        let address = address.unwrap_or(text).parse::<Address>();
+        match (address, length.map(str::parse).transpose()) {
+            (Ok(address), Ok(None)) => Some(Prefix::host(address)),
+            (Ok(address), Ok(Some(length))) => self.accept(path, Prefix::new(address, length)),
             _ => {
                 let message = format!("\"{text}\" is no address");
-                let help = "write an IPv4 address, or a prefix such as \"10.0.0.0/8\"";
+                let help =
+                    "write an address, or a prefix such as \"10.0.0.0/8\" or \"2001:db8::/32\"";
                 self.document.mistake(path, message, help);
                 None
             }

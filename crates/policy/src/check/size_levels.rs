@@ -1,7 +1,7 @@
 //! Checks markers by a number of bytes.
 
 use shortflow_elements::marker::{Counted, DstfParams, SizeLevels, SrptParams};
-use shortflow_units::Rate;
+use shortflow_units::{Duration, Rate};
 
 use super::Checker;
 use crate::file::{CountedFile, DstfFile, SrptFile, ThresholdsFile};
@@ -10,16 +10,17 @@ use crate::model::MarkerPlan;
 impl Checker<'_> {
     pub(super) fn dstf(&mut self, path: &str, file: &DstfFile) -> Option<MarkerPlan> {
         let levels = self.levels(path, file.thresholds.as_ref(), file.code_points.as_ref());
-        let per = self.per_flow(path, file.per.as_ref());
-        Some(MarkerPlan::Dstf(DstfParams {
-            levels: levels?,
-            per: per?,
-            counted: match file.count {
-                CountedFile::Packet => Counted::Packet,
-                CountedFile::Payload => Counted::Payload,
-            },
-            decay: file.decay.unwrap_or(Rate::from_bits_per_sec(0)),
-        }))
+        let decay = file.decay.unwrap_or(Rate::ZERO);
+        let settled = levels
+            .as_ref()
+            .map_or(Duration::ZERO, |levels| DstfParams::settled_after(levels, decay));
+        let per = self.per_flow(path, file.per.as_ref(), settled);
+        let counted = match file.count {
+            CountedFile::Packet => Counted::Packet,
+            CountedFile::Payload => Counted::Payload,
+        };
+        let params = DstfParams::new(levels?, per?, counted, decay);
+        self.accept(path, params).map(MarkerPlan::Dstf)
     }
 
     pub(super) fn srpt(&mut self, path: &str, file: &SrptFile) -> Option<MarkerPlan> {

@@ -38,7 +38,7 @@ fn the_first_class_that_fits_takes_the_packet_and_others_pass_as_they_are() {
     assert_eq!(passed(&mut edge, from_port(80)), Ok(Dscp::AF11));
     assert_eq!(passed(&mut edge, from_port(81)), Ok(Dscp::AF12));
     let mut datagram = packet();
-    datagram.key.protocol = Protocol::Udp;
+    datagram.key.protocol = Protocol::UDP;
     assert_eq!(passed(&mut edge, datagram), Ok(Dscp::BEST_EFFORT));
     let counters = edge.counters();
     assert_eq!([counters[0].packets, counters[1].packets], [[1, 0, 0], [1, 0, 0]]);

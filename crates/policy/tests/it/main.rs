@@ -26,15 +26,16 @@ fn packet() -> Packet {
         flow: FlowId(0),
         size: 1000,
         key: FlowKey {
-            src: Address(0x0a00_0001),
-            dst: Address(0x0a00_0002),
+            src: Address::v4(0x0a00_0001),
+            dst: Address::v4(0x0a00_0002),
             src_port: 80,
             dst_port: 2000,
-            protocol: Protocol::Tcp,
+            protocol: Protocol::TCP,
         },
         dscp: Dscp::BEST_EFFORT,
         ecn: Ecn::NotEct,
         payload: 960,
+        bytes: None,
         tcp: TcpHeader::default(),
     }
 }

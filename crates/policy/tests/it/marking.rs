@@ -4,6 +4,7 @@ use shortflow_elements::{
     Address, Conditioner, DropReason, Dscp, Label, Packet, Phase, Protocol, SenderView, TcpFlags,
     TcpHeader,
 };
+use shortflow_policy::from_text;
 use shortflow_units::Bytes;
 
 use crate::{at, packet, place, policy};
@@ -38,7 +39,7 @@ fn from_port(port: u16) -> Packet {
 
 fn from_host(host: u32) -> Packet {
     let mut packet = packet();
-    packet.key.src = Address(host);
+    packet.key.src = Address::v4(host);
     packet
 }
 
@@ -211,7 +212,7 @@ fn three_colour_meters_may_be_each_hosts_own() {
         let to = |host| {
             move || {
                 let mut packet = packet();
-                packet.key.dst = Address(host);
+                packet.key.dst = Address::v4(host);
                 packet
             }
         };
@@ -226,7 +227,7 @@ const ADMISSION: &str = r#"marker.admission = { link = "10 Mbit/s", share = 0.1,
 fn streams_beyond_the_share_are_demoted_or_dropped() {
     let stream = |port| {
         let mut packet = from_port(port);
-        packet.key.protocol = Protocol::Udp;
+        packet.key.protocol = Protocol::UDP;
         packet
     };
     let mut demoting = class(ADMISSION);
@@ -275,4 +276,24 @@ fn every_code_point_that_is_written_is_known_beforehand() {
     assert_eq!(written("marker.tcp-state = {}"), "AF11 AF12 AF13");
     assert_eq!(written(&format!("{ADMISSION}\npolice.red.remark = \"LE\"")), "BE LE CS7");
     assert_eq!(written("police.green.remark = \"AF41\""), "AF41");
+}
+
+#[test]
+fn an_account_is_kept_until_it_is_settled_and_a_shorter_timeout_is_refused() {
+    // 6000 bytes take 96 s to be earned: more than the 60 s of silence after which most are forgotten.
+    let bucket = r#"rate = "500 bit/s", depth = "6 KB""#;
+    let mut edge = class(&format!("marker.token-bucket = {{ {bucket}, per = \"source\" }}"));
+    let sent = (0..6).map(|_| passed(&mut edge, 0, from_host(1)).unwrap());
+    assert!(sent.collect::<Vec<_>>().iter().all(|dscp| dscp == "AF11"));
+    assert_eq!(passed(&mut edge, 0, from_host(1)).unwrap(), "AF12");
+    // After 80 s there are 5000 bytes, and not 6000 as in a fresh bucket.
+    let later: Vec<_> = (0..6).map(|_| passed(&mut edge, 80_000, from_host(1)).unwrap()).collect();
+    assert_eq!(later, ["AF11", "AF11", "AF11", "AF11", "AF11", "AF12"]);
+
+    let per = r#"per = { each = "source", idle_timeout = "95 s" }"#;
+    let text = format!(
+        "[[roles.edge.classes]]\nname = \"all\"\nmarker.token-bucket = {{ {bucket}, {per} }}\n"
+    );
+    let refused = from_text("test.toml", &text, &[]).unwrap_err().to_string();
+    assert!(refused.contains("idle_timeout 95 s must be at least 96 s"), "{refused}");
 }

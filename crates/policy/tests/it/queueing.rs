@@ -1,6 +1,8 @@
 //! Queues of a role.
 
-use shortflow_elements::{DropReason, Drops, Dscp, Ecn, Packet, Protocol, QueueDiscipline};
+use shortflow_elements::{
+    Address, DropReason, Drops, Dscp, Ecn, Packet, Protocol, QueueDiscipline,
+};
 
 use crate::{at, packet, place, policy};
 
@@ -239,7 +241,7 @@ fn from_net(queue: &mut dyn QueueDiscipline, net: u32, count: usize) -> usize {
     let mut drops = Drops::default();
     for _ in 0..count {
         let mut packet = packet();
-        packet.key.src.0 += net << 8;
+        packet.key.src = Address::v4(0x0a00_0001 + (net << 8));
         queue.enqueue(at(0), packet, &mut drops);
     }
     drops.len()
@@ -267,7 +269,7 @@ fn wfq_classes_share_a_limit_or_have_their_own() {
     let mut drops = Drops::default();
     for _ in 0..100 {
         let mut datagram = packet();
-        (datagram.key.protocol, datagram.key.dst_port) = (Protocol::Udp, 5001);
+        (datagram.key.protocol, datagram.key.dst_port) = (Protocol::UDP, 5001);
         wfq.enqueue(at(0), datagram, &mut drops);
     }
     assert!(drops.is_empty(), "real-time packets have buffers of their own");
@@ -281,7 +283,7 @@ fn a_weight_per_flow_is_one_for_each_5_tuple() {
     );
     let mut drops = Drops::default();
     for _ in 0..20 {
-        for (protocol, src_port) in [(Protocol::Tcp, 1), (Protocol::Tcp, 2), (Protocol::Udp, 3)] {
+        for (protocol, src_port) in [(Protocol::TCP, 1), (Protocol::TCP, 2), (Protocol::UDP, 3)] {
             let mut packet = packet();
             (packet.key.protocol, packet.key.src_port) = (protocol, src_port);
             wfq.enqueue(at(0), packet, &mut drops);
@@ -375,11 +377,11 @@ fn share_of_host_2(queue: &mut dyn QueueDiscipline) -> usize {
     for millis in 0..400 {
         for (host, port) in [(1, 1), (1, 2), (1, 3), (1, 4), (2, 5)] {
             let mut packet = packet();
-            (packet.key.src.0, packet.key.src_port) = (host, port);
+            (packet.key.src, packet.key.src_port) = (Address::v4(host), port);
             queue.enqueue(at(millis), packet, &mut drops);
         }
         let next = queue.dequeue(at(millis), &mut drops).expect("the queue is not empty");
-        given += usize::from(next.packet.key.src.0 == 2);
+        given += usize::from(next.packet.key.src == Address::v4(2));
     }
     given
 }

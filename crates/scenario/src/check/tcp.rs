@@ -1,10 +1,10 @@
 //! Settings of TCP: an era, and what differs from it.
 
-use shortflow_tcp::{Algorithm, Config, DelayedAck, Era, Recovery};
+use shortflow_tcp::{Config, DelayedAck, EchoRule, EcnCapable, Era, Recovery, RtoFloor};
 use shortflow_text::Document;
 use shortflow_units::Bytes;
 
-use crate::file::{AlgorithmFile, DelayedAckFile, EraFile, RecoveryFile, TcpFile};
+use crate::file::{DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile};
 
 /// The settings that `file`, at `path`, makes of `base`. An era in it starts afresh.
 pub(super) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &Config) -> Config {
@@ -13,6 +13,7 @@ pub(super) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &
     }
     let mut config = match file.era {
         Some(EraFile::Ns2In2002) => Era::Ns2In2002.config(),
+        Some(EraFile::Ns2In2005) => Era::Ns2In2005.config(),
         Some(EraFile::LinuxToday) => Era::LinuxToday.config(),
         None => base.clone(),
     };
@@ -34,6 +35,7 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
     narrow("mss", file.mss, 1, 65_495, &mut config.mss);
     narrow("header", file.header, 0, 120, &mut config.header);
     set(&mut config.initial_window, file.initial_window);
+    set(&mut config.slow_start_limit, file.slow_start_limit.map(|limit| limit.0));
     set(&mut config.receive_window, file.receive_window);
     set(
         &mut config.recovery,
@@ -43,16 +45,11 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
             RecoveryFile::Sack => Recovery::Sack,
         }),
     );
-    set(
-        &mut config.congestion,
-        file.congestion.map(|algorithm| match algorithm {
-            AlgorithmFile::Reno => Algorithm::Reno,
-            AlgorithmFile::Cubic => Algorithm::Cubic,
-        }),
-    );
+    set(&mut config.congestion, file.congestion.map(|algorithm| algorithm.0));
     set(&mut config.duplicate_ack_threshold, file.duplicate_ack_threshold);
     set(&mut config.limited_transmit, file.limited_transmit);
     set(&mut config.byte_counting, file.byte_counting);
+    set(&mut config.pacing, file.pacing);
     set(
         &mut config.delayed_ack,
         file.delayed_ack.map(|delayed| match delayed {
@@ -62,16 +59,41 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
             }
         }),
     );
+    set(&mut config.quick_acks, file.quick_acks);
     set(&mut config.nagle, file.nagle);
-    set(&mut config.rto_initial, file.rto_initial);
-    set(&mut config.rto_min, file.rto_min);
-    set(&mut config.rto_max, file.rto_max);
-    set(&mut config.clock_granularity, file.clock_granularity);
-    set(&mut config.ecn, file.ecn);
+    times(config, file);
+    ecn(config, file);
     set(&mut config.restart_after_idle, file.restart_after_idle);
+    set(&mut config.lost_syns_forgiven, file.lost_syns_forgiven);
     set(&mut config.syn_retries, file.syn_retries.map(|retries| retries.0));
     set(&mut config.data_retries, file.data_retries.map(|retries| retries.0));
+}
+
+fn times(config: &mut Config, file: &TcpFile) {
+    set(&mut config.rto_initial, file.rto_initial);
+    set(&mut config.rto_min, file.rto_min);
+    set(
+        &mut config.rto_floor,
+        file.rto_floor.map(|floor| match floor {
+            RtoFloorFile::Timeout => RtoFloor::Timeout,
+            RtoFloorFile::Variation => RtoFloor::Variation,
+        }),
+    );
+    set(&mut config.rto_max, file.rto_max);
+    set(&mut config.clock_granularity, file.clock_granularity);
     set(&mut config.time_wait, file.time_wait);
+}
+
+fn ecn(config: &mut Config, file: &TcpFile) {
+    set(&mut config.ecn, file.ecn);
+    set(
+        &mut config.ecn_capable,
+        file.ecn_capable.map(|capable| match capable {
+            EcnCapableFile::NewData => EcnCapable::NewData,
+            EcnCapableFile::Data => EcnCapable::Data,
+            EcnCapableFile::All => EcnCapable::All,
+        }),
+    );
 }
 
 fn ranges(document: &mut Document, path: &str, config: &Config) {
@@ -86,6 +108,14 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
             format!("a fast retransmit needs 1 to {MOST_SEGMENTS} duplicate acknowledgements");
         refuse("duplicate_ack_threshold", message, "RFC 5681 says 3");
     }
+    if config.slow_start_limit == Some(0) {
+        refuse("slow_start_limit", "slow_start_limit must be at least 1; found 0".to_owned(), "");
+    }
+    if config.quick_acks > MOST_SEGMENTS {
+        let message =
+            format!("quick_acks must be 0 to {MOST_SEGMENTS}; found {}", config.quick_acks);
+        refuse("quick_acks", message, "Linux has 16");
+    }
     if config.receive_window < Bytes(u64::from(config.mss)) {
         let Config { receive_window, mss, .. } = config;
         let message = format!("receive_window {receive_window} is below one segment of {mss} B");
@@ -94,6 +124,10 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
     if config.receive_window > Bytes(1 << 30) {
         let help = "window scaling ends there (RFC 7323 §2.3)";
         refuse("receive_window", "the receive window is at most 1 GiB".to_owned(), help);
+    }
+    if config.congestion.echo() == EchoRule::Exact && !config.ecn {
+        let message = format!("{} reacts to marks and needs ECN", config.congestion.title());
+        refuse("congestion", message, "set ecn = true, and let a queue mark");
     }
     if config.rto_min > config.rto_max {
         let Config { rto_min, rto_max, .. } = config;

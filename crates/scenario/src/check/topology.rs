@@ -75,7 +75,7 @@ impl Topology {
             for index in 0..group.count {
                 let id = first + index;
                 let name = member(name, group.count, index);
-                let address = Address(FIRST_ADDRESS + id);
+                let address = Address::v4(FIRST_ADDRESS + id);
                 let group = self.groups[self.groups.len() - 1].0.clone();
                 self.nodes.push(Node { name, kind, group, address });
             }

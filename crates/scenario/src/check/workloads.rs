@@ -23,7 +23,7 @@ pub(super) fn check(
     topology: &Topology,
     files: &Files<'_>,
 ) -> Vec<Workload> {
-    let base = tcp::check(document, "tcp", &file.tcp, &Era::Ns2In2002.config());
+    let base = tcp::check(document, "tcp", &file.tcp, &Era::LinuxToday.config());
     let mut checker = Checker { document, topology, files, base, duration: file.duration };
     file.workloads.iter().filter_map(|(name, workload)| checker.workload(name, workload)).collect()
 }

@@ -16,7 +16,9 @@ pub(crate) use distribution::{ChoiceOfCountsFile, CountsFile, TimesFile};
 pub(crate) use link::{LinkFile, PerLink};
 pub(crate) use list::OneOrList;
 pub(crate) use session::{BusyFile, FtpFile, HttpFile, PageFile, ReplayFile, TelnetFile, WebFile};
-pub(crate) use tcp::{AlgorithmFile, DelayedAckFile, EraFile, RecoveryFile, TcpFile};
+pub(crate) use tcp::{
+    DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile,
+};
 pub(crate) use workload::{
     BulkFile, CbrFile, ChoiceFile, ParetoFile, PoissonFile, SizesFile, TransfersFile, WorkloadFile,
 };

@@ -5,13 +5,14 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
+use shortflow_tcp::Algorithm;
 use shortflow_units::{Bytes, Duration};
 
 /// Settings of TCP: an era's defaults and what differs from them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TcpFile {
-    /// The preset: "ns2-2002" (the default) or "linux-today".
+    /// The preset: "linux-today" (the default), "ns2-2005" or "ns2-2002".
     pub(crate) era: Option<EraFile>,
     /// Maximum segment size: payload of a full segment.
     pub(crate) mss: Option<Bytes>,
@@ -19,11 +20,14 @@ pub(crate) struct TcpFile {
     pub(crate) header: Option<Bytes>,
     /// Initial congestion window in segments (RFC 6928).
     pub(crate) initial_window: Option<u32>,
+    /// By how many segments one acknowledgement may open the window in slow start (RFC 3465): a number,
+    /// or "unlimited".
+    pub(crate) slow_start_limit: Option<Retries>,
     /// The receive window offered.
     pub(crate) receive_window: Option<Bytes>,
     /// How losses are repaired: reno, newreno or sack.
     pub(crate) recovery: Option<RecoveryFile>,
-    /// How the congestion window grows and shrinks: reno or cubic.
+    /// How the congestion window grows and shrinks, for example reno or cubic.
     pub(crate) congestion: Option<AlgorithmFile>,
     /// Duplicate acknowledgements that start a fast retransmit.
     pub(crate) duplicate_ack_threshold: Option<u32>,
@@ -32,22 +36,34 @@ pub(crate) struct TcpFile {
     /// Whether Reno's congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or the
     /// acknowledgements: then delayed acknowledgements slow its growth.
     pub(crate) byte_counting: Option<bool>,
+    /// Whether new data are paced: at twice the window in a round trip in slow start, at 1.2 times beyond.
+    pub(crate) pacing: Option<bool>,
     /// Delayed acknowledgements: `false`, or their timeout and segments.
     pub(crate) delayed_ack: Option<DelayedAckFile>,
+    /// So many segments with data are acknowledged at once at the start of a connection, before
+    /// acknowledgements are held back.
+    pub(crate) quick_acks: Option<u32>,
     /// Whether a short segment waits while data is outstanding.
     pub(crate) nagle: Option<bool>,
     /// Retransmission timeout before the first sample (RFC 6298).
     pub(crate) rto_initial: Option<Duration>,
     /// Smallest retransmission timeout.
     pub(crate) rto_min: Option<Duration>,
+    /// What rto_min bounds: timeout or variation.
+    pub(crate) rto_floor: Option<RtoFloorFile>,
     /// Greatest retransmission timeout.
     pub(crate) rto_max: Option<Duration>,
     /// Clock granularity of RTT samples.
     pub(crate) clock_granularity: Option<Duration>,
     /// Whether ECN is negotiated and used (RFC 3168).
     pub(crate) ecn: Option<bool>,
+    /// Which segments may be marked where ECN is used: new-data, data or all.
+    pub(crate) ecn_capable: Option<EcnCapableFile>,
     /// Whether an idle sender restarts from its initial window (RFC 5681 §4.1).
     pub(crate) restart_after_idle: Option<bool>,
+    /// So many lost SYNs or SYN-ACKs are forgiven; after one more the initial window is one segment and
+    /// the retransmission timeout 3 s.
+    pub(crate) lost_syns_forgiven: Option<u32>,
     /// How often a SYN is sent again: a number, or "unlimited".
     pub(crate) syn_retries: Option<Retries>,
     /// How often data is sent again: a number, or "unlimited".
@@ -59,12 +75,37 @@ pub(crate) struct TcpFile {
 /// A preset of TCP settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(crate) enum EraFile {
-    /// What studies made with ns-2 around 2002 used.
+    /// ns-2 as of 2002, all settings left alone.
     #[serde(rename = "ns2-2002")]
     Ns2In2002,
+    /// ns-2 as of 2005, all settings left alone.
+    #[serde(rename = "ns2-2005")]
+    Ns2In2005,
     /// A Linux host of today.
     #[serde(rename = "linux-today")]
     LinuxToday,
+}
+
+/// What rto_min bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RtoFloorFile {
+    /// The whole timeout (RFC 6298).
+    Timeout,
+    /// The term of the variation, to which the smoothed round-trip time is added; so does Linux.
+    Variation,
+}
+
+/// Which segments may be marked where ECN is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum EcnCapableFile {
+    /// Data that are sent for the first time (RFC 3168).
+    NewData,
+    /// All data; ns-2 from January 2005 on.
+    Data,
+    /// SYNs and bare acknowledgements too; ns-2 before.
+    All,
 }
 
 /// How losses are repaired.
@@ -79,14 +120,41 @@ pub(crate) enum RecoveryFile {
     Sack,
 }
 
-/// How the congestion window grows and shrinks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum AlgorithmFile {
-    /// RFC 5681, whatever repairs losses.
-    Reno,
-    /// RFC 9438.
-    Cubic,
+/// How the congestion window grows and shrinks: one of those that `shortflow_tcp` has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AlgorithmFile(pub(crate) Algorithm);
+
+const ALGORITHMS: [&str; Algorithm::ALL.len()] = {
+    let mut names = [""; Algorithm::ALL.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = Algorithm::ALL[index].name();
+        index += 1;
+    }
+    names
+};
+
+impl<'de> Deserialize<'de> for AlgorithmFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let found = Algorithm::ALL.iter().find(|algorithm| algorithm.name() == name);
+        let found = found.ok_or_else(|| de::Error::unknown_variant(&name, &ALGORITHMS));
+        found.map(|algorithm| AlgorithmFile(*algorithm))
+    }
+}
+
+impl JsonSchema for AlgorithmFile {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Algorithm".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let each = |algorithm: &Algorithm| {
+            let (name, about) = (algorithm.name(), algorithm.about());
+            schemars::json_schema!({ "const": name, "description": about })
+        };
+        let all: Vec<_> = Algorithm::ALL.iter().map(each).collect();
+        schemars::json_schema!({ "oneOf": all })
+    }
 }
 
 /// Delayed acknowledgements: `false`, or their settings.
@@ -144,7 +212,7 @@ impl JsonSchema for DelayedAckFile {
     }
 }
 
-/// A number of attempts, or no limit to them.
+/// A number, or no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Retries(pub(crate) Option<u32>);
 
@@ -154,7 +222,7 @@ impl<'de> Deserialize<'de> for Retries {
         impl Visitor<'_> for Forms {
             type Value = Retries;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number of attempts or \"unlimited\"")
+                f.write_str("a number or \"unlimited\"")
             }
             fn visit_i64<E: de::Error>(self, number: i64) -> Result<Retries, E> {
                 let number = u32::try_from(number);

@@ -5,4 +5,5 @@ mod examples;
 mod offered;
 mod senders;
 mod sweeps;
+mod tcp;
 mod topologies;

@@ -74,8 +74,8 @@ fn parameters_stand_for_values_alone_and_in_expressions() {
     let loaded = loaded(SCENARIO, &[]);
     let scenario = &loaded.points()[0].scenario;
     assert_eq!(first_link(scenario), mbit(14.0));
-    // Replies of one segment with headers: 1040 bytes.
-    assert!((arrival_rate(scenario) - 0.3 * 4e6 / 8320.0).abs() < 1e-9);
+    // Replies of one segment with headers: 1500 bytes.
+    assert!((arrival_rate(scenario) - 0.3 * 4e6 / 12_000.0).abs() < 1e-9);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn an_override_of_a_parameter_changes_all_that_it_stands_for() {
     let loaded = loaded(SCENARIO, &[("parameters.alpha", "0.5")]);
     let scenario = &loaded.points()[0].scenario;
     assert_eq!(first_link(scenario), mbit(10.0));
-    assert!((arrival_rate(scenario) - 0.5 * 4e6 / 8320.0).abs() < 1e-9);
+    assert!((arrival_rate(scenario) - 0.5 * 4e6 / 12_000.0).abs() < 1e-9);
 }
 
 #[test]

@@ -241,7 +241,7 @@ fn a_workload_may_differ_from_the_scenarios_tcp() {
     assert_eq!(tcp.mss, 500);
     assert_eq!(tcp.rto_min, Duration::from_secs(1));
     assert_eq!(tcp.delayed_ack.unwrap().segments, 2);
-    assert_eq!(scenario.workloads[1].tcp.mss, 1000, "only its own settings change");
+    assert_eq!(scenario.workloads[1].tcp.mss, 1448, "only its own settings change");
 }
 
 #[test]

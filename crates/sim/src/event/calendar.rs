@@ -31,11 +31,21 @@ const NONE: u64 = u64::MAX;
 impl Calendar {
     /// A calendar for entities 0 to `entities - 1`, none of which has an event.
     pub(crate) fn new(entities: usize) -> Self {
-        let entity_bits = entities.max(2).next_power_of_two().trailing_zeros();
-        let horizon = Instant::from_nanos((u64::MAX >> entity_bits) - 1);
+        let entity_bits = Calendar::entity_bits(entities);
+        let horizon = Calendar::horizon_of(entities);
         // Each inner node takes the place of one leaf and makes room for four.
         let leaves = entities.saturating_sub(4).div_ceil(3);
         Calendar { groups: vec![[NONE; 4]; leaves + 1], leaves, first: NONE, entity_bits, horizon }
+    }
+
+    /// How many bits the index of an entity takes.
+    fn entity_bits(entities: usize) -> u32 {
+        entities.max(2).next_power_of_two().trailing_zeros()
+    }
+
+    /// The last instant that fits beside the index of one of so many entities.
+    pub(crate) fn horizon_of(entities: usize) -> Instant {
+        Instant::from_nanos((u64::MAX >> Calendar::entity_bits(entities)) - 1)
     }
 
     /// The last instant that fits beside the entity's index.

@@ -4,12 +4,13 @@ use shortflow_elements::Conditioner;
 use shortflow_elements::dropper::LinkLoss;
 use shortflow_elements::{DropReason, Packet, SenderView};
 use shortflow_measure::results;
+use shortflow_run::{Event, Tap};
 use shortflow_scenario::NodeId;
 
 use crate::network::fabric::Fabric;
 use crate::network::pool::Parcel;
 use crate::network::routes::PortIndex;
-use crate::record::tap::{Event, Tap, Watcher};
+use crate::record::tap::Watcher;
 
 /// What packets pass before they join the port's queue.
 #[derive(Default)]

@@ -70,11 +70,11 @@ const FIRST_ADDRESS: u32 = 0x0a00_0001;
 
 /// The address of a node.
 pub(crate) fn address_of(node: NodeIndex) -> Address {
-    Address(FIRST_ADDRESS + node)
+    Address::v4(FIRST_ADDRESS + node)
 }
 
 /// The node with this address.
 #[inline]
 pub(crate) fn node_of(address: Address) -> NodeIndex {
-    address.0 - FIRST_ADDRESS
+    address.as_v4().expect("a simulated host has an IPv4 address") - FIRST_ADDRESS
 }

@@ -67,8 +67,22 @@ struct Served {
     queue: Box<dyn QueueDiscipline>,
     /// When it is asked next.
     departs_at: Instant,
+    /// It has not been told yet that its last packet has left.
+    is_sending: bool,
     /// Marks that the AQM had given when counting began.
     ecn_marks_before: u64,
+}
+
+impl Served {
+    /// Tells the queue, before it is asked anything at `now`, that its last packet left when the line
+    /// fell idle.
+    #[inline]
+    fn tell(&mut self, now: Instant, free_at: Instant) {
+        if self.is_sending && free_at <= now {
+            self.queue.departed(free_at);
+            self.is_sending = false;
+        }
+    }
 }
 
 impl Port {
@@ -91,7 +105,8 @@ impl Port {
         overhead: u32,
         counters: Counters,
     ) -> Self {
-        let served = Served { queue, departs_at: Instant::NEVER, ecn_marks_before: 0 };
+        let served =
+            Served { queue, departs_at: Instant::NEVER, is_sending: false, ecn_marks_before: 0 };
         Port::new(Buffer::Policy(served), rate, delay, overhead, counters)
     }
 
@@ -145,6 +160,7 @@ impl Port {
         let Buffer::Policy(served) = &mut self.buffer else {
             unreachable!("a plain port takes packets by `book`")
         };
+        served.tell(now, self.free_at);
         served.queue.enqueue(now, pool.remove(parcel), drops);
         if self.free_at <= now {
             return self.serve(now, pool, drops);
@@ -164,7 +180,9 @@ impl Port {
         let Buffer::Policy(served) = &mut self.buffer else {
             unreachable!("a plain port has no departures")
         };
+        served.tell(now, self.free_at);
         let next = served.queue.dequeue(now, drops);
+        served.is_sending = next.is_some();
         let ready = served.queue.ready_at();
         let before = served.departs_at;
         let sent = next.map(|queued| {

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use shortflow_elements::DropReason;
 use shortflow_measure::{CodePointCounts, Count, PortCounts, Replica, TransferSink};
+use shortflow_run::{
+    Error, Refusal, Tap, conditioner_counts, dropped_name, end_of, workload_counter,
+};
 use shortflow_scenario::{Kind, Scenario};
 use shortflow_units::{Duration, Instant};
 
@@ -12,37 +15,14 @@ use crate::engine::Engine;
 use crate::host::flow::Side;
 use crate::network::fabric::{Fabric, Totals};
 use crate::network::layout::{Hop, Network};
-use crate::record::tap::Tap;
 
-/// What a replica found.
+/// What a simulated replica found.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Simulated {
     /// Its measures.
     pub replica: Replica,
     /// What the whole network did.
     pub totals: Totals,
-}
-
-/// Why a replica gave no result.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// It was asked to stop.
-    #[error("interrupted")]
-    Interrupted,
-    /// Its transfers could not be written.
-    #[error(transparent)]
-    Results(#[from] shortflow_measure::results::Error),
-    /// What looked on could not write what it saw.
-    #[error(transparent)]
-    Trace(shortflow_measure::results::Error),
-    /// The network is too large for so long a time.
-    #[error("a network of {ports} ports can be simulated for {horizon} at most")]
-    BeyondHorizon {
-        /// Ports of the network.
-        ports: usize,
-        /// The last instant that fits.
-        horizon: Instant,
-    },
 }
 
 /// Runs replica number `replica` of `scenario`.
@@ -58,7 +38,7 @@ pub fn run_replica(
     replica: u32,
     transfers: Option<TransferSink>,
     look: impl FnMut(Instant) -> bool,
-) -> Result<Outcome, Error> {
+) -> Result<Simulated, Error> {
     run_replica_before(None, scenario, replica, transfers, look)
 }
 
@@ -69,17 +49,13 @@ pub fn run_replica_before(
     replica: u32,
     transfers: Option<TransferSink>,
     mut look: impl FnMut(Instant) -> bool,
-) -> Result<Outcome, Error> {
+) -> Result<Simulated, Error> {
     let warm_up = Instant::START + scenario.warm_up;
     let measured_until = Instant::START + scenario.duration;
     let end = end_of(scenario);
     let Build { mut engine, watched } = build::engine(scenario, replica, transfers);
-    if end > engine.fabric.horizon() {
-        return Err(Error::BeyondHorizon {
-            ports: engine.fabric.network.ports.len(),
-            horizon: engine.fabric.horizon(),
-        });
-    }
+    let (ports, horizon) = (engine.fabric.network.ports.len(), engine.fabric.horizon());
+    refuse_beyond(horizon, ports, scenario)?;
     engine.fabric.show_to(tap);
     engine.fabric.find_through_ports(&build::pairs(scenario));
     if !engine.run(warm_up, &mut look) {
@@ -101,12 +77,20 @@ pub fn run_replica_before(
     engine.fabric.check_conservation();
     engine.fabric.finish_tap().map_err(Error::Trace)?;
     let totals = engine.fabric.totals;
-    Ok(Outcome { replica: engine.recorder.finish()?, totals })
+    Ok(Simulated { replica: engine.recorder.finish()?, totals })
 }
 
-/// When the run of a scenario ends: when arrivals have ended and open transfers had their time.
-pub fn end_of(scenario: &Scenario) -> Instant {
-    Instant::START + scenario.duration + scenario.drain
+/// Refuses a scenario that lasts longer than `horizon`, the last instant that the event queue of a
+/// network with so many ports can hold.
+pub(crate) fn refuse_beyond(
+    horizon: Instant,
+    ports: usize,
+    scenario: &Scenario,
+) -> Result<(), Refusal> {
+    if end_of(scenario) <= horizon {
+        return Ok(());
+    }
+    Err(Refusal(format!("a network of {ports} ports can be simulated for {horizon} at most")))
 }
 
 /// What endless flows have got through.
@@ -121,22 +105,15 @@ fn record_long_flows(engine: &mut Engine) {
 /// Transfers that are not complete. One that an end has given up will never be, though the other
 /// end may still wait.
 fn record_open(engine: &mut Engine) {
-    let end = engine.fabric.now;
     let Engine { fabric, flows, recorder, .. } = engine;
     for flow in flows.iter() {
         fabric.totals.add(flow);
-        for (dialogue, asked) in
-            flow.dialogue().into_iter().flat_map(|d| d.asked().map(move |a| (d, a)))
-        {
-            recorder.open_transfer(dialogue.row, asked.at, asked.size());
-        }
+        flow.asked_for().for_each(|transfer| recorder.open_transfer(&transfer));
         match flow.unfinished() {
-            Some((start, _)) if flow.has_failed() => {
-                recorder.failed_transfer(end, flow.application.workload(), start);
+            Some(transfer) if flow.has_failed() => {
+                recorder.failed_transfer(flow.failed_at.min(fabric.now), &transfer);
             }
-            Some((start, reply)) => {
-                recorder.open_transfer(flow.application.workload(), start, reply)
-            }
+            Some(transfer) => recorder.open_transfer(&transfer),
             None => {}
         }
     }
@@ -152,8 +129,7 @@ fn record_ports(engine: &mut Engine, watched: &[u32], measured: Duration) {
     for (index, hop) in network.ports.iter().enumerate() {
         let dropped = hop.port.counters.all_dropped();
         if dropped > 0 && !watched.contains(&(index as u32)) {
-            let name = format!("{}/dropped", network.port_names[index]);
-            recorder.counter(&name, dropped as f64);
+            recorder.counter(&dropped_name(&network.port_names[index]), dropped as f64);
         }
     }
 }
@@ -168,7 +144,7 @@ fn record_counts(engine: &mut Engine, scenario: &Scenario, before: &BTreeMap<Str
 
 /// What conditioners, the senders of long flows and receivers have counted since the start.
 fn counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
-    let mut counts = conditioner_counts(&engine.fabric.network);
+    let mut counts = all_conditioner_counts(&engine.fabric.network);
     counts.extend(long_flow_counts(engine, scenario));
     counts.extend(reordering_counts(engine, scenario));
     counts
@@ -181,7 +157,7 @@ fn reordering_counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u
         .filter(|(_, workload)| !matches!(workload.kind, Kind::Cbr(_) | Kind::Poisson(_)))
         .map(|(index, workload)| {
             let count = engine.reordered.get(&index).copied().unwrap_or(0);
-            (format!("{}/reordered packets", workload.name), count)
+            (workload_counter(&workload.name, "reordered packets"), count)
         })
         .collect()
 }
@@ -198,15 +174,14 @@ fn long_flow_counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u6
             ("fast retransmits", stats.fast_retransmits),
             ("retransmissions", stats.retransmitted_segments),
         ] {
-            *counts.entry(format!("{workload}/{name}")).or_default() += u64::from(count);
+            *counts.entry(workload_counter(workload, name)).or_default() += u64::from(count);
         }
     }
     counts
 }
 
-/// What conditioners have counted since the start, named after their place and class:
-/// `r2<-server0/replies/green bytes`.
-fn conditioner_counts(network: &Network) -> BTreeMap<String, u64> {
+/// What conditioners have counted since the start.
+fn all_conditioner_counts(network: &Network) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for (index, hop) in network.ports.iter().enumerate() {
         let places = [
@@ -215,16 +190,7 @@ fn conditioner_counts(network: &Network) -> BTreeMap<String, u64> {
         ];
         for (place, conditioner) in places {
             let conditioner = conditioner.and_then(Option::as_ref);
-            for class in conditioner.iter().flat_map(|conditioner| conditioner.counters()) {
-                let mut count = |name: &str, value: u64| {
-                    counts.insert(format!("{place}/{}/{name}", class.class), value);
-                };
-                for (color, name) in ["green", "yellow", "red"].into_iter().enumerate() {
-                    count(&format!("marked {name} packets"), class.packets[color]);
-                    count(&format!("marked {name} bytes"), class.bytes[color]);
-                }
-                class.marker.iter().for_each(|&(name, value)| count(name, value));
-            }
+            counts.extend(conditioner.into_iter().flat_map(|c| conditioner_counts(place, c)));
         }
     }
     counts
@@ -254,9 +220,4 @@ fn port_counts(hop: &Hop, end: Instant, measured: Duration) -> PortCounts {
         mean_wait: if waited > 0 { wait / waited } else { Duration::ZERO },
         max_wait: classes.iter().map(|class| class.wait_max).max().unwrap_or_default(),
     }
-}
-
-/// The recorder's reasons for drops, by index.
-pub(crate) fn drop_reasons() -> Vec<String> {
-    DropReason::ALL.map(|reason| reason.name().to_owned()).to_vec()
 }

@@ -4,9 +4,12 @@ use std::fs;
 use std::sync::atomic::AtomicBool;
 
 use shortflow_measure::results::Folder;
-use shortflow_measure::{CodePointCounts, PortResult, Replica, TransferSink, WorkloadResult};
+use shortflow_measure::{
+    CodePointCounts, PortResult, Replica, RowNames, TransferSink, WorkloadResult,
+};
+use shortflow_run::{Error, Measured, Outcome, Task, run_tasks};
 use shortflow_scenario::{Overrides, Scenario, from_texts};
-use shortflow_sim::{Error, Observer, Outcome, Task, run_replica, run_tasks};
+use shortflow_sim::{Simulated, Simulator, run_replica};
 
 /// The scenario of a text without a policy.
 pub(crate) fn scenario(text: &str) -> Scenario {
@@ -23,30 +26,48 @@ pub(crate) fn scenario_beside(name: &str, file: &str, text: &str) -> Scenario {
     checked(&[("scenario.toml", text), (name, file)])
 }
 
+/// The TCP of scenarios that name no era: one whose figures can be counted by hand, with an
+/// acknowledgement for each segment of 1000 bytes and a window that the receiver does not limit.
+const PLAIN_TCP: [(&str, &str); 6] = [
+    ("era", "ns2-2005"),
+    ("receive_window", "20 MB"),
+    ("rto_initial", "3 s"),
+    ("rto_max", "60 s"),
+    ("ecn_capable", "new-data"),
+    ("restart_after_idle", "false"),
+];
+
 fn checked(texts: &[(&str, &str)]) -> Scenario {
-    let loaded = from_texts(texts, &Overrides::default())
+    let (_, text) = texts[0];
+    let mut changes = Overrides::default();
+    if !text.contains("era = ") {
+        let absent = PLAIN_TCP.iter().filter(|(key, _)| !text.contains(&format!("{key} = ")));
+        changes.set.extend(absent.map(|(key, value)| (format!("tcp.{key}"), (*value).to_owned())));
+    }
+    let loaded = from_texts(texts, &changes)
         .unwrap_or_else(|mistakes| panic!("the scenario has mistakes:\n{mistakes}"));
     loaded.into_points().swap_remove(0).scenario
 }
 
 /// Replica 0. Every run checks the conservation of packets at its end.
-pub(crate) fn run(scenario: &Scenario) -> Outcome {
+pub(crate) fn run(scenario: &Scenario) -> Simulated {
     run_replica(scenario, 0, None, |_| true).expect("the run ends")
 }
 
 /// Replicas 0 to `count` − 1, over all cores.
 pub(crate) fn replicas(scenario: &Scenario, count: u32) -> Vec<Replica> {
     let tasks: Vec<Task<'_>> = (0..count).map(|replica| Task { scenario, replica }).collect();
-    run_tasks(&tasks, 0, &AtomicBool::new(false), &Silent)
+    run_tasks(&Simulator, &tasks, 0, &AtomicBool::new(false), &())
         .into_iter()
-        .map(|outcome| outcome.expect("the run ends").replica)
+        .map(|outcome| replica_of(outcome.expect("the run ends")))
         .collect()
 }
 
-/// Tells nobody.
-pub(crate) struct Silent;
-
-impl Observer for Silent {}
+/// What a task of the simulator found.
+pub(crate) fn replica_of(outcome: Outcome) -> Replica {
+    let Measured::Replica(replica) = outcome.measured else { panic!("the simulator measures") };
+    *replica
+}
 
 /// A completed transfer, as its row in the results says; times in whole nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,13 +86,21 @@ pub(crate) struct Row {
 }
 
 /// Replica 0 and its transfers in the order in which they were completed.
-pub(crate) fn run_with_transfers(scenario: &Scenario) -> (Outcome, Vec<Row>) {
+pub(crate) fn run_with_transfers(scenario: &Scenario) -> (Simulated, Vec<Row>) {
+    let (outcome, records) = run_with_records(scenario);
+    let completed = records.iter().filter(|line| line.contains(",completed,"));
+    (outcome, completed.map(|line| row(line)).collect())
+}
+
+/// Replica 0 and the lines of all its transfers, complete or not, without their head.
+pub(crate) fn run_with_records(scenario: &Scenario) -> (Simulated, Vec<String>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let names = scenario.result_rows().into_iter().map(|row| row.name).collect();
+    let workloads = scenario.result_rows().into_iter().map(|row| row.name).collect();
+    let names = RowNames { workloads, ..RowNames::default() };
     let sink = TransferSink::create(&Folder::open(folder.path()), 0, 0, names).expect("a sink");
     let outcome = run_replica(scenario, 0, Some(sink), |_| true).expect("the run ends");
     let text = fs::read_to_string(folder.path().join("transfers-000-000.csv")).expect("the rows");
-    (outcome, text.lines().skip(1).map(row).collect())
+    (outcome, text.lines().skip(1).map(str::to_owned).collect())
 }
 
 fn row(line: &str) -> Row {

@@ -68,7 +68,6 @@ fn text(reply: &str) -> String {
         r#"
         duration = "2000 s"
         drain = "10 s"
-        tcp.era = "ns2-2002"
         hosts = {{ client = {{}}, server = {{}} }}
         routers = {{ r1 = {{}}, r2 = {{}} }}
         links.client = {{ between = ["client", "r1"], rate = "1 Gbit/s", delay = "1 us" }}

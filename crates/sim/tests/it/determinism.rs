@@ -2,10 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
+use shortflow_run::{Task, run_tasks};
 use shortflow_scenario::Scenario;
-use shortflow_sim::{Task, run_tasks};
+use shortflow_sim::Simulator;
 
-use crate::bench::{Row, Silent, run, run_with_transfers, scenario_under};
+use crate::bench::{Row, replica_of, run, run_with_transfers, scenario_under};
 
 /// Everything that draws random numbers: arrivals, sizes, a marker, RED, a lossy link.
 const SCENARIO: &str = r#"
@@ -63,13 +64,14 @@ limit = "100 pkt"
 /// All that replicas 0 to 3 found, as text; run on `threads` threads in the order `order`.
 fn found(scenario: &Scenario, threads: usize, order: [u32; 4]) -> Vec<String> {
     let tasks = order.map(|replica| Task { scenario, replica });
-    let outcomes = run_tasks(&tasks, threads, &AtomicBool::new(false), &Silent);
+    let outcomes = run_tasks(&Simulator, &tasks, threads, &AtomicBool::new(false), &());
     let mut found = vec![String::new(); 4];
     for (replica, outcome) in order.into_iter().zip(outcomes) {
         let Ok(outcome) = outcome else { panic!("the run ends") };
-        let series = &outcome.replica.series;
-        let text = serde_json::to_string(&outcome.replica).expect("a replica is plain data");
-        found[replica as usize] = format!("{text} {series:?} {:?}", outcome.totals);
+        let found_here = replica_of(outcome);
+        let series = &found_here.series;
+        let text = serde_json::to_string(&found_here).expect("a replica is plain data");
+        found[replica as usize] = format!("{text} {series:?}");
     }
     found
 }

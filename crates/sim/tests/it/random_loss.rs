@@ -34,7 +34,6 @@ fn rates(recovery: &str, rto_min: &str, loss: f64) -> Rates {
         hosts = {{ a = {{}}, b = {{}} }}
         measure.ports = ["a->b"]
         [tcp]
-        era = "ns2-2002"
         recovery = "{recovery}"
         rto_min = "{rto_min}"
         [links.line]

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use shortflow_sim::{Error, Observer, Outcome, Task, run_tasks};
+use shortflow_run::{Error, Observer, Outcome, Task, run_tasks};
+use shortflow_sim::Simulator;
 
 use crate::bench::{is_interrupted, scenario};
 
@@ -48,7 +49,7 @@ fn a_stop_abandons_what_has_not_begun_and_keeps_what_is_complete() {
     let stop = AtomicBool::new(false);
     let observer = StopsAfterTwo { stop: &stop, completed: AtomicU64::new(0) };
 
-    let outcomes = run_tasks(&tasks, 1, &stop, &observer);
+    let outcomes = run_tasks(&Simulator, &tasks, 1, &stop, &observer);
 
     let finished: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
     assert_eq!(finished, [true, true, false, false]);
@@ -60,8 +61,13 @@ fn a_stop_abandons_a_task_under_way() {
     let scenario = scenario(SCENARIO);
     let stop = AtomicBool::new(false);
 
-    let outcomes =
-        run_tasks(&[Task { scenario: &scenario, replica: 0 }], 1, &stop, &StopsHalfWay(&stop));
+    let outcomes = run_tasks(
+        &Simulator,
+        &[Task { scenario: &scenario, replica: 0 }],
+        1,
+        &stop,
+        &StopsHalfWay(&stop),
+    );
 
     assert!(is_interrupted(&outcomes[0]));
 }
@@ -80,7 +86,7 @@ fn an_interruption_by_an_observer_concerns_its_own_task_alone() {
     let scenario = scenario(SCENARIO);
     let tasks = [0, 1].map(|replica| Task { scenario: &scenario, replica });
 
-    let outcomes = run_tasks(&tasks, 1, &AtomicBool::new(false), &Fails);
+    let outcomes = run_tasks(&Simulator, &tasks, 1, &AtomicBool::new(false), &Fails);
 
     assert!(is_interrupted(&outcomes[0]) && outcomes[1].is_ok());
 }

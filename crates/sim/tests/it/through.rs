@@ -3,8 +3,9 @@
 //! oracle.
 
 use shortflow_measure::results;
+use shortflow_run::{Sight, Tap};
 use shortflow_scenario::{NodeId, Scenario};
-use shortflow_sim::{Outcome, Sight, Tap, run_replica_before};
+use shortflow_sim::{Simulated, run_replica_before};
 
 use crate::bench::{run, scenario};
 
@@ -23,12 +24,12 @@ impl Tap for Everywhere {
 }
 
 /// All that was found, as text.
-fn found(outcome: &Outcome) -> String {
+fn found(outcome: &Simulated) -> String {
     let text = serde_json::to_string(&outcome.replica).expect("a replica is plain data");
     format!("{text} {:?} {:?}", outcome.replica.series, outcome.totals)
 }
 
-fn assert_the_same_when_watched(scenario: &Scenario) -> Outcome {
+fn assert_the_same_when_watched(scenario: &Scenario) -> Simulated {
     let plain = run(scenario);
     let tap: Box<dyn Tap> = Box::new(Everywhere);
     let watched = run_replica_before(Some(tap), scenario, 0, None, |_| true).expect("it ends");

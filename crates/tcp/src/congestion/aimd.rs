@@ -66,8 +66,15 @@ impl Aimd {
     }
 
     /// RFC 5681 §3.1, eq. 4.
-    fn set_threshold(&mut self, in_flight: Bytes) {
-        self.threshold = capped(Bytes(in_flight.0 / 2)).max(2 * self.segment());
+    fn set_threshold(&mut self, window: Bytes) {
+        self.threshold = capped(window).max(2 * self.segment());
+    }
+
+    /// Goes on in congestion avoidance from `window`, or from one segment (RFC 3168 §6.1.2).
+    pub fn reduce_to(&mut self, window: Bytes) {
+        self.counted = 0;
+        self.set_threshold(window);
+        self.window = capped(window).max(self.segment());
     }
 }
 
@@ -80,10 +87,12 @@ fn capped(bytes: Bytes) -> u32 {
 impl CongestionControl for Aimd {
     #[inline]
     fn on_ack(&mut self, _now: Instant, ack: &Ack) {
+        if !ack.opens_window() {
+            return;
+        }
         let acknowledged = capped(ack.acknowledged);
         if self.window < self.threshold {
-            // RFC 5681 §3.1, eq. 2: at most one segment per acknowledgement.
-            self.window = self.window.saturating_add(acknowledged.min(self.segment()));
+            self.window = self.window.saturating_add(capped(ack.slow_start_increase));
         } else {
             self.avoid_congestion(acknowledged);
         }
@@ -91,18 +100,15 @@ impl CongestionControl for Aimd {
 
     fn on_congestion(&mut self, _now: Instant, event: Congestion, in_flight: Bytes) {
         self.counted = 0;
+        let half = Bytes(in_flight.0 / 2);
         match event {
             Congestion::Loss => {
-                self.set_threshold(in_flight);
+                self.set_threshold(half);
                 self.window = self.threshold;
             }
-            Congestion::Ecn => {
-                // RFC 3168 §6.1.2: the window is halved and bounded below by one segment.
-                self.set_threshold(in_flight);
-                self.window = capped(Bytes(in_flight.0 / 2)).max(self.segment());
-            }
+            Congestion::Ecn => self.reduce_to(half), // RFC 3168 §6.1.2
             Congestion::Timeout => {
-                self.set_threshold(in_flight);
+                self.set_threshold(half);
                 self.window = self.segment();
             }
             // RFC 5681 §3.1: "the value of ssthresh is held constant".
@@ -131,8 +137,7 @@ mod tests {
     const MSS: u64 = 1000;
 
     fn acknowledge(control: &mut Aimd, bytes: u64) {
-        let ack =
-            Ack { acknowledged: Bytes(bytes), in_flight: control.window(), smoothed_rtt: None };
+        let ack = Ack::plain(Bytes(bytes), control.window());
         control.on_ack(Instant::START, &ack);
     }
 
@@ -143,13 +148,6 @@ mod tests {
             acknowledge(&mut control, MSS);
         }
         assert_eq!(control.window(), Bytes(8 * MSS));
-    }
-
-    #[test]
-    fn slow_start_grows_by_no_more_than_a_segment_for_an_acknowledgement_of_two() {
-        let mut control = Aimd::new(1000, Bytes(4 * MSS));
-        acknowledge(&mut control, 2 * MSS);
-        assert_eq!(control.window(), Bytes(5 * MSS));
     }
 
     #[test]

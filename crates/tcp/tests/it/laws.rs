@@ -5,6 +5,7 @@ use shortflow_tcp::{Config, DelayedAck, Era, Recovery};
 use shortflow_units::{Bytes, Duration};
 
 use crate::pair::{Pair, Pipe};
+use crate::script::plain;
 
 fn recoveries() -> impl Strategy<Value = Recovery> {
     prop_oneof![Just(Recovery::Reno), Just(Recovery::NewReno), Just(Recovery::Sack)]
@@ -24,7 +25,7 @@ prop_compose! {
         receive_window in prop_oneof![Just(20_000_000u64), 3_000u64..30_000],
         modern in any::<bool>(),
     ) -> Config {
-        let era = if modern { Era::LinuxToday } else { Era::Ns2In2002 };
+        let usual = if modern { Era::LinuxToday.config() } else { plain() };
         let delay = DelayedAck { timeout: Duration::from_millis(100), segments: 2 };
         Config {
             recovery,
@@ -39,7 +40,7 @@ prop_compose! {
             time_wait: Duration::from_secs(linger),
             syn_retries: None,
             data_retries: None,
-            ..era.config()
+            ..usual
         }
     }
 }
@@ -115,7 +116,7 @@ fn a_connection_is_small() {
 
 #[test]
 fn marks_slow_a_pair_down_without_losing_a_segment() {
-    let config = Config { ecn: true, ..Era::Ns2In2002.config() };
+    let config = Config { ecn: true, ..plain() };
     let pipe = Pipe { mark: 0.05, ..Pipe::clean(Duration::from_millis(10)) };
     let pair = exchange(config, pipe, [1_000_000, 0], [0, 0]);
     let stats = pair.ends[0].stats();

@@ -1,14 +1,14 @@
 //! Loss-free transfers take exactly the round trips that one counts by hand.
 
-use shortflow_tcp::Era;
 use shortflow_units::{Duration, Instant};
 
 use crate::pair::{Pair, Pipe};
+use crate::script::plain;
 
 /// Round trips from the first data segment until the last acknowledgement.
 fn round_trips(segments: u64) -> u64 {
     let delay = Duration::from_millis(10);
-    let mut pair = Pair::new(Era::Ns2In2002.config(), Pipe::clean(delay));
+    let mut pair = Pair::new(plain(), Pipe::clean(delay));
     pair.open();
     assert!(pair.run_until(|pair| pair.ends[0].is_established()));
     let start = pair.now;

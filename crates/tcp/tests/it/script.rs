@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use shortflow_elements::{Ecn, Phase, SackBlocks, TcpFlags, TcpHeader};
-use shortflow_tcp::{Config, Connection, Era, Recovery, Role, Segment, State};
+use shortflow_tcp::{Config, Connection, EcnCapable, Era, Recovery, Role, Segment, State};
 use shortflow_units::{Bytes, Duration, Instant};
 
 /// The full segment of these timelines.
@@ -16,7 +16,20 @@ pub(crate) const MSS: u32 = 1000;
 /// The window that the peer offers unless the timeline says otherwise.
 const PEER_WINDOW: u32 = 1_000_000;
 
-/// The settings of 2002, with fine clocks: after a handshake of 100 ms, RTO is 300 ms.
+/// A plain TCP whose figures are counted by hand: an acknowledgement per segment, a window that grows
+/// by one segment for each, no limit by the receiver.
+pub(crate) fn plain() -> Config {
+    Config {
+        receive_window: Bytes(20_000_000),
+        rto_initial: Duration::from_secs(3),
+        rto_max: Duration::from_secs(60),
+        ecn_capable: EcnCapable::NewData,
+        restart_after_idle: false,
+        ..Era::Ns2In2005.config()
+    }
+}
+
+/// The same with fine clocks: after a handshake of 100 ms, RTO is 300 ms.
 fn config(recovery: Recovery) -> Config {
     Config {
         recovery,
@@ -25,7 +38,7 @@ fn config(recovery: Recovery) -> Config {
         byte_counting: true,
         clock_granularity: Duration::from_millis(1),
         receive_window: Bytes(1_000_000),
-        ..Era::Ns2In2002.config()
+        ..plain()
     }
 }
 

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use pcap_parser::pcapng::{Block, PcapNGOption};
 use pcap_parser::{OptionCode, PcapBlockOwned as Any, PcapNGSlice};
 use shortflow_measure::results::Error;
+use shortflow_run::{Event, Sight, Tap};
 use shortflow_scenario::{NodeId, Overrides, Scenario, from_texts};
-use shortflow_sim::{Event, Outcome, Sight, Tap, run_replica_before};
+use shortflow_sim::{Simulated, run_replica_before};
 use shortflow_trace::{Place, Trace, places};
 use tempfile::TempDir;
 
@@ -72,7 +73,7 @@ pub(crate) fn scenario(text: &str) -> Scenario {
 
 /// A run of which a trace was kept.
 pub(crate) struct Traced {
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: Simulated,
     pub(crate) file: PathBuf,
     /// Segments with selective acknowledgements that the places, if they are hosts, have sent.
     pub(crate) sack_segments: u64,

@@ -7,15 +7,15 @@
 
 mod load;
 
-use shortflow_units::{Duration, Instant, Rate};
+use shortflow_units::{Duration, Instant, Rate, Rng};
 
 use self::load::MeasuredLoad;
-use crate::aggregate::{Aggregate, Per};
+use crate::aggregate::Per;
 use crate::meter::bucket::Tokens;
 use crate::meter::{TokenBucket, TokenBucketParams};
 use crate::params::above_zero;
 use crate::table::LruTable;
-use crate::{Color, Dscp, FlowKey, Marker, Meter, Packet, ParamsError, SenderView};
+use crate::{Color, Dscp, FlowKey, Marker, Meter, Packet, ParamsError, SenderView, Settling};
 
 /// How load is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl LoadWindow {
 pub struct AdmissionParams {
     target: Rate,
     peak: Rate,
-    depth: Option<TokenBucketParams>,
+    bucket: Option<TokenBucket>,
     window: LoadWindow,
     streams: Per,
     code_points: [Dscp; 2],
@@ -66,8 +66,11 @@ impl AdmissionParams {
             );
             return Err(ParamsError::new("peak", message));
         }
-        let depth = depth.map(|depth| TokenBucketParams::new(peak, depth)).transpose()?;
-        Ok(AdmissionParams { target, peak, depth, window, streams, code_points })
+        let bucket = depth.map(|depth| TokenBucketParams::new(peak, depth)).transpose()?;
+        let bucket = bucket.map(TokenBucket::new);
+        let settled = bucket.as_ref().map_or(Duration::ZERO, Settling::settled_after);
+        let streams = streams.settling_in(settled)?;
+        Ok(AdmissionParams { target, peak, bucket, window, streams, code_points })
     }
 
     /// The code points of what is admitted and what is not.
@@ -90,12 +93,14 @@ pub struct AdmissionStats {
 /// Decides at a stream's first packet. A packet of an admitted stream is green, one beyond the
 /// stream's declared peak yellow, one of a refused stream red; yellow and red ones have the code
 /// point of what is not admitted, and a policer may drop them. A stream keeps its answer until it
-/// has been silent for the idle timeout; then it asks anew. O(1) per packet.
+/// has been silent for the idle timeout; then it asks anew, and so does one that a new stream has
+/// displaced from a full table. The new one takes over the displaced one's bucket, so that a change
+/// of places gives nobody a burst. O(1) per packet.
 #[derive(Debug)]
 pub struct AdmissionControl {
     target: Tokens,
     peak: Tokens,
-    aggregate: Aggregate,
+    per: Per,
     code_points: [Dscp; 2],
     load: MeasuredLoad,
     /// The bucket of a fresh stream.
@@ -106,24 +111,24 @@ pub struct AdmissionControl {
 
 #[derive(Debug)]
 enum Stream {
-    /// Not answered yet.
-    Asking,
+    /// Not answered yet; the bucket that it is policed by if it is admitted.
+    Asking(Option<TokenBucket>),
     Admitted(Option<TokenBucket>),
     Refused,
 }
 
 impl AdmissionControl {
-    /// A control that has admitted nothing yet.
-    pub fn new(params: AdmissionParams) -> Self {
-        let AdmissionParams { target, peak, depth, window, streams, code_points } = params;
+    /// A control that has admitted nothing yet; its table hashes under a seed from `rng`.
+    pub fn new(params: AdmissionParams, rng: Rng) -> Self {
+        let AdmissionParams { target, peak, bucket, window, streams, code_points } = params;
         AdmissionControl {
             target: Tokens::earned(target, window.sample),
             peak: Tokens::earned(peak, window.sample),
-            aggregate: streams.aggregate,
+            per: streams,
             code_points,
             load: MeasuredLoad::new(window),
-            bucket: depth.map(TokenBucket::new),
-            streams: LruTable::new(streams.bounds),
+            bucket,
+            streams: streams.table(rng),
             stats: AdmissionStats::default(),
         }
     }
@@ -136,14 +141,20 @@ impl AdmissionControl {
     #[inline]
     fn color(&mut self, now: Instant, packet: &Packet) -> Color {
         self.load.advance(now);
-        let key = self.aggregate.of(packet.key);
-        let stream = self.streams.see(now, key, || Stream::Asking).value;
-        if matches!(stream, Stream::Asking) {
+        let fresh = &self.bucket;
+        let seen = self.streams.see(now, self.per.name(packet.key), |displaced| {
+            Stream::Asking(match displaced.map(|displaced| displaced.value) {
+                Some(Stream::Admitted(bucket) | Stream::Asking(bucket)) => bucket.clone(),
+                Some(Stream::Refused) | None => fresh.clone(),
+            })
+        });
+        let stream = seen.value;
+        if let Stream::Asking(bucket) = stream {
             // Jamin et al., eq. 1.
             if self.load.estimate().plus(self.peak) <= self.target {
                 self.load.admit(self.peak);
                 self.stats.admitted += 1;
-                *stream = Stream::Admitted(self.bucket.clone());
+                *stream = Stream::Admitted(bucket.take());
             } else {
                 self.stats.refused += 1;
                 *stream = Stream::Refused;

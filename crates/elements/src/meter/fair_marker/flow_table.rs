@@ -4,6 +4,7 @@ use shortflow_units::{Duration, Instant};
 
 use super::FlowTableSize;
 use crate::FlowKey;
+use crate::flow_hash::FlowHash;
 use crate::table::{LruTable, TableBounds, TableStats};
 
 /// Packets of each recent flow.
@@ -15,7 +16,7 @@ pub(super) struct FlowTable {
 }
 
 impl FlowTable {
-    pub(super) fn new(size: FlowTableSize) -> Self {
+    pub(super) fn new(size: FlowTableSize, hash: FlowHash) -> Self {
         let bounds = match size {
             FlowTableSize::AtMost(0) => return FlowTable { table: None, refused: 0 },
             FlowTableSize::AtMost(flows) => {
@@ -25,7 +26,7 @@ impl FlowTable {
                 TableBounds { entries: usize::MAX, idle_timeout }
             }
         };
-        FlowTable { table: Some(LruTable::new(bounds)), refused: 0 }
+        FlowTable { table: Some(LruTable::new(bounds, hash)), refused: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -46,7 +47,7 @@ impl FlowTable {
             self.refused += 1;
             return 0;
         };
-        let packets = table.see(now, key, || 0).value;
+        let packets = table.see(now, key, |_| 0).value;
         let before = *packets;
         *packets += 1;
         before

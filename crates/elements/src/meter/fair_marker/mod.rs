@@ -31,6 +31,7 @@ use shortflow_units::{Bytes, Duration, Instant, Rng};
 
 use self::flow_table::FlowTable;
 use super::tsw::{InitialRate, RateEstimator, TswParams, excess};
+use crate::flow_hash::FlowHash;
 use crate::params::above_zero;
 use crate::{Color, Meter, Packet, ParamsError};
 
@@ -130,7 +131,7 @@ impl FairMarker {
         FairMarker {
             committed: tsw.committed_rate.bytes_per_sec(),
             threshold,
-            table: FlowTable::new(table),
+            table: FlowTable::new(table, FlowHash::seeded(&mut rng.beside("flow table"))),
             green,
             yellow,
             stats: FairMarkerStats::default(),

@@ -1,15 +1,14 @@
 //! The hosts that flows come from or go to, while they send.
 
-use std::hash::{BuildHasher, BuildHasherDefault};
-
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
 
 use crate::Address;
+use crate::flow_hash::FlowHash;
 
 /// Hosts of which queues are listed, found by their address.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Hosts {
+    hash: FlowHash,
     /// Where in `hosts` an address's host sits.
     places: HashTable<u32>,
     hosts: Vec<Host>,
@@ -21,7 +20,7 @@ struct Host {
     address: Address,
     /// Queues of the host that are listed.
     queues: u32,
-    /// Those of them that are old: they always have something to send.
+    /// Those of them that are old and hold packets: they always have something to send.
     bulk: u32,
 }
 
@@ -30,9 +29,13 @@ struct Host {
 pub(super) struct HostPlace(u32);
 
 impl Hosts {
+    pub(super) fn new(hash: FlowHash) -> Self {
+        Hosts { hash, places: HashTable::new(), hosts: Vec::new(), free: Vec::new() }
+    }
+
     /// Counts a queue of the host at `address` that is now listed.
     pub(super) fn enter(&mut self, address: Address) -> HostPlace {
-        let hashed = hash(address);
+        let hashed = self.hash.of(&address);
         let hosts = &self.hosts;
         let found = self.places.find(hashed, |&at| hosts[at as usize].address == address);
         if let Some(&place) = found {
@@ -50,24 +53,30 @@ impl Hosts {
                 (self.hosts.len() - 1) as u32
             }
         };
-        let hosts = &self.hosts;
-        self.places.insert_unique(hashed, place, |&at| hash(hosts[at as usize].address));
+        let Hosts { hash, hosts, .. } = self;
+        self.places.insert_unique(hashed, place, |&at| hash.of(&hosts[at as usize].address));
         HostPlace(place)
     }
 
-    /// A queue of the host became an old one.
+    /// A queue of the host is an old one and holds packets.
     #[inline]
     pub(super) fn became_bulk(&mut self, place: HostPlace) {
         self.hosts[place.0 as usize].bulk += 1;
     }
 
-    /// An old queue of the host is no longer listed.
+    /// An old queue of the host holds no packets any more.
+    #[inline]
+    pub(super) fn came_to_rest(&mut self, place: HostPlace) {
+        self.hosts[place.0 as usize].bulk -= 1;
+    }
+
+    /// A queue of the host, which holds no packets, is no longer listed.
     pub(super) fn leave(&mut self, HostPlace(place): HostPlace) {
         let host = &mut self.hosts[place as usize];
-        host.bulk -= 1;
         host.queues -= 1;
         if host.queues == 0 {
-            let found = self.places.find_entry(hash(host.address), |&at| at == place);
+            debug_assert_eq!(host.bulk, 0, "a queue that holds packets is listed");
+            let found = self.places.find_entry(self.hash.of(&host.address), |&at| at == place);
             found.expect("a host with a listed queue is in the hash table").remove();
             self.free.push(place);
         }
@@ -80,29 +89,29 @@ impl Hosts {
     }
 }
 
-fn hash(address: Address) -> u64 {
-    BuildHasherDefault::<FxHasher>::default().hash_one(address)
-}
-
 #[cfg(test)]
 mod tests {
+    use shortflow_units::Rng;
+
     use super::*;
 
     #[test]
     fn a_host_is_known_while_queues_of_it_are_listed() {
-        let mut hosts = Hosts::default();
-        let first = hosts.enter(Address(1));
-        assert_eq!(hosts.enter(Address(1)), first);
-        let second = hosts.enter(Address(2));
+        let mut hosts = Hosts::new(FlowHash::seeded(&mut Rng::stream(1, "hosts")));
+        let first = hosts.enter(Address::v4(1));
+        assert_eq!(hosts.enter(Address::v4(1)), first);
+        let second = hosts.enter(Address::v4(2));
         assert_ne!(first, second);
         hosts.became_bulk(first);
         hosts.became_bulk(first);
         assert_eq!((hosts.bulk(first), hosts.bulk(second)), (2, 0));
+        hosts.came_to_rest(first);
+        assert_eq!(hosts.bulk(first), 1, "an empty queue does not count");
         hosts.leave(first);
-        assert_eq!(hosts.bulk(first), 1);
+        hosts.came_to_rest(first);
         hosts.leave(first);
         // Host 1 is forgotten; its place is free for another.
-        assert_eq!(hosts.enter(Address(3)), first);
+        assert_eq!(hosts.enter(Address::v4(3)), first);
         assert_eq!(hosts.bulk(first), 0);
     }
 }

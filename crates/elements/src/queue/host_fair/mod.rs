@@ -9,6 +9,7 @@ use self::hosts::{HostPlace, Hosts};
 use super::blue::Blue;
 use super::flow_queues::{Deficit, FlowQueues, Shares};
 use super::fq_codel::FlowQueueSettings;
+use crate::aggregate::{IPV6_PREFIX, checked_ipv6_prefix};
 use crate::flow_hash::FlowHash;
 use crate::{Backlog, Drops, FlowKey, Packet, ParamsError, QueueDiscipline, Queued};
 
@@ -29,17 +30,24 @@ pub struct HostFairParams {
     settings: FlowQueueSettings,
     quantum: Deficit,
     fairness: Fairness,
+    ipv6_prefix: u8,
 }
 
 impl HostFairParams {
-    /// Fairness between hosts with these settings; `queues` must be a multiple of 8.
+    /// Fairness between hosts with these settings; `queues` must be a multiple of 8. A host of IPv6
+    /// is what has the same first 64 bits: it may take any address among these.
     pub fn new(settings: FlowQueueSettings, fairness: Fairness) -> Result<Self, ParamsError> {
         let (settings, quantum) = settings.checked()?;
         if !settings.queues.is_multiple_of(WAYS) {
             let message = format!("queues {} must be a multiple of {WAYS}", settings.queues);
             return Err(ParamsError::new("queues", message));
         }
-        Ok(HostFairParams { settings, quantum, fairness })
+        Ok(HostFairParams { settings, quantum, fairness, ipv6_prefix: IPV6_PREFIX })
+    }
+
+    /// The same with another length of what a host of IPv6 is known by, from 1 to 128.
+    pub fn with_ipv6_prefix(self, length: u8) -> Result<Self, ParamsError> {
+        Ok(HostFairParams { ipv6_prefix: checked_ipv6_prefix(length)?, ..self })
     }
 }
 
@@ -52,8 +60,9 @@ const WAYS: usize = 8;
 /// What is as in CAKE:
 ///
 /// - **Host isolation**: what a flow may send in a turn is the quantum over the number of
-///   flows with which its host always has something to send; so a round gives each host a quantum,
-///   however many flows it opens. With [`Fairness::Both`] the greater of both ends' numbers counts:
+///   flows with which its host always has something to send: those that have had their first turn
+///   and hold packets. So a round gives each host a quantum, however many flows it opens, and a
+///   flow whose queue is empty costs its host nothing. With [`Fairness::Both`] the greater of both ends' numbers counts:
 ///   triple isolation.
 /// - **Flow isolation**: deficit round robin with sparse flows first, as in FQ-CoDel;
 ///   a flow's queue is one of eight that its hash allows (an 8-way set-associative hash), so that
@@ -86,6 +95,7 @@ pub struct HostFair {
 struct Owners {
     quantum: Deficit,
     fairness: Fairness,
+    ipv6_prefix: u8,
     owners: Vec<Owner>,
     sources: Hosts,
     destinations: Hosts,
@@ -103,18 +113,21 @@ struct Owner {
 impl HostFair {
     /// An empty queue that draws from `rng`, its hash's seed first.
     pub fn new(params: HostFairParams, mut rng: Rng) -> Self {
-        let HostFairParams { settings, quantum, fairness } = params;
+        let HostFairParams { settings, quantum, fairness, ipv6_prefix } = params;
         let FlowQueueSettings { limit, queues, codel, ecn, .. } = settings;
         let hash = FlowHash::seeded(&mut rng);
+        let [sources, destinations] = ["sources", "destinations"]
+            .map(|name| Hosts::new(FlowHash::seeded(&mut rng.beside(name))));
         let blue = Blue::new(codel.target(), rng);
         HostFair {
             queues: FlowQueues::new(queues, limit, codel, Some(blue), ecn),
             owners: Owners {
                 quantum,
                 fairness,
+                ipv6_prefix,
                 owners: Vec::new(),
-                sources: Hosts::default(),
-                destinations: Hosts::default(),
+                sources,
+                destinations,
             },
             hash,
         }
@@ -161,8 +174,8 @@ impl Owners {
     /// Counts `queue` among the queues of its hosts: it is to be listed.
     fn enter(&mut self, queue: usize) {
         let owner = &mut self.owners[queue];
-        owner.source = self.sources.enter(owner.key.src);
-        owner.destination = self.destinations.enter(owner.key.dst);
+        owner.source = self.sources.enter(owner.key.src.ipv6_network(self.ipv6_prefix));
+        owner.destination = self.destinations.enter(owner.key.dst.ipv6_network(self.ipv6_prefix));
     }
 }
 
@@ -180,10 +193,18 @@ impl Shares for Owners {
         (self.quantum / i64::from(load.max(1))).max(1)
     }
 
-    fn became_old(&mut self, queue: usize) {
+    #[inline]
+    fn became_bulk(&mut self, queue: usize) {
         let Owner { source, destination, .. } = self.owners[queue];
         self.sources.became_bulk(source);
         self.destinations.became_bulk(destination);
+    }
+
+    #[inline]
+    fn came_to_rest(&mut self, queue: usize) {
+        let Owner { source, destination, .. } = self.owners[queue];
+        self.sources.came_to_rest(source);
+        self.destinations.came_to_rest(destination);
     }
 
     fn left(&mut self, queue: usize) {
@@ -201,7 +222,7 @@ impl QueueDiscipline for HostFair {
         if !self.queues.is_listed(queue) {
             self.owners.enter(queue);
         }
-        self.queues.enqueue(now, queue, packet, &self.owners, drops);
+        self.queues.enqueue(now, queue, packet, &mut self.owners, drops);
     }
 
     #[inline]

@@ -15,6 +15,10 @@ pub(super) struct Average {
     average: f64,
     length: u64,
     empty_since: Instant,
+    /// The host tells when a packet has left the line.
+    is_told: bool,
+    /// What it counted last is being sent: it is empty, but not idle.
+    is_sending: bool,
 }
 
 impl Average {
@@ -26,6 +30,8 @@ impl Average {
             average: 0.0,
             length: 0,
             empty_since: Instant::START,
+            is_told: false,
+            is_sending: false,
         }
     }
 
@@ -37,7 +43,7 @@ impl Average {
     /// Takes a sample, before the arriving packet is added.
     #[inline]
     pub(super) fn sample(&mut self, now: Instant) {
-        if self.length > 0 {
+        if self.length > 0 || self.is_sending {
             self.average += self.weight * (self.length as f64 - self.average);
         } else if self.average > 0.0 {
             self.decay(now.since(self.empty_since));
@@ -54,7 +60,27 @@ impl Average {
         self.length -= amount;
         if self.length == 0 {
             self.empty_since = now;
+            self.is_sending = self.is_told;
         }
+    }
+
+    /// What was taken out has left the line: if nothing has come since, it is idle from now on
+    /// (Floyd & Jacobson 1993, §4: `q_time` is the start of the queue's idle time).
+    #[inline]
+    pub(super) fn departed(&mut self, now: Instant) {
+        self.is_told = true;
+        if self.is_sending {
+            self.is_sending = false;
+            self.empty_since = self.empty_since.max(now);
+        }
+    }
+
+    /// A mean packet takes this time from `now` on.
+    pub(super) fn set_idle_packet_time(&mut self, now: Instant, packet_time: Duration) {
+        if self.length == 0 && !self.is_sending {
+            self.decay(now.since(self.empty_since));
+        }
+        self.idle_packets_per_nano = 1.0 / packet_time.nanos() as f64;
     }
 
     /// Lets the average fall as if m = idle/s small packets had arrived to the empty queue:
@@ -113,6 +139,34 @@ mod tests {
             average.value()
         };
         assert!((sampled_at(&[16]) - sampled_at(&[12, 13, 16])).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_time_in_which_the_last_packet_is_sent_is_not_idle() {
+        let mut average = Average::new(0.25, Duration::from_millis(2));
+        average.departed(ms(0));
+        average.add(16);
+        average.sample(ms(0));
+        average.remove(ms(10), 16);
+        // One that comes while it is sent finds the length 0: 4 · 0.75 = 3.
+        average.sample(ms(12));
+        assert_eq!(average.value(), 3.0);
+        average.departed(ms(20));
+        // 6 ms idle are 3 packets: 3 · 0.75³.
+        average.sample(ms(26));
+        assert!((average.value() - 1.265_625).abs() < 1e-12, "{}", average.value());
+    }
+
+    #[test]
+    fn idle_time_counts_at_the_rate_that_the_line_had() {
+        let mut average = Average::new(0.25, Duration::from_millis(2));
+        average.add(16);
+        average.sample(ms(0));
+        average.remove(ms(10), 16);
+        average.set_idle_packet_time(ms(12), Duration::from_millis(4));
+        average.sample(ms(20));
+        // A packet of 2 ms and two of 4 ms: 4 · 0.75³.
+        assert!((average.value() - 1.6875).abs() < 1e-12, "{}", average.value());
     }
 
     #[test]

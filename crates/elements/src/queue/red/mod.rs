@@ -16,7 +16,7 @@ mod spacing;
 
 use std::ops::Range;
 
-use shortflow_units::{Instant, Rng};
+use shortflow_units::{Bytes, Instant, Rate, Rng};
 
 use self::average::Average;
 pub use self::drop_curve::{AboveMax, DropCurve};
@@ -48,6 +48,7 @@ pub struct Red {
     spacing: Spacing,
     ecn: EcnMode,
     spare_below: u64,
+    idle_packet: Bytes,
     ecn_marks: u64,
     rng: Rng,
 }
@@ -68,7 +69,7 @@ impl Red {
     /// An empty queue that draws from `rng`.
     pub fn new(params: RedParams, rng: Rng) -> Self {
         let RedParams { settings, unit, curves, level_of, averages: coupling } = params;
-        let average = Average::new(settings.weight, settings.idle_packet_time);
+        let average = Average::new(settings.weight, settings.rate.time_for(settings.idle_packet));
         let average_count = if coupling == Averages::Shared { 1 } else { curves.len() };
         Red {
             ring: Ring::new(settings.limit),
@@ -84,6 +85,7 @@ impl Red {
             spacing: settings.spacing,
             ecn: settings.ecn,
             spare_below: settings.spare_below,
+            idle_packet: settings.idle_packet,
             ecn_marks: 0,
             rng,
         }
@@ -205,5 +207,15 @@ impl QueueDiscipline for Red {
 
     fn ecn_marks(&self) -> u64 {
         self.ecn_marks
+    }
+
+    #[inline]
+    fn departed(&mut self, now: Instant) {
+        self.averages.iter_mut().for_each(|average| average.departed(now));
+    }
+
+    fn set_rate(&mut self, now: Instant, rate: Rate) {
+        let packet_time = rate.time_for(self.idle_packet);
+        self.averages.iter_mut().for_each(|average| average.set_idle_packet_time(now, packet_time));
     }
 }

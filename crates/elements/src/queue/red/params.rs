@@ -1,6 +1,6 @@
 //! Parameters of RED.
 
-use shortflow_units::{Bytes, Duration, Length};
+use shortflow_units::{Bytes, Length, Rate};
 
 use super::DropCurve;
 use super::drop_curve::{Unit, amount, unit};
@@ -27,8 +27,11 @@ pub struct RedSettings {
     pub limit: Length,
     /// w_q: the weight of a new sample in the average, above 0 and at most 1.
     pub weight: f64,
-    /// s: how long a mean packet takes on the link, by which the average falls in idle time.
-    pub idle_packet_time: Duration,
+    /// The packet that takes the time s on the link by which the average falls in idle time: the
+    /// mean one.
+    pub idle_packet: Bytes,
+    /// The rate of the link, until the host tells another.
+    pub rate: Rate,
     /// The mean packet; when given, the drop probability is in proportion to the packet's size
     /// over this (Floyd & Jacobson 1993, §4, where it is the maximum packet).
     pub mean_packet: Option<Bytes>,
@@ -77,7 +80,8 @@ impl RedParams {
         averages: Averages,
     ) -> Result<Self, ParamsError> {
         checked_limit(settings.limit)?;
-        above_zero("idle_packet_time", settings.idle_packet_time)?;
+        above_zero("idle_packet", settings.idle_packet)?;
+        above_zero("rate", settings.rate)?;
         if let Some(mean_packet) = settings.mean_packet {
             above_zero("mean_packet", mean_packet)?;
         }

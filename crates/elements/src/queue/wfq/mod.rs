@@ -8,13 +8,14 @@
 mod gps;
 mod params;
 
-use shortflow_units::{Instant, Length, Rate};
+use shortflow_units::{Instant, Length, Rate, Rng};
 
 use self::gps::{Gps, virtual_time_per_byte};
 pub use self::params::{Share, Weight, WfqClass, WfqParams};
 use super::flow_map::FlowMap;
 use super::ranking::Ranking;
 use super::slab::{List, Slab};
+use crate::flow_hash::{FlowHash, Hashed};
 use crate::{Backlog, DropReason, Drops, FlowKey, Packet, QueueDiscipline, Queued};
 
 /// Packet-by-packet Generalized Processor Sharing over classes, each one flow or with a flow for
@@ -26,9 +27,11 @@ use crate::{Backlog, DropReason, Drops, FlowKey, Packet, QueueDiscipline, Queued
 /// servers are through with its last, when nothing of it matters any more: there is no table to
 /// bound beside the limits.
 ///
-/// The fluid server is as busy as the line is. Between two departures it goes on at the line's
-/// rate, but by no more than the packet that is being sent; a line that turns out slower (headers
-/// that are not counted, a shaper above) does not let it run ahead. One step per rule to find the
+/// The fluid server is as busy as the line is. It goes on at the line's rate, but by no more than
+/// what was given to the line, and has done that when the host tells that it has
+/// [`departed`](QueueDiscipline::departed): a line that turns out slower (headers that are not
+/// counted, a shaper above) does not let it run ahead, and one that takes packets before it sends
+/// them does not either. One step per rule to find the
 /// class, then O(log n) per packet with n backlogged flows, over a busy period.
 #[derive(Debug)]
 pub struct Wfq {
@@ -55,10 +58,17 @@ struct Class {
     backlog: Backlog,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Name {
     class: u32,
     key: FlowKey,
+}
+
+impl Hashed for Name {
+    #[inline]
+    fn hashed(&self, seed: u64) -> u64 {
+        self.key.hashed(seed ^ u64::from(self.class))
+    }
 }
 
 #[derive(Debug)]
@@ -76,41 +86,43 @@ struct Held {
     queued: Queued,
 }
 
-/// The packet that is being sent.
+/// What was given to the line and is being sent.
 #[derive(Debug)]
 struct Line {
     bits_per_sec: u64,
     /// What the fluid server has not done of it, in nanobits.
     left: u128,
     at: Instant,
+    /// The host tells when a packet has left the line.
+    is_told: bool,
 }
 
 impl Line {
     fn start(&mut self, now: Instant, packet: &Packet) {
-        self.left = u128::from(packet.size) * 8_000_000_000;
-        self.at = now;
+        self.left += u128::from(packet.size) * 8_000_000_000;
+        self.at = self.at.max(now);
     }
 
-    /// The work since the last look: no more than the packet.
+    /// The work since the last look: no more than what was given.
     fn work_until(&mut self, now: Instant) -> u128 {
         let elapsed = u128::from(now.since(self.at).nanos());
         let work = self.left.min(elapsed * u128::from(self.bits_per_sec));
         self.left -= work;
-        self.at = now;
+        self.at = self.at.max(now);
         work
     }
 
-    /// All that is left: the line asks for the next packet, so this one is sent.
+    /// All that is left: what was given is sent.
     fn finish(&mut self) -> u128 {
         std::mem::take(&mut self.left)
     }
 }
 
 impl Wfq {
-    /// An empty queue for a line of `rate`, above zero.
-    pub fn new(params: WfqParams, rate: Rate) -> Self {
+    /// An empty queue for a line of `rate`, above zero; its table hashes under a seed from `rng`.
+    pub fn new(params: WfqParams, rate: Rate, mut rng: Rng) -> Self {
         assert!(!rate.is_zero(), "a line has a rate above zero");
-        let mut flows = FlowMap::new();
+        let mut flows = FlowMap::new(FlowHash::seeded(&mut rng), params.classes.len());
         let mut classes = Vec::new();
         for (class, WfqClass { weight, share, .. }) in (0..).zip(&params.classes) {
             let flow = Flow { class, packets: List::EMPTY, backlog: Backlog::default() };
@@ -131,7 +143,12 @@ impl Wfq {
             taken: 0,
             next: Ranking::new(),
             gps: Gps::new(),
-            line: Line { bits_per_sec: rate.bits_per_sec(), left: 0, at: Instant::START },
+            line: Line {
+                bits_per_sec: rate.bits_per_sec(),
+                left: 0,
+                at: Instant::START,
+                is_told: false,
+            },
         }
     }
 
@@ -223,7 +240,8 @@ impl QueueDiscipline for Wfq {
     }
 
     fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Queued> {
-        let work = self.line.finish();
+        // Of a host that does not tell, the line asks for the next packet when this one is sent.
+        let work = if self.line.is_told { self.line.work_until(now) } else { self.line.finish() };
         self.serve(work);
         let (_, flow) = self.next.first()?;
         let list = &mut self.flows[flow].packets;
@@ -249,5 +267,19 @@ impl QueueDiscipline for Wfq {
     #[inline]
     fn backlog(&self) -> Backlog {
         self.backlog
+    }
+
+    fn departed(&mut self, now: Instant) {
+        self.line.is_told = true;
+        self.line.at = self.line.at.max(now);
+        let work = self.line.finish();
+        self.serve(work);
+    }
+
+    fn set_rate(&mut self, now: Instant, rate: Rate) {
+        assert!(!rate.is_zero(), "a line has a rate above zero");
+        let work = self.line.work_until(now);
+        self.serve(work);
+        self.line.bits_per_sec = rate.bits_per_sec();
     }
 }

@@ -1,24 +1,24 @@
 //! The output-link scheduler of a source host (Noureddine & Tobagi 2002, §6.2, Figure 11).
 
 mod earliest;
+mod outlook;
 mod params;
 mod regulator;
 mod round;
 
-use std::hash::{BuildHasher, BuildHasherDefault};
-
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
-use shortflow_units::Instant;
+use shortflow_units::{Instant, Rng};
 
 use self::earliest::Earliest;
+use self::outlook::{Head, Outlook};
 pub use self::params::{ConnectionRule, SourceLimits, SourceParams};
 use self::regulator::Regulator;
 use self::round::{Connection, Rounds};
 use crate::classifier::DscpTable;
+use crate::flow_hash::FlowHash;
 use crate::packet_store::PacketStore;
 use crate::queue::fits;
-use crate::{Backlog, DropReason, Drops, FlowKey, Packet, QueueDiscipline, Queued};
+use crate::{Backlog, DropReason, Drops, Packet, QueueDiscipline, Queued};
 
 /// HIGH, MED, LOW by number; LOW is the last and needs no tokens.
 const LOW: usize = 2;
@@ -47,8 +47,8 @@ const LOW: usize = 2;
 ///   As in the paper, the time counts from when the packet was queued, not from when it became
 ///   head.
 ///
-/// Remarking is looked at when a connection gets a new head, and while nothing can go. Whatever can
-/// go stays so until one of these, although the line may be busy for a while.
+/// Remarking is looked at after each departure, and while nothing can go. Whatever can go stays so
+/// although the line may be busy for a while, and whatever else arrives meanwhile, unless it blocks it.
 ///
 /// A connection takes the rule (class and weight) of the packet with which it begins to wait, and
 /// keeps it until nothing of it waits.
@@ -57,12 +57,13 @@ const LOW: usize = 2;
 /// dropped as [`DropReason::Overlimit`].
 ///
 /// O(log n) per packet for n waiting connections. When tokens are short, one step per connection
-/// that waits for them, and as many again for each instant at which one of them is remarked before
-/// they come: which packet goes first then hangs on all of them.
+/// that waits for them, and a sort of these when one of them is remarked before tokens come: which
+/// packet goes first then hangs on all of them.
 #[derive(Debug)]
 pub struct SourceScheduler {
     params: SourceParams,
     priority_of: DscpTable<u8>,
+    hash: FlowHash,
     /// Where in `connections` a key's connection waits.
     places: HashTable<u32>,
     connections: Vec<Connection>,
@@ -72,18 +73,20 @@ pub struct SourceScheduler {
     /// When the head of each connection is remarked.
     remarks: Earliest,
     regulators: [Regulator; LOW],
+    outlook: Outlook,
     backlog: Backlog,
     ready_at: Option<Instant>,
 }
 
 impl SourceScheduler {
-    /// An empty scheduler with full buckets.
-    pub fn new(params: SourceParams) -> Self {
+    /// An empty scheduler with full buckets; its table hashes under a seed from `rng`.
+    pub fn new(params: SourceParams, mut rng: Rng) -> Self {
         let places = params.limits.connections;
         let [high, medium, _] = params.code_points;
         let rules = params.rules.iter().chain([&params.otherwise]);
         let classes = rules.map(|rule| usize::from(rule.class)).max().unwrap_or(1);
         SourceScheduler {
+            hash: FlowHash::seeded(&mut rng),
             priority_of: DscpTable::filled(LOW as u8).with(medium, 1).with(high, 0),
             // Twice the connections: then removals never make it grow, only tidy itself.
             places: HashTable::with_capacity(2 * places),
@@ -93,6 +96,7 @@ impl SourceScheduler {
             rounds: Rounds::new(classes, places),
             remarks: Earliest::new(places),
             regulators: [Regulator::new(&params.high), Regulator::new(&params.medium)],
+            outlook: Outlook::with_room_for(places),
             backlog: Backlog::default(),
             ready_at: None,
             params,
@@ -135,6 +139,26 @@ impl SourceScheduler {
         }
     }
 
+    /// The connection at `place` begins to wait. Where a packet could go already and only the line is
+    /// busy, others are remarked no sooner for it, unless it blocks what could go.
+    fn arrive(&mut self, now: Instant, place: usize) {
+        match self.ready_at.filter(|&ready_at| ready_at <= now) {
+            Some(ready_at) => {
+                self.remark(ready_at);
+                self.join(place, now);
+                if self.next().is_some() {
+                    return;
+                }
+                self.remark(now);
+            }
+            None => {
+                self.remark(now);
+                self.join(place, now);
+            }
+        }
+        self.ready_at = self.find_ready_at(now);
+    }
+
     /// Puts the connection at `place`, whose head is new or remarked, last in the round of its
     /// head's priority at `now`.
     fn join(&mut self, place: usize, now: Instant) {
@@ -146,7 +170,7 @@ impl SourceScheduler {
 
     /// The place of the connection of `packet`; a new one when none of it waits, if there is room.
     fn place(&mut self, packet: &Packet) -> Option<(usize, bool)> {
-        let hashed = hash(&packet.key);
+        let hashed = self.hash.of(&packet.key);
         let connections = &self.connections;
         let found =
             self.places.find(hashed, |&place| connections[place as usize].key == packet.key);
@@ -167,8 +191,8 @@ impl SourceScheduler {
             }
             None => return None,
         };
-        let connections = &self.connections;
-        self.places.insert_unique(hashed, place, |&at| hash(&connections[at as usize].key));
+        let SourceScheduler { hash, connections, .. } = self;
+        self.places.insert_unique(hashed, place, |&at| hash.of(&connections[at as usize].key));
         Some((place as usize, true))
     }
 
@@ -204,7 +228,7 @@ impl SourceScheduler {
     }
 
     fn close(&mut self, place: usize) {
-        let hashed = hash(&self.connections[place].key);
+        let hashed = self.hash.of(&self.connections[place].key);
         let found = self.places.find_entry(hashed, |&at| at as usize == place);
         found.expect("a connection that waits is in the hash table").remove();
         self.free.push(place as u32);
@@ -236,42 +260,24 @@ impl SourceScheduler {
     }
 
     /// When the next packet can go, seen from `now`: at once, or with its tokens, or when it is
-    /// remarked. Until then, heads are remarked, which may block and unblock others; so this goes
-    /// from one such instant to the next.
-    fn find_ready_at(&self, now: Instant) -> Option<Instant> {
+    /// remarked.
+    fn find_ready_at(&mut self, now: Instant) -> Option<Instant> {
         if self.backlog.packets == 0 {
             return None;
         }
         if self.next().is_some() {
             return Some(now);
         }
-        let mut at = now;
-        loop {
-            // By priority, the smallest head of the first class that has any: the others wait longer.
-            let mut first: [Option<(usize, &Packet)>; LOW] = [None; LOW];
-            let mut remarked_at = Instant::NEVER;
-            for (class, place) in self.rounds.regulated() {
-                let head = self.head(place);
-                let (priority, next_remark) = self.priority(head, at);
-                if priority == LOW {
-                    return Some(at);
-                }
-                remarked_at = remarked_at.min(next_remark);
-                let rank = |(class, packet): (usize, &Packet)| (class, packet.size);
-                let other = (class, &head.packet);
-                if first[priority].is_none_or(|found| rank(other) < rank(found)) {
-                    first[priority] = Some(other);
-                }
-            }
-            let tokens_at = first.iter().zip(&self.regulators).map(|(first, regulator)| {
-                first.map_or(Instant::NEVER, |(_, packet)| regulator.admits_at(packet))
-            });
-            let tokens_at = tokens_at.min().expect("there are two regulators").max(at);
-            if tokens_at < remarked_at {
-                return Some(tokens_at);
-            }
-            at = remarked_at;
-        }
+        let mut outlook = std::mem::take(&mut self.outlook);
+        let heads = self.rounds.regulated().map(|(class, place)| {
+            let head = self.head(place);
+            let (priority, remarked_at) = self.priority(head, now);
+            Head { priority, rank: (class, head.packet.size), remarked_at }
+        });
+        let period = self.params.remark_after;
+        let leaves = outlook.first_leaves(now, heads, period, &self.regulators);
+        self.outlook = outlook;
+        Some(leaves)
     }
 }
 
@@ -297,9 +303,7 @@ impl QueueDiscipline for SourceScheduler {
         self.store.push(&mut self.connections[place].packets, queued);
         if is_new {
             self.earn_tokens(now);
-            self.remark(now);
-            self.join(place, now);
-            self.ready_at = self.find_ready_at(now);
+            self.arrive(now, place);
         }
     }
 
@@ -326,8 +330,4 @@ impl QueueDiscipline for SourceScheduler {
     fn backlog(&self) -> Backlog {
         self.backlog
     }
-}
-
-fn hash(key: &FlowKey) -> u64 {
-    BuildHasherDefault::<FxHasher>::default().hash_one(key)
 }

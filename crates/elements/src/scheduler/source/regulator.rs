@@ -1,9 +1,9 @@
 //! The token bucket that holds back the packets of a priority.
 
-use shortflow_units::{Instant, Rate};
+use shortflow_units::{Bytes, Instant, Rate};
 
 use crate::meter::TokenBucketParams;
-use crate::meter::bucket::{Bucket, Tokens};
+use crate::meter::bucket::{Bucket, Earned, Tokens};
 use crate::packet::Packet;
 
 /// A token bucket that a packet waits for, instead of being coloured by it. It starts full.
@@ -11,20 +11,19 @@ use crate::packet::Packet;
 pub(super) struct Regulator {
     rate: Rate,
     bucket: Bucket,
-    filled_at: Instant,
+    earned: Earned,
 }
 
 impl Regulator {
     pub(super) fn new(params: &TokenBucketParams) -> Self {
         let bucket = Bucket::full(params.burst);
-        Regulator { rate: params.rate, bucket, filled_at: Instant::START }
+        Regulator { rate: params.rate, bucket, earned: Earned::default() }
     }
 
     /// Earns what is due at `now`.
     #[inline]
     pub(super) fn fill(&mut self, now: Instant) {
-        self.bucket.fill(Tokens::earned(self.rate, now.since(self.filled_at)));
-        self.filled_at = now;
+        self.bucket.fill(Tokens::earned(self.rate, self.earned.until(now)));
     }
 
     /// Whether `packet` finds its tokens, as of the last [`fill`](Self::fill).
@@ -40,11 +39,11 @@ impl Regulator {
         assert!(taken, "only a packet that finds its tokens is sent");
     }
 
-    /// When `packet` finds its tokens if no other takes any; never when it is greater than the
-    /// bucket.
-    pub(super) fn admits_at(&self, packet: &Packet) -> Instant {
-        match self.bucket.time_until(Tokens::of(packet.bytes()), self.rate) {
-            Some(time) => self.filled_at + time,
+    /// When a packet of `size` bytes finds its tokens if no other takes any; never when it is greater
+    /// than the bucket.
+    pub(super) fn admits_at(&self, size: u32) -> Instant {
+        match self.bucket.time_until(Tokens::of(Bytes(u64::from(size))), self.rate) {
+            Some(time) => self.earned.at() + time,
             None => Instant::NEVER,
         }
     }
@@ -52,7 +51,7 @@ impl Regulator {
 
 #[cfg(test)]
 mod tests {
-    use shortflow_units::{Bytes, Duration};
+    use shortflow_units::Duration;
 
     use super::*;
     use crate::packet::test_packet;
@@ -64,12 +63,12 @@ mod tests {
         let mut regulator = Regulator::new(&TokenBucketParams::new(rate, Bytes(1000)).unwrap());
         let packet = |size| Packet { size, ..test_packet() };
         regulator.take(&packet(1000));
-        let at = regulator.admits_at(&packet(1));
+        let at = regulator.admits_at(1);
         assert_eq!(at, Instant::from_nanos(2_666_667));
         regulator.fill(at - Duration::from_nanos(1));
         assert!(!regulator.admits(&packet(1)));
         regulator.fill(at);
         assert!(regulator.admits(&packet(1)));
-        assert_eq!(regulator.admits_at(&packet(1001)), Instant::NEVER);
+        assert_eq!(regulator.admits_at(1001), Instant::NEVER);
     }
 }

@@ -42,8 +42,8 @@ pub(crate) trait Session {
     /// A connection broke, and what was asked for over it will never come.
     fn on_lost(&mut self, desk: &mut Desk<'_>, flow: FlowId, lost: &[Ask]);
 
-    /// What is not complete beyond what was asked for, by its start and its bytes.
-    fn unfinished(&self) -> Vec<(Instant, u64)> {
+    /// The records of what is not complete beyond what was asked for.
+    fn unfinished(&self) -> Vec<Transfer> {
         Vec::new()
     }
 
@@ -156,21 +156,25 @@ impl Sessions {
 
     /// A connection of a session broke.
     pub(crate) fn lost(&mut self, mut world: World<'_>, session: u32, id: FlowId) {
-        let (now, row) = (world.now, self.row);
+        let now = world.now;
         self.seat(&mut world, session, |session, desk| {
             let lost = desk.flow(id).break_off();
-            for asked in &lost {
-                desk.world.recorder.failed_transfer(now, row, asked.at);
+            for (_, transfer) in &lost {
+                desk.world.recorder.failed_transfer(now, transfer);
             }
-            let lost: Vec<Ask> = lost.iter().map(|asked| asked.ask).collect();
+            let lost: Vec<Ask> = lost.into_iter().map(|(ask, _)| ask).collect();
             session.on_lost(desk, id, &lost);
         });
     }
 
     /// At the end: what is not complete beyond what connections carry.
     pub(crate) fn record_open(&self, recorder: &mut Recorder) {
-        for (start, bytes) in self.seats.iter().flat_map(|seat| seat.session.unfinished()) {
-            recorder.open_transfer(self.workload(), start, bytes);
+        for (number, seat) in self.seats.iter().enumerate() {
+            let ends = self.connections.between(number);
+            for transfer in seat.session.unfinished() {
+                let workload = self.workload();
+                recorder.open_transfer(&Transfer { workload, ends, ..transfer });
+            }
         }
     }
 
@@ -239,7 +243,7 @@ impl Desk<'_> {
         let now = self.world.now;
         let workload = self.connections.workload;
         let dialogue = Dialogue::new(self.link, workload, self.row, closing);
-        let pair = self.link.session as usize % self.connections.pairs.len();
+        let pair = self.connections.pair_of(self.link.session as usize);
         let application = Application::Dialogue(Box::new(dialogue));
         let new = self.connections.open(pair, application, self.world.ports);
         let flow = Flow::new(new.key, &new.config, new.application);
@@ -279,14 +283,20 @@ impl Desk<'_> {
 
     /// A page is complete.
     pub(crate) fn record_page(&mut self, page: Transfer) {
-        let page = Transfer { workload: self.connections.workload, ..page };
+        let page = self.of_workload(page);
         self.world.recorder.transfer(&page);
     }
 
-    /// Something of the workload that began at `start` will never be complete.
-    pub(crate) fn record_failure(&mut self, start: Instant) {
-        let (now, workload) = (self.world.now, self.connections.workload);
-        self.world.recorder.failed_transfer(now, workload, start);
+    /// Something of the workload will never be complete.
+    pub(crate) fn record_failure(&mut self, failed: Transfer) {
+        let failed = self.of_workload(failed);
+        self.world.recorder.failed_transfer(self.world.now, &failed);
+    }
+
+    /// A record of what several connections of the session may have carried.
+    fn of_workload(&self, transfer: Transfer) -> Transfer {
+        let ends = self.connections.between(self.link.session as usize);
+        Transfer { workload: self.connections.workload, ends, ..transfer }
     }
 
     /// Logs that a page is asked for, where that is wanted.

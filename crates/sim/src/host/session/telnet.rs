@@ -79,7 +79,7 @@ impl Session for TelnetSession {
         }
         let login = self.connection.take();
         if let Some(login) = login.filter(|login| !login.is_connected) {
-            desk.record_failure(login.opened);
+            desk.record_failure(Transfer { start: login.opened, ..Transfer::default() });
         }
         self.pause(desk.now());
     }

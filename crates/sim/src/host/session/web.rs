@@ -130,7 +130,7 @@ impl WebSession {
         while let Some(at) = self.loading.iter().position(Loading::is_over) {
             let page = self.loading.remove(at).expect("it was found there");
             if page.has_failed {
-                desk.record_failure(page.start);
+                desk.record_failure(page.record(desk.now()));
             } else {
                 desk.record_page(page.record(desk.now()));
             }
@@ -170,8 +170,10 @@ impl Session for WebSession {
         self.settle(desk);
     }
 
-    fn unfinished(&self) -> Vec<(Instant, u64)> {
-        self.loading.iter().map(|page| (page.start, page.sum.reply_bytes)).collect()
+    fn unfinished(&self) -> Vec<Transfer> {
+        let record =
+            |page: &Loading| Transfer { id: page.id, start: page.start, ..page.sum.clone() };
+        self.loading.iter().map(record).collect()
     }
 
     fn held_back(&self, now: Instant) -> u64 {
@@ -206,6 +208,7 @@ impl Loading {
             self.sum.handshake = part.handshake;
             self.sum.request = part.request;
         }
+        self.sum.carried_bytes += part.reply_bytes;
         self.sum.retransmissions += part.retransmissions;
         self.sum.timeouts += part.timeouts;
         self.sum.syn_retransmissions += part.syn_retransmissions;

@@ -1,51 +1,48 @@
-//! What `simulate --trace` asks for.
+//! A capture that was asked for.
 
 use std::path::{Path, PathBuf};
 
+use shortflow_measure::results::Error;
+use shortflow_run::Tap;
 use shortflow_scenario::{Loaded, Scenario, SweepPoint};
-use shortflow_sim::{self as sim, Tap};
-use shortflow_trace::{Place, Trace, both_ends, places};
 
-use crate::console::Console;
-use crate::failure::Failure;
+use crate::place::{Place, both_ends, places};
+use crate::trace::Trace;
 
-/// A trace to be written.
+/// A capture to be written: where to, and at which places.
 #[derive(Debug)]
-pub(crate) struct Tracing {
-    pub(crate) file: PathBuf,
+pub struct Request {
+    /// The file.
+    pub file: PathBuf,
+    /// What should be known of it, as a sentence.
+    pub note: Option<String>,
     places: Vec<Place>,
 }
 
-impl Tracing {
-    /// A trace into `file` at the places that are named. One run fits into a file, so there must be
-    /// one only.
-    pub(crate) fn new(
-        console: &Console,
-        file: &Path,
-        names: &[String],
-        loaded: &Loaded,
-    ) -> Result<Self, Failure> {
+impl Request {
+    /// A capture into `file` at the places that are named; a message when there is no such place. One
+    /// run fits into a file, so there must be one only.
+    pub fn new(file: &Path, names: &[String], loaded: &Loaded) -> Result<Self, String> {
         let points = loaded.points();
         let replicas = points[0].scenario.replicas;
         if (points.len(), replicas) != (1, 1) {
-            return Err(Failure::Input(several(points, replicas)));
+            return Err(several(points, replicas));
         }
         let scenario = &points[0].scenario;
-        let places = places(scenario, names).map_err(Failure::Input)?;
-        if let Some((one, other)) = both_ends(scenario, &places) {
+        let places = places(scenario, names)?;
+        let note = both_ends(scenario, &places).map(|(one, other)| {
             let [one, other] = [one, other].map(|node| &scenario.nodes[node.index()].name);
-            console.note(&format!(
+            format!(
                 "connections between {one} and {other} are traced at both ends; Wireshark and \
                  tcptrace take the second sight of a packet for a retransmission"
-            ));
-        }
-        Ok(Tracing { file: file.to_owned(), places })
+            )
+        });
+        Ok(Request { file: file.to_owned(), note, places })
     }
 
-    /// Begins the trace of a run.
-    pub(crate) fn start(&self, scenario: &Scenario) -> Result<Box<dyn Tap>, sim::Error> {
-        let trace = Trace::create(&self.file, scenario, &self.places).map_err(sim::Error::Trace)?;
-        Ok(Box::new(trace))
+    /// Begins the capture of a run.
+    pub fn start(&self, scenario: &Scenario) -> Result<Box<dyn Tap>, Error> {
+        Ok(Box::new(Trace::create(&self.file, scenario, &self.places)?))
     }
 }
 

@@ -4,9 +4,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The crates that results depend on.
-const ENGINE: [&str; 9] =
-    ["units", "text", "elements", "tcp", "workloads", "policy", "scenario", "measure", "sim"];
+/// The crates that results of the simulator depend on.
+const ENGINE: [&str; 10] = [
+    "units",
+    "text",
+    "elements",
+    "tcp",
+    "workloads",
+    "policy",
+    "scenario",
+    "measure",
+    "run",
+    "sim",
+];
 
 fn main() {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;

@@ -7,15 +7,16 @@ use std::fs::{self, DirEntry, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use shortflow_measure::results::{Folder, write_whole};
-use shortflow_report::{Run, figures, page};
+use shortflow_measure::results::{self, COMPARISON, FIGURES, Folder, MANIFEST, REPORT};
 use tempfile::TempDir;
 
-use crate::failure::Failure;
+use crate::case::Case;
+use crate::engine::Error;
+use crate::results::Results;
 
 /// A folder to be written.
 #[derive(Debug)]
-pub(crate) struct Output {
+pub struct OutputFolder {
     target: PathBuf,
     staging: TempDir,
     /// Locked for as long as the run lives, where the system has locks.
@@ -23,10 +24,26 @@ pub(crate) struct Output {
     made_target: bool,
 }
 
-impl Output {
-    /// Makes sure that `target` can be written, and that nothing in it will be overwritten but
-    /// files of an earlier run.
-    pub(crate) fn prepare(target: &Path, force: bool) -> Result<Output, Failure> {
+/// Why a folder cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// It holds something else.
+    #[error("the folder {} holds something that is no result: {name}", folder.display())]
+    Foreign {
+        /// The folder.
+        folder: PathBuf,
+        /// The first thing in it that no run of ours wrote.
+        name: String,
+    },
+    /// The operating system refused.
+    #[error(transparent)]
+    Results(#[from] results::Error),
+}
+
+impl OutputFolder {
+    /// Makes sure that `target` can be written, and, unless `force` is set, that nothing in it will
+    /// be overwritten but files of an earlier run.
+    pub fn prepare(target: &Path, force: bool) -> Result<OutputFolder, OutputError> {
         if !force {
             refuse_foreign(target)?;
         }
@@ -34,45 +51,66 @@ impl Output {
         Folder::create(target)?;
         remove_abandoned(target);
         let staging = tempfile::Builder::new().prefix(STAGING).suffix(".tmp").tempdir_in(target);
-        let staging = staging.map_err(|error| failed("write in the folder", target, &error))?;
+        let staging = staging.map_err(failed("write in the folder", target))?;
         let held = File::open(staging.path())
             .and_then(|folder| folder.try_lock().map_err(io::Error::from).map(|()| folder));
-        Ok(Output { target: target.to_owned(), staging, _held: held.ok(), made_target })
+        Ok(OutputFolder { target: target.to_owned(), staging, _held: held.ok(), made_target })
     }
 
     /// A folder to write results in; `name` tells it from others of the same output.
-    pub(crate) fn folder(&self, name: Option<&str>) -> Result<Folder, Failure> {
+    pub fn folder(&self, name: Option<&str>) -> Result<Folder, results::Error> {
         let path = name.map_or(self.staging.path().to_owned(), |n| self.staging.path().join(n));
-        Ok(Folder::create(&path)?)
+        Folder::create(&path)
     }
 
-    /// Writes the page about `runs` and their figures.
-    pub(crate) fn report(&self, runs: &[Run]) -> Result<(), Failure> {
-        write_report(self.staging.path(), runs).map(drop)
+    /// Writes what was found in `cases`.
+    pub(crate) fn write(&self, cases: &[Case], found: &Results) -> Result<(), results::Error> {
+        for (case, results) in cases.iter().zip(&found.cases) {
+            self.folder(case.folder.as_deref())?.write(&results.manifest, &results.points)?;
+        }
+        let folders: Vec<&str> = cases.iter().filter_map(|case| case.folder.as_deref()).collect();
+        if folders.is_empty() {
+            return Ok(());
+        }
+        self.folder(None)?.write_json(COMPARISON, &folders)
     }
 
-    /// Puts everything in its place, and says where the report is.
-    pub(crate) fn publish(mut self) -> Result<PathBuf, Failure> {
+    /// Puts everything in its place, and says where the folder is.
+    pub fn publish(mut self) -> Result<PathBuf, results::Error> {
         let moved =
             remove_compared(&self.target).and_then(|()| publish(self.staging.path(), &self.target));
         self.made_target = false;
-        moved.map_err(|error| failed("write in the folder", &self.target, &error))?;
-        Ok(self.target.join(REPORT))
+        moved.map_err(failed("write in the folder", &self.target))?;
+        Ok(self.target.clone())
     }
 
     /// Speaks of files by the names that they would have got.
-    pub(crate) fn by_final_names(&self, failure: Failure) -> Failure {
-        let staged = self.staging.path().display().to_string();
-        match failure {
-            Failure::Machine(what) => {
-                Failure::Machine(what.replace(&staged, &self.target.display().to_string()))
-            }
+    pub fn by_final_names(&self, error: Error) -> Error {
+        match error {
+            Error::Results(error) => Error::Results(self.named_finally(error)),
+            Error::Trace(error) => Error::Trace(self.named_finally(error)),
             other => other,
+        }
+    }
+
+    /// Speaks of a file by the name that it would have got.
+    pub fn named_finally(&self, error: results::Error) -> results::Error {
+        let name = |path: PathBuf| match path.strip_prefix(self.staging.path()) {
+            Ok(inside) => self.target.join(inside).components().collect(),
+            Err(_) => path,
+        };
+        match error {
+            results::Error::Io { action, path, source } => {
+                results::Error::Io { action, path: name(path), source }
+            }
+            results::Error::Malformed { path, reason } => {
+                results::Error::Malformed { path: name(path), reason }
+            }
         }
     }
 }
 
-impl Drop for Output {
+impl Drop for OutputFolder {
     fn drop(&mut self) {
         // What a failed run leaves behind helps nobody; a folder that is not empty stays.
         let _ = fs::remove_dir_all(self.staging.path());
@@ -101,22 +139,8 @@ fn is_staging(entry: &DirEntry) -> bool {
     is_folder && name.starts_with(STAGING) && name.ends_with(".tmp")
 }
 
-/// Writes the page about `runs` and their figures into `folder`, and says where the page is.
-pub(crate) fn write_report(folder: &Path, runs: &[Run]) -> Result<PathBuf, Failure> {
-    let drawn = folder.join(FIGURES);
-    Folder::create(&drawn)?;
-    for figure in figures(runs) {
-        let path = drawn.join(format!("{}.svg", figure.name));
-        write_whole(&path, |file| file.write_all(figure.svg.as_bytes()))?;
-    }
-    let text = page(runs);
-    let path = folder.join(REPORT);
-    write_whole(&path, |file| file.write_all(text.as_bytes()))?;
-    Ok(path)
-}
-
 /// Refuses a folder that holds something, unless a run of ours wrote it.
-pub(crate) fn refuse_foreign(target: &Path) -> Result<(), Failure> {
+pub fn refuse_foreign(target: &Path) -> Result<(), OutputError> {
     let Ok(entries) = fs::read_dir(target) else { return Ok(()) };
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -127,12 +151,7 @@ pub(crate) fn refuse_foreign(target: &Path) -> Result<(), Failure> {
     if names.iter().any(|name| is_seal(name)) || names.iter().all(is_report) {
         return Ok(());
     }
-    Err(Failure::Input(format!(
-        "the folder {} holds something that is no result: {}\n\
-         choose another with --out, or add --force to write beside it",
-        target.display(),
-        names[0]
-    )))
+    Err(OutputError::Foreign { folder: target.to_owned(), name: names.swap_remove(0) })
 }
 
 /// Moves everything from one folder into another. What tells that a folder is complete goes first
@@ -199,19 +218,9 @@ fn is_ours(name: &str) -> bool {
         || name.starts_with("transfers-") && name.ends_with(".csv")
 }
 
-fn failed(action: &str, path: &Path, error: &io::Error) -> Failure {
-    Failure::Machine(format!(
-        "cannot {action} {}: {error}\nchoose another folder with --out",
-        path.display()
-    ))
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> results::Error {
+    let path = path.to_owned();
+    move |source| results::Error::Io { action, path, source }
 }
 
-/// The file whose presence says that a folder of results is complete.
-pub(crate) const MANIFEST: &str = "manifest.toml";
-
-/// The file that names the folders of a comparison, the reference first.
-pub(crate) const COMPARISON: &str = "comparison.json";
-
-const REPORT: &str = "report.html";
-const FIGURES: &str = "figures";
 const STAGING: &str = ".shortflow-";

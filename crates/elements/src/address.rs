@@ -1,0 +1,225 @@
+//! Network addresses of both families, and the prefixes that name many of them.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use crate::ParamsError;
+
+/// An IPv4 or IPv6 address. An IPv4 address is kept as the IPv6 address that stands for it,
+/// `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2); so the two families never meet, and a comparison, a prefix
+/// and a hash are one thing for both. The default is 0.0.0.0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Address {
+    /// The first 64 bits: in IPv6 as a rule the site and its subnet.
+    high: u64,
+    /// The last 64 bits.
+    low: u64,
+}
+
+/// What stands before the 32 bits of an IPv4 address.
+const MAPPED: u64 = 0xffff;
+
+impl Address {
+    /// The IPv4 address of these 32 bits.
+    #[inline]
+    pub const fn v4(bits: u32) -> Self {
+        Address { high: 0, low: MAPPED << 32 | bits as u64 }
+    }
+
+    /// The IPv6 address of these 128 bits.
+    #[inline]
+    pub const fn v6(bits: u128) -> Self {
+        Address { high: (bits >> 64) as u64, low: bits as u64 }
+    }
+
+    /// The 32 bits of an IPv4 address; none of an IPv6 address.
+    #[inline]
+    pub const fn as_v4(self) -> Option<u32> {
+        if self.high == 0 && self.low >> 32 == MAPPED { Some(self.low as u32) } else { None }
+    }
+
+    /// The first and the last 64 bits; those of an IPv4 address as it is kept.
+    #[inline]
+    pub(crate) const fn halves(self) -> [u64; 2] {
+        [self.high, self.low]
+    }
+
+    /// The address with nothing but its first `length` bits, up to 128, when it is one of IPv6. An
+    /// IPv4 address stays as it is.
+    #[inline]
+    #[must_use]
+    pub fn ipv6_network(self, length: u8) -> Self {
+        if self.as_v4().is_some() { self } else { Address::v6(self.bits() & mask(length)) }
+    }
+
+    const fn bits(self) -> u128 {
+        (self.high as u128) << 64 | self.low as u128
+    }
+
+    /// How many bits an address of this family has.
+    const fn length(self) -> u8 {
+        if self.as_v4().is_some() { 32 } else { 128 }
+    }
+}
+
+/// The first `length` of 128 bits.
+const fn mask(length: u8) -> u128 {
+    match length {
+        0 => 0,
+        length => u128::MAX << (128 - length as u32),
+    }
+}
+
+impl Default for Address {
+    fn default() -> Self {
+        Address::v4(0)
+    }
+}
+
+impl From<IpAddr> for Address {
+    fn from(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => Address::v4(address.to_bits()),
+            IpAddr::V6(address) => Address::v6(address.to_bits()),
+        }
+    }
+}
+
+impl From<Address> for IpAddr {
+    fn from(address: Address) -> Self {
+        match address.as_v4() {
+            Some(bits) => IpAddr::V4(Ipv4Addr::from_bits(bits)),
+            None => IpAddr::V6(Ipv6Addr::from_bits(address.bits())),
+        }
+    }
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parsed: Result<IpAddr, _> = text.parse();
+        parsed.map(Address::from).map_err(|_| {
+            format!("\"{text}\" is no address; write one such as 10.0.0.1 or 2001:db8::1")
+        })
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        IpAddr::from(*self).fmt(f)
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The addresses of one family that share their first bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prefix {
+    network: Address,
+    mask: Address,
+}
+
+impl Prefix {
+    /// The addresses that agree with `address` in the first `length` bits, at most 32 of IPv4 and
+    /// 128 of IPv6; the other bits of `address` must be zero. A prefix of no bits is every address
+    /// of its family.
+    pub fn new(address: Address, length: u8) -> Result<Self, ParamsError> {
+        let most = address.length();
+        if length > most {
+            return Err(ParamsError::new(
+                "prefix",
+                format!("prefix length {length} of {address} must be from 0 to {most}"),
+            ));
+        }
+        let mask = mask(128 - most + length);
+        let network = Address::v6(address.bits() & mask);
+        if network != address {
+            return Err(ParamsError::new(
+                "prefix",
+                format!("{address}/{length} has bits beyond its prefix; write {network}/{length}"),
+            ));
+        }
+        Ok(Prefix { network, mask: Address::v6(mask) })
+    }
+
+    /// The one address `address`.
+    pub fn host(address: Address) -> Self {
+        Prefix { network: address, mask: Address::v6(u128::MAX) }
+    }
+
+    /// Whether `address` is one of them.
+    #[inline]
+    pub fn contains(self, address: Address) -> bool {
+        address.high & self.mask.high == self.network.high
+            && address.low & self.mask.low == self.network.low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> Address {
+        text.parse().unwrap()
+    }
+
+    fn prefix(text: &str) -> Prefix {
+        let (network, length) = text.split_once('/').unwrap();
+        Prefix::new(address(network), length.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn an_address_reads_back_as_it_was_written_whatever_its_family() {
+        for text in ["0.0.0.0", "10.1.2.3", "255.255.255.255", "::", "::1", "2001:db8::a:b"] {
+            assert_eq!(address(text).to_string(), text);
+        }
+        assert_eq!(address("10.0.0.1"), Address::v4(0x0a00_0001));
+        assert_eq!(address("10.0.0.1").as_v4(), Some(0x0a00_0001));
+        assert_eq!(address("::a00:1").as_v4(), None, "these 128 bits are not an IPv4 address");
+        let refused = "10.0.0".parse::<Address>().unwrap_err();
+        assert_eq!(refused, "\"10.0.0\" is no address; write one such as 10.0.0.1 or 2001:db8::1");
+    }
+
+    #[test]
+    fn a_prefix_contains_the_addresses_of_its_family_that_share_its_bits() {
+        let inside = |text, of| prefix(text).contains(address(of));
+        assert!(inside("10.1.0.0/16", "10.1.255.255") && !inside("10.1.0.0/16", "10.2.0.0"));
+        assert!(inside("0.0.0.0/0", "255.255.255.255") && !inside("0.0.0.0/0", "2001:db8::1"));
+        assert!(inside("10.0.0.1/32", "10.0.0.1") && !inside("10.0.0.1/32", "10.0.0.0"));
+        assert!(inside("2001:db8::/32", "2001:db8:ffff::1"));
+        assert!(!inside("2001:db8::/32", "2001:db9::"));
+        assert!(inside("2001:db8::/65", "2001:db8::1"));
+        assert!(!inside("2001:db8::/65", "2001:db8:0:0:8000::"));
+        let host = Prefix::host(address("2001:db8::1"));
+        assert!(host.contains(address("2001:db8::1")) && !host.contains(address("2001:db8::2")));
+    }
+
+    #[test]
+    fn a_prefix_with_stray_bits_is_refused_with_the_one_that_was_meant() {
+        let refused = |text, length| Prefix::new(address(text), length).unwrap_err().to_string();
+        assert_eq!(
+            refused("10.1.2.3", 16),
+            "10.1.2.3/16 has bits beyond its prefix; write 10.1.0.0/16"
+        );
+        assert_eq!(refused("10.1.2.3", 33), "prefix length 33 of 10.1.2.3 must be from 0 to 32");
+        assert_eq!(
+            refused("2001:db8::1", 64),
+            "2001:db8::1/64 has bits beyond its prefix; write 2001:db8::/64"
+        );
+        assert_eq!(refused("::", 129), "prefix length 129 of :: must be from 0 to 128");
+    }
+
+    #[test]
+    fn the_network_of_an_ipv6_address_is_its_first_bits_and_an_ipv4_address_is_its_own() {
+        assert_eq!(address("2001:db8::1:2").ipv6_network(64), address("2001:db8::"));
+        assert_eq!(address("2001:db8::1:2").ipv6_network(128), address("2001:db8::1:2"));
+        assert_eq!(address("2001:db8::1:2").ipv6_network(0), address("::"));
+        assert_eq!(address("10.0.0.1").ipv6_network(64), address("10.0.0.1"));
+    }
+}

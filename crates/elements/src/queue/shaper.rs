@@ -1,0 +1,121 @@
+//! A shaper: a queue that lets its packets leave at a rate of its own, below that of the line.
+
+use shortflow_units::{Bytes, Instant, Rate};
+
+use crate::meter::bucket::{Bucket, Earned, Tokens, time_to_earn};
+use crate::params::above_zero;
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued};
+
+/// Parameters of a [`Shaper`].
+#[derive(Debug, Clone)]
+pub struct ShaperParams {
+    rate: Rate,
+    burst: Bytes,
+    overhead: Bytes,
+}
+
+impl ShaperParams {
+    /// Packets leave at `rate`. After a pause, up to `burst` bytes leave as fast as the line takes
+    /// them; with a burst of zero, each packet takes the time that a line of `rate` would need.
+    pub fn new(rate: Rate, burst: Bytes) -> Result<Self, ParamsError> {
+        Ok(ShaperParams { rate: above_zero("rate", rate)?, burst, overhead: Bytes::ZERO })
+    }
+
+    /// The same where each packet counts for so many bytes more: the headers that a link behind the
+    /// line adds to it.
+    #[must_use]
+    pub fn with_overhead(self, overhead: Bytes) -> Self {
+        ShaperParams { overhead, ..self }
+    }
+}
+
+/// Holds packets in a queue of any kind and lets them leave at a rate (RFC 2475 §2.3.3.3: shaper;
+/// RFC 3290 §7.2). Where nothing else owns the bottleneck, this does: it must be a little slower than
+/// what lies behind it, and the queue is then here, where it is looked after.
+///
+/// A packet leaves when all before it are paid for, and is paid for with the tokens of a bucket that
+/// may go into debt, since a queue does not tell the size of its next packet. So in any time t at most
+/// rate·t + burst bytes leave, and one packet. O(1) beside what the inner queue takes.
+pub struct Shaper {
+    params: ShaperParams,
+    inner: Box<dyn QueueDiscipline>,
+    bucket: Bucket,
+    /// What the packets that have left lack of being paid for.
+    owed: Tokens,
+    earned: Earned,
+    /// When all of it is paid.
+    free_at: Instant,
+}
+
+impl Shaper {
+    /// A shaper in front of the packets that `inner` gives. The bucket is full. `inner` is told the
+    /// shaper's rate as that of its line.
+    pub fn new(params: ShaperParams, mut inner: Box<dyn QueueDiscipline>) -> Self {
+        inner.set_rate(Instant::START, params.rate);
+        let bucket = Bucket::full(params.burst);
+        let (owed, earned) = (Tokens::default(), Earned::default());
+        Shaper { params, inner, bucket, owed, earned, free_at: Instant::START }
+    }
+
+    /// Pays what is owed with what was earned by `now`; what is left goes into the bucket.
+    #[inline]
+    fn earn(&mut self, now: Instant) {
+        let tokens = Tokens::earned(self.params.rate, self.earned.until(now));
+        let rest = tokens.minus(self.owed);
+        self.owed = self.owed.minus(tokens);
+        self.bucket.fill(rest);
+    }
+
+    /// Pays for `packet`, as far as the bucket goes.
+    #[inline]
+    fn pay(&mut self, packet: &Packet) {
+        let price = Tokens::of(packet.bytes() + self.params.overhead);
+        self.owed = self.bucket.take_up_to(price);
+        self.free_at = self.earned.at() + time_to_earn(self.params.rate, self.owed);
+    }
+}
+
+impl QueueDiscipline for Shaper {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
+        self.inner.enqueue(now, packet, drops);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued> {
+        if now < self.free_at {
+            return None;
+        }
+        let queued = self.inner.dequeue(now, drops)?;
+        self.earn(now);
+        self.pay(&queued.packet);
+        Some(queued)
+    }
+
+    #[inline]
+    fn ready_at(&self) -> Option<Instant> {
+        self.inner.ready_at().map(|ready_at| ready_at.max(self.free_at))
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.inner.backlog()
+    }
+
+    fn average(&self) -> Option<f64> {
+        self.inner.average()
+    }
+
+    fn ecn_marks(&self) -> u64 {
+        self.inner.ecn_marks()
+    }
+
+    fn departed(&mut self, now: Instant) {
+        self.inner.departed(now);
+    }
+
+    /// The inner queue has the slower of the two for its line.
+    fn set_rate(&mut self, now: Instant, rate: Rate) {
+        self.inner.set_rate(now, rate.min(self.params.rate));
+    }
+}

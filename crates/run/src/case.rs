@@ -1,0 +1,85 @@
+//! What is compared: a scenario under one policy, beside the same scenario under others.
+
+use std::path::Path;
+
+use shortflow_scenario::{Loaded, Overrides, load};
+use shortflow_text::Diagnostics;
+
+/// A scenario under one policy.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// What it is called beside others.
+    pub label: String,
+    /// The folder of its results inside that of the command, where there are several.
+    pub folder: Option<String>,
+    /// What was set by hand, as keys and values.
+    pub set: Vec<(String, String)>,
+    /// What to run.
+    pub loaded: Loaded,
+}
+
+impl Case {
+    /// The scenario of a file under the policy that `overrides` name, else its own.
+    pub fn load(scenario: &Path, overrides: &Overrides) -> Result<Case, Diagnostics> {
+        Ok(Case::new(load(scenario, overrides)?, overrides.set.clone()))
+    }
+
+    /// A case that stands alone. It is called after its policy, or where there is none after its
+    /// scenario.
+    pub fn new(loaded: Loaded, set: Vec<(String, String)>) -> Case {
+        let policy = loaded.points().first().and_then(|point| point.scenario.policy.as_ref());
+        let label = policy.map_or(loaded.name.clone(), |policy| policy.name.clone());
+        Case { label, folder: None, set, loaded }
+    }
+
+    /// Cases that stand beside each other: each has a folder of its own, and where two have the same
+    /// label, their `places`, one for each, tell them apart. A message when they cannot be compared.
+    pub fn beside(mut cases: Vec<Case>, places: &[String]) -> Result<Vec<Case>, String> {
+        if let Some((first, rest)) = cases.split_first()
+            && rest.iter().any(|other| other.loaded.points().len() != first.loaded.points().len())
+        {
+            return Err("the policies do not give the scenario the same points".to_owned());
+        }
+        let labels: Vec<String> = cases.iter().map(|case| case.label.clone()).collect();
+        for (at, case) in cases.iter_mut().enumerate() {
+            let label = distinct(&labels, at, &places[at]);
+            case.folder = Some(format!("{}-{}", at + 1, folder_name(&label)));
+            case.label = label;
+        }
+        Ok(cases)
+    }
+}
+
+/// The label at `at`, with `place` where another is the same.
+pub fn distinct(labels: &[String], at: usize, place: &str) -> String {
+    match labels.iter().filter(|label| **label == labels[at]).count() {
+        1 => labels[at].clone(),
+        _ => format!("{} ({place})", labels[at]),
+    }
+}
+
+/// A name made fit for a folder: lower case, without spaces and signs.
+pub fn folder_name(name: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let words: String = name.chars().map(plain).collect();
+    let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
+    if words.is_empty() { "run".to_owned() } else { words.join("-") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_becomes_a_folder_without_spaces_or_signs() {
+        assert_eq!(folder_name("Fair Marker (a/b.toml)"), "fair-marker-a-b-toml");
+        assert_eq!(folder_name("../.."), "run");
+    }
+
+    #[test]
+    fn labels_that_are_the_same_get_their_place_too() {
+        let labels = ["RED".to_owned(), "RED".to_owned(), "FIFO".to_owned()];
+        assert_eq!(distinct(&labels, 0, "a.toml"), "RED (a.toml)");
+        assert_eq!(distinct(&labels, 2, "c.toml"), "FIFO");
+    }
+}

@@ -1,0 +1,136 @@
+//! What an engine is, what it is given, and what it gives back.
+
+use shortflow_measure::{Replica, Summary, TransferSink, results};
+use shortflow_scenario::Scenario;
+use shortflow_units::Duration;
+
+use crate::tap::Tap;
+
+/// Something that says what happens in a scenario: by simulating it, by computing it, or by doing
+/// it.
+pub trait Engine: Sync {
+    /// Its name, as in `simulate`.
+    fn name(&self) -> &'static str;
+
+    /// What tells its results from those of another version: with the same identity, scenario and
+    /// replica, an engine that is deterministic gives the same outcome.
+    fn identity(&self) -> &str;
+
+    /// Refuses a scenario that it cannot run, and says what stands in the way and what to do. It is
+    /// asked about every scenario before anything is run.
+    fn check(&self, scenario: &Scenario) -> Result<(), Refusal>;
+
+    /// How many tasks it can run at a time.
+    fn side_by_side(&self) -> SideBySide {
+        SideBySide::AsManyAsThreads
+    }
+
+    /// Runs a task to its end, or until [`Observers::look`] returns false: then it gives
+    /// [`Error::Interrupted`]. An engine without packets refuses a tap.
+    fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error>;
+}
+
+/// How many tasks an engine can run at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SideBySide {
+    /// Tasks do not disturb each other.
+    AsManyAsThreads,
+    /// A task needs the machine for itself, as in real time.
+    OneAtATime,
+}
+
+/// One replica to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Task<'a> {
+    /// What to run.
+    pub scenario: &'a Scenario,
+    /// Which replica of it.
+    pub replica: u32,
+}
+
+/// Who is told what happens in a task.
+pub struct Observers<'o> {
+    /// Where each completed transfer goes, if anywhere.
+    pub transfers: Option<TransferSink>,
+    /// Who looks at the packets, if anybody.
+    pub tap: Option<Box<dyn Tap>>,
+    /// Is called now and then with the share of the task that is done, from 0 to 1; the task ends
+    /// when it returns false.
+    pub look: &'o mut dyn FnMut(f64) -> bool,
+}
+
+/// What a task found.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its measures.
+    pub measured: Measured,
+    /// What a reader of the results must know of this engine's run, in sentences.
+    pub warnings: Vec<String>,
+    /// How late packets were sent; `None` where time is simulated or computed.
+    pub timing: Option<TimingError>,
+}
+
+impl From<Measured> for Outcome {
+    fn from(measured: Measured) -> Self {
+        Outcome { measured, warnings: Vec::new(), timing: None }
+    }
+}
+
+/// What an engine can say of a task.
+#[derive(Debug)]
+pub enum Measured {
+    /// What one replica found, so that several make an interval.
+    Replica(Box<Replica>),
+    /// What is expected: the same for every replica, with no interval and not always a distribution.
+    Means(Box<Summary>),
+}
+
+/// How much later than it should have been packets were sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimingError {
+    /// Half of the packets were later than this.
+    pub p50: Duration,
+    /// One in a hundred was later than this.
+    pub p99: Duration,
+    /// The latest.
+    pub max: Duration,
+}
+
+impl TimingError {
+    /// The 99th percentile above which delays of milliseconds cannot be trusted.
+    pub const LIMIT: Duration = Duration::from_millis(1);
+
+    /// What to say of a run that was too late to trust.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let TimingError { p50, p99, max } = self;
+        (*p99 > TimingError::LIMIT).then(|| {
+            format!(
+                "The machine was too slow: packets were sent {p50} (median), {p99} (p99) and {max} \
+                 (at most) after their time; above {} (p99) the results cannot be trusted.",
+                TimingError::LIMIT
+            )
+        })
+    }
+}
+
+/// Why an engine does not run a scenario: what was found, what is allowed, what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refusal(pub String);
+
+/// Why a task gave no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It was asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// The engine cannot run the scenario.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Its transfers could not be written.
+    #[error(transparent)]
+    Results(#[from] results::Error),
+    /// What looked on could not write what it saw.
+    #[error(transparent)]
+    Trace(results::Error),
+}

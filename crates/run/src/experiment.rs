@@ -1,0 +1,127 @@
+//! All replicas of all points of all cases, run and gathered.
+
+use std::sync::atomic::AtomicBool;
+
+use shortflow_measure::results::Folder;
+use shortflow_measure::{RowNames, TransferSink};
+use shortflow_scenario::Scenario;
+
+use crate::case::Case;
+use crate::engine::{Engine, Error, Outcome, Task};
+use crate::observe::{Observer, Progress};
+use crate::output::OutputFolder;
+use crate::parallel::run_tasks;
+use crate::results::{Results, TaskPlace, gather};
+use crate::tap::Tap;
+
+/// Begins to look at the packets of a run.
+pub type StartTap<'e> = dyn Fn(&Scenario) -> Result<Box<dyn Tap>, Error> + Sync + 'e;
+
+/// What is run, and how. All cases come from the same scenario file.
+pub struct Experiment<'e> {
+    /// By which engine.
+    pub engine: &'e dyn Engine,
+    /// What.
+    pub cases: &'e [Case],
+    /// On how many threads; 0 is one per core.
+    pub threads: usize,
+    /// Whether every single transfer is kept.
+    pub keeps_transfers: bool,
+    /// Who looks at the packets, if anybody: then there must be one task only.
+    pub tap: Option<&'e StartTap<'e>>,
+    /// The command by which it can be run again, for the manifest.
+    pub command: &'e str,
+}
+
+impl Experiment<'_> {
+    /// Runs everything, until `stop` is true, and puts results and their files into `output`. What
+    /// belongs beside them, such as a report, may be added before that is published.
+    ///
+    /// # Errors
+    /// The first error of a task; [`Error::Interrupted`] when nothing is complete.
+    pub fn run(
+        &self,
+        output: &OutputFolder,
+        stop: &AtomicBool,
+        progress: &dyn Progress,
+    ) -> Result<Results, Error> {
+        let places = places(self.cases);
+        let task = |place: &TaskPlace| Task {
+            scenario: &self.cases[place.case].loaded.points()[place.point].scenario,
+            replica: place.replica,
+        };
+        let tasks: Vec<Task<'_>> = places.iter().map(task).collect();
+        let folders = self.cases.iter().map(|case| output.folder(case.folder.as_deref()));
+        let watch = Watch {
+            progress,
+            folders: self.keeps_transfers.then(|| folders.collect()).transpose()?,
+            tap: self.tap,
+            cases: self.cases,
+            places: &places,
+            tasks: &tasks,
+        };
+        progress.begins(tasks.len(), 0);
+        let outcomes = run_tasks(self.engine, &tasks, self.threads, stop, &watch);
+        let results = gather(self.cases, &places, outcomes, self.command)?;
+        output.write(self.cases, &results)?;
+        Ok(results)
+    }
+}
+
+/// All replicas: each replica of each point under all cases in a row, so that what is complete when
+/// an interruption comes can be compared.
+fn places(cases: &[Case]) -> Vec<TaskPlace> {
+    let points = cases[0].loaded.points();
+    let most = points.iter().map(|point| point.scenario.replicas).max().unwrap_or(0);
+    let mut places = Vec::new();
+    for replica in 0..most {
+        for (point, _) in points.iter().enumerate().filter(|(_, p)| replica < p.scenario.replicas) {
+            places.extend((0..cases.len()).map(|case| TaskPlace { case, point, replica }));
+        }
+    }
+    places
+}
+
+/// Looks after the replicas while they run.
+struct Watch<'w> {
+    progress: &'w dyn Progress,
+    /// Where transfers are streamed, case by case, if anywhere.
+    folders: Option<Vec<Folder>>,
+    tap: Option<&'w StartTap<'w>>,
+    cases: &'w [Case],
+    places: &'w [TaskPlace],
+    tasks: &'w [Task<'w>],
+}
+
+impl Observer for Watch<'_> {
+    fn transfers(&self, task: usize) -> Result<Option<TransferSink>, Error> {
+        let Some(folders) = &self.folders else { return Ok(None) };
+        let TaskPlace { case, point, replica } = self.places[task];
+        let names = row_names(self.tasks[task].scenario, &self.cases[case].label);
+        Ok(Some(TransferSink::create(&folders[case], point, replica, names)?))
+    }
+
+    fn tap(&self, task: usize) -> Result<Option<Box<dyn Tap>>, Error> {
+        self.tap.map(|start| start(self.tasks[task].scenario)).transpose()
+    }
+
+    fn advanced(&self, _: usize, share: f64) {
+        self.progress.advanced(share);
+    }
+
+    fn completed(&self, _: usize, _: &mut Outcome) -> Result<(), Error> {
+        self.progress.completed();
+        Ok(())
+    }
+}
+
+/// What the rows of `transfers-*.csv` are called by.
+fn row_names(scenario: &Scenario, policy: &str) -> RowNames {
+    let rows = scenario.result_rows();
+    RowNames {
+        policy: policy.to_owned(),
+        labels: rows.iter().map(|row| scenario.workloads[row.workload].label.clone()).collect(),
+        workloads: rows.into_iter().map(|row| row.name).collect(),
+        nodes: scenario.nodes.iter().map(|node| node.name.clone()).collect(),
+    }
+}

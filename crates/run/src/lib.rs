@@ -1,0 +1,84 @@
+//! What every engine shares: what is to be run, who is told of it, what is recorded and under which
+//! names, and where the results go.
+//!
+//! ```text
+//! Cases ─▶ tasks ─▶ Engine (several side by side) ─▶ Outcomes ─▶ Results ─▶ OutputFolder
+//!                     │
+//!                     └─▶ Observer, Tap
+//! ```
+//!
+//! An [`Engine`] answers what a policy does in a scenario. The simulator is one; one that computes
+//! means from formulae, or that sends real packets in real time, fits the same trait:
+//!
+//! ```
+//! use shortflow_measure::{Summary, WorkloadSummary};
+//! use shortflow_run::{Case, Engine, Error, Measured, Observers, Outcome, Refusal, Task, run_tasks};
+//! use shortflow_scenario::{Overrides, Scenario, from_texts};
+//!
+//! /// Knows the mean of everything: nothing takes any time.
+//! struct Optimist;
+//!
+//! impl Engine for Optimist {
+//!     fn name(&self) -> &'static str {
+//!         "optimist"
+//!     }
+//!     fn identity(&self) -> &str {
+//!         "1"
+//!     }
+//!     fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
+//!         if scenario.policy.is_none() {
+//!             return Ok(());
+//!         }
+//!         Err(Refusal("no closed form for a policy; leave it out".to_owned()))
+//!     }
+//!     fn run(&self, task: &Task<'_>, _: Observers<'_>) -> Result<Outcome, Error> {
+//!         let named = |name: &String| WorkloadSummary { name: name.clone(), ..Default::default() };
+//!         let workloads = task.scenario.workloads.iter().map(|w| named(&w.name)).collect();
+//!         Ok(Measured::Means(Box::new(Summary { workloads, ..Default::default() })).into())
+//!     }
+//! }
+//!
+//! let text = r#"
+//!     duration = "10 s"
+//!     hosts = { client = {}, server = {} }
+//!     links.line = { between = ["client", "server"], rate = "10 Mbit/s", delay = "5 ms" }
+//!     workloads.file.bulk = { from = "server", to = "client" }
+//! "#;
+//! let loaded = from_texts(&[("line.toml", text)], &Overrides::default())?;
+//! let task = Task { scenario: &loaded.points()[0].scenario, replica: 0 };
+//! let outcomes = run_tasks(&Optimist, &[task], 1, &false.into(), &());
+//! assert!(matches!(outcomes[0].as_ref().unwrap().measured, Measured::Means(_)));
+//! # Ok::<(), shortflow_text::Diagnostics>(())
+//! ```
+//!
+//! # What this crate does not know
+//!
+//! How any engine works: it knows no event, no queue at work and no formula. It draws nothing and
+//! prints nothing, and it reads no arguments. Which claims a study makes is beyond it too.
+
+mod case;
+mod engine;
+mod experiment;
+mod names;
+mod observe;
+mod output;
+mod parallel;
+mod plan;
+mod results;
+mod tap;
+
+pub use case::{Case, distinct, folder_name};
+pub use engine::{
+    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, TimingError,
+};
+pub use experiment::{Experiment, StartTap};
+pub use names::{
+    code_points, conditioner_counts, drop_reasons, dropped_name, ingress_name, port_name, ports,
+    role_at, seed_of, workload_counter,
+};
+pub use observe::{Observer, Progress};
+pub use output::{OutputError, OutputFolder, refuse_foreign};
+pub use parallel::run_tasks;
+pub use plan::{end_of, plan};
+pub use results::{CaseResults, Interruption, Results};
+pub use tap::{Event, Sight, Tap};

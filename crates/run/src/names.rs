@@ -1,0 +1,98 @@
+//! What ports, places and counters are called in results, and what they count: the same under every
+//! engine, so that answers stand side by side.
+
+use shortflow_elements::{Conditioner, DropReason, Dscp};
+use shortflow_policy::Role;
+use shortflow_scenario::{Direction, Kind, Line, NodeId, Scenario};
+
+/// The ports of a scenario in their order: each link is two, forward first, then back. Each is given
+/// by the node that sends, the node at the far end, and the line between them.
+pub fn ports(scenario: &Scenario) -> impl Iterator<Item = (NodeId, NodeId, &Line)> {
+    scenario
+        .links
+        .iter()
+        .flat_map(|link| [(link.a, link.b, &link.forward), (link.b, link.a, &link.back)])
+}
+
+/// The port through which `from` sends to `to`: `r1->r2`.
+pub fn port_name(scenario: &Scenario, from: NodeId, to: NodeId) -> String {
+    let name = |node: NodeId| &scenario.nodes[node.index()].name;
+    format!("{}->{}", name(from), name(to))
+}
+
+/// The place where packets from `from` enter `to`: `r2<-r1`.
+pub fn ingress_name(scenario: &Scenario, from: NodeId, to: NodeId) -> String {
+    let name = |node: NodeId| &scenario.nodes[node.index()].name;
+    format!("{}<-{}", name(to), name(from))
+}
+
+/// The role that `node` plays in this direction.
+pub fn role_at(scenario: &Scenario, node: NodeId, direction: Direction) -> Option<&Role> {
+    let binding = scenario.bindings.iter().find(|b| b.at == node && b.direction == direction)?;
+    let policy = scenario.policy.as_ref()?;
+    Some(policy.role(&binding.role).expect("a checked scenario binds roles that exist"))
+}
+
+/// The seed of a replica, from which all its random streams are made. That of the first is the
+/// scenario's; the others are spread over all seeds (the finalizer of SplitMix64), so that runs with
+/// neighbouring seeds share no replica.
+pub fn seed_of(seed: u64, replica: u32) -> u64 {
+    if replica == 0 {
+        return seed;
+    }
+    let mut z = seed.wrapping_add(u64::from(replica).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The code points that packets can have: best effort, those that the policy writes, those that
+/// workloads write. In rising order; results name all others together as the last.
+pub fn code_points(scenario: &Scenario) -> Vec<Dscp> {
+    let mut used = vec![Dscp::BEST_EFFORT];
+    if let Some(policy) = &scenario.policy {
+        used.extend(policy.written_code_points());
+    }
+    for workload in &scenario.workloads {
+        match &workload.kind {
+            Kind::Cbr(cbr) => used.push(cbr.dscp),
+            Kind::Poisson(poisson) => used.push(poisson.dscp),
+            Kind::Transfers(_) | Kind::Bulk(_) | Kind::Web(_) | Kind::Telnet(_) | Kind::Ftp(_) => {}
+        }
+    }
+    used.sort_unstable();
+    used.dedup();
+    used
+}
+
+/// The names of reasons for drops, by their number.
+pub fn drop_reasons() -> Vec<String> {
+    DropReason::ALL.map(|reason| reason.name().to_owned()).to_vec()
+}
+
+/// The counter of packets dropped at a port that is not reported by itself: `r1->r2/dropped`.
+pub fn dropped_name(port: &str) -> String {
+    format!("{port}/dropped")
+}
+
+/// A counter of a workload: `web/reordered packets`.
+pub fn workload_counter(workload: &str, what: &str) -> String {
+    format!("{workload}/{what}")
+}
+
+/// What a conditioner has counted since the start, named after its place and its classes:
+/// `r2<-server0/replies/marked green bytes`.
+pub fn conditioner_counts(place: &str, conditioner: &Conditioner) -> Vec<(String, u64)> {
+    let mut counts = Vec::new();
+    for class in conditioner.counters() {
+        let mut count = |name: &str, value: u64| {
+            counts.push((format!("{place}/{}/{name}", class.class), value));
+        };
+        for (color, name) in ["green", "yellow", "red"].into_iter().enumerate() {
+            count(&format!("marked {name} packets"), class.packets[color]);
+            count(&format!("marked {name} bytes"), class.bytes[color]);
+        }
+        class.marker.iter().for_each(|&(name, value)| count(name, value));
+    }
+    counts
+}

@@ -1,0 +1,188 @@
+//! From the outcomes of tasks to results that can be shown and written.
+
+use std::collections::BTreeSet;
+
+use shortflow_measure::results::{Input, Setting, Sweep};
+use shortflow_measure::{Manifest, Point, Replica, Summary};
+
+use crate::case::Case;
+use crate::engine::{Error, Measured, Outcome};
+
+/// The place of a task among all that are run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TaskPlace {
+    pub(crate) case: usize,
+    pub(crate) point: usize,
+    pub(crate) replica: u32,
+}
+
+/// What came out.
+#[derive(Debug)]
+pub struct Results {
+    /// One for each case, in their order.
+    pub cases: Vec<CaseResults>,
+    /// What an interruption left, if there was one.
+    pub interruption: Option<Interruption>,
+}
+
+/// What came out of a case.
+#[derive(Debug)]
+pub struct CaseResults {
+    /// What was run.
+    pub manifest: Manifest,
+    /// What was found, point by point.
+    pub points: Vec<Point>,
+}
+
+/// What an interruption left of the replicas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interruption {
+    /// How many are complete in all cases.
+    pub kept: usize,
+    /// How many there were to be.
+    pub all: usize,
+}
+
+/// Puts the outcomes of tasks together. Of what was interrupted, a point keeps those replicas that
+/// are complete in all cases, so that they can be compared.
+///
+/// # Errors
+/// The first error of a task; [`Error::Interrupted`] when nothing is complete.
+pub(crate) fn gather(
+    cases: &[Case],
+    places: &[TaskPlace],
+    outcomes: Vec<Result<Outcome, Error>>,
+    command: &str,
+) -> Result<Results, Error> {
+    let mut complete = Complete::new(cases);
+    for (place, outcome) in places.iter().zip(outcomes) {
+        match outcome {
+            Ok(outcome) => complete.put(*place, outcome),
+            Err(Error::Interrupted) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let interruption = match (complete.count(), places.len() / cases.len()) {
+        (kept, all) if kept == all => None,
+        (0, _) => return Err(Error::Interrupted),
+        (kept, all) => Some(Interruption { kept, all }),
+    };
+    let cases = cases.iter().enumerate().map(|(at, case)| {
+        let points = complete.points(at, case);
+        CaseResults { manifest: manifest(case, &points, command), points }
+    });
+    Ok(Results { cases: cases.collect(), interruption })
+}
+
+/// The outcomes of each case, by point and replica; those that were not completed are missing.
+struct Complete(Vec<Vec<Vec<Option<Outcome>>>>);
+
+impl Complete {
+    fn new(cases: &[Case]) -> Self {
+        let room = |count: u32| (0..count).map(|_| None).collect();
+        let of = |case: &Case| {
+            case.loaded.points().iter().map(|point| room(point.scenario.replicas)).collect()
+        };
+        Complete(cases.iter().map(of).collect())
+    }
+
+    fn put(&mut self, place: TaskPlace, outcome: Outcome) {
+        self.0[place.case][place.point][place.replica as usize] = Some(outcome);
+    }
+
+    /// The numbers of the replicas of a point that are complete in all cases.
+    fn complete_at(&self, point: usize) -> Vec<usize> {
+        let is_complete = |replica: &usize| self.0.iter().all(|c| c[point][*replica].is_some());
+        (0..self.0[0][point].len()).filter(is_complete).collect()
+    }
+
+    /// How many replicas are complete in all cases, over all points.
+    fn count(&self) -> usize {
+        (0..self.0[0].len()).map(|point| self.complete_at(point).len()).sum()
+    }
+
+    /// The points of a case at which some replica is complete.
+    fn points(&self, case: usize, what: &Case) -> Vec<Point> {
+        let mut points = Vec::new();
+        for (at, point) in what.loaded.points().iter().enumerate() {
+            let kept = self.complete_at(at);
+            if kept.is_empty() {
+                continue;
+            }
+            let values = what.loaded.axes.iter().zip(&point.values);
+            let settings =
+                values.map(|(key, v)| Setting { key: key.clone(), value: v.to_string() });
+            let outcomes = kept.iter().filter_map(|&n| self.0[case][at][n].as_ref()).collect();
+            let mut found = point_of(settings.collect(), outcomes);
+            let asked = point.scenario.replicas as usize;
+            if kept.len() < asked {
+                let warning =
+                    format!("Interrupted: {} of {asked} replicas are complete.", kept.len());
+                found.summary.warnings.push(warning);
+            }
+            points.push(found);
+        }
+        points
+    }
+}
+
+/// A point of a sweep from the outcomes at it, of which there is at least one.
+fn point_of(settings: Vec<Setting>, outcomes: Vec<&Outcome>) -> Point {
+    let mut replicas: Vec<Replica> = Vec::new();
+    let mut means: Option<&Summary> = None;
+    for outcome in &outcomes {
+        match &outcome.measured {
+            Measured::Replica(replica) => replicas.push((**replica).clone()),
+            Measured::Means(summary) => means = Some(summary),
+        }
+    }
+    let mut point = match means {
+        Some(summary) => Point { settings, summary: summary.clone(), replicas },
+        None => Point::new(settings, replicas),
+    };
+    let late = outcomes.iter().filter_map(|outcome| outcome.timing).max_by_key(|t| t.p99);
+    let late = late.and_then(|timing| timing.warning());
+    for warning in outcomes.iter().flat_map(|outcome| &outcome.warnings).chain(&late) {
+        if !point.summary.warnings.contains(warning) {
+            point.summary.warnings.push(warning.clone());
+        }
+    }
+    point
+}
+
+/// The TCP of all points, each named once.
+fn tcp_of(case: &Case) -> String {
+    let points = case.loaded.points().iter();
+    let mut names: Vec<String> = points.map(|point| point.scenario.tcp_description()).collect();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names.join(" | ")
+}
+
+fn manifest(case: &Case, kept: &[Point], command: &str) -> Manifest {
+    let scenario = &case.loaded.points()[0].scenario;
+    let files = [Some(&scenario.inputs.scenario), scenario.inputs.policy.as_ref()];
+    let files = files.into_iter().flatten().chain(&scenario.inputs.files);
+    let input = |(name, text): &(String, String)| Input { name: name.clone(), text: text.clone() };
+    let value = |point: &Point| {
+        point.settings.iter().map(|setting| setting.value.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let setting =
+        |(key, value): &(String, String)| Setting { key: key.clone(), value: value.clone() };
+    Manifest {
+        label: case.label.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command.to_owned(),
+        seed: scenario.seed,
+        replicas: kept.iter().map(|point| point.summary.replicas).max().unwrap_or(0),
+        duration: scenario.duration.as_secs_f64(),
+        warm_up: scenario.warm_up.as_secs_f64(),
+        tcp: tcp_of(case),
+        sweep: (!case.loaded.axes.is_empty()).then(|| Sweep {
+            key: case.loaded.axes.join(", "),
+            values: kept.iter().map(value).collect(),
+        }),
+        settings: case.set.iter().map(setting).collect(),
+        inputs: files.map(input).collect(),
+    }
+}

@@ -1,0 +1,197 @@
+//! An engine that computes, one that runs in real time, one that refuses.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use shortflow_measure::{Estimate, Recorder, Summary, WorkloadSummary};
+use shortflow_run::{
+    Case, Engine, Error, Experiment, Measured, Observers, Outcome, OutputFolder, Refusal, Results,
+    SideBySide, Task, TimingError, plan, run_tasks,
+};
+use shortflow_scenario::{Overrides, Scenario, from_texts};
+use shortflow_units::Duration;
+
+const SCENARIO: &str = r#"
+name = "line"
+duration = "10 s"
+replicas = 3
+hosts = { client = {}, server = {} }
+links.line = { between = ["client", "server"], rate = "10 Mbit/s", delay = "5 ms" }
+workloads.file.bulk = { from = "server", to = "client" }
+[parameters]
+x = 1
+[sweep]
+key = "parameters.x"
+values = [1, 2]
+"#;
+
+/// The case of the scenario, alone.
+pub(crate) fn case() -> Case {
+    let overrides = Overrides::default();
+    let loaded = from_texts(&[("line.toml", SCENARIO)], &overrides)
+        .unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    Case::new(loaded, Vec::new())
+}
+
+/// Runs the scenario by `engine` on four threads into a folder that is not kept.
+pub(crate) fn conduct(engine: &dyn Engine, stop: &AtomicBool) -> Result<Results, Error> {
+    let home = tempfile::tempdir().unwrap();
+    let output = OutputFolder::prepare(&home.path().join("out"), false).unwrap();
+    let experiment = Experiment {
+        engine,
+        cases: &[case()],
+        threads: 4,
+        keeps_transfers: false,
+        tap: None,
+        command: "shortflow test",
+    };
+    experiment.run(&output, stop, &())
+}
+
+/// What a replica of this scenario finds in which nothing happens.
+pub(crate) fn nothing_happened(scenario: &Scenario) -> Measured {
+    let replica = Recorder::new(&plan(scenario), None).finish().unwrap();
+    Measured::Replica(Box::new(replica))
+}
+
+/// Computes means: the same for every replica, without an interval.
+struct Closed;
+
+impl Engine for Closed {
+    fn name(&self) -> &'static str {
+        "closed"
+    }
+
+    fn identity(&self) -> &str {
+        "1"
+    }
+
+    fn check(&self, _: &Scenario) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn run(&self, task: &Task<'_>, _: Observers<'_>) -> Result<Outcome, Error> {
+        let goodput = Estimate { mean: 9.5e6, low: None, high: None, n: 1, at_least: false };
+        let name = task.scenario.workloads[0].name.clone();
+        let file = WorkloadSummary { name, goodput: Some(goodput), ..Default::default() };
+        let summary = Summary { workloads: vec![file], ..Default::default() };
+        let warnings = vec!["No closed form for jitter.".to_owned()];
+        let measured = Measured::Means(Box::new(summary));
+        Ok(Outcome { measured, warnings, timing: None })
+    }
+}
+
+#[test]
+fn means_without_replicas_make_a_point_and_a_warning_of_three_replicas_is_told_once() {
+    let found = conduct(&Closed, &AtomicBool::new(false)).unwrap();
+    let points = &found.cases[0].points;
+    assert_eq!(points.len(), 2, "two points of the sweep");
+    let goodput = points[0].summary.workload("file").unwrap().goodput.unwrap();
+    assert_eq!((goodput.mean, goodput.low), (9.5e6, None));
+    assert_eq!(points[0].summary.warnings, ["No closed form for jitter."]);
+    assert!(points[0].replicas.is_empty());
+}
+
+/// Sends real packets: one task at a time, and later than it should.
+#[derive(Default)]
+struct RealTime {
+    under_way: AtomicU32,
+    most: AtomicU32,
+}
+
+impl Engine for RealTime {
+    fn name(&self) -> &'static str {
+        "real time"
+    }
+
+    fn identity(&self) -> &str {
+        "1"
+    }
+
+    fn check(&self, _: &Scenario) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn side_by_side(&self) -> SideBySide {
+        SideBySide::OneAtATime
+    }
+
+    fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
+        let now = self.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        for step in 1..=100 {
+            std::thread::yield_now();
+            assert!((observers.look)(f64::from(step) / 100.0));
+        }
+        self.under_way.fetch_sub(1, Ordering::SeqCst);
+        let late = Duration::from_millis(1 + u64::from(task.replica));
+        let timing = TimingError { p50: Duration::ZERO, p99: late, max: late * 2 };
+        let measured = nothing_happened(task.scenario);
+        Ok(Outcome { measured, warnings: Vec::new(), timing: Some(timing) })
+    }
+}
+
+#[test]
+fn an_engine_in_real_time_runs_one_task_at_a_time_and_says_when_it_was_late() {
+    let engine = RealTime::default();
+    let found = conduct(&engine, &AtomicBool::new(false)).unwrap();
+    assert_eq!(engine.most.load(Ordering::SeqCst), 1, "though there are four threads");
+    let point = &found.cases[0].points[0];
+    assert_eq!(point.replicas.len(), 3);
+    // The first replica is late by 1 ms, which is allowed; the third by 3 ms.
+    let warnings: Vec<&String> =
+        point.summary.warnings.iter().filter(|w| w.contains("too slow")).collect();
+    assert_eq!(
+        warnings,
+        [
+            "The machine was too slow: packets were sent 0 ns (median), 3 ms (p99) and 6 ms (at most) \
+          after their time; above 1 ms (p99) the results cannot be trusted."
+        ]
+    );
+}
+
+/// Can do the first point of the sweep only.
+#[derive(Default)]
+struct Choosy {
+    ran: AtomicBool,
+    asked: Mutex<BTreeSet<String>>,
+}
+
+impl Engine for Choosy {
+    fn name(&self) -> &'static str {
+        "choosy"
+    }
+
+    fn identity(&self) -> &str {
+        "1"
+    }
+
+    fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        let point = scenario.inputs.overrides.join(" ");
+        let is_new = self.asked.lock().unwrap().insert(point.clone());
+        assert!(is_new, "asked twice about {point}");
+        if point.contains('2') {
+            return Err(Refusal(format!("{point} is too much; choose 1")));
+        }
+        Ok(())
+    }
+
+    fn run(&self, _: &Task<'_>, _: Observers<'_>) -> Result<Outcome, Error> {
+        self.ran.store(true, Ordering::SeqCst);
+        Err(Error::Interrupted)
+    }
+}
+
+#[test]
+fn nothing_is_run_when_one_scenario_is_refused() {
+    let engine = Choosy::default();
+    let case = case();
+    let task = |point: usize| Task { scenario: &case.loaded.points()[point].scenario, replica: 0 };
+    let tasks = [task(0), task(1), task(0), task(1)];
+    let outcomes = run_tasks(&engine, &tasks, 1, &AtomicBool::new(false), &());
+    let Err(Error::Refused(Refusal(why))) = &outcomes[1] else { panic!("{outcomes:?}") };
+    assert_eq!(why, "parameters.x=2 is too much; choose 1");
+    assert!(matches!(outcomes[0], Err(Error::Interrupted)));
+    assert!(!engine.ran.load(Ordering::SeqCst));
+}

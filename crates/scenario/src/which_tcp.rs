@@ -1,0 +1,33 @@
+//! Which TCP a scenario runs, in words for tables and reports.
+
+use crate::model::{Kind, Scenario, Workload};
+
+impl Scenario {
+    /// The TCP of the workloads, for example `Linux today (CUBIC, SACK)`. Where workloads differ, each
+    /// is followed by the names of those that have it: `Linux today (CUBIC, SACK) for web; …`. Empty
+    /// when nothing uses TCP.
+    pub fn tcp_description(&self) -> String {
+        let mut users: Vec<(String, Vec<&str>)> = Vec::new();
+        for workload in self.workloads.iter().filter(|workload| uses_tcp(workload)) {
+            let what = workload.tcp.description();
+            match users.iter_mut().find(|(other, _)| *other == what) {
+                Some((_, names)) => names.push(&workload.name),
+                None => users.push((what, vec![&workload.name])),
+            }
+        }
+        match &users[..] {
+            [] => String::new(),
+            [(what, _)] => what.clone(),
+            several => {
+                let of_each = |(what, names): &(String, Vec<&str>)| {
+                    format!("{what} for {}", names.join(", "))
+                };
+                several.iter().map(of_each).collect::<Vec<_>>().join("; ")
+            }
+        }
+    }
+}
+
+fn uses_tcp(workload: &Workload) -> bool {
+    !matches!(workload.kind, Kind::Cbr(_) | Kind::Poisson(_))
+}

@@ -1,0 +1,37 @@
+//! The simulator as an engine among others.
+
+use shortflow_run::{Engine, Error, Measured, Observers, Outcome, Refusal, Task, end_of, ports};
+use shortflow_scenario::Scenario;
+use shortflow_units::Instant;
+
+use crate::build;
+use crate::event::calendar::Calendar;
+use crate::record::replica::{refuse_beyond, run_replica_before};
+
+/// The simulator as an engine: every packet, in simulated time. It is deterministic, and replicas do
+/// not disturb each other.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Simulator;
+
+impl Engine for Simulator {
+    fn name(&self) -> &'static str {
+        "simulate"
+    }
+
+    fn identity(&self) -> &str {
+        env!("SHORTFLOW_ENGINE")
+    }
+
+    fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        let horizon = Calendar::horizon_of(build::entities(scenario));
+        refuse_beyond(horizon, ports(scenario).count(), scenario)
+    }
+
+    fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
+        let Observers { transfers, tap, look } = observers;
+        let end = end_of(task.scenario).as_secs_f64();
+        let look = |now: Instant| look(now.as_secs_f64() / end);
+        let found = run_replica_before(tap, task.scenario, task.replica, transfers, look)?;
+        Ok(Measured::Replica(Box::new(found.replica)).into())
+    }
+}

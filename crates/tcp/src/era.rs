@@ -1,0 +1,127 @@
+//! Presets: the defaults of a time and its tools. Where each is from is told in `docs/tcp-eras.md`.
+
+use std::fmt;
+
+use shortflow_units::{Bytes, Duration};
+
+use crate::Algorithm;
+use crate::config::{Config, DelayedAck, EcnCapable as Capable, Recovery, RtoFloor as Floor};
+
+/// A preset: the defaults of a time and its tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// ns-2 as of 2002 (2.1b9): `Agent/TCP/Newreno` and `Agent/TCPSink` with all settings left alone.
+    Ns2In2002,
+    /// ns-2 as of 2005 (2.28): the least retransmission timeout is 0.2 s instead of 1 s, and only
+    /// data are ECN-capable.
+    Ns2In2005,
+    /// A Linux host of today: CUBIC, SACK, an initial window of 10, delayed acknowledgements.
+    LinuxToday,
+}
+
+impl Era {
+    /// All presets, oldest first.
+    pub const ALL: [Era; 3] = [Era::Ns2In2002, Era::Ns2In2005, Era::LinuxToday];
+
+    /// The name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Era::Ns2In2002 => "ns2-2002",
+            Era::Ns2In2005 => "ns2-2005",
+            Era::LinuxToday => "linux-today",
+        }
+    }
+
+    /// The name in sentences.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Era::Ns2In2002 => "ns-2 of 2002",
+            Era::Ns2In2005 => "ns-2 of 2005",
+            Era::LinuxToday => "Linux today",
+        }
+    }
+
+    /// The settings of this era.
+    pub fn config(self) -> Config {
+        match self {
+            Era::Ns2In2002 => Config {
+                era: self,
+                rto_min: Duration::from_secs(1),
+                ecn_capable: Capable::All,
+                ..Era::Ns2In2005.config()
+            },
+            Era::Ns2In2005 => ns2_in_2005(),
+            Era::LinuxToday => linux_today(),
+        }
+    }
+}
+
+impl fmt::Display for Era {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+fn ns2_in_2005() -> Config {
+    Config {
+        era: Era::Ns2In2005,
+        mss: 1000,
+        header: 40,
+        initial_window: 2,
+        slow_start_limit: Some(1),
+        receive_window: Bytes(20 * 1000),
+        recovery: Recovery::NewReno,
+        congestion: Algorithm::Reno,
+        duplicate_ack_threshold: 3,
+        limited_transmit: true,
+        byte_counting: false,
+        pacing: false,
+        delayed_ack: None,
+        quick_acks: 0,
+        nagle: false,
+        rto_initial: Duration::from_secs(6),
+        rto_min: Duration::from_millis(200),
+        rto_floor: Floor::Timeout,
+        rto_max: Duration::from_secs(100_000),
+        clock_granularity: Duration::from_millis(10),
+        ecn: false,
+        ecn_capable: Capable::Data,
+        restart_after_idle: true,
+        lost_syns_forgiven: 0,
+        syn_retries: None,
+        data_retries: None,
+        time_wait: Duration::ZERO,
+    }
+}
+
+fn linux_today() -> Config {
+    Config {
+        era: Era::LinuxToday,
+        mss: 1448,
+        header: 52,
+        initial_window: 10,
+        slow_start_limit: None,
+        receive_window: Bytes(6 << 20),
+        recovery: Recovery::Sack,
+        congestion: Algorithm::Cubic,
+        duplicate_ack_threshold: 3,
+        limited_transmit: true,
+        byte_counting: true,
+        pacing: false,
+        delayed_ack: Some(DelayedAck { timeout: Duration::from_millis(40), segments: 2 }),
+        quick_acks: 16,
+        nagle: false,
+        rto_initial: Duration::from_secs(1),
+        rto_min: Duration::from_millis(200),
+        rto_floor: Floor::Variation,
+        rto_max: Duration::from_secs(120),
+        clock_granularity: Duration::from_millis(1),
+        ecn: false,
+        ecn_capable: Capable::NewData,
+        restart_after_idle: true,
+        lost_syns_forgiven: 1,
+        syn_retries: Some(6),
+        data_retries: Some(15),
+        time_wait: Duration::from_secs(60),
+    }
+}
