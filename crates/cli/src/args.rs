@@ -6,13 +6,16 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use shortflow_units::Bytes;
 
+/// The version and, if it was built in a checkout, the commit.
+const VERSION: &str = env!("SHORTFLOW_VERSION");
+
 /// Find out what a policy for packets does to short transfers, before you deploy it.
 ///
 /// A policy says what hosts and routers do to packets: mark, police, queue, drop. A scenario says
 /// where: hosts, routers, links, and who sends what. Shortflow runs one over the other, packet by
 /// packet, and tells you how long transfers take.
 #[derive(Debug, Parser)]
-#[command(name = "shortflow", version, propagate_version = true, after_help = EXAMPLES)]
+#[command(name = "shortflow", version = VERSION, propagate_version = true, after_help = EXAMPLES)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     /// What to do.
@@ -234,7 +237,8 @@ pub(crate) struct Init {
 /// `reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The study: `cm05`, `harp05` or `nt02`.
+    /// The study: `cm05`, `harp05` or `nt02`, which are built in, or a folder with a study.toml and a
+    /// claims.toml, such as `papers/cm05`.
     pub(crate) study: String,
     /// A short form of it, in minutes: fewer points, fewer replicas, wider intervals.
     #[arg(long)]
