@@ -10,6 +10,7 @@ mod de;
 mod diagnostic;
 mod document;
 mod expression;
+mod faults;
 mod input;
 mod named;
 mod parameters;

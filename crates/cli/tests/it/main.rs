@@ -3,6 +3,7 @@
 mod arguments;
 mod check;
 mod disk;
+mod explain;
 mod inputs;
 mod interrupt;
 mod reproduce;
