@@ -10,10 +10,21 @@ PANEL_WIDTH, PANEL_HEIGHT = 300, 200
 LEFT, TOP, GAP, BOTTOM = 60, 36, 60, 48
 WIDTH = LEFT + 2 * PANEL_WIDTH + GAP + 24
 HEIGHT = TOP + PANEL_HEIGHT + BOTTOM
-INK, LINE, LIMIT = "#333333", "#1f6fb2", "#b23a1f"
 
-STYLE = (f"text {{ font: 12px sans-serif; fill: {INK}; }} "
-         f".axis {{ stroke: {INK}; }} .grid {{ stroke: #dddddd; }}")  # fmt: skip
+
+def colors(ink: str, grid: str, paper: str, line: str, limit: str) -> str:
+    return (f"text {{ fill: {ink}; }} .axis {{ stroke: {ink}; }} .grid {{ stroke: {grid}; }} "
+            f".paper {{ fill: {paper}; }} .curve {{ stroke: {line}; }} .dot {{ fill: {line}; }} "
+            f".limit {{ stroke: {limit}; }}")  # fmt: skip
+
+
+STYLE = (
+    "text { font: 12px sans-serif; } "
+    + colors("#333333", "#dddddd", "#ffffff", "#1f6fb2", "#b23a1f")
+    + " @media (prefers-color-scheme: dark) { "
+    + colors("#e6e9ed", "#3a4048", "#16191d", "#4ba6e8", "#f0803c")
+    + " }"
+)
 
 
 def figure(found: Growth) -> str:
@@ -25,7 +36,8 @@ def figure(found: Growth) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
         "<title>CPU nanoseconds per packet-hop against concurrent flows and nodes</title>",
         f"<style>{STYLE}</style>",
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+        f'<rect class="paper" width="{WIDTH}" height="{HEIGHT}"/>',
+        y_label("CPU ns per packet-hop"),
         *panel("concurrent flows", found.flows, LEFT, top),
         *panel("nodes", found.nodes, LEFT + PANEL_WIDTH + GAP, top),
         "</svg>\n",
@@ -48,7 +60,7 @@ def panel(title: str, costs: Sequence[Cost], left: float, top: float) -> list[st
         return TOP + (1 - value / top) * PANEL_HEIGHT
 
     base, limit = y(0), y(MOST_GROWTH * costs[0].ns_per_hop)
-    parts = [text(left, TOP - 14, f"CPU ns per packet-hop, by {title}", "start")]
+    parts = [text(left, TOP - 14, f"By {title}", "start")]
     for step in range(6):
         value = top / 5 * step
         parts += [rule("grid", left, y(value), left + PANEL_WIDTH, y(value)),
@@ -57,8 +69,8 @@ def panel(title: str, costs: Sequence[Cost], left: float, top: float) -> list[st
         parts.append(text(x(10**decade), base + 18, f"{10**decade:,}", "middle"))
     parts += [
         rule("axis", left, base, left + PANEL_WIDTH, base),
-        f'<line x1="{left:.1f}" y1="{limit:.1f}" x2="{left + PANEL_WIDTH:.1f}" y2="{limit:.1f}" '
-        f'stroke="{LIMIT}" stroke-dasharray="5 4"/>',
+        f'<line class="limit" x1="{left:.1f}" y1="{limit:.1f}" x2="{left + PANEL_WIDTH:.1f}" '
+        f'y2="{limit:.1f}" stroke-dasharray="5 4"/>',
         text(left + 6, limit - 5, "twice the first", "start"),
         curve([(x(cost.size), y(cost.ns_per_hop)) for cost in costs]),
         text(left + PANEL_WIDTH / 2, base + 38, title, "middle"),
@@ -68,8 +80,14 @@ def panel(title: str, costs: Sequence[Cost], left: float, top: float) -> list[st
 
 def curve(points: Sequence[tuple[float, float]]) -> str:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{LINE}"/>' for x, y in points)
-    return f'<polyline points="{path}" fill="none" stroke="{LINE}" stroke-width="2"/>{dots}'
+    dots = "".join(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in points)
+    return f'<polyline class="curve" points="{path}" fill="none" stroke-width="2"/>{dots}'
+
+
+def y_label(words: str) -> str:
+    """A label that runs upwards beside the first panel."""
+    x, y = 16, TOP + PANEL_HEIGHT / 2
+    return f'<text transform="translate({x} {y:.1f}) rotate(-90)" text-anchor="middle">{words}</text>'
 
 
 def rule(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:

@@ -1,7 +1,9 @@
 //! The project's own chores: `cargo xtask tidy` checks what the compiler cannot, `cargo xtask guard`
-//! that speed is kept, `cargo xtask studies` tells what studies came to.
+//! that speed is kept, `cargo xtask studies` tells what studies came to, `cargo xtask picture` draws the
+//! README's picture.
 
 mod guard;
+mod picture;
 mod studies;
 mod tidy;
 
@@ -15,6 +17,7 @@ chores:
   tidy                    check the rules of STYLE.md and the map in ARCHITECTURE.md
   guard                   hold instruction counts against the committed figures
   guard --renew REASON    make today's counts the figures
+  picture FIGURE          make the README's pictures from a figure of `make demo`
   studies                 write what the committed ledgers say into README.md and papers/
   studies --from RESULTS  take over ledgers and tables first, from what `shortflow reproduce` wrote";
 
@@ -24,6 +27,7 @@ fn main() -> ExitCode {
         ["tidy"] => run_tidy(),
         ["guard"] => run_guard(None),
         ["guard", "--renew", reason] => run_guard(Some(reason)),
+        ["picture", figure] => run_picture(Path::new(figure)),
         ["studies"] => run_studies(None),
         ["studies", "--from", results] => run_studies(Some(Path::new(results))),
         ["help" | "--help" | "-h"] => {
@@ -69,6 +73,19 @@ fn run_guard(renewal: Option<&str>) -> ExitCode {
         }
         Err(error) => {
             eprintln!("guard: {error}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn run_picture(figure: &Path) -> ExitCode {
+    match picture::write(figure, Path::new(".")) {
+        Ok(written) => {
+            written.iter().for_each(|path| println!("picture: wrote {}", path.display()));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("picture: {error}");
             ExitCode::from(3)
         }
     }

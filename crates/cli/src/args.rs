@@ -5,13 +5,16 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
+/// The version and, if it was built in a checkout, the commit.
+const VERSION: &str = env!("SHORTFLOW_VERSION");
+
 /// Find out what a policy for packets does to short transfers, before you deploy it.
 ///
 /// A policy says what hosts and routers do to packets: mark, police, queue, drop. A scenario says
 /// where: hosts, routers, links, and who sends what. Shortflow runs one over the other, packet by
 /// packet, and tells you how long transfers take.
 #[derive(Debug, Parser)]
-#[command(name = "shortflow", version, propagate_version = true, after_help = EXAMPLES)]
+#[command(name = "shortflow", version = VERSION, propagate_version = true, after_help = EXAMPLES)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     /// What to do.
@@ -27,12 +30,13 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "\
 Begin with:
-  shortflow simulate scenarios/quickstart.toml
-  shortflow compare scenarios/quickstart.toml \\
-      --policies policies/best-effort.toml,policies/fair-marker.toml
+  shortflow init examples            # writes scenarios and policies into the folder examples
+  cd examples
+  shortflow compare scenarios/office.toml \\
+      --policies policies/best-effort.toml,policies/fq-codel.toml,policies/short-first.toml
 
 Exit codes: 0 done; 1 a check did not hold; 2 the input is wrong; 3 the machine lacks something,
-as a folder that can be written or room on the disk; 130 interrupted, what was complete is kept.";
+such as room on the disk; 130 interrupted, and what was complete is kept.";
 
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -47,8 +51,8 @@ pub(crate) enum ColorWhen {
 pub(crate) enum Command {
     /// Is this policy or scenario right?
     ///
-    /// Each mistake comes with its line, what is allowed, and what was probably meant. Which of the
-    /// two a file is shows in what it holds.
+    /// Each mistake comes with its line, what is allowed, and what was probably meant. Whether a file
+    /// is a policy or a scenario is detected from its tables.
     Check(Check),
     /// Run a scenario, and say how long transfers took.
     ///
@@ -59,17 +63,27 @@ pub(crate) enum Command {
     Simulate(Simulate),
     /// Run a scenario under several policies, with the same arrivals under each.
     ///
-    /// The first policy is the one that the others are compared with. Differences are taken replica
-    /// by replica, which makes them clearer than the figures themselves.
+    /// The first policy is the reference that the others are compared with. Differences are taken
+    /// replica by replica, which makes them clearer than the figures themselves. The ranking puts
+    /// first the policy whose worst-served workload is nearest to the best.
     #[command(after_help = COMPARE)]
     Compare(Compare),
+    /// Write the example scenarios and policies into a folder, to start from.
+    ///
+    /// Files that are there already and have been changed are left alone: the command then writes
+    /// nothing and names the first of them.
+    Init(Init),
     /// Run a published study again, and say which of its claims hold.
     Reproduce(Reproduce),
-    /// Make report and figures anew from folders of results.
+    /// Make the report and its figures again from folders of results.
     ///
-    /// Of one folder, the report in it is made anew. Several folders come onto one page, the first
-    /// being the one that the others are compared with.
+    /// Given one folder, the report in it is written again. Given several, they come onto one page,
+    /// and the first is the reference that the others are compared with.
     Report(Report),
+    /// What does this marker or queue do, and which keys has it?
+    ///
+    /// Without a name, all schemes that a policy can ask for are listed.
+    Explain(Explain),
     /// Print the JSON Schema of a file format, for your editor.
     Schema(Schema),
     /// How fast is the simulator on this machine?
@@ -87,17 +101,18 @@ pub(crate) enum Command {
 
 const SIMULATE: &str = "\
 Examples:
-  shortflow simulate scenarios/quickstart.toml
-  shortflow simulate scenarios/quickstart.toml --policy policies/best-effort.toml
-  shortflow simulate scenarios/quickstart.toml --bind 'core=west->east'
-  shortflow simulate scenarios/quickstart.toml --set parameters.alpha=0.6 --set duration='300 s'
-  shortflow simulate scenarios/quickstart.toml --json | jq '.runs[0].points[0].summary'
-  shortflow simulate scenarios/quickstart.toml --replicas 1 --trace shop.pcapng --trace-at shop";
+  shortflow simulate scenarios/contract.toml
+  shortflow simulate scenarios/contract.toml --policy policies/best-effort.toml
+  shortflow simulate scenarios/contract.toml --bind 'core=west->east'
+  shortflow simulate scenarios/contract.toml --set parameters.alpha=0.6 --set duration='300 s'
+  shortflow simulate scenarios/contract.toml --json | jq '.runs[0].points[0].summary'
+  shortflow simulate scenarios/contract.toml --replicas 1 --trace shop.pcapng --trace-at shop";
 
 const COMPARE: &str = "\
-Example:
-  shortflow compare scenarios/quickstart.toml \\
-      --policies policies/best-effort.toml,policies/fair-marker.toml";
+Examples:
+  shortflow compare scenarios/office.toml \\
+      --policies policies/best-effort.toml,policies/fq-codel.toml,policies/short-first.toml
+  shortflow compare scenarios/office.toml --brief --policies \"$(echo policies/*.toml | tr ' ' ,)\"";
 
 const COMPLETIONS: &str = "\
 Examples:
@@ -185,15 +200,18 @@ pub(crate) struct RunOptions {
     /// Use the folder even if it holds files that no run wrote; those stay.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Keep a file with every single transfer for each replica, which is the default.
+    /// Write a file with every single transfer for each replica; this is the default.
     #[arg(long, overrides_with = "no_transfers")]
     pub(crate) transfers: bool,
-    /// Keep no file with every single transfer: they are large in long runs.
+    /// Write no files with every single transfer; in long runs they are large.
     #[arg(long, overrides_with = "transfers")]
     pub(crate) no_transfers: bool,
     /// Print one JSON object instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print no tables: of a comparison only the ranking, a line for each policy. The report has all.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) brief: bool,
 }
 
 fn key_and_value(text: &str) -> Result<(String, String), String> {
@@ -205,10 +223,19 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// `init`.
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// The folder; it is made if it is not there.
+    #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+}
+
 /// `reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The study: `cm05`.
+    /// The study: `cm05`, `harp05` or `nt02`, which are built in, or a folder with a study.toml and a
+    /// claims.toml, such as `papers/cm05`.
     pub(crate) study: String,
     /// A short form of it, in minutes: fewer points, fewer replicas, wider intervals.
     #[arg(long)]
@@ -297,4 +324,14 @@ pub(crate) struct Man {
     /// Write one page for each command into this folder.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The scheme as policies call it, such as `red`.
+    pub(crate) scheme: Option<String>,
+    /// Print it as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

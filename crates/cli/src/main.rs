@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! args → simulate, compare → run: cases, tasks over an engine, results → report
-//!      → check, reproduce, report, bench, generate
+//!      → check, explain, init, reproduce, report, bench, generate
 //! ```
 
 mod args;
 mod bench;
 mod check;
 mod console;
+mod explain;
 mod failure;
 mod generate;
+mod init;
 mod interrupt;
 mod progress;
 mod report;
@@ -43,8 +45,10 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Check(args) => check::check(console, args),
         Command::Simulate(args) => simulate::simulate(console, args),
         Command::Compare(args) => simulate::compare(console, args),
+        Command::Init(args) => init::init(console, args),
         Command::Reproduce(args) => reproduce::reproduce(console, args),
         Command::Report(args) => report::report(console, args),
+        Command::Explain(args) => explain::explain(console, args),
         Command::Schema(args) => generate::schema(console, args),
         Command::Bench(args) => bench::bench(console, args),
         Command::Completions(args) => generate::completions(console, args),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use shortflow_measure::results::REPORT;
-use shortflow_report::{self as report, Run, text};
+use shortflow_report::{self as report, Run, brief, ranking, text};
 use shortflow_run::{Case, Error, Experiment, OutputFolder, Results, StartTap, folder_name};
 use shortflow_scenario::{Overrides, Scenario};
 use shortflow_sim::Simulator;
@@ -69,14 +69,17 @@ fn conduct(
     let page = output.publish()?.join(REPORT);
     if options.json {
         let run = |run: &Run| json!({ "label": run.label, "tcp": run.manifest.tcp, "points": run.points });
+        let ranking = (runs.len() > 1).then(|| ranking(&runs).lines);
         console.print_json(&json!({
             "report": page,
             "trace": trace.map(|trace| &trace.file),
             "interrupted": interruption.is_some(),
+            "ranking": ranking,
             "runs": runs.iter().map(run).collect::<Vec<_>>(),
         }))?;
     } else {
-        console.print(&format!("{}\n", text(&runs, console.color_out)))?;
+        let told = if options.brief { brief } else { text };
+        console.print(&format!("{}\n", told(&runs, console.color_out)))?;
         trace.map_or(Ok(()), |trace| console.file("Trace", &trace.file))?;
         console.file("Report", &page)?;
     }

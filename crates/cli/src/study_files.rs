@@ -28,7 +28,7 @@ pub(crate) fn write(
     let rows: Vec<ClaimRow> = ledger.claims.iter().map(claim_row).collect();
     let tables: Vec<Table> = reproduced.tables.iter().map(set).collect();
     let path = out.join("report.html");
-    write_text(&path, &study_page(&reproduced.title, &rows, &tables, &figures))?;
+    write_text(&path, &study_page(&reproduced.title, &reproduced.about, &rows, &tables, &figures))?;
     Ok(path)
 }
 
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn estimate(mean: f64) -> Estimate {
-        Estimate { mean, low: Some(mean * 0.9), high: Some(mean * 1.1), n: 8 }
+        Estimate { mean, low: Some(mean * 0.9), high: Some(mean * 1.1), n: 8, at_least: false }
     }
 
     /// A figure with the curves "slow" and "fast" through `points` and a half of their height.

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::reading::Reading;
+
 /// A measure over independent replicas: its mean and the 95 % Student interval of it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
@@ -14,6 +16,14 @@ pub struct Estimate {
     pub high: Option<f64>,
     /// How many replicas had the measure.
     pub n: u32,
+    /// Whether the mean is only a lower bound, because in some replica the data end before the
+    /// measure; it then has no interval.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub at_least: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl Estimate {
@@ -31,12 +41,42 @@ impl Estimate {
             low: half.map(|half| mean - half),
             high: half.map(|half| mean + half),
             n: n as u32,
+            at_least: false,
         })
+    }
+
+    /// The estimate from what each replica says; a lower bound as soon as one of them is.
+    pub fn of_readings(readings: &[Reading]) -> Option<Estimate> {
+        let values: Vec<f64> = readings.iter().map(|reading| reading.value()).collect();
+        let estimate = Estimate::of(&values)?;
+        Some(match readings.iter().any(|reading| reading.is_bound()) {
+            true => Estimate { low: None, high: None, at_least: true, ..estimate },
+            false => estimate,
+        })
+    }
+
+    /// A figure of all replicas together, which has no interval.
+    pub fn pooled(reading: Reading, replicas: u32) -> Estimate {
+        let (mean, at_least) = (reading.value(), reading.is_bound());
+        Estimate { mean, low: None, high: None, n: replicas, at_least }
+    }
+
+    /// The figure where it is more than a bound.
+    pub fn known(&self) -> Option<Estimate> {
+        (!self.at_least).then_some(*self)
     }
 
     /// The estimate from the replicas in which `measure` has a value.
     pub fn over<T>(replicas: &[T], measure: impl Fn(&T) -> Option<f64>) -> Option<Estimate> {
         Estimate::of(&replicas.iter().filter_map(measure).collect::<Vec<_>>())
+    }
+
+    /// The estimate from the replicas in which `measure` says something.
+    pub fn over_readings<T>(
+        replicas: &[T],
+        measure: impl Fn(&T) -> Option<Reading>,
+    ) -> Option<Estimate> {
+        Estimate::of_readings(&replicas.iter().filter_map(measure).collect::<Vec<_>>())
     }
 
     /// Half the interval's width; absent when there is but one replica.
@@ -48,7 +88,7 @@ impl Estimate {
     pub fn scaled(&self, factor: f64) -> Estimate {
         let (a, b) = (self.low.map(|x| x * factor), self.high.map(|x| x * factor));
         let (low, high) = if factor < 0.0 { (b, a) } else { (a, b) };
-        Estimate { mean: self.mean * factor, low, high, n: self.n }
+        Estimate { mean: self.mean * factor, low, high, ..*self }
     }
 
     /// Whether the interval lies wholly on one side of `value`.
@@ -77,6 +117,16 @@ pub fn paired(reference: &[f64], ours: &[f64]) -> Option<Estimate> {
 /// When the runs differ in their number of replicas.
 pub fn paired_gain(reference: &[f64], ours: &[f64]) -> Option<Estimate> {
     Estimate::of(&pairwise(reference, ours, relative_gain))
+}
+
+/// The relative gain of `ours` over `reference` in percent, pair by pair; none where a side of some
+/// pair is known to a bound only, for then nobody can tell.
+///
+/// # Panics
+/// When the runs differ in their number of replicas.
+pub fn paired_gain_of_readings(reference: &[Reading], ours: &[Reading]) -> Option<Estimate> {
+    let exact = |side: &[Reading]| side.iter().map(|r| r.exact()).collect::<Option<Vec<f64>>>();
+    paired_gain(&exact(reference)?, &exact(ours)?)
 }
 
 /// η = 100 · (reference − ours) / reference: positive when ours is faster (Casetti & Mellia 2005,
@@ -133,6 +183,18 @@ mod tests {
         let one = Estimate::of(&[3.0]).unwrap();
         assert_eq!((one.mean, one.low, one.high, one.n), (3.0, None, None, 1));
         assert_eq!(Estimate::of(&[]), None);
+    }
+
+    #[test]
+    fn one_bound_makes_the_estimate_a_bound_and_leaves_no_gain() {
+        let readings = [Reading::Exact(2.0), Reading::at_least(4.0)];
+        let estimate = Estimate::of_readings(&readings).unwrap();
+        assert_eq!((estimate.mean, estimate.low, estimate.at_least), (3.0, None, true));
+        assert_eq!(estimate.known(), None);
+        let exact = [Reading::Exact(1.0), Reading::Exact(3.0)];
+        assert_eq!(Estimate::of_readings(&exact), Estimate::of(&[1.0, 3.0]));
+        assert_eq!(paired_gain_of_readings(&exact, &readings), None);
+        assert_eq!(paired_gain_of_readings(&exact, &exact).unwrap().mean, 0.0);
     }
 
     #[test]

@@ -55,8 +55,19 @@ impl Histogram {
         })
     }
 
+    /// The longest duration in seconds, rounded down to its cell; zero when nothing was counted.
+    pub(crate) fn longest(&self) -> f64 {
+        let lowest = |cells: &Cells<u32>| cells.lowest_equivalent(cells.max());
+        self.0.as_ref().map_or(0.0, |cells| Self::seconds(lowest(cells)))
+    }
+
+    /// Microseconds in seconds.
+    pub(crate) fn seconds(micros: u64) -> f64 {
+        micros as f64 / MICROS_PER_SECOND
+    }
+
     /// The cells that are not empty: microseconds and count.
-    fn occupied(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+    pub(crate) fn occupied(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
         let cells = self.0.iter().flat_map(|cells| cells.iter_recorded());
         cells.map(|cell| (cell.value_iterated_to(), cell.count_at_value()))
     }

@@ -45,28 +45,37 @@ mod item;
 mod moments;
 mod plan;
 mod port;
+mod ranking;
+mod reading;
 mod recorder;
 mod replica;
 pub mod results;
 mod settle;
 mod summary;
+mod survival;
 mod throughput;
 mod transfer;
 
-pub use estimate::{Estimate, jain, mean, paired, paired_gain, relative_gain};
+pub use estimate::{
+    Estimate, jain, mean, paired, paired_gain, paired_gain_of_readings, relative_gain,
+};
 pub use histogram::Histogram;
 pub use item::Item;
 pub use moments::Moments;
 pub use plan::{Plan, SizeClass, StreamPlan, WorkloadPlan};
 pub use port::{CodePointCounts, Count, PortCounts, PortResult, Sample};
+pub use ranking::{RankFigure, RankMeasure, RankedRun, Ranking, Service, Traffic, Worst};
+pub use reading::Reading;
 pub use recorder::Recorder;
 pub use replica::{
-    ClassResult, DatagramResult, LongFlows, OverLimit, Replica, StreamResult, WorkloadResult,
+    ClassResult, DatagramResult, DelayPercentiles, LongFlows, OverLimit, Replica, StreamResult,
+    WorkloadResult,
 };
-pub use results::{Manifest, Point, TransferSink};
+pub use results::{Manifest, Point, RowNames, TransferSink};
 pub use summary::{
-    ClassSummary, CodePointSummary, DatagramSummary, OverSummary, PortSummary, StreamSummary,
-    Summary, WorkloadSummary,
+    ClassSummary, CodePointSummary, DatagramSummary, DelaySummary, OverSummary, PortSummary,
+    StreamSummary, Summary, WorkloadSummary,
 };
+pub use survival::Survival;
 pub use throughput::ThroughputSamples;
-pub use transfer::{Transfer, TransferColor};
+pub use transfer::{Ends, Transfer, TransferColor, TransferState};

@@ -6,12 +6,14 @@ use crate::moments::Moments;
 use crate::plan::{Plan, StreamPlan, WorkloadPlan};
 use crate::port::{PortCounts, PortResult, Sample};
 use crate::replica::{
-    ClassResult, DatagramResult, LongFlows, OverLimit, Replica, StreamResult, WorkloadResult,
+    ClassResult, DatagramResult, DelayPercentiles, LongFlows, OverLimit, Replica, StreamResult,
+    WorkloadResult,
 };
 use crate::results::{self, TransferSink};
 use crate::settle::OpenOverTime;
+use crate::survival::Survival;
 use crate::throughput::ThroughputSamples;
-use crate::transfer::Transfer;
+use crate::transfer::{Transfer, TransferState};
 
 /// Records one replica. Owned by the run; its memory does not grow with simulated time, but for
 /// the rows of time series that were asked for.
@@ -34,6 +36,7 @@ pub struct Recorder {
 #[derive(Debug, Clone, Default)]
 struct DatagramTracker {
     delay: Moments,
+    delays: Survival,
     jitter: Moments,
     sent: u64,
     dropped: u64,
@@ -44,6 +47,7 @@ struct DatagramTracker {
 struct StreamTracker {
     plan: StreamPlan,
     delay: Moments,
+    delays: Survival,
     sent: u64,
     dropped: u64,
 }
@@ -81,13 +85,14 @@ impl Recorder {
     /// A transfer has completed. One that started before the warm-up's end is streamed to disk,
     /// but counts in no statistic.
     pub fn transfer(&mut self, transfer: &Transfer) {
+        let is_counted = transfer.start >= self.warm_up;
         if let Some(sink) = &mut self.sink {
-            sink.write(transfer);
+            sink.write(transfer, TransferState::Completed, is_counted, transfer.completion());
         }
         let at = usize::from(transfer.workload);
         let workload = &mut self.replica.workloads[at];
         workload.open_over_time.add(transfer.start, transfer.start + transfer.completion());
-        if transfer.start < self.warm_up {
+        if !is_counted {
             return;
         }
         workload.all.record(transfer);
@@ -104,29 +109,48 @@ impl Recorder {
         }
     }
 
-    /// A transfer that started at `start` was given up by one of its ends, which `now` is known.
-    pub fn failed_transfer(&mut self, now: Instant, workload: u16, start: Instant) {
-        let workload = &mut self.replica.workloads[usize::from(workload)];
-        workload.open_over_time.add(start, now);
-        if start >= self.warm_up {
-            workload.failed += 1;
-        }
+    /// A transfer was given up by one of its ends, at `now`: it would never complete, so it counts
+    /// like one that is open at the end.
+    pub fn failed_transfer(&mut self, now: Instant, failed: &Transfer) {
+        let is_measured = failed.start >= self.warm_up;
+        let workload = &mut self.replica.workloads[usize::from(failed.workload)];
+        workload.open_over_time.add(failed.start, now);
+        workload.failed += u64::from(is_measured);
+        self.unfinished(failed, TransferState::Failed);
     }
 
-    /// A transfer is still open at the end of the run: opened at `start`, with a reply of
-    /// `reply_bytes` to come. Counted and shown, whenever it started.
-    pub fn open_transfer(&mut self, workload: u16, start: Instant, reply_bytes: u64) {
-        let at = usize::from(workload);
-        let age = (self.end + self.drain).since(start).as_secs_f64();
-        let is_measured = start >= self.warm_up;
+    /// A transfer is still open at the end of the run. Counted and shown, whenever it started.
+    pub fn open_transfer(&mut self, open: &Transfer) {
+        let at = usize::from(open.workload);
+        let age = (self.end + self.drain).since(open.start).as_secs_f64();
         let workload = &mut self.replica.workloads[at];
-        workload.open_over_time.add(start, self.end);
+        workload.open_over_time.add(open.start, self.end);
         workload.open += 1;
         workload.oldest_open = workload.oldest_open.max(age);
-        if let Some(class) = class_of(&self.classes[at], reply_bytes) {
-            workload.classes[class].record_open(age, is_measured);
+        workload.all.open += 1;
+        if let Some(class) = class_of(&self.classes[at], open.reply_bytes) {
+            workload.classes[class].open += 1;
         }
-        workload.all.record_open(age, is_measured);
+        self.unfinished(open, TransferState::Open);
+    }
+
+    /// A transfer takes longer than its age at the end of the run. One that began before the
+    /// warm-up's end is streamed to disk, but counts in no statistic.
+    fn unfinished(&mut self, transfer: &Transfer, state: TransferState) {
+        let is_counted = transfer.start >= self.warm_up;
+        let age = (self.end + self.drain).since(transfer.start);
+        if let Some(sink) = &mut self.sink {
+            sink.write(transfer, state, is_counted, age);
+        }
+        if !is_counted {
+            return;
+        }
+        let at = usize::from(transfer.workload);
+        let workload = &mut self.replica.workloads[at];
+        workload.all.record_unfinished(age, transfer.carried_bytes);
+        if let Some(class) = class_of(&self.classes[at], transfer.reply_bytes) {
+            workload.classes[class].record_unfinished(age, transfer.carried_bytes);
+        }
     }
 
     /// `bytes` of the application were delivered in order to their receiver; counted while
@@ -182,10 +206,13 @@ impl Recorder {
             return;
         }
         let tracker = &mut self.datagrams[usize::from(workload)];
-        let delay = delay.as_secs_f64();
+        let time = delay;
+        let delay = time.as_secs_f64();
         tracker.delay.add(delay);
+        tracker.delays.complete(time);
         if let Some(Some(tracker)) = self.streams.get_mut(stream as usize) {
             tracker.delay.add(delay);
+            tracker.delays.complete(time);
         }
         // RFC 3550 §6.4.1: D(i−1, i) is the difference of two consecutive transit times. Its mean
         // is taken over all pairs, where the RFC smooths it for a receiver that reports live.
@@ -235,14 +262,15 @@ impl Recorder {
     /// Ends the recording. Fails when the transfers could not all be written.
     pub fn finish(mut self) -> Result<Replica, results::Error> {
         for (workload, tracker) in self.replica.workloads.iter_mut().zip(&self.datagrams) {
-            workload.all.settle_percentiles();
-            workload.classes.iter_mut().for_each(ClassResult::settle_percentiles);
+            workload.all.settle();
+            workload.classes.iter_mut().for_each(ClassResult::settle);
             if tracker.sent > 0 || tracker.delay.n() > 0 {
                 workload.datagrams = Some(DatagramResult {
                     sent: tracker.sent,
                     dropped: tracker.dropped,
                     delivered: tracker.delay.n(),
                     delay: tracker.delay.mean(),
+                    percentiles: DelayPercentiles::of(&tracker.delays),
                     delay_deviation: tracker.delay.deviation(),
                     delay_max: tracker.delay.max(),
                     jitter: tracker.jitter.mean(),
@@ -262,7 +290,13 @@ impl Recorder {
 
 impl StreamTracker {
     fn of(plan: StreamPlan) -> Self {
-        StreamTracker { plan, delay: Moments::default(), sent: 0, dropped: 0 }
+        StreamTracker {
+            plan,
+            delay: Moments::default(),
+            delays: Survival::default(),
+            sent: 0,
+            dropped: 0,
+        }
     }
 
     fn result(self) -> StreamResult {
@@ -273,6 +307,7 @@ impl StreamTracker {
             dropped: self.dropped,
             delivered: self.delay.n(),
             delay: self.delay.mean(),
+            percentiles: DelayPercentiles::of(&self.delays),
             delay_max: self.delay.max(),
         }
     }

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use shortflow_units::Duration;
 
 use crate::estimate::{jain, mean};
-use crate::histogram::Histogram;
 use crate::item::Item;
 use crate::moments::Moments;
 use crate::port::{PortResult, Sample};
+use crate::reading::Reading;
 use crate::settle::OpenOverTime;
+use crate::survival::Survival;
 use crate::throughput::ThroughputSamples;
 use crate::transfer::Transfer;
 
@@ -110,12 +112,12 @@ impl WorkloadResult {
         }
     }
 
-    /// The share of the reply bytes of completed transfers that is in transfers larger than those of
-    /// the size class called `name`, 0 to 1.
+    /// The share of the reply bytes that were carried, for completed transfers and others, that is in
+    /// transfers larger than those of the size class called `name`, 0 to 1.
     pub fn bytes_above(&self, name: &str) -> Option<f64> {
         let class = self.classes.iter().position(|class| class.is_called(name))?;
-        let below: u64 = self.classes[..=class].iter().map(|class| class.reply_bytes).sum();
-        let all = self.all.reply_bytes;
+        let below: u64 = self.classes[..=class].iter().map(ClassResult::carried_bytes).sum();
+        let all = self.all.carried_bytes();
         (all > 0).then(|| (all - below) as f64 / all as f64)
     }
 
@@ -126,7 +128,8 @@ impl WorkloadResult {
     }
 }
 
-/// Completion times of the transfers of one size class, in seconds.
+/// Completion times of the transfers of one size class, in seconds. Those that were not complete at
+/// the end count as taking longer than their age then.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClassResult {
     /// The class's name.
@@ -137,9 +140,18 @@ pub struct ClassResult {
     /// Bytes of the replies of completed transfers.
     #[serde(default)]
     pub reply_bytes: u64,
-    /// Transfers still open at the end.
+    /// Bytes of the replies of others that had reached the client at the end.
+    #[serde(default)]
+    pub unfinished_bytes: u64,
+    /// Transfers still open at the end, whenever they began.
     pub open: u64,
-    /// Completion times: count, mean, deviation, greatest.
+    /// Those that began after the warm-up and were never complete: open at the end, or given up.
+    #[serde(default)]
+    pub unfinished: u64,
+    /// The age of the oldest of these at the end, in seconds.
+    #[serde(default)]
+    pub oldest_unfinished: f64,
+    /// Completion times of completed transfers: count, mean, deviation, greatest.
     pub completion: Moments,
     /// Times of the handshake.
     pub handshake: Moments,
@@ -147,19 +159,26 @@ pub struct ClassResult {
     pub request: Moments,
     /// Times of the reply.
     pub reply: Moments,
+    /// Mean completion time up to the oldest age, computed when the recording ends; none where all
+    /// are complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restricted_mean: Option<Reading>,
+    /// Standard deviation of completion times, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restricted_deviation: Option<Reading>,
     /// Median completion time, computed when the recording ends.
-    pub median: Option<f64>,
+    pub median: Option<Reading>,
     /// 95th percentile of completion times, likewise.
-    pub p95: Option<f64>,
+    pub p95: Option<Reading>,
     /// 99th percentile of completion times, likewise.
-    pub p99: Option<f64>,
+    pub p99: Option<Reading>,
     /// How many took longer than each limit of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub over: Vec<OverLimit>,
     /// The distribution of completion times; left out of files, where only that of all replicas
     /// together is kept.
     #[serde(skip)]
-    pub histogram: Histogram,
+    pub times: Survival,
 }
 
 impl ClassResult {
@@ -176,55 +195,98 @@ impl ClassResult {
         self.handshake.add(transfer.handshake.as_secs_f64());
         self.request.add(transfer.request.as_secs_f64());
         self.reply.add(transfer.reply.as_secs_f64());
-        self.histogram.record(transfer.completion());
+        self.times.complete(transfer.completion());
         for over in &mut self.over {
             over.completed += u64::from(transfer.completion().as_secs_f64() > over.limit);
         }
     }
 
     /// The share of transfers that took longer than limit number `limit` of the plan, 0 to 1. One
-    /// that is open at the end counts as soon as it is older than that: then it is known to.
+    /// that is not complete at the end counts as soon as it is older than that: then it is known to.
     pub fn share_over(&self, limit: usize) -> Option<f64> {
         let over = self.over.get(limit)?;
         let known = self.completion.n() + over.open;
         (known > 0).then(|| (over.completed + over.open) as f64 / known as f64)
     }
 
-    /// Counts a transfer in that is open at the end, at this age in seconds; only what `is_measured`
-    /// counts among those that took longer than a limit.
-    pub fn record_open(&mut self, age: f64, is_measured: bool) {
-        self.open += 1;
+    /// Counts a transfer in that was not complete at the end, when it was `age` old.
+    pub fn record_unfinished(&mut self, age: Duration, carried_bytes: u64) {
+        let seconds = age.as_secs_f64();
+        self.unfinished += 1;
+        self.unfinished_bytes += carried_bytes;
+        self.oldest_unfinished = self.oldest_unfinished.max(seconds);
+        self.times.leave_unfinished(age);
         for over in &mut self.over {
-            over.open += u64::from(is_measured && age > over.limit);
+            over.open += u64::from(seconds > over.limit);
         }
     }
 
-    /// Computes the percentiles of what was counted.
-    pub fn settle_percentiles(&mut self) {
-        self.median = self.histogram.quantile(0.50);
-        self.p95 = self.histogram.quantile(0.95);
-        self.p99 = self.histogram.quantile(0.99);
+    /// Computes means and percentiles of what was counted.
+    pub fn settle(&mut self) {
+        self.restricted_mean = self.times.restricted_mean();
+        self.restricted_deviation = self.times.restricted_deviation();
+        self.median = self.times.quantile(0.50);
+        self.p95 = self.times.quantile(0.95);
+        self.p99 = self.times.quantile(0.99);
     }
 
     /// Counts in all that `other` has counted.
     pub fn merge(&mut self, other: &ClassResult) {
         self.reply_bytes += other.reply_bytes;
+        self.unfinished_bytes += other.unfinished_bytes;
         self.open += other.open;
+        self.unfinished += other.unfinished;
+        self.oldest_unfinished = self.oldest_unfinished.max(other.oldest_unfinished);
         self.completion.merge(&other.completion);
         self.handshake.merge(&other.handshake);
         self.request.merge(&other.request);
         self.reply.merge(&other.reply);
-        self.histogram.merge(&other.histogram);
+        self.times.merge(&other.times);
         for (sum, over) in self.over.iter_mut().zip(&other.over) {
             sum.completed += over.completed;
             sum.open += over.open;
         }
-        self.settle_percentiles();
+        self.settle();
+    }
+
+    /// How many transfers there were, complete or not, since the warm-up's end.
+    pub fn n(&self) -> u64 {
+        self.completion.n() + self.unfinished
+    }
+
+    /// Bytes of replies that reached the client, of all these transfers.
+    pub fn carried_bytes(&self) -> u64 {
+        self.reply_bytes + self.unfinished_bytes
     }
 
     /// The mean completion time in seconds.
-    pub fn mean(&self) -> Option<f64> {
-        self.completion.mean()
+    pub fn mean(&self) -> Option<Reading> {
+        self.restricted_mean.or(self.completion.mean().map(Reading::Exact))
+    }
+
+    /// The standard deviation of completion times in seconds.
+    pub fn deviation(&self) -> Option<Reading> {
+        self.restricted_deviation.or(self.completion.deviation().map(Reading::Exact))
+    }
+
+    /// The coefficient of variation of completion times. Where the mean or the deviation is only
+    /// bounded, their ratio is not known at all.
+    pub fn variation(&self) -> Option<f64> {
+        match (self.restricted_mean, self.restricted_deviation) {
+            (Some(mean), Some(deviation)) => Some(deviation.exact()? / mean.exact()?),
+            _ => self.completion.variation(),
+        }
+    }
+
+    /// The longest completion time in seconds; a bound where something unfinished is older.
+    pub fn max(&self) -> Option<Reading> {
+        match self.completion.max() {
+            Some(max) if self.unfinished == 0 || max > self.oldest_unfinished => {
+                Some(Reading::Exact(max))
+            }
+            None if self.unfinished == 0 => None,
+            _ => Some(Reading::at_least(self.oldest_unfinished)),
+        }
     }
 }
 
@@ -235,8 +297,31 @@ pub struct OverLimit {
     pub limit: f64,
     /// Completed, in more than that.
     pub completed: u64,
-    /// Open at the end, and older than that.
+    /// Not complete at the end, and older than that.
     pub open: u64,
+}
+
+/// Percentiles of the delays of datagrams that were delivered, in seconds. One beyond which fewer
+/// than 10 datagrams lie is absent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct DelayPercentiles {
+    /// The delay that half of them do not exceed.
+    #[serde(default)]
+    pub delay_median: Option<f64>,
+    /// The delay that 95 % of them do not exceed.
+    #[serde(default)]
+    pub delay_p95: Option<f64>,
+    /// The delay that 99 % of them do not exceed.
+    #[serde(default)]
+    pub delay_p99: Option<f64>,
+}
+
+impl DelayPercentiles {
+    /// The percentiles of these delays.
+    pub(crate) fn of(delays: &Survival) -> Self {
+        let at = |quantile| delays.telling_quantile(quantile).and_then(Reading::exact);
+        DelayPercentiles { delay_median: at(0.50), delay_p95: at(0.95), delay_p99: at(0.99) }
+    }
 }
 
 /// What became of one stream of datagrams; times in seconds.
@@ -254,6 +339,9 @@ pub struct StreamResult {
     pub delivered: u64,
     /// Mean one-way delay.
     pub delay: Option<f64>,
+    /// Percentiles of the delay.
+    #[serde(flatten)]
+    pub percentiles: DelayPercentiles,
     /// Longest delay.
     pub delay_max: Option<f64>,
 }
@@ -281,6 +369,9 @@ pub struct DatagramResult {
     pub delivered: u64,
     /// Mean one-way delay.
     pub delay: Option<f64>,
+    /// Percentiles of the delay.
+    #[serde(flatten)]
+    pub percentiles: DelayPercentiles,
     /// Standard deviation of the delay.
     pub delay_deviation: Option<f64>,
     /// Longest delay.

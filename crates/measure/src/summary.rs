@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::Estimate;
-use crate::histogram::Histogram;
 use crate::item::Item;
 use crate::port::{Count, PortResult};
+use crate::reading::Reading;
 use crate::replica::{
-    ClassResult, DatagramResult, LongFlows, Replica, StreamResult, WorkloadResult,
+    ClassResult, DatagramResult, DelayPercentiles, LongFlows, Replica, StreamResult, WorkloadResult,
 };
 use crate::settle;
+use crate::survival::Survival;
 
 /// Each measure over the replicas of one run. A measure that no replica has is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -78,7 +79,10 @@ pub struct WorkloadSummary {
     pub open_over_time: Vec<f64>,
 }
 
-/// Completion times of one size class over all replicas, in seconds.
+/// Completion times of one size class over all replicas, in seconds. What was not complete at the end
+/// counts as taking longer than its age then; a figure may be a lower bound for it. A percentile
+/// beyond which fewer than 10 transfers of some replica lie is that of all replicas together, without
+/// an interval; one beyond which fewer than 10 lie even then is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClassSummary {
     /// The class's name.
@@ -90,6 +94,9 @@ pub struct ClassSummary {
     pub reply_bytes: u64,
     /// Transfers still open at the end, all replicas together.
     pub open: u64,
+    /// Those that began after the warm-up and were never complete: open at the end, or given up.
+    #[serde(default)]
+    pub unfinished: u64,
     /// Mean.
     pub mean: Option<Estimate>,
     /// Standard deviation.
@@ -102,7 +109,7 @@ pub struct ClassSummary {
     /// 99th percentile.
     pub p99: Option<Estimate>,
     /// The greatest of all.
-    pub max: Option<f64>,
+    pub max: Option<Reading>,
     /// Mean time of the handshake.
     pub handshake: Option<Estimate>,
     /// Mean time of the request.
@@ -114,7 +121,7 @@ pub struct ClassSummary {
     pub over: Vec<OverSummary>,
     /// The distribution, all replicas together; a file of its own in results.
     #[serde(skip)]
-    pub histogram: Histogram,
+    pub times: Survival,
 }
 
 /// The share of transfers that took longer than a limit.
@@ -124,6 +131,30 @@ pub struct OverSummary {
     pub limit: f64,
     /// The share, 0 to 1, those known to take longer that are open at the end among them.
     pub share: Option<Estimate>,
+}
+
+/// Percentiles of the delay of datagrams over all replicas, in seconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DelaySummary {
+    /// 50th percentile.
+    #[serde(default)]
+    pub delay_median: Option<Estimate>,
+    /// 95th percentile.
+    #[serde(default)]
+    pub delay_p95: Option<Estimate>,
+    /// 99th percentile.
+    #[serde(default)]
+    pub delay_p99: Option<Estimate>,
+}
+
+impl DelaySummary {
+    fn over<T>(replicas: &[T], of: impl Fn(&T) -> &DelayPercentiles) -> Self {
+        DelaySummary {
+            delay_median: Estimate::over(replicas, |r| of(r).delay_median),
+            delay_p95: Estimate::over(replicas, |r| of(r).delay_p95),
+            delay_p99: Estimate::over(replicas, |r| of(r).delay_p99),
+        }
+    }
 }
 
 /// One stream of datagrams over all replicas; times in seconds.
@@ -137,6 +168,9 @@ pub struct StreamSummary {
     pub sent: u64,
     /// Mean one-way delay.
     pub delay: Option<Estimate>,
+    /// Percentiles of the delay.
+    #[serde(flatten)]
+    pub percentiles: DelaySummary,
     /// Longest delay of a replica, mean over replicas.
     pub delay_max: Option<Estimate>,
     /// The share that did not arrive, 0 to 1.
@@ -150,6 +184,9 @@ pub struct DatagramSummary {
     pub sent: u64,
     /// Mean one-way delay.
     pub delay: Option<Estimate>,
+    /// Percentiles of the delay.
+    #[serde(flatten)]
+    pub percentiles: DelaySummary,
     /// Standard deviation of the delay.
     pub delay_deviation: Option<Estimate>,
     /// Mean difference, without sign, of consecutive delays.
@@ -297,17 +334,27 @@ fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
 fn class(replicas: &[&ClassResult]) -> ClassSummary {
     let mut pooled = replicas[0].clone();
     replicas[1..].iter().for_each(|replica| pooled.merge(replica));
+    let percentile = |quantile, of: fn(&ClassResult) -> Option<Reading>| match replicas
+        .iter()
+        .all(|class| Survival::tells(class.n(), quantile))
+    {
+        true => Estimate::over_readings(replicas, |class| of(class)),
+        false => pooled
+            .times
+            .telling_quantile(quantile)
+            .map(|reading| Estimate::pooled(reading, replicas.len() as u32)),
+    };
     ClassSummary {
-        label: pooled.label,
         n: pooled.completion.n(),
         reply_bytes: pooled.reply_bytes,
         open: pooled.open,
-        mean: Estimate::over(replicas, |c| c.mean()),
-        deviation: Estimate::over(replicas, |c| c.completion.deviation()),
-        median: Estimate::over(replicas, |c| c.median),
-        p95: Estimate::over(replicas, |c| c.p95),
-        p99: Estimate::over(replicas, |c| c.p99),
-        max: pooled.completion.max(),
+        unfinished: pooled.unfinished,
+        mean: Estimate::over_readings(replicas, |c| c.mean()),
+        deviation: Estimate::over_readings(replicas, |c| c.deviation()),
+        median: percentile(0.50, |c| c.median),
+        p95: percentile(0.95, |c| c.p95),
+        p99: percentile(0.99, |c| c.p99),
+        max: pooled.max(),
         handshake: Estimate::over(replicas, |c| c.handshake.mean()),
         request: Estimate::over(replicas, |c| c.request.mean()),
         reply: Estimate::over(replicas, |c| c.reply.mean()),
@@ -317,7 +364,8 @@ fn class(replicas: &[&ClassResult]) -> ClassSummary {
                 share: Estimate::over(replicas, |c| c.share_over(i)),
             })
             .collect(),
-        histogram: pooled.histogram,
+        label: pooled.label,
+        times: pooled.times,
     }
 }
 
@@ -327,6 +375,7 @@ fn stream(replicas: &[&StreamResult]) -> StreamSummary {
         rate: replicas[0].rate,
         sent: replicas.iter().map(|s| s.sent).sum(),
         delay: Estimate::over(replicas, |s| s.delay),
+        percentiles: DelaySummary::over(replicas, |s| &s.percentiles),
         delay_max: Estimate::over(replicas, |s| s.delay_max),
         loss: Estimate::over(replicas, |s| s.loss()),
     }
@@ -336,6 +385,7 @@ fn datagrams(replicas: &[DatagramResult]) -> Option<DatagramSummary> {
     (!replicas.is_empty()).then(|| DatagramSummary {
         sent: replicas.iter().map(|d| d.sent).sum(),
         delay: Estimate::over(replicas, |d| d.delay),
+        percentiles: DelaySummary::over(replicas, |d| &d.percentiles),
         delay_deviation: Estimate::over(replicas, |d| d.delay_deviation),
         jitter: Estimate::over(replicas, |d| d.jitter),
         loss: Estimate::over(replicas, DatagramResult::loss),

@@ -16,7 +16,8 @@ pub enum TransferColor {
     Other = 3,
 }
 
-/// A completed transfer: a connection that carried a request and its reply.
+/// A transfer: a connection that carried a request and its reply. Of one that is not complete, the
+/// times of the parts that it did not reach are zero.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transfer {
     /// The workload's index in the plan.
@@ -35,6 +36,10 @@ pub struct Transfer {
     pub request_bytes: u64,
     /// Bytes of the reply, without headers.
     pub reply_bytes: u64,
+    /// How many of these had reached the client, of a transfer that is not complete.
+    pub carried_bytes: u64,
+    /// Between whom it ran.
+    pub ends: Ends,
     /// Segments sent again, both directions.
     pub retransmissions: u32,
     /// Retransmission timeouts with data outstanding, both directions; not those of SYNs.
@@ -49,8 +54,44 @@ pub struct Transfer {
     pub colors: [u32; 4],
 }
 
+/// Between whom a transfer runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// The index of the node that asked.
+    pub client: u32,
+    /// The index of the node that answered.
+    pub server: u32,
+    /// The client's port; 0 where several connections carried it, as those of a page.
+    pub client_port: u16,
+    /// The server's port, likewise.
+    pub server_port: u16,
+}
+
+/// What had become of a transfer by the end of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransferState {
+    /// Its last byte had come.
+    Completed,
+    /// It was under way.
+    Open,
+    /// One of its ends had given it up.
+    Failed,
+}
+
+impl TransferState {
+    /// The word in `transfers-*.csv`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TransferState::Completed => "completed",
+            TransferState::Open => "open",
+            TransferState::Failed => "failed",
+        }
+    }
+}
+
 impl Transfer {
     /// From the opening of the connection to the last byte of the reply; the close is not counted.
+    /// Of a complete transfer only.
     pub fn completion(&self) -> Duration {
         self.handshake + self.request + self.reply
     }

@@ -29,7 +29,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             std::fs::write(folder.join(format!("{name}-{}.svg", drawn.name)), drawn.svg)?;
         }
     }
-    let study = study_page("Casetti & Mellia 2005", &claims(), &[table()], &[boundary()]);
+    let study =
+        study_page("Casetti & Mellia 2005", "A study.", &claims(), &[table()], &[boundary()]);
     std::fs::write(folder.join("study.html"), study)?;
     Ok(())
 }
@@ -37,7 +38,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn table() -> Table {
     let row = |label: &str, mean: f64| {
         let estimate = |mean: f64| {
-            Some(Estimate { mean, low: Some(0.9 * mean), high: Some(1.1 * mean), n: 8 })
+            Some(Estimate {
+                mean,
+                low: Some(0.9 * mean),
+                high: Some(1.1 * mean),
+                n: 8,
+                at_least: false,
+            })
         };
         (label.to_owned(), vec![estimate(mean), estimate(20.0 * mean), None])
     };
@@ -47,7 +54,13 @@ fn table() -> Table {
 
 /// A figure with what reports do not draw themselves: a boundary, and values below zero.
 fn boundary() -> Figure {
-    let mark = |(x, y): (f64, f64)| Mark { x, y, low: Some(y - 8.0), high: Some(y + 8.0) };
+    let mark = |(x, y): (f64, f64)| Mark {
+        x,
+        y,
+        low: Some(y - 8.0),
+        high: Some(y + 8.0),
+        ..Default::default()
+    };
     let line = |label: &str, dashed, ys: [f64; 4]| Series {
         label: label.into(),
         points: [0.6, 0.75, 0.85, 0.95].into_iter().zip(ys).map(mark).collect(),

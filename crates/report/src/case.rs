@@ -1,7 +1,8 @@
 //! What several runs have in common, and how they differ.
 
 use shortflow_measure::{
-    ClassResult, ClassSummary, Estimate, Item, Replica, Summary, WorkloadSummary, paired_gain,
+    ClassResult, ClassSummary, Estimate, Item, Replica, Summary, WorkloadSummary,
+    paired_gain_of_readings,
 };
 
 use crate::run::Run;
@@ -123,7 +124,8 @@ pub(crate) fn class<'a>(
 }
 
 /// The relative gain in mean completion time of `ours` over `reference` at a point, in percent,
-/// over pairs of replicas that had the same arrivals; none when the runs had not.
+/// over pairs of replicas that had the same arrivals; none when the runs had not, and none where a
+/// mean is known to a lower bound only.
 pub(crate) fn gain(
     (reference, ours): (&Run, &Run),
     point: usize,
@@ -139,8 +141,8 @@ pub(crate) fn gain(
     }
     let mean = |replica: &Replica| class_result(replica, workload, label)?.mean();
     let pairs = a.replicas.iter().zip(&b.replicas).filter_map(|(a, b)| mean(a).zip(mean(b)));
-    let (reference, ours): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    paired_gain(&reference, &ours)
+    let (reference, ours): (Vec<_>, Vec<_>) = pairs.unzip();
+    paired_gain_of_readings(&reference, &ours)
 }
 
 fn class_result<'a>(

@@ -5,12 +5,13 @@ use shortflow_measure::{ClassSummary, Item};
 use crate::case::{
     self, Positions, classes, gain, positions, spread, swept_key, transfer_workloads,
 };
+use crate::hero::hero;
 use crate::line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
+use crate::queues::queues;
 use crate::run::Run;
 use crate::streams::delay_by_rate;
-use crate::thin;
 
-/// Every figure that these runs give: distributions and completion times by size for one point;
+/// Every figure that these runs give: the ranking of several at one point; distributions and completion times by size for one point;
 /// completion times and gains along a sweep; queues over time where they were sampled.
 pub fn figures(runs: &[Run]) -> Vec<Figure> {
     let mut drawn = Vec::new();
@@ -29,7 +30,8 @@ pub fn figures(runs: &[Run]) -> Vec<Figure> {
     drawn.extend(delay_by_rate(runs));
     drawn.extend(open_over_time(runs));
     drawn.extend(queues(runs));
-    drawn.iter().filter(|figure| has_points(figure)).map(line_figure).collect()
+    let lines = drawn.iter().filter(|figure| has_points(figure)).map(line_figure);
+    hero(runs).into_iter().chain(lines).collect()
 }
 
 fn has_points(figure: &LineFigure) -> bool {
@@ -39,11 +41,8 @@ fn has_points(figure: &LineFigure) -> bool {
 /// How many curves one figure can carry.
 const MOST_CURVES: usize = 6;
 
-/// How many points a curve over time keeps.
-const MOST_SAMPLES: usize = 600;
-
 fn distribution(runs: &[Run], workload: &str, at: usize) -> LineFigure {
-    let curve = |label: &str, class: &ClassSummary| Series::curve(label, &class.histogram.ccdf());
+    let curve = |label: &str, class: &ClassSummary| Series::curve(label, &class.times.ccdf());
     let found = |run: &Run| run.points[0].summary.workload(workload).cloned();
     let series = if let [run] = runs {
         let found = found(run);
@@ -253,46 +252,6 @@ fn open_figure(
         zero_based: true,
         ..Default::default()
     }
-}
-
-/// The queue of each sampled port over time, in the first replica of the first point.
-fn queues(runs: &[Run]) -> Vec<LineFigure> {
-    let mut figures = Vec::new();
-    for (at, run) in runs.iter().enumerate() {
-        let rows = || run.series.iter().filter(|row| row.point == 0 && row.replica == 0);
-        for (number, port) in case::distinct(rows().map(|row| row.port.as_str())).iter().enumerate()
-        {
-            let of_port = || rows().filter(|row| row.port == *port);
-            let mark = |x, y| Mark { x, y, ..Default::default() };
-            let now = of_port().map(|row| mark(row.time_s, f64::from(row.queue_packets)));
-            let average = of_port().filter_map(|row| Some(mark(row.time_s, row.average?)));
-            let line = |label: &str, points: Vec<Mark>, stroke| Series {
-                label: label.into(),
-                points: thin::every_nth(points, MOST_SAMPLES),
-                stroke,
-                ..Default::default()
-            };
-            let mut series = vec![
-                line("queue", now.collect(), Stroke::Thin),
-                line("average", average.collect(), Stroke::Plain),
-            ];
-            series.retain(|series| !series.points.is_empty());
-            let of_run = if runs.len() > 1 { format!(", {}", run.label) } else { String::new() };
-            figures.push(LineFigure {
-                name: format!("queue-{at}-{number}"),
-                title: format!("Queue at {port}{of_run}"),
-                caption: "The queue over time in the first replica, as sampled, and the average \
-                          that the queue management keeps, where it keeps one."
-                    .into(),
-                x_label: "time, s".into(),
-                y_label: "packets".into(),
-                series,
-                zero_based: true,
-                ..Default::default()
-            });
-        }
-    }
-    figures
 }
 
 /// A point for each point of the sweep at which `measure` has a value.

@@ -43,6 +43,9 @@ pub(crate) const NOTHING: &str = "–";
 pub(crate) fn estimate(estimate: &Option<Estimate>, factor: f64) -> String {
     let Some(estimate) = estimate else { return NOTHING.into() };
     let mean = estimate.mean * factor;
+    if estimate.at_least {
+        return format!("≥ {}", significant(mean));
+    }
     match estimate.half_width().map(|half| half * factor.abs()) {
         Some(half) => {
             let decimals = decimals_within(mean, half);
@@ -67,14 +70,18 @@ pub(crate) fn share(share: &Option<Estimate>) -> String {
     }
 }
 
-/// A relative gain in percent with the ends of its interval.
+/// A relative gain in percent, or how many times slower, with the ends of its interval.
 pub(crate) fn gain(gain: &Option<Estimate>) -> String {
     let Some(gain) = gain else { return NOTHING.into() };
     match (gain.low, gain.high) {
-        (Some(low), Some(high)) => {
-            format!("{} % ({} to {})", signed(gain.mean), signed(low), signed(high))
+        (Some(low), Some(high)) if gain.mean <= MUCH_SLOWER => {
+            let (least, most) = (slowdown(high), slowdown(low));
+            format!("{} ({least:.1} to {most:.1})", change(gain.mean))
         }
-        _ => format!("{} %", signed(gain.mean)),
+        (Some(low), Some(high)) => {
+            format!("{} ({} to {})", change(gain.mean), signed(low), signed(high))
+        }
+        _ => change(gain.mean),
     }
 }
 
@@ -82,12 +89,32 @@ pub(crate) fn gain(gain: &Option<Estimate>) -> String {
 pub(crate) fn gain_cell(gain: &Option<Estimate>) -> String {
     let Some(gain) = gain else { return NOTHING.into() };
     match gain.half_width() {
+        Some(half) if gain.mean <= MUCH_SLOWER => {
+            format!("{:.1} ± {:.1} × slower", slowdown(gain.mean), half / 100.0)
+        }
         Some(half) => {
             let decimals = usize::from(gain.mean.abs() < 9.95);
             format!("{} ± {half:.decimals$} %", signed(gain.mean))
         }
-        None => format!("{} %", signed(gain.mean)),
+        None => change(gain.mean).trim_start_matches("gain ").to_owned(),
     }
+}
+
+/// A relative gain in words: `gain +12 %`, `gain −3.0 %`, or `3.2 × slower` where a negative
+/// percentage would be hard to read.
+pub(crate) fn change(gain: f64) -> String {
+    match gain {
+        gain if gain <= MUCH_SLOWER => format!("{:.1} × slower", slowdown(gain)),
+        gain => format!("gain {} %", signed(gain)),
+    }
+}
+
+/// The relative gain in percent from which on a loss is written as a factor.
+const MUCH_SLOWER: f64 = -50.0;
+
+/// How many times as long ours takes as the reference.
+fn slowdown(gain: f64) -> f64 {
+    1.0 - gain / 100.0
 }
 
 /// With its sign, a true minus; without decimals from 10 up.
@@ -109,6 +136,12 @@ pub(crate) fn seconds(value: f64) -> String {
         v if v >= 1e-3 => format!("{} ms", significant(v * 1e3)),
         v => format!("{} µs", significant(v * 1e6)),
     }
+}
+
+/// The mean of an estimated time in seconds with the unit that suits it; `at least` before a bound.
+pub(crate) fn mean_time(estimate: &Estimate) -> String {
+    let at_least = if estimate.at_least { "at least " } else { "" };
+    format!("{at_least}{}", seconds(estimate.mean))
 }
 
 /// An estimate of a time with the unit that suits it, and its interval.
@@ -217,10 +250,17 @@ mod tests {
 
     #[test]
     fn an_interval_has_the_decimals_of_its_mean() {
-        let estimate = Estimate { mean: 0.2031, low: Some(0.1908), high: Some(0.2154), n: 8 };
+        let estimate =
+            Estimate { mean: 0.2031, low: Some(0.1908), high: Some(0.2154), n: 8, at_least: false };
         assert_eq!(TimeUnit::Milliseconds.estimate(&Some(estimate)), "203 ± 12");
         assert_eq!(TimeUnit::Seconds.estimate(&Some(estimate)), "0.203 ± 0.012");
-        let vague = Estimate { mean: 0.000999, low: Some(-0.0002), high: Some(0.002202), n: 8 };
+        let vague = Estimate {
+            mean: 0.000999,
+            low: Some(-0.0002),
+            high: Some(0.002202),
+            n: 8,
+            at_least: false,
+        };
         assert_eq!(super::estimate(&Some(vague), 1.0), "0.0010 ± 0.0012");
         let alone = Estimate { low: None, high: None, n: 1, ..estimate };
         assert_eq!(TimeUnit::Milliseconds.estimate(&Some(alone)), "203");
@@ -235,10 +275,30 @@ mod tests {
     #[test]
     fn a_gain_in_a_column_is_short() {
         let gain = |mean: f64| {
-            Some(Estimate { mean, low: Some(mean - 3.55), high: Some(mean + 3.55), n: 8 })
+            Some(Estimate {
+                mean,
+                low: Some(mean - 3.55),
+                high: Some(mean + 3.55),
+                n: 8,
+                at_least: false,
+            })
         };
         assert_eq!(gain_cell(&gain(2.26)), "+2.3 ± 3.5 %");
-        assert_eq!(gain_cell(&gain(-197.4)), "−197 ± 4 %");
+        assert_eq!(gain_cell(&gain(-47.4)), "−47 ± 4 %");
+    }
+
+    #[test]
+    fn a_large_loss_is_told_as_a_factor() {
+        let loss = Some(Estimate {
+            mean: -218.0,
+            low: Some(-230.0),
+            high: Some(-206.0),
+            n: 8,
+            at_least: false,
+        });
+        assert_eq!(gain_cell(&loss), "3.2 ± 0.1 × slower");
+        assert_eq!(gain(&loss), "3.2 × slower (3.1 to 3.3)");
+        assert_eq!([change(-4.7), change(73.0)], ["gain −4.7 %", "gain +73 %"]);
     }
 
     #[test]

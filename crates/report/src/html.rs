@@ -41,7 +41,7 @@ pub(crate) fn table(table: &Table) -> String {
     let _ = write!(
         out,
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\"><table>\
-         <caption>{title}</caption>\n<thead><tr>"
+         <caption><span>{title}</span></caption>\n<thead><tr>"
     );
     for (at, cell) in table.head.iter().enumerate() {
         let class = class(at < table.labels);
@@ -76,14 +76,20 @@ pub(crate) fn figures(figures: &[Figure]) -> String {
     format!("<div class=\"figures\">\n{items}</div>\n")
 }
 
+/// A wide figure, which scrolls where the window is narrow.
+pub(crate) fn wide_figure(figure: &Figure) -> String {
+    framed(figure, |svg| format!("<div class=\"wide\" tabindex=\"0\">{svg}</div>"))
+}
+
 fn figure(figure: &Figure) -> String {
+    framed(figure, str::to_owned)
+}
+
+fn framed(figure: &Figure, frame: impl Fn(&str) -> String) -> String {
     // Inside HTML an SVG needs no namespace.
     let svg = figure.svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1);
-    format!(
-        "<figure>\n<h3>{}</h3>\n{svg}\n<figcaption>{}</figcaption>\n</figure>\n",
-        escape(&figure.title),
-        escape(&figure.caption)
-    )
+    let (drawing, caption) = (frame(&svg), escape(&figure.caption));
+    format!("<figure>\n{drawing}\n<figcaption>{caption}</figcaption>\n</figure>\n")
 }
 
 /// A text that opens on demand.

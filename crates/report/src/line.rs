@@ -55,6 +55,8 @@ pub struct LineFigure {
     pub vertical: Option<f64>,
     /// Whether the y axis reaches down to 0.
     pub zero_based: bool,
+    /// Up to which value the y axis reaches at least, so that figures can share a scale.
+    pub reach: Option<f64>,
     /// Whether to draw a line at y = 0, where the y axis then reaches.
     pub zero_line: bool,
 }
@@ -123,12 +125,20 @@ pub struct Mark {
     pub low: Option<f64>,
     /// The upper end of its interval.
     pub high: Option<f64>,
+    /// Whether the value is a lower bound, drawn as an arrow upwards.
+    pub at_least: bool,
 }
 
 impl Mark {
     /// A point with the interval of `estimate`.
     pub fn of(x: f64, estimate: &Estimate) -> Mark {
-        Mark { x, y: estimate.mean, low: estimate.low, high: estimate.high }
+        Mark {
+            x,
+            y: estimate.mean,
+            low: estimate.low,
+            high: estimate.high,
+            at_least: estimate.at_least,
+        }
     }
 }
 
@@ -137,15 +147,24 @@ pub fn line_figure(figure: &LineFigure) -> Figure {
     let series: Vec<Series> = figure.series.iter().map(|series| shown(series, figure)).collect();
     let plots: Vec<Plot> =
         series.iter().enumerate().flat_map(|(index, series)| plots(index, series)).collect();
+    let has_bounds = series.iter().any(|series| series.points.iter().any(|mark| mark.at_least));
+    let caption = match has_bounds {
+        true => format!("{} {BOUNDS}", figure.caption),
+        false => figure.caption.clone(),
+    };
     let scene = render_multiple(plots, layout(figure, &series));
     let svg = SvgBackend::new().render_scene(&scene);
     Figure {
-        svg: style::finish(&svg, &figure.name, &figure.title, &figure.caption),
+        svg: style::finish(&svg, &figure.name, &figure.title, &caption),
         name: figure.name.clone(),
         title: figure.title.clone(),
-        caption: figure.caption.clone(),
+        caption,
     }
 }
+
+/// What the caption says where a point is a lower bound.
+const BOUNDS: &str = "A large triangle is a lower bound: too much was not complete at the end to say \
+                      more.";
 
 /// The points that can be drawn: finite, and positive on a logarithmic axis, where an interval
 /// that reaches zero is cut at the figure's edge.
@@ -167,11 +186,11 @@ fn plots(index: usize, series: &Series) -> Vec<Plot> {
     let color = style::color(index);
     let mut line = LinePlot::new()
         .with_data(series.points.iter().map(|mark| (mark.x, mark.y)))
-        .with_color(color)
+        .with_color(color.as_str())
         .with_stroke_width(if series.stroke == Stroke::Thin { 0.8 } else { 2.0 })
         .with_legend(series.label.as_str());
-    // After the palette's seven colours have been used, dashes tell the second round apart.
-    if series.dashed || index >= 7 {
+    // Of many colours some are near to each other; dashes help to tell them apart.
+    if series.dashed || index >= 8 {
         line = line.with_dashed();
     }
     if series.stroke != Stroke::Marked {
@@ -181,13 +200,21 @@ fn plots(index: usize, series: &Series) -> Vec<Plot> {
         |mark: &Mark| (mark.y - mark.low.unwrap_or(mark.y), mark.high.unwrap_or(mark.y) - mark.y);
     let mut dots = ScatterPlot::new()
         .with_data(series.points.iter().map(|mark| (mark.x, mark.y)))
-        .with_color(color)
+        .with_color(color.as_str())
         .with_size(4.0)
         .with_marker(MARKERS[index % MARKERS.len()]);
     if series.points.iter().any(|mark| mark.low.is_some()) {
         dots = dots.with_y_err_asymmetric(series.points.iter().map(arm));
     }
-    vec![Plot::Line(line), Plot::Scatter(dots)]
+    let bounds: Vec<(f64, f64)> =
+        series.points.iter().filter(|mark| mark.at_least).map(|mark| (mark.x, mark.y)).collect();
+    let arrows = ScatterPlot::new()
+        .with_data(bounds.iter().copied())
+        .with_color(color)
+        .with_size(8.0)
+        .with_marker(MarkerShape::Triangle);
+    let arrows = (!bounds.is_empty()).then_some(Plot::Scatter(arrows));
+    [Plot::Line(line), Plot::Scatter(dots)].into_iter().chain(arrows).collect()
 }
 
 const MARKERS: [MarkerShape; 5] = [
@@ -282,7 +309,7 @@ fn y_range(figure: &LineFigure, series: &[Series]) -> (f64, f64) {
     let ends = |mark: &Mark| [mark.y, mark.low.unwrap_or(mark.y), mark.high.unwrap_or(mark.y)];
     let zero = (figure.zero_line || figure.zero_based).then_some(0.0);
     let points = series.iter().flat_map(|series| &series.points);
-    let (low, high) = range(points.flat_map(ends).chain(zero));
+    let (low, high) = range(points.flat_map(ends).chain(zero).chain(figure.reach));
     if !figure.log_y {
         return (low, high);
     }

@@ -7,12 +7,14 @@ use shortflow_measure::WorkloadSummary;
 use crate::case::{point_label, swept_key, transfer_workloads};
 use crate::figures::figures;
 use crate::format;
+use crate::hero::hero;
 use crate::html::{self, details, document, escape, table};
 use crate::limits::over_limits;
+use crate::ranking::ranking_table;
 use crate::result::key_result;
 use crate::run::Run;
-use crate::tables::tcp_line;
-use crate::tables::{parts, tables, warnings};
+use crate::table::Table;
+use crate::tables::{parts, tables, tcp_line, warnings};
 
 /// One page about these runs, which needs nothing from outside: the result in a sentence, cards,
 /// figures, tables, how to read them, and what was run. The first run is the one that others are
@@ -23,15 +25,22 @@ pub fn page(runs: &[Run]) -> String {
     let _ = writeln!(body, "<p class=\"soft\">{}</p>", escape(&circumstances(runs)));
     let _ = writeln!(body, "<p class=\"result\">{}</p>", escape(&key_result(runs)));
     body += &warning_box(&warnings(runs));
-    body += &cards(runs);
+    match ranking_table(runs) {
+        Some(ranking) => body += &ranked(runs, &ranking),
+        None => body += &cards(runs),
+    }
     let mut tables = tables(runs).into_iter();
     let times = transfer_workloads(runs);
     let times = times.len() + usize::from(over_limits(runs, &times, true).is_some());
+    let figures = figures_section(runs);
+    // Of many runs the tables are long, and figures tell more.
+    let (before, after) =
+        if runs.len() > 2 { (figures, String::new()) } else { (String::new(), figures) };
+    body += &before;
     body += "<h2>Completion times</h2>\n";
     tables.by_ref().take(times).for_each(|found| body += &table(&found));
     parts(runs).iter().for_each(|found| body += &details(&found.title, &table(found)));
-    body += "<h2>Figures</h2>\n";
-    body += &html::figures(&figures(runs));
+    body += &after;
     body += "<h2>Traffic, loss and ports</h2>\n";
     let swept = swept_key(runs).is_some();
     for found in tables {
@@ -44,10 +53,28 @@ pub fn page(runs: &[Run]) -> String {
     document(&title, &body)
 }
 
+/// The ranking and the figure that belongs to it.
+fn ranked(runs: &[Run], ranking: &Table) -> String {
+    let drawn = hero(runs).map_or(String::new(), |figure| {
+        format!("<div class=\"hero\">{}</div>\n", html::wide_figure(&figure))
+    });
+    format!("<h2>Ranking</h2>\n{}{drawn}", table(ranking))
+}
+
+/// All figures but the one that stands beside the ranking.
+fn figures_section(runs: &[Run]) -> String {
+    let mut drawn = figures(runs);
+    if let Some(hero) = hero(runs) {
+        drawn.retain(|figure| figure.name != hero.name);
+    }
+    format!("<h2>Figures</h2>\n{}", html::figures(&drawn))
+}
+
 fn title(runs: &[Run]) -> String {
     let labels: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
     let what = match labels[..] {
         [only] => only.to_owned(),
+        [_, _, _, _, _, ..] => format!("{} policies compared", labels.len()),
         [reference, ref others @ ..] => format!("{} against {reference}", others.join(", ")),
         [] => "No runs".to_owned(),
     };
@@ -77,10 +104,16 @@ fn warning_box(warnings: &[String]) -> String {
         return String::new();
     }
     let items: String = warnings.iter().map(|w| format!("<li>{}</li>\n", escape(w))).collect();
-    format!(
-        "<div class=\"warnings\" role=\"note\"><h2>Before you trust this</h2><ul>\n{items}</ul></div>\n"
-    )
+    let list = format!("<ul>\n{items}</ul>");
+    let list = match warnings.len() {
+        n if n > MOST_WARNINGS => details(&format!("{n} warnings"), &list),
+        _ => list,
+    };
+    format!("<div class=\"warnings\" role=\"note\"><h2>Before you trust this</h2>{list}</div>\n")
 }
+
+/// More than these open on demand, so that the numbers stay on the first screen.
+const MOST_WARNINGS: usize = 4;
 
 /// A card per run; of a sweep, a card for its first and its last point.
 fn cards(runs: &[Run]) -> String {
@@ -108,14 +141,14 @@ fn card(run: &Run, point: usize) -> String {
     let mut out = format!(
         "<li><h3>{}</h3><strong>{}</strong><span class=\"soft\">{}</span><dl>",
         escape(&heading),
-        mean.map_or(format::NOTHING.into(), |mean| format::seconds(mean.mean)),
+        mean.map_or(format::NOTHING.into(), |mean| format::mean_time(&mean)),
         escape(&main.map_or("no transfers".into(), of_what)),
     );
     let mut line = |name: &str, value: String| {
         let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", escape(&value));
     };
     let time = |time: Option<shortflow_measure::Estimate>| {
-        time.map_or(format::NOTHING.into(), |t| format::seconds(t.mean))
+        time.map_or(format::NOTHING.into(), |t| format::mean_time(&t))
     };
     if let Some(main) = main {
         line("median", time(main.all.median));
@@ -132,13 +165,22 @@ const HOW_TO_READ: &str = "<h2>How to read this</h2>\n\
     <p>A transfer's <b>completion time</b> runs from the opening of its connection to the last byte \
     of the reply: handshake, request and reply, without the close. A page's ends with its last \
     object; an echo, and what comes over an open connection, begins with its request. Those that began before the \
-    warm-up's end are left out. Those still open at the end have no completion time; they are \
-    counted as open.</p>\n\
-    <p><b>p95</b> and <b>p99</b> are the times that 95 and 99 of 100 transfers did not exceed. \
+    warm-up's end are left out. Those not complete at the \
+    end count as taking longer than their age then (the product-limit estimate of Kaplan and Meier). \
+    <b>≥</b> stands before a figure of which only this lower bound is known; it enters no gain.</p>\n\
+    <p><b>p95</b> and <b>p99</b> are the times that 95 and 99 of 100 transfers did not exceed; fewer \
+    than 10 transfers beyond one leave it out. Where there are so few in a replica, but not in all \
+    together, it is that of all together, without ±. \
     <b>±</b> is half the 95 % Student interval of the mean over replicas, which differ in their \
     random numbers only. A <b>gain</b> is 100·(reference − ours)/reference, taken pair by pair over \
     replicas that had the same arrivals; above zero, ours is faster; when its interval holds zero, \
-    there is no clear difference.</p>\n\
+    there is no clear difference. Below −50 % the gain is written as how many times slower ours \
+    is.</p>\n\
+    <p>The <b>ranking</b> looks at each workload's figures: 95th and 99th percentile of completion \
+    times, or of the delay of datagrams together with their loss, or the goodput of flows that do not \
+    end. Each is set against the best of all compared policies. A policy's place is decided by the \
+    workload that is farthest from the best. Places whose figures overlap in their intervals may \
+    change with another seed.</p>\n\
     <p><b>Goodput</b> counts application bytes delivered in order. <b>Lost</b> is the share of \
     packets that came to a port and were dropped there, for whatever reason. <b>Jitter</b> is the \
     mean difference, without sign, of the delays of consecutive datagrams.</p>\n";

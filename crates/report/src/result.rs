@@ -6,16 +6,29 @@ use crate::case::{
     Positions, gain, item, point_label, positions, summaries, swept_key, whole_workloads, workloads,
 };
 use crate::format;
+use crate::ranking;
 use crate::run::Run;
 
 /// The result in words, a line for each workload and run that matters most: how long its transfers,
 /// pages, echoes or files took, and against what.
 pub fn key_result(runs: &[Run]) -> String {
     let mut timed = whole_workloads(runs);
-    if timed.is_empty() {
+    timed.truncate(MOST_WORKLOADS);
+    if runs.len() > 1
+        && let Some(sentence) = ranking::sentence(runs)
+    {
+        // The sentences about each policy would be too many beside a reference and one other.
+        let others = runs[1..].iter().filter(|_| runs.len() == 2);
+        let told = others.flat_map(|ours| timed.iter().filter_map(|w| against(&runs[0], ours, w)));
+        return [sentence].into_iter().chain(told).collect::<Vec<_>>().join("\n");
+    }
+    let streams = match runs {
+        [run] if swept_key(runs).is_none() => of_datagrams(run),
+        _ => Vec::new(),
+    };
+    if timed.is_empty() && streams.is_empty() {
         return without_times(runs);
     }
-    timed.truncate(MOST_WORKLOADS);
     let of = |workload: &&str| -> Vec<String> {
         match (runs, swept_key(runs)) {
             ([run], None) => alone(run, workload).into_iter().collect(),
@@ -23,7 +36,7 @@ pub fn key_result(runs: &[Run]) -> String {
             _ => runs[1..].iter().filter_map(|ours| against(&runs[0], ours, workload)).collect(),
         }
     };
-    let sentences: Vec<String> = timed.iter().flat_map(of).collect();
+    let sentences: Vec<String> = timed.iter().flat_map(of).chain(streams).collect();
     if sentences.is_empty() { "See the tables.".into() } else { sentences.join("\n") }
 }
 
@@ -43,15 +56,36 @@ const MOST_WORKLOADS: usize = 4;
 
 fn alone(run: &Run, workload: &str) -> Option<String> {
     let all = &run.points[0].summary.workload(workload)?.all;
-    let (mean, median, p99) = (all.mean?, all.median?, all.p99?);
-    Some(format!(
-        "{} of {workload} took {} on average; half of them took at most {}, one in \
-         a hundred more than {}.",
-        item([run], workload).any(),
-        format::time(&mean),
-        format::seconds(median.mean),
-        format::seconds(p99.mean)
-    ))
+    let mut said = format!("{} of {workload} took {} on average", item([run], workload).any(), {
+        format::time(&all.mean?)
+    });
+    let mut parts = Vec::new();
+    parts.extend(all.median.map(|median| match median.at_least {
+        true => format!("half of them took {} or more", format::seconds(median.mean)),
+        false => format!("half of them took at most {}", format::seconds(median.mean)),
+    }));
+    parts.extend(
+        all.p99.map(|p99| format!("one in a hundred more than {}", format::seconds(p99.mean))),
+    );
+    if !parts.is_empty() {
+        said += &format!("; {}", parts.join(", "));
+    }
+    Some(format!("{said}."))
+}
+
+/// How datagrams fared, workload by workload.
+fn of_datagrams(run: &Run) -> Vec<String> {
+    let found = run.points.iter().flat_map(|point| &point.summary.workloads);
+    let told = found.filter_map(|workload| {
+        let datagrams = workload.datagrams.as_ref()?;
+        Some(format!(
+            "Datagrams of {} took {} on average; {} of them were lost.",
+            workload.name,
+            format::time(&datagrams.delay?),
+            format::share(&datagrams.loss),
+        ))
+    });
+    told.take(MOST_WORKLOADS).collect()
 }
 
 fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
@@ -65,8 +99,8 @@ fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
         point_label(run, 0),
         point_label(run, last),
         item([run], workload).singular(),
-        format::seconds(mean(0)?.mean),
-        format::seconds(mean(last)?.mean)
+        format::mean_time(&mean(0)?),
+        format::mean_time(&mean(last)?)
     ))
 }
 
@@ -97,21 +131,41 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
         let mean = |run: &Run| Some(run.points[at].summary.workload(workload)?.all.mean?.mean);
         let unclear = gain.n > 1 && !gain.differs_from(0.0);
         return Some(format!(
-            "The mean {item} of {workload} took {} with {name} and {} with {other}: {}gain {}.",
+            "The mean {item} of {workload} took {} with {name} and {} with {other}: {}{}.",
             format::seconds(mean(ours)?),
             format::seconds(mean(reference)?),
             if unclear { "no clear difference, " } else { "" },
             format::gain(&Some(gain))
         ));
     }
+    if gains.is_empty() {
+        return cannot_tell(reference, ours, workload);
+    }
     let by_mean = |a: &&(usize, Estimate), b: &&(usize, Estimate)| a.1.mean.total_cmp(&b.1.mean);
     let (least, most) = (gains.iter().min_by(by_mean)?, gains.iter().max_by(by_mean)?);
     Some(format!(
-        "{name} against {other}, mean {item} of {workload}: gain between {} % (at {}) and {} % \
-         (at {}).",
-        format::signed(least.1.mean),
+        "{name} against {other}, mean {item} of {workload}: between {} (at {}) and {} (at {}).",
+        format::change(least.1.mean),
         point_label(ours, least.0),
-        format::signed(most.1.mean),
+        format::change(most.1.mean),
         point_label(ours, most.0)
+    ))
+}
+
+/// Where a mean is only bounded, no gain can be told; which bounds there are is said instead.
+fn cannot_tell(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
+    let mean = |run: &Run| run.points.first()?.summary.workload(workload)?.all.mean;
+    let (ours_mean, reference_mean) = (mean(ours)?, mean(reference)?);
+    if !ours_mean.at_least && !reference_mean.at_least {
+        return None;
+    }
+    Some(format!(
+        "The mean {} of {workload} took {} with {} and {} with {}: too many were not complete at the \
+         end to tell which is faster.",
+        item([ours], workload).singular(),
+        format::mean_time(&ours_mean),
+        ours.label,
+        format::mean_time(&reference_mean),
+        reference.label,
     ))
 }

@@ -28,7 +28,8 @@ fn of_workload(runs: &[Run], workload: &str) -> Option<Table> {
             let mut cells = vec![label(found.name.clone()), label(rate)];
             cells.extend(names.iter().cloned());
             cells.push(format::count(found.sent));
-            let times = [&found.delay, &found.delay_max];
+            let delays = &found.percentiles;
+            let times = [&found.delay, &delays.delay_p95, &delays.delay_p99, &found.delay_max];
             cells.extend(times.map(|time| TimeUnit::Milliseconds.estimate(time)));
             cells.push(format::share(&found.loss));
             rows.push(Row { cells, starts_group: first_row && runs.len() > 1 });
@@ -36,7 +37,7 @@ fn of_workload(runs: &[Run], workload: &str) -> Option<Table> {
         });
     }
     let title = format!("{workload}: delay and loss by stream");
-    let measures = ["sent", "mean delay, ms", "longest, ms", "lost"];
+    let measures = ["sent", "mean delay, ms", "p95", "p99", "longest, ms", "lost"];
     (!rows.is_empty()).then(|| table_of_cases(runs, &title, &["stream", "rate"], &measures, rows))
 }
 

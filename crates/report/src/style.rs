@@ -7,15 +7,15 @@ pub(crate) const INK: &str = "#1f2328";
 /// Lines that only help the eye.
 pub(crate) const GRID: &str = "#d9dee3";
 /// Behind everything.
-const PAPER: &str = "#ffffff";
+pub(crate) const PAPER: &str = "#ffffff";
 
 const DARK_INK: &str = "#e6e9ed";
 const DARK_GRID: &str = "#3a4048";
 const DARK_PAPER: &str = "#16191d";
 
-/// The palette of Okabe & Ito (2008), but for its yellow, which is too faint on white; and for
-/// each colour what stands for it on dark.
-const PALETTE: [(&str, &str); 7] = [
+/// The palette of Okabe & Ito (2008), but for its yellow, which is too faint on white, then eight
+/// more; and for each colour what stands for it on dark.
+const PALETTE: [(&str, &str); 15] = [
     ("#0072b2", "#4ba6e8"),
     ("#d55e00", "#f0803c"),
     ("#009e73", "#2fc298"),
@@ -23,11 +23,45 @@ const PALETTE: [(&str, &str); 7] = [
     ("#e69f00", "#f0b429"),
     ("#56b4e9", "#9bd6fa"),
     ("#5c6670", "#a9b3bd"),
+    ("#7b3294", "#b57edc"),
+    ("#8c510a", "#c98a45"),
+    ("#b2182b", "#ef6a75"),
+    ("#6a6f00", "#c3c94e"),
+    ("#4040c0", "#8f8fff"),
+    ("#c51b7d", "#f06db4"),
+    ("#004949", "#3f9a9a"),
+    ("#7fbf3f", "#a8e063"),
 ];
 
-/// The colour of the `index`-th series.
-pub(crate) fn color(index: usize) -> &'static str {
-    PALETTE[index % PALETTE.len()].0
+/// How many runs can be told apart by colour; more than can be seen in a figure.
+const MOST_COLORS: usize = 128;
+
+/// The colour of the `index`-th series. No two of the first hundred are the same.
+pub(crate) fn color(index: usize) -> String {
+    pair(index % MOST_COLORS).0
+}
+
+/// A colour and what stands for it on dark.
+fn pair(index: usize) -> (String, String) {
+    match PALETTE.get(index) {
+        Some((light, dark)) => ((*light).to_owned(), (*dark).to_owned()),
+        // Hues at the golden angle are far from their neighbours, however many there are.
+        None => {
+            let hue = (index as f64 * 137.508) % 360.0;
+            (hex(hue, 0.6, 0.36), hex(hue, 0.65, 0.68))
+        }
+    }
+}
+
+/// A colour from hue in degrees, saturation and lightness.
+fn hex(hue: f64, saturation: f64, lightness: f64) -> String {
+    let channel = |n: f64| {
+        let k = (n + hue / 30.0) % 12.0;
+        let reach = saturation * lightness.min(1.0 - lightness);
+        let value = lightness - reach * (k - 3.0).min(9.0 - k).clamp(-1.0, 1.0);
+        (value * 255.0).round() as u8
+    };
+    format!("#{:02x}{:02x}{:02x}", channel(0.0), channel(8.0), channel(4.0))
 }
 
 /// The colours of axes, grid and text.
@@ -52,19 +86,63 @@ pub(crate) fn theme() -> Theme {
 /// screen the style sheet replaces each by its counterpart.
 pub(crate) fn finish(svg: &str, name: &str, title: &str, caption: &str) -> String {
     let (opening, rest) = svg.split_once('>').expect("an SVG has an opening tag");
-    let (title, caption) = (crate::html::escape(title), crate::html::escape(caption));
     let (width, height) = (attribute(opening, "width"), used_height(rest));
+    let lines = wrapped(title, width);
+    let top = TITLE_LINE * lines.len() as f64 + 10.0;
     let opening = opening.replace(
         &format!("height=\"{}\"", attribute(opening, "height")),
-        &format!("height=\"{height}\""),
+        &format!("height=\"{}\"", height + top),
     );
+    let (escaped, caption) = (crate::html::escape(title), crate::html::escape(caption));
     format!(
-        "{opening} class=\"figure\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
-         aria-labelledby=\"{name}-title {name}-text\"><title id=\"{name}-title\">{title}</title>\
-         <desc id=\"{name}-text\">{caption}</desc><style>{}</style>{}",
-        dark_style(),
+        "{opening} class=\"figure\" viewBox=\"-{MARGIN} -{top} {} {}\" role=\"img\" \
+         aria-labelledby=\"{name}-title {name}-text\"><title id=\"{name}-title\">{escaped}</title>\
+         <desc id=\"{name}-text\">{caption}</desc><style>{}</style>{}{}",
+        width.parse::<f64>().unwrap_or_default() + MARGIN,
+        height + top,
+        dark_style(rest),
+        drawn_title(&lines, top),
         own_identifiers(rest, name),
     )
+}
+
+/// Room at the left, in units of the drawing, for the label of an axis with long tick labels.
+const MARGIN: f64 = 10.0;
+
+/// In units of the drawing: a line of a title, and a character of it.
+const TITLE_LINE: f64 = 22.0;
+const TITLE_CHARACTER: f64 = 8.6;
+
+/// The title in lines that the drawing is wide enough for.
+fn wrapped(title: &str, width: &str) -> Vec<String> {
+    let most = (width.parse::<f64>().unwrap_or(600.0) / TITLE_CHARACTER) as usize;
+    let mut lines: Vec<String> = Vec::new();
+    for word in title.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+                *line += " ";
+                *line += word;
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// The title above the drawing, so that a figure says what it is wherever it is put.
+fn drawn_title(lines: &[String], top: f64) -> String {
+    let text = |(at, line): (usize, &String)| {
+        format!(
+            "<text x=\"-{MARGIN}\" y=\"{}\" font-family=\"system-ui, sans-serif\" font-size=\"16\" \
+             font-weight=\"600\" fill=\"{INK}\">{}</text>",
+            TITLE_LINE * (at as f64 + 0.75) - top,
+            crate::html::escape(line)
+        )
+    };
+    let behind = format!(
+        "<rect x=\"-{MARGIN}\" y=\"-{top}\" width=\"100%\" height=\"100%\" fill=\"{PAPER}\"/>"
+    );
+    lines.iter().enumerate().fold(behind, |drawn, line| drawn + &text(line))
 }
 
 fn attribute<'a>(tag: &'a str, name: &str) -> &'a str {
@@ -102,14 +180,43 @@ fn own_identifiers(svg: &str, name: &str) -> String {
 
 const CLIP: &str = "kuva-clip-";
 
-fn dark_style() -> String {
-    let pairs = [(INK, DARK_INK), (GRID, DARK_GRID), (PAPER, DARK_PAPER)];
-    let rule = |(light, dark): &(&str, &str)| {
+/// Replaces the colours that a drawing has by their counterparts, on a dark screen.
+fn dark_style(drawing: &str) -> String {
+    let own = |(light, dark): (&str, &str)| (light.to_owned(), dark.to_owned());
+    let pairs = [(INK, DARK_INK), (GRID, DARK_GRID), (PAPER, DARK_PAPER)].map(own).into_iter();
+    let rule = |(light, dark): (String, String)| {
         format!(
             ":is(.figure,.figure *)[fill=\"{light}\"]{{fill:{dark}}}\
              :is(.figure,.figure *)[stroke=\"{light}\"]{{stroke:{dark}}}"
         )
     };
-    let rules: String = pairs.iter().chain(&PALETTE).map(rule).collect();
+    let used = (0..MOST_COLORS).map(pair).filter(|(light, _)| drawing.contains(light.as_str()));
+    let rules: String = pairs.chain(used).map(rule).collect();
     format!("@media screen and (prefers-color-scheme:dark){{{rules}}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_colour_comes_twice_on_light_or_on_dark() {
+        for side in [|index| pair(index).0, |index| pair(index).1] {
+            let mut colors: Vec<String> = (0..MOST_COLORS).map(side).collect();
+            colors.sort();
+            colors.dedup();
+            assert_eq!(colors.len(), MOST_COLORS);
+        }
+    }
+
+    #[test]
+    fn a_colour_is_written_as_its_channels() {
+        assert_eq!(hex(0.0, 1.0, 0.5), "#ff0000");
+        assert_eq!(hex(120.0, 1.0, 0.25), "#008000");
+    }
+
+    #[test]
+    fn a_long_title_takes_several_lines() {
+        assert_eq!(wrapped("one two three", "70"), ["one two", "three"]);
+    }
 }

@@ -150,9 +150,15 @@ mod tests {
     #[test]
     fn estimates_are_set_in_markdown_with_half_their_interval() {
         let estimate = |mean: f64, half: f64| {
-            Some(Estimate { mean, low: Some(mean - half), high: Some(mean + half), n: 8 })
+            Some(Estimate {
+                mean,
+                low: Some(mean - half),
+                high: Some(mean + half),
+                n: 8,
+                at_least: false,
+            })
         };
-        let alone = Some(Estimate { mean: 12.345, low: None, high: None, n: 1 });
+        let alone = Some(Estimate { mean: 12.345, low: None, high: None, n: 1, at_least: false });
         let rows = [
             ("DropTail".to_owned(), vec![estimate(1.234_56, 0.012_3), estimate(1234.0, 250.0)]),
             ("a|b".to_owned(), vec![alone, None]),

@@ -8,6 +8,7 @@ use crate::case::{
 use crate::format::{self, NOTHING, TimeUnit};
 use crate::limits::over_limits;
 use crate::long_flows::throughput;
+use crate::ranking::ranking_table;
 use crate::result::key_result;
 use crate::run::Run;
 use crate::streams::stream_tables;
@@ -27,14 +28,13 @@ pub fn tables(runs: &[Run]) -> Vec<Table> {
     tables
 }
 
-/// The result, the warnings and the tables for a terminal; headings bold when `ansi`. The times of
-/// the objects of pages are left to the page. A comparison shows some sizes only; of a sweep, loss is left to the page, and so is the traffic of workloads
-/// whose completion times are shown.
+/// The result, the ranking, the warnings and the tables for a terminal; headings bold when `ansi`. The
+/// times of the objects of pages are left to the page. A comparison shows some sizes only; of a sweep,
+/// loss is left to the page, and so is the traffic of workloads whose completion times are shown.
 pub fn text(runs: &[Run], ansi: bool) -> String {
     let mut parts = vec![format!("{}\n", key_result(runs))];
-    let mark = if ansi { "\x1b[33mwarning:\x1b[0m" } else { "warning:" };
-    let warnings: String = warnings(runs).iter().map(|what| format!("{mark} {what}\n")).collect();
-    parts.extend((!warnings.is_empty()).then_some(warnings));
+    parts.extend(ranking_table(runs).map(|table| table.text(ansi)));
+    parts.extend(warnings_text(runs, ansi));
     let detail = if runs.len() > 1 { Detail::Screen } else { Detail::Full };
     let wholes = whole_workloads(runs);
     let mut tables = time_tables(runs, &wholes, detail);
@@ -54,6 +54,21 @@ pub fn text(runs: &[Run], ansi: bool) -> String {
     parts.extend(tables.iter().map(|table| table.text(ansi)));
     parts.extend(tcp_line(runs).map(|line| line + "\n"));
     parts.join("\n")
+}
+
+/// The ranking and the warnings only; of a single run, the result in words.
+pub fn brief(runs: &[Run], ansi: bool) -> String {
+    let told = ranking_table(runs).map(|table| table.text(ansi));
+    let mut parts = vec![told.unwrap_or_else(|| format!("{}\n", key_result(runs)))];
+    parts.extend(tcp_line(runs).map(|line| format!("{line}\n")));
+    parts.extend(warnings_text(runs, ansi));
+    parts.join("\n")
+}
+
+fn warnings_text(runs: &[Run], ansi: bool) -> Option<String> {
+    let mark = if ansi { "\x1b[33mwarning:\x1b[0m" } else { "warning:" };
+    let lines: String = warnings(runs).iter().map(|what| format!("{mark} {what}\n")).collect();
+    (!lines.is_empty()).then_some(lines)
 }
 
 /// Which TCP ran, in a sentence; nothing where there was none.
@@ -300,14 +315,22 @@ fn datagrams(runs: &[Run]) -> Option<Table> {
             let mut cells = vec![if first_row { workload.to_owned() } else { String::new() }];
             cells.extend(names.iter().cloned());
             cells.push(format::count(found.sent));
-            let times = [&found.delay, &found.delay_deviation, &found.jitter];
+            let delays = &found.percentiles;
+            let times = [
+                &found.delay,
+                &delays.delay_median,
+                &delays.delay_p95,
+                &delays.delay_p99,
+                &found.delay_deviation,
+                &found.jitter,
+            ];
             cells.extend(times.map(|time| TimeUnit::Milliseconds.estimate(time)));
             cells.push(format::share(&found.loss));
             rows.push(Row { cells, starts_group: first_row });
             first_row = false;
         });
     }
-    let measures = ["sent", "delay, ms", "deviation, ms", "jitter, ms", "lost"];
+    let measures = ["sent", "delay, ms", "median", "p95", "p99", "deviation", "jitter, ms", "lost"];
     (!rows.is_empty())
         .then(|| table_of_cases(runs, "Datagrams: delay and loss", &["workload"], &measures, rows))
 }

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use shortflow_measure::TransferSink;
 use shortflow_measure::results::Folder;
+use shortflow_measure::{RowNames, TransferSink};
 use shortflow_scenario::Scenario;
 
 use crate::case::Case;
@@ -56,6 +56,7 @@ impl Experiment<'_> {
             progress,
             folders: self.keeps_transfers.then(|| folders.collect()).transpose()?,
             tap: self.tap,
+            cases: self.cases,
             places: &places,
             tasks: &tasks,
         };
@@ -87,6 +88,7 @@ struct Watch<'w> {
     /// Where transfers are streamed, case by case, if anywhere.
     folders: Option<Vec<Folder>>,
     tap: Option<&'w StartTap<'w>>,
+    cases: &'w [Case],
     places: &'w [TaskPlace],
     tasks: &'w [Task<'w>],
 }
@@ -95,8 +97,7 @@ impl Observer for Watch<'_> {
     fn transfers(&self, task: usize) -> Result<Option<TransferSink>, Error> {
         let Some(folders) = &self.folders else { return Ok(None) };
         let TaskPlace { case, point, replica } = self.places[task];
-        let rows = self.tasks[task].scenario.result_rows();
-        let names = rows.into_iter().map(|row| row.name).collect();
+        let names = row_names(self.tasks[task].scenario, &self.cases[case].label);
         Ok(Some(TransferSink::create(&folders[case], point, replica, names)?))
     }
 
@@ -111,5 +112,16 @@ impl Observer for Watch<'_> {
     fn completed(&self, _: usize, _: &mut Outcome) -> Result<(), Error> {
         self.progress.completed();
         Ok(())
+    }
+}
+
+/// What the rows of `transfers-*.csv` are called by.
+fn row_names(scenario: &Scenario, policy: &str) -> RowNames {
+    let rows = scenario.result_rows();
+    RowNames {
+        policy: policy.to_owned(),
+        labels: rows.iter().map(|row| scenario.workloads[row.workload].label.clone()).collect(),
+        workloads: rows.into_iter().map(|row| row.name).collect(),
+        nodes: scenario.nodes.iter().map(|node| node.name.clone()).collect(),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use shortflow_measure::results::{Error, Folder};
-use shortflow_measure::{Histogram, Replica, Sample};
+use shortflow_measure::{Replica, Sample, Survival};
 use shortflow_scenario::Scenario;
 
 use crate::distribution::Distribution;
@@ -27,7 +27,7 @@ struct Entry {
     accesses: BTreeMap<String, Vec<String>>,
     /// The distributions of completion times that figures show; a replica's own file leaves them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    distributions: Vec<(Distribution, Histogram)>,
+    distributions: Vec<(Distribution, Survival)>,
     /// The time series, where the run has any; a replica's own file leaves them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     series: Vec<Sample>,
@@ -158,7 +158,7 @@ ports = ["a->b"]
     /// What files leave out.
     fn forget_distributions(workload: &mut WorkloadResult) {
         for class in workload.classes.iter_mut().chain([&mut workload.all]) {
-            class.histogram = Histogram::default();
+            class.times = Survival::default();
         }
     }
 
@@ -201,7 +201,7 @@ ports = ["a->b"]
         let replica = run(&plain);
         let n = |kept: &Replica| {
             let web = kept.workload("web").unwrap();
-            (web.all.histogram.n(), web.classes[0].histogram.n())
+            (web.all.times.n(), web.classes[0].times.n())
         };
         let all = replica.workload("web").unwrap().all.completion.n();
         assert!(all > 5);

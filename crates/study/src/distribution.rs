@@ -1,7 +1,7 @@
 //! The distributions of completion times that figures show, which a replica's own file leaves out.
 
 use serde::{Deserialize, Serialize};
-use shortflow_measure::{Histogram, Replica};
+use shortflow_measure::{Replica, Survival};
 
 use crate::spec::{FigureKind, FigureSpec};
 
@@ -34,10 +34,10 @@ impl Distribution {
     /// Takes all other completion times out of a replica: they are the most of what it holds.
     pub(crate) fn forget_others(shown: &[Distribution], replica: &mut Replica) {
         let each = shown.iter().map(|shown| shown.of(replica).map(std::mem::take));
-        let kept: Vec<Option<Histogram>> = each.collect();
+        let kept: Vec<Option<Survival>> = each.collect();
         for workload in &mut replica.workloads {
             for class in workload.classes.iter_mut().chain([&mut workload.all]) {
-                class.histogram = Histogram::default();
+                class.times = Survival::default();
             }
         }
         for (shown, kept) in shown.iter().zip(kept) {
@@ -48,8 +48,8 @@ impl Distribution {
     }
 
     /// Its place in a replica, if that has such a class.
-    pub(crate) fn of<'a>(&self, replica: &'a mut Replica) -> Option<&'a mut Histogram> {
+    pub(crate) fn of<'a>(&self, replica: &'a mut Replica) -> Option<&'a mut Survival> {
         let workload = replica.workloads.iter_mut().find(|w| w.name == self.workload)?;
-        Some(&mut workload.class_mut(&self.class)?.histogram)
+        Some(&mut workload.class_mut(&self.class)?.times)
     }
 }

@@ -1,6 +1,6 @@
 //! The figures of a study, as data: whoever draws them needs nothing else.
 
-use shortflow_measure::{Estimate, Histogram, Sample, WorkloadResult};
+use shortflow_measure::{Estimate, Reading, Sample, Survival, WorkloadResult};
 
 use crate::quantity::Data;
 use crate::spec::{Curve, FigureKind, FigureSpec, Measure, Quantity};
@@ -102,15 +102,14 @@ fn stream_rates(workload: &WorkloadResult, of: &Quantity) -> Vec<(f64, Quantity)
     streams.map(|stream| (stream.rate as f64 / 1e3, part(&stream.name))).collect()
 }
 
-/// For each completion time the share of completed transfers that took longer, all replicas
-/// together.
+/// For each completion time the share of transfers that took longer, all replicas together.
 fn distribution(of: &Quantity, data: &Data) -> Vec<(f64, Estimate)> {
     let Some((_, replicas)) = data.point(&of.run, of.x) else { return Vec::new() };
-    let mut pooled = Histogram::default();
+    let mut pooled = Survival::default();
     let classes =
         replicas.iter().filter_map(|r| r.workload(of.workload_name())?.class(of.class_name()));
-    classes.for_each(|class| pooled.merge(&class.histogram));
-    let share = |mean| Estimate { mean, low: None, high: None, n: replicas.len() as u32 };
+    classes.for_each(|class| pooled.merge(&class.times));
+    let share = |share| Estimate::pooled(Reading::Exact(share), replicas.len() as u32);
     pooled.ccdf().into_iter().map(|(seconds, longer)| (seconds, share(longer))).collect()
 }
 
@@ -130,8 +129,8 @@ fn series(of: &Quantity, data: &Data) -> Vec<(f64, Estimate)> {
     };
     let unit = of.unit.unwrap_or(1.0);
     let point = |sample: &Sample| {
-        let mean = value(sample)? / unit;
-        Some((sample.at.as_secs_f64(), Estimate { mean, low: None, high: None, n: 1 }))
+        let reading = Reading::Exact(value(sample)? / unit);
+        Some((sample.at.as_secs_f64(), Estimate::pooled(reading, 1)))
     };
     replica.series.iter().filter(is_here).filter_map(point).collect()
 }

@@ -143,7 +143,13 @@ mod tests {
     use super::*;
 
     fn estimate(low: f64, high: f64) -> Estimate {
-        Estimate { mean: (low + high) / 2.0, low: Some(low), high: Some(high), n: 8 }
+        Estimate {
+            mean: (low + high) / 2.0,
+            low: Some(low),
+            high: Some(high),
+            n: 8,
+            at_least: false,
+        }
     }
 
     #[test]

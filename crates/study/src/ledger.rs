@@ -1,7 +1,7 @@
 //! The ledger of a study: every claim, its checks, and the verdict on each.
 
 use serde::{Deserialize, Serialize};
-use shortflow_measure::{Estimate, paired};
+use shortflow_measure::{Estimate, Reading, paired};
 
 use crate::judge::{self, Verdict};
 use crate::quantity::Data;
@@ -186,7 +186,7 @@ fn judge_minimum(check: &CheckSpec, data: &Data, class: Option<&str>) -> Judged 
     let (x_outside, outside) = outside.ok_or("no point outside the range")?;
     let verdict = judge::below(&outside, &inside).unwrap_or(Verdict::Unsettled);
     let x = if mean(&inside) <= mean(&outside) { x_inside } else { x_outside };
-    Ok((Estimate { mean: x, low: None, high: None, n: inside.len() as u32 }, verdict))
+    Ok((Estimate::pooled(Reading::Exact(x), inside.len() as u32), verdict))
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -1,25 +1,29 @@
 //! What one replica measured.
 
-use shortflow_measure::Replica;
+use shortflow_measure::{Reading, Replica};
 
 use crate::spec::{ALL, Measure, Quantity};
 
 /// What one replica measured, or `None` when it has nothing of this kind.
-pub(crate) fn measure(quantity: &Quantity, replica: &Replica, class: Option<&str>) -> Option<f64> {
+pub(crate) fn measure(
+    quantity: &Quantity,
+    replica: &Replica,
+    class: Option<&str>,
+) -> Option<Reading> {
     let workload = || replica.workload(quantity.workload_name());
     let completions = || workload()?.class(class.unwrap_or(ALL));
     let stream = |name: &str| workload()?.streams.iter().find(|stream| stream.name == name);
     let long_flows = || workload()?.long_flows.as_ref();
     let datagrams = || workload()?.datagrams.as_ref();
     let port = || replica.port(quantity.at.as_deref()?);
-    match quantity.measure {
-        Measure::Completion => completions()?.mean(),
-        Measure::CompletionMedian => completions()?.median,
-        Measure::CompletionP95 => completions()?.p95,
-        Measure::CompletionP99 => completions()?.p99,
-        Measure::CompletionMax => completions()?.completion.max(),
-        Measure::CompletionDeviation => completions()?.completion.deviation(),
-        Measure::CompletionVariation => completions()?.completion.variation(),
+    let exact = match quantity.measure {
+        Measure::Completion => return completions()?.mean(),
+        Measure::CompletionMedian => return completions()?.median,
+        Measure::CompletionP95 => return completions()?.p95,
+        Measure::CompletionP99 => return completions()?.p99,
+        Measure::CompletionMax => return completions()?.max(),
+        Measure::CompletionDeviation => return completions()?.deviation(),
+        Measure::CompletionVariation => completions()?.variation(),
         Measure::CompletedRate => Some(completions()?.completion.n() as f64 / replica.measured),
         Measure::ShareOver => {
             let (all, limit) = (completions()?, quantity.limit?);
@@ -60,7 +64,8 @@ pub(crate) fn measure(quantity: &Quantity, replica: &Replica, class: Option<&str
             let bytes = replica.counters.get(quantity.at.as_deref()?)?;
             Some(bytes * 8.0 / replica.measured / 1e6)
         }
-    }
+    };
+    exact.map(Reading::Exact)
 }
 
 #[cfg(test)]
@@ -147,7 +152,7 @@ mod tests {
 
     fn of(workload: &str, quantity: &str, class: Option<&str>) -> Option<f64> {
         let text = format!("run = \"a\"\nworkload = \"{workload}\"\n{quantity}");
-        measure(&toml::from_str(&text).unwrap(), &replica(), class)
+        measure(&toml::from_str(&text).unwrap(), &replica(), class)?.exact()
     }
 
     fn value(quantity: &str) -> Option<f64> {
@@ -192,6 +197,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_unfinished_bounds_the_longest_time() {
+        let mut replica = replica();
+        let all = &mut replica.workloads[0].all;
+        (all.unfinished, all.oldest_unfinished) = (1, 7.5);
+        let longest = "run = \"a\"\nworkload = \"web\"\nmeasure = \"completion-max\"";
+        let reading = measure(&toml::from_str(longest).unwrap(), &replica, None);
+        assert_eq!(reading, Some(Reading::at_least(7.5)));
+    }
+
+    #[test]
     fn packet_loss_is_of_all_packets_of_completed_transfers() {
         assert_eq!(value("measure = \"packet-loss\""), Some(0.015));
         assert_eq!(of("long", "measure = \"packet-loss\"", None), None, "no packet is counted");
@@ -229,7 +244,7 @@ mod tests {
         replica.counters.insert("web/reordered packets".to_owned(), 0.0);
         let counter = |at: &str| {
             let quantity = format!("run = \"a\"\nmeasure = \"counter\"\nat = \"{at}\"");
-            measure(&toml::from_str(&quantity).unwrap(), &replica, None)
+            measure(&toml::from_str(&quantity).unwrap(), &replica, None)?.exact()
         };
         assert_eq!(counter("web/reordered packets"), Some(0.0));
         assert_eq!(counter("web/recorded packets"), None);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_measure::{Estimate, Replica, relative_gain};
+use shortflow_measure::{Estimate, Reading, Replica, relative_gain};
 
 use crate::measure::measure;
 use crate::spec::{Form, Quantity};
@@ -38,26 +38,35 @@ impl Data {
     }
 
     /// One number per replica, or what is missing. `class` holds where the quantity names none.
+    /// Nothing is said of what some replica knows a lower bound of only: it decides nothing.
     pub fn values(
         &self,
         quantity: &Quantity,
         x: f64,
         class: Option<&str>,
     ) -> Result<Vec<f64>, String> {
+        exact(&quantity.run, &self.readings(quantity, x, class)?)
+    }
+
+    /// What each replica says, or what is missing.
+    fn readings(
+        &self,
+        quantity: &Quantity,
+        x: f64,
+        class: Option<&str>,
+    ) -> Result<Vec<Reading>, String> {
         let x = quantity.x.unwrap_or(x);
         let class = quantity.class.as_deref().or(class);
         let ours = self.of_run(quantity, &quantity.run, x, class)?;
         let Some(over) = &quantity.over else { return Ok(ours) };
         let reference = self.of_run(quantity, over, quantity.over_x.unwrap_or(x), class)?;
-        Ok(ours
-            .iter()
-            .zip(reference)
-            .map(|(ours, reference)| match quantity.form {
-                Form::Value => ours - reference,
-                Form::Ratio => ours / reference,
-                Form::Gain => relative_gain(reference, *ours),
-            })
-            .collect())
+        let join = |(ours, reference): (f64, f64)| match quantity.form {
+            Form::Value => ours - reference,
+            Form::Ratio => ours / reference,
+            Form::Gain => relative_gain(reference, ours),
+        };
+        let pairs = exact(&quantity.run, &ours)?.into_iter().zip(exact(over, &reference)?);
+        Ok(pairs.map(join).map(Reading::Exact).collect())
     }
 
     /// The quantity in its unit, of one run at one point.
@@ -67,10 +76,10 @@ impl Data {
         run: &str,
         x: f64,
         class: Option<&str>,
-    ) -> Result<Vec<f64>, String> {
+    ) -> Result<Vec<Reading>, String> {
         let replicas =
             self.replicas(run, x).ok_or_else(|| format!("run {run} has no point {x}"))?;
-        let values: Option<Vec<f64>> =
+        let values: Option<Vec<Reading>> =
             replicas.iter().map(|replica| measure(quantity, replica, class)).collect();
         let nothing = || format!("run {run} at {x} measured nothing: {quantity:?}");
         let mut values = values.ok_or_else(nothing)?;
@@ -80,10 +89,13 @@ impl Data {
             if divisors.contains(&0.0) {
                 return Err(format!("run {run} at {x} has zero of what it is divided by: {per:?}"));
             }
-            values.iter_mut().zip(divisors).for_each(|(value, divisor)| *value /= divisor);
+            let divide = |(value, divisor): (&mut Reading, f64)| {
+                *value = value.map(|value| value / divisor);
+            };
+            values.iter_mut().zip(divisors).for_each(divide);
         }
         let unit = quantity.unit.unwrap_or(1.0);
-        Ok(values.into_iter().map(|value| value / unit).collect())
+        Ok(values.into_iter().map(|value| value.map(|value| value / unit)).collect())
     }
 
     /// The estimate over replicas, or what is missing.
@@ -93,7 +105,22 @@ impl Data {
         x: f64,
         class: Option<&str>,
     ) -> Result<Estimate, String> {
-        Estimate::of(&self.values(quantity, x, class)?).ok_or_else(|| "no replica".to_owned())
+        let readings = self.readings(quantity, x, class)?;
+        Estimate::of_readings(&readings).ok_or_else(|| "no replica".to_owned())
+    }
+}
+
+/// The numbers, where every replica knows its own.
+fn exact(run: &str, readings: &[Reading]) -> Result<Vec<f64>, String> {
+    let values: Vec<f64> = readings.iter().filter_map(|reading| reading.exact()).collect();
+    match (readings.len() - values.len(), Estimate::of_readings(readings)) {
+        (0, _) | (_, None) => Ok(values),
+        (bounds, Some(estimate)) => Err(format!(
+            "in {bounds} of {} replicas of {run} too many transfers were not complete at the end; \
+             it is at least {:.3}",
+            readings.len(),
+            estimate.mean
+        )),
     }
 }
 
@@ -155,6 +182,21 @@ pub(crate) mod tests {
         let text = "run = \"new\"\nover = \"old\"\nform = \"ratio\"\n\
                     measure = \"completion-max\"\nper.measure = \"completion\"";
         near(text, [1.0 / 1.5, 1.5]);
+    }
+
+    #[test]
+    fn what_is_bounded_is_shown_and_decides_nothing() {
+        let mut bounded = replica(&[100, 300]);
+        let all = &mut bounded.workloads[0].all;
+        (all.unfinished, all.oldest_unfinished) = (1, 0.9);
+        let mut data = Data::default();
+        data.insert("run", 1.0, vec![bounded, replica(&[100, 300])]);
+        let longest = "run = \"run\"\nworkload = \"web\"\nmeasure = \"completion-max\"";
+        let longest = toml::from_str(longest).unwrap();
+        let shown = data.estimate(&longest, 1.0, None).unwrap();
+        assert!(shown.at_least && (shown.mean - 0.6).abs() < 1e-12, "{shown:?}");
+        let why = data.values(&longest, 1.0, None).unwrap_err();
+        assert!(why.starts_with("in 1 of 2 replicas of run too many transfers"), "{why}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use shortflow_units::{Bytes, Duration};
 
-use crate::Era;
+use crate::{Algorithm, Era};
 
 /// How losses are repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,15 +13,6 @@ pub enum Recovery {
     NewReno,
     /// Selective acknowledgements (RFC 2018) with the pipe of RFC 6675.
     Sack,
-}
-
-/// How the congestion window grows and shrinks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Algorithm {
-    /// Additive increase, multiplicative decrease (RFC 5681 §3.1), as Reno, NewReno and SACK have it.
-    Reno,
-    /// CUBIC (RFC 9438).
-    Cubic,
 }
 
 /// When a receiver may hold back an acknowledgement (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
@@ -54,6 +45,15 @@ pub enum EcnCapable {
     All,
 }
 
+/// How a receiver echoes marks to the sender, where ECN is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EchoRule {
+    /// From a mark on until the sender says that it slowed down (RFC 3168 §6.1.3).
+    UntilReduced,
+    /// Every acknowledgement says of its own data whether they were marked (RFC 8257 §3.2).
+    Exact,
+}
+
 /// The settings of an endpoint. Both ends of a connection in one scenario usually share one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -81,6 +81,9 @@ pub struct Config {
     /// Whether Reno's congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or
     /// adds SMSS·SMSS/cwnd for each acknowledgement. RFC 5681 §3.1 allows both and recommends bytes.
     pub byte_counting: bool,
+    /// Whether new data are paced where the congestion control has no rate of its own: at twice the
+    /// window in a round trip in slow start, at 1.2 times beyond, as Linux does under its `fq` scheduler.
+    pub pacing: bool,
     /// Delayed acknowledgements, or `None` for one acknowledgement per segment.
     pub delayed_ack: Option<DelayedAck>,
     /// So many segments with data are acknowledged at once at the start of a connection, before

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{Phase, SenderView};
+use shortflow_elements::{Phase, SenderView, TcpFlags};
 use shortflow_units::{Bytes, Duration, Instant};
 
 use crate::congestion::CongestionControl;
@@ -14,28 +14,7 @@ use crate::{Config, Segment, Stats};
 
 /// One endpoint. The host calls in with segments, expired deadlines and the application's wishes,
 /// and after each call takes segments from [`poll_transmit`](Self::poll_transmit) until it gives
-/// `None`.
-///
-/// ```
-/// use std::sync::Arc;
-/// use shortflow_tcp::{Connection, Era, Role};
-/// use shortflow_units::Instant;
-///
-/// let config = Arc::new(Era::LinuxToday.config());
-/// let mut client = Connection::new(Arc::clone(&config), Role::Active);
-/// let mut server = Connection::new(config, Role::Passive);
-/// let now = Instant::START;
-/// server.open(now);
-/// client.open(now);
-/// client.write(now, 1000);
-/// while let Some(segment) = client.poll_transmit(now) {
-///     server.on_segment(now, &segment.header, segment.payload, segment.ecn);
-///     while let Some(reply) = server.poll_transmit(now) {
-///         client.on_segment(now, &reply.header, reply.payload, reply.ecn);
-///     }
-/// }
-/// assert_eq!(server.received(), 1000);
-/// ```
+/// `None`. The crate's page has an example.
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) config: Arc<Config>,
@@ -63,6 +42,12 @@ pub(crate) enum Control {
         seq: u32,
         ack: Option<u32>,
     },
+    /// An acknowledgement of what came before the mark of the latest segment changed, with the echo that
+    /// held until then (RFC 8257 §3.2).
+    Acknowledgement {
+        ack: u32,
+        echo: TcpFlags,
+    },
 }
 
 impl Connection {
@@ -84,6 +69,14 @@ impl Connection {
     #[must_use]
     pub fn with_initial_sequence(mut self, initial: u32) -> Self {
         self.sender.initial = initial;
+        self
+    }
+
+    /// The same endpoint with a congestion control of the host's own: one that shares what it knows with
+    /// others, for example. Before it is opened.
+    #[must_use]
+    pub fn with_congestion_control(mut self, control: Box<dyn CongestionControl>) -> Self {
+        self.sender.set_congestion_control(control, &self.config);
         self
     }
 
@@ -136,7 +129,7 @@ impl Connection {
     /// any call, so a host may also find out by calling early.
     #[inline]
     pub fn deadline(&self) -> Instant {
-        self.sender.timer.min(self.receiver.timer).min(self.linger)
+        self.sender.deadline().min(self.receiver.timer).min(self.linger)
     }
 
     /// Runs the timers that have expired by `now`.
@@ -146,6 +139,9 @@ impl Connection {
         }
         if self.receiver.timer <= now {
             self.receiver.on_timer();
+        }
+        if let Some(rates) = &mut self.sender.rates {
+            rates.on_wake(now);
         }
         if self.sender.timer <= now {
             self.on_retransmission_timer(now);
@@ -158,7 +154,7 @@ impl Connection {
         } else {
             self.config.syn_retries
         };
-        if retries.is_some_and(|retries| self.sender.expiries >= retries) {
+        if retries.is_some_and(|retries| u32::from(self.sender.expiries) >= retries) {
             self.fail(Failure::TimedOut);
             return;
         }
@@ -269,7 +265,7 @@ impl Connection {
     }
 
     fn phase(&self) -> Phase {
-        match self.sender.phase {
+        match self.sender.recovery.phase() {
             LossPhase::Fast => Phase::FastRecovery,
             LossPhase::Loss => Phase::LossRecovery,
             LossPhase::Open if self.sender.una == 0 => Phase::Handshake,

@@ -1,6 +1,6 @@
 //! Which TCP this is, in words for tables and reports.
 
-use crate::{Algorithm, Config, EcnCapable, Recovery, RtoFloor};
+use crate::{Config, EcnCapable, Recovery, RtoFloor};
 
 impl Config {
     /// What a reader of results has to know: the era, what controls congestion and repairs losses,
@@ -29,6 +29,7 @@ impl Config {
             ("duplicate_ack_threshold", self.duplicate_ack_threshold.to_string()),
             ("limited_transmit", self.limited_transmit.to_string()),
             ("byte_counting", self.byte_counting.to_string()),
+            ("pacing", self.pacing.to_string()),
             ("delayed_ack", self.delayed_ack_text()),
             ("quick_acks", self.quick_acks.to_string()),
             ("nagle", self.nagle.to_string()),
@@ -51,16 +52,6 @@ impl Config {
         self.delayed_ack.map_or("false".to_owned(), |delayed| {
             format!("{{ timeout = \"{}\", segments = {} }}", delayed.timeout, delayed.segments)
         })
-    }
-}
-
-impl Algorithm {
-    /// The name in sentences.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Algorithm::Reno => "Reno",
-            Algorithm::Cubic => "CUBIC",
-        }
     }
 }
 

@@ -2,12 +2,16 @@
 
 use shortflow_elements::{Ecn, TcpFlags, TcpHeader};
 
+use crate::EchoRule;
+
 /// What an endpoint remembers about ECN, in both of its directions.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct EcnState {
+    /// As a receiver: how marks are echoed.
+    rule: EchoRule,
     /// Both ends agreed in the handshake.
     enabled: bool,
-    /// As a receiver: a mark came, and the peer has not yet said that it slowed down.
+    /// As a receiver: acknowledgements say that a mark came.
     echo: bool,
     /// As a sender: the window was reduced, and the peer is not yet told.
     reduced: bool,
@@ -19,6 +23,10 @@ pub(crate) struct EcnState {
 impl EcnState {
     /// The flags of a SYN that asks for ECN (RFC 3168 §6.1.1).
     pub(crate) const REQUEST: TcpFlags = TcpFlags::ECE.with(TcpFlags::CWR);
+
+    pub(crate) fn new(rule: EchoRule) -> Self {
+        EcnState { rule, enabled: false, echo: false, reduced: false, reduced_until: 0 }
+    }
 
     /// A SYN asked for ECN, or did not, of an end that is `willing`.
     pub(crate) fn on_syn(&mut self, header: &TcpHeader, willing: bool) {
@@ -36,15 +44,19 @@ impl EcnState {
         self.enabled
     }
 
-    /// A segment with data came (RFC 3168 §6.1.3). A CWR is older news than the mark of the same
-    /// segment.
+    /// A segment with data came. Whether the echo changes that every acknowledgement has to tell exactly:
+    /// then what came before is acknowledged with the echo that held until now, and this segment at once
+    /// (RFC 8257 §3.2).
     #[inline]
-    pub(crate) fn on_data(&mut self, header: &TcpHeader, mark: Ecn) {
-        if header.flags.has(TcpFlags::CWR) {
-            self.echo = false;
-        }
-        if mark == Ecn::Ce {
-            self.echo = self.enabled;
+    pub(crate) fn on_data(&mut self, header: &TcpHeader, mark: Ecn) -> bool {
+        let is_marked = mark == Ecn::Ce && self.enabled;
+        match self.rule {
+            EchoRule::UntilReduced => {
+                // RFC 3168 §6.1.3. A CWR is older news than the mark of the same segment.
+                self.echo = is_marked || (self.echo && !header.flags.has(TcpFlags::CWR));
+                false
+            }
+            EchoRule::Exact => std::mem::replace(&mut self.echo, is_marked) != is_marked,
         }
     }
 

@@ -4,9 +4,8 @@ use std::fmt;
 
 use shortflow_units::{Bytes, Duration};
 
-use crate::config::{
-    Algorithm, Config, DelayedAck, EcnCapable as Capable, Recovery, RtoFloor as Floor,
-};
+use crate::Algorithm;
+use crate::config::{Config, DelayedAck, EcnCapable as Capable, Recovery, RtoFloor as Floor};
 
 /// A preset: the defaults of a time and its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +75,7 @@ fn ns2_in_2005() -> Config {
         duplicate_ack_threshold: 3,
         limited_transmit: true,
         byte_counting: false,
+        pacing: false,
         delayed_ack: None,
         quick_acks: 0,
         nagle: false,
@@ -107,6 +107,7 @@ fn linux_today() -> Config {
         duplicate_ack_threshold: 3,
         limited_transmit: true,
         byte_counting: true,
+        pacing: false,
         delayed_ack: Some(DelayedAck { timeout: Duration::from_millis(40), segments: 2 }),
         quick_acks: 16,
         nagle: false,

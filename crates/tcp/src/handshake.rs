@@ -73,7 +73,7 @@ impl Connection {
     }
 
     pub(crate) fn on_syn_timeout(&mut self) {
-        self.sender.expiries += 1;
+        self.sender.expiries = self.sender.expiries.saturating_add(1);
         self.sender.rtt.back_off(&self.config);
         self.sender.timer = Instant::NEVER;
         self.repeat_syn();

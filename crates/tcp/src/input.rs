@@ -84,8 +84,16 @@ impl Connection {
     #[inline]
     fn take_data(&mut self, now: Instant, header: &TcpHeader, start: u64, payload: u16, ecn: Ecn) {
         let fin = header.flags.has(TcpFlags::FIN);
-        self.sender.ecn.on_data(header, ecn);
+        let echo = self.sender.ecn.flags();
+        let has_changed = self.sender.ecn.on_data(header, ecn);
+        if has_changed && self.receiver.due == AckDue::Delayed {
+            self.control = Control::Acknowledgement { ack: self.acknowledgement(), echo };
+            self.receiver.on_ack_sent();
+        }
         self.receiver.on_data(now, start, payload, fin, &self.config);
+        if has_changed {
+            self.receiver.demand_ack(AckDue::Now);
+        }
         if self.receiver.is_finished() {
             self.enter(now, self.state.after_fin_received());
         }

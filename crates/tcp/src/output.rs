@@ -98,6 +98,9 @@ impl Connection {
     #[cold]
     fn control_segment(&mut self, now: Instant) -> Segment {
         let control = std::mem::replace(&mut self.control, Control::Nothing);
+        if let Control::Acknowledgement { ack, echo } = control {
+            return self.earlier_acknowledgement(ack, echo);
+        }
         if let Control::Reset { seq, ack } = control {
             self.sender.stats.segments_sent += 1;
             let flags = if ack.is_some() { TcpFlags::ACK } else { TcpFlags(0) };
@@ -126,6 +129,19 @@ impl Connection {
             Segment { ecn: self.mark_without_data(), ..segment }
         };
         Segment { is_retransmission, ..segment }
+    }
+
+    /// An acknowledgement up to `ack`, which has been overtaken: what came after stays due.
+    fn earlier_acknowledgement(&mut self, ack: u32, echo: TcpFlags) -> Segment {
+        self.sender.stats.segments_sent += 1;
+        let header = TcpHeader {
+            seq: self.sequence_of(self.sender.max),
+            ack,
+            window: self.receiver.window,
+            flags: TcpFlags::ACK.with(echo),
+            ..TcpHeader::default()
+        };
+        Segment { header, payload: 0, ecn: Ecn::NotEct, is_retransmission: false }
     }
 
     /// The wire number of an offset in what this end sends.

@@ -40,13 +40,15 @@ impl RttEstimator {
         (!self.smoothed.is_zero()).then_some(self.smoothed)
     }
 
-    /// A segment that ends at `end` leaves for the first time.
+    /// A segment that ends at `end` leaves for the first time. Whether it is the one that is timed.
     #[inline]
-    pub(crate) fn on_send(&mut self, now: Instant, end: u64) {
-        if self.timed_end == 0 {
+    pub(crate) fn on_send(&mut self, now: Instant, end: u64) -> bool {
+        let begins = self.timed_end == 0;
+        if begins {
             self.timed_end = end;
             self.timed_at = now;
         }
+        begins
     }
 
     /// Something was sent again: an acknowledgement no longer tells what it answers (Karn's
@@ -55,13 +57,21 @@ impl RttEstimator {
         self.timed_end = 0;
     }
 
-    /// Everything before `acknowledged` has arrived.
+    /// Everything before `acknowledged` has arrived. The round-trip time when that ends a measurement.
     #[inline]
-    pub(crate) fn on_ack(&mut self, now: Instant, acknowledged: u64, config: &Config) {
-        if self.timed_end != 0 && acknowledged >= self.timed_end {
-            self.timed_end = 0;
-            self.sample(now.since(self.timed_at), config);
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Instant,
+        acknowledged: u64,
+        config: &Config,
+    ) -> Option<Duration> {
+        if self.timed_end == 0 || acknowledged < self.timed_end {
+            return None;
         }
+        self.timed_end = 0;
+        let measured = now.since(self.timed_at);
+        self.sample(measured, config);
+        Some(measured)
     }
 
     /// RFC 6298 §5.5.

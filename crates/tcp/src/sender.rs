@@ -1,13 +1,14 @@
 //! The sending half: what is outstanding, what may go next, and the retransmission timer.
 
 use shortflow_elements::{TcpFlags, TcpHeader};
-use shortflow_units::{Bytes, Duration, Instant};
+use shortflow_units::{Bytes, Duration, Instant, Rate};
 
-use crate::congestion::{Ack, Congestion, CongestionControl, Controller};
+use crate::congestion::{Ack, Congestion, CongestionControl, Controller, Limit};
 use crate::ecn::EcnState;
-use crate::recovery::{LossPhase, Scoreboard};
+use crate::rates::Rates;
+use crate::recovery::{LossPhase, LossRecovery};
 use crate::rtt::RttEstimator;
-use crate::{Config, Recovery, Stats};
+use crate::{Config, Stats};
 
 /// The sending half of a connection, in stream offsets (see [`crate::seq`]).
 #[derive(Debug)]
@@ -39,28 +40,18 @@ pub(crate) struct Sender {
     /// The congestion window, and nothing else, kept the last segment back.
     pub(crate) window_limited: bool,
 
-    pub(crate) mechanism: Recovery,
-    pub(crate) phase: LossPhase,
-    pub(crate) dup_acks: u32,
-    /// Reno and NewReno: what duplicate acknowledgements add to the congestion window. Negative
-    /// after a partial acknowledgement of much data (RFC 6582 §3.2).
-    pub(crate) inflation: i64,
-    /// Bytes of new data sent by limited transmit since the last new acknowledgement.
-    pub(crate) limited: u32,
-    /// A partial acknowledgement came in this recovery.
-    pub(crate) partial_seen: bool,
-    /// `recover` of RFC 6582, RecoveryPoint of RFC 6675: `max` when the recovery began.
-    pub(crate) recover: u64,
-    pub(crate) scoreboard: Option<Box<Scoreboard>>,
+    pub(crate) recovery: LossRecovery,
     pub(crate) congestion: Controller,
+    /// Delivery rates and pacing, where the congestion control or a setting asks for them.
+    pub(crate) rates: Option<Box<Rates>>,
 
     pub(crate) rtt: RttEstimator,
     /// The retransmission timer; the persist timer while nothing is outstanding.
     pub(crate) timer: Instant,
     /// Expiries of the timer since the peer last acknowledged something new.
-    pub(crate) expiries: u32,
+    pub(crate) expiries: u16,
     /// Probes since the peer's window closed, whether answered or not.
-    probes: u32,
+    probes: u8,
     last_sent: Instant,
     pub(crate) ecn: EcnState,
     pub(crate) stats: Stats,
@@ -98,6 +89,7 @@ pub(crate) enum ChunkKind {
 impl Sender {
     pub(crate) fn new(config: &Config) -> Self {
         let initial = u64::from(config.initial_window) * u64::from(config.mss);
+        let congestion = config.congestion.controller(config, Bytes(initial));
         Sender {
             mss: config.mss,
             initial: 0,
@@ -112,23 +104,27 @@ impl Sender {
             closing: false,
             urgent: Urgent::Nothing,
             window_limited: false,
-            mechanism: config.recovery,
-            phase: LossPhase::Open,
-            dup_acks: 0,
-            inflation: 0,
-            limited: 0,
-            partial_seen: false,
-            recover: 0,
-            scoreboard: None,
-            congestion: Controller::new(config, Bytes(initial)),
+            recovery: LossRecovery::new(config.recovery),
+            rates: (config.pacing || congestion.is_rate_based()).then(Box::default),
+            ecn: EcnState::new(congestion.echo()),
+            congestion,
             rtt: RttEstimator::new(config),
             timer: Instant::NEVER,
             expiries: 0,
             probes: 0,
             last_sent: Instant::START,
-            ecn: EcnState::default(),
             stats: Stats::default(),
         }
+    }
+
+    pub(crate) fn set_congestion_control(
+        &mut self,
+        control: Box<dyn CongestionControl>,
+        config: &Config,
+    ) {
+        self.rates = (config.pacing || control.is_rate_based()).then(Box::default);
+        self.ecn = EcnState::new(control.echo());
+        self.congestion = Controller::Other(Box::new(control));
     }
 
     /// Appends `bytes` of data; nothing once closed.
@@ -189,7 +185,7 @@ impl Sender {
         if self.urgent != Urgent::Nothing {
             return self.poll_urgent(now);
         }
-        if self.phase != LossPhase::Open && self.mechanism == Recovery::Sack {
+        if self.recovery.follows_scoreboard() {
             return self.poll_sack(now, config);
         }
         self.poll_next(now, config, self.flight())
@@ -205,13 +201,14 @@ impl Sender {
     ) -> Option<Chunk> {
         self.window_limited = false;
         if self.next >= self.limit() {
+            self.note_lack_of_data(in_flight);
             return None;
         }
         if self.next == self.una {
             self.on_first_of_flight(now, config);
         }
         let payload = u64::from(self.mss).min(self.end - self.next);
-        let window = self.congestion.window().0.saturating_add_signed(self.inflation);
+        let window = self.recovery.inflated(self.congestion.window().0);
         if in_flight + payload > window {
             self.window_limited = true;
             return None;
@@ -227,10 +224,34 @@ impl Sender {
         if config.nagle && is_short && ahead > 0 {
             return None;
         }
-        if self.inflation > 0 && in_flight + payload > self.congestion.window().0 {
-            self.limited += payload as u32;
+        if self.is_held_by_pace(now, payload, config) {
+            self.window_limited = true;
+            return None;
         }
+        self.recovery.on_send(in_flight, payload, self.congestion.window().0);
         Some(self.emit(now, self.next, payload))
+    }
+
+    /// A sample of the delivery rate that ends now says less of the path.
+    #[inline]
+    fn note_lack_of_data(&mut self, in_flight: u64) {
+        if let Some(rates) = &mut self.rates
+            && in_flight + u64::from(self.mss) <= self.congestion.window().0
+        {
+            rates.on_app_limited();
+        }
+    }
+
+    /// Whether `payload` bytes have to wait for those before them; else they are accounted for.
+    #[inline]
+    fn is_held_by_pace(&mut self, now: Instant, payload: u64, config: &Config) -> bool {
+        let Some(rates) = &mut self.rates else { return false };
+        if !rates.may_send(now) {
+            return true;
+        }
+        let usual = || config.pacing.then(|| usual_pace(&self.congestion, &self.rtt)).flatten();
+        rates.on_send(now, payload, self.congestion.pacing_rate().or_else(usual));
+        false
     }
 
     /// Sends `payload` bytes from `offset`, and the FIN where they reach it.
@@ -243,8 +264,11 @@ impl Sender {
             self.rtt.on_retransmit();
             ChunkKind::Retransmission
         } else {
-            if self.phase != LossPhase::Fast {
-                self.rtt.on_send(now, after);
+            if self.recovery.phase() != LossPhase::Fast
+                && self.rtt.on_send(now, after)
+                && let Some(rates) = &mut self.rates
+            {
+                rates.on_timed_send(now, self.next == self.una);
             }
             ChunkKind::New
         };
@@ -261,9 +285,7 @@ impl Sender {
     /// Sends a segment again that starts at `from` and goes no further than `to`.
     pub(crate) fn retransmit(&mut self, now: Instant, from: u64, to: u64) -> Chunk {
         let chunk = self.emit_between(now, from, to);
-        if let Some(board) = &mut self.scoreboard {
-            board.on_retransmit(chunk.offset, chunk.end());
-        }
+        self.recovery.on_retransmit(chunk.offset, chunk.end());
         chunk
     }
 
@@ -280,10 +302,7 @@ impl Sender {
         if std::mem::replace(&mut self.urgent, Urgent::Nothing) == Urgent::Probe {
             return Some(self.probe(now));
         }
-        let (from, to) = match &self.scoreboard {
-            Some(board) => board.hole_from(self.una, self.max),
-            None => (self.una, self.max),
-        };
+        let (from, to) = self.recovery.first_hole(&self.outstanding());
         Some(self.retransmit(now, from, to))
     }
 
@@ -351,21 +370,12 @@ impl Sender {
             if self.flight() == 0 {
                 self.expiries = 0; // RFC 9293 §3.8.6.1: a peer that answers probes is alive
             }
-            if self.una < self.max && self.is_duplicate(header, is_bare) {
-                self.on_duplicate(now, config);
+            if self.una < self.max {
+                self.on_repeated_ack(now, header, is_bare, config);
             }
         }
         self.update_window(header.window, sequence, acknowledgement);
         true
-    }
-
-    /// RFC 5681 §2: no data, and the same window as before. RFC 6675 §2: new SACK blocks, whatever
-    /// else the segment brings.
-    fn is_duplicate(&mut self, header: &TcpHeader, is_bare: bool) -> bool {
-        match self.mechanism {
-            Recovery::Reno | Recovery::NewReno => is_bare && header.window == self.peer_window,
-            Recovery::Sack => self.take_blocks(header),
-        }
     }
 
     /// The peer took the probe's octet after all.
@@ -389,44 +399,42 @@ impl Sender {
         self.una = una;
         self.next = self.next.max(una);
         self.expiries = 0;
-        self.rtt.on_ack(now, una, config);
+        let rtt = self.rtt.on_ack(now, una, config);
         let echo = header.flags.has(TcpFlags::ECE) && self.ecn.is_enabled();
+        let ack = Ack {
+            acknowledged: Bytes(acknowledged),
+            marked: Bytes(if echo { acknowledged } else { 0 }),
+            slow_start_increase: self.slow_start_increase(acknowledged, config),
+            in_flight: Bytes(in_flight),
+            phase: self.recovery.phase(),
+            limit: if self.window_limited { Limit::Network } else { Limit::Ends },
+            rtt,
+            smoothed_rtt: self.rtt.smoothed(),
+            delivery: (self.rates.as_mut())
+                .and_then(|rates| rates.on_ack(now, acknowledged, rtt.is_some())),
+        };
+        self.congestion.on_ack(now, &ack);
         if echo {
             self.on_echo(now, in_flight);
         }
-        // RFC 3168 §6.1.2: an acknowledgement with an echo does not open the window.
-        let growth = (self.window_limited && !echo).then(|| Ack {
-            acknowledged: Bytes(acknowledged),
-            slow_start_increase: self.slow_start_increase(acknowledged, config),
-            in_flight: Bytes(in_flight),
-            smoothed_rtt: self.rtt.smoothed(),
-        });
-        let is_in_order = self.scoreboard.is_none() && header.sack.is_empty();
-        if self.phase == LossPhase::Open && is_in_order {
-            self.advance_in_order(now, growth);
+        if self.recovery.is_in_order(header) {
+            self.recovery.on_in_order();
+            self.restart_timer(now);
         } else {
-            self.advance_in_recovery(now, header, acknowledged, growth, config);
+            self.advance_in_recovery(now, header, acknowledged, config);
         }
     }
 
     /// RFC 3465 §2.2, and §2.3 after a timeout.
     #[inline]
     fn slow_start_increase(&self, acknowledged: u64, config: &Config) -> Bytes {
-        let limit = if self.phase == LossPhase::Loss { Some(1) } else { config.slow_start_limit };
+        let limit = if self.recovery.phase() == LossPhase::Loss {
+            Some(1)
+        } else {
+            config.slow_start_limit
+        };
         let segments = u64::from(limit.unwrap_or(u32::MAX));
         Bytes(acknowledged.min(segments * u64::from(self.mss)))
-    }
-
-    /// New data acknowledged outside of recovery.
-    #[inline]
-    pub(crate) fn advance_in_order(&mut self, now: Instant, growth: Option<Ack>) {
-        self.dup_acks = 0;
-        self.inflation = 0;
-        self.limited = 0;
-        if let Some(ack) = growth {
-            self.congestion.on_ack(now, &ack);
-        }
-        self.restart_timer(now);
     }
 
     /// RFC 6298 §5.2 and §5.3.
@@ -438,7 +446,7 @@ impl Sender {
 
     #[cold]
     fn on_echo(&mut self, now: Instant, in_flight: u64) {
-        if self.phase == LossPhase::Open && self.una > self.ecn.reduced_until() {
+        if self.recovery.phase() == LossPhase::Open && self.una > self.ecn.reduced_until() {
             if self.congestion.window().0 <= u64::from(self.mss) {
                 self.urgent = Urgent::Pause;
             }
@@ -470,11 +478,23 @@ impl Sender {
             self.urgent = Urgent::Nothing;
             self.timer = Instant::NEVER;
         } else {
-            self.expiries += 1;
-            self.probes += 1;
+            self.expiries = self.expiries.saturating_add(1);
+            self.probes = self.probes.saturating_add(1);
             self.urgent = Urgent::Probe;
             self.timer = now + self.persist_interval(config);
         }
+    }
+
+    /// The earliest of its timers.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Instant {
+        let wake = self.rates.as_ref().map_or(Instant::NEVER, |rates| rates.wake());
+        self.timer.min(wake)
+    }
+
+    /// Whether new data wait for their turn in the pace.
+    pub(crate) fn waits_for_pace(&self) -> bool {
+        self.rates.as_ref().is_some_and(|rates| rates.wake() != Instant::NEVER)
     }
 
     /// Bytes between SND.UNA and what goes next.
@@ -488,6 +508,15 @@ impl Sender {
     pub(crate) fn limit(&self) -> u64 {
         self.end + u64::from(self.closing)
     }
+}
+
+/// The pace of a control that has none of its own: ahead of the acknowledgements by as much as the
+/// window may grow in a round trip.
+fn usual_pace(congestion: &Controller, rtt: &RttEstimator) -> Option<Rate> {
+    let tenths = if congestion.is_slow_start() { 20 } else { 12 };
+    let bits = u128::from(congestion.window().0) * 8 * 1_000_000_000 * tenths / 10;
+    let bits_per_sec = bits / u128::from(rtt.smoothed()?.nanos());
+    Some(Rate::from_bits_per_sec(u64::try_from(bits_per_sec).unwrap_or(u64::MAX)))
 }
 
 impl Chunk {

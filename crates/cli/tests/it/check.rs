@@ -56,8 +56,8 @@ fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
         (&["compare", SMALL, "--policies", "a.toml,a.toml"], "given twice"),
         (&["simulate", "policies/red.toml"], "red.toml is a policy, not a scenario"),
         (
-            &["simulate", "scenarios/ring.toml", "--policy", "scenarios/quickstart.toml"],
-            "quickstart.toml is a scenario, not a policy",
+            &["simulate", "scenarios/ring.toml", "--policy", "scenarios/contract.toml"],
+            "contract.toml is a scenario, not a policy",
         ),
         (
             &[

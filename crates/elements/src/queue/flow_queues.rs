@@ -289,7 +289,7 @@ impl FlowQueues {
                 Some((queued, packets.backlog().bytes))
             };
             let signal = |mut queued: Queued| {
-                if *ecn == EcnMode::Mark && queued.packet.ecn.is_capable() {
+                if ecn.marks() && queued.packet.ecn.is_capable() {
                     queued.packet.ecn = Ecn::Ce;
                     *ecn_marks += 1;
                     return Some(queued);

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::error::csv_to_io;
 use super::series::{SeriesRow, series_rows};
 use super::{Error, Manifest, Setting, write_whole};
-use crate::histogram::Histogram;
 use crate::replica::Replica;
 use crate::summary::Summary;
+use crate::survival::Survival;
 
 /// A folder of results.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,9 +83,9 @@ impl Folder {
         for (point, replicas) in points.iter_mut().zip(replicas) {
             point.replicas = replicas;
         }
-        let mut stored = self.read_json::<Vec<Histogram>>("histograms.json")?.into_iter();
+        let mut stored = self.read_json::<Vec<Survival>>("histograms.json")?.into_iter();
         for class in points.iter_mut().flat_map(|point| point.summary.classes_mut()) {
-            class.histogram = stored.next().unwrap_or_default();
+            class.times = stored.next().unwrap_or_default();
         }
         Ok((manifest, points))
     }
@@ -141,7 +141,7 @@ impl Folder {
     }
 }
 
-/// All pooled histograms, point by point, in the order of [`Summary::classes`].
-fn histograms(points: &[Point]) -> Vec<&Histogram> {
-    points.iter().flat_map(|point| point.summary.classes()).map(|class| &class.histogram).collect()
+/// All pooled distributions, point by point, in the order of [`Summary::classes`].
+fn histograms(points: &[Point]) -> Vec<&Survival> {
+    points.iter().flat_map(|point| point.summary.classes()).map(|class| &class.times).collect()
 }

@@ -7,7 +7,7 @@
 //! | `replicas.json` | each point's replicas one by one, for paired comparisons |
 //! | `histograms.json` | distributions of completion times, all replicas together |
 //! | `series.csv` | time series of ports, when asked for |
-//! | `transfers-*.csv` | every transfer, when asked for |
+//! | `transfers-*.csv` | every transfer, complete or not, when asked for |
 //! | `accesses-*.csv` | what clients asked for, when asked for |
 
 mod error;
@@ -21,7 +21,7 @@ pub use error::Error;
 pub use folder::{Folder, Point};
 pub use manifest::{Input, Manifest, Setting, Sweep};
 pub use series::{SeriesRow, series_rows};
-pub use sink::TransferSink;
+pub use sink::{RowNames, TransferSink};
 pub use whole::{WholeFile, write_whole};
 
 /// The file whose presence says that a folder of results is complete.

@@ -3,50 +3,83 @@
 use std::io;
 use std::path::PathBuf;
 
+use shortflow_units::Duration;
+
 use super::error::csv_to_io;
 use super::{Error, Folder, WholeFile};
-use crate::transfer::Transfer;
+use crate::transfer::{Transfer, TransferState};
+
+/// What the indices in records stand for, and what is the same in each row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowNames {
+    /// The policy, or what else the run is called.
+    pub policy: String,
+    /// The workloads by index.
+    pub workloads: Vec<String>,
+    /// The labels of their connections, by the same index.
+    pub labels: Vec<String>,
+    /// The nodes by index.
+    pub nodes: Vec<String>,
+}
 
 /// Writes each transfer as a row of a CSV file, which appears under its name when it is finished.
 #[derive(Debug)]
 pub struct TransferSink {
     path: PathBuf,
-    workloads: Vec<String>,
+    point: usize,
+    replica: u32,
+    names: RowNames,
     rows: csv::Writer<WholeFile>,
     /// The first failure; after it nothing more is written.
     failure: Option<io::Error>,
 }
 
 impl TransferSink {
-    /// A sink into `folder` for one replica of one point of a sweep (point 0 when there is none);
-    /// `workloads` are the names by index.
+    /// A sink into `folder` for one replica of one point of a sweep (point 0 when there is none).
     pub fn create(
         folder: &Folder,
         point: usize,
         replica: u32,
-        workloads: Vec<String>,
+        names: RowNames,
     ) -> Result<Self, Error> {
         let path = folder.path().join(format!("transfers-{point:03}-{replica:03}.csv"));
         let rows = csv::WriterBuilder::new().from_writer(WholeFile::create(&path)?);
-        let mut sink = TransferSink { path, workloads, rows, failure: None };
+        let mut sink = TransferSink { path, point, replica, names, rows, failure: None };
         let written = sink.rows.write_record(COLUMNS);
         sink.note(written);
         Ok(sink)
     }
 
-    /// Writes a row. A failure is kept, and told by [`finish`](Self::finish).
-    pub fn write(&mut self, transfer: &Transfer) {
+    /// Writes a row; `age` is how old the transfer was when it was complete, or at the end. A failure
+    /// is kept, and told by [`finish`](Self::finish).
+    pub fn write(
+        &mut self,
+        transfer: &Transfer,
+        state: TransferState,
+        is_counted: bool,
+        age: Duration,
+    ) {
         if self.failure.is_some() {
             return;
         }
-        let name = &self.workloads[usize::from(transfer.workload)];
-        let t = transfer;
+        let (t, names) = (transfer, &self.names);
+        let is_complete = state == TransferState::Completed;
+        let time = |time: Duration| is_complete.then(|| time.as_secs_f64());
+        let node = |index: u32| names.nodes.get(index as usize).map_or("", String::as_str);
+        let port = |port: u16| (port > 0).then_some(port);
+        let workload = usize::from(t.workload);
+        let label = names.labels.get(workload).map_or("", String::as_str);
+        let carried_bytes = if is_complete { t.reply_bytes } else { t.carried_bytes };
         let written = self.rows.serialize((
-            (name, t.id, t.start.as_secs_f64(), t.completion().as_secs_f64()),
-            (t.handshake.as_secs_f64(), t.request.as_secs_f64(), t.reply.as_secs_f64()),
+            (&names.workloads[workload], t.id, t.start.as_secs_f64(), time(age)),
+            (time(t.handshake), time(t.request), time(t.reply)),
             (t.request_bytes, t.reply_bytes),
             (t.retransmissions, t.timeouts, t.syn_retransmissions, t.sent, t.dropped),
             t.colors,
+            (state.name(), is_counted, age.as_secs_f64(), carried_bytes),
+            (node(t.ends.client), port(t.ends.client_port)),
+            (node(t.ends.server), port(t.ends.server_port)),
+            (label, self.point, self.replica, &names.policy),
         ));
         self.note(written);
     }
@@ -70,8 +103,10 @@ impl TransferSink {
     }
 }
 
-/// Times in seconds; sizes in bytes without headers; the rest counts packets or events.
-const COLUMNS: [&str; 18] = [
+/// Times in seconds; sizes in bytes without headers; from `retransmissions` to `other` counts of
+/// packets or events. Times that a transfer did not reach are empty, and so are ports where several
+/// connections carried it.
+const COLUMNS: [&str; 30] = [
     "workload",
     "id",
     "start_s",
@@ -90,4 +125,16 @@ const COLUMNS: [&str; 18] = [
     "yellow",
     "red",
     "other",
+    "state",
+    "counted",
+    "age_s",
+    "carried_bytes",
+    "client",
+    "client_port",
+    "server",
+    "server_port",
+    "label",
+    "point",
+    "replica",
+    "policy",
 ];

@@ -3,7 +3,7 @@
 use shortflow_measure::{
     CodePointCounts, Count, Plan, PortCounts, Recorder, Replica, StreamPlan, Summary, Transfer,
 };
-use shortflow_units::{Duration, Rng};
+use shortflow_units::{Duration, Instant, Rng};
 
 use super::{at, ms, plan, transfer};
 
@@ -11,6 +11,11 @@ fn record(transfers: &[Transfer]) -> Replica {
     let mut recorder = Recorder::new(&plan(), None);
     transfers.iter().for_each(|transfer| recorder.transfer(transfer));
     recorder.finish().unwrap()
+}
+
+/// A transfer that is not complete, of whose reply nothing has come yet.
+fn unfinished(start: Instant, reply_bytes: u64) -> Transfer {
+    Transfer { start, reply_bytes, ..Default::default() }
 }
 
 /// Transfers that start evenly over the run, of lengths that vary.
@@ -29,7 +34,7 @@ fn many(seed: u64, n: u32) -> Vec<Transfer> {
 fn a_completion_time_is_handshake_and_request_and_reply() {
     let replica = record(&[transfer(20.0, ms(100), 500)]);
     let class = replica.workload("web").unwrap().class("1 pkt").unwrap();
-    assert!((class.mean().unwrap() - 0.2).abs() < 1e-12);
+    assert!((class.mean().unwrap().value() - 0.2).abs() < 1e-12);
     assert!((class.handshake.mean().unwrap() - 0.04).abs() < 1e-12);
 }
 
@@ -69,7 +74,7 @@ fn the_bytes_above_a_class_are_those_of_larger_replies() {
 fn what_started_before_the_warm_up_ended_counts_in_no_mean() {
     let replica = record(&[transfer(9.999, ms(9000), 500), transfer(10.0, ms(100), 500)]);
     assert_eq!(replica.workloads[0].all.completion.n(), 1);
-    assert!((replica.workloads[0].all.mean().unwrap() - 0.2).abs() < 1e-12);
+    assert!((replica.workloads[0].all.mean().unwrap().value() - 0.2).abs() < 1e-12);
 }
 
 #[test]
@@ -88,7 +93,7 @@ fn the_summary_of_several_replicas_pools_their_distributions() {
     let summary = Summary::of(&[record(&one), record(&two)]);
     let all_in_one = Summary::of(&[record(&[one, two].concat())]);
     for (pooled, single) in summary.classes().zip(all_in_one.classes()) {
-        assert_eq!(pooled.histogram, single.histogram);
+        assert_eq!(pooled.times, single.times);
         assert_eq!((pooled.n, pooled.max), (single.n, single.max));
     }
     let web = summary.workload("web").unwrap();
@@ -100,15 +105,18 @@ fn a_transfer_left_open_is_counted_with_its_age_and_warned_of() {
     let mut recorder = Recorder::new(&plan(), None);
     many(1, 50).iter().for_each(|transfer| recorder.transfer(transfer));
     for start in [5.0, 60.0, 100.0] {
-        recorder.open_transfer(0, at(start), 500);
+        recorder.open_transfer(&unfinished(at(start), 500));
     }
     let summary = Summary::of(&[recorder.finish().unwrap()]);
     let web = summary.workload("web").unwrap();
     assert_eq!((web.open, web.oldest_open, web.class("1 pkt").unwrap().open), (3, 105.0, 3));
     assert_eq!(
         summary.warnings,
-        ["3 of 53 transfers of web were still open at the end (the oldest for 105.0 s), so the \
-          completion times shown lean towards the quick ones"]
+        [
+            "3 of 53 transfers of web were still open at the end (the oldest for 105.0 s); they count \
+          as taking longer than their age; of web only a lower bound is known, and no gain is told, \
+          for the mean of 1 pkt; mean of all: run for longer, or set drain"
+        ]
     );
 }
 
@@ -116,16 +124,18 @@ fn a_transfer_left_open_is_counted_with_its_age_and_warned_of() {
 fn a_transfer_that_its_tcp_gave_up_is_counted_and_warned_of() {
     let mut recorder = Recorder::new(&plan(), None);
     many(1, 50).iter().for_each(|transfer| recorder.transfer(transfer));
-    recorder.failed_transfer(at(40.0), 0, at(5.0)); // from the warm-up
-    recorder.failed_transfer(at(60.0), 0, at(20.0));
+    recorder.failed_transfer(at(40.0), &unfinished(at(5.0), 500)); // from the warm-up
+    recorder.failed_transfer(at(60.0), &unfinished(at(20.0), 500));
     let summary = Summary::of(&[recorder.finish().unwrap()]);
     let web = summary.workload("web").unwrap();
     assert_eq!((web.failed, web.open, web.completed), (1, 0, 50));
     assert_eq!(
         summary.warnings,
         [
-            "1 transfers of web were given up by their TCP (retries used up, or reset) and count in no \
-          completion time"
+            "of web only a lower bound is known, and no gain is told, for the mean of 1 pkt; mean of \
+             all: run for longer, or set drain",
+            "1 transfers of web were given up by their TCP (retries used up, or reset); they count as \
+             taking longer than their age at the end"
         ]
     );
 }
@@ -139,7 +149,7 @@ fn a_load_that_does_not_settle_is_warned_of() {
         if transfer.start + transfer.completion() < at(110.0) {
             recorder.transfer(&transfer);
         } else {
-            recorder.open_transfer(0, transfer.start, transfer.reply_bytes);
+            recorder.open_transfer(&unfinished(transfer.start, transfer.reply_bytes));
         }
     }
     let warnings = Summary::of(&[recorder.finish().unwrap()]).warnings;
@@ -211,9 +221,9 @@ fn what_is_open_at_the_end_counts_as_longer_than_a_limit_that_it_has_passed() {
     for (start, reply) in [(20.0, 0), (20.0, 4900), (20.0, 5900), (20.0, 11_900), (9.0, 50_000)] {
         recorder.transfer(&transfer(start, ms(reply), 500));
     }
-    recorder.open_transfer(0, at(103.0), 500); // 7 s old
-    recorder.open_transfer(0, at(108.0), 500); // 2 s old: how long it will take is not known
-    recorder.open_transfer(0, at(9.0), 500);
+    recorder.open_transfer(&unfinished(at(103.0), 500)); // 7 s old
+    recorder.open_transfer(&unfinished(at(108.0), 500)); // 2 s old: how long it will take is not known
+    recorder.open_transfer(&unfinished(at(9.0), 500));
     let replica = recorder.finish().unwrap();
     let all = &replica.workloads[0].all;
     assert_eq!([all.share_over(0), all.share_over(1), all.share_over(2)], {
@@ -271,4 +281,43 @@ fn loss_at_a_port_is_told_by_code_point_and_reason() {
     assert_eq!(best_effort.reasons["early"], 0.15);
     assert_eq!(port.code_points[1].loss.unwrap().mean, 0.0);
     assert!(port.code_points[1].reasons.is_empty());
+}
+
+#[test]
+fn a_percentile_of_few_transfers_is_that_of_all_replicas_or_absent() {
+    let (one, two) = (many(1, 120), many(2, 120));
+    let summary = Summary::of(&[record(&one), record(&two)]);
+    let all = &summary.workloads[0].all;
+    // 120 of a replica tell its median, 240 together tell a 95th percentile, and nothing a 99th.
+    assert_eq!(all.median.map(|median| (median.n, median.low.is_some())), Some((2, true)));
+    let together = Summary::of(&[record(&[one, two].concat())]).workloads[0].all.p95.unwrap();
+    assert_eq!(all.p95.map(|p95| (p95.mean, p95.low)), Some((together.mean, None)));
+    assert_eq!(all.p99, None);
+}
+
+#[test]
+fn the_bytes_above_a_class_count_what_was_carried_for_a_transfer_left_open() {
+    let mut recorder = Recorder::new(&plan(), None);
+    recorder.transfer(&transfer(20.0, ms(1), 1000));
+    let large = Transfer { carried_bytes: 9000, ..unfinished(at(50.0), 500_000) };
+    recorder.open_transfer(&large);
+    assert_eq!(recorder.finish().unwrap().workloads[0].bytes_above("1 pkt"), Some(0.9));
+}
+
+#[test]
+fn the_delay_of_datagrams_has_percentiles_once_there_are_enough() {
+    let mut recorder = Recorder::new(&plan(), None);
+    for i in 0..1000_u64 {
+        let second = 20.0 + 0.01 * i as f64;
+        recorder.datagram_sent(at(second), 0, 0);
+        recorder.datagram(at(second), 0, 0, Duration::from_micros(1000 + i));
+    }
+    let delays = recorder.finish().unwrap().workloads[0].datagrams.unwrap().percentiles;
+    let near = |delay: Option<f64>, exact: f64| (delay.unwrap() / exact - 1.0).abs() < 1e-3;
+    assert!(near(delays.delay_median, 0.001_499) && near(delays.delay_p95, 0.001_949));
+    assert!(near(delays.delay_p99, 0.001_989));
+    let mut recorder = Recorder::new(&plan(), None);
+    (0..199).for_each(|_| recorder.datagram(at(20.0), 0, 0, ms(1)));
+    let delays = recorder.finish().unwrap().workloads[0].datagrams.unwrap().percentiles;
+    assert!(delays.delay_median.is_some() && delays.delay_p95.is_none());
 }

@@ -5,7 +5,9 @@ use std::io;
 use std::path::Path;
 
 use shortflow_measure::results::{Folder, Input, Setting, write_whole};
-use shortflow_measure::{Manifest, Point, Recorder, Replica, Sample, TransferSink};
+use shortflow_measure::{
+    Ends, Manifest, Point, Recorder, Replica, RowNames, Sample, Transfer, TransferSink,
+};
 
 use super::{at, ms, plan, transfer};
 
@@ -42,7 +44,16 @@ fn replica() -> Replica {
     recorder.finish().unwrap()
 }
 
-fn names(folder: &Path) -> Vec<String> {
+fn names() -> RowNames {
+    RowNames {
+        policy: "fair marker".into(),
+        workloads: vec!["web, \"all\"".into()],
+        labels: vec!["gold".into()],
+        nodes: vec!["server".into(), "client".into()],
+    }
+}
+
+fn files(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -67,7 +78,7 @@ fn a_folder_reads_back_as_it_was_written() {
     let series = folder.read_series().unwrap();
     assert_eq!((series.len(), series[1].replica, series[1].average), (2, 1, Some(2.5)));
     assert_eq!(
-        names(folder.path()),
+        files(folder.path()),
         ["histograms.json", "manifest.toml", "replicas.json", "series.csv", "summary.json"]
     );
 }
@@ -91,28 +102,43 @@ fn accesses_have_a_file_for_each_workload_and_replica() {
 fn transfers_are_streamed_and_appear_when_the_replica_is_done() {
     let home = tempfile::tempdir().unwrap();
     let folder = Folder::create(home.path()).unwrap();
-    let sink = TransferSink::create(&folder, 0, 3, vec!["web, \"all\"".into()]).unwrap();
+    let sink = TransferSink::create(&folder, 0, 3, names()).unwrap();
     let mut recorder = Recorder::new(&plan(), Some(sink));
     recorder.transfer(&transfer(2.0, ms(100), 500));
-    assert!(names(home.path()).iter().all(|name| name.ends_with(".tmp")));
+    let ends = Ends { client: 1, server: 0, client_port: 1024, server_port: 80 };
+    let open = Transfer { ends, carried_bytes: 300, ..transfer(109.5, ms(0), 500) };
+    recorder.open_transfer(&open);
+    recorder.failed_transfer(at(60.0), &transfer(50.0, ms(0), 700));
+    assert!(files(home.path()).iter().all(|name| name.ends_with(".tmp")));
     recorder.finish().unwrap();
-    assert_eq!(names(home.path()), ["transfers-000-003.csv"]);
+    assert_eq!(files(home.path()), ["transfers-000-003.csv"]);
     let text = fs::read_to_string(home.path().join("transfers-000-003.csv")).unwrap();
     let rows: Vec<_> = text.lines().collect();
     assert!(rows[0].starts_with("workload,id,start_s,completion_s,"));
-    assert_eq!(rows[1], "\"web, \"\"all\"\"\",0,2.0,0.2,0.04,0.06,0.1,0,500,0,0,0,0,0,0,0,0,0");
-    assert_eq!(rows[0].split(',').count(), 18);
+    let zeros = "0,0,0,0,0,0,0,0,0";
+    let complete = format!("\"web, \"\"all\"\"\",0,2.0,0.2,0.04,0.06,0.1,0,500,{zeros}");
+    assert_eq!(
+        rows[1],
+        format!("{complete},completed,false,0.2,500,server,,server,,gold,0,3,fair marker")
+    );
+    let open = format!("\"web, \"\"all\"\"\",0,109.5,,,,,0,500,{zeros}");
+    assert_eq!(
+        rows[2],
+        format!("{open},open,true,0.5,300,client,1024,server,80,gold,0,3,fair marker")
+    );
+    assert!(rows[3].contains(",failed,true,60.0,0,"), "{}", rows[3]);
+    assert_eq!(rows[0].split(',').count(), 30);
 }
 
 #[test]
 fn a_run_that_is_given_up_leaves_no_file() {
     let home = tempfile::tempdir().unwrap();
     let folder = Folder::create(home.path()).unwrap();
-    let sink = TransferSink::create(&folder, 0, 0, vec!["web".into()]).unwrap();
+    let sink = TransferSink::create(&folder, 0, 0, names()).unwrap();
     let mut recorder = Recorder::new(&plan(), Some(sink));
     recorder.transfer(&transfer(2.0, ms(100), 500));
     drop(recorder);
-    assert_eq!(names(home.path()), [""; 0]);
+    assert_eq!(files(home.path()), [""; 0]);
 }
 
 #[test]
@@ -127,7 +153,7 @@ fn a_write_that_fails_halfway_leaves_what_was_there() {
     .unwrap_err();
     assert_eq!(error.to_string(), format!("cannot write {}: the disk is full", path.display()));
     assert_eq!(fs::read_to_string(&path).unwrap(), "before");
-    assert_eq!(names(home.path()), ["summary.json"]);
+    assert_eq!(files(home.path()), ["summary.json"]);
 }
 
 #[test]
@@ -144,7 +170,7 @@ fn a_folder_under_a_file_is_refused_in_plain_words() {
             inside.display()
         )
     );
-    assert_eq!(names(home.path()), ["notes.txt"]);
+    assert_eq!(files(home.path()), ["notes.txt"]);
 }
 
 #[test]

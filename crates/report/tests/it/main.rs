@@ -2,5 +2,6 @@
 
 mod figures;
 mod pages;
+mod ranking;
 mod synthetic;
 mod tables;

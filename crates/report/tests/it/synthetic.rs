@@ -128,7 +128,11 @@ fn replica(behaviour: &Behaviour, load: f64, seed: u64) -> Replica {
             recorder.datagram_dropped(at(now), 1, 0);
         }
     }
-    recorder.open_transfer(0, at(117.0), 91_000);
+    recorder.open_transfer(&Transfer {
+        start: at(117.0),
+        reply_bytes: 91_000,
+        ..Default::default()
+    });
     recorder.goodput(at(60.0), 2, (20e6 * weather) as u64);
     (0..3).for_each(|flow| recorder.long_flow(2, 6_000_000 + flow * 500_000, None));
     queue(&mut recorder, &mut rng, behaviour, load);

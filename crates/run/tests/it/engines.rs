@@ -72,7 +72,7 @@ impl Engine for Closed {
     }
 
     fn run(&self, task: &Task<'_>, _: Observers<'_>) -> Result<Outcome, Error> {
-        let goodput = Estimate { mean: 9.5e6, low: None, high: None, n: 1 };
+        let goodput = Estimate { mean: 9.5e6, low: None, high: None, n: 1, at_least: false };
         let name = task.scenario.workloads[0].name.clone();
         let file = WorkloadSummary { name, goodput: Some(goodput), ..Default::default() };
         let summary = Summary { workloads: vec![file], ..Default::default() };

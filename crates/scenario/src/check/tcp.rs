@@ -1,12 +1,10 @@
 //! Settings of TCP: an era, and what differs from it.
 
-use shortflow_tcp::{Algorithm, Config, DelayedAck, EcnCapable, Era, Recovery, RtoFloor};
+use shortflow_tcp::{Config, DelayedAck, EchoRule, EcnCapable, Era, Recovery, RtoFloor};
 use shortflow_text::Document;
 use shortflow_units::Bytes;
 
-use crate::file::{
-    AlgorithmFile, DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile,
-};
+use crate::file::{DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile};
 
 /// The settings that `file`, at `path`, makes of `base`. An era in it starts afresh.
 pub(super) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &Config) -> Config {
@@ -30,8 +28,8 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
         if (least..=most).contains(&bytes) {
             *into = bytes as u16;
         } else {
-            let help = format!("allowed here: {least} B to {most} B");
-            document.mistake(&format!("{path}.{key}"), format!("{bytes} B cannot be"), help);
+            let message = format!("{key} must be {least} B to {most} B; found {bytes} B");
+            document.mistake(&format!("{path}.{key}"), message, "");
         }
     };
     narrow("mss", file.mss, 1, 65_495, &mut config.mss);
@@ -47,16 +45,11 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
             RecoveryFile::Sack => Recovery::Sack,
         }),
     );
-    set(
-        &mut config.congestion,
-        file.congestion.map(|algorithm| match algorithm {
-            AlgorithmFile::Reno => Algorithm::Reno,
-            AlgorithmFile::Cubic => Algorithm::Cubic,
-        }),
-    );
+    set(&mut config.congestion, file.congestion.map(|algorithm| algorithm.0));
     set(&mut config.duplicate_ack_threshold, file.duplicate_ack_threshold);
     set(&mut config.limited_transmit, file.limited_transmit);
     set(&mut config.byte_counting, file.byte_counting);
+    set(&mut config.pacing, file.pacing);
     set(
         &mut config.delayed_ack,
         file.delayed_ack.map(|delayed| match delayed {
@@ -108,11 +101,12 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
         document.mistake(&format!("{path}.{key}"), message, help);
     };
     if config.initial_window == 0 {
-        refuse("initial_window", "the initial window must be at least 1 segment".to_owned(), "");
+        refuse("initial_window", "initial_window must be at least 1; found 0".to_owned(), "");
     }
     if !(1..=MOST_SEGMENTS).contains(&config.duplicate_ack_threshold) {
+        let found = config.duplicate_ack_threshold;
         let message =
-            format!("a fast retransmit needs 1 to {MOST_SEGMENTS} duplicate acknowledgements");
+            format!("duplicate_ack_threshold must be 1 to {MOST_SEGMENTS}; found {found}");
         refuse("duplicate_ack_threshold", message, "RFC 5681 says 3");
     }
     if config.slow_start_limit == Some(0) {
@@ -130,21 +124,32 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
     }
     if config.receive_window > Bytes(1 << 30) {
         let help = "window scaling ends there (RFC 7323 §2.3)";
-        refuse("receive_window", "the receive window is at most 1 GiB".to_owned(), help);
+        let found = config.receive_window;
+        let message = format!("receive_window must be at most 1 GiB; found {found}");
+        refuse("receive_window", message, help);
+    }
+    if config.congestion.echo() == EchoRule::Exact && !config.ecn {
+        let message = format!("{} reacts to marks and needs ECN", config.congestion.title());
+        refuse("congestion", message, "set ecn = true, and let a queue mark");
     }
     if config.rto_min > config.rto_max {
         let Config { rto_min, rto_max, .. } = config;
         refuse("rto_min", format!("rto_min {rto_min} is above rto_max {rto_max}"), "");
     }
-    if config.rto_initial.is_zero() || config.rto_max.is_zero() {
-        refuse("rto_initial", "a retransmission timeout must be above zero".to_owned(), "");
+    for (key, timeout) in [("rto_initial", config.rto_initial), ("rto_max", config.rto_max)] {
+        if timeout.is_zero() {
+            refuse(key, format!("{key} must be above zero; found {timeout}"), "");
+        }
     }
     if config.rto_initial > config.rto_max {
         let Config { rto_initial, rto_max, .. } = config;
         refuse("rto_initial", format!("rto_initial {rto_initial} is above rto_max {rto_max}"), "");
     }
-    if config.delayed_ack.is_some_and(|delayed| !(1..=MOST_SEGMENTS).contains(&delayed.segments)) {
-        let message = format!("an acknowledgement goes after 1 to {MOST_SEGMENTS} segments");
+    if let Some(DelayedAck { segments, .. }) = config.delayed_ack
+        && !(1..=MOST_SEGMENTS).contains(&segments)
+    {
+        let message =
+            format!("delayed_ack.segments must be 1 to {MOST_SEGMENTS}; found {segments}");
         refuse("delayed_ack.segments", message, "RFC 5681 §4.2 says 2");
     }
 }

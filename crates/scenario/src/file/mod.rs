@@ -17,7 +17,7 @@ pub(crate) use link::{LinkFile, LossFile, PerLink};
 pub(crate) use list::OneOrList;
 pub(crate) use session::{BusyFile, FtpFile, HttpFile, PageFile, ReplayFile, TelnetFile, WebFile};
 pub(crate) use tcp::{
-    AlgorithmFile, DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile,
+    DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile,
 };
 pub(crate) use workload::{
     BulkFile, CbrFile, ChoiceFile, ParetoFile, PoissonFile, SizesFile, TransfersFile, WorkloadFile,

@@ -5,6 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
+use shortflow_tcp::Algorithm;
 use shortflow_units::{Bytes, Duration};
 
 /// Settings of TCP: an era's defaults and what differs from them.
@@ -26,7 +27,7 @@ pub(crate) struct TcpFile {
     pub(crate) receive_window: Option<Bytes>,
     /// How losses are repaired: reno, newreno or sack.
     pub(crate) recovery: Option<RecoveryFile>,
-    /// How the congestion window grows and shrinks: reno or cubic.
+    /// How the congestion window grows and shrinks, for example reno or cubic.
     pub(crate) congestion: Option<AlgorithmFile>,
     /// Duplicate acknowledgements that start a fast retransmit.
     pub(crate) duplicate_ack_threshold: Option<u32>,
@@ -35,6 +36,8 @@ pub(crate) struct TcpFile {
     /// Whether Reno's congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or the
     /// acknowledgements: then delayed acknowledgements slow its growth.
     pub(crate) byte_counting: Option<bool>,
+    /// Whether new data are paced: at twice the window in a round trip in slow start, at 1.2 times beyond.
+    pub(crate) pacing: Option<bool>,
     /// Delayed acknowledgements: `false`, or their timeout and segments.
     pub(crate) delayed_ack: Option<DelayedAckFile>,
     /// So many segments with data are acknowledged at once at the start of a connection, before
@@ -117,14 +120,41 @@ pub(crate) enum RecoveryFile {
     Sack,
 }
 
-/// How the congestion window grows and shrinks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum AlgorithmFile {
-    /// RFC 5681, whatever repairs losses.
-    Reno,
-    /// RFC 9438.
-    Cubic,
+/// How the congestion window grows and shrinks: one of those that `shortflow_tcp` has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AlgorithmFile(pub(crate) Algorithm);
+
+const ALGORITHMS: [&str; Algorithm::ALL.len()] = {
+    let mut names = [""; Algorithm::ALL.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = Algorithm::ALL[index].name();
+        index += 1;
+    }
+    names
+};
+
+impl<'de> Deserialize<'de> for AlgorithmFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let found = Algorithm::ALL.iter().find(|algorithm| algorithm.name() == name);
+        let found = found.ok_or_else(|| de::Error::unknown_variant(&name, &ALGORITHMS));
+        found.map(|algorithm| AlgorithmFile(*algorithm))
+    }
+}
+
+impl JsonSchema for AlgorithmFile {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Algorithm".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let each = |algorithm: &Algorithm| {
+            let (name, about) = (algorithm.name(), algorithm.about());
+            schemars::json_schema!({ "const": name, "description": about })
+        };
+        let all: Vec<_> = Algorithm::ALL.iter().map(each).collect();
+        schemars::json_schema!({ "oneOf": all })
+    }
 }
 
 /// Delayed acknowledgements: `false`, or their settings.

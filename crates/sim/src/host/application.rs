@@ -1,11 +1,12 @@
 //! What runs over a connection: a request and its reply, or a bulk transfer.
 
-use shortflow_measure::Transfer;
+use shortflow_measure::{Ends, Transfer};
 use shortflow_tcp::{ENDLESS, State};
 use shortflow_units::Instant;
 
 use crate::host::flow::{Flow, Side};
 use crate::host::session::Dialogue;
+use crate::network::layout::node_of;
 
 /// What a connection is for.
 #[derive(Debug)]
@@ -159,7 +160,7 @@ impl Flow {
         if complete { Progress::Complete(Box::new(self.transfer())) } else { Progress::Nothing }
     }
 
-    /// The record of a complete exchange.
+    /// The record of an exchange, as far as it has come.
     fn transfer(&self) -> Transfer {
         let Application::Exchange(exchange) = &self.application else {
             unreachable!("only exchanges complete")
@@ -177,6 +178,8 @@ impl Flow {
             reply: replied_at.since(requested_at.max(connected_at)),
             request_bytes: exchange.request,
             reply_bytes: exchange.reply,
+            carried_bytes: exchange.reply,
+            ends: self.between(),
             retransmissions: client.retransmitted_segments + server.retransmitted_segments,
             timeouts: client.timeouts + server.timeouts,
             syn_retransmissions: client.syn_retransmissions + server.syn_retransmissions,
@@ -194,12 +197,16 @@ impl Flow {
         client.tcp.is_closed() && (server.tcp.is_closed() || server.tcp.state() == State::Listen)
     }
 
-    /// Whether the engine has to see to the connection: it is over, or its session does not know
-    /// that it broke.
+    /// Whether the engine has to see to the connection: it is over, or it broke.
     #[inline]
     pub(crate) fn needs_care(&self) -> bool {
-        self.is_over()
-            || matches!(self.application, Application::Dialogue(_)) && self.is_broken_unknown()
+        self.is_over() || self.is_broken_unknown()
+    }
+
+    /// Whether an end gave up, or was reset, and nobody has seen to it yet.
+    #[inline]
+    pub(crate) fn is_broken_unknown(&self) -> bool {
+        self.failed_at == Instant::NEVER && self.has_failed()
     }
 
     /// Whether an end gave up, or was reset.
@@ -207,13 +214,24 @@ impl Flow {
         self.ends.iter().any(|end| end.tcp.failure().is_some())
     }
 
-    /// The start and the reply's bytes of an exchange that is not complete.
-    pub(crate) fn unfinished(&self) -> Option<(Instant, u64)> {
+    /// The record of an exchange that is not complete.
+    pub(crate) fn unfinished(&self) -> Option<Transfer> {
         match &self.application {
             Application::Exchange(exchange) if !exchange.is_done() => {
-                Some((exchange.start, exchange.reply))
+                let carried_bytes = self.ends[Side::Client as usize].delivered;
+                Some(Transfer { carried_bytes, ..self.transfer() })
             }
             _ => None,
+        }
+    }
+
+    /// Between whom the connection runs.
+    pub(crate) fn between(&self) -> Ends {
+        Ends {
+            client: node_of(self.key.src),
+            server: node_of(self.key.dst),
+            client_port: self.key.src_port,
+            server_port: self.key.dst_port,
         }
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct Flow {
     pub(crate) ends: [Endpoint; 2],
     /// What had been delivered at the server when the warm-up ended.
     pub(crate) delivered_before: u64,
+    /// When an end gave up, or was reset; never, while none has.
+    pub(crate) failed_at: Instant,
     pub(crate) application: Application,
     pub(crate) tally: Tally,
 }
@@ -73,6 +75,7 @@ impl Flow {
             header: config.header,
             ends: [endpoint(Role::Active), endpoint(Role::Passive)],
             delivered_before: 0,
+            failed_at: Instant::NEVER,
             application,
             tally: Tally::default(),
         }

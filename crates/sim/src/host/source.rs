@@ -5,6 +5,7 @@ use std::iter::Peekable;
 use std::sync::Arc;
 
 use shortflow_elements::{Dscp, FlowKey, Protocol};
+use shortflow_measure::Ends;
 use shortflow_tcp::Config;
 use shortflow_units::Instant;
 use shortflow_workloads::{CbrStream, FlowStart, PoissonStream, TransferArrivals};
@@ -106,6 +107,17 @@ impl Source {
 }
 
 impl Connections {
+    /// The pair of nodes between which session number `session` takes place.
+    pub(crate) fn pair_of(&self, session: usize) -> usize {
+        session % self.pairs.len()
+    }
+
+    /// The nodes of session number `session`, for what is carried by no one connection of it.
+    pub(crate) fn between(&self, session: usize) -> Ends {
+        let (client, server) = self.pairs[self.pair_of(session)];
+        Ends { client, server, ..Ends::default() }
+    }
+
     /// A connection over pair `pair`, to be opened.
     pub(crate) fn open(
         &self,

@@ -105,22 +105,15 @@ fn record_long_flows(engine: &mut Engine) {
 /// Transfers that are not complete. One that an end has given up will never be, though the other
 /// end may still wait.
 fn record_open(engine: &mut Engine) {
-    let end = engine.fabric.now;
     let Engine { fabric, flows, recorder, .. } = engine;
     for flow in flows.iter() {
         fabric.totals.add(flow);
-        for (dialogue, asked) in
-            flow.dialogue().into_iter().flat_map(|d| d.asked().map(move |a| (d, a)))
-        {
-            recorder.open_transfer(dialogue.row, asked.at, asked.size());
-        }
+        flow.asked_for().for_each(|transfer| recorder.open_transfer(&transfer));
         match flow.unfinished() {
-            Some((start, _)) if flow.has_failed() => {
-                recorder.failed_transfer(end, flow.application.workload(), start);
+            Some(transfer) if flow.has_failed() => {
+                recorder.failed_transfer(flow.failed_at.min(fabric.now), &transfer);
             }
-            Some((start, reply)) => {
-                recorder.open_transfer(flow.application.workload(), start, reply)
-            }
+            Some(transfer) => recorder.open_transfer(&transfer),
             None => {}
         }
     }

@@ -4,7 +4,9 @@ use std::fs;
 use std::sync::atomic::AtomicBool;
 
 use shortflow_measure::results::Folder;
-use shortflow_measure::{CodePointCounts, PortResult, Replica, TransferSink, WorkloadResult};
+use shortflow_measure::{
+    CodePointCounts, PortResult, Replica, RowNames, TransferSink, WorkloadResult,
+};
 use shortflow_run::{Error, Measured, Outcome, Task, run_tasks};
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 use shortflow_sim::{Simulated, Simulator, run_replica};
@@ -85,12 +87,20 @@ pub(crate) struct Row {
 
 /// Replica 0 and its transfers in the order in which they were completed.
 pub(crate) fn run_with_transfers(scenario: &Scenario) -> (Simulated, Vec<Row>) {
+    let (outcome, records) = run_with_records(scenario);
+    let completed = records.iter().filter(|line| line.contains(",completed,"));
+    (outcome, completed.map(|line| row(line)).collect())
+}
+
+/// Replica 0 and the lines of all its transfers, complete or not, without their head.
+pub(crate) fn run_with_records(scenario: &Scenario) -> (Simulated, Vec<String>) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let names = scenario.result_rows().into_iter().map(|row| row.name).collect();
+    let workloads = scenario.result_rows().into_iter().map(|row| row.name).collect();
+    let names = RowNames { workloads, ..RowNames::default() };
     let sink = TransferSink::create(&Folder::open(folder.path()), 0, 0, names).expect("a sink");
     let outcome = run_replica(scenario, 0, Some(sink), |_| true).expect("the run ends");
     let text = fs::read_to_string(folder.path().join("transfers-000-000.csv")).expect("the rows");
-    (outcome, text.lines().skip(1).map(row).collect())
+    (outcome, text.lines().skip(1).map(str::to_owned).collect())
 }
 
 fn row(line: &str) -> Row {

@@ -201,7 +201,7 @@ fn the_better_a_recovery_knows_its_losses_the_sooner_a_burst_of_them_is_repaired
             "#
         )));
         assert!(rows.len() > 3 && rows.iter().all(|row| row.retransmissions > 10), "{rows:?}");
-        workload(&outcome.replica, "file").all.mean().unwrap()
+        workload(&outcome.replica, "file").all.mean().unwrap().value()
     });
 
     assert!(sack < newreno, "SACK {sack} s, NewReno {newreno} s, Reno {reno} s");

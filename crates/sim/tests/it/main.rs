@@ -1,6 +1,7 @@
 //! Whole simulations against theory, hand computation and laws.
 
 mod bench;
+mod censoring;
 mod completion_time;
 mod conservation;
 mod determinism;

@@ -64,7 +64,7 @@ fn page_time(per: &str, flows: u32) -> f64 {
     let outcome = run(&scenario_under(&policy(per), &text));
     let page = workload(&outcome.replica, "page");
     assert!(page.all.completion.n() >= 15, "{} pages", page.all.completion.n());
-    page.all.mean().unwrap()
+    page.all.mean().unwrap().value()
 }
 
 /// Sixteen pieces of 20 KB are all in the better priority; of the whole, only a tenth is.

@@ -66,8 +66,15 @@ impl Aimd {
     }
 
     /// RFC 5681 §3.1, eq. 4.
-    fn set_threshold(&mut self, in_flight: Bytes) {
-        self.threshold = capped(Bytes(in_flight.0 / 2)).max(2 * self.segment());
+    fn set_threshold(&mut self, window: Bytes) {
+        self.threshold = capped(window).max(2 * self.segment());
+    }
+
+    /// Goes on in congestion avoidance from `window`, or from one segment (RFC 3168 §6.1.2).
+    pub fn reduce_to(&mut self, window: Bytes) {
+        self.counted = 0;
+        self.set_threshold(window);
+        self.window = capped(window).max(self.segment());
     }
 }
 
@@ -80,6 +87,9 @@ fn capped(bytes: Bytes) -> u32 {
 impl CongestionControl for Aimd {
     #[inline]
     fn on_ack(&mut self, _now: Instant, ack: &Ack) {
+        if !ack.opens_window() {
+            return;
+        }
         let acknowledged = capped(ack.acknowledged);
         if self.window < self.threshold {
             self.window = self.window.saturating_add(capped(ack.slow_start_increase));
@@ -90,18 +100,15 @@ impl CongestionControl for Aimd {
 
     fn on_congestion(&mut self, _now: Instant, event: Congestion, in_flight: Bytes) {
         self.counted = 0;
+        let half = Bytes(in_flight.0 / 2);
         match event {
             Congestion::Loss => {
-                self.set_threshold(in_flight);
+                self.set_threshold(half);
                 self.window = self.threshold;
             }
-            Congestion::Ecn => {
-                // RFC 3168 §6.1.2: the window is halved and bounded below by one segment.
-                self.set_threshold(in_flight);
-                self.window = capped(Bytes(in_flight.0 / 2)).max(self.segment());
-            }
+            Congestion::Ecn => self.reduce_to(half), // RFC 3168 §6.1.2
             Congestion::Timeout => {
-                self.set_threshold(in_flight);
+                self.set_threshold(half);
                 self.window = self.segment();
             }
             // RFC 5681 §3.1: "the value of ssthresh is held constant".
@@ -130,12 +137,7 @@ mod tests {
     const MSS: u64 = 1000;
 
     fn acknowledge(control: &mut Aimd, bytes: u64) {
-        let ack = Ack {
-            acknowledged: Bytes(bytes),
-            slow_start_increase: Bytes(bytes),
-            in_flight: control.window(),
-            smoothed_rtt: None,
-        };
+        let ack = Ack::plain(Bytes(bytes), control.window());
         control.on_ack(Instant::START, &ack);
     }
 

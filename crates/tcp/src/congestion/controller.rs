@@ -1,26 +1,21 @@
-//! The congestion control of a connection: one of those there are, without a call through a table.
+//! The congestion control of a connection: the common one without a call through a table.
 
-use shortflow_units::{Bytes, Instant};
+use shortflow_units::{Bytes, Instant, Rate};
 
-use super::{Ack, Aimd, Congestion, CongestionControl, Cubic};
-use crate::{Algorithm, Config};
+use super::{Ack, Aimd, Congestion, CongestionControl};
+use crate::EchoRule;
 
-/// The control that a connection has. The rarer one lives apart, so that a connection stays small.
+/// The control that a connection has. The rarer ones live apart, behind a pointer as small as it can be,
+/// so that a connection stays small.
 #[derive(Debug)]
 pub(crate) enum Controller {
     Aimd(Aimd),
-    Cubic(Box<Cubic>),
+    Other(Box<Box<dyn CongestionControl>>),
 }
 
 impl Controller {
-    /// The control that `config` asks for, starting with `initial_window`.
-    pub(crate) fn new(config: &Config, initial_window: Bytes) -> Self {
-        let aimd = || Aimd::new(config.mss, initial_window);
-        match config.congestion {
-            Algorithm::Reno if config.byte_counting => Controller::Aimd(aimd()),
-            Algorithm::Reno => Controller::Aimd(aimd().counting_acknowledgements()),
-            Algorithm::Cubic => Controller::Cubic(Box::new(Cubic::new(config.mss, initial_window))),
-        }
+    pub(crate) fn of(control: impl CongestionControl + 'static) -> Self {
+        Controller::Other(Box::new(Box::new(control)))
     }
 }
 
@@ -29,21 +24,21 @@ impl CongestionControl for Controller {
     fn on_ack(&mut self, now: Instant, ack: &Ack) {
         match self {
             Controller::Aimd(aimd) => aimd.on_ack(now, ack),
-            Controller::Cubic(cubic) => cubic.on_ack(now, ack),
+            Controller::Other(other) => other.on_ack(now, ack),
         }
     }
 
     fn on_congestion(&mut self, now: Instant, event: Congestion, in_flight: Bytes) {
         match self {
             Controller::Aimd(aimd) => aimd.on_congestion(now, event, in_flight),
-            Controller::Cubic(cubic) => cubic.on_congestion(now, event, in_flight),
+            Controller::Other(other) => other.on_congestion(now, event, in_flight),
         }
     }
 
     fn cap_window(&mut self, limit: Bytes) {
         match self {
             Controller::Aimd(aimd) => aimd.cap_window(limit),
-            Controller::Cubic(cubic) => cubic.cap_window(limit),
+            Controller::Other(other) => other.cap_window(limit),
         }
     }
 
@@ -51,14 +46,35 @@ impl CongestionControl for Controller {
     fn window(&self) -> Bytes {
         match self {
             Controller::Aimd(aimd) => aimd.window(),
-            Controller::Cubic(cubic) => cubic.window(),
+            Controller::Other(other) => other.window(),
         }
     }
 
     fn is_slow_start(&self) -> bool {
         match self {
             Controller::Aimd(aimd) => aimd.is_slow_start(),
-            Controller::Cubic(cubic) => cubic.is_slow_start(),
+            Controller::Other(other) => other.is_slow_start(),
+        }
+    }
+
+    fn is_rate_based(&self) -> bool {
+        match self {
+            Controller::Aimd(aimd) => aimd.is_rate_based(),
+            Controller::Other(other) => other.is_rate_based(),
+        }
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        match self {
+            Controller::Aimd(aimd) => aimd.pacing_rate(),
+            Controller::Other(other) => other.pacing_rate(),
+        }
+    }
+
+    fn echo(&self) -> EchoRule {
+        match self {
+            Controller::Aimd(aimd) => aimd.echo(),
+            Controller::Other(other) => other.echo(),
         }
     }
 }

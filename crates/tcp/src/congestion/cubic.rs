@@ -92,6 +92,9 @@ impl Cubic {
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, now: Instant, ack: &Ack) {
+        if !ack.opens_window() {
+            return;
+        }
         let acknowledged = ack.acknowledged.0 as f64 / self.mss;
         if self.is_slow_start() {
             self.window += ack.slow_start_increase.0 as f64 / self.mss;
@@ -166,12 +169,8 @@ mod tests {
         let acknowledgements = cubic.window as u64;
         for _ in 0..acknowledgements {
             *now += rtt / acknowledgements;
-            let ack = Ack {
-                acknowledged: segments(1.0),
-                slow_start_increase: segments(1.0),
-                in_flight: cubic.window(),
-                smoothed_rtt: Some(rtt),
-            };
+            let plain = Ack::plain(segments(1.0), cubic.window());
+            let ack = Ack { smoothed_rtt: Some(rtt), ..plain };
             cubic.on_ack(*now, &ack);
         }
     }

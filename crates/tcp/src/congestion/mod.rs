@@ -1,29 +1,175 @@
-//! How much a sender may have in flight.
+//! How much a sender may have in flight, and how fast.
+//!
+//! Each control is one file here and one row of [`Algorithm`]: its name, what it is, what it asks of
+//! the receiver, and how it is made. All else, files, messages and tables, reads the rows.
 
 mod aimd;
 mod controller;
 mod cubic;
+mod dctcp;
 
 use std::fmt;
 
-use shortflow_units::{Bytes, Duration, Instant};
+use shortflow_units::{Bytes, Duration, Instant, Rate};
+
+use crate::recovery::LossPhase;
+use crate::{Config, EchoRule};
+use dctcp::Dctcp;
 
 pub use aimd::Aimd;
 pub(crate) use controller::Controller;
 pub use cubic::Cubic;
 
-/// What an acknowledgement of new data tells.
+/// How the congestion window grows and shrinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Additive increase, multiplicative decrease (RFC 5681 §3.1), as Reno, NewReno and SACK have it.
+    Reno,
+    /// CUBIC (RFC 9438).
+    Cubic,
+    /// DCTCP (RFC 8257).
+    Dctcp,
+}
+
+/// What there is to know of an algorithm without running it.
+struct Row {
+    name: &'static str,
+    title: &'static str,
+    about: &'static str,
+    echo: EchoRule,
+    make: fn(&Config, Bytes) -> Controller,
+}
+
+impl Algorithm {
+    /// All there are.
+    pub const ALL: &[Algorithm] = &[Algorithm::Reno, Algorithm::Cubic, Algorithm::Dctcp];
+
+    const fn row(self) -> Row {
+        match self {
+            Algorithm::Reno => Row {
+                name: "reno",
+                title: "Reno",
+                about: "additive increase, multiplicative decrease (RFC 5681)",
+                echo: EchoRule::UntilReduced,
+                make: |config, window| Controller::Aimd(aimd(config, window)),
+            },
+            Algorithm::Cubic => Row {
+                name: "cubic",
+                title: "CUBIC",
+                about: "growth as a cubic function of time (RFC 9438)",
+                echo: EchoRule::UntilReduced,
+                make: |config, window| Controller::of(Cubic::new(config.mss, window)),
+            },
+            Algorithm::Dctcp => Row {
+                name: "dctcp",
+                title: "DCTCP",
+                about: "a decrease by the share of marked bytes (RFC 8257); needs ecn = true",
+                echo: EchoRule::Exact,
+                make: |config, window| Controller::of(Dctcp::new(aimd(config, window))),
+            },
+        }
+    }
+
+    /// The name in a scenario.
+    pub const fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The name in sentences.
+    pub const fn title(self) -> &'static str {
+        self.row().title
+    }
+
+    /// What it is, in a few words.
+    pub const fn about(self) -> &'static str {
+        self.row().about
+    }
+
+    /// What it asks of the receiver; [`EchoRule::Exact`] works with ECN only.
+    pub const fn echo(self) -> EchoRule {
+        self.row().echo
+    }
+
+    /// A control with the settings of `config`, in slow start from `initial_window`.
+    pub(crate) fn controller(self, config: &Config, initial_window: Bytes) -> Controller {
+        (self.row().make)(config, initial_window)
+    }
+}
+
+fn aimd(config: &Config, initial_window: Bytes) -> Aimd {
+    let aimd = Aimd::new(config.mss, initial_window);
+    if config.byte_counting { aimd } else { aimd.counting_acknowledgements() }
+}
+
+/// What an acknowledgement of new data tells.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ack {
     /// Bytes acknowledged for the first time.
     pub acknowledged: Bytes,
+    /// Of these, the bytes for which the receiver reports a mark: all or none of them.
+    pub marked: Bytes,
     /// By how much slow start opens the window: the bytes acknowledged, up to L segments (RFC 3465
     /// §2.2).
     pub slow_start_increase: Bytes,
     /// Bytes in flight before it came.
     pub in_flight: Bytes,
+    /// Whether losses are being repaired.
+    pub phase: LossPhase,
+    /// What held the sender back when it last had its turn.
+    pub limit: Limit,
+    /// The round-trip time that it ends the measurement of, if any.
+    pub rtt: Option<Duration>,
     /// The smoothed round-trip time, once there is a sample.
     pub smoothed_rtt: Option<Duration>,
+    /// How fast data were delivered, if it ends a measurement and the control
+    /// [asks for it](CongestionControl::is_rate_based).
+    pub delivery: Option<Delivery>,
+}
+
+impl Ack {
+    /// Whether window-based controls may grow: the window was used, no mark was echoed (RFC 3168
+    /// §6.1.2), and fast recovery is not under way (RFC 5681 §3.2).
+    #[inline]
+    pub fn opens_window(&self) -> bool {
+        self.limit == Limit::Network && self.marked.0 == 0 && self.phase != LossPhase::Fast
+    }
+}
+
+#[cfg(test)]
+impl Ack {
+    /// An acknowledgement of `acknowledged` while the window is what limits, and nothing else to tell.
+    pub(crate) fn plain(acknowledged: Bytes, in_flight: Bytes) -> Self {
+        Ack {
+            acknowledged,
+            marked: Bytes(0),
+            slow_start_increase: acknowledged,
+            in_flight,
+            phase: LossPhase::Open,
+            limit: Limit::Network,
+            rtt: None,
+            smoothed_rtt: None,
+            delivery: None,
+        }
+    }
+}
+
+/// What holds a sender back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// The congestion window, or the rate at which it paces.
+    Network,
+    /// Too little data, or the receiver's window.
+    Ends,
+}
+
+/// How fast data were delivered over one round trip.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Delivery {
+    /// Bytes acknowledged in the time that it took to send them or to acknowledge them, whichever is
+    /// the longer.
+    pub rate: Rate,
+    /// The sender ran out of data meanwhile, so the path may be able to do more.
+    pub app_limited: bool,
 }
 
 /// Signs of congestion.
@@ -39,14 +185,13 @@ pub enum Congestion {
     RepeatedTimeout,
 }
 
-/// Decides the congestion window. Knows nothing of segments, recovery or timers.
+/// Decides the congestion window, and the rate of those that pace. Knows nothing of segments or timers.
 pub trait CongestionControl: fmt::Debug + Send {
-    /// An acknowledgement of new data came while the window was what held the sender back.
-    /// Not called during fast recovery.
+    /// An acknowledgement of new data came, in whatever phase.
     fn on_ack(&mut self, now: Instant, ack: &Ack);
 
     /// A sign of congestion came while `in_flight` (FlightSize of RFC 5681) was outstanding.
-    /// Called once per window of data.
+    /// Called once per window of data. An echo comes after the acknowledgement that carries it.
     fn on_congestion(&mut self, now: Instant, event: Congestion, in_flight: Bytes);
 
     /// Lowers the window to `limit` when it is above: after a lost SYN, after idleness, and where
@@ -58,4 +203,20 @@ pub trait CongestionControl: fmt::Debug + Send {
 
     /// Whether the window is below the slow-start threshold.
     fn is_slow_start(&self) -> bool;
+
+    /// Whether delivery rates are to be measured for it, and new data to be paced.
+    fn is_rate_based(&self) -> bool {
+        false
+    }
+
+    /// The rate at which new data leave; `None` is as fast as the window allows. Asked for only where
+    /// it [is rate-based](Self::is_rate_based).
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// What it asks of the receiver.
+    fn echo(&self) -> EchoRule {
+        EchoRule::UntilReduced
+    }
 }

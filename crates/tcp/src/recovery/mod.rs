@@ -1,4 +1,8 @@
-//! Loss recovery: what all mechanisms share. Each has a file of its own.
+//! Loss recovery: a value beside the sender that judges what is lost, and says what to do about it.
+//!
+//! What all mechanisms share is here; each has a file of its own. None of them knows segments, timers or
+//! the congestion control: the sender tells what is [outstanding](Outstanding) and does what is
+//! [asked](Asks).
 
 mod newreno;
 mod reno;
@@ -6,20 +10,17 @@ mod sack;
 mod scoreboard;
 
 use shortflow_elements::TcpHeader;
-use shortflow_units::{Bytes, Instant};
 
-use crate::congestion::{Ack, Congestion, CongestionControl};
-use crate::sender::{Sender, Urgent};
 use crate::{Config, Recovery};
 
-pub(crate) use scoreboard::Scoreboard;
+use scoreboard::Scoreboard;
 
 /// Limited transmit sends at most this many segments beyond the window (RFC 3042 §2).
 const LIMITED_TRANSMIT: u32 = 2;
 
 /// Where a sender stands in repairing losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LossPhase {
+pub enum LossPhase {
     /// No loss is known.
     Open,
     /// Fast recovery.
@@ -28,138 +29,256 @@ pub(crate) enum LossPhase {
     Loss,
 }
 
-impl Sender {
-    /// New data acknowledged while losses are being repaired, or SACK blocks are held or come.
+/// What a sender has sent, in stream offsets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outstanding {
+    /// Bytes of a full segment.
+    pub(crate) mss: u32,
+    /// The initial sequence number, from which SACK blocks count.
+    pub(crate) initial: u32,
+    /// SND.UNA.
+    pub(crate) una: u64,
+    /// What goes next.
+    pub(crate) next: u64,
+    /// One past the highest offset ever sent.
+    pub(crate) max: u64,
+}
+
+impl Outstanding {
+    fn flight(&self) -> u64 {
+        self.next - self.una
+    }
+}
+
+/// What a sender is asked to do, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[must_use]
+pub(crate) struct Asks {
+    /// Lower the congestion window to so many bytes.
+    pub(crate) cap_window: Option<u64>,
+    /// Start the retransmission timer anew.
+    pub(crate) restart_timer: bool,
+    /// Send the first unacknowledged segment again.
+    pub(crate) retransmit_first: bool,
+    /// Take the loss for a sign of congestion, and [begin](LossRecovery::begin) fast recovery.
+    pub(crate) enter: bool,
+}
+
+/// The state of loss recovery of one sender.
+#[derive(Debug)]
+pub(crate) struct LossRecovery {
+    mechanism: Recovery,
+    phase: LossPhase,
+    dup_acks: u32,
+    /// Reno and NewReno: what duplicate acknowledgements add to the congestion window. Negative
+    /// after a partial acknowledgement of much data (RFC 6582 §3.2).
+    inflation: i32,
+    /// Bytes of new data sent by limited transmit since the last new acknowledgement.
+    limited: u32,
+    /// A partial acknowledgement came in this recovery.
+    partial_seen: bool,
+    /// `recover` of RFC 6582, RecoveryPoint of RFC 6675: `max` when the recovery began.
+    recover: u64,
+    scoreboard: Option<Box<Scoreboard>>,
+}
+
+impl LossRecovery {
+    pub(crate) fn new(mechanism: Recovery) -> Self {
+        LossRecovery {
+            mechanism,
+            phase: LossPhase::Open,
+            dup_acks: 0,
+            inflation: 0,
+            limited: 0,
+            partial_seen: false,
+            recover: 0,
+            scoreboard: None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn phase(&self) -> LossPhase {
+        self.phase
+    }
+
+    /// Whether the scoreboard says what goes next.
+    #[inline]
+    pub(crate) fn follows_scoreboard(&self) -> bool {
+        self.phase != LossPhase::Open && self.mechanism == Recovery::Sack
+    }
+
+    /// What may be in flight under a congestion window of so many bytes.
+    #[inline]
+    pub(crate) fn inflated(&self, window: u64) -> u64 {
+        window.saturating_add_signed(i64::from(self.inflation))
+    }
+
+    /// `payload` bytes of new data go with `in_flight` before them.
+    #[inline]
+    pub(crate) fn on_send(&mut self, in_flight: u64, payload: u64, window: u64) {
+        if self.inflation > 0 && in_flight + payload > window {
+            self.limited += payload as u32;
+        }
+    }
+
+    /// Bytes that limited transmit has sent beyond the window.
+    pub(crate) fn limited(&self) -> u64 {
+        u64::from(self.limited)
+    }
+
+    /// Whether nothing is lost, and this acknowledgement tells of nothing out of order.
+    #[inline]
+    pub(crate) fn is_in_order(&self, header: &TcpHeader) -> bool {
+        self.phase == LossPhase::Open && self.scoreboard.is_none() && header.sack.is_empty()
+    }
+
+    /// New data acknowledged outside of fast recovery.
+    #[inline]
+    pub(crate) fn on_in_order(&mut self) {
+        self.dup_acks = 0;
+        self.inflation = 0;
+        self.limited = 0;
+    }
+
+    /// `acknowledged` bytes of new data acknowledged while losses are being repaired, or SACK blocks are
+    /// held or come.
     #[cold]
-    pub(crate) fn advance_in_recovery(
+    pub(crate) fn on_advance(
         &mut self,
-        now: Instant,
+        sent: &Outstanding,
         header: &TcpHeader,
         acknowledged: u64,
-        growth: Option<Ack>,
         config: &Config,
-    ) {
+    ) -> Asks {
         if let Some(board) = &mut self.scoreboard {
-            board.advance(self.una);
+            board.advance(sent.una);
         }
-        let told = self.take_blocks(header);
-        match self.phase {
-            LossPhase::Open => self.advance_in_order(now, growth),
+        let told = self.take_blocks(sent, header);
+        let mut asks = match self.phase {
+            LossPhase::Open => self.on_advance_in_order(),
             LossPhase::Loss => {
-                self.advance_in_order(now, growth);
-                if self.una >= self.recover {
-                    self.leave_recovery();
+                let asks = self.on_advance_in_order();
+                if sent.una >= self.recover {
+                    self.leave();
                 }
+                asks
             }
             LossPhase::Fast => match self.mechanism {
-                Recovery::Reno => self.advance_reno(now),
-                Recovery::NewReno => self.advance_newreno(now, acknowledged),
-                Recovery::Sack => self.advance_sack(now),
+                Recovery::Reno => self.advance_reno(),
+                Recovery::NewReno => self.advance_newreno(sent, acknowledged),
+                Recovery::Sack => self.advance_sack(sent),
             },
-        }
+        };
         if self.phase == LossPhase::Open {
             self.scoreboard.take_if(|board| board.is_empty());
         }
         if told {
             // RFC 6675 §2: a duplicate, though it moves the cumulative acknowledgement.
-            self.on_duplicate(now, config);
+            asks.enter = self.on_duplicate(sent, config).enter;
         }
+        asks
     }
 
-    /// A duplicate acknowledgement.
+    fn on_advance_in_order(&mut self) -> Asks {
+        self.on_in_order();
+        Asks { restart_timer: true, ..Asks::default() }
+    }
+
+    /// An acknowledgement of nothing new. RFC 5681 §2: a duplicate has no data and the same window as
+    /// before. RFC 6675 §2: it has new SACK blocks, whatever else it brings.
+    pub(crate) fn on_repeated_ack(
+        &mut self,
+        sent: &Outstanding,
+        header: &TcpHeader,
+        is_bare: bool,
+        peer_window: u32,
+        config: &Config,
+    ) -> Asks {
+        let is_duplicate = match self.mechanism {
+            Recovery::Reno | Recovery::NewReno => is_bare && header.window == peer_window,
+            Recovery::Sack => self.take_blocks(sent, header),
+        };
+        if is_duplicate { self.on_duplicate(sent, config) } else { Asks::default() }
+    }
+
     #[cold]
-    pub(crate) fn on_duplicate(&mut self, now: Instant, config: &Config) {
+    fn on_duplicate(&mut self, sent: &Outstanding, config: &Config) -> Asks {
         match self.phase {
             LossPhase::Loss => {}
             LossPhase::Fast if self.mechanism == Recovery::Sack => {}
             // RFC 5681 §3.2, step 4: a segment has left the network.
-            LossPhase::Fast => self.inflation += i64::from(self.mss),
+            LossPhase::Fast => self.inflation = self.inflation.saturating_add_unsigned(sent.mss),
             LossPhase::Open => {
                 self.dup_acks += 1;
-                if !self.may_enter_recovery() {
-                    return;
+                if !self.may_enter(sent) {
+                    return Asks::default();
                 }
-                if self.dup_acks >= config.duplicate_ack_threshold || self.is_first_lost(config) {
-                    self.enter_fast_recovery(now, config);
-                } else if config.limited_transmit {
-                    let beyond = self.dup_acks.min(LIMITED_TRANSMIT) * u32::from(self.mss);
-                    self.inflation = i64::from(beyond);
+                let enough = self.dup_acks >= config.duplicate_ack_threshold;
+                if enough || self.is_first_lost(sent, config) {
+                    return Asks { enter: true, ..Asks::default() };
+                }
+                if config.limited_transmit {
+                    let beyond = self.dup_acks.min(LIMITED_TRANSMIT) * sent.mss;
+                    self.inflation = beyond as i32;
                 }
             }
         }
+        Asks::default()
     }
 
     /// All losses of one window are one sign of congestion (RFC 5681 §4.3), and duplicates of what
     /// a timeout sent again are none: Reno and NewReno ask for an acknowledgement of more than
     /// `recover` (RFC 6582 §3.2, step 2), SACK for one of RecoveryPoint (RFC 6675 §5.1).
-    fn may_enter_recovery(&self) -> bool {
+    fn may_enter(&self, sent: &Outstanding) -> bool {
         match self.mechanism {
-            Recovery::Reno | Recovery::NewReno => self.una > self.recover,
-            Recovery::Sack => self.una >= self.recover,
+            Recovery::Reno | Recovery::NewReno => sent.una > self.recover,
+            Recovery::Sack => sent.una >= self.recover,
         }
     }
 
-    /// RFC 5681 §3.2, steps 2 and 3.
-    fn enter_fast_recovery(&mut self, now: Instant, config: &Config) {
-        if self.una >= self.ecn.reduced_until() {
-            let outstanding = self.flight().saturating_sub(u64::from(self.limited));
-            self.congestion.on_congestion(now, Congestion::Loss, Bytes(outstanding));
-            self.ecn.on_reduction(self.max);
-        }
-        self.rtt.on_retransmit();
-        self.stats.fast_retransmits += 1;
+    /// RFC 5681 §3.2, step 3.
+    pub(crate) fn begin(&mut self, sent: &Outstanding, config: &Config) {
         self.phase = LossPhase::Fast;
         self.partial_seen = false;
-        self.urgent = Urgent::FirstSegment;
-        self.timer = now + self.rtt.rto();
-        let inflation = config.duplicate_ack_threshold * u32::from(self.mss);
+        self.recover = sent.max;
         match self.mechanism {
             Recovery::Reno | Recovery::NewReno => {
-                self.recover = self.max;
-                self.inflation = i64::from(inflation);
+                let threshold = config.duplicate_ack_threshold;
+                self.inflation = 0_i32.saturating_add_unsigned(threshold.saturating_mul(sent.mss));
             }
             Recovery::Sack => {
-                self.recover = self.max;
                 self.inflation = 0;
-                self.scoreboard.get_or_insert_default().begin_recovery(self.una);
+                self.scoreboard.get_or_insert_default().begin_recovery(sent.una);
             }
         }
     }
 
-    pub(crate) fn leave_recovery(&mut self) {
+    fn leave(&mut self) {
         self.phase = LossPhase::Open;
-        self.dup_acks = 0;
-        self.inflation = 0;
-        self.limited = 0;
+        self.on_in_order();
     }
 
-    /// The retransmission timer expired: slow start from one segment, over everything outstanding
-    /// (RFC 5681 §3.1, RFC 6298 §5.4–5.6).
-    #[cold]
-    pub(crate) fn on_timeout(&mut self, now: Instant, config: &Config) {
-        // What the peer holds out of order is not in flight, though not acknowledged: in a long
-        // recovery it is many times the window. RFC 5681 §3.1 sets an upper bound only.
-        let in_flight = self.flight().min(self.congestion.window().0);
-        let event =
-            if self.expiries == 0 { Congestion::Timeout } else { Congestion::RepeatedTimeout };
-        self.congestion.on_congestion(now, event, Bytes(in_flight));
-        self.ecn.on_reduction(self.max);
-        self.rtt.on_retransmit();
-        self.rtt.back_off(config);
-        self.stats.timeouts += 1;
-        self.expiries += 1;
+    /// The retransmission timer expired: everything outstanding goes again. Whether from SND.UNA on, since
+    /// nothing tells what has arrived.
+    pub(crate) fn on_timeout(&mut self, sent: &Outstanding) -> GoBack {
         self.phase = LossPhase::Loss;
-        self.recover = self.max;
-        self.dup_acks = 0;
-        self.inflation = 0;
-        self.limited = 0;
-        self.urgent = Urgent::Nothing;
-        self.timer = now + self.rtt.rto();
+        self.recover = sent.max;
+        self.on_in_order();
         match self.mechanism {
-            Recovery::Reno | Recovery::NewReno => self.next = self.una,
+            Recovery::Reno | Recovery::NewReno => GoBack::ToFirst,
             Recovery::Sack => {
-                self.scoreboard.get_or_insert_default().restart(self.una, self.max);
+                self.scoreboard.get_or_insert_default().restart(sent.una, sent.max);
+                GoBack::ByScoreboard
             }
         }
     }
+}
+
+/// How everything outstanding goes again after a timeout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GoBack {
+    /// All of it, from the first unacknowledged segment on.
+    ToFirst,
+    /// What the scoreboard does not know to have arrived.
+    ByScoreboard,
 }

@@ -1,35 +1,25 @@
 //! NewReno: a partial acknowledgement tells the next hole (RFC 6582).
 
-use shortflow_units::{Bytes, Instant};
+use super::{Asks, LossRecovery, Outstanding};
 
-use crate::congestion::CongestionControl;
-use crate::sender::{Sender, Urgent};
-
-impl Sender {
+impl LossRecovery {
     /// RFC 6582 §3.2, step 3.
-    pub(super) fn advance_newreno(&mut self, now: Instant, acknowledged: u64) {
-        if self.una >= self.recover {
-            self.end_newreno();
-            self.restart_timer(now);
-            return;
+    pub(super) fn advance_newreno(&mut self, sent: &Outstanding, acknowledged: u64) -> Asks {
+        if sent.una >= self.recover {
+            // A full acknowledgement, option 1: the window leaves no room for a burst.
+            self.leave();
+            let mss = u64::from(sent.mss);
+            let room = sent.flight().max(mss) + mss;
+            return Asks { cap_window: Some(room), restart_timer: true, ..Asks::default() };
         }
-        self.urgent = Urgent::FirstSegment;
-        let mss = u64::from(self.mss);
-        self.inflation -= acknowledged as i64;
-        if acknowledged >= mss {
-            self.inflation += mss as i64;
+        let acknowledged = u32::try_from(acknowledged).unwrap_or(u32::MAX);
+        self.inflation = self.inflation.saturating_sub_unsigned(acknowledged);
+        if acknowledged >= sent.mss {
+            self.inflation = self.inflation.saturating_add_unsigned(sent.mss);
         }
         // The "impatient" variant (RFC 6582 §4): with many losses a timeout is quicker.
-        if !self.partial_seen {
-            self.partial_seen = true;
-            self.restart_timer(now);
-        }
-    }
-
-    /// A full acknowledgement, option 1: the window leaves no room for a burst.
-    fn end_newreno(&mut self) {
-        let mss = u64::from(self.mss);
-        self.congestion.cap_window(Bytes(self.flight().max(mss) + mss));
-        self.leave_recovery();
+        let restart_timer = !self.partial_seen;
+        self.partial_seen = true;
+        Asks { restart_timer, retransmit_first: true, ..Asks::default() }
     }
 }

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod close;
+mod dctcp;
 mod delayed_ack;
 mod ecn;
 mod figures;
@@ -12,6 +13,7 @@ mod map;
 
 mod pair;
 mod peers;
+mod rates;
 mod recovery;
 mod round_trips;
 mod script;

@@ -58,9 +58,8 @@ pub(crate) struct Dialogue {
     pub(crate) row: u16,
     closing: Closing,
     connected_at: Instant,
-    /// The session knows that the connection stands, or that it broke.
+    /// The session knows that the connection stands.
     knows_connected: bool,
-    knows_broken: bool,
     /// What is not complete, first come first; the first `answered` have their reply under way.
     asked: VecDeque<Asked>,
     answered: usize,
@@ -72,10 +71,10 @@ pub(crate) struct Dialogue {
 
 /// Something that was asked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
-    pub(crate) ask: Ask,
-    pub(crate) id: u64,
-    pub(crate) at: Instant,
+struct Asked {
+    ask: Ask,
+    id: u64,
+    at: Instant,
     requested_at: Instant,
     /// Where its request and its reply end in what the two ends write.
     request_end: u64,
@@ -84,8 +83,24 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// Bytes of what is transferred.
-    pub(crate) fn size(&self) -> u64 {
-        if self.ask.reply > 0 { self.ask.reply } else { self.ask.request }
+    fn size(&self) -> u64 {
+        if self.is_one_way() { self.ask.request } else { self.ask.reply }
+    }
+
+    /// Whether the request is the transfer.
+    fn is_one_way(&self) -> bool {
+        self.ask.reply == 0
+    }
+
+    /// How much of it has come, when the client and the server have `received` so many bytes over
+    /// the connection.
+    fn carried(&self, received: [u64; 2]) -> u64 {
+        let (side, end) = match self.is_one_way() {
+            true => (Side::Server, self.request_end),
+            false => (Side::Client, self.reply_end),
+        };
+        let missing = end.saturating_sub(received[side as usize]);
+        self.size().saturating_sub(missing)
     }
 }
 
@@ -110,17 +125,11 @@ impl Dialogue {
             closing,
             connected_at: Instant::NEVER,
             knows_connected: false,
-            knows_broken: false,
             asked: VecDeque::new(),
             answered: 0,
             written: [0; 2],
             before: Costs::default(),
         }
-    }
-
-    /// What is not complete.
-    pub(crate) fn asked(&self) -> impl Iterator<Item = &Asked> {
-        self.asked.iter()
     }
 
     /// The server has these bytes: it replies to each request that is whole.
@@ -218,7 +227,7 @@ impl Flow {
     /// What is complete next, and its record.
     pub(crate) fn take_reply(&mut self, now: Instant) -> Option<(Ask, Transfer)> {
         let received = self.ends[Side::Client as usize].tcp.received();
-        let costs = self.costs();
+        let (costs, ends) = (self.costs(), self.between());
         let dialogue = self.dialogue_mut();
         let is_complete = dialogue.answered > 0 && received >= dialogue.asked[0].reply_end;
         if !is_complete {
@@ -230,10 +239,11 @@ impl Flow {
         let is_known = dialogue.connected_at != Instant::NEVER;
         let connected = if is_known { dialogue.connected_at.max(asked.at) } else { asked.at };
         let requested = asked.requested_at.max(connected);
-        let is_one_way = asked.ask.reply == 0;
+        let is_one_way = asked.is_one_way();
         // What has no reply is all transfer: its time is told as that of the reply.
         let reply_from = if is_one_way { connected } else { requested };
         let transfer = Transfer {
+            ends,
             workload: dialogue.row,
             id: asked.id,
             start: asked.at,
@@ -242,6 +252,7 @@ impl Flow {
             reply: now.since(reply_from),
             request_bytes: if is_one_way { 0 } else { asked.ask.request },
             reply_bytes: asked.size(),
+            carried_bytes: asked.size(),
             retransmissions: costs.retransmissions - before.retransmissions,
             timeouts: costs.timeouts - before.timeouts,
             syn_retransmissions: costs.syn_retransmissions - before.syn_retransmissions,
@@ -252,18 +263,30 @@ impl Flow {
         Some((asked.ask, transfer))
     }
 
-    /// Whether the connection broke and its session does not know.
-    #[cold]
-    pub(crate) fn is_broken_unknown(&self) -> bool {
-        self.dialogue().is_some_and(|dialogue| !dialogue.knows_broken) && self.has_failed()
+    /// The connection broke: what will never be complete, and its records. Once only.
+    pub(crate) fn break_off(&mut self) -> Vec<(Ask, Transfer)> {
+        let records: Vec<Transfer> = self.asked_for().collect();
+        let dialogue = self.dialogue_mut();
+        dialogue.answered = 0;
+        dialogue.asked.drain(..).map(|asked| asked.ask).zip(records).collect()
     }
 
-    /// The connection broke: what will never be complete. Once only.
-    pub(crate) fn break_off(&mut self) -> Vec<Asked> {
-        let dialogue = self.dialogue_mut();
-        dialogue.knows_broken = true;
-        dialogue.answered = 0;
-        dialogue.asked.drain(..).collect()
+    /// The records of what a session has asked for and not got whole.
+    pub(crate) fn asked_for(&self) -> impl Iterator<Item = Transfer> {
+        let received = [self.ends[0].delivered, self.ends[1].delivered];
+        let ends = self.between();
+        let row = self.dialogue().map_or(0, |dialogue| dialogue.row);
+        let asked = self.dialogue().into_iter().flat_map(|dialogue| &dialogue.asked);
+        asked.map(move |asked| Transfer {
+            ends,
+            workload: row,
+            id: asked.id,
+            start: asked.at,
+            request_bytes: if asked.is_one_way() { 0 } else { asked.ask.request },
+            reply_bytes: asked.size(),
+            carried_bytes: asked.carried(received),
+            ..Transfer::default()
+        })
     }
 
     fn costs(&self) -> Costs {

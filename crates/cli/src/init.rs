@@ -1,0 +1,116 @@
+//! `init`: the shipped scenarios and policies, written into a folder to start from.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::args::Init;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// A shipped file, by its path in the repository, and its text.
+type Shipped = (&'static str, &'static str);
+
+/// Names shipped files once, for their paths and for their texts.
+macro_rules! shipped {
+    ($($path:literal)*) => {
+        &[$(($path, include_str!(concat!("../../../", $path)))),*]
+    };
+}
+
+/// All of them; [`init`] writes each under its path.
+const FILES: &[Shipped] = shipped![
+    "policies/README.md"
+    "policies/best-effort.toml"
+    "policies/calls-first.toml"
+    "policies/drr.toml"
+    "policies/dstf.toml"
+    "policies/fair-marker.toml"
+    "policies/fq-codel.toml"
+    "policies/host-fair.toml"
+    "policies/red.toml"
+    "policies/shared-priority.toml"
+    "policies/short-first.toml"
+    "policies/source-scheduler.toml"
+    "policies/stf.toml"
+    "policies/strict-priority.toml"
+    "policies/three-priority-red.toml"
+    "policies/tsw2cm.toml"
+    "policies/wfq.toml"
+    "policies/wrr.toml"
+    "scenarios/README.md"
+    "scenarios/browsing-telnet-ftp.toml"
+    "scenarios/contract.toml"
+    "scenarios/flow-splitting.toml"
+    "scenarios/hoster-uplink.toml"
+    "scenarios/lossy-link.toml"
+    "scenarios/office.toml"
+    "scenarios/ring.toml"
+    "scenarios/tree-800-hosts.toml"
+    "scenarios/voice-and-web.toml"
+];
+
+/// `shortflow init`.
+pub(crate) fn init(console: &Console, args: &Init) -> Result<(), Failure> {
+    refuse_changed(&args.folder)?;
+    for (path, text) in FILES {
+        write(&args.folder.join(path), text)?;
+    }
+    console.file("Examples", &args.folder)?;
+    console.print(&format!("{}\n", begin(&args.folder)))
+}
+
+/// Refuses to write over a file that somebody has changed.
+fn refuse_changed(folder: &Path) -> Result<(), Failure> {
+    for (path, text) in FILES {
+        let place = folder.join(path);
+        match fs::read(&place) {
+            Ok(found) if found != text.as_bytes() => {
+                return Err(Failure::Input(format!(
+                    "{} is there already and differs from the example\n\
+                     choose another folder, or move the file away",
+                    place.display()
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |error: io::Error| {
+        let what = format!("cannot write {}: {error}\nchoose another folder", path.display());
+        Failure::Machine(what)
+    };
+    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed)?;
+    fs::write(path, text).map_err(failed)
+}
+
+fn begin(folder: &Path) -> String {
+    format!(
+        "Begin with:\n  cd {}\n  shortflow compare scenarios/office.toml \\\n      \
+         --policies policies/best-effort.toml,policies/fq-codel.toml,policies/short-first.toml",
+        folder.display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_scenario_and_policy_is_written() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut there: Vec<String> = Vec::new();
+        for folder in ["policies", "scenarios"] {
+            let entries = fs::read_dir(root.join(folder)).unwrap();
+            let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            there.extend(names.map(|name| format!("{folder}/{name}")));
+        }
+        there.sort();
+        let mut written: Vec<&str> = FILES.iter().map(|(path, _)| *path).collect();
+        written.sort_unstable();
+        assert_eq!(written, there);
+    }
+}

@@ -1,0 +1,325 @@
+//! Completion times of which some are known only to exceed an age.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use shortflow_units::Duration;
+
+use crate::histogram::Histogram;
+use crate::reading::Reading;
+
+/// How long things took that were completed, and how old those were at the end that were not: these
+/// are right-censored, for how long they would have taken is not known.
+///
+/// The distribution is estimated by the product limit (Kaplan & Meier, Journal of the American
+/// Statistical Association 53, 1958): the share that takes longer than t is the product, over all
+/// times up to t at which something was completed, of the share of those still under way that went
+/// on. What is not completed counts as under way until its age. To leave it out would flatter
+/// whoever starves the longest transfers. Its two histograms do not grow with time, and join exactly.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Survival {
+    completed: Histogram,
+    unfinished: Histogram,
+}
+
+/// By what share a mean may grow, at most, if all that is left at the oldest age took twice as long:
+/// beyond it the mean is given as a lower bound only.
+const MEAN_TOLERANCE: f64 = 0.02;
+
+/// How many must lie beyond a percentile for it to be told: with fewer, it is little more than the
+/// longest time that happened to occur.
+const LEAST_BEYOND: f64 = 10.0;
+
+/// What is left of rounding when a share is compared with one minus a quantile.
+const ROUNDING: f64 = 1e-12;
+
+impl Survival {
+    /// Something was completed after `time`.
+    #[inline]
+    pub fn complete(&mut self, time: Duration) {
+        self.completed.record(time);
+    }
+
+    /// Something was not completed, and is `age` old at the end.
+    pub fn leave_unfinished(&mut self, age: Duration) {
+        self.unfinished.record(age);
+    }
+
+    /// Counts in all that `other` has counted.
+    pub fn merge(&mut self, other: &Survival) {
+        self.completed.merge(&other.completed);
+        self.unfinished.merge(&other.unfinished);
+    }
+
+    /// How many there were, completed or not.
+    pub fn n(&self) -> u64 {
+        self.completed.n() + self.unfinished.n()
+    }
+
+    /// How many were not completed.
+    pub fn unfinished(&self) -> u64 {
+        self.unfinished.n()
+    }
+
+    /// The time in seconds that a share `quantile` (0 to 1) of all do not exceed; a bound where the
+    /// data end before it.
+    pub fn quantile(&self, quantile: f64) -> Option<Reading> {
+        if self.unfinished.n() == 0 {
+            return self.completed.quantile(quantile).map(Reading::Exact);
+        }
+        let reached = |step: &&Step| step.longer <= 1.0 - quantile + ROUNDING;
+        let steps = self.steps();
+        let found = steps.iter().find(reached);
+        Some(found.map_or(Reading::at_least(self.end()), |step| Reading::Exact(step.seconds)))
+    }
+
+    /// The quantile, where enough lie beyond it that it means something: at least 10.
+    pub fn telling_quantile(&self, quantile: f64) -> Option<Reading> {
+        Self::tells(self.n(), quantile).then(|| self.quantile(quantile)).flatten()
+    }
+
+    /// Whether enough of `n` lie beyond a quantile that it means something: at least 10.
+    pub fn tells(n: u64, quantile: f64) -> bool {
+        n as f64 * (1.0 - quantile) >= LEAST_BEYOND - 1e-6
+    }
+
+    /// The complementary distribution: for each time in seconds at which something was completed, the
+    /// share of all that take longer.
+    pub fn ccdf(&self) -> Vec<(f64, f64)> {
+        if self.unfinished.n() == 0 {
+            return self.completed.ccdf();
+        }
+        self.steps().iter().map(|step| (step.seconds, step.longer)).collect()
+    }
+
+    /// The mean up to the oldest age where some are unfinished (the restricted mean); a bound where
+    /// what is left then could matter. None where all are completed: an exact mean is kept elsewhere.
+    pub(crate) fn restricted_mean(&self) -> Option<Reading> {
+        let (mean, _, left) = self.restricted_moments()?;
+        Some(bounded(mean, left * self.end() > MEAN_TOLERANCE * mean))
+    }
+
+    /// The standard deviation, likewise.
+    pub(crate) fn restricted_deviation(&self) -> Option<Reading> {
+        let (mean, square, left) = self.restricted_moments()?;
+        let end = self.end();
+        let is_bound = left * end * end > MEAN_TOLERANCE * square;
+        Some(bounded((square - mean * mean).max(0.0).sqrt(), is_bound))
+    }
+
+    /// The mean and the mean square of times cut off at the oldest age, and the share left there.
+    fn restricted_moments(&self) -> Option<(f64, f64, f64)> {
+        if self.unfinished.n() == 0 {
+            return None;
+        }
+        let (mut mean, mut square, mut before) = (0.0, 0.0, 1.0);
+        for step in self.steps() {
+            let share = before - step.longer;
+            mean += share * step.seconds;
+            square += share * step.seconds * step.seconds;
+            before = step.longer;
+        }
+        let end = self.end();
+        Some((mean + before * end, square + before * end * end, before))
+    }
+
+    /// The longest time or age in seconds.
+    fn end(&self) -> f64 {
+        self.completed.longest().max(self.unfinished.longest())
+    }
+
+    /// The estimated distribution: where it falls, and to what. What was completed at the age of
+    /// something unfinished was completed first.
+    fn steps(&self) -> Vec<Step> {
+        let mut ages = self.unfinished.occupied().peekable();
+        let mut under_way = self.n();
+        let mut longer = 1.0;
+        let step = |(micros, count): (u64, u32)| {
+            while let Some((_, left)) = ages.next_if(|(age, _)| *age < micros) {
+                under_way -= u64::from(left);
+            }
+            longer *= (under_way - u64::from(count)) as f64 / under_way as f64;
+            under_way -= u64::from(count);
+            Step { seconds: Histogram::seconds(micros), longer }
+        };
+        self.completed.occupied().map(step).collect()
+    }
+}
+
+/// A time at which something was completed, and the share of all that take longer.
+struct Step {
+    seconds: f64,
+    longer: f64,
+}
+
+fn bounded(value: f64, is_bound: bool) -> Reading {
+    if is_bound { Reading::at_least(value) } else { Reading::Exact(value) }
+}
+
+/// The completed ones as a [`Histogram`], or where some are unfinished, both.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    Completed(Histogram),
+    Both { completed: Histogram, unfinished: Histogram },
+}
+
+impl Serialize for Survival {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (completed, unfinished) = (self.completed.clone(), self.unfinished.clone());
+        let stored = match unfinished.n() {
+            0 => Stored::Completed(completed),
+            _ => Stored::Both { completed, unfinished },
+        };
+        stored.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Survival {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match Stored::deserialize(deserializer)? {
+            Stored::Completed(completed) => Survival { completed, ..Survival::default() },
+            Stored::Both { completed, unfinished } => Survival { completed, unfinished },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shortflow_units::Rng;
+
+    fn of(completed: &[u64], unfinished: &[u64]) -> Survival {
+        let mut survival = Survival::default();
+        completed.iter().for_each(|ms| survival.complete(Duration::from_millis(*ms)));
+        unfinished.iter().for_each(|ms| survival.leave_unfinished(Duration::from_millis(*ms)));
+        survival
+    }
+
+    /// Every record: its time in seconds, and whether it was completed.
+    type Records = Vec<(f64, bool)>;
+
+    /// The product limit over all records one by one, from its definition: the share that takes
+    /// longer than `at`.
+    fn naive_longer(records: &Records, at: f64) -> f64 {
+        let mut times: Vec<f64> = records.iter().filter(|r| r.1).map(|r| r.0).collect();
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        let factor = |time: &f64| {
+            let under_way = records.iter().filter(|record| record.0 >= *time).count() as f64;
+            let ended = records.iter().filter(|r| r.1 && r.0 == *time).count() as f64;
+            1.0 - ended / under_way
+        };
+        times.iter().take_while(|time| **time <= at).map(factor).product()
+    }
+
+    /// Heavy-tailed times, cut off at ages that are even over a minute, as those of a run are.
+    fn records(seed: u64, n: usize, most_age: f64) -> (Records, Survival) {
+        let mut rng = Rng::stream(seed, "records");
+        let mut survival = Survival::default();
+        let mut one = || {
+            let (time, age) = (rng.pareto(0.5, 1.1), most_age * rng.uniform());
+            let is_completed = time <= age;
+            let known = Duration::from_secs_f64(time.min(age));
+            match is_completed {
+                true => survival.complete(known),
+                false => survival.leave_unfinished(known),
+            }
+            (known.as_secs_f64(), is_completed)
+        };
+        ((0..n).map(|_| one()).collect(), survival)
+    }
+
+    #[test]
+    fn the_distribution_is_the_product_limit_over_all_records() {
+        let (records, survival) = records(3, 800, 60.0);
+        assert!((0.02..0.5).contains(&(survival.unfinished() as f64 / 800.0)));
+        for (seconds, longer) in survival.ccdf() {
+            // Within a cell of the histogram, a thousandth of the time.
+            let before = naive_longer(&records, seconds * 1.0011);
+            let after = naive_longer(&records, seconds * 0.9989);
+            assert!((before - 2e-3..=after + 2e-3).contains(&longer), "{seconds}: {longer}");
+        }
+        for quantile in [0.25, 0.5, 0.75, 0.9] {
+            let ours = survival.quantile(quantile).unwrap().exact().unwrap();
+            let (before, after) = (ours * 0.998, ours * 1.002);
+            assert!(naive_longer(&records, before) > 1.0 - quantile - 1e-9, "{quantile}: {ours}");
+            assert!(naive_longer(&records, after) <= 1.0 - quantile + 1e-9, "{quantile}: {ours}");
+        }
+    }
+
+    #[test]
+    fn cutting_records_off_does_not_shift_the_quantiles() {
+        // The quantile of a Pareto of least 0.5 and shape 1.1 is 0.5·(1 − q)^(−1/1.1).
+        let (_, survival) = records(5, 40_000, 60.0);
+        for quantile in [0.5, 0.9, 0.95] {
+            let exact = 0.5 * f64::powf(1.0 - quantile, -1.0 / 1.1);
+            let ours = survival.quantile(quantile).unwrap().exact().unwrap();
+            assert!((ours / exact - 1.0).abs() < 0.05, "{quantile}: {ours} for {exact}");
+        }
+    }
+
+    #[test]
+    fn a_quantile_that_the_data_do_not_reach_is_a_bound() {
+        // Four of ten are still under way when the last has been completed: S ends at 0.4.
+        let survival = of(&[10, 20, 30, 40, 50, 60], &[70, 80, 90, 100]);
+        let median = survival.quantile(0.5).unwrap().exact().unwrap();
+        assert!((median - 0.050).abs() < 1e-4, "{median}");
+        assert!((survival.quantile(0.6).unwrap().exact().unwrap() - 0.060).abs() < 1e-4);
+        let bound = survival.quantile(0.95).unwrap();
+        assert!(bound.is_bound() && (0.0999..=0.1).contains(&bound.value()), "{bound:?}");
+        // By hand: (10 + … + 60)/10 = 21 ms, and 0.4 of them for the 100 ms that are seen.
+        let mean = survival.restricted_mean().unwrap();
+        assert!(mean.is_bound() && (mean.value() - 0.061).abs() < 1e-4, "{mean:?}");
+    }
+
+    #[test]
+    fn what_is_still_young_moves_no_figure() {
+        let many: Vec<u64> = (1..=1000).collect();
+        let survival = of(&many, &[0, 0, 0]);
+        let p99 = survival.quantile(0.99).unwrap().exact().unwrap();
+        assert!((p99 / 0.990 - 1.0).abs() < 1e-3, "{p99}");
+        let mean = survival.restricted_mean().unwrap().exact().unwrap();
+        assert!((mean - 0.5005).abs() < 5e-4, "{mean}");
+    }
+
+    #[test]
+    fn without_anything_unfinished_the_quantiles_are_those_of_the_histogram() {
+        let survival = of(&[10, 20, 30, 40], &[]);
+        let median = survival.completed.quantile(0.5).map(Reading::Exact);
+        assert_eq!(survival.quantile(0.5), median);
+        assert_eq!(survival.restricted_mean(), None);
+        assert_eq!(survival.ccdf(), survival.completed.ccdf());
+    }
+
+    #[test]
+    fn nothing_completed_is_known_to_take_longer() {
+        let survival = of(&[], &[500, 700]);
+        assert!(survival.quantile(0.5).unwrap().is_bound());
+        assert!(survival.restricted_mean().unwrap().is_bound());
+        assert_eq!(Survival::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_beyond_it() {
+        let of_n = |n: u64| of(&vec![10; n as usize], &[]);
+        assert_eq!(of_n(19).telling_quantile(0.5), None);
+        assert!(of_n(20).telling_quantile(0.5).is_some());
+        assert_eq!(of_n(199).telling_quantile(0.95), None);
+        assert!(of_n(200).telling_quantile(0.95).is_some());
+        assert_eq!(of_n(999).telling_quantile(0.99), None);
+        assert!(of_n(1000).telling_quantile(0.99).is_some());
+    }
+
+    #[test]
+    fn joining_gives_what_one_would_and_reads_back() {
+        let (_, mut joined) = records(1, 300, 20.0);
+        let (_, other) = records(2, 300, 40.0);
+        joined.merge(&other);
+        assert_eq!(joined.n(), 600);
+        let text = serde_json::to_string(&joined).unwrap();
+        assert_eq!(serde_json::from_str::<Survival>(&text).unwrap(), joined);
+        let all_completed = of(&[10], &[]);
+        let text = serde_json::to_string(&all_completed).unwrap();
+        assert_eq!(text, serde_json::to_string(&all_completed.completed).unwrap());
+        assert_eq!(serde_json::from_str::<Survival>(&text).unwrap(), all_completed);
+    }
+}

@@ -1,0 +1,166 @@
+//! The figure that tells a comparison at a glance: a row for each policy, a panel for each workload.
+
+use std::fmt::Write;
+
+use shortflow_measure::{RankFigure, RankMeasure, RankedRun, Service, Traffic};
+
+use crate::case::swept_key;
+use crate::html::escape;
+use crate::line::Figure;
+use crate::ranking::{comparable, figure, measure_in_words, ranking, value};
+use crate::run::Run;
+use crate::style::{self, GRID, INK};
+
+/// Bars of what matters most about each workload, in the order of the ranking; none for one run,
+/// along a sweep, and where the runs have nothing that can be compared.
+pub(crate) fn hero(runs: &[Run]) -> Option<Figure> {
+    if !comparable(runs) || swept_key(runs).is_some() {
+        return None;
+    }
+    let lines = ranking(runs).lines;
+    let panels = panels(lines.first()?.points.first()?);
+    if panels.is_empty() {
+        return None;
+    }
+    let title = "What each policy does to each workload".to_owned();
+    let caption = "Policies in the order of their rank. Each panel has the figure that says most \
+                   about its workload; lines at the ends of bars are 95 % intervals over replicas."
+        .to_owned();
+    let svg = style::finish(&draw(&lines, &panels), NAME, &title, &caption);
+    Some(Figure { name: NAME.into(), title, caption, svg })
+}
+
+const NAME: &str = "ranking";
+
+/// A workload and the figure by which it is shown.
+struct Panel {
+    workload: String,
+    measure: RankMeasure,
+    traffic: Traffic,
+}
+
+/// At most four workloads, for more have no room: the first of each kind of traffic, then others.
+fn panels(services: &[Service]) -> Vec<Panel> {
+    let is_first = |at: usize| services[..at].iter().all(|s| s.traffic != services[at].traffic);
+    let mut chosen: Vec<usize> = (0..services.len()).filter(|at| is_first(*at)).collect();
+    chosen.extend((0..services.len()).filter(|at| !is_first(*at)));
+    chosen.truncate(MOST_PANELS);
+    chosen.sort_unstable();
+    let panel = |at: usize| {
+        let service = &services[at];
+        let preferred = match service.traffic {
+            Traffic::Timed => RankMeasure::P95,
+            Traffic::Datagrams => RankMeasure::P99,
+            Traffic::Bulk => RankMeasure::Goodput,
+        };
+        let has = |measure| service.figures.iter().any(|figure| figure.measure == measure);
+        let measure = if has(preferred) { preferred } else { service.figures.first()?.measure };
+        Some(Panel { workload: service.workload.clone(), measure, traffic: service.traffic })
+    };
+    chosen.into_iter().filter_map(panel).collect()
+}
+
+const MOST_PANELS: usize = 4;
+
+/// The drawing, without what `finish` adds. Lengths are in units of the drawing.
+fn draw(lines: &[RankedRun], panels: &[Panel]) -> String {
+    let longest = lines.iter().map(|line| line.label.chars().count()).max().unwrap_or(0);
+    let names = (CHARACTER * longest.min(MOST_NAME) as f64 + 16.0).max(90.0);
+    let step = (WIDTH - names) / panels.len() as f64;
+    let height = HEAD + ROW * lines.len() as f64 + 8.0;
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\">\
+         <rect x=\"0\" y=\"0\" width=\"{WIDTH}\" height=\"{height}\" fill=\"{}\"/>\
+         <g font-family=\"system-ui, sans-serif\" font-size=\"14\" fill=\"{INK}\">",
+        style::PAPER
+    );
+    for (row, line) in lines.iter().enumerate() {
+        let y = row_middle(row) + 5.0;
+        let name = escape(&shortened(&line.label));
+        let _ = write!(out, "<text x=\"0\" y=\"{y}\">{name}</text>");
+    }
+    for (at, panel) in panels.iter().enumerate() {
+        out += &draw_panel(lines, panel, names + step * at as f64, step - GAP);
+    }
+    out + "</g></svg>"
+}
+
+/// In units of the drawing: its width, the heads of panels, a row, and the gap between panels.
+const WIDTH: f64 = 760.0;
+const HEAD: f64 = 44.0;
+const ROW: f64 = 26.0;
+const GAP: f64 = 16.0;
+const BAR: f64 = 14.0;
+/// What a value's text takes beside its bar, and a character of a name.
+const VALUE: f64 = 76.0;
+const CHARACTER: f64 = 7.4;
+/// How many characters of a name are shown.
+const MOST_NAME: usize = 32;
+
+fn row_middle(row: usize) -> f64 {
+    HEAD + ROW * (row as f64 + 0.5)
+}
+
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= MOST_NAME {
+        return name.to_owned();
+    }
+    name.chars().take(MOST_NAME - 1).chain(['…']).collect()
+}
+
+fn draw_panel(lines: &[RankedRun], panel: &Panel, x: f64, width: f64) -> String {
+    let found: Vec<Option<&RankFigure>> =
+        lines.iter().map(|line| figure(line, &panel.workload, panel.measure)).collect();
+    let longest = found.iter().flatten().filter_map(|figure| figure.value);
+    let most = longest.map(|v| v.high.unwrap_or(v.mean).max(v.mean)).fold(0.0, f64::max);
+    let scale = if most > 0.0 { (width - VALUE) / most } else { 0.0 };
+    let better = match panel.measure {
+        RankMeasure::Goodput => "more is better",
+        _ => "less is better",
+    };
+    let head = short_head(panel);
+    let (bottom, top) = (HEAD + ROW * lines.len() as f64, HEAD);
+    let mut out = format!(
+        "<text x=\"{x}\" y=\"14\" font-weight=\"600\">{}</text>\
+         <text x=\"{x}\" y=\"32\" font-size=\"12\">{better}</text>\
+         <line x1=\"{x}\" x2=\"{x}\" y1=\"{top}\" y2=\"{bottom}\" stroke=\"{GRID}\"/>",
+        escape(&head)
+    );
+    for (row, (line, found)) in lines.iter().zip(&found).enumerate() {
+        let Some(found) = found else { continue };
+        let middle = row_middle(row);
+        let mean = found.value.map_or(0.0, |v| v.mean);
+        let (length, color) = (mean * scale, style::color(line.run));
+        let _ = write!(
+            out,
+            "<rect x=\"{x}\" y=\"{:.1}\" width=\"{length:.1}\" height=\"{BAR}\" fill=\"{color}\"/>",
+            middle - BAR / 2.0
+        );
+        let mut end = length;
+        if let Some((low, high)) = found.value.and_then(|v| v.low.zip(v.high)) {
+            end = end.max(high * scale);
+            let from = x + low.max(0.0) * scale;
+            let _ = write!(
+                out,
+                "<line x1=\"{from:.1}\" x2=\"{:.1}\" y1=\"{middle}\" y2=\"{middle}\" \
+                 stroke=\"{INK}\" stroke-width=\"1.5\"/>",
+                x + high * scale
+            );
+        }
+        let text = escape(&value(found));
+        let _ =
+            write!(out, "<text x=\"{:.1}\" y=\"{}\">{text}</text>", x + end + 6.0, middle + 5.0);
+    }
+    out
+}
+
+fn short_head(panel: &Panel) -> String {
+    let what = match (panel.traffic, panel.measure) {
+        (Traffic::Datagrams, RankMeasure::P99) => "p99 of delay",
+        (Traffic::Datagrams, RankMeasure::P95) => "p95 of delay",
+        (_, RankMeasure::P99) => "p99",
+        (_, RankMeasure::P95) => "p95",
+        (traffic, measure) => measure_in_words(traffic, measure),
+    };
+    format!("{}: {what}", panel.workload)
+}

@@ -1,0 +1,232 @@
+//! The ranking of compared runs, a line for each.
+
+use shortflow_measure::{
+    Point, RankFigure, RankMeasure, RankedRun, Ranking, Service, Traffic, Worst,
+};
+
+use crate::case::{point_label, swept_key};
+use crate::format;
+use crate::run::Run;
+use crate::table::{Row, Table};
+
+/// The order of compared runs: first the one whose worst-served workload is nearest to the best.
+pub fn ranking(runs: &[Run]) -> Ranking {
+    let named: Vec<(&str, &[Point])> =
+        runs.iter().map(|run| (run.label.as_str(), &run.points[..])).collect();
+    Ranking::of(&named)
+}
+
+/// The ranking as a table; none for one run, and where the runs have nothing that can be compared:
+/// other arrivals, other points of a sweep, or no figure in common.
+pub fn ranking_table(runs: &[Run]) -> Option<Table> {
+    let ranking = ranking(runs);
+    if !comparable(runs) || ranking.lines.iter().all(|line| line.worst.is_none()) {
+        return None;
+    }
+    let columns = columns(&ranking);
+    let row = |line: &RankedRun| {
+        let worst = line.worst.as_ref().map_or(format::NOTHING.into(), |w| worst_cell(runs, w));
+        let head = [line.rank.to_string(), line.label.clone(), worst];
+        let cells = columns.iter().map(|column| column.cell(line));
+        Row { cells: head.into_iter().chain(cells).collect(), starts_group: false }
+    };
+    let head = ["", "policy", "worst served"].map(String::from);
+    Some(Table {
+        title: "Ranking: first the policy whose worst-served workload is nearest to the best"
+            .into(),
+        head: head.into_iter().chain(columns.iter().map(Column::name)).collect(),
+        labels: 3,
+        rows: ranking.lines.iter().map(row).collect(),
+        note: Some(NOTE.into()),
+    })
+}
+
+const NOTE: &str = "Worst served: the workload whose figure is farthest from the best of these \
+    policies, and how many times\nworse it is.";
+
+/// Whether these are several runs with the same arrivals at the same points.
+pub(crate) fn comparable(runs: &[Run]) -> bool {
+    let Some((first, others)) = runs.split_first() else { return false };
+    let alike = |other: &Run| {
+        let settings =
+            |run: &Run| run.points.iter().map(|p| p.settings.clone()).collect::<Vec<_>>();
+        other.manifest.seed == first.manifest.seed && settings(other) == settings(first)
+    };
+    !others.is_empty() && others.iter().all(alike)
+}
+
+/// What stands in a line beside the worst.
+enum Column {
+    /// A figure of a workload, where there is one point.
+    Figure { workload: String, measure: RankMeasure },
+    /// How far a workload is from the best.
+    Ratio { workload: String },
+}
+
+/// More columns than this would not fit on a line.
+const MOST_COLUMNS: usize = 8;
+
+/// Each figure where they are few and there is one point; else how far each workload is from the
+/// best; else nothing.
+fn columns(ranking: &Ranking) -> Vec<Column> {
+    let Some(points) = ranking.lines.first().map(|line| &line.points) else { return Vec::new() };
+    let Some(services) = points.first() else { return Vec::new() };
+    let figures = services.iter().flat_map(|service| {
+        service.figures.iter().map(|figure| Column::Figure {
+            workload: service.workload.clone(),
+            measure: figure.measure,
+        })
+    });
+    let figures: Vec<Column> = figures.collect();
+    if points.len() == 1 && figures.len() <= MOST_COLUMNS {
+        return figures;
+    }
+    let ratio = |service: &Service| Column::Ratio { workload: service.workload.clone() };
+    let ratios: Vec<Column> = services.iter().map(ratio).collect();
+    if ratios.len() <= MOST_COLUMNS { ratios } else { Vec::new() }
+}
+
+impl Column {
+    fn name(&self) -> String {
+        match self {
+            Column::Figure { workload, measure } => match measure {
+                RankMeasure::Mean => format!("{workload} mean"),
+                RankMeasure::P95 => format!("{workload} p95"),
+                RankMeasure::P99 => format!("{workload} p99"),
+                RankMeasure::Loss => format!("{workload} lost"),
+                RankMeasure::Goodput => workload.clone(),
+            },
+            Column::Ratio { workload } => format!("{workload}, × best"),
+        }
+    }
+
+    fn cell(&self, line: &RankedRun) -> String {
+        let found = match self {
+            Column::Figure { workload, measure } => figure(line, workload, *measure).map(value),
+            Column::Ratio { workload } => line.ratio_of(workload).map(times),
+        };
+        found.unwrap_or(format::NOTHING.into())
+    }
+}
+
+/// A figure of a run's first point.
+pub(crate) fn figure<'r>(
+    line: &'r RankedRun,
+    workload: &str,
+    measure: RankMeasure,
+) -> Option<&'r RankFigure> {
+    let service = line.points.first()?.iter().find(|service| service.workload == workload)?;
+    service.figures.iter().find(|figure| figure.measure == measure)
+}
+
+/// A figure's value with its unit.
+pub(crate) fn value(figure: &RankFigure) -> String {
+    let Some(found) = &figure.value else { return "nothing".into() };
+    match figure.measure {
+        RankMeasure::Loss if found.mean == 0.0 => "0 %".into(),
+        RankMeasure::Loss => format!("{} %", two_digits(found.mean * 100.0)),
+        RankMeasure::Goodput => {
+            let (unit, factor) = format::rate_unit(found.mean);
+            format!("{} {unit}", format::significant(found.mean * factor))
+        }
+        _ => format::seconds(found.mean),
+    }
+}
+
+/// A ratio, short: `8.2 ×`.
+pub(crate) fn times(ratio: f64) -> String {
+    match ratio {
+        r if r.is_infinite() => "nothing".into(),
+        r => format!("{} ×", two_digits(r)),
+    }
+}
+
+fn two_digits(value: f64) -> String {
+    match value {
+        v if v >= 9.95 => format!("{v:.0}"),
+        v if v >= 0.095 => format!("{v:.1}"),
+        v => format!("{v:.2}"),
+    }
+}
+
+fn worst_cell(runs: &[Run], worst: &Worst) -> String {
+    let place = match swept_key(runs) {
+        Some(_) => format!(" at {}", point_label(&runs[0], worst.point)),
+        None => String::new(),
+    };
+    match worst.ratio {
+        r if r < 1.005 => "nothing".into(),
+        r => format!("{} {}{place}", worst.workload, times(r)),
+    }
+}
+
+/// Who comes first and where the reference stands, in words; none where nothing can be compared.
+pub(crate) fn sentence(runs: &[Run]) -> Option<String> {
+    if !comparable(runs) {
+        return None;
+    }
+    let ranking = ranking(runs);
+    let first = ranking.lines.first()?;
+    let mut said = vec![standing(runs, &ranking, first)?];
+    let reference = ranking.lines.iter().find(|line| line.run == 0)?;
+    if reference.rank > 1 {
+        said.extend(standing(runs, &ranking, reference));
+    }
+    Some(said.join("\n"))
+}
+
+fn standing(runs: &[Run], ranking: &Ranking, line: &RankedRun) -> Option<String> {
+    let worst = line.worst.as_ref()?;
+    let name = match line.run {
+        0 => format!("{}, the reference,", line.label),
+        _ => line.label.clone(),
+    };
+    let place = format!("{name} ranks {} of {}", ordinal(line.rank), ranking.lines.len());
+    if worst.ratio < 1.005 {
+        return Some(format!("{place}: nothing is served better by another policy."));
+    }
+    let at = match swept_key(runs) {
+        Some(key) => format!(" at {key} = {}", point_label(&runs[0], worst.point)),
+        None => String::new(),
+    };
+    let traffic = line.points[worst.point].iter().find(|s| s.workload == worst.workload)?.traffic;
+    let what = format!("{} of {}{at}", measure_in_words(traffic, worst.measure), worst.workload);
+    Some(match worst.measure {
+        _ if worst.ratio.is_infinite() => format!("{place}: nothing of {} came.", worst.workload),
+        RankMeasure::Goodput => format!(
+            "{place}: its worst figure, the {what}, is {:.0} % of the best.",
+            100.0 / worst.ratio
+        ),
+        // The best loss is often none at all, of which nothing is a multiple.
+        RankMeasure::Loss => {
+            let figures =
+                &line.points[worst.point].iter().find(|s| s.workload == worst.workload)?;
+            let found = figures.figures.iter().find(|figure| figure.measure == worst.measure)?;
+            format!("{place}: its worst figure, the {what}, is {}.", value(found))
+        }
+        _ => format!("{place}: its worst figure, the {what}, is {} the best.", times(worst.ratio)),
+    })
+}
+
+/// What a figure is, in words.
+pub(crate) fn measure_in_words(traffic: Traffic, measure: RankMeasure) -> &'static str {
+    match (traffic, measure) {
+        (_, RankMeasure::Goodput) => "goodput",
+        (_, RankMeasure::Loss) => "packet loss",
+        (Traffic::Datagrams, RankMeasure::Mean) => "mean delay",
+        (Traffic::Datagrams, RankMeasure::P95) => "95th percentile of the delay",
+        (Traffic::Datagrams, RankMeasure::P99) => "99th percentile of the delay",
+        (_, RankMeasure::Mean) => "mean time",
+        (_, RankMeasure::P95) => "95th percentile",
+        (_, RankMeasure::P99) => "99th percentile",
+    }
+}
+
+fn ordinal(rank: usize) -> String {
+    match rank {
+        1 => "first".into(),
+        2 => "second".into(),
+        3 => "third".into(),
+        n => format!("{n}th"),
+    }
+}

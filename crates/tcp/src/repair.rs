@@ -1,0 +1,130 @@
+//! What the sender does about losses: it asks recovery, and acts.
+
+use shortflow_elements::TcpHeader;
+use shortflow_units::{Bytes, Instant};
+
+use crate::Config;
+use crate::congestion::{Congestion, CongestionControl};
+use crate::recovery::{Asks, GoBack, Outstanding};
+use crate::sender::{Chunk, Sender, Urgent};
+
+impl Sender {
+    pub(crate) fn outstanding(&self) -> Outstanding {
+        let Sender { initial, una, next, max, .. } = *self;
+        Outstanding { mss: u32::from(self.mss), initial, una, next, max }
+    }
+
+    /// New data acknowledged while losses are being repaired, or SACK blocks are held or come.
+    #[cold]
+    pub(crate) fn advance_in_recovery(
+        &mut self,
+        now: Instant,
+        header: &TcpHeader,
+        acknowledged: u64,
+        config: &Config,
+    ) {
+        let sent = self.outstanding();
+        let asks = self.recovery.on_advance(&sent, header, acknowledged, config);
+        self.act(now, asks, config);
+    }
+
+    /// An acknowledgement that acknowledges nothing new.
+    pub(crate) fn on_repeated_ack(
+        &mut self,
+        now: Instant,
+        header: &TcpHeader,
+        is_bare: bool,
+        config: &Config,
+    ) {
+        let (sent, window) = (self.outstanding(), self.peer_window);
+        let asks = self.recovery.on_repeated_ack(&sent, header, is_bare, window, config);
+        self.act(now, asks, config);
+    }
+
+    fn act(&mut self, now: Instant, asks: Asks, config: &Config) {
+        if let Some(limit) = asks.cap_window {
+            self.congestion.cap_window(Bytes(limit));
+        }
+        if asks.restart_timer {
+            self.restart_timer(now);
+        }
+        if asks.retransmit_first {
+            self.urgent = Urgent::FirstSegment;
+        }
+        if asks.enter {
+            self.enter_fast_recovery(now, config);
+        }
+    }
+
+    /// RFC 5681 §3.2, steps 2 and 3.
+    fn enter_fast_recovery(&mut self, now: Instant, config: &Config) {
+        if self.una >= self.ecn.reduced_until() {
+            let outstanding = self.flight().saturating_sub(self.recovery.limited());
+            self.congestion.on_congestion(now, Congestion::Loss, Bytes(outstanding));
+            self.ecn.on_reduction(self.max);
+        }
+        self.rtt.on_retransmit();
+        self.stats.fast_retransmits += 1;
+        self.recovery.begin(&self.outstanding(), config);
+        self.urgent = Urgent::FirstSegment;
+        self.timer = now + self.rtt.rto();
+    }
+
+    /// The retransmission timer expired: slow start from one segment, over everything outstanding
+    /// (RFC 5681 §3.1, RFC 6298 §5.4–5.6).
+    #[cold]
+    pub(crate) fn on_timeout(&mut self, now: Instant, config: &Config) {
+        // What the peer holds out of order is not in flight, though not acknowledged: in a long
+        // recovery it is many times the window. RFC 5681 §3.1 sets an upper bound only.
+        let in_flight = self.flight().min(self.congestion.window().0);
+        let event =
+            if self.expiries == 0 { Congestion::Timeout } else { Congestion::RepeatedTimeout };
+        self.congestion.on_congestion(now, event, Bytes(in_flight));
+        self.ecn.on_reduction(self.max);
+        self.rtt.on_retransmit();
+        self.rtt.back_off(config);
+        self.stats.timeouts += 1;
+        self.expiries = self.expiries.saturating_add(1);
+        self.urgent = Urgent::Nothing;
+        self.timer = now + self.rtt.rto();
+        if self.recovery.on_timeout(&self.outstanding()) == GoBack::ToFirst {
+            self.next = self.una;
+        }
+    }
+
+    /// `NextSeg()` with the pipe's leave (RFC 6675 §4 and §5, step C).
+    #[cold]
+    pub(crate) fn poll_sack(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
+        let mss = u64::from(self.mss);
+        let sent = self.outstanding();
+        let pipe = self.recovery.pipe(&sent, config);
+        self.window_limited = pipe + mss > self.congestion.window().0;
+        if self.window_limited {
+            return None;
+        }
+        if let Some((from, to)) = self.recovery.lost_hole(&sent, config) {
+            return Some(self.retransmit_hole(now, from, to));
+        }
+        // Rule 2: new data.
+        if let Some(chunk) = self.poll_next(now, config, pipe) {
+            return Some(chunk);
+        }
+        if self.waits_for_pace() {
+            return None;
+        }
+        if let Some((from, to)) = self.recovery.next_hole(&sent) {
+            return Some(self.retransmit_hole(now, from, to));
+        }
+        let last_segment = self.max.min(self.end).saturating_sub(mss);
+        let (from, to) = self.recovery.rescue(&sent, last_segment)?;
+        Some(self.emit_between(now, from, to))
+    }
+
+    /// The timer watches the first outstanding segment: when that goes again, it starts anew.
+    fn retransmit_hole(&mut self, now: Instant, from: u64, to: u64) -> Chunk {
+        if from == self.una {
+            self.timer = now + self.rtt.rto();
+        }
+        self.retransmit(now, from, to)
+    }
+}
