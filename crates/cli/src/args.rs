@@ -80,6 +80,10 @@ pub(crate) enum Command {
     /// Given one folder, the report in it is written again. Given several, they come onto one page,
     /// and the first is the reference that the others are compared with.
     Report(Report),
+    /// What does this marker or queue do, and which keys has it?
+    ///
+    /// Without a name, all schemes that a policy can ask for are listed.
+    Explain(Explain),
     /// Print the JSON Schema of a file format, for your editor.
     Schema(Schema),
     /// How fast is the simulator on this machine?
@@ -230,7 +234,8 @@ pub(crate) struct Init {
 /// `reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The study: `cm05`, `harp05` or `nt02`.
+    /// The study: `cm05`, `harp05` or `nt02`, which are built in, or a folder with a study.toml and a
+    /// claims.toml, such as `papers/cm05`.
     pub(crate) study: String,
     /// A short form of it, in minutes: fewer points, fewer replicas, wider intervals.
     #[arg(long)]
@@ -319,4 +324,14 @@ pub(crate) struct Man {
     /// Write one page for each command into this folder.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The scheme as policies call it, such as `red`.
+    pub(crate) scheme: Option<String>,
+    /// Print it as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
