@@ -76,7 +76,7 @@ fn model(document: &mut Document, path: &str, file: &LossFile) -> Option<LossPar
         }
         _ => {
             let loss = by_code_point(document, path, file)?;
-            Some(LossParams::Bernoulli(Bernoulli { loss }))
+            Some(LossParams::Bernoulli(Box::new(Bernoulli { loss })))
         }
     }
 }
@@ -121,7 +121,7 @@ fn gilbert_elliott(
         let at = format!("{path}.{}", error.parameter());
         document.mistake(&at, error.to_string(), "it must be above 0");
     };
-    params.map_err(refuse).ok().map(LossParams::GilbertElliott)
+    params.map_err(refuse).ok().map(Box::new).map(LossParams::GilbertElliott)
 }
 
 /// A probability for each code point: one for all, or a table of them.

@@ -31,8 +31,10 @@ mod tests {
     fn a_link_loses_the_share_that_each_code_point_is_given() {
         let percent = |p| Probability::new(p).unwrap();
         let loss = DscpTable::filled(Probability::ZERO).with(Dscp::AF12, percent(0.02));
-        let mut link =
-            LinkLoss::new(LossParams::Bernoulli(Bernoulli { loss }), Rng::stream(1, "link"));
+        let mut link = LinkLoss::new(
+            LossParams::Bernoulli(Box::new(Bernoulli { loss })),
+            Rng::stream(1, "link"),
+        );
         let mut drops = Drops::default();
         let mut lost = |dscp| {
             (0..100_000).for_each(|_| {

@@ -26,16 +26,16 @@ pub trait LossModel: std::fmt::Debug + Send {
 #[derive(Debug, Clone, PartialEq)]
 pub enum LossParams {
     /// Each packet is lost on its own.
-    Bernoulli(Bernoulli),
+    Bernoulli(Box<Bernoulli>),
     /// Packets are lost in bursts.
-    GilbertElliott(GilbertElliottParams),
+    GilbertElliott(Box<GilbertElliottParams>),
 }
 
 impl LossParams {
     fn model(self, rng: &mut Rng) -> Box<dyn LossModel> {
         match self {
-            LossParams::Bernoulli(model) => Box::new(model),
-            LossParams::GilbertElliott(params) => Box::new(GilbertElliott::new(params, rng)),
+            LossParams::Bernoulli(model) => model,
+            LossParams::GilbertElliott(params) => Box::new(GilbertElliott::new(*params, rng)),
         }
     }
 }

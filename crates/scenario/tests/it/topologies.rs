@@ -1,7 +1,7 @@
 //! Groups, links, bindings, workloads and measures as they are resolved.
 
 use shortflow_elements::Dscp;
-use shortflow_elements::dropper::{Bernoulli, LossParams};
+use shortflow_elements::dropper::LossParams;
 use shortflow_scenario::{Direction, Kind, Overrides, Scenario, from_texts};
 use shortflow_units::{Bytes, Duration, Instant, Length};
 
@@ -120,9 +120,10 @@ fn a_link_has_two_directions_and_a_list_goes_round() {
     let trunk = &scenario.links[8];
     assert_eq!(trunk.forward.limit, Length::Bytes(Bytes(64_000)));
     assert!(trunk.forward.loss.is_none());
-    let Some(LossParams::Bernoulli(Bernoulli { loss })) = &trunk.back.loss else {
+    let Some(LossParams::Bernoulli(model)) = &trunk.back.loss else {
         panic!("each packet is lost on its own");
     };
+    let loss = &model.loss;
     assert_eq!(loss.get(Dscp::AF11).value(), 0.001);
     assert_eq!(loss.get(Dscp::BEST_EFFORT).value(), 0.01);
 }
