@@ -390,7 +390,7 @@ fn transmit(
         };
         let (outlet, shows_tcp) = fabric.outlet(node_of(key.src), node_of(key.dst));
         let sender = shows_tcp.then(|| SenderView {
-            received_dscp: end.received_dscp,
+            received_dscp: Some(end.received_dscp),
             label: fabric.network.label(flow.application.workload()),
             ..end.tcp.view_of(&segment)
         });
