@@ -7,7 +7,7 @@ use shortflow_measure::{CodePointCounts, Count, PortCounts, Replica, TransferSin
 use shortflow_run::{
     Error, Refusal, Tap, conditioner_counts, dropped_name, end_of, workload_counter,
 };
-use shortflow_scenario::{Kind, Scenario};
+use shortflow_scenario::Scenario;
 use shortflow_units::{Duration, Instant};
 
 use crate::build::{self, Build};
@@ -154,7 +154,7 @@ fn counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
 fn reordering_counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
     (0..)
         .zip(&scenario.workloads)
-        .filter(|(_, workload)| !matches!(workload.kind, Kind::Cbr(_) | Kind::Poisson(_)))
+        .filter(|(_, workload)| workload.kind.uses_tcp())
         .map(|(index, workload)| {
             let count = engine.reordered.get(&index).copied().unwrap_or(0);
             (workload_counter(&workload.name, "reordered packets"), count)
