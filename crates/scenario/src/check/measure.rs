@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shortflow_policy::Policy;
 use shortflow_text::Document;
 use shortflow_units::{Bytes, Duration, Size};
-use shortflow_workloads::{SizeClass, Visits};
+use shortflow_workloads::SizeClass;
 
 use super::topology::Topology;
 use crate::file::{ScenarioFile, SizesFile, WorkloadFile};
