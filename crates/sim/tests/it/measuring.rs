@@ -183,7 +183,6 @@ fn overload(policy: &str) -> shortflow_measure::Replica {
         {bind}
         measure.ports = ["a->b"]
         measure.series_interval = "10 ms"
-        measure.series_ports = ["a->b"]
         [workloads.flood.cbr]
         from = "a"
         to = "b"
@@ -220,7 +219,6 @@ fn the_first_sample_after_the_warm_up_covers_a_whole_interval() {
         links.line = { between = ["a", "b"], rate = "1 Mbit/s", delay = "1 ms" }
         measure.ports = ["a->b"]
         measure.series_interval = "10 s"
-        measure.series_ports = ["a->b"]
         [workloads.half.cbr]
         from = "a"
         to = "b"
