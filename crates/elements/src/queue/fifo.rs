@@ -16,6 +16,11 @@ impl FifoParams {
     pub fn new(limit: Length) -> Result<Self, ParamsError> {
         Ok(FifoParams { limit: checked_limit(limit)? })
     }
+
+    /// What the queue holds.
+    pub fn limit(&self) -> Length {
+        self.limit
+    }
 }
 
 /// A first-in-first-out queue. A packet that does not fit is dropped as

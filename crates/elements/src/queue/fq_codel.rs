@@ -55,6 +55,11 @@ impl FqCodelParams {
         let (settings, quantum) = settings.checked()?;
         Ok(FqCodelParams { settings, quantum })
     }
+
+    /// The settings, which were checked.
+    pub fn settings(&self) -> &FlowQueueSettings {
+        &self.settings
+    }
 }
 
 /// Flow queues with CoDel on each (RFC 8290). A flow's packets go to the queue that a seeded hash

@@ -59,6 +59,16 @@ impl SharedPriorityParams {
         }
         Ok(SharedPriorityParams { limit, band_of, bands })
     }
+
+    /// What all bands hold together.
+    pub fn limit(&self) -> Length {
+        self.limit
+    }
+
+    /// How many bands there are.
+    pub fn bands(&self) -> usize {
+        self.bands
+    }
 }
 
 /// Strict priority over up to 64 bands, first in, first out within a band; the packet in

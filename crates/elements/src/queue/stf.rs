@@ -37,6 +37,21 @@ impl StfParams {
         let most_flows = above_zero("flows", most_flows)?;
         Ok(StfParams { limit, most_flows, idle_timeout: above_zero("idle_timeout", idle_timeout)? })
     }
+
+    /// What the queue holds.
+    pub fn limit(&self) -> Length {
+        self.limit
+    }
+
+    /// How many flows are remembered at most.
+    pub fn most_flows(&self) -> usize {
+        self.most_flows
+    }
+
+    /// The silence after which a flow is forgotten.
+    pub fn idle_timeout(&self) -> Duration {
+        self.idle_timeout
+    }
 }
 
 /// Serves the flow of which the fewest bytes have left so far; of equals, the one whose first

@@ -76,6 +76,21 @@ impl FairMarkerParams {
         }
         Ok(FairMarkerParams { tsw, threshold, table })
     }
+
+    /// The CIR and the estimators.
+    pub fn tsw(&self) -> &TswParams {
+        &self.tsw
+    }
+
+    /// t_ft: how many packets of a flow are green first.
+    pub fn threshold(&self) -> u64 {
+        self.threshold
+    }
+
+    /// The size of the flow table.
+    pub fn table(&self) -> FlowTableSize {
+        self.table
+    }
 }
 
 /// The whole table is allocated at the start.

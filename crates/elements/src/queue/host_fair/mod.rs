@@ -49,6 +49,16 @@ impl HostFairParams {
     pub fn with_ipv6_prefix(self, length: u8) -> Result<Self, ParamsError> {
         Ok(HostFairParams { ipv6_prefix: checked_ipv6_prefix(length)?, ..self })
     }
+
+    /// The settings, which were checked.
+    pub fn settings(&self) -> &FlowQueueSettings {
+        &self.settings
+    }
+
+    /// Between which hosts there is fairness.
+    pub fn fairness(&self) -> Fairness {
+        self.fairness
+    }
 }
 
 /// How many queues a flow's hash allows.

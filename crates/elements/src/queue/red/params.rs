@@ -116,6 +116,21 @@ impl RedParams {
         }
         Ok(RedParams { settings, unit: first.unit(), curves, level_of, averages })
     }
+
+    /// What the levels have in common.
+    pub fn settings(&self) -> &RedSettings {
+        &self.settings
+    }
+
+    /// The drop curve of each level, the best protected first.
+    pub fn curves(&self) -> &[DropCurve] {
+        &self.curves
+    }
+
+    /// Which packets the average of a level counts.
+    pub fn averages(&self) -> Averages {
+        self.averages
+    }
 }
 
 /// Checks `curve` against the first one and against the limit.
