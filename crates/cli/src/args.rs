@@ -5,13 +5,16 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
+/// The version and, if it was built in a checkout, the commit.
+const VERSION: &str = env!("SHORTFLOW_VERSION");
+
 /// Find out what a policy for packets does to short transfers, before you deploy it.
 ///
 /// A policy says what hosts and routers do to packets: mark, police, queue, drop. A scenario says
 /// where: hosts, routers, links, and who sends what. Shortflow runs one over the other, packet by
 /// packet, and tells you how long transfers take.
 #[derive(Debug, Parser)]
-#[command(name = "shortflow", version, propagate_version = true, after_help = EXAMPLES)]
+#[command(name = "shortflow", version = VERSION, propagate_version = true, after_help = EXAMPLES)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     /// What to do.
@@ -77,6 +80,10 @@ pub(crate) enum Command {
     /// Given one folder, the report in it is written again. Given several, they come onto one page,
     /// and the first is the reference that the others are compared with.
     Report(Report),
+    /// What does this marker or queue do, and which keys has it?
+    ///
+    /// Without a name, all schemes that a policy can ask for are listed.
+    Explain(Explain),
     /// Print the JSON Schema of a file format, for your editor.
     Schema(Schema),
     /// How fast is the simulator on this machine?
@@ -227,7 +234,8 @@ pub(crate) struct Init {
 /// `reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The study: `cm05`, `harp05` or `nt02`.
+    /// The study: `cm05`, `harp05` or `nt02`, which are built in, or a folder with a study.toml and a
+    /// claims.toml, such as `papers/cm05`.
     pub(crate) study: String,
     /// A short form of it, in minutes: fewer points, fewer replicas, wider intervals.
     #[arg(long)]
@@ -316,4 +324,14 @@ pub(crate) struct Man {
     /// Write one page for each command into this folder.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The scheme as policies call it, such as `red`.
+    pub(crate) scheme: Option<String>,
+    /// Print it as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

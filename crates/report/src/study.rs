@@ -41,14 +41,15 @@ pub struct CheckRow {
     pub holds: Option<bool>,
 }
 
-/// One page about a study: how many claims hold, each claim with its checks, the tables, the figures.
+/// One page about a study: what it is `about`, how many claims hold, each claim with its checks, the tables, the figures.
 pub fn study_page(
     title: &str,
+    about: &str,
     claims: &[ClaimRow],
     tables: &[Table],
     figures: &[Figure],
 ) -> String {
-    let mut body = format!("<h1>{}</h1>\n", escape(title));
+    let mut body = format!("<h1>{}</h1>\n<p class=\"soft\">{}</p>\n", escape(title), escape(about));
     let of = |verdict: &str| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let _ = writeln!(
         body,

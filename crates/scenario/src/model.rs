@@ -17,7 +17,22 @@ impl NodeId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// Its address: 10.0.0.1 for the first node, counting up.
+    #[inline]
+    pub fn address(self) -> Address {
+        Address::v4(FIRST_ADDRESS + self.0)
+    }
+
+    /// The node with this address, which must be one that [`address`](Self::address) gave.
+    #[inline]
+    pub fn of_address(address: Address) -> NodeId {
+        NodeId(address.as_v4().expect("a simulated host has an IPv4 address") - FIRST_ADDRESS)
+    }
 }
+
+/// The address of the first node, 10.0.0.1.
+const FIRST_ADDRESS: u32 = 0x0a00_0001;
 
 /// A scenario in which every name is resolved, every quantity is in range, every workload has a
 /// path between its ends, and every bound role exists.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use shortflow_elements::Dscp;
 use shortflow_elements::classifier::DscpTable;
-use shortflow_elements::{Address, Dscp};
 use shortflow_text::{Document, NAME_RULE, Named, is_name};
-use shortflow_units::{Bytes, Length, Probability};
+use shortflow_units::{Bytes, Length, Probability, Rate};
 
 use super::members::members;
 use crate::file::{Group, LinkFile, LossFile, OneOrList, PerLink, ScenarioFile};
@@ -74,7 +74,7 @@ impl Topology {
             for index in 0..group.count {
                 let id = first + index;
                 let name = member(name, group.count, index);
-                let address = Address::v4(FIRST_ADDRESS + id);
+                let address = NodeId(id).address();
                 let group = self.groups[self.groups.len() - 1].0.clone();
                 self.nodes.push(Node { name, kind, group, address });
             }
@@ -223,18 +223,45 @@ impl Topology {
                 document.mistake(&format!("{path}.between"), message, help);
                 return;
             }
+            let [forward, back] = [Way::Forward, Way::Back].map(|way| lines.line(index, way));
+            if let Some(line) = [&forward, &back].into_iter().find(|line| takes_no_time(line)) {
+                refuse_instant(document, &path, line);
+                return;
+            }
             self.joined.insert((a, b), self.links.len());
             self.joined.insert((b, a), self.links.len());
-            self.links.push(Link {
-                name: member(name, pairs.len() as u32, index as u32),
-                a,
-                b,
-                forward: lines.line(index, Way::Forward),
-                back: lines.line(index, Way::Back),
-            });
+            let name = member(name, pairs.len() as u32, index as u32);
+            self.links.push(Link { name, a, b, forward, back });
         }
     }
 }
+
+/// Whether the smallest packet may leave and arrive in the same nanosecond. Packets that come
+/// together over such a link would have no order.
+fn takes_no_time(line: &Line) -> bool {
+    line.delay.is_zero() && line.rate.bits_per_sec() > fastest_without_delay(line).bits_per_sec()
+}
+
+/// The rate at which the smallest packet takes a nanosecond.
+fn fastest_without_delay(line: &Line) -> Rate {
+    Rate::from_bits_per_sec(u64::from(LEAST_PACKET + line.overhead) * 8 * 1_000_000_000)
+}
+
+fn refuse_instant(document: &mut Document, path: &str, line: &Line) {
+    let message = format!(
+        "at {} and without a delay, a packet of {LEAST_PACKET} B arrives in the instant in which \
+         it leaves",
+        line.rate
+    );
+    let help = format!(
+        "a packet must take 1 ns at least: set a delay, such as \"1 us\", or a rate of {} at most",
+        fastest_without_delay(line)
+    );
+    document.mistake(&format!("{path}.delay"), message, help);
+}
+
+/// Bytes of the smallest packet: the headers of UDP and IPv4.
+const LEAST_PACKET: u32 = 28;
 
 #[derive(Clone, Copy)]
 enum Way {
@@ -363,9 +390,9 @@ fn loss(document: &mut Document, path: &str, file: &LossFile) -> Option<Loss> {
         match name.parse::<Dscp>() {
             _ if name == "rest" => rest = *probability,
             Ok(dscp) => named.push((dscp, *probability)),
-            Err(message) => {
-                let (message, help) = message.split_once("; ").unwrap_or((&message, ""));
-                document.mistake_in_key(&path, message, format!("{help}, and `rest`"));
+            Err(error) => {
+                let help = format!("{}, and `rest`", error.help());
+                document.mistake_in_key(&path, error.message(), help);
                 return None;
             }
         }
@@ -398,7 +425,6 @@ const MEMBERS: &str = "one member is `name[17]`; a slice `name[first:end:step]`,
 /// The help where [`pair_up`] finds no pairs.
 pub(super) const PAIRING: &str = "the groups must be equal in size, or one a multiple of the other";
 
-const FIRST_ADDRESS: u32 = 0x0a00_0001;
 const MOST_NODES: u32 = 1_000_000;
 const DEFAULT_LIMIT: u64 = 1000;
 const MOST_OVERHEAD: Bytes = Bytes(65_535);

@@ -2,7 +2,7 @@
 //!
 //! A plain port is a drop-tail FIFO, whose departures follow from the arrivals: a packet's arrival
 //! at the far end is known when it joins the queue, so the port needs one event per packet, or none
-//! (see [`crate::through`]). A port with a policy's queue asks its queue at each departure, and needs
+//! (see [`crate::network::through`]). A port with a policy's queue asks its queue at each departure, and needs
 //! an event at the end of a transmission only while a packet waits. The packet that is being sent is
 //! not in the queue.
 
@@ -47,6 +47,8 @@ pub(crate) struct Port {
     buffer: Buffer,
     /// When the line falls idle.
     free_at: Instant,
+    /// When the last packet joined the plain FIFO: the next must not come before.
+    booked_at: Instant,
     line: Transmission,
     delay: Duration,
     /// Bytes that the link adds to each packet.
@@ -115,6 +117,7 @@ impl Port {
             wire: VecDeque::new(),
             buffer,
             free_at: Instant::START,
+            booked_at: Instant::START,
             line: Transmission::at(rate),
             delay,
             overhead,
@@ -135,6 +138,8 @@ impl Port {
         let Buffer::Plain(fifo) = &mut self.buffer else {
             unreachable!("a policy's queue takes packets by `enqueue`")
         };
+        assert!(now >= self.booked_at, "packets join a port in the order of time");
+        self.booked_at = now;
         fifo.begin(now, &self.wire, self.delay);
         if self.free_at > now {
             if fifo.is_full(parcel.size()) {
