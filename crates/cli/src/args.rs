@@ -80,6 +80,10 @@ pub(crate) enum Command {
     /// Given one folder, the report in it is written again. Given several, they come onto one page,
     /// and the first is the reference that the others are compared with.
     Report(Report),
+    /// What does this marker or queue do, and which keys has it?
+    ///
+    /// Without a name, all schemes that a policy can ask for are listed.
+    Explain(Explain),
     /// Print the JSON Schema of a file format, for your editor.
     Schema(Schema),
     /// How fast is the simulator on this machine?
@@ -320,4 +324,14 @@ pub(crate) struct Man {
     /// Write one page for each command into this folder.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The scheme as policies call it, such as `red`.
+    pub(crate) scheme: Option<String>,
+    /// Print it as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -77,6 +77,12 @@ impl Conditioner {
         class.police?[color as usize].apply(packet)
     }
 
+    /// Makes room for `flows` in each class: see [`Marker::reserve`].
+    pub fn reserve(&mut self, flows: usize) {
+        let markers = self.classes.iter_mut().filter_map(|class| class.marker.as_mut());
+        markers.for_each(|marker| marker.reserve(flows));
+    }
+
     /// What each class has seen since the start.
     pub fn counters(&self) -> Vec<ClassCounters> {
         let of = |class: &ClassAtWork| {

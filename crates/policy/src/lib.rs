@@ -22,10 +22,16 @@
 
 mod build;
 mod check;
+pub mod explain;
 mod file;
+pub mod keys;
 mod load;
 mod model;
+mod scheme;
+pub mod schemes;
 
 pub use build::Place;
 pub use load::{from_text, load, schema};
 pub use model::{Class, Policy, Role};
+pub use schemes::markers::MarkerPlan;
+pub use schemes::queues::QueuePlan;

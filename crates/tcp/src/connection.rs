@@ -14,28 +14,7 @@ use crate::{Config, Segment, Stats};
 
 /// One endpoint. The host calls in with segments, expired deadlines and the application's wishes,
 /// and after each call takes segments from [`poll_transmit`](Self::poll_transmit) until it gives
-/// `None`.
-///
-/// ```
-/// use std::sync::Arc;
-/// use shortflow_tcp::{Connection, Era, Role};
-/// use shortflow_units::Instant;
-///
-/// let config = Arc::new(Era::LinuxToday.config());
-/// let mut client = Connection::new(Arc::clone(&config), Role::Active);
-/// let mut server = Connection::new(config, Role::Passive);
-/// let now = Instant::START;
-/// server.open(now);
-/// client.open(now);
-/// client.write(now, 1000);
-/// while let Some(segment) = client.poll_transmit(now) {
-///     server.on_segment(now, &segment.header, segment.payload, segment.ecn);
-///     while let Some(reply) = server.poll_transmit(now) {
-///         client.on_segment(now, &reply.header, reply.payload, reply.ecn);
-///     }
-/// }
-/// assert_eq!(server.received(), 1000);
-/// ```
+/// `None`. The crate's page has an example.
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) config: Arc<Config>,

@@ -10,6 +10,7 @@ mod de;
 mod diagnostic;
 mod document;
 mod expression;
+mod faults;
 mod named;
 mod parameters;
 mod scalar;

@@ -3,6 +3,7 @@
 mod arguments;
 mod check;
 mod disk;
+mod explain;
 mod interrupt;
 mod reproduce;
 mod runs;

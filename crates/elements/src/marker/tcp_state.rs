@@ -50,6 +50,26 @@ impl TcpStateParams {
         }
         Ok(TcpStateParams { high, medium, crossing, recovery })
     }
+
+    /// HIGH_thresh, in segments.
+    pub fn high(&self) -> u32 {
+        self.high
+    }
+
+    /// MED_thresh, in segments.
+    pub fn medium(&self) -> u32 {
+        self.medium
+    }
+
+    /// What happens beyond a threshold.
+    pub fn crossing(&self) -> Crossing {
+        self.crossing
+    }
+
+    /// Which segments of fast recovery are green.
+    pub fn recovery(&self) -> RecoverySegments {
+        self.recovery
+    }
 }
 
 /// Marks by the sender's window, in whole segments: up to HIGH_thresh green (the paper's HIGH), up

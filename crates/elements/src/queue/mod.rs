@@ -14,7 +14,6 @@ mod red;
 mod ring;
 mod shaper;
 mod shared_priority;
-mod slab;
 mod stf;
 mod wfq;
 

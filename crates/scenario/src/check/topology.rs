@@ -390,9 +390,9 @@ fn loss(document: &mut Document, path: &str, file: &LossFile) -> Option<Loss> {
         match name.parse::<Dscp>() {
             _ if name == "rest" => rest = *probability,
             Ok(dscp) => named.push((dscp, *probability)),
-            Err(message) => {
-                let (message, help) = message.split_once("; ").unwrap_or((&message, ""));
-                document.mistake_in_key(&path, message, format!("{help}, and `rest`"));
+            Err(error) => {
+                let help = format!("{}, and `rest`", error.help());
+                document.mistake_in_key(&path, error.message(), help);
                 return None;
             }
         }

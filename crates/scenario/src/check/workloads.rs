@@ -316,11 +316,10 @@ impl Checker<'_> {
 
     fn dscp(&mut self, path: &str, text: Option<&String>) -> Option<Dscp> {
         let Some(text) = text else { return Some(Dscp::BEST_EFFORT) };
-        let parsed = text.parse();
+        let parsed: Result<Dscp, _> = text.parse();
         parsed
-            .map_err(|message: String| {
-                let (message, help) = message.split_once("; ").unwrap_or((&message, ""));
-                self.document.mistake(&format!("{path}.dscp"), message, help);
+            .map_err(|error| {
+                self.document.mistake(&format!("{path}.dscp"), error.message(), error.help());
             })
             .ok()
     }
