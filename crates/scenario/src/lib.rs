@@ -34,6 +34,7 @@ mod frequency;
 mod load;
 mod model;
 mod sweep;
+mod traffic;
 mod which_tcp;
 
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, schema};
@@ -41,3 +42,4 @@ pub use model::{
     Binding, Direction, Inputs, Kind, Line, Link, MeasurePlan, Node, NodeId, NodeKind, Part,
     ResultRow, Scenario, Workload,
 };
+pub use traffic::{Datagrams, PairEnd, ResultSizes, Traffic};
