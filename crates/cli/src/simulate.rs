@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use shortflow_measure::results::REPORT;
+use shortflow_measure::Point;
+use shortflow_measure::results::{Comparison, REPORT};
 use shortflow_report::{self as report, Run, brief, ranking, text};
 use shortflow_run::{Case, Error, Experiment, OutputFolder, Results, StartTap, folder_name};
 use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
@@ -76,7 +77,18 @@ fn conduct(
     report::write(output.folder(None)?.path(), &runs).map_err(|e| output.named_finally(e))?;
     let page = output.publish()?.join(REPORT);
     if options.json {
-        let run = |run: &Run| json!({ "label": run.label, "tcp": run.manifest.tcp, "points": run.points });
+        let numbers = |point: &Point| point.replicas.iter().map(|r| r.number).collect::<Vec<_>>();
+        let run = |run: &Run| {
+            json!({
+                "label": run.label,
+                "tcp": run.manifest.tcp,
+                "replicas": run.points.iter().map(numbers).collect::<Vec<_>>(),
+                "points": run.points,
+            })
+        };
+        let named: Vec<(&str, &[Point])> =
+            runs.iter().map(|run| (run.label.as_str(), run.points.as_slice())).collect();
+        let gains = (runs.len() > 1).then(|| Comparison::gains(&named));
         let ranking = (runs.len() > 1).then(|| ranking(&runs).lines);
         console.print_json(&json!({
             "report": page,
@@ -84,6 +96,7 @@ fn conduct(
             "warnings": check::as_json(&warnings),
             "interrupted": interruption.is_some(),
             "ranking": ranking,
+            "gains": gains,
             "runs": runs.iter().map(run).collect::<Vec<_>>(),
         }))?;
     } else {

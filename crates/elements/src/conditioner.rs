@@ -62,9 +62,10 @@ impl Conditioner {
     ) -> Option<DropReason> {
         if self.acks == Acknowledgements::Echoed
             && let Some(sender) = sender
+            && let Some(received) = sender.received_dscp
             && packet.is_bare_acknowledgement()
         {
-            packet.dscp = sender.received_dscp;
+            packet.dscp = received;
             return None;
         }
         let class = &mut self.classes[self.classifier.classify_at(packet, sender)?];

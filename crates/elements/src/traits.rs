@@ -131,16 +131,18 @@ impl Label {
     pub const NONE: Label = Label(0);
 }
 
-/// What a source host's kernel lets a marker see of the sending TCP, read-only. Of a datagram there
-/// is a label alone; all else is as by default.
+/// What a source host's kernel lets a marker see of the sending TCP, read-only. What it does not tell
+/// of a packet is none, and elements do without: of a datagram there is a label alone. A simulated host
+/// tells all. A Linux kernel tells the window, the phase, the round-trip time and what was sent of a
+/// socket (`tcp_info`), but not whether one packet is a retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SenderView {
     /// The send window: the smaller of congestion and receive window, in segments.
-    pub window_segments: u32,
+    pub window_segments: Option<u32>,
     /// The phase of congestion control.
-    pub phase: Phase,
+    pub phase: Option<Phase>,
     /// Whether this packet is a retransmission.
-    pub is_retransmission: bool,
+    pub is_retransmission: Option<bool>,
     /// The smoothed round-trip time, once there is a sample.
     pub smoothed_rtt: Option<shortflow_units::Duration>,
     /// Bytes of the application that were sent at least once before this packet.
@@ -149,7 +151,7 @@ pub struct SenderView {
     /// them: what remains of the messages that it has handed in.
     pub remaining: Option<Bytes>,
     /// The code point of the last packet with data, SYN or FIN that came from the peer.
-    pub received_dscp: Dscp,
+    pub received_dscp: Option<Dscp>,
     /// The connection's label.
     pub label: Label,
 }

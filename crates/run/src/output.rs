@@ -7,7 +7,8 @@ use std::fs::{self, DirEntry, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use shortflow_measure::results::{self, COMPARISON, FIGURES, Folder, MANIFEST, REPORT};
+use shortflow_measure::Point;
+use shortflow_measure::results::{self, COMPARISON, Comparison, FIGURES, Folder, MANIFEST, REPORT};
 use tempfile::TempDir;
 
 use crate::case::Case;
@@ -68,11 +69,17 @@ impl OutputFolder {
         for (case, results) in cases.iter().zip(&found.cases) {
             self.folder(case.folder.as_deref())?.write(&results.manifest, &results.points)?;
         }
-        let folders: Vec<&str> = cases.iter().filter_map(|case| case.folder.as_deref()).collect();
+        let folders: Vec<String> = cases.iter().filter_map(|case| case.folder.clone()).collect();
         if folders.is_empty() {
             return Ok(());
         }
-        self.folder(None)?.write_json(COMPARISON, &folders)
+        let runs: Vec<(&str, &[Point])> = found
+            .cases
+            .iter()
+            .map(|case| (case.manifest.label.as_str(), case.points.as_slice()))
+            .collect();
+        let comparison = Comparison { runs: folders, gains: Comparison::gains(&runs) };
+        self.folder(None)?.write_json(COMPARISON, &comparison)
     }
 
     /// Puts everything in its place, and says where the folder is.
@@ -173,8 +180,8 @@ fn publish(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Removes the runs of an earlier comparison: a policy that is no longer compared must not seem to be.
 fn remove_compared(folder: &Path) -> io::Result<()> {
-    let names: Vec<String> = match Folder::open(folder).read_json(COMPARISON) {
-        Ok(names) => names,
+    let Comparison { runs: names, .. } = match Folder::open(folder).read_json(COMPARISON) {
+        Ok(comparison) => comparison,
         // No comparison, or none that we understand.
         Err(_) => return Ok(()),
     };

@@ -37,6 +37,7 @@ mod memory;
 mod model;
 mod offered;
 mod sweep;
+mod traffic;
 mod which_tcp;
 
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, load_from, schema};
@@ -46,3 +47,4 @@ pub use model::{
     ResultRow, Scenario, Workload,
 };
 pub use offered::{LineLoad, OfferedLoad};
+pub use traffic::{Datagrams, PairEnd, ResultSizes, Traffic};
