@@ -213,7 +213,8 @@ impl<'s> Routed<'s> {
 
     fn load(&mut self, line: usize, demand: &Demand) {
         let link = &self.scenario.links[line / 2];
-        let overhead = if line.is_multiple_of(2) { link.forward.overhead } else { link.back.overhead };
+        let overhead =
+            if line.is_multiple_of(2) { link.forward.overhead } else { link.back.overhead };
         let bytes = demand.flow.bytes + demand.flow.packets * f64::from(overhead);
         *self.lines[line].workloads.entry(demand.workload).or_default() += bytes * 8.0;
     }
