@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use shortflow_units::Bytes;
 
 /// The version and, if it was built in a checkout, the commit.
 const VERSION: &str = env!("SHORTFLOW_VERSION");
@@ -122,7 +123,7 @@ Examples:
 /// `check`.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Policies and scenarios.
+    /// Policies and scenarios; `-` is standard input.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
     /// Check the scenarios with this binding too, as `simulate` has it: `core=east->west`.
@@ -131,6 +132,9 @@ pub(crate) struct Check {
     /// Check the scenarios with this policy in place of the one that they name.
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) policy: Option<PathBuf>,
+    /// Refuse a run that needs more memory than this, as in `4 GB`; by default what the machine has.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Bytes>,
     /// Print one JSON object instead.
     #[arg(long)]
     pub(crate) json: bool,
@@ -194,6 +198,9 @@ pub(crate) struct RunOptions {
     /// How many replicas at once; one per core by default. Results do not depend on it.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
+    /// Refuse a run that needs more memory than this, as in `4 GB`; by default what the machine has.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Bytes>,
     /// The folder for results and report; `results/NAME` by default, or `results/NAME-compared`.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,

@@ -14,6 +14,8 @@ mod failure;
 mod generate;
 mod init;
 mod interrupt;
+mod loads;
+mod machine;
 mod progress;
 mod report;
 mod reproduce;

@@ -155,6 +155,10 @@ impl<M: Settling> PerAggregate<M> {
 }
 
 impl<M: Settling> Meter for PerAggregate<M> {
+    fn reserve(&mut self, flows: usize) {
+        self.meters.reserve(flows);
+    }
+
     #[inline]
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
         let name = self.per.name(packet.key);

@@ -8,6 +8,7 @@ use crate::file::{ActionFile, ClassFile, CodePointsFile, PoliceFile, PolicyFile,
 use crate::keys::MatchKeys;
 use crate::model::{Class, Policy, Role};
 use crate::schemes::markers::MarkerPlan;
+use crate::shadows;
 
 /// Checks `file`, which was read from `document`; `stem` is its name when it gives none.
 pub(crate) fn check(
@@ -21,7 +22,8 @@ pub(crate) fn check(
     if file.roles.is_empty() {
         checker.document.mistake("roles", "the policy has no role", "add a [roles.NAME] table");
     }
-    let roles = file.roles.iter().map(|(name, role)| checker.role(name, role)).collect();
+    let roles: Vec<Role> = file.roles.iter().map(|(name, role)| checker.role(name, role)).collect();
+    checker.warn_of_nothing(&roles);
     let Checker { code_points, labels, .. } = checker;
     document.checked()?;
     Ok(Policy {
@@ -64,6 +66,16 @@ impl Checker<'_> {
         }
     }
 
+    /// A policy that neither marks nor queues is allowed, and hardly meant.
+    fn warn_of_nothing(&mut self, roles: &[Role]) {
+        let does = |role: &Role| role.conditions() || role.queues();
+        if self.document.is_sound() && !roles.iter().any(does) {
+            let help = "give a role classes or a queue; links without a queue from a policy have a \
+                        drop-tail FIFO already";
+            self.document.warning("roles", "no role of this policy does anything", help);
+        }
+    }
+
     fn role(&mut self, name: &str, file: &RoleFile) -> Role {
         let path = format!("roles.{name}");
         if !is_name(name) {
@@ -77,6 +89,9 @@ impl Checker<'_> {
                 self.document.mistake(&format!("{path}.name"), message, "rename one of them");
             }
             classes.push(self.class(&path, class));
+        }
+        if self.document.is_sound() {
+            shadows::warn(self.document, &format!("{path}.classes"), &classes);
         }
         let rules: Vec<&MatchKeys> = file.classes.iter().map(|class| &class.rule).collect();
         self.reachable(&format!("{path}.classes"), &rules);

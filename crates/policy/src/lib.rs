@@ -29,9 +29,10 @@ mod load;
 mod model;
 mod scheme;
 pub mod schemes;
+mod shadows;
 
 pub use build::Place;
-pub use load::{from_text, load, schema};
+pub use load::{from_text, load, load_from, schema};
 pub use model::{Class, Policy, Role};
 pub use schemes::markers::MarkerPlan;
 pub use schemes::queues::QueuePlan;

@@ -357,10 +357,10 @@ impl Engine {
         self.fabric.set_sampler(self.sampler.next_at().min(self.flow_sampler.next_at()));
     }
 
-    /// The warm-up is over: what was counted so far counts no more.
-    pub(crate) fn end_warm_up(&mut self) {
-        self.fabric.restart_counters();
-        self.sampler.restart();
+    /// The warm-up is over: what was counted so far counts no more. It is measured until `until`.
+    pub(crate) fn end_warm_up(&mut self, until: Instant) {
+        self.sampler.restart(self.fabric.now, &self.fabric.network);
+        self.fabric.restart_counters(until);
         for flow in self.flows.iter_mut() {
             flow.delivered_before = flow.ends[Side::Server as usize].delivered;
         }
@@ -390,7 +390,7 @@ fn transmit(
         };
         let (outlet, shows_tcp) = fabric.outlet(node_of(key.src), node_of(key.dst));
         let sender = shows_tcp.then(|| SenderView {
-            received_dscp: end.received_dscp,
+            received_dscp: Some(end.received_dscp),
             label: fabric.network.label(flow.application.workload()),
             ..end.tcp.view_of(&segment)
         });

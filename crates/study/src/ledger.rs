@@ -206,6 +206,7 @@ mod tests {
         all.record(&Transfer { reply: Duration::from_millis(millis), ..Transfer::default() });
         let workload = WorkloadResult { name: "cloud0".to_owned(), all, ..Default::default() };
         Replica {
+            number: 0,
             measured: 1.0,
             code_points: Vec::new(),
             drop_reasons: Vec::new(),

@@ -237,8 +237,8 @@ impl Connection {
         let written = self.sender.end - 1;
         let sent = self.sender.max.saturating_sub(1).min(written);
         SenderView {
-            window_segments: (window / u64::from(self.sender.mss)) as u32,
-            phase: self.phase(),
+            window_segments: Some((window / u64::from(self.sender.mss)) as u32),
+            phase: Some(self.phase()),
             smoothed_rtt: self.smoothed_rtt(),
             sent: Bytes(sent),
             remaining: (written < ENDLESS).then_some(Bytes(written - sent)),
@@ -251,7 +251,7 @@ impl Connection {
     /// before it.
     pub fn view_of(&self, segment: &Segment) -> SenderView {
         let mut view = self.sender_view();
-        view.is_retransmission = segment.is_retransmission;
+        view.is_retransmission = Some(segment.is_retransmission);
         // A probe of a closed window goes beyond what counts as sent.
         let behind = self.sequence_of(self.sender.max).wrapping_sub(segment.header.seq);
         if !segment.is_retransmission && behind >= u32::from(segment.payload) {

@@ -4,6 +4,7 @@ mod arguments;
 mod check;
 mod disk;
 mod explain;
+mod inputs;
 mod interrupt;
 mod reproduce;
 mod runs;

@@ -125,6 +125,10 @@ impl DstfMarker {
 }
 
 impl Marker for DstfMarker {
+    fn reserve(&mut self, flows: usize) {
+        self.sent.reserve(flows);
+    }
+
     #[inline]
     fn mark(&mut self, now: Instant, packet: &mut Packet, _sender: Option<&SenderView>) -> Color {
         let decay = self.decay;

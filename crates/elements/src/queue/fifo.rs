@@ -38,6 +38,10 @@ impl Fifo {
 }
 
 impl QueueDiscipline for Fifo {
+    fn reserve(&mut self, packets: usize, _flows: usize) {
+        self.ring.reserve(packets);
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         if self.ring.has_room_for(&packet) {

@@ -102,6 +102,10 @@ impl FqCodel {
 }
 
 impl QueueDiscipline for FqCodel {
+    fn reserve(&mut self, packets: usize, flows: usize) {
+        self.queues.reserve(packets, flows);
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         let queue = self.queues.queue(self.hash.bucket(&packet.key, self.queues.buckets()));

@@ -15,7 +15,6 @@ mod red;
 mod ring;
 mod shaper;
 mod shared_priority;
-mod slab;
 mod stf;
 mod wfq;
 

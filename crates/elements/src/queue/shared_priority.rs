@@ -8,8 +8,8 @@
 use shortflow_units::{Bytes, Instant, Length};
 
 use super::ring::checked_limit;
-use super::slab::{List, Slab};
 use crate::classifier::{Classifier, DscpTable};
+use crate::slab::{List, Slab};
 use crate::{Backlog, DropReason, Drops, Packet, ParamsError, QueueDiscipline, Queued};
 
 /// Parameters of a [`SharedPriority`].
@@ -165,6 +165,10 @@ impl SharedPriority {
 }
 
 impl QueueDiscipline for SharedPriority {
+    fn reserve(&mut self, packets: usize, _flows: usize) {
+        self.slab.reserve(packets);
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         let band = self.band(&packet);

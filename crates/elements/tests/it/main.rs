@@ -1,6 +1,7 @@
 //! Behaviour of the elements, as timelines and laws.
 
 mod admission;
+mod allocations;
 mod bench;
 mod dstf;
 mod fair_marker;

@@ -158,6 +158,11 @@ fn audit(
 /// a flow, the limit, `ready_at`, and the same trace from the same seed.
 macro_rules! queue_laws {
     ($($name:ident: $limit:expr => $queue:expr;)*) => {
+        /// One of each, with its name.
+        pub(crate) fn all() -> Vec<(&'static str, Box<dyn QueueDiscipline>)> {
+            vec![$((stringify!($name), Box::new($queue))),*]
+        }
+
         /// The types of the queues, without their modules.
         fn audited() -> BTreeSet<&'static str> {
             let types = [$(std::any::type_name_of_val(&$queue)),*];

@@ -185,7 +185,7 @@ fn in_the_gentle_region_even_an_ecn_capable_packet_is_dropped_by_chance() {
 fn above_max_an_ecn_capable_packet_is_marked_where_that_is_set() {
     let marking = RedSettings { ecn: EcnMode::MarkAboveMax, ..settings() };
     let mut queue = red(marking.clone(), curve(0, 2, 0.0, AboveMax::Forced));
-    queue.at(ms(0)).takes(p(1)).takes(p(2)).takes(p(3));
+    queue.at(ms(0)).takes(p(1)).takes(p(2));
     queue.at(ms(0)).drops(p(4), Forced);
     assert_eq!(queue.at(ms(0)).offered(p(5).with(Ecn::Ect0)), None);
     assert_eq!(queue.queue.ecn_marks(), 1);

@@ -41,6 +41,10 @@ macro_rules! red_keys {
             /// Whether ECN-capable packets are marked instead of dropped below `max_threshold`.
             #[serde(default)]
             ecn: bool,
+            /// Whether they are marked above `max_threshold` too, as ns-2's dsRED does; needs
+            /// `ecn = true`.
+            #[serde(default)]
+            ecn_above_max: bool,
             /// The mean packet of the link, for the average's decay in idle times.
             #[serde(default = "crate::keys::RedCommon::mean_packet")]
             #[schemars(extend("x-range" = "above zero"))]
@@ -66,6 +70,7 @@ macro_rules! red_keys {
                     weight: self.weight,
                     gentle: self.gentle,
                     ecn: self.ecn,
+                    ecn_above_max: self.ecn_above_max,
                     mean_packet: self.mean_packet,
                     byte_mode: self.byte_mode,
                     spacing: self.spacing.0,
@@ -84,6 +89,7 @@ pub(crate) struct RedCommon {
     pub(crate) weight: f64,
     pub(crate) gentle: bool,
     pub(crate) ecn: bool,
+    pub(crate) ecn_above_max: bool,
     pub(crate) mean_packet: Bytes,
     pub(crate) byte_mode: bool,
     pub(crate) spacing: Spacing,
@@ -148,13 +154,24 @@ impl RedPlan {
             checker.document.mistake(&format!("{path}.mean_packet"), message, "500 B is usual");
             return None;
         }
+        let ecn = match (common.ecn, common.ecn_above_max) {
+            (false, false) => EcnMode::Drop,
+            (true, false) => EcnMode::Mark,
+            (true, true) => EcnMode::MarkAboveMax,
+            (false, true) => {
+                let message = "ecn_above_max marks above max_threshold only where ecn is true";
+                let place = format!("{path}.ecn_above_max");
+                checker.document.mistake(&place, message, "set ecn = true");
+                return None;
+            }
+        };
         let plan = RedPlan {
             limit: common.limit,
             weight: common.weight,
             mean_packet: common.mean_packet,
             byte_mode: common.byte_mode,
             spacing: common.spacing,
-            ecn: if common.ecn { EcnMode::Mark } else { EcnMode::Drop },
+            ecn,
             spare_below: u64::from(common.spare_below),
             curves,
             level_of,

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use shortflow_elements::Dscp;
-use shortflow_elements::classifier::DscpTable;
+use shortflow_elements::dropper::LossParams;
 use shortflow_text::{Document, NAME_RULE, Named, is_name};
-use shortflow_units::{Bytes, Length, Probability, Rate};
+use shortflow_units::{Bytes, Length, Rate};
 
 use super::members::members;
-use crate::file::{Group, LinkFile, LossFile, OneOrList, PerLink, ScenarioFile};
+use crate::file::{Group, LinkFile, OneOrList, PerLink, ScenarioFile};
+use crate::loss;
 use crate::model::{Line, Link, Node, NodeId, NodeKind};
 
 /// The nodes and links of a scenario, and what finds them.
@@ -145,6 +145,15 @@ impl Topology {
     pub(super) fn neighbours(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         let from = (node, NodeId(0))..=(node, NodeId(u32::MAX));
         self.joined.range(from).map(|((_, to), _)| *to)
+    }
+
+    /// How many nodes have several links.
+    pub(super) fn with_several_links(&self) -> usize {
+        let mut links = vec![0_u32; self.nodes.len()];
+        for (from, _) in self.joined.keys() {
+            links[from.index()] += 1;
+        }
+        links.into_iter().filter(|links| *links > 1).count()
     }
 
     /// Whether packets find a way between `a` and `b`. Hosts do not forward.
@@ -294,7 +303,7 @@ struct Lines<'f> {
     file: &'f LinkFile,
     limit: PerLink<Length>,
     overhead: u32,
-    loss: [Option<DscpTable<Probability>>; 2],
+    loss: [Option<LossParams>; 2],
 }
 
 impl<'f> Lines<'f> {
@@ -328,7 +337,7 @@ impl<'f> Lines<'f> {
             refuse("overhead", &format!("{overhead} on every packet is too much"), &help);
         }
         let loss = match &file.loss {
-            Some(loss) => both_losses(document, &format!("{path}.loss"), loss)?,
+            Some(loss) => loss::both_ways(document, &format!("{path}.loss"), loss)?,
             None => [None, None],
         };
         fine.then_some(Lines { file, limit, overhead: overhead.0 as u32, loss })
@@ -343,62 +352,6 @@ impl<'f> Lines<'f> {
             loss: self.loss[way as usize].clone(),
         }
     }
-}
-
-type Loss = Option<DscpTable<Probability>>;
-
-/// The loss forward and back.
-fn both_losses(document: &mut Document, path: &str, file: &LossFile) -> Option<[Loss; 2]> {
-    let LossFile::Table(table) = file else {
-        let loss = loss(document, path, file)?;
-        return Some([loss.clone(), loss]);
-    };
-    if !table.names().any(|name| name == "forward" || name == "back") {
-        let loss = loss(document, path, file)?;
-        return Some([loss.clone(), loss]);
-    }
-    let mut both = [None, None];
-    for (name, file) in table.iter() {
-        let path = format!("{path}.{name}");
-        match name {
-            "forward" => both[0] = loss(document, &path, file)?,
-            "back" => both[1] = loss(document, &path, file)?,
-            _ => {
-                let help = "allowed beside a direction: `forward`, `back`";
-                document.mistake_in_key(&path, format!("unknown key `{name}`"), help);
-                return None;
-            }
-        }
-    }
-    Some(both)
-}
-
-/// The loss in one direction: the outer option is whether it is right.
-fn loss(document: &mut Document, path: &str, file: &LossFile) -> Option<Loss> {
-    let table = match file {
-        LossFile::Always(probability) => return Some(Some(DscpTable::filled(*probability))),
-        LossFile::Table(table) => table,
-    };
-    let mut rest = Probability::ZERO;
-    let mut named = Vec::new();
-    for (name, value) in table.iter() {
-        let path = format!("{path}.{name}");
-        let LossFile::Always(probability) = value else {
-            document.mistake(&path, "expected a probability from 0 to 1; found a table", "");
-            return None;
-        };
-        match name.parse::<Dscp>() {
-            _ if name == "rest" => rest = *probability,
-            Ok(dscp) => named.push((dscp, *probability)),
-            Err(error) => {
-                let help = format!("{}, and `rest`", error.help());
-                document.mistake_in_key(&path, error.message(), help);
-                return None;
-            }
-        }
-    }
-    let filled = DscpTable::filled(rest);
-    Some(Some(named.into_iter().fold(filled, |table, (dscp, p)| table.with(dscp, p))))
 }
 
 /// Pairs the members of two groups: one to one when they are equal in number, in blocks when one

@@ -34,12 +34,7 @@ pub(super) fn with_classes(
     classes: &Arc<[SizeClass]>,
 ) -> Vec<Workload> {
     for workload in &mut workloads {
-        match &mut workload.kind {
-            Kind::Transfers(transfers) => transfers.size_classes = classes.clone(),
-            Kind::Web(web) => web.size_classes = classes.clone(),
-            Kind::Ftp(ftp) => ftp.size_classes = classes.clone(),
-            Kind::Telnet(_) | Kind::Bulk(_) | Kind::Cbr(_) | Kind::Poisson(_) => {}
-        }
+        workload.kind.traffic_mut().set_size_classes(classes);
     }
     workloads
 }

@@ -280,10 +280,10 @@ impl Fabric {
         self.send(index, parcel, sender);
     }
 
-    /// The warm-up is over: what was counted so far counts no more.
-    pub(crate) fn restart_counters(&mut self) {
+    /// The warm-up is over: what was counted so far counts no more. Waits count until `until`.
+    pub(crate) fn restart_counters(&mut self, until: Instant) {
         for hop in &mut self.network.ports {
-            hop.port.restart_counters(self.now);
+            hop.port.restart_counters(self.now, until);
         }
     }
 

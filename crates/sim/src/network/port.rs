@@ -149,7 +149,7 @@ impl Port {
         }
         self.counters.arrived(parcel);
         let starts = self.free_at.max(now);
-        self.counters.waited(parcel, starts.since(now));
+        self.counters.waits(parcel.size(), now, starts);
         Some(self.transmit(starts, parcel.size()))
     }
 
@@ -165,6 +165,7 @@ impl Port {
         let Buffer::Policy(served) = &mut self.buffer else {
             unreachable!("a plain port takes packets by `book`")
         };
+        self.counters.stood(now, || served.queue.backlog());
         served.tell(now, self.free_at);
         served.queue.enqueue(now, pool.remove(parcel), drops);
         if self.free_at <= now {
@@ -185,6 +186,7 @@ impl Port {
         let Buffer::Policy(served) = &mut self.buffer else {
             unreachable!("a plain port has no departures")
         };
+        self.counters.stood(now, || served.queue.backlog());
         served.tell(now, self.free_at);
         let next = served.queue.dequeue(now, drops);
         served.is_sending = next.is_some();
@@ -192,7 +194,7 @@ impl Port {
         let before = served.departs_at;
         let sent = next.map(|queued| {
             let parcel = pool.insert(queued.packet);
-            self.counters.waited(&parcel, now.since(queued.since));
+            self.counters.wait_ended(queued.since, now);
             Passage { arrives: self.transmit(now, parcel.size()), parcel }
         });
         let departs_at = ready.map_or(Instant::NEVER, |ready| ready.max(self.free_at));
@@ -306,12 +308,26 @@ impl Port {
         self.counters.busy.saturating_sub(self.free_at.since(now))
     }
 
-    /// Starts counting anew. The transmissions that are booked already count from here on.
-    pub(crate) fn restart_counters(&mut self, now: Instant) {
+    /// Starts counting anew, waits until `until`. The transmissions that are booked already count from
+    /// here on.
+    pub(crate) fn restart_counters(&mut self, now: Instant, until: Instant) {
         let held = self.held();
-        self.counters.restart(held, self.free_at.since(now));
+        self.counters.restart(held, self.free_at.since(now), now, until);
+        match &mut self.buffer {
+            Buffer::Plain(fifo) => {
+                fifo.begin(now, &self.wire, self.delay);
+                for (size, begins) in fifo.beginnings(&self.wire, self.delay) {
+                    self.counters.waits(size, now, begins);
+                }
+            }
+            Buffer::Policy(served) => served.ecn_marks_before = served.queue.ecn_marks(),
+        }
+    }
+
+    /// Counts what waits at `now` as waiting until then.
+    pub(crate) fn settle_waits(&mut self, now: Instant) {
         if let Buffer::Policy(served) = &mut self.buffer {
-            served.ecn_marks_before = served.queue.ecn_marks();
+            self.counters.stood(now, || served.queue.backlog());
         }
     }
 

@@ -209,6 +209,10 @@ impl AdmissionControl {
 }
 
 impl Marker for AdmissionControl {
+    fn reserve(&mut self, flows: usize) {
+        self.streams.reserve(flows);
+    }
+
     #[inline]
     fn mark(&mut self, now: Instant, packet: &mut Packet, _sender: Option<&SenderView>) -> Color {
         let color = self.color(now, packet);

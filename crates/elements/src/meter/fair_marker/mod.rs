@@ -168,6 +168,10 @@ impl FairMarker {
 }
 
 impl Meter for FairMarker {
+    fn reserve(&mut self, flows: usize) {
+        self.table.reserve(flows);
+    }
+
     #[inline]
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
         let pre_marked = self.table.count(now, packet.key) < self.threshold;

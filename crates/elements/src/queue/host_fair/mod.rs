@@ -174,6 +174,12 @@ impl HostFair {
 }
 
 impl Owners {
+    fn reserve(&mut self, queues: usize) {
+        self.owners.reserve(queues.saturating_sub(self.owners.len()));
+        self.sources.reserve(queues);
+        self.destinations.reserve(queues);
+    }
+
     /// Has a place for the owner of `queue`, which is the next at most.
     fn know(&mut self, queue: usize) {
         if queue == self.owners.len() {
@@ -226,6 +232,11 @@ impl Shares for Owners {
 }
 
 impl QueueDiscipline for HostFair {
+    fn reserve(&mut self, packets: usize, flows: usize) {
+        self.queues.reserve(packets, flows);
+        self.owners.reserve(flows.min(self.queues.buckets()));
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         let queue = self.queue(&packet.key);

@@ -155,6 +155,10 @@ impl Red {
 }
 
 impl QueueDiscipline for Red {
+    fn reserve(&mut self, packets: usize, _flows: usize) {
+        self.ring.reserve(packets);
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, mut packet: Packet, drops: &mut Drops) {
         let level = self.level(&packet);

@@ -1,14 +1,14 @@
 //! Many lists in one piece of memory.
 
 /// Where a value sits in a [`Slab`].
-pub(super) type Slot = u32;
+pub(crate) type Slot = u32;
 
 const NOWHERE: Slot = Slot::MAX;
 
 /// Values that stand in lists, each value in one. A value that leaves makes room for the next, so
 /// that the slab grows to its busiest moment and then allocates no more. Each call is O(1).
 #[derive(Debug)]
-pub(super) struct Slab<T> {
+pub(crate) struct Slab<T> {
     nodes: Vec<Node<T>>,
     /// The first node without a value; its `after` leads to the next one.
     free: Slot,
@@ -23,27 +23,38 @@ struct Node<T> {
 
 /// The ends of a list whose values are in a [`Slab`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct List {
+pub(crate) struct List {
     first: Slot,
     last: Slot,
 }
 
+impl Default for List {
+    fn default() -> Self {
+        List::EMPTY
+    }
+}
+
 impl List {
-    pub(super) const EMPTY: List = List { first: NOWHERE, last: NOWHERE };
+    pub(crate) const EMPTY: List = List { first: NOWHERE, last: NOWHERE };
 
     #[inline]
-    pub(super) fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.first == NOWHERE
     }
 }
 
 impl<T> Slab<T> {
-    pub(super) fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Slab { nodes: Vec::new(), free: NOWHERE }
     }
 
+    /// Makes room for `values` in all.
+    pub(crate) fn reserve(&mut self, values: usize) {
+        self.nodes.reserve(values.saturating_sub(self.nodes.len()));
+    }
+
     #[inline]
-    pub(super) fn push_back(&mut self, list: &mut List, value: T) -> Slot {
+    pub(crate) fn push_back(&mut self, list: &mut List, value: T) -> Slot {
         let node = Node { value: Some(value), before: list.last, after: NOWHERE };
         let slot = self.free;
         let slot = if slot == NOWHERE {
@@ -64,7 +75,7 @@ impl<T> Slab<T> {
 
     /// Takes out the value at `slot`, which stands in `list`.
     #[inline]
-    pub(super) fn remove(&mut self, list: &mut List, slot: Slot) -> T {
+    pub(crate) fn remove(&mut self, list: &mut List, slot: Slot) -> T {
         let node = &mut self.nodes[slot as usize];
         let value = node.value.take().expect("a slot in a list has a value");
         let (before, after) = (node.before, node.after);
@@ -82,17 +93,17 @@ impl<T> Slab<T> {
     }
 
     #[inline]
-    pub(super) fn pop_front(&mut self, list: &mut List) -> Option<T> {
+    pub(crate) fn pop_front(&mut self, list: &mut List) -> Option<T> {
         (!list.is_empty()).then(|| self.remove(list, list.first))
     }
 
     #[inline]
-    pub(super) fn pop_back(&mut self, list: &mut List) -> Option<T> {
+    pub(crate) fn pop_back(&mut self, list: &mut List) -> Option<T> {
         (!list.is_empty()).then(|| self.remove(list, list.last))
     }
 
     #[inline]
-    pub(super) fn front(&self, list: List) -> Option<&T> {
+    pub(crate) fn front(&self, list: List) -> Option<&T> {
         self.nodes.get(list.first as usize)?.value.as_ref()
     }
 }
