@@ -125,10 +125,10 @@ impl Pie {
                 // Nothing changes any more: the updates that remain only pass the time.
                 let step = self.settings.update.nanos();
                 let steps = now.since(self.next_update).nanos() / step + 1;
-                self.next_update = self.next_update + Duration::from_nanos(steps * step);
+                self.next_update += Duration::from_nanos(steps * step);
                 return;
             }
-            self.next_update = self.next_update + self.settings.update;
+            self.next_update += self.settings.update;
         }
     }
 
