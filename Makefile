@@ -13,7 +13,7 @@ export REASON ?=
 
 PYTHON := python3
 
-.PHONY: help build demo picture test bench bench-guard bench-peers validate setup setup-peers tidy format lint unit doc smoke peers-test fuzz
+.PHONY: help build install demo picture test bench bench-guard bench-peers validate setup setup-peers tidy format lint unit doc smoke peers-test fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -21,6 +21,19 @@ help: ## List the targets
 build: ## Build target/release/shortflow
 	@command -v cargo >/dev/null || { echo "needs a Rust toolchain with cargo: https://rustup.rs" >&2; exit 1; }
 	cargo build --release --locked
+
+PREFIX ?= $(HOME)/.local
+
+install: build ## Install shortflow, its man pages and completions below PREFIX (~/.local)
+	@mkdir -p $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
+	@install -m 755 $(SHORTFLOW) $(DESTDIR)$(PREFIX)/bin/shortflow
+	@pages=$$(mktemp -d); $(SHORTFLOW) --quiet man --out $$pages/man; \
+		install -m 644 $$pages/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1; rm -r $$pages
+	@$(SHORTFLOW) completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/shortflow
+	@$(SHORTFLOW) completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_shortflow
+	@$(SHORTFLOW) completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/shortflow.fish
+	@echo "installed $$($(SHORTFLOW) --version) as $(DESTDIR)$(PREFIX)/bin/shortflow"
+	@case ":$$PATH:" in *:$(PREFIX)/bin:*) ;; *) echo "put $(PREFIX)/bin on your PATH to call it by its name";; esac
 
 demo: build ## Rank four policies on an office line; then what a contract protects and costs
 	@echo
@@ -36,7 +49,7 @@ demo: build ## Rank four policies on an office line; then what a contract protec
 picture: demo ## Draw the README's picture anew, from the demo
 	cargo xtask picture results/demo/figures/ranking.svg
 
-test: setup tidy format lint unit doc smoke peers-test bench-guard ## Install what the tests need, and run them all
+test: setup tidy format lint unit doc smoke peers-test bench-guard ## Run all that CI runs; says what it would install first (SKIP_SETUP=1: nothing)
 
 bench: build ## Measure the simulator's speed on six pieces of work
 	@for work in A B S D H H1; do $(SHORTFLOW) bench $$work; done
@@ -53,31 +66,44 @@ bench-guard: build ## Count instructions; more than 3 % above the figures fails 
 validate: setup-peers build ## Hold the simulator against ns-2, ns-3 and theory; write docs/validation.md
 	$(PYTHON) -B bench/peers/validate
 
+# Prints those of the packages that follow that are not installed. A package may be known to dpkg and
+# not be installed, so its status is asked for.
+missing_packages = for package in $(1); do \
+	status=$$(dpkg-query -W -f '$${db:Status-Status}' $$package 2>/dev/null || true); \
+	[ "$$status" = installed ] || echo $$package; done
+
+# Installs packages, if this is Debian or its kin and the user is root; tells them in any case.
+# SKIP_SETUP=1 leaves them out.
+define install_packages
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	echo "not installed, and used by $(1):" $$missing; \
+	if [ -n "$(SKIP_SETUP)" ]; then echo "left out: SKIP_SETUP is set"; exit 0; fi; \
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+		echo "to install them, as root on Debian: apt-get install --no-install-recommends" $$missing; exit 0; fi; \
+	echo "installing them with apt-get (SKIP_SETUP=1 leaves them out)"; \
+	apt-get update -qq && \
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null || \
+	echo "could not be installed:" $$missing >&2
+endef
+
 # A peer that is still absent ends `validate` with exit code 3 and the package to install.
-setup-peers: ## Install the peers (as root, on Debian and its kin)
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		! dpkg-query -W ns2 libns3-dev g++ python3 >/dev/null 2>&1; then \
-		apt-get update -qq && \
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-			ns2 libns3-dev g++ python3 >/dev/null || \
-		echo "the peers could not be installed" >&2; \
-	fi
+setup-peers: ## Install the peers, if root on Debian and its kin
+	@command -v dpkg-query >/dev/null || exit 0; \
+	missing=$$($(call missing_packages,ns2 libns3-dev g++ python3)); \
+	$(call install_packages,the comparisons with ns-2 and ns-3)
 
 # The report is looked at in a browser, traces are read by tshark and tcptrace, instructions are
 # counted by valgrind. What lacks its tool says "skipped: needs …".
-setup: ## Install what the tests need (as root, on Debian and its kin)
+setup: ## Say what the tests need, and install it if root on Debian and its kin (SKIP_SETUP=1: do not)
 	@missing=$$(for tool in chromium tshark tcptrace valgrind python3; do command -v $$tool >/dev/null || echo $$tool; done); \
-	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update -qq && \
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null || \
-		echo "could not be installed:" $$missing >&2; \
-	fi
+	$(call install_packages,tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) and compare with peers (python3); without them these tests say \"skipped\")
 
 tidy: ## Check the rules of STYLE.md and the map in ARCHITECTURE.md
 	cargo xtask tidy
 
 format: ## Check the formatting
 	cargo fmt --all --check
+	rustfmt --check --edition 2024 crates/policy/src/schemes/*/*.rs # listed by a build script, so unknown to cargo fmt
 
 lint: ## Check with clippy, warnings being errors
 	cargo clippy --workspace --all-targets --locked -- -D warnings

@@ -6,8 +6,10 @@
 mod banned;
 mod code;
 mod edges;
+mod kinds;
 mod links;
 mod map;
+mod named;
 mod paths;
 mod sizes;
 mod tree;
@@ -48,8 +50,10 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let checks = [
         banned::check,
         edges::check,
+        kinds::check,
         links::check,
         map::check,
+        named::check,
         paths::check,
         sizes::check,
         crate::studies::check,

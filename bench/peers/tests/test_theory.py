@@ -110,5 +110,11 @@ class SlowStart(unittest.TestCase):
         self.assertEqual(late[1] - at_once[1], 100_000_000)
 
 
+class Root(unittest.TestCase):
+    def test_it_is_where_a_falling_function_is_zero(self) -> None:
+        self.assertAlmostEqual(red.root(lambda x: 2 - x * x, 0, 2), 2**0.5, places=11)
+        self.assertAlmostEqual(red.root(lambda x: 1e-3 - x, 0, 50), 1e-3, places=14)
+
+
 if __name__ == "__main__":
     unittest.main()

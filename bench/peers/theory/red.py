@@ -236,22 +236,14 @@ def long_flows(
 
 
 def root(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling function is 0, between `low` and `high` (false position, Illinois)."""
-    above, below = falling(low), falling(high)
-    side = 0
-    middle = low
-    while high - low > 1e-9 * high:
-        middle = (low * below - high * above) / (below - above)
-        value = falling(middle)
-        if abs(value) < 1e-10:
-            break
-        if value > 0:
-            low, above, below = middle, value, below / 2 if side > 0 else below
-            side = 1
+    """Where a falling function is 0, between `low` and `high`: by halving, to 12 digits."""
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        if falling(middle) > 0:
+            low = middle
         else:
-            high, below, above = middle, value, above / 2 if side < 0 else above
-            side = -1
-    return middle
+            high = middle
+    return (low + high) / 2
 
 
 if __name__ == "__main__":

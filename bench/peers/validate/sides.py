@@ -100,16 +100,18 @@ def version(peer: str) -> str:
         raise Missing("no program `ns`: apt-get install ns2")
     if peer == "ns3" and shutil.which("g++") is None:
         raise Missing("no program `g++`: apt-get install g++ libns3-dev")
-    query = ["dpkg-query", "-W", "-f", "${Version}", PACKAGES[peer]]
+    # A package that is known but not installed is no error to dpkg-query: its status tells.
+    query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}", PACKAGES[peer]]
     try:
-        found = subprocess.run(query, capture_output=True, text=True, check=True, timeout=30)
+        found = subprocess.run(query, capture_output=True, text=True, timeout=30)
     except FileNotFoundError:
         return "of unknown version"
-    except subprocess.CalledProcessError:
-        if peer == "ns2":
-            return "of unknown version"  # built by hand, perhaps
-        raise Missing("no ns-3 library: apt-get install libns3-dev") from None
-    return found.stdout
+    status, _, number = found.stdout.partition(" ")
+    if found.returncode == 0 and status == "installed":
+        return number
+    if peer == "ns2":
+        return "of unknown version"  # built by hand, perhaps
+    raise Missing("no ns-3 library: apt-get install libns3-dev")
 
 
 @functools.cache

@@ -4,6 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use shortflow_units::Bytes;
+
+/// The version and, if it was built in a checkout, the commit.
+const VERSION: &str = env!("SHORTFLOW_VERSION");
 
 /// Find out what a policy for packets does to short transfers, before you deploy it.
 ///
@@ -11,7 +15,7 @@ use clap_complete::Shell;
 /// where: hosts, routers, links, and who sends what. Shortflow runs one over the other, packet by
 /// packet, and tells you how long transfers take.
 #[derive(Debug, Parser)]
-#[command(name = "shortflow", version, propagate_version = true, after_help = EXAMPLES)]
+#[command(name = "shortflow", version = VERSION, propagate_version = true, after_help = EXAMPLES)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     /// What to do.
@@ -77,6 +81,10 @@ pub(crate) enum Command {
     /// Given one folder, the report in it is written again. Given several, they come onto one page,
     /// and the first is the reference that the others are compared with.
     Report(Report),
+    /// What does this marker or queue do, and which keys has it?
+    ///
+    /// Without a name, all schemes that a policy can ask for are listed.
+    Explain(Explain),
     /// Print the JSON Schema of a file format, for your editor.
     Schema(Schema),
     /// How fast is the simulator on this machine?
@@ -115,7 +123,7 @@ Examples:
 /// `check`.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Policies and scenarios.
+    /// Policies and scenarios; `-` is standard input.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
     /// Check the scenarios with this binding too, as `simulate` has it: `core=east->west`.
@@ -124,6 +132,9 @@ pub(crate) struct Check {
     /// Check the scenarios with this policy in place of the one that they name.
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) policy: Option<PathBuf>,
+    /// Refuse a run that needs more memory than this, as in `4 GB`; by default what the machine has.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Bytes>,
     /// Print one JSON object instead.
     #[arg(long)]
     pub(crate) json: bool,
@@ -187,6 +198,9 @@ pub(crate) struct RunOptions {
     /// How many replicas at once; one per core by default. Results do not depend on it.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
+    /// Refuse a run that needs more memory than this, as in `4 GB`; by default what the machine has.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Bytes>,
     /// The folder for results and report; `results/NAME` by default, or `results/NAME-compared`.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
@@ -227,7 +241,8 @@ pub(crate) struct Init {
 /// `reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The study: `cm05`, `harp05` or `nt02`.
+    /// The study: `cm05`, `harp05` or `nt02`, which are built in, or a folder with a study.toml and a
+    /// claims.toml, such as `papers/cm05`.
     pub(crate) study: String,
     /// A short form of it, in minutes: fewer points, fewer replicas, wider intervals.
     #[arg(long)]
@@ -316,4 +331,14 @@ pub(crate) struct Man {
     /// Write one page for each command into this folder.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The scheme as policies call it, such as `red`.
+    pub(crate) scheme: Option<String>,
+    /// Print it as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

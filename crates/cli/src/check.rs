@@ -6,36 +6,77 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use shortflow_policy::{Policy, Role};
 use shortflow_scenario::{Loaded, NodeKind, Overrides, Scenario};
-use shortflow_text::{Diagnostic, Diagnostics, Document, Source};
+use shortflow_text::{Diagnostic, Diagnostics, Document, InputFiles, MOST_TEXT, Source, name_of};
 
 use crate::args::Check;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::loads;
+use crate::machine::refuse_too_large;
 
 /// `shortflow check`.
 pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {
+    let inputs = InputFiles::default();
     let mut mistakes = Vec::new();
+    let mut too_large = None;
     let mut files = Vec::new();
     for path in &args.files {
-        let name = path.display().to_string();
-        match check_file(path, args) {
-            Ok((kind, what)) if args.json => {
-                files.push(json!({ "file": name, "kind": kind, "ok": true, "what": what }));
+        let name = name_of(path);
+        match check_file(&inputs, path, args) {
+            Ok(found) => {
+                if !args.json {
+                    console.print(&format!("{name}: ok — {}\n{}", found.what, found.loads()))?;
+                }
+                console.warnings(&found.warnings);
+                files.push(found.as_json(&name));
             }
-            Ok((_, what)) => console.print(&format!("{name}: ok — {what}\n"))?,
-            Err(found) => {
+            Err(Failure::Mistakes(found)) => {
                 files.push(json!({ "file": name, "ok": false, "mistakes": as_json(&found) }));
                 mistakes.extend(found.0);
             }
+            Err(Failure::Input(what)) => {
+                files.push(json!({ "file": name, "ok": false, "mistakes": [{ "message": what }] }));
+                too_large = Some(Failure::Input(format!("{name}: {what}")));
+            }
+            Err(other) => return Err(other),
         }
     }
+    let ok = mistakes.is_empty() && too_large.is_none();
     if args.json {
-        console.print_json(&json!({ "ok": mistakes.is_empty(), "files": files }))?;
+        console.print_json(&json!({ "ok": ok, "files": files }))?;
     }
-    if mistakes.is_empty() { Ok(()) } else { Err(Diagnostics(mistakes).into()) }
+    match too_large {
+        _ if !mistakes.is_empty() => Err(Diagnostics(mistakes).into()),
+        Some(failure) => Err(failure),
+        None => Ok(()),
+    }
 }
 
-fn as_json(mistakes: &Diagnostics) -> Vec<Value> {
+/// A file in which no mistake was found.
+struct Sound {
+    kind: Kind,
+    /// What is in it.
+    what: String,
+    warnings: Diagnostics,
+    /// The scenario, when it is one.
+    loaded: Option<Loaded>,
+}
+
+impl Sound {
+    fn loads(&self) -> String {
+        self.loaded.as_ref().map_or(String::new(), loads::text)
+    }
+
+    fn as_json(&self, name: &str) -> Value {
+        json!({
+            "file": name, "kind": self.kind.name(), "ok": true, "what": self.what,
+            "warnings": as_json(&self.warnings), "loads": self.loaded.as_ref().map(loads::as_json),
+        })
+    }
+}
+
+/// Mistakes or warnings for machines.
+pub(crate) fn as_json(mistakes: &Diagnostics) -> Vec<Value> {
     let mistake = |m: &Diagnostic| {
         json!({
             "file": m.file(), "line": m.line(), "column": m.column(), "message": m.message,
@@ -46,21 +87,20 @@ fn as_json(mistakes: &Diagnostics) -> Vec<Value> {
 }
 
 /// What kind of file it is, and what is in it.
-fn check_file(path: &Path, args: &Check) -> Result<(&'static str, String), Diagnostics> {
+fn check_file(inputs: &InputFiles, path: &Path, args: &Check) -> Result<Sound, Failure> {
     // What cannot be read or is no TOML is told by whoever reads it.
-    let kind = kind_of(path)?;
-    let what = match kind {
-        Kind::Policy => describe_policy(&shortflow_policy::load(path, &[])?),
-        Kind::Scenario => {
-            let overrides = Overrides {
-                policy: args.policy.clone(),
-                bind: args.bind.clone(),
-                ..Overrides::default()
-            };
-            describe_scenario(&shortflow_scenario::load(path, &overrides)?)
-        }
-    };
-    Ok((kind.name(), what))
+    let kind = kind_of(inputs, path)?;
+    if kind == Kind::Policy {
+        let policy = shortflow_policy::load_from(inputs, path, &[])?;
+        let what = describe_policy(&policy);
+        return Ok(Sound { kind, what, warnings: policy.warnings, loaded: None });
+    }
+    let overrides =
+        Overrides { policy: args.policy.clone(), bind: args.bind.clone(), ..Overrides::default() };
+    let loaded = shortflow_scenario::load_from(inputs, path, &overrides)?;
+    refuse_too_large(&[&loaded], None, args.memory)?;
+    let (what, warnings) = (describe_scenario(&loaded), loaded.warnings.clone());
+    Ok(Sound { kind, what, warnings, loaded: Some(loaded) })
 }
 
 /// What a file describes.
@@ -80,13 +120,13 @@ impl Kind {
 }
 
 /// Tells a policy from a scenario by the tables that only one of them has.
-pub(crate) fn kind_of(path: &Path) -> Result<Kind, Diagnostics> {
+pub(crate) fn kind_of(inputs: &InputFiles, path: &Path) -> Result<Kind, Diagnostics> {
     const OF_POLICY: [&str; 2] = ["roles", "code_points"];
     const OF_SCENARIO: [&str; 9] =
         ["hosts", "routers", "links", "workloads", "bind", "tcp", "measure", "duration", "policy"];
     // A file that cannot be read is told of as a scenario.
-    let Ok(text) = std::fs::read_to_string(path) else { return Ok(Kind::Scenario) };
-    let source = Arc::new(Source { name: path.display().to_string(), text });
+    let Ok(text) = inputs.read(path, MOST_TEXT) else { return Ok(Kind::Scenario) };
+    let source = Arc::new(Source { name: name_of(path), text });
     let document = Document::parse(source.clone(), &[])?;
     let names = document.names_in("");
     let has = |of: &[&str]| names.iter().filter(|name| of.contains(&name.as_str())).count();

@@ -58,6 +58,13 @@ impl Console {
         say(&mistakes.render(self.color_err));
     }
 
+    /// Shows warnings on standard error.
+    pub(crate) fn warnings(&self, warnings: &Diagnostics) {
+        if !self.quiet && !warnings.is_empty() {
+            say(&warnings.render(self.color_err));
+        }
+    }
+
     /// Says on standard error what is not wrong but good to know.
     pub(crate) fn note(&self, what: &str) {
         if !self.quiet {

@@ -2,17 +2,20 @@
 //!
 //! ```text
 //! args → simulate, compare → run: cases, tasks over an engine, results → report
-//!      → check, reproduce, report, bench, generate, init
+//!      → check, explain, init, reproduce, report, bench, generate
 //! ```
 
 mod args;
 mod bench;
 mod check;
 mod console;
+mod explain;
 mod failure;
 mod generate;
 mod init;
 mod interrupt;
+mod loads;
+mod machine;
 mod progress;
 mod report;
 mod reproduce;
@@ -47,6 +50,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Init(args) => init::init(console, args),
         Command::Reproduce(args) => reproduce::reproduce(console, args),
         Command::Report(args) => report::report(console, args),
+        Command::Explain(args) => explain::explain(console, args),
         Command::Schema(args) => generate::schema(console, args),
         Command::Bench(args) => bench::bench(console, args),
         Command::Completions(args) => generate::completions(console, args),

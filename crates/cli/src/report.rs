@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use shortflow_measure::results::{COMPARISON, Folder, MANIFEST};
+use shortflow_measure::results::{COMPARISON, Comparison, Folder, MANIFEST};
 use shortflow_report::{self as report, Run};
 use shortflow_run::{distinct, refuse_foreign};
 
@@ -39,7 +39,7 @@ fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     if folder.join(MANIFEST).exists() || !folder.join(COMPARISON).exists() {
         return Ok(vec![folder.to_owned()]);
     }
-    let names: Result<Vec<String>, _> = Folder::open(folder).read_json(COMPARISON);
-    let names = names.map_err(|error| Failure::reading(&error))?;
-    Ok(names.iter().map(|name| folder.join(name)).collect())
+    let read: Result<Comparison, _> = Folder::open(folder).read_json(COMPARISON);
+    let Comparison { runs, .. } = read.map_err(|error| Failure::reading(&error))?;
+    Ok(runs.iter().map(|name| folder.join(name)).collect())
 }

@@ -16,7 +16,8 @@ use crate::study_files;
 
 /// `shortflow reproduce`.
 pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failure> {
-    let out = args.out.clone().unwrap_or_else(|| Path::new("results").join(&args.study));
+    let files = study::find(&args.study)?;
+    let out = args.out.clone().unwrap_or_else(|| Path::new("results").join(&*files.id));
     let kept = out.join(if args.quick { "replicas-quick" } else { "replicas" });
     let options = study::Options {
         quick: args.quick,
@@ -25,7 +26,7 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
     };
     let bar = Bar::new(console);
     let stop = stop_on_interrupt()?;
-    let reproduced = study::reproduce(&Simulator, &args.study, &options, stop, &bar);
+    let reproduced = study::reproduce(&Simulator, &files, &options, stop, &bar);
     bar.end();
     let reproduced = reproduced?;
     let Some(ledger) = &reproduced.ledger else { return Err(interrupted(&reproduced)) };
@@ -33,7 +34,7 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
     if args.json {
         console.print(&study_files::json(ledger))?;
     } else {
-        console.print(&text(&reproduced.title, ledger, console.color_out))?;
+        console.print(&text(&reproduced, ledger, console.color_out))?;
         console.file("Report", &page)?;
     }
     match ledger.claims.iter().all(|claim| claim.verdict != Verdict::Fails) {
@@ -50,11 +51,9 @@ fn interrupted(reproduced: &Reproduced) -> Failure {
 }
 
 /// The ledger for a terminal: every claim, and the checks that do not hold.
-fn text(title: &str, ledger: &Ledger, color: bool) -> String {
-    let mut out = format!("{title}\n");
-    if let Some(short) = ledger.short_form() {
-        indent(&mut out, "", &short);
-    }
+fn text(reproduced: &Reproduced, ledger: &Ledger, color: bool) -> String {
+    let mut out = format!("{}\n", reproduced.title);
+    indent(&mut out, "", &reproduced.about);
     for claim in &ledger.claims {
         let hold = claim.checks.iter().filter(|check| check.holds == Some(true)).count();
         let _ = write!(

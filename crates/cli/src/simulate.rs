@@ -3,23 +3,27 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use shortflow_measure::results::REPORT;
+use shortflow_measure::Point;
+use shortflow_measure::results::{Comparison, REPORT};
 use shortflow_report::{self as report, Run, brief, ranking, text};
 use shortflow_run::{Case, Error, Experiment, OutputFolder, Results, StartTap, folder_name};
-use shortflow_scenario::{Overrides, Scenario};
+use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
 use shortflow_sim::Simulator;
+use shortflow_text::{Diagnostics, InputFiles, name_of};
 use shortflow_trace::Request;
 
 use crate::args::{Compare, RunOptions, Simulate};
-use crate::check::{Kind, kind_of};
+use crate::check::{self, Kind, kind_of};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
+use crate::machine::refuse_too_large;
 use crate::progress::Bar;
 
 /// `shortflow simulate`.
 pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure> {
-    let case = case(&args.scenario, args.policy.as_deref(), &args.options)?;
+    let inputs = InputFiles::default();
+    let case = case(&inputs, &args.scenario, args.policy.as_deref(), &args.options)?;
     let target = target(&args.options, &case.loaded.name, "");
     let request = |file: &PathBuf| Request::new(file, &args.trace_at, &case.loaded);
     let trace = args.trace.as_ref().map(request).transpose().map_err(Failure::Input)?;
@@ -33,8 +37,9 @@ pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure
 pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> {
     let policies = &args.policies;
     check_policies(policies)?;
-    let cases = policies.iter().map(|policy| case(&args.scenario, Some(policy), &args.options));
-    let cases = cases.collect::<Result<Vec<_>, _>>()?;
+    let inputs = InputFiles::default();
+    let case = |policy: &PathBuf| case(&inputs, &args.scenario, Some(policy), &args.options);
+    let cases = policies.iter().map(case).collect::<Result<Vec<_>, _>>()?;
     let places: Vec<String> = policies.iter().map(|policy| policy.display().to_string()).collect();
     let cases = Case::beside(cases, &places).map_err(Failure::Input)?;
     let target = target(&args.options, &cases[0].loaded.name, "-compared");
@@ -49,6 +54,10 @@ fn conduct(
     trace: Option<&Request>,
     target: &Path,
 ) -> Result<(), Failure> {
+    let all: Vec<&Loaded> = cases.iter().map(|case| &case.loaded).collect();
+    refuse_too_large(&all, options.jobs, options.memory)?;
+    let warnings = warnings(cases);
+    console.warnings(&warnings);
     let output = OutputFolder::prepare(target, options.force)?;
     let start = |trace: &Request, of: &Scenario| trace.start(of).map_err(Error::Trace);
     let tap = trace.map(|trace| move |scenario: &Scenario| start(trace, scenario));
@@ -68,13 +77,26 @@ fn conduct(
     report::write(output.folder(None)?.path(), &runs).map_err(|e| output.named_finally(e))?;
     let page = output.publish()?.join(REPORT);
     if options.json {
-        let run = |run: &Run| json!({ "label": run.label, "tcp": run.manifest.tcp, "points": run.points });
+        let numbers = |point: &Point| point.replicas.iter().map(|r| r.number).collect::<Vec<_>>();
+        let run = |run: &Run| {
+            json!({
+                "label": run.label,
+                "tcp": run.manifest.tcp,
+                "replicas": run.points.iter().map(numbers).collect::<Vec<_>>(),
+                "points": run.points,
+            })
+        };
+        let named: Vec<(&str, &[Point])> =
+            runs.iter().map(|run| (run.label.as_str(), run.points.as_slice())).collect();
+        let gains = (runs.len() > 1).then(|| Comparison::gains(&named));
         let ranking = (runs.len() > 1).then(|| ranking(&runs).lines);
         console.print_json(&json!({
             "report": page,
             "trace": trace.map(|trace| &trace.file),
+            "warnings": check::as_json(&warnings),
             "interrupted": interruption.is_some(),
             "ranking": ranking,
+            "gains": gains,
             "runs": runs.iter().map(run).collect::<Vec<_>>(),
         }))?;
     } else {
@@ -88,6 +110,17 @@ fn conduct(
         let what = format!("interrupted: kept the {kept} of {all} replicas that are complete");
         Err(Failure::Interrupted(what))
     })
+}
+
+/// The warnings of all cases, each once.
+fn warnings(cases: &[Case]) -> Diagnostics {
+    let mut all = Diagnostics::default();
+    for found in cases.iter().flat_map(|case| &case.loaded.warnings.0) {
+        if !all.0.contains(found) {
+            all.0.push(found.clone());
+        }
+    }
+    all
 }
 
 /// The command line as it can be given again.
@@ -128,21 +161,28 @@ fn check_policies(policies: &[PathBuf]) -> Result<(), Failure> {
     }
 }
 
-fn case(scenario: &Path, policy: Option<&Path>, options: &RunOptions) -> Result<Case, Failure> {
-    check_kind(scenario, Kind::Scenario, "name the scenario first, and the policy with --policy")?;
+fn case(
+    inputs: &InputFiles,
+    scenario: &Path,
+    policy: Option<&Path>,
+    options: &RunOptions,
+) -> Result<Case, Failure> {
+    let remedy = "name the scenario first, and the policy with --policy";
+    check_kind(inputs, scenario, Kind::Scenario, remedy)?;
     if let Some(policy) = policy {
-        check_kind(policy, Kind::Policy, "a policy has [roles]")?;
+        check_kind(inputs, policy, Kind::Policy, "a policy has [roles]")?;
     }
-    Ok(Case::load(scenario, &overrides(options, policy))?)
+    let overrides = overrides(options, policy);
+    Ok(Case::new(load_from(inputs, scenario, &overrides)?, overrides.set))
 }
 
 /// Refuses a scenario in the place of a policy, and the other way round: the keys of the one make no
 /// sense as mistakes of the other.
-fn check_kind(path: &Path, wanted: Kind, remedy: &str) -> Result<(), Failure> {
-    match kind_of(path) {
+fn check_kind(inputs: &InputFiles, path: &Path, wanted: Kind, remedy: &str) -> Result<(), Failure> {
+    match kind_of(inputs, path) {
         Ok(found) if found != wanted => Err(Failure::Input(format!(
             "{} is a {}, not a {}\n{remedy}",
-            path.display(),
+            name_of(path),
             found.name(),
             wanted.name()
         ))),

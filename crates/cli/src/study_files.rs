@@ -28,9 +28,7 @@ pub(crate) fn write(
     let rows: Vec<ClaimRow> = ledger.claims.iter().map(claim_row).collect();
     let tables: Vec<Table> = reproduced.tables.iter().map(set).collect();
     let path = out.join("report.html");
-    let short = ledger.short_form();
-    let page = study_page(&reproduced.title, short.as_deref(), &rows, &tables, &figures);
-    write_text(&path, &page)?;
+    write_text(&path, &study_page(&reproduced.title, &reproduced.about, &rows, &tables, &figures))?;
     Ok(path)
 }
 

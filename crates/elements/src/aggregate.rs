@@ -93,6 +93,21 @@ impl Per {
     pub(crate) fn table<V>(&self, mut rng: Rng) -> LruTable<FlowKey, V> {
         LruTable::new(self.bounds, FlowHash::seeded(&mut rng))
     }
+
+    /// Whose packets are accounted for together.
+    pub fn aggregate(&self) -> Aggregate {
+        self.aggregate
+    }
+
+    /// How many aggregates are remembered.
+    pub fn table_size(&self) -> usize {
+        self.bounds.entries
+    }
+
+    /// The silence after which one is forgotten.
+    pub fn idle_timeout(&self) -> Duration {
+        self.bounds.idle_timeout
+    }
 }
 
 const MOST_ENTRIES: usize = 1 << 24;
@@ -140,6 +155,10 @@ impl<M: Settling> PerAggregate<M> {
 }
 
 impl<M: Settling> Meter for PerAggregate<M> {
+    fn reserve(&mut self, flows: usize) {
+        self.meters.reserve(flows);
+    }
+
     #[inline]
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
         let name = self.per.name(packet.key);

@@ -40,6 +40,11 @@ impl Chains {
         Chains(vec![Link::NONE; indices])
     }
 
+    /// Makes room for so many indices more.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        self.0.reserve(more);
+    }
+
     /// Links for one index more, which is in no chain.
     pub(crate) fn add(&mut self) {
         self.0.push(Link::NONE);

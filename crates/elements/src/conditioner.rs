@@ -62,9 +62,10 @@ impl Conditioner {
     ) -> Option<DropReason> {
         if self.acks == Acknowledgements::Echoed
             && let Some(sender) = sender
+            && let Some(received) = sender.received_dscp
             && packet.is_bare_acknowledgement()
         {
-            packet.dscp = sender.received_dscp;
+            packet.dscp = received;
             return None;
         }
         let class = &mut self.classes[self.classifier.classify_at(packet, sender)?];
@@ -75,6 +76,12 @@ impl Conditioner {
         class.packets[color as usize] += 1;
         class.bytes[color as usize] += u64::from(packet.size);
         class.police?[color as usize].apply(packet)
+    }
+
+    /// Makes room for `flows` in each class: see [`Marker::reserve`].
+    pub fn reserve(&mut self, flows: usize) {
+        let markers = self.classes.iter_mut().filter_map(|class| class.marker.as_mut());
+        markers.for_each(|marker| marker.reserve(flows));
     }
 
     /// What each class has seen since the start.

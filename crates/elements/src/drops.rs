@@ -58,6 +58,11 @@ pub struct Dropped {
 pub struct Drops(Vec<Dropped>);
 
 impl Drops {
+    /// Has room for so many packets between two looks.
+    pub fn with_room_for(packets: usize) -> Self {
+        Drops(Vec::with_capacity(packets))
+    }
+
     /// Hands in a packet.
     pub fn push(&mut self, packet: Packet, reason: DropReason) {
         self.0.push(Dropped { packet, reason });

@@ -106,7 +106,7 @@ impl Dscp {
 /// Names as IANA registers them: `BE` (also `CS0`, `DF`), `CS1`–`CS7`, `AF11`–`AF43`, `EF`, `LE`;
 /// or the number from 0 to 63.
 impl FromStr for Dscp {
-    type Err = String;
+    type Err = ParseDscpError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let digit = |c: u8, low: u8, high: u8| {
@@ -122,11 +122,37 @@ impl FromStr for Dscp {
                 .map(|(class, drop)| 8 * class + 2 * drop),
             _ => text.parse().ok(),
         };
-        value.and_then(Dscp::new).ok_or_else(|| {
-            format!("unknown code point \"{text}\"; allowed: BE, LE, EF, CS1 to CS7, AF11 to AF43, 0 to 63")
-        })
+        value.and_then(Dscp::new).ok_or_else(|| ParseDscpError { found: text.to_owned() })
     }
 }
+
+/// A text that is no code point. Shown in one line, it is `message; help`; in the alternate form
+/// (`{:#}`) the help stands on a line of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParseDscpError {
+    found: String,
+}
+
+impl ParseDscpError {
+    /// What is wrong.
+    pub fn message(&self) -> String {
+        format!("unknown code point \"{}\"", self.found)
+    }
+
+    /// What would be right.
+    pub fn help(&self) -> &'static str {
+        "allowed: BE, LE, EF, CS1 to CS7, AF11 to AF43, 0 to 63"
+    }
+}
+
+impl fmt::Display for ParseDscpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let joint = if f.alternate() { "\n" } else { "; " };
+        write!(f, "{}{joint}{}", self.message(), self.help())
+    }
+}
+
+impl std::error::Error for ParseDscpError {}
 
 impl fmt::Display for Dscp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -92,6 +92,15 @@ impl<K: Copy + Hashed, V> LruTable<K, V> {
         }
     }
 
+    /// Makes room for `entries` in all, or for as many as there may be.
+    pub(crate) fn reserve(&mut self, entries: usize) {
+        let entries = entries.min(self.bounds.entries);
+        let LruTable { hash, places, entries: known, .. } = self;
+        let more = (2 * entries).saturating_sub(places.len());
+        places.reserve(more, |&at| hash.of(&known[at as usize].key));
+        known.reserve(entries.saturating_sub(known.len()));
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }

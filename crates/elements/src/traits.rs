@@ -9,6 +9,10 @@ pub trait Meter: Send {
     /// How `packet`, which passes at `now`, stands to the profile.
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color;
 
+    /// Makes room for `flows` at once, or users or whatever it accounts for: up to these, and within
+    /// its own bounds, it allocates nothing more.
+    fn reserve(&mut self, _flows: usize) {}
+
     /// Shows what the meter has counted since the start, each number with its name, for results.
     fn counters(&self, _visit: &mut dyn FnMut(&'static str, u64)) {}
 }
@@ -18,6 +22,9 @@ pub trait Marker: Send {
     /// Marks `packet` at `now`, and says the colour that it gave. `sender` is the state of the
     /// sending TCP, there at a source host only.
     fn mark(&mut self, now: Instant, packet: &mut Packet, sender: Option<&SenderView>) -> Color;
+
+    /// As [`Meter::reserve`].
+    fn reserve(&mut self, _flows: usize) {}
 
     /// Shows what the marker has counted since the start, each number with its name, for results.
     /// The numbers only grow: results are differences of two looks.
@@ -43,6 +50,10 @@ pub trait QueueDiscipline: Send {
     /// [`enqueue`](Self::enqueue) or [`dequeue`](Self::dequeue) at the latest. Of a host that never
     /// does, a queue believes that it takes a packet when the one before has left.
     fn departed(&mut self, _now: Instant) {}
+
+    /// Makes room for `packets` held at once, of `flows` different flows: up to these, and within
+    /// its own limits, the queue allocates nothing more. Without it, it grows to its busiest moment.
+    fn reserve(&mut self, _packets: usize, _flows: usize) {}
 
     /// From `now` on, the line that the queue feeds has this `rate`, above zero. Without a word it is
     /// the rate that the queue was built for.
@@ -120,16 +131,18 @@ impl Label {
     pub const NONE: Label = Label(0);
 }
 
-/// What a source host's kernel lets a marker see of the sending TCP, read-only. Of a datagram there
-/// is a label alone; all else is as by default.
+/// What a source host's kernel lets a marker see of the sending TCP, read-only. What it does not tell
+/// of a packet is none, and elements do without: of a datagram there is a label alone. A simulated host
+/// tells all. A Linux kernel tells the window, the phase, the round-trip time and what was sent of a
+/// socket (`tcp_info`), but not whether one packet is a retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SenderView {
     /// The send window: the smaller of congestion and receive window, in segments.
-    pub window_segments: u32,
+    pub window_segments: Option<u32>,
     /// The phase of congestion control.
-    pub phase: Phase,
+    pub phase: Option<Phase>,
     /// Whether this packet is a retransmission.
-    pub is_retransmission: bool,
+    pub is_retransmission: Option<bool>,
     /// The smoothed round-trip time, once there is a sample.
     pub smoothed_rtt: Option<shortflow_units::Duration>,
     /// Bytes of the application that were sent at least once before this packet.
@@ -138,7 +151,7 @@ pub struct SenderView {
     /// them: what remains of the messages that it has handed in.
     pub remaining: Option<Bytes>,
     /// The code point of the last packet with data, SYN or FIN that came from the peer.
-    pub received_dscp: Dscp,
+    pub received_dscp: Option<Dscp>,
     /// The connection's label.
     pub label: Label,
 }

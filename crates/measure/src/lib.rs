@@ -40,8 +40,10 @@
 //! Times in results are in seconds, rates in bits per second.
 
 mod estimate;
+mod gains;
 mod histogram;
 mod item;
+mod measures;
 mod moments;
 mod plan;
 mod port;
@@ -59,8 +61,10 @@ mod transfer;
 pub use estimate::{
     Estimate, jain, mean, paired, paired_gain, paired_gain_of_readings, relative_gain,
 };
+pub use gains::{Gain, PointGains, gains_at};
 pub use histogram::Histogram;
 pub use item::Item;
+pub use measures::{About, Better, Measure, Subject};
 pub use moments::Moments;
 pub use plan::{Plan, SizeClass, StreamPlan, WorkloadPlan};
 pub use port::{CodePointCounts, Count, PortCounts, PortResult, Sample};

@@ -70,6 +70,7 @@ impl Recorder {
                 .map(|stream| stream.clone().map(StreamTracker::of))
                 .collect(),
             replica: Replica {
+                number: 0,
                 measured: plan.measured().as_secs_f64(),
                 code_points: plan.code_points.clone(),
                 drop_reasons: plan.drop_reasons.clone(),

@@ -18,6 +18,9 @@ use crate::transfer::Transfer;
 /// What one replica found, from the warm-up's end to the end of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Replica {
+    /// Its number: replicas of one number have the same arrivals under each policy.
+    #[serde(default)]
+    pub number: u32,
     /// For how long it was measured, in seconds.
     pub measured: f64,
     /// The names of code points, by index.

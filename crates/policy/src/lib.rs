@@ -22,10 +22,17 @@
 
 mod build;
 mod check;
+pub mod explain;
 mod file;
+pub mod keys;
 mod load;
 mod model;
+mod scheme;
+pub mod schemes;
+mod shadows;
 
 pub use build::Place;
-pub use load::{from_text, load, schema};
+pub use load::{from_text, load, load_from, schema};
 pub use model::{Class, Policy, Role};
+pub use schemes::markers::MarkerPlan;
+pub use schemes::queues::QueuePlan;

@@ -6,15 +6,28 @@ use std::sync::Arc;
 use crate::check::check;
 use crate::file::PolicyFile;
 use crate::model::Policy;
-use shortflow_text::{Diagnostic, Diagnostics, Document, Override, Source};
+use shortflow_text::{Diagnostic, Diagnostics, Document, InputFiles, MOST_TEXT};
+use shortflow_text::{Override, Source, name_of};
 
 /// Reads and checks the policy file at `path`, with `overrides` whose keys are relative to it.
 ///
 /// # Errors
 /// When the file cannot be read or is no policy.
 pub fn load(path: &Path, overrides: &[Override]) -> Result<Policy, Diagnostics> {
-    let name = path.display().to_string();
-    match std::fs::read_to_string(path) {
+    load_from(&InputFiles::default(), path, overrides)
+}
+
+/// As [`load`], by way of `files`, which reads each file once.
+///
+/// # Errors
+/// As for [`load`].
+pub fn load_from(
+    files: &InputFiles,
+    path: &Path,
+    overrides: &[Override],
+) -> Result<Policy, Diagnostics> {
+    let name = name_of(path);
+    match files.read(path, MOST_TEXT) {
         Ok(text) => from_text(&name, &text, overrides),
         Err(error) => {
             let message = format!("cannot read {name}: {error}");

@@ -29,7 +29,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             std::fs::write(folder.join(format!("{name}-{}.svg", drawn.name)), drawn.svg)?;
         }
     }
-    let study = study_page("Casetti & Mellia 2005", &claims(), &[table()], &[boundary()]);
+    let study =
+        study_page("Casetti & Mellia 2005", "A study.", &claims(), &[table()], &[boundary()]);
     std::fs::write(folder.join("study.html"), study)?;
     Ok(())
 }

@@ -41,19 +41,15 @@ pub struct CheckRow {
     pub holds: Option<bool>,
 }
 
-/// One page about a study: a remark on how it was run, how many claims hold, each claim with its checks,
-/// the tables, the figures.
+/// One page about a study: what it is `about`, how many claims hold, each claim with its checks, the tables, the figures.
 pub fn study_page(
     title: &str,
-    remark: Option<&str>,
+    about: &str,
     claims: &[ClaimRow],
     tables: &[Table],
     figures: &[Figure],
 ) -> String {
-    let mut body = format!("<h1>{}</h1>\n", escape(title));
-    if let Some(remark) = remark {
-        let _ = writeln!(body, "<p class=\"soft\">{}</p>", escape(remark));
-    }
+    let mut body = format!("<h1>{}</h1>\n<p class=\"soft\">{}</p>\n", escape(title), escape(about));
     let of = |verdict: &str| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let _ = writeln!(
         body,

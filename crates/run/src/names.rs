@@ -3,7 +3,7 @@
 
 use shortflow_elements::{Conditioner, DropReason, Dscp};
 use shortflow_policy::Role;
-use shortflow_scenario::{Direction, Kind, Line, NodeId, Scenario};
+use shortflow_scenario::{Direction, Line, NodeId, Scenario};
 
 /// The ports of a scenario in their order: each link is two, forward first, then back. Each is given
 /// by the node that sends, the node at the far end, and the line between them.
@@ -54,11 +54,7 @@ pub fn code_points(scenario: &Scenario) -> Vec<Dscp> {
         used.extend(policy.written_code_points());
     }
     for workload in &scenario.workloads {
-        match &workload.kind {
-            Kind::Cbr(cbr) => used.push(cbr.dscp),
-            Kind::Poisson(poisson) => used.push(poisson.dscp),
-            Kind::Transfers(_) | Kind::Bulk(_) | Kind::Web(_) | Kind::Telnet(_) | Kind::Ftp(_) => {}
-        }
+        used.extend(workload.kind.traffic().datagrams().map(|datagrams| datagrams.dscp));
     }
     used.sort_unstable();
     used.dedup();

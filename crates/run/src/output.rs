@@ -3,11 +3,12 @@
 //! Everything is written into a hidden folder inside the target first, then moved to its place. A
 //! run that fails or is killed leaves what was there before.
 
-use std::fs;
+use std::fs::{self, DirEntry, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use shortflow_measure::results::{self, COMPARISON, FIGURES, Folder, MANIFEST, REPORT};
+use shortflow_measure::Point;
+use shortflow_measure::results::{self, COMPARISON, Comparison, FIGURES, Folder, MANIFEST, REPORT};
 use tempfile::TempDir;
 
 use crate::case::Case;
@@ -19,6 +20,8 @@ use crate::results::Results;
 pub struct OutputFolder {
     target: PathBuf,
     staging: TempDir,
+    /// Locked for as long as the run lives, where the system has locks.
+    _held: Option<File>,
     made_target: bool,
 }
 
@@ -47,9 +50,12 @@ impl OutputFolder {
         }
         let made_target = !target.exists();
         Folder::create(target)?;
+        remove_abandoned(target);
         let staging = tempfile::Builder::new().prefix(STAGING).suffix(".tmp").tempdir_in(target);
         let staging = staging.map_err(failed("write in the folder", target))?;
-        Ok(OutputFolder { target: target.to_owned(), staging, made_target })
+        let held = File::open(staging.path())
+            .and_then(|folder| folder.try_lock().map_err(io::Error::from).map(|()| folder));
+        Ok(OutputFolder { target: target.to_owned(), staging, _held: held.ok(), made_target })
     }
 
     /// A folder to write results in; `name` tells it from others of the same output.
@@ -63,11 +69,17 @@ impl OutputFolder {
         for (case, results) in cases.iter().zip(&found.cases) {
             self.folder(case.folder.as_deref())?.write(&results.manifest, &results.points)?;
         }
-        let folders: Vec<&str> = cases.iter().filter_map(|case| case.folder.as_deref()).collect();
+        let folders: Vec<String> = cases.iter().filter_map(|case| case.folder.clone()).collect();
         if folders.is_empty() {
             return Ok(());
         }
-        self.folder(None)?.write_json(COMPARISON, &folders)
+        let runs: Vec<(&str, &[Point])> = found
+            .cases
+            .iter()
+            .map(|case| (case.manifest.label.as_str(), case.points.as_slice()))
+            .collect();
+        let comparison = Comparison { runs: folders, gains: Comparison::gains(&runs) };
+        self.folder(None)?.write_json(COMPARISON, &comparison)
     }
 
     /// Puts everything in its place, and says where the folder is.
@@ -115,6 +127,25 @@ impl Drop for OutputFolder {
     }
 }
 
+/// Removes the hidden folders of runs that were killed: those that nobody holds any more.
+fn remove_abandoned(target: &Path) {
+    let entries = fs::read_dir(target).into_iter().flatten().flatten();
+    for path in entries.filter(is_staging).map(|entry| entry.path()) {
+        let is_free = File::open(&path).is_ok_and(|folder| folder.try_lock().is_ok());
+        if is_free {
+            // Where this fails, the folder stays, hidden as before.
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+fn is_staging(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let name = name.to_string_lossy();
+    let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+    is_folder && name.starts_with(STAGING) && name.ends_with(".tmp")
+}
+
 /// Refuses a folder that holds something, unless a run of ours wrote it.
 pub fn refuse_foreign(target: &Path) -> Result<(), OutputError> {
     let Ok(entries) = fs::read_dir(target) else { return Ok(()) };
@@ -149,8 +180,8 @@ fn publish(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Removes the runs of an earlier comparison: a policy that is no longer compared must not seem to be.
 fn remove_compared(folder: &Path) -> io::Result<()> {
-    let names: Vec<String> = match Folder::open(folder).read_json(COMPARISON) {
-        Ok(names) => names,
+    let Comparison { runs: names, .. } = match Folder::open(folder).read_json(COMPARISON) {
+        Ok(comparison) => comparison,
         // No comparison, or none that we understand.
         Err(_) => return Ok(()),
     };

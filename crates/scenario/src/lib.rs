@@ -32,12 +32,19 @@ mod file;
 mod files;
 mod frequency;
 mod load;
+mod loss;
+mod memory;
 mod model;
+mod offered;
 mod sweep;
+mod traffic;
 mod which_tcp;
 
-pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, schema};
+pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, load_from, schema};
+pub use memory::Memory;
 pub use model::{
     Binding, Direction, Inputs, Kind, Line, Link, MeasurePlan, Node, NodeId, NodeKind, Part,
     ResultRow, Scenario, Workload,
 };
+pub use offered::{LineLoad, OfferedLoad};
+pub use traffic::{Datagrams, PairEnd, ResultSizes, Traffic};

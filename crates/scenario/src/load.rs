@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use shortflow_policy::Policy;
-use shortflow_text::{Diagnostic, Diagnostics, Document, Override, Scalar, Severity, Source};
+use shortflow_text::{Diagnostic, Diagnostics, Document, InputFiles, Override, Scalar, Severity};
+use shortflow_text::{MOST_DATA, MOST_TEXT, Source, folder_of, name_of};
 
 use crate::bind;
 use crate::check;
@@ -34,6 +35,8 @@ pub struct Loaded {
     pub name: String,
     /// The names of the sweep's axes; none without a sweep.
     pub axes: Vec<String>,
+    /// What is allowed in the files but hardly meant, each once.
+    pub warnings: Diagnostics,
     points: Vec<SweepPoint>,
 }
 
@@ -66,7 +69,20 @@ impl Loaded {
 /// When a file cannot be read or does not describe something that can be run: all mistakes that
 /// were found.
 pub fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
-    load_with(path, overrides, &|path| std::fs::read_to_string(path))
+    load_from(&InputFiles::default(), path, overrides)
+}
+
+/// As [`load`], by way of `files`, which reads each file once: so a pipe can be a scenario under
+/// several policies.
+///
+/// # Errors
+/// As for [`load`].
+pub fn load_from(
+    files: &InputFiles,
+    path: &Path,
+    overrides: &Overrides,
+) -> Result<Loaded, Diagnostics> {
+    load_with(path, overrides, &|path, most| files.read(path, most))
 }
 
 /// As [`load`], from texts that are given with their names instead of files; the first is the
@@ -75,7 +91,7 @@ pub fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
 /// # Errors
 /// As for [`load`].
 pub fn from_texts(texts: &[(&str, &str)], overrides: &Overrides) -> Result<Loaded, Diagnostics> {
-    let read = |path: &Path| {
+    let read = |path: &Path, _: u64| {
         let found = texts.iter().find(|(name, _)| Path::new(name) == path);
         found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| io::ErrorKind::NotFound.into())
     };
@@ -88,14 +104,15 @@ pub fn schema() -> schemars::Schema {
     shortflow_text::schema::<ScenarioFile>()
 }
 
-type Read<'r> = &'r dyn Fn(&Path) -> io::Result<String>;
+/// Gives the text of a file of at most so many bytes.
+type Read<'r> = &'r dyn Fn(&Path, u64) -> io::Result<String>;
 
 fn load_with(path: &Path, overrides: &Overrides, read: Read<'_>) -> Result<Loaded, Diagnostics> {
-    let name = path.display().to_string();
-    let text = read(path).map_err(|error| unreadable(&name, &error))?;
+    let name = name_of(path);
+    let text = read(path, MOST_TEXT).map_err(|error| unreadable(&name, &error))?;
     let loader = Loader {
         source: Arc::new(Source { name, text }),
-        folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+        folder: folder_of(path).to_owned(),
         overrides,
         read,
     };
@@ -114,18 +131,25 @@ impl Loader<'_> {
         let (mut document, file) = self.read_file(&[])?;
         let is_set = |key: &str| self.overrides.set.iter().any(|(set, _)| set == key);
         let axes = sweep::axes(&mut document, &file.sweep, is_set)?;
+        let mut warnings = Diagnostics::default();
         let points = sweep::combinations(&axes)
             .into_iter()
-            .map(|values| self.point(&axes, values))
+            .map(|values| self.point(&axes, values, &mut warnings))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Loaded {
             name: points[0].scenario.name.clone(),
             axes: axes.into_iter().map(|axis| axis.name).collect(),
+            warnings,
             points,
         })
     }
 
-    fn point(&self, axes: &[Axis], values: Vec<Scalar>) -> Result<SweepPoint, Diagnostics> {
+    fn point(
+        &self,
+        axes: &[Axis],
+        values: Vec<Scalar>,
+        warnings: &mut Diagnostics,
+    ) -> Result<SweepPoint, Diagnostics> {
         let swept = axes.iter().zip(&values).flat_map(|(axis, value)| {
             axis.keys.iter().map(move |key| Override {
                 key: key.clone(),
@@ -158,6 +182,12 @@ impl Loader<'_> {
             Files::new(&|name| self.read_beside(name)),
             self.overrides.bind.len(),
         )?;
+        let of_policy = scenario.policy.iter().flat_map(|policy| policy.warnings.0.clone());
+        for found in of_policy.chain(document.warnings().0) {
+            if !warnings.0.contains(&found) {
+                warnings.0.push(found);
+            }
+        }
         let label =
             axes.iter().zip(&values).map(|(axis, value)| format!("{} = {value}", axis.name));
         Ok(SweepPoint { label: label.collect::<Vec<_>>().join(", "), values, scenario })
@@ -167,7 +197,8 @@ impl Loader<'_> {
     fn read_beside(&self, name: &str) -> Result<(String, String), String> {
         let path = self.folder.join(name);
         let tidied = tidy(&path);
-        let text = (self.read)(&path).or_else(|_| (self.read)(Path::new(&tidied)));
+        let read = |path: &Path| (self.read)(path, MOST_DATA);
+        let text = read(&path).or_else(|_| read(Path::new(&tidied)));
         text.map(|text| (tidied, text)).map_err(|error| reason(&error))
     }
 
@@ -220,13 +251,18 @@ impl Loader<'_> {
                 return Ok(None);
             }
         };
-        let name = tidy(&path);
-        let text = match (self.read)(&path).or_else(|_| (self.read)(Path::new(&name))) {
+        let name = name_of(Path::new(&tidy(&path)));
+        let read = |path: &Path| (self.read)(path, MOST_TEXT);
+        let text = match read(&path).or_else(|why| read(Path::new(&name)).map_err(|_| why)) {
             Ok(text) => text,
             Err(error) if self.overrides.policy.is_some() => return Err(unreadable(&name, &error)),
             Err(error) => {
                 let message = format!("cannot read the policy {name}: {}", reason(&error));
-                document.mistake("policy", message, "the path is relative to this file");
+                let help = match error.kind() {
+                    io::ErrorKind::NotFound => "the path is relative to this file",
+                    _ => "",
+                };
+                document.mistake("policy", message, help);
                 document.checked()?;
                 return Ok(None);
             }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{Address, classifier::DscpTable};
+use shortflow_elements::{Address, dropper::LossParams};
 use shortflow_policy::Policy;
 use shortflow_tcp::Config;
-use shortflow_units::{Duration, Length, Probability, Rate};
+use shortflow_units::{Duration, Length, Rate};
 use shortflow_workloads::{Bulk, Cbr, Ftp, Poisson, SizeClass, Telnet, Transfers, Web};
 
 /// A node: an index into [`Scenario::nodes`].
@@ -17,7 +17,22 @@ impl NodeId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// Its address: 10.0.0.1 for the first node, counting up.
+    #[inline]
+    pub fn address(self) -> Address {
+        Address::v4(FIRST_ADDRESS + self.0)
+    }
+
+    /// The node with this address, which must be one that [`address`](Self::address) gave.
+    #[inline]
+    pub fn of_address(address: Address) -> NodeId {
+        NodeId(address.as_v4().expect("a simulated host has an IPv4 address") - FIRST_ADDRESS)
+    }
 }
+
+/// The address of the first node, 10.0.0.1.
+const FIRST_ADDRESS: u32 = 0x0a00_0001;
 
 /// A scenario in which every name is resolved, every quantity is in range, every workload has a
 /// path between its ends, and every bound role exists.
@@ -103,8 +118,8 @@ pub struct Line {
     pub limit: Length,
     /// Bytes that the link adds to every packet.
     pub overhead: u32,
-    /// The probability that the link loses a packet, by its code point; `None` for a clean link.
-    pub loss: Option<DscpTable<Probability>>,
+    /// Which packets the link loses; `None` for a clean link.
+    pub loss: Option<LossParams>,
 }
 
 /// Where a role is played.
@@ -161,17 +176,17 @@ pub enum Kind {
 
 impl Scenario {
     /// What has results under a name of its own, by index: first the workloads in their order, then
-    /// the objects of each web workload, whose own results are those of pages.
+    /// the parts of each that have results of their own, such as the objects of pages.
     pub fn result_rows(&self) -> Vec<ResultRow> {
         let row = |workload, name: String, part| ResultRow { name, workload, part };
         let all = self.workloads.iter().enumerate();
         let wholes =
             all.clone().map(|(index, workload)| row(index, workload.name.clone(), Part::Whole));
-        let webs = all.filter(|(_, workload)| matches!(workload.kind, Kind::Web(_)));
-        let objects = webs.map(|(index, workload)| {
-            row(index, format!("{}/objects", workload.name), Part::Objects)
+        let parts = all.flat_map(|(index, workload)| {
+            let parts = workload.kind.traffic().parts().iter();
+            parts.map(move |part| row(index, format!("{}/{}", workload.name, part.name()), *part))
         });
-        wholes.chain(objects).collect()
+        wholes.chain(parts).collect()
     }
 }
 
@@ -195,17 +210,12 @@ pub enum Part {
     Objects,
 }
 
-impl Kind {
-    /// The pairs of nodes between which traffic flows.
-    pub fn pairs(&self) -> &[(NodeId, NodeId)] {
+impl Part {
+    /// Its name in results.
+    fn name(self) -> &'static str {
         match self {
-            Kind::Transfers(transfers) => &transfers.pairs,
-            Kind::Bulk(bulk) => &bulk.pairs,
-            Kind::Web(web) => &web.sessions.pairs,
-            Kind::Telnet(telnet) => &telnet.sessions.pairs,
-            Kind::Ftp(ftp) => &ftp.sessions.pairs,
-            Kind::Cbr(cbr) => &cbr.pairs,
-            Kind::Poisson(poisson) => &poisson.pairs,
+            Part::Whole => "whole",
+            Part::Objects => "objects",
         }
     }
 }

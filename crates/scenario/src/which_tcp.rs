@@ -1,6 +1,6 @@
 //! Which TCP a scenario runs, in words for tables and reports.
 
-use crate::model::{Kind, Scenario, Workload};
+use crate::model::{Scenario, Workload};
 
 impl Scenario {
     /// The TCP of the workloads, for example `Linux today (CUBIC, SACK)`. Where workloads differ, each
@@ -29,5 +29,5 @@ impl Scenario {
 }
 
 fn uses_tcp(workload: &Workload) -> bool {
-    !matches!(workload.kind, Kind::Cbr(_) | Kind::Poisson(_))
+    workload.kind.uses_tcp()
 }

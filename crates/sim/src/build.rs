@@ -51,10 +51,9 @@ pub(crate) fn entities(scenario: &Scenario) -> usize {
         role_at(scenario, *from, Direction::To(*to)).is_some_and(|role| role.queues())
     };
     let served = ports(scenario).filter(has_departures).count();
-    let sources = scenario.workloads.iter().map(|workload| match &workload.kind {
-        Kind::Cbr(cbr) => cbr.streams(),
-        Kind::Poisson(poisson) => poisson.pairs.len(),
-        Kind::Transfers(_) | Kind::Bulk(_) | Kind::Web(_) | Kind::Telnet(_) | Kind::Ftp(_) => 1,
+    // Each stream of datagrams is a source, and so is each workload over TCP.
+    let sources = scenario.workloads.iter().map(|workload| {
+        workload.kind.traffic().datagrams().map_or(1, |datagrams| datagrams.streams)
     });
     ports(scenario).count() + served + sources.sum::<usize>() + 2
 }

@@ -8,11 +8,11 @@ use shortflow_measure::Recorder;
 use shortflow_units::Instant;
 
 use crate::event::calendar::Entity;
-use crate::event::entities::Kind;
+use crate::event::entities::EntityKind;
 use crate::event::timers::Timers;
 use crate::host::application::Progress;
 use crate::host::flow::{Flow, Flows, Side, endpoint_of, owner};
-use crate::host::session::{Sessions, Stirred, World};
+use crate::host::session::{PendingSend, Sessions, World};
 use crate::host::source::{Emission, EphemeralPorts, Source, Stream};
 use crate::network::fabric::Fabric;
 use crate::network::layout::{Network, node_of};
@@ -33,7 +33,7 @@ pub(crate) struct Engine {
     ephemeral: EphemeralPorts,
     sampler: Sampler,
     /// Connections over which sessions have just spoken.
-    stirred: Vec<Stirred>,
+    pending_sends: Vec<PendingSend>,
     /// Packets with data that came reordered, by the index of their workload.
     pub(crate) reordered: BTreeMap<u16, u64>,
 }
@@ -70,7 +70,7 @@ impl Engine {
             streams,
             ephemeral,
             sampler,
-            stirred: Vec::new(),
+            pending_sends: Vec::new(),
             reordered: BTreeMap::new(),
         }
     }
@@ -101,15 +101,15 @@ impl Engine {
     #[inline]
     fn act(&mut self, entity: Entity) {
         match self.fabric.kind(entity) {
-            Kind::Arrival(port) => {
+            EntityKind::Arrival(port) => {
                 if let Some(parcel) = self.fabric.arrive(port, &self.flows) {
                     self.deliver(parcel);
                 }
             }
-            Kind::Departure(port) => self.fabric.depart(port),
-            Kind::Timers => self.expire_timers(),
-            Kind::Source(source) => self.emit(source as usize),
-            Kind::Sampler => self.sample(),
+            EntityKind::Departure(port) => self.fabric.depart(port),
+            EntityKind::Timers => self.expire_timers(),
+            EntityKind::Source(source) => self.emit(source as usize),
+            EntityKind::Sampler => self.sample(),
         }
         if self.fabric.has_lost() {
             self.account_lost();
@@ -281,17 +281,17 @@ impl Engine {
         let Source::Sessions(sessions) = &mut self.sources[source as usize] else {
             unreachable!("a session belongs to a source of sessions")
         };
-        let mut stirred = std::mem::take(&mut self.stirred);
+        let mut pending_sends = std::mem::take(&mut self.pending_sends);
         let world = World {
             now: self.fabric.now,
             flows: &mut self.flows,
             recorder: &mut self.recorder,
             ports: &mut self.ephemeral,
-            stirred: &mut stirred,
+            pending_sends: &mut pending_sends,
         };
         act(sessions, world);
         self.fabric.set_source(source as usize, sessions.next_at());
-        for Stirred { id, is_new } in stirred.drain(..) {
+        for PendingSend { id, is_new } in pending_sends.drain(..) {
             if let Some(flow) = self.flows.get_mut(id)
                 && let Some(watcher) = &mut self.fabric.watcher
                 && is_new
@@ -300,7 +300,7 @@ impl Engine {
             }
             self.flush(id, Side::Client);
         }
-        self.stirred = stirred;
+        self.pending_sends = pending_sends;
     }
 
     /// Sends what an end of a connection has to send.
@@ -357,10 +357,10 @@ impl Engine {
         self.fabric.set_sampler(self.sampler.next_at().min(self.flow_sampler.next_at()));
     }
 
-    /// The warm-up is over: what was counted so far counts no more.
-    pub(crate) fn end_warm_up(&mut self) {
-        self.fabric.restart_counters();
-        self.sampler.restart();
+    /// The warm-up is over: what was counted so far counts no more. It is measured until `until`.
+    pub(crate) fn end_warm_up(&mut self, until: Instant) {
+        self.sampler.restart(self.fabric.now, &self.fabric.network);
+        self.fabric.restart_counters(until);
         for flow in self.flows.iter_mut() {
             flow.delivered_before = flow.ends[Side::Server as usize].delivered;
         }
@@ -390,7 +390,7 @@ fn transmit(
         };
         let (outlet, shows_tcp) = fabric.outlet(node_of(key.src), node_of(key.dst));
         let sender = shows_tcp.then(|| SenderView {
-            received_dscp: end.received_dscp,
+            received_dscp: Some(end.received_dscp),
             label: fabric.network.label(flow.application.workload()),
             ..end.tcp.view_of(&segment)
         });

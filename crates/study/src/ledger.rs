@@ -33,17 +33,10 @@ pub struct ClaimResult {
     pub short: String,
     /// Whether it holds.
     pub verdict: Verdict,
-    /// What a reader must know of the full study; empty in its short form, whose figures differ.
+    /// What a reader must know.
     pub note: String,
     /// Its checks.
     pub checks: Vec<CheckResult>,
-}
-
-impl ClaimResult {
-    /// Removes what is said about the figures of the full study.
-    pub(crate) fn forget_full_run(&mut self) {
-        self.note.clear();
-    }
 }
 
 /// A check and what came of it.
@@ -62,20 +55,6 @@ pub struct CheckResult {
     pub high: Option<f64>,
     /// Whether it holds; nothing when the intervals decide neither way.
     pub holds: Option<bool>,
-}
-
-impl Ledger {
-    /// What must be said of the study's length beside its title; nothing of the full one.
-    pub fn short_form(&self) -> Option<String> {
-        let (replicas, duration) = (self.replicas, &self.duration);
-        self.quick.then(|| {
-            format!(
-                "This is the short form of the study: {replicas} replicas of {duration} and fewer \
-                 points, so that intervals are wider and verdicts may differ from those of the full \
-                 study. Run it without --quick for the full one, with the causes of what fails."
-            )
-        })
-    }
 }
 
 /// Judges all claims of a study.
@@ -227,6 +206,7 @@ mod tests {
         all.record(&Transfer { reply: Duration::from_millis(millis), ..Transfer::default() });
         let workload = WorkloadResult { name: "cloud0".to_owned(), all, ..Default::default() };
         Replica {
+            number: 0,
             measured: 1.0,
             code_points: Vec::new(),
             drop_reasons: Vec::new(),
@@ -310,28 +290,5 @@ mod tests {
             judged(&data, check),
             [("w (run other has no point 0.6)".to_owned(), None, None)]
         );
-    }
-
-    #[test]
-    fn the_short_form_says_so_and_keeps_nothing_said_of_the_full_one() {
-        let mut claim = ClaimResult {
-            id: "1".into(),
-            claim: "faster".into(),
-            short: "faster".into(),
-            verdict: Verdict::Fails,
-            note: "ours reaches 1.27 s".into(),
-            checks: Vec::new(),
-        };
-        claim.forget_full_run();
-        assert_eq!(claim.note, "");
-        let ledger = |quick| Ledger {
-            study: "cm05".into(),
-            quick,
-            replicas: 2,
-            duration: "20 s".into(),
-            claims: vec![claim.clone()],
-        };
-        assert!(ledger(true).short_form().unwrap().contains("2 replicas of 20 s"));
-        assert_eq!(ledger(false).short_form(), None);
     }
 }

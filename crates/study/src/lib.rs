@@ -25,5 +25,5 @@ pub use figure::{Figure, FigureCurve, figure};
 pub use ledger::{CheckResult, ClaimResult, Ledger, judge_all};
 pub use library::StudyFiles;
 pub use quantity::Data;
-pub use reproduce::{Error, Options, Reproduced, reproduce};
+pub use reproduce::{Error, Options, Reproduced, find, reproduce};
 pub use table::{Table, table};

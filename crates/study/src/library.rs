@@ -1,36 +1,105 @@
-//! The studies that come with the program.
+//! Where studies come from: those that come with the program, and folders on disk.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use shortflow_measure::results;
 
 /// A study's files, by their names within its folder.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct StudyFiles {
-    /// The study's name: that of its folder under `papers/`.
-    pub id: &'static str,
-    files: &'static [(&'static str, &'static str)],
+    /// The study's name: that of its folder.
+    pub id: Cow<'static, str>,
+    source: Source,
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    BuiltIn(&'static [(&'static str, &'static str)]),
+    Disk { folder: PathBuf, files: Vec<(String, String)> },
 }
 
 impl StudyFiles {
-    #[cfg(test)]
     pub(crate) const fn new(
         id: &'static str,
         files: &'static [(&'static str, &'static str)],
     ) -> Self {
-        StudyFiles { id, files }
+        StudyFiles { id: Cow::Borrowed(id), source: Source::BuiltIn(files) }
     }
 
-    /// The study called `id`.
+    /// The study called `id` that comes with the program.
     pub fn find(id: &str) -> Option<&'static StudyFiles> {
         STUDIES.iter().find(|study| study.id == id)
     }
 
-    /// The text of a file.
-    pub fn text(&self, name: &str) -> Option<&'static str> {
-        self.files.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
+    /// The study in a folder: all its TOML files, those of folders inside it too.
+    pub fn read(folder: &Path) -> Result<StudyFiles, results::Error> {
+        let mut files = Vec::new();
+        read_into(&mut files, folder, "")?;
+        let name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let id = name.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
+        let source = Source::Disk { folder: folder.to_owned(), files };
+        Ok(StudyFiles { id: Cow::Owned(id), source })
     }
 
-    /// The names of all studies.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        STUDIES.iter().map(|study| study.id)
+    /// The text of a file.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match &self.source {
+            Source::BuiltIn(files) => files.iter().find(|(n, _)| *n == name).map(|(_, text)| *text),
+            Source::Disk { files, .. } => {
+                files.iter().find(|(n, _)| n == name).map(|(_, text)| text.as_str())
+            }
+        }
     }
+
+    /// Where a file of the study is, for messages.
+    pub(crate) fn place(&self, name: &str) -> String {
+        match &self.source {
+            Source::BuiltIn(_) => format!("papers/{}/{name}", self.id),
+            Source::Disk { folder, .. } => folder.join(name).display().to_string(),
+        }
+    }
+
+    /// Which study it is, in a sentence.
+    pub fn description(&self) -> String {
+        match &self.source {
+            Source::BuiltIn(_) => format!(
+                "The study {} that is built into the program; files on disk are not read.",
+                self.id
+            ),
+            Source::Disk { folder, .. } => format!("The study in {}.", folder.display()),
+        }
+    }
+
+    /// The names of all studies that come with the program.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        STUDIES.iter().map(|study| &*study.id)
+    }
+}
+
+/// Reads the TOML files of a folder and of those inside it; their names begin with `prefix`.
+fn read_into(
+    files: &mut Vec<(String, String)>,
+    folder: &Path,
+    prefix: &str,
+) -> Result<(), results::Error> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| results::Error::Io { action: "read", path, source }
+    };
+    let entries = std::fs::read_dir(folder).map_err(failed(folder))?;
+    for entry in entries {
+        let path = entry.map_err(failed(folder))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            read_into(files, &path, &format!("{prefix}{name}/"))?;
+        } else if name.ends_with(".toml") {
+            let text = std::fs::read_to_string(&path).map_err(failed(&path))?;
+            files.push((format!("{prefix}{name}"), text));
+        }
+    }
+    files.sort();
+    Ok(())
 }
 
 macro_rules! files {
@@ -39,10 +108,10 @@ macro_rules! files {
     };
 }
 
-const STUDIES: &[StudyFiles] = &[
-    StudyFiles {
-        id: "cm05",
-        files: files!["cm05":
+static STUDIES: [StudyFiles; 3] = [
+    StudyFiles::new(
+        "cm05",
+        files!["cm05":
             "study.toml",
             "claims.toml",
             "single.toml",
@@ -53,10 +122,10 @@ const STUDIES: &[StudyFiles] = &[
             "policies/fair-marker.toml",
             "policies/per-flow-marker.toml",
         ],
-    },
-    StudyFiles {
-        id: "harp05",
-        files: files!["harp05":
+    ),
+    StudyFiles::new(
+        "harp05",
+        files!["harp05":
             "study.toml",
             "claims.toml",
             "chain.toml",
@@ -73,10 +142,10 @@ const STUDIES: &[StudyFiles] = &[
             "policies/fq-codel.toml",
             "policies/red.toml",
         ],
-    },
-    StudyFiles {
-        id: "nt02",
-        files: files!["nt02":
+    ),
+    StudyFiles::new(
+        "nt02",
+        files!["nt02":
             "study.toml",
             "claims.toml",
             "tree.toml",
@@ -95,7 +164,7 @@ const STUDIES: &[StudyFiles] = &[
             "policies/telnet-queue-wrr.toml",
             "policies/telnet-queue.toml",
         ],
-    },
+    ),
 ];
 
 #[cfg(test)]
@@ -192,8 +261,25 @@ mod tests {
     }
 
     #[test]
+    fn a_study_on_disk_has_the_files_of_its_folder_by_their_names_in_it() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("mine");
+        std::fs::create_dir_all(folder.join("policies")).unwrap();
+        std::fs::write(folder.join("study.toml"), "title = \"mine\"").unwrap();
+        std::fs::write(folder.join("policies/red.toml"), "[roles.core]").unwrap();
+        std::fs::write(folder.join("README.md"), "no part of it").unwrap();
+        let study = StudyFiles::read(&folder).unwrap();
+        assert_eq!(study.id, "mine");
+        assert_eq!(study.text("policies/red.toml"), Some("[roles.core]"));
+        assert_eq!(study.text("README.md"), None);
+        assert_eq!(study.description(), format!("The study in {}.", folder.display()));
+        let built_in = StudyFiles::find("cm05").unwrap().description();
+        assert!(built_in.contains("cm05 that is built into the program"), "{built_in}");
+    }
+
+    #[test]
     fn checks_figures_and_tables_name_runs_and_points_that_their_study_has() {
-        for files in STUDIES {
+        for files in &STUDIES {
             let study: Study = parse(files, "study.toml");
             let claims: Claims = parse(files, "claims.toml");
             for claim in &claims.claims {

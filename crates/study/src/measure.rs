@@ -1,8 +1,8 @@
 //! What one replica measured.
 
-use shortflow_measure::{Reading, Replica};
+use shortflow_measure::{Reading, Replica, Subject};
 
-use crate::spec::{ALL, Measure, Quantity};
+use crate::spec::{ALL, Quantity};
 
 /// What one replica measured, or `None` when it has nothing of this kind.
 pub(crate) fn measure(
@@ -10,62 +10,16 @@ pub(crate) fn measure(
     replica: &Replica,
     class: Option<&str>,
 ) -> Option<Reading> {
-    let workload = || replica.workload(quantity.workload_name());
-    let completions = || workload()?.class(class.unwrap_or(ALL));
-    let stream = |name: &str| workload()?.streams.iter().find(|stream| stream.name == name);
-    let long_flows = || workload()?.long_flows.as_ref();
-    let datagrams = || workload()?.datagrams.as_ref();
-    let port = || replica.port(quantity.at.as_deref()?);
-    let exact = match quantity.measure {
-        Measure::Completion => return completions()?.mean(),
-        Measure::CompletionMedian => return completions()?.median,
-        Measure::CompletionP95 => return completions()?.p95,
-        Measure::CompletionP99 => return completions()?.p99,
-        Measure::CompletionMax => return completions()?.max(),
-        Measure::CompletionDeviation => return completions()?.deviation(),
-        Measure::CompletionVariation => completions()?.variation(),
-        Measure::CompletedRate => Some(completions()?.completion.n() as f64 / replica.measured),
-        Measure::ShareOver => {
-            let (all, limit) = (completions()?, quantity.limit?);
-            all.share_over(all.over.iter().position(|over| over.limit == limit)?)
-        }
-        Measure::Open => Some(workload()?.open as f64),
-        Measure::Goodput => Some(workload()?.delivered_bytes as f64 * 8.0 / replica.measured / 1e6),
-        Measure::BytesAbove => workload()?.bytes_above(quantity.above.as_deref()?),
-        Measure::PacketLoss => workload()?.packet_loss(),
-        Measure::Fairness => long_flows()?.fairness(),
-        Measure::LongFlowRate => Some(long_flows()?.mean_rate()? / 1e6),
-        Measure::ThroughputVariation => long_flows()?.throughput_variation(),
-        Measure::IdleSamples => Some(long_flows()?.idle_samples()? as f64),
-        Measure::Delay => match &quantity.stream {
-            Some(name) => stream(name)?.delay,
-            None => datagrams()?.delay,
-        },
-        Measure::DelayMax => match &quantity.stream {
-            Some(name) => stream(name)?.delay_max,
-            None => datagrams()?.delay_max,
-        },
-        Measure::Jitter => datagrams()?.jitter,
-        Measure::DatagramLoss => match &quantity.stream {
-            Some(name) => stream(name)?.loss(),
-            None => datagrams()?.loss(),
-        },
-        Measure::Utilisation => Some(port()?.utilisation),
-        Measure::MeanQueue => Some(port()?.mean_queue_packets),
-        Measure::Loss => match &quantity.code_point {
-            None => port()?.loss(),
-            Some(name) => {
-                let index = replica.code_points.iter().position(|n| n == name)?;
-                port()?.code_points.get(index)?.loss()
-            }
-        },
-        Measure::Counter => replica.counters.get(quantity.at.as_deref()?).copied(),
-        Measure::CounterRate => {
-            let bytes = replica.counters.get(quantity.at.as_deref()?)?;
-            Some(bytes * 8.0 / replica.measured / 1e6)
-        }
+    let subject = Subject {
+        workload: quantity.workload_name(),
+        class: Some(class.unwrap_or(ALL)),
+        stream: quantity.stream.as_deref(),
+        at: quantity.at.as_deref(),
+        code_point: quantity.code_point.as_deref(),
+        limit: quantity.limit,
+        above: quantity.above.as_deref(),
     };
-    exact.map(Reading::Exact)
+    quantity.measure.of(replica, &subject)
 }
 
 #[cfg(test)]
@@ -139,6 +93,7 @@ mod tests {
             max_wait: 0.0,
         };
         Replica {
+            number: 0,
             measured: 10.0,
             code_points: Vec::new(),
             drop_reasons: Vec::new(),

@@ -21,7 +21,7 @@ pub(crate) struct PointOfRun {
 
 /// All runs at all their points, checked before anything is run by an engine of this identity.
 pub(crate) fn points(
-    files: &'static StudyFiles,
+    files: &StudyFiles,
     study: &Study,
     quick: bool,
     engine: &str,
@@ -38,8 +38,7 @@ pub(crate) fn points(
         let draws = study.runs.iter().any(is_drawn_from);
         if draws && run.accesses.is_some() {
             return Err(Error::Study {
-                study: files.id,
-                file: "study.toml".to_owned(),
+                file: files.place("study.toml"),
                 message: format!("run {} replays requests, so none can be drawn from it", run.name),
             });
         }
@@ -61,7 +60,7 @@ pub(crate) fn points(
 
 /// Finds the points whose requests the points of `run` replay. Their inputs are inputs of these.
 fn find_requests(
-    files: &'static StudyFiles,
+    files: &StudyFiles,
     run: &RunSpec,
     points: &mut [PointOfRun],
     engine: &str,
@@ -74,8 +73,7 @@ fn find_requests(
         let x = accesses.x.unwrap_or(points[at].x);
         let drawn = points.iter().position(|p| p.run == accesses.run && (p.x - x).abs() < 1e-9);
         let drawn = drawn.ok_or_else(|| Error::Study {
-            study: files.id,
-            file: "study.toml".to_owned(),
+            file: files.place("study.toml"),
             message: format!("run {}: there is no run {} at {x}", run.name, accesses.run),
         })?;
         let source = (
@@ -89,7 +87,7 @@ fn find_requests(
 }
 
 fn scenario(
-    files: &'static StudyFiles,
+    files: &StudyFiles,
     run: &RunSpec,
     effort: &Effort,
     x: f64,
@@ -97,8 +95,7 @@ fn scenario(
 ) -> Result<Scenario, Error> {
     let text = |name: &str| {
         files.text(name).ok_or_else(|| Error::Study {
-            study: files.id,
-            file: name.to_owned(),
+            file: files.place(name),
             message: format!("run {} needs this file, which does not exist", run.name),
         })
     };
@@ -110,8 +107,7 @@ fn scenario(
     ];
     for setting in &run.set {
         let (key, value) = setting.split_once('=').ok_or_else(|| Error::Study {
-            study: files.id,
-            file: "study.toml".to_owned(),
+            file: files.place("study.toml"),
             message: format!("run {}: \"{setting}\" is not of the form key=value", run.name),
         })?;
         set.push((key.to_owned(), value.to_owned()));

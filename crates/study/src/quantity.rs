@@ -139,6 +139,7 @@ pub(crate) mod tests {
         }
         let workload = WorkloadResult { name: "web".to_owned(), all, ..Default::default() };
         Replica {
+            number: 0,
             measured: 4.0,
             code_points: Vec::new(),
             drop_reasons: Vec::new(),

@@ -1,5 +1,6 @@
 //! Running a study: every run at every point, as many replicas as wanted, then the verdicts.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -16,7 +17,7 @@ use crate::library::StudyFiles;
 use crate::points::{PointOfRun, points};
 use crate::quantity::Data;
 use crate::replay::replay;
-use crate::spec::{Claims, Study};
+use crate::spec::{Claims, Effort, Study};
 use crate::table::{Table, table};
 
 /// How a study is run.
@@ -35,6 +36,8 @@ pub struct Options<'a> {
 pub struct Reproduced {
     /// What was reproduced.
     pub title: String,
+    /// Which study that was, and how much of it, in sentences.
+    pub about: String,
     /// The verdicts; `None` when the study was interrupted.
     pub ledger: Option<Ledger>,
     /// The figures that have something to show; none when the study was interrupted.
@@ -59,10 +62,8 @@ pub enum Error {
         known: String,
     },
     /// A file of the study is mistaken.
-    #[error("papers/{study}/{file}: {message}")]
+    #[error("{file}: {message}")]
     Study {
-        /// The study.
-        study: &'static str,
         /// The file.
         file: String,
         /// What is wrong.
@@ -93,27 +94,30 @@ pub enum Error {
     },
 }
 
-/// Runs the study `id` by an engine and judges its claims.
+/// The study that `name` means: one that comes with the program, else the one in this folder. A name
+/// with a separator, such as `./cm05`, is always a folder.
 ///
 /// # Errors
-/// When there is no such study, or when results cannot be kept.
-pub fn reproduce(
-    engine: &dyn Engine,
-    id: &str,
-    options: &Options<'_>,
-    stop: &AtomicBool,
-    progress: &dyn Progress,
-) -> Result<Reproduced, Error> {
-    let files = StudyFiles::find(id).ok_or_else(|| Error::UnknownStudy {
-        name: id.to_owned(),
-        known: StudyFiles::names().collect::<Vec<_>>().join(", "),
-    })?;
-    reproduce_files(engine, files, options, stop, progress)
+/// When there is neither, or when the folder cannot be read.
+pub fn find(name: &str) -> Result<Cow<'static, StudyFiles>, Error> {
+    if let Some(files) = StudyFiles::find(name) {
+        return Ok(Cow::Borrowed(files));
+    }
+    let folder = Path::new(name);
+    if folder.is_dir() {
+        return Ok(Cow::Owned(StudyFiles::read(folder)?));
+    }
+    let known = StudyFiles::names().collect::<Vec<_>>().join(", ");
+    Err(Error::UnknownStudy { name: name.to_owned(), known })
 }
 
-pub(crate) fn reproduce_files(
+/// Runs a study by an engine and judges its claims.
+///
+/// # Errors
+/// When a file of the study is mistaken, or when results cannot be kept.
+pub fn reproduce(
     engine: &dyn Engine,
-    files: &'static StudyFiles,
+    files: &StudyFiles,
     options: &Options<'_>,
     stop: &AtomicBool,
     progress: &dyn Progress,
@@ -124,28 +128,26 @@ pub(crate) fn reproduce_files(
     let mut points = points(files, &study, options.quick, engine.identity())?;
     let cache = Cache::open(Folder::create(options.folder)?, engine.identity());
     let replicas = run_points(engine, &mut points, &cache, options.threads, stop, progress)?;
+    let about = about(files, effort, options.quick);
     let wanted = replicas.iter().map(Vec::len).sum();
     let finished = replicas.iter().flatten().flatten().count();
     if finished < wanted {
         let (title, figures, tables) = (study.title, Vec::new(), Vec::new());
-        return Ok(Reproduced { title, ledger: None, figures, tables, finished, wanted });
+        return Ok(Reproduced { title, about, ledger: None, figures, tables, finished, wanted });
     }
     let mut data = Data::default();
     for (point, replicas) in points.iter().zip(replicas) {
         data.insert(&point.run, point.x, replicas.into_iter().flatten().collect());
     }
-    let mut judged = judge_all(&claims, &data);
-    if options.quick {
-        judged.iter_mut().for_each(ClaimResult::forget_full_run);
-    }
     Ok(Reproduced {
         title: study.title.clone(),
+        about,
         ledger: Some(Ledger {
-            study: files.id.to_owned(),
+            study: files.id.to_string(),
             quick: options.quick,
             replicas: effort.replicas,
             duration: effort.duration.clone(),
-            claims: judged,
+            claims: judged(&claims, &data, options.quick),
         }),
         figures: study.figures.iter().map(|f| figure(f, &data)).filter(has_points).collect(),
         tables: study.tables.iter().map(|spec| table(spec, &data)).collect(),
@@ -154,16 +156,35 @@ pub(crate) fn reproduce_files(
     })
 }
 
+/// Which study it is, and how much of it is run.
+fn about(files: &StudyFiles, effort: &Effort, quick: bool) -> String {
+    let mut about = files.description();
+    if quick {
+        let Effort { replicas, duration } = effort;
+        about += &format!(
+            " This is the short form, with {replicas} replicas of {duration}: a first look, whose \
+             verdicts may differ from those of the full run. Notes on the full run are left out."
+        );
+    }
+    about
+}
+
+/// The verdicts. Notes speak of the numbers of a full run, so the short form has none.
+fn judged(claims: &Claims, data: &Data, quick: bool) -> Vec<ClaimResult> {
+    let mut judged = judge_all(claims, data);
+    if quick {
+        judged.iter_mut().for_each(|claim| claim.note.clear());
+    }
+    judged
+}
+
 /// A short study may have run none of a figure's points.
 fn has_points(figure: &Figure) -> bool {
     figure.curves.iter().any(|curve| !curve.points.is_empty())
 }
 
-fn parse<T: serde::de::DeserializeOwned>(
-    files: &'static StudyFiles,
-    name: &str,
-) -> Result<T, Error> {
-    let error = |message: String| Error::Study { study: files.id, file: name.to_owned(), message };
+fn parse<T: serde::de::DeserializeOwned>(files: &StudyFiles, name: &str) -> Result<T, Error> {
+    let error = |message: String| Error::Study { file: files.place(name), message };
     let text = files.text(name).ok_or_else(|| error("no such file".to_owned()))?;
     toml::from_str(text).map_err(|mistake| error(mistake.to_string()))
 }

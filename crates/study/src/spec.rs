@@ -1,6 +1,7 @@
 //! What a study is, as written in `papers/<id>/study.toml` and `papers/<id>/claims.toml`.
 
 use serde::Deserialize;
+pub use shortflow_measure::Measure;
 
 /// A study: the runs that it needs and the figures that it draws.
 #[derive(Debug, Clone, Deserialize)]
@@ -236,66 +237,6 @@ pub enum Form {
     Ratio,
     /// η = 100·(other − run)/other, in percent.
     Gain,
-}
-
-/// What is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// Mean completion time in seconds.
-    #[default]
-    Completion,
-    /// Median completion time in seconds.
-    CompletionMedian,
-    /// 95th percentile of the completion time in seconds.
-    CompletionP95,
-    /// 99th percentile of the completion time in seconds.
-    CompletionP99,
-    /// Longest completion time in seconds.
-    CompletionMax,
-    /// Standard deviation of the completion time in seconds.
-    CompletionDeviation,
-    /// Coefficient of variation of the completion time.
-    CompletionVariation,
-    /// Transfers completed per second of measured time.
-    CompletedRate,
-    /// Share of transfers that took longer than `limit`.
-    ShareOver,
-    /// Transfers open at the end.
-    Open,
-    /// Application bytes of a workload delivered in order, in Mbit/s.
-    Goodput,
-    /// Share of the reply bytes of completed transfers that is in those larger than `above`.
-    BytesAbove,
-    /// Share of the packets of completed transfers that were dropped anywhere.
-    PacketLoss,
-    /// Jain's fairness index of a workload's long flows.
-    Fairness,
-    /// Mean goodput of a workload's long flows in Mbit/s.
-    LongFlowRate,
-    /// Coefficient of variation of a long flow's throughput over the intervals of
-    /// `measure.flow_samples`, mean over the workload's flows.
-    ThroughputVariation,
-    /// Of these intervals, over all the workload's long flows, those in which nothing was delivered.
-    IdleSamples,
-    /// Mean one-way delay of datagrams in seconds.
-    Delay,
-    /// Longest one-way delay of datagrams in seconds.
-    DelayMax,
-    /// Mean difference of consecutive delays in seconds.
-    Jitter,
-    /// Share of datagrams lost.
-    DatagramLoss,
-    /// Share of packets dropped at a port.
-    Loss,
-    /// Share of the time in which the link of a port was sending.
-    Utilisation,
-    /// Mean queue at a port in packets.
-    MeanQueue,
-    /// A counter.
-    Counter,
-    /// A counter of bytes as a rate in Mbit/s.
-    CounterRate,
 }
 
 /// What runs along the x axis of a figure.

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use shortflow_sim::Simulator;
 
 use crate::library::StudyFiles;
-use crate::reproduce::{Options, Reproduced, reproduce_files};
+use crate::reproduce::{Options, Reproduced, reproduce};
 
 const STUDY: &str = r#"
 title = "pages, a long flow and two streams over one link"
@@ -112,6 +112,7 @@ const CLAIMS: &str = r#"
 [[claim]]
 id = "whole.1"
 claim = "Every measure is measured."
+note = "The mean is 1.23 s."
 check = [
     { what = "longest over mean", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "completion-max", per = { measure = "completion" } } },
     { what = "deviation over mean", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "completion-deviation", per = { measure = "completion" } } },
@@ -162,7 +163,7 @@ static FILES: StudyFiles = StudyFiles::new(
 fn run(folder: &Path, quick: bool) -> Reproduced {
     let options = Options { quick, threads: 1, folder };
     let never = AtomicBool::new(false);
-    reproduce_files(&Simulator, &FILES, &options, &never, &()).unwrap_or_else(|e| panic!("{e}"))
+    reproduce(&Simulator, &FILES, &options, &never, &()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[test]
@@ -202,7 +203,10 @@ fn a_study_from_kept_replicas_is_what_it_was_at_first() {
 fn a_short_study_leaves_out_what_it_did_not_run() {
     let home = tempfile::tempdir().unwrap();
     let found = run(home.path(), true);
+    assert!(found.about.contains("the short form, with 2 replicas of 20 s"), "{}", found.about);
     let ledger = found.ledger.unwrap();
+    let notes: Vec<&str> = ledger.claims.iter().map(|claim| claim.note.as_str()).collect();
+    assert!(notes.iter().all(|note| note.is_empty()), "notes speak of a full run: {notes:?}");
     assert_eq!((ledger.quick, ledger.replicas, ledger.duration.as_str()), (true, 2, "20 s"));
     let names: Vec<&str> = found.figures.iter().map(|figure| figure.name.as_str()).collect();
     assert_eq!(names, ["sweep", "classes", "streams", "distribution"]);

@@ -14,28 +14,7 @@ use crate::{Config, Segment, Stats};
 
 /// One endpoint. The host calls in with segments, expired deadlines and the application's wishes,
 /// and after each call takes segments from [`poll_transmit`](Self::poll_transmit) until it gives
-/// `None`.
-///
-/// ```
-/// use std::sync::Arc;
-/// use shortflow_tcp::{Connection, Era, Role};
-/// use shortflow_units::Instant;
-///
-/// let config = Arc::new(Era::LinuxToday.config());
-/// let mut client = Connection::new(Arc::clone(&config), Role::Active);
-/// let mut server = Connection::new(config, Role::Passive);
-/// let now = Instant::START;
-/// server.open(now);
-/// client.open(now);
-/// client.write(now, 1000);
-/// while let Some(segment) = client.poll_transmit(now) {
-///     server.on_segment(now, &segment.header, segment.payload, segment.ecn);
-///     while let Some(reply) = server.poll_transmit(now) {
-///         client.on_segment(now, &reply.header, reply.payload, reply.ecn);
-///     }
-/// }
-/// assert_eq!(server.received(), 1000);
-/// ```
+/// `None`. The crate's page has an example.
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) config: Arc<Config>,
@@ -258,8 +237,8 @@ impl Connection {
         let written = self.sender.end - 1;
         let sent = self.sender.max.saturating_sub(1).min(written);
         SenderView {
-            window_segments: (window / u64::from(self.sender.mss)) as u32,
-            phase: self.phase(),
+            window_segments: Some((window / u64::from(self.sender.mss)) as u32),
+            phase: Some(self.phase()),
             smoothed_rtt: self.smoothed_rtt(),
             sent: Bytes(sent),
             remaining: (written < ENDLESS).then_some(Bytes(written - sent)),
@@ -272,7 +251,7 @@ impl Connection {
     /// before it.
     pub fn view_of(&self, segment: &Segment) -> SenderView {
         let mut view = self.sender_view();
-        view.is_retransmission = segment.is_retransmission;
+        view.is_retransmission = Some(segment.is_retransmission);
         // A probe of a closed window goes beyond what counts as sent.
         let behind = self.sequence_of(self.sender.max).wrapping_sub(segment.header.seq);
         if !segment.is_retransmission && behind >= u32::from(segment.payload) {

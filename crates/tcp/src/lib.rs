@@ -3,6 +3,47 @@
 //! The host feeds a [`Connection`] segments and timer expiries, and takes from it the segments to
 //! send. Inside, sequence numbers are 64-bit stream offsets.
 //!
+//! # Example
+//!
+//! A client asks with 1000 bytes; the two ends exchange segments until neither has more to say.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use shortflow_tcp::{Connection, Era, Role};
+//! use shortflow_units::Instant;
+//!
+//! let config = Arc::new(Era::LinuxToday.config());
+//! assert_eq!(config.description(), "Linux today (CUBIC, SACK)");
+//! let mut client = Connection::new(Arc::clone(&config), Role::Active);
+//! let mut server = Connection::new(config, Role::Passive);
+//! let now = Instant::START;
+//! server.open(now);
+//! client.open(now);
+//! client.write(now, 1000);
+//! while let Some(segment) = client.poll_transmit(now) {
+//!     server.on_segment(now, &segment.header, segment.payload, segment.ecn);
+//!     while let Some(reply) = server.poll_transmit(now) {
+//!         client.on_segment(now, &reply.header, reply.payload, reply.ecn);
+//!     }
+//! }
+//! assert_eq!(server.received(), 1000);
+//! ```
+//!
+//! # What this crate does not know
+//!
+//! - **Time and chance.** There is no clock: `now` is an argument, and the host asks for the next
+//!   [deadline](Connection::deadline) after every call. Nothing is random.
+//! - **The network.** No addresses, ports, routes or packets: the host wraps a [`Segment`] in what it
+//!   sends, and finds the connection that a segment belongs to.
+//! - **The data.** Bytes are counted, not kept; the application reads at once, so the offered window
+//!   never shrinks.
+//! - **Options on the wire.** Window scaling and SACK are taken for granted, and timestamps count as
+//!   bytes of the header only.
+//! - **Not yet**: RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937), HyStart++
+//!   (RFC 9406), path MTU discovery. Retransmissions are not paced.
+//!
+//! # Where what is
+//!
 //! | file | what it knows |
 //! |---|---|
 //! | `config`, `era`, `describe` | the settings, the presets, and their names for readers |
@@ -12,7 +53,8 @@
 //! | `sender` | windows, Nagle, persist, the retransmission timer |
 //! | `recovery/` | a value beside the sender: Reno, NewReno, SACK with its scoreboard |
 //! | `repair` | what the sender does when recovery asks, and when the timer expires |
-//! | `congestion/` | the congestion window: [`CongestionControl`] of Reno ([`Aimd`]) and of CUBIC ([`Cubic`]) |
+//! | `congestion/` | the congestion window: a row of [`Algorithm`] and a [`CongestionControl`] for each kind |
+//! | `rates` | delivery rates and pacing, for the controls that ask for them |
 //! | `receiver`, `reassembly` | delayed acknowledgements, data out of order, SACK blocks |
 //! | `rtt`, `ecn`, `seq` | RFC 6298; RFC 3168; numbers that wrap |
 

@@ -18,11 +18,13 @@ pub(super) struct Fault {
     pub(super) message: String,
     pub(super) help: Option<String>,
     pub(super) span: Option<Range<usize>>,
+    /// The key that a table lacks.
+    pub(super) missing: Option<&'static str>,
 }
 
 impl Fault {
     fn new(message: String, help: Option<String>) -> Self {
-        Fault { message, help, span: None }
+        Fault { message, help, span: None, missing: None }
     }
 
     fn at(mut self, span: &Range<usize>) -> Self {
@@ -41,13 +43,11 @@ impl std::error::Error for Fault {}
 
 impl de::Error for Fault {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        // The errors of quantities put what is allowed after a semicolon.
+        // What would be right stands on a line of its own: serde lets nothing but a text through.
         let message = message.to_string();
-        match message.split_once("; ") {
-            Some((message, help)) if !help.starts_with("found") => {
-                Fault::new(message.to_owned(), Some(help.to_owned()))
-            }
-            _ => Fault::new(message, None),
+        match message.split_once('\n') {
+            Some((message, help)) => Fault::new(message.to_owned(), Some(help.to_owned())),
+            None => Fault::new(message, None),
         }
     }
 
@@ -74,7 +74,9 @@ impl de::Error for Fault {
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Fault::new(format!("the key `{field}` is missing"), Some(format!("add `{field} = …`")))
+        let message = format!("the key `{field}` is missing");
+        let help = Some(format!("add `{field} = …`"));
+        Fault { missing: Some(field), ..Fault::new(message, help) }
     }
 }
 

@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::de::Reader;
 use super::diagnostic::{Diagnostic, Diagnostics, Severity, Source};
+use super::faults::all_faults;
 use super::named::suggestion;
 use super::parameters::{Parameters, Unresolved};
 use super::tree::{Item, Key, Value, from_table, from_value};
@@ -74,13 +75,17 @@ impl Document {
     /// The tree as a value of type `T`.
     ///
     /// # Errors
-    /// When it is none: the first mistake.
+    /// When it is none: all mistakes, in the order of their places.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Diagnostics> {
-        T::deserialize(Reader(&self.root)).map_err(|fault| {
-            let mut copy = self.clone();
+        let faults = match T::deserialize(Reader(&self.root)) {
+            Ok(read) => return Ok(read),
+            Err(fault) => all_faults::<T>(&self.root, fault),
+        };
+        let mut copy = self.clone();
+        for fault in faults {
             copy.add(fault.span.unwrap_or(0..0), fault.message, fault.help);
-            Diagnostics(copy.mistakes)
-        })
+        }
+        Err(Diagnostics(copy.mistakes))
     }
 
     /// The root of the tree.

@@ -10,6 +10,8 @@ mod de;
 mod diagnostic;
 mod document;
 mod expression;
+mod faults;
+mod input;
 mod named;
 mod parameters;
 mod scalar;
@@ -18,6 +20,7 @@ mod tree;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Severity, Source};
 pub use document::{Document, Override};
+pub use input::{InputFiles, MOST_DATA, MOST_TEXT, folder_of, name_of};
 pub use named::{NAME_RULE, Named, is_name, nearest, suggestion};
 pub use scalar::Scalar;
 pub use schema::schema;

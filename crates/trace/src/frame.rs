@@ -1,159 +1,157 @@
 //! A packet as the bytes of its headers on an Ethernet.
 
-use etherparse::{
-    EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader,
-};
+use std::net::Ipv4Addr;
+
 use shortflow_elements::{Address, Packet, Protocol, TcpFlags};
 use shortflow_run::Sight;
 use shortflow_scenario::NodeId;
 use shortflow_tcp::{Config, Recovery};
+use shortflow_wire::{
+    ControlBits, DsField, EtherType, EthernetHeader, Fragmentation, IpProtocol, Ipv4Header,
+    MacAddress, SackBlock, SackList, TcpHeader, TcpOption, TcpOptions, UdpHeader, WireError,
+};
 
-/// Puts the headers of the packet that is seen in place of `bytes`, and gives the length of the
-/// whole frame. `identification` is that of the IP header. A packet that is longer than an IPv4
-/// packet can be says that it is as long as can be.
-pub(crate) fn headers(bytes: &mut Vec<u8>, sight: &Sight<'_>, identification: u16) -> u32 {
+use crate::identification::identification;
+
+/// The headers of a packet, and how long its frame is.
+#[derive(Debug)]
+pub(crate) struct Headers {
+    bytes: [u8; Headers::MOST],
+    length: usize,
+    /// Bytes of the whole frame, with the payload.
+    pub(crate) frame_length: u32,
+}
+
+impl Headers {
+    /// Ethernet, then IPv4 without options, then TCP with all the options that there can be.
+    const MOST: usize = EthernetHeader::LENGTH + Ipv4Header::LEAST + 60;
+
+    /// The headers of the packet that is seen. A packet that is longer than an IPv4 packet can be
+    /// says that it is as long as can be.
+    pub(crate) fn of(sight: &Sight<'_>) -> Headers {
+        let mut bytes = [0; Self::MOST];
+        let length = emit(&mut bytes, sight).expect("the array is as long as all headers");
+        let frame_length = length as u32 + u32::from(sight.packet.payload);
+        Headers { bytes, length, frame_length }
+    }
+
+    /// The bytes.
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+/// Writes the headers one after the other, and gives their length.
+fn emit(out: &mut [u8], sight: &Sight<'_>) -> Result<usize, WireError> {
     let packet = sight.packet;
-    let source = ipv4_bytes(packet.key.src);
-    let destination = ipv4_bytes(packet.key.dst);
-    let payload = &ZEROS[..usize::from(packet.payload)];
-    let ethernet = Ethernet2Header {
+    let [source, destination] = [packet.key.src, packet.key.dst].map(ipv4);
+    let ethernet = EthernetHeader {
         source: hardware_address(sight.from),
         destination: hardware_address(sight.to),
         ether_type: EtherType::IPV4,
     };
-    bytes.clear();
-    bytes.extend_from_slice(&ethernet.to_bytes());
-    match packet.key.protocol {
+    let ip_at = ethernet.emit(out)?;
+    let at = ip_at + Ipv4Header::LEAST;
+    let payload = u32::from(packet.payload);
+    // What is simulated has zeros as payload.
+    let (protocol, length) = match packet.key.protocol {
         Protocol::TCP => {
-            let mut tcp = tcp_header(packet, sight.tcp);
-            let checksum = tcp.calc_checksum_ipv4_raw(source, destination, payload);
-            tcp.checksum = checksum.unwrap_or_default();
-            let ip = ip_header(
-                packet,
-                identification,
-                IpNumber::TCP,
-                tcp.header_len(),
-                [source, destination],
-            );
-            bytes.extend_from_slice(&ip.to_bytes());
-            bytes.extend_from_slice(&tcp.to_bytes());
+            let tcp = tcp_header(packet, sight.tcp);
+            let tcp = tcp.with_checksum(source.into(), destination.into(), &[], payload);
+            (IpProtocol::TCP, tcp.emit(&mut out[at..])?)
         }
         Protocol::UDP => {
-            let (from, to) = (packet.key.src_port, packet.key.dst_port);
-            let length = (UdpHeader::LEN + payload.len()).min(usize::from(u16::MAX)) as u16;
-            let mut udp =
-                UdpHeader { source_port: from, destination_port: to, length, checksum: 0 };
-            let checksum = udp.calc_checksum_ipv4_raw(source, destination, payload);
-            udp.checksum = checksum.unwrap_or_default();
-            let ip = ip_header(
-                packet,
-                identification,
-                IpNumber::UDP,
-                UdpHeader::LEN,
-                [source, destination],
-            );
-            bytes.extend_from_slice(&ip.to_bytes());
-            bytes.extend_from_slice(&udp.to_bytes());
+            let udp = UdpHeader {
+                source_port: packet.key.src_port,
+                destination_port: packet.key.dst_port,
+                length: within_16_bits(UdpHeader::LENGTH as u32 + payload),
+                checksum: 0,
+            };
+            let udp = udp.with_checksum(source.into(), destination.into(), &[]);
+            (IpProtocol::UDP, udp.emit(&mut out[at..])?)
         }
         other => unreachable!("a simulated host sends TCP and UDP, not protocol {}", other.0),
-    }
-    (bytes.len() + payload.len()) as u32
+    };
+    let ip = Ipv4Header {
+        ds: DsField::new(packet.dscp.value(), packet.ecn as u8),
+        total_length: within_16_bits((Ipv4Header::LEAST + length) as u32 + payload),
+        identification: identification(packet),
+        fragmentation: Fragmentation::DONT_FRAGMENT,
+        protocol,
+        ..Ipv4Header::between(source, destination)
+    };
+    ip.with_checksum().emit(&mut out[ip_at..])?;
+    Ok(at + length)
+}
+
+fn within_16_bits(length: u32) -> u16 {
+    u16::try_from(length).unwrap_or(u16::MAX)
 }
 
 /// The address of a simulated host, which is one of IPv4.
-fn ipv4_bytes(address: Address) -> [u8; 4] {
-    address.as_v4().expect("a simulated host has an IPv4 address").to_be_bytes()
+fn ipv4(address: Address) -> Ipv4Addr {
+    address.as_v4().expect("a simulated host has an IPv4 address").into()
 }
 
 /// A locally administered address: 02:00 and the number of the node, from 1 as in its IP address.
-fn hardware_address(node: NodeId) -> [u8; 6] {
+fn hardware_address(node: NodeId) -> MacAddress {
     let [a, b, c, d] = (node.0 + 1).to_be_bytes();
-    [0x02, 0, a, b, c, d]
-}
-
-fn ip_header(
-    packet: &Packet,
-    identification: u16,
-    protocol: IpNumber,
-    transport: usize,
-    [source, destination]: [[u8; 4]; 2],
-) -> Ipv4Header {
-    let length = Ipv4Header::MIN_LEN + transport + usize::from(packet.payload);
-    let mut header = Ipv4Header {
-        dscp: IpDscp::try_new(packet.dscp.value()).expect("a code point has 6 bits"),
-        ecn: IpEcn::try_new(packet.ecn as u8).expect("the ECN field has 2 bits"),
-        total_len: length.min(usize::from(u16::MAX)) as u16,
-        identification,
-        dont_fragment: true,
-        time_to_live: TIME_TO_LIVE,
-        protocol,
-        source,
-        destination,
-        ..Ipv4Header::default()
-    };
-    header.header_checksum = header.calc_header_checksum();
-    header
+    MacAddress([0x02, 0, a, b, c, d])
 }
 
 fn tcp_header(packet: &Packet, config: Option<&Config>) -> TcpHeader {
     let tcp = &packet.tcp;
-    let has = |flag| tcp.flags.has(flag);
     // The scale follows from the settings; once the connection is gone, from the window itself,
     // which never shrinks.
     let scale = window_scale(config.map_or(tcp.window.into(), |config| config.receive_window.0));
-    let window = if has(TcpFlags::SYN) { tcp.window } else { tcp.window >> scale };
-    let mut header = TcpHeader {
+    let is_syn = tcp.flags.has(TcpFlags::SYN);
+    let window = if is_syn { tcp.window } else { tcp.window >> scale };
+    TcpHeader {
         source_port: packet.key.src_port,
         destination_port: packet.key.dst_port,
-        sequence_number: tcp.seq,
-        acknowledgment_number: tcp.ack,
-        fin: has(TcpFlags::FIN),
-        syn: has(TcpFlags::SYN),
-        rst: has(TcpFlags::RST),
-        psh: has(TcpFlags::PSH),
-        ack: has(TcpFlags::ACK),
-        ece: has(TcpFlags::ECE),
-        cwr: has(TcpFlags::CWR),
-        window_size: window.min(u32::from(u16::MAX)) as u16,
-        ..TcpHeader::default()
-    };
-    let options = options(packet, config, scale);
-    header.set_options_raw(options.as_slice()).expect("options have at most 40 bytes");
-    header
+        sequence: tcp.seq,
+        acknowledgement: tcp.ack,
+        control: ControlBits::new(tcp.flags.0.into()),
+        window: within_16_bits(window),
+        checksum: 0,
+        urgent: 0,
+        options: options(packet, config, scale).expect("options have at most 40 bytes"),
+    }
 }
 
 /// The options of a segment, filled up to the header length that the simulation counts.
 ///
 /// The simulation counts the same headers on every segment. Options that do not fit in are written
 /// all the same; where it counts more, as for timestamps, the list ends early (RFC 9293 §3.2).
-fn options(packet: &Packet, config: Option<&Config>, scale: u8) -> Options {
-    let mut options = Options { bytes: [0; 40], length: 0 };
+fn options(packet: &Packet, config: Option<&Config>, scale: u8) -> Result<TcpOptions, WireError> {
+    let mut options = TcpOptions::NONE;
     if packet.tcp.flags.has(TcpFlags::SYN)
         && let Some(config) = config
     {
         // RFC 6691: the size without any options.
         let size = config.mss.saturating_add(config.header.saturating_sub(LEAST_HEADERS));
-        options.put(&[2, 4]);
-        options.put(&size.to_be_bytes());
+        options.push(TcpOption::MaximumSegmentSize(size))?;
         if config.recovery == Recovery::Sack {
-            options.put(&[4, 2]);
+            options.push(TcpOption::SackPermitted)?;
         }
         if scale > 0 {
-            options.put(&[3, 3, scale]);
+            options.push(TcpOption::WindowScale(scale))?;
         }
     }
-    let blocks = packet.tcp.sack.as_slice();
-    if !blocks.is_empty() {
+    let mut blocks = [SackBlock::default(); SackList::MOST];
+    let held = packet.tcp.sack.as_slice();
+    for (block, (from, to)) in blocks.iter_mut().zip(held) {
+        *block = SackBlock { from: *from, to: *to };
+    }
+    if let Some(list) = blocks.get(..held.len()).and_then(SackList::new) {
         // Two that say nothing first, so that the blocks stand at multiples of 4 bytes.
-        options.put(&[1, 1, 5, 2 + 8 * blocks.len() as u8]);
-        for (from, to) in blocks {
-            options.put(&from.to_be_bytes());
-            options.put(&to.to_be_bytes());
-        }
+        options.push(TcpOption::NoOperation)?;
+        options.push(TcpOption::NoOperation)?;
+        options.push(TcpOption::Sack(list))?;
     }
     let counted = packet.size.saturating_sub(u32::from(packet.payload) + u32::from(LEAST_HEADERS));
-    options.fill(counted as usize);
-    options
+    options.fill(counted as usize / 4 * 4);
+    Ok(options)
 }
 
 /// The least shift by which `window` fits into 16 bits (RFC 7323 §2.3).
@@ -161,38 +159,8 @@ fn window_scale(window: u64) -> u8 {
     (0..MOST_SCALE).find(|shift| window >> shift <= u64::from(u16::MAX)).unwrap_or(MOST_SCALE)
 }
 
-/// Bytes of TCP options. What is not set is zero: the end of the list.
-#[derive(Debug)]
-struct Options {
-    bytes: [u8; 40],
-    length: usize,
-}
-
-impl Options {
-    fn put(&mut self, bytes: &[u8]) {
-        let end = self.length + bytes.len();
-        self.bytes[self.length..end].copy_from_slice(bytes);
-        self.length = end;
-    }
-
-    /// Makes the list at least `length` bytes long, as far as a header can be.
-    fn fill(&mut self, length: usize) {
-        let length = (length / 4 * 4).min(self.bytes.len());
-        self.length = self.length.next_multiple_of(4).max(length);
-    }
-
-    fn as_slice(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-}
-
 /// IPv4 and TCP headers without options.
 const LEAST_HEADERS: u16 = 40;
 
-const TIME_TO_LIVE: u8 = 64;
-
 /// RFC 7323 §2.3.
 const MOST_SCALE: u8 = 14;
-
-/// The payload of a simulated packet.
-static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];

@@ -6,7 +6,7 @@
 //! Payload is all zeros in a simulation, so it counts in lengths and checksums but is not stored.
 //!
 //! ```text
-//! Sight → frame (headers as bytes) → pcapng (blocks) → file, whole or not at all
+//! Sight → frame (headers as bytes) → pcapng (blocks) → output (a whole file, or a pipe)
 //! ```
 //!
 //! # What this crate does not know
@@ -14,6 +14,8 @@
 //! Which engine runs: it is a tap like others, and sees packets at the ends of links.
 
 mod frame;
+mod identification;
+mod output;
 mod pcapng;
 mod place;
 mod request;

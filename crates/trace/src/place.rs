@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shortflow_scenario::{Kind, NodeId, NodeKind, Scenario};
+use shortflow_scenario::{NodeId, NodeKind, PairEnd, Scenario};
 
 /// A place at which packets are captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,19 +52,16 @@ pub fn places(scenario: &Scenario, names: &[String]) -> Result<Vec<Place>, Strin
 /// captured twice.
 pub fn both_ends(scenario: &Scenario, places: &[Place]) -> Option<(NodeId, NodeId)> {
     let is_traced = |node: &NodeId| places.contains(&Place::Host(*node));
-    let connections = scenario
-        .workloads
-        .iter()
-        .filter(|workload| !matches!(workload.kind, Kind::Cbr(_) | Kind::Poisson(_)));
+    let connections = scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
     let mut pairs = connections.flat_map(|workload| workload.kind.pairs());
     pairs.find(|(a, b)| is_traced(a) && is_traced(b)).copied()
 }
 
 fn senders(scenario: &Scenario) -> impl Iterator<Item = Place> {
     scenario.workloads.iter().flat_map(|workload| {
-        let of_pair = |(a, b): &(NodeId, NodeId)| match workload.kind {
-            Kind::Transfers(_) | Kind::Web(_) | Kind::Telnet(_) => Place::Host(*b),
-            Kind::Bulk(_) | Kind::Ftp(_) | Kind::Cbr(_) | Kind::Poisson(_) => Place::Host(*a),
+        let of_pair = |(a, b): &(NodeId, NodeId)| match workload.kind.traffic().sender() {
+            PairEnd::First => Place::Host(*a),
+            PairEnd::Second => Place::Host(*b),
         };
         workload.kind.pairs().iter().map(of_pair)
     })

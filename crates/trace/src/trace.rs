@@ -6,11 +6,12 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 use shortflow_elements::Address;
-use shortflow_measure::results::{Error, WholeFile};
+use shortflow_measure::results::Error;
 use shortflow_run::{Event, Sight, Tap};
 use shortflow_scenario::{NodeId, Scenario};
 
-use crate::frame;
+use crate::frame::Headers;
+use crate::output::Output;
 use crate::pcapng::{Captured, Direction, Writer};
 use crate::place::Place;
 
@@ -19,13 +20,8 @@ use crate::place::Place;
 /// start of the simulation as from the start of 1970.
 #[derive(Debug)]
 pub struct Trace {
-    writer: Writer<WholeFile>,
+    writer: Writer<Output>,
     links: BTreeMap<(NodeId, NodeId), Interfaces>,
-    /// By source, the identification that its last packet got. Hosts count their packets, so that
-    /// one that is sent again is not taken for one that was captured twice.
-    identifications: BTreeMap<Address, u16>,
-    /// The headers of the packet that is being written.
-    bytes: Vec<u8>,
     /// The first failure; after it nothing more is written.
     failure: Option<io::Error>,
 }
@@ -40,26 +36,18 @@ struct Interfaces {
 
 impl Trace {
     /// A capture at `places`. The file at `path` is made at [`finish`](Tap::finish); until then it
-    /// has a temporary name in the same folder.
+    /// has a temporary name in the same folder. A capture that is there is replaced, another file is
+    /// not. A device or a pipe gets the packets as they come.
     pub fn create(path: &Path, scenario: &Scenario, places: &[Place]) -> Result<Self, Error> {
-        let file = WholeFile::create(path)?;
+        let file = Output::open(path)?;
         let begun = begin(file, scenario, places);
         let writer =
             begun.map_err(|source| Error::Io { action: "write", path: path.to_owned(), source })?;
-        Ok(Trace {
-            writer,
-            links: links(scenario, places),
-            identifications: BTreeMap::new(),
-            bytes: Vec::new(),
-            failure: None,
-        })
+        Ok(Trace { writer, links: links(scenario, places), failure: None })
     }
 
     fn write(&mut self, sight: &Sight<'_>, interface: u32, direction: Direction) {
-        let source = sight.packet.key.src;
-        let identification = self.identifications.entry(source).or_default();
-        *identification = identification.wrapping_add(1);
-        let length = frame::headers(&mut self.bytes, sight, *identification);
+        let headers = Headers::of(sight);
         let comment = match sight.event {
             Event::Dropped(reason) => Some(format!("dropped: {}", reason.name())),
             Event::Sent | Event::Arrived => None,
@@ -68,8 +56,8 @@ impl Trace {
             interface,
             at: sight.now,
             direction,
-            bytes: &self.bytes,
-            length,
+            bytes: headers.as_slice(),
+            length: headers.frame_length,
             comment: comment.as_deref(),
         });
         self.failure = written.err();
@@ -107,7 +95,7 @@ impl Tap for Trace {
     }
 }
 
-fn begin(file: WholeFile, scenario: &Scenario, places: &[Place]) -> io::Result<Writer<WholeFile>> {
+fn begin(file: Output, scenario: &Scenario, places: &[Place]) -> io::Result<Writer<Output>> {
     let application = concat!("shortflow ", env!("CARGO_PKG_VERSION"));
     let comment = format!("{}, seed {}; time 0 is the start", scenario.name, scenario.seed);
     let mut writer = Writer::new(file, application, &comment)?;

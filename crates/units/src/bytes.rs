@@ -36,6 +36,16 @@ const BYTES: Kind = Kind {
         ("MiB", 1_048_576.0),
         ("GiB", 1_073_741_824.0),
     ],
+    slips: &[
+        ("byte", "B"),
+        ("bytes", "B"),
+        ("k", "KB"),
+        ("m", "MB"),
+        ("g", "GB"),
+        ("ki", "KiB"),
+        ("mi", "MiB"),
+        ("gi", "GiB"),
+    ],
 };
 
 impl FromStr for Bytes {

@@ -21,8 +21,26 @@ impl FromStr for Length {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(match counted(text, "pkt", "a queue length", "200 pkt")? {
             Some(packets) => Length::Packets(packets),
-            None => Length::Bytes(text.parse()?),
+            None => Length::Bytes(text.parse().map_err(or_packets)?),
         })
+    }
+}
+
+/// The mistake in a size, where packets are allowed too.
+fn or_packets(error: ParseQuantityError) -> ParseQuantityError {
+    let expected = "a queue length";
+    match error {
+        ParseQuantityError::NoUnit { units, found, .. } => {
+            ParseQuantityError::NoUnit { expected, units: format!("pkt, {units}"), found }
+        }
+        ParseQuantityError::UnknownUnit { units, unit, meant, found, .. } => {
+            let is_packets = ["p", "packet", "packets", "pkts"].contains(&unit.as_str());
+            let number = found.trim().trim_end_matches(&unit).trim_end();
+            let meant = if is_packets { Some(format!("{number} pkt")) } else { meant };
+            let units = format!("pkt, {units}");
+            ParseQuantityError::UnknownUnit { expected, units, unit, meant, found }
+        }
+        other => other,
     }
 }
 

@@ -1,10 +1,14 @@
 //! The grammar that all quantities share: a number, then a unit.
 
+use std::fmt;
+
 /// What is wrong with the text of a quantity, and what would be right.
+///
+/// Shown in one line, it is `message; help`; in the alternate form (`{:#}`) the help stands on a
+/// line of its own.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseQuantityError {
     /// The text does not start with a number.
-    #[error("expected {expected}, such as \"{example}\"; found \"{found}\"")]
     NotANumber {
         /// The kind of quantity that was expected.
         expected: &'static str,
@@ -14,7 +18,6 @@ pub enum ParseQuantityError {
         found: String,
     },
     /// The number has no unit.
-    #[error("\"{found}\" lacks its unit; units of {expected}: {units}")]
     NoUnit {
         /// The kind of quantity that was expected.
         expected: &'static str,
@@ -24,7 +27,6 @@ pub enum ParseQuantityError {
         found: String,
     },
     /// The unit is not one of this kind of quantity.
-    #[error("unknown unit \"{unit}\"; units of {expected}: {units}")]
     UnknownUnit {
         /// The kind of quantity that was expected.
         expected: &'static str,
@@ -32,9 +34,12 @@ pub enum ParseQuantityError {
         units: String,
         /// The unit that was found.
         unit: String,
+        /// The text that was found.
+        found: String,
+        /// The whole text as it was probably meant.
+        meant: Option<String>,
     },
     /// The number is outside what this kind of quantity can hold.
-    #[error("\"{found}\" is out of range; {expected} must be {allowed}")]
     OutOfRange {
         /// The kind of quantity that was expected.
         expected: &'static str,
@@ -45,19 +50,61 @@ pub enum ParseQuantityError {
     },
 }
 
+impl ParseQuantityError {
+    /// What is wrong.
+    pub fn message(&self) -> String {
+        match self {
+            ParseQuantityError::NotANumber { expected, example, found } => {
+                format!("expected {expected}, such as \"{example}\"; found \"{found}\"")
+            }
+            ParseQuantityError::NoUnit { found, .. } => format!("\"{found}\" lacks its unit"),
+            ParseQuantityError::UnknownUnit { unit, .. } => format!("unknown unit \"{unit}\""),
+            ParseQuantityError::OutOfRange { found, .. } => format!("\"{found}\" is out of range"),
+        }
+    }
+
+    /// What would be right, where the message does not say so itself.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            ParseQuantityError::NotANumber { .. } => None,
+            ParseQuantityError::UnknownUnit { meant: Some(meant), expected, units, .. } => {
+                Some(format!("write \"{meant}\"; units of {expected}: {units}"))
+            }
+            ParseQuantityError::NoUnit { expected, units, .. }
+            | ParseQuantityError::UnknownUnit { expected, units, .. } => {
+                Some(format!("units of {expected}: {units}"))
+            }
+            ParseQuantityError::OutOfRange { expected, allowed, .. } => {
+                Some(format!("{expected} must be {allowed}"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for ParseQuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let joint = if f.alternate() { "\n" } else { "; " };
+        f.write_str(&self.message())?;
+        self.help().map_or(Ok(()), |help| write!(f, "{joint}{help}"))
+    }
+}
+
 /// A kind of quantity: its name, its units with their factors, an example.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) example: &'static str,
     pub(crate) allowed: &'static str,
     pub(crate) units: &'static [(&'static str, f64)],
+    /// What people write instead, and the unit that they mean. Where capitals make no difference,
+    /// in small letters.
+    pub(crate) slips: &'static [(&'static str, &'static str)],
 }
 
 impl Kind {
     /// Reads `text` as a number of the kind's base units.
     pub(crate) fn parse(&self, text: &str) -> Result<f64, ParseQuantityError> {
-        let (number, unit) = split(text);
-        let Ok(number) = number.replace('_', "").parse::<f64>() else {
+        let (digits, unit) = split(text);
+        let Ok(number) = digits.replace('_', "").parse::<f64>() else {
             return Err(ParseQuantityError::NotANumber {
                 expected: self.name,
                 example: self.example,
@@ -78,7 +125,9 @@ impl Kind {
                 return Err(ParseQuantityError::UnknownUnit {
                     expected: self.name,
                     units: self.unit_names(),
+                    meant: self.meant(unit).map(|unit| format!("{digits} {unit}")),
                     unit: unit.to_owned(),
+                    found: text.to_owned(),
                 });
             }
         };
@@ -95,6 +144,17 @@ impl Kind {
             allowed: self.allowed,
             found: found.to_owned(),
         }
+    }
+
+    /// The unit that was probably meant by `unit`.
+    fn meant(&self, unit: &str) -> Option<&'static str> {
+        let small = unit.to_lowercase();
+        let slip = |text: &str| self.slips.iter().find(|(slip, _)| *slip == text);
+        let slip = slip(unit).or_else(|| slip(&small)).map(|(_, meant)| *meant);
+        slip.or_else(|| {
+            let spelled = self.units.iter().find(|(name, _)| name.to_lowercase() == small);
+            spelled.map(|(name, _)| *name)
+        })
     }
 
     fn unit_names(&self) -> String {
@@ -117,10 +177,10 @@ fn split(text: &str) -> (&str, &str) {
 
 /// Writes `value` in the greatest unit that leaves a number of at least 1.
 pub(crate) fn write_in_units(
-    f: &mut std::fmt::Formatter<'_>,
+    f: &mut fmt::Formatter<'_>,
     value: u64,
     units: &[(&str, u64)],
-) -> std::fmt::Result {
+) -> fmt::Result {
     let (name, factor) =
         units.iter().find(|(_, factor)| value >= *factor).unwrap_or(&units[units.len() - 1]);
     let number = value as f64 / *factor as f64;
@@ -145,7 +205,7 @@ macro_rules! text_quantity {
                         write!(f, "{}, such as \"{}\"", $description, $example)
                     }
                     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
-                        text.parse().map_err(E::custom)
+                        text.parse().map_err(|error| E::custom(format_args!("{error:#}")))
                     }
                 }
                 deserializer.deserialize_str(Visitor)

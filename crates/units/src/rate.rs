@@ -62,6 +62,38 @@ const RATE: Kind = Kind {
         ("KB/s", 8e3),
         ("MB/s", 8e6),
     ],
+    slips: &[
+        ("KB", "KB/s"),
+        ("kB", "KB/s"),
+        ("kB/s", "KB/s"),
+        ("KBps", "KB/s"),
+        ("kBps", "KB/s"),
+        ("MB", "MB/s"),
+        ("MBps", "MB/s"),
+        ("b", "bit/s"),
+        ("bit", "bit/s"),
+        ("bps", "bit/s"),
+        ("b/s", "bit/s"),
+        ("bits/s", "bit/s"),
+        ("k", "kbit/s"),
+        ("kb", "kbit/s"),
+        ("kbit", "kbit/s"),
+        ("kbps", "kbit/s"),
+        ("kb/s", "kbit/s"),
+        ("kbits/s", "kbit/s"),
+        ("m", "Mbit/s"),
+        ("mb", "Mbit/s"),
+        ("mbit", "Mbit/s"),
+        ("mbps", "Mbit/s"),
+        ("mb/s", "Mbit/s"),
+        ("mbits/s", "Mbit/s"),
+        ("g", "Gbit/s"),
+        ("gb", "Gbit/s"),
+        ("gbit", "Gbit/s"),
+        ("gbps", "Gbit/s"),
+        ("gb/s", "Gbit/s"),
+        ("gbits/s", "Gbit/s"),
+    ],
 };
 
 impl FromStr for Rate {
@@ -126,6 +158,24 @@ const NANOBITS: u64 = 8_000_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_people_write_instead_is_told_in_our_words() {
+        let help = |text: &str| text.parse::<Rate>().unwrap_err().help().unwrap();
+        for (written, meant) in [
+            ("10 Gbps", "10 Gbit/s"),
+            ("20Mb", "20 Mbit/s"),
+            ("5 mbit/s", "5 Mbit/s"),
+            ("5 Kbps", "5 kbit/s"),
+            ("10 MBps", "10 MB/s"),
+            ("10 kB/s", "10 KB/s"),
+        ] {
+            let told = help(written);
+            assert!(told.starts_with(&format!("write \"{meant}\"; units of a rate: ")), "{told}");
+        }
+        assert!(help("5 apples").starts_with("units of a rate: "));
+        assert_eq!("10 MB/s".parse(), Ok(Rate::from_bits_per_sec(80_000_000)));
+    }
 
     #[test]
     fn a_packet_of_1040_bytes_takes_832_microseconds_at_10_mbit() {

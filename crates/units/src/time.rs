@@ -119,6 +119,20 @@ const DURATION: Kind = Kind {
         ("min", 60e9),
         ("h", 3600e9),
     ],
+    slips: &[
+        ("msec", "ms"),
+        ("usec", "us"),
+        ("sec", "s"),
+        ("secs", "s"),
+        ("second", "s"),
+        ("seconds", "s"),
+        ("m", "min"),
+        ("mins", "min"),
+        ("minute", "min"),
+        ("minutes", "min"),
+        ("hour", "h"),
+        ("hours", "h"),
+    ],
 };
 
 impl FromStr for Duration {

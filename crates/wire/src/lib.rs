@@ -13,6 +13,7 @@
 //! | `tcp`, `tcp_options`, `udp`, `icmp` | what IP carries |
 //! | `checksum` | the Internet checksum, also updated in place |
 //! | `layers`, `rewrite` | a whole packet; its DS field |
+//! | `descriptor` | the descriptor of a parsed packet, for elements; alone knows them |
 //!
 //! ```
 //! use shortflow_wire::{DsField, IpProtocol, Ipv4Header, Layers, Transport, UdpHeader};
@@ -42,7 +43,8 @@
 //!
 //! # What this crate does not know
 //!
-//! - Elements, policies and simulations: it knows bytes only. A code point is a number here.
+//! - What elements do, policies and simulations: it fills their descriptor, and writes back the code
+//!   point that they chose.
 //! - Reassembly: a later fragment has no ports, and nothing is kept from one packet to the next.
 //! - IPv6 jumbograms, and packets that an interface is still to cut (a length of 0 in the IP header):
 //!   they count as headers that claim too little.
@@ -54,6 +56,7 @@
 
 mod bytes;
 pub mod checksum;
+mod descriptor;
 mod ds;
 mod ethernet;
 mod extension;

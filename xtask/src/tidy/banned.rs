@@ -1,13 +1,8 @@
 //! What must not be written, each with what to write instead.
 
 use super::code::{Code, is_identifier};
+use super::kinds::{self, Kind, Kinds};
 use super::{Finding, Tree};
-
-/// Crates without clock, I/O or randomness of their own: what they do follows from their arguments.
-const PURE: [&str; 7] = ["units", "elements", "tcp", "models", "workloads", "policy", "sim"];
-
-/// Programs, which may talk to a person.
-const PROGRAMS: [&str; 2] = ["cli", "xtask"];
 
 #[derive(Clone, Copy)]
 enum Where {
@@ -65,6 +60,7 @@ const BANS: [Ban; 21] = [
 
 /// Finds banned text in code; comments and literals may say what they like.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let kinds = kinds::of(tree);
     let mut findings = Vec::new();
     for (path, text) in tree.texts_with("rs") {
         let code = Code::of(text);
@@ -72,7 +68,8 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         for (number, line) in code.lines() {
             let in_test =
                 is_test_file(path) || test_lines.iter().any(|test| test.contains(&number));
-            let found = |ban: &&Ban| applies(ban.place, path, in_test) && has_word(line, ban.text);
+            let found =
+                |ban: &&Ban| applies(ban.place, &kinds, path, in_test) && has_word(line, ban.text);
             findings.extend(
                 BANS.iter()
                     .filter(found)
@@ -83,13 +80,14 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn applies(place: Where, path: &str, in_test: bool) -> bool {
-    let owner = owner(path);
+fn applies(place: Where, kinds: &Kinds, path: &str, in_test: bool) -> bool {
+    let kind = kinds.get(owner(path));
+    let is_pure = kind == Some(&Kind::Pure);
     match place {
         Where::Anywhere => true,
-        Where::InPure => PURE.contains(&owner),
-        Where::InPureResults => PURE.contains(&owner) && !in_test,
-        Where::InLibraries => !PROGRAMS.contains(&owner) && !in_test && !is_build_script(path),
+        Where::InPure => is_pure,
+        Where::InPureResults => is_pure && !in_test,
+        Where::InLibraries => kind != Some(&Kind::Program) && !in_test && !is_build_script(path),
     }
 }
 
@@ -123,13 +121,19 @@ fn has_word(line: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tidy::edges::ARCHITECTURE;
     use crate::tidy::read;
+
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        let kinds = "```kinds\npure: tcp sim\nprograms: cli\n```\n";
+        read(check, &[files, &[(ARCHITECTURE, kinds)]].concat())
+    }
 
     #[test]
     fn a_pure_crate_may_not_look_at_a_clock_not_even_in_a_test() {
         let source = "fn f() {\n    let now = Instant::now();\n}\n";
         assert_eq!(
-            read(check, &[("crates/tcp/src/rtt.rs", source), ("crates/tcp/tests/it/a.rs", source)]),
+            found(&[("crates/tcp/src/rtt.rs", source), ("crates/tcp/tests/it/a.rs", source)]),
             [
                 "crates/tcp/src/rtt.rs:2: `Instant::now`; \
                  time is an argument: take `now: shortflow_units::Instant`",
@@ -137,7 +141,7 @@ mod tests {
                  time is an argument: take `now: shortflow_units::Instant`",
             ]
         );
-        assert_eq!(read(check, &[("crates/cli/src/bench.rs", source)]), [""; 0]);
+        assert_eq!(found(&[("crates/cli/src/bench.rs", source)]), [""; 0]);
     }
 
     #[test]
@@ -145,7 +149,7 @@ mod tests {
         let source =
             "fn f() { println!() }\n#[cfg(test)]\nmod tests {\n fn g() { println!() }\n}\n";
         assert_eq!(
-            read(check, &[("crates/study/src/ledger.rs", source), ("crates/cli/src/a.rs", source)]),
+            found(&[("crates/study/src/ledger.rs", source), ("crates/cli/src/a.rs", source)]),
             ["crates/study/src/ledger.rs:1: `println!`; return a value and let `cli` print it"]
         );
     }
@@ -154,7 +158,7 @@ mod tests {
     fn a_banned_word_is_found_as_a_word_and_in_code_only() {
         let source = "// todo!()\nconst A: &str = \"todo!()\";\nmy_todo!();\ntodo!();\n";
         assert_eq!(
-            read(check, &[("crates/sim/src/a.rs", source)]),
+            found(&[("crates/sim/src/a.rs", source)]),
             ["crates/sim/src/a.rs:4: `todo!`; finish it, or leave it out"]
         );
     }
@@ -163,6 +167,6 @@ mod tests {
     fn a_floating_point_function_of_std_may_serve_an_oracle_but_no_result() {
         let source = "fn f(x: f64) -> f64 { x.ln() }\n";
         let files = [("crates/sim/src/a.rs", source), ("crates/sim/tests/it/a.rs", source)];
-        assert_eq!(read(check, &files).len(), 1);
+        assert_eq!(found(&files).len(), 1);
     }
 }

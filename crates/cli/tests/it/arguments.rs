@@ -19,6 +19,17 @@ fn help_reads_as_it_should() {
 }
 
 #[test]
+fn the_version_names_the_commit_if_it_was_built_in_a_checkout() {
+    let told = run(&["--version"]).out;
+    let version = concat!("shortflow ", env!("CARGO_PKG_VERSION"));
+    let rest = told.trim_end().strip_prefix(version).unwrap();
+    let commit = rest.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
+    assert_eq!(commit.is_none(), rest.is_empty(), "{told}");
+    let is_checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.git").exists();
+    assert_eq!(commit.is_some_and(|commit| !commit.is_empty()), is_checkout, "{told}");
+}
+
+#[test]
 fn completions_know_the_commands_in_every_shell() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let ended = run(&["completions", shell]);

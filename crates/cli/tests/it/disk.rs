@@ -108,3 +108,20 @@ fn output_that_cannot_be_written_gives_code_3() {
     assert_eq!(ended.code, Some(3));
     assert!(ended.err.contains("cannot write to standard output"), "{}", ended.err);
 }
+
+#[test]
+fn the_next_run_removes_the_hidden_folder_of_a_killed_one_and_spares_one_that_is_running() {
+    let home = tempfile::tempdir().unwrap();
+    let hidden = |name: &str| {
+        let folder = home.path().join(format!(".shortflow-{name}.tmp"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("transfers-000-000.csv"), "half a").unwrap();
+        folder
+    };
+    let (killed, running) = (hidden("killed"), hidden("running"));
+    let held = fs::File::open(&running).unwrap();
+    held.lock().unwrap();
+    let ended = simulate(home.path(), &["--replicas", "1"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(!killed.exists() && running.exists(), "{:?}", files(home.path()));
+}

@@ -3,6 +3,8 @@
 mod arguments;
 mod check;
 mod disk;
+mod explain;
+mod inputs;
 mod interrupt;
 mod reproduce;
 mod runs;

@@ -38,6 +38,11 @@ impl Classifier {
     pub fn greatest_class(&self) -> Option<usize> {
         self.rules.iter().map(|&(_, class)| class).max()
     }
+
+    /// The matches in order, each with the class that it leads to.
+    pub fn rules(&self) -> &[(MultiField, usize)] {
+        &self.rules
+    }
 }
 
 #[cfg(test)]

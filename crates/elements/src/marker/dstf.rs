@@ -57,12 +57,25 @@ impl DstfParams {
         let per = per.settling_in(Self::settled_after(&levels, decay))?;
         Ok(DstfParams { levels, per, counted, decay })
     }
-}
 
-impl DstfParams {
     /// The levels.
     pub fn levels(&self) -> &SizeLevels {
         &self.levels
+    }
+
+    /// Whose bytes count together, and how many such counts are kept.
+    pub fn per(&self) -> Per {
+        self.per
+    }
+
+    /// Which bytes count.
+    pub fn counted(&self) -> Counted {
+        self.counted
+    }
+
+    /// The rate at which bytes sent are forgotten.
+    pub fn decay(&self) -> Rate {
+        self.decay
     }
 
     /// The silence in which a count decays, however much it was; none without decay.
@@ -112,6 +125,10 @@ impl DstfMarker {
 }
 
 impl Marker for DstfMarker {
+    fn reserve(&mut self, flows: usize) {
+        self.sent.reserve(flows);
+    }
+
     #[inline]
     fn mark(&mut self, now: Instant, packet: &mut Packet, _sender: Option<&SenderView>) -> Color {
         let decay = self.decay;

@@ -30,6 +30,10 @@ impl ColorMarker {
 }
 
 impl Marker for ColorMarker {
+    fn reserve(&mut self, flows: usize) {
+        self.meter.reserve(flows);
+    }
+
     #[inline]
     fn mark(&mut self, now: Instant, packet: &mut Packet, _sender: Option<&SenderView>) -> Color {
         let color = self.meter.meter(now, packet);

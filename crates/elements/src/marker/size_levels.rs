@@ -113,6 +113,11 @@ impl SizeLevels {
             _ => Color::Yellow,
         }
     }
+
+    /// Bytes up to which a packet has priority 1, 2 and so on.
+    pub fn thresholds(&self) -> Vec<Bytes> {
+        self.thresholds.iter().map(|threshold| threshold.bytes()).collect()
+    }
 }
 
 /// Packets and bytes of each level.

@@ -33,6 +33,11 @@ impl SrptParams {
     pub fn levels(&self) -> &SizeLevels {
         &self.levels
     }
+
+    /// The priority, from 0, of a packet of which nobody says how much remains.
+    pub fn unknown(&self) -> usize {
+        self.unknown
+    }
 }
 
 /// Marks by what remains, before the packet, of what its application has handed in and TCP has not

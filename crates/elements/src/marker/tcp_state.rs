@@ -50,6 +50,26 @@ impl TcpStateParams {
         }
         Ok(TcpStateParams { high, medium, crossing, recovery })
     }
+
+    /// HIGH_thresh, in segments.
+    pub fn high(&self) -> u32 {
+        self.high
+    }
+
+    /// MED_thresh, in segments.
+    pub fn medium(&self) -> u32 {
+        self.medium
+    }
+
+    /// What happens beyond a threshold.
+    pub fn crossing(&self) -> Crossing {
+        self.crossing
+    }
+
+    /// Which segments of fast recovery are green.
+    pub fn recovery(&self) -> RecoverySegments {
+        self.recovery
+    }
 }
 
 /// Marks by the sender's window, in whole segments: up to HIGH_thresh green (the paper's HIGH), up
@@ -73,7 +93,7 @@ impl TcpStateMarker {
 
     #[inline]
     fn color(&mut self, packet: &Packet, sender: &SenderView) -> Color {
-        let window = sender.window_segments;
+        let Some(window) = sender.window_segments else { return Color::Red };
         if window <= self.params.high {
             return Color::Green;
         }
@@ -97,8 +117,9 @@ impl TcpStateMarker {
     /// Whether the loss of `packet` would hurt for another reason than a small window.
     #[inline]
     fn is_special(&self, packet: &Packet, sender: &SenderView) -> bool {
-        let is_recovering = sender.phase == Phase::FastRecovery
-            && (self.params.recovery == RecoverySegments::All || sender.is_retransmission);
+        let is_recovering = sender.phase == Some(Phase::FastRecovery)
+            && (self.params.recovery == RecoverySegments::All
+                || sender.is_retransmission == Some(true));
         is_recovering || packet.tcp.flags.has(TcpFlags::SYN)
     }
 }
@@ -135,7 +156,11 @@ mod tests {
     }
 
     fn at(window_segments: u32, phase: Phase) -> SenderView {
-        SenderView { window_segments, phase, ..SenderView::default() }
+        SenderView {
+            window_segments: Some(window_segments),
+            phase: Some(phase),
+            ..SenderView::default()
+        }
     }
 
     fn marked(marker: &mut TcpStateMarker, sender: SenderView) -> Color {
@@ -165,7 +190,8 @@ mod tests {
     #[test]
     fn fast_recovery_is_green_and_ends() {
         let mut marker = sharp();
-        let retransmission = SenderView { is_retransmission: true, ..at(20, Phase::FastRecovery) };
+        let retransmission =
+            SenderView { is_retransmission: Some(true), ..at(20, Phase::FastRecovery) };
         assert_eq!(marked(&mut marker, retransmission), Color::Green);
         assert_eq!(marked(&mut marker, at(20, Phase::FastRecovery)), Color::Green, "new data too");
         assert_eq!(marked(&mut marker, at(20, Phase::CongestionAvoidance)), Color::Red);
@@ -175,7 +201,8 @@ mod tests {
     #[test]
     fn of_reno_only_the_retransmission_is_green() {
         let mut marker = marker(Crossing::Sharp, RecoverySegments::Retransmissions);
-        let retransmission = SenderView { is_retransmission: true, ..at(20, Phase::FastRecovery) };
+        let retransmission =
+            SenderView { is_retransmission: Some(true), ..at(20, Phase::FastRecovery) };
         assert_eq!(marked(&mut marker, retransmission), Color::Green);
         assert_eq!(marked(&mut marker, at(20, Phase::FastRecovery)), Color::Red);
     }
@@ -183,8 +210,10 @@ mod tests {
     #[test]
     fn after_a_timeout_the_window_of_one_segment_is_green_and_grows_out_of_it() {
         let mut marker = sharp();
-        let after =
-            |window| SenderView { is_retransmission: true, ..at(window, Phase::LossRecovery) };
+        let after = |window| SenderView {
+            is_retransmission: Some(true),
+            ..at(window, Phase::LossRecovery)
+        };
         assert_eq!(marked(&mut marker, after(1)), Color::Green);
         assert_eq!(marked(&mut marker, after(6)), Color::Yellow, "not a fast retransmission");
     }
@@ -196,6 +225,9 @@ mod tests {
         packet.key.protocol = Protocol::UDP;
         let sender = SenderView::default();
         assert_eq!(sharp().mark(Instant::START, &mut packet, Some(&sender)), Color::Red);
+        packet.key.protocol = Protocol::TCP;
+        let untold = sharp().mark(Instant::START, &mut packet, Some(&sender));
+        assert_eq!(untold, Color::Red, "a kernel that does not tell the window");
     }
 
     #[test]

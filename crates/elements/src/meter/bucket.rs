@@ -26,6 +26,11 @@ impl Tokens {
         Tokens(self.0 + more.0)
     }
 
+    /// The whole bytes that these are.
+    pub(crate) fn bytes(self) -> Bytes {
+        Bytes((self.0 / PER_BYTE) as u64)
+    }
+
     /// The difference, or none when `fewer` is more.
     #[inline]
     pub(crate) fn minus(self, fewer: Tokens) -> Self {

@@ -37,6 +37,26 @@ impl SrTcmParams {
         }
         Ok(SrTcmParams { committed_rate, committed_burst, excess_burst, mode })
     }
+
+    /// CIR.
+    pub fn committed_rate(&self) -> Rate {
+        self.committed_rate
+    }
+
+    /// CBS.
+    pub fn committed_burst(&self) -> Bytes {
+        self.committed_burst
+    }
+
+    /// EBS.
+    pub fn excess_burst(&self) -> Bytes {
+        self.excess_burst
+    }
+
+    /// Whether the colour that a packet comes with counts.
+    pub fn mode(&self) -> &ColorMode {
+        &self.mode
+    }
 }
 
 /// The single-rate three-colour meter: green within the committed burst, yellow within the excess

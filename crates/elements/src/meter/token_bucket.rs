@@ -21,6 +21,16 @@ impl TokenBucketParams {
             burst: above_zero("burst", burst)?,
         })
     }
+
+    /// The rate at which tokens come.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// The greatest burst.
+    pub fn burst(&self) -> Bytes {
+        self.burst
+    }
 }
 
 /// A token bucket in the strict sense (RFC 3290 §5.1.3, Appendix A): a packet is in profile, green, when

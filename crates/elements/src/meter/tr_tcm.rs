@@ -33,6 +33,31 @@ impl TrTcmParams {
         check_peak(committed_rate, peak_rate)?;
         Ok(TrTcmParams { committed_rate, committed_burst, peak_rate, peak_burst, mode })
     }
+
+    /// CIR.
+    pub fn committed_rate(&self) -> Rate {
+        self.committed_rate
+    }
+
+    /// CBS.
+    pub fn committed_burst(&self) -> Bytes {
+        self.committed_burst
+    }
+
+    /// PIR.
+    pub fn peak_rate(&self) -> Rate {
+        self.peak_rate
+    }
+
+    /// PBS.
+    pub fn peak_burst(&self) -> Bytes {
+        self.peak_burst
+    }
+
+    /// Whether the colour that a packet comes with counts.
+    pub fn mode(&self) -> &ColorMode {
+        &self.mode
+    }
 }
 
 /// Refuses a peak rate below the committed one.

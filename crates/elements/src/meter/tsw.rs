@@ -45,6 +45,21 @@ impl TswParams {
         };
         RateEstimator { window: self.window.as_secs_f64(), rate, front: Instant::START }
     }
+
+    /// CIR.
+    pub fn committed_rate(&self) -> Rate {
+        self.committed_rate
+    }
+
+    /// The window of the rate estimator.
+    pub fn window(&self) -> Duration {
+        self.window
+    }
+
+    /// What the estimator starts from.
+    pub fn initial(&self) -> InitialRate {
+        self.initial
+    }
 }
 
 /// The rate of a stream in bytes per second (RFC 2859 Figure 2, after Clark & Fang 1998).
@@ -126,6 +141,16 @@ impl Tsw3CmParams {
     pub fn new(tsw: TswParams, peak_rate: Rate) -> Result<Self, ParamsError> {
         check_peak(tsw.committed_rate, peak_rate)?;
         Ok(Tsw3CmParams { tsw, peak_rate })
+    }
+
+    /// The CIR and the estimator.
+    pub fn tsw(&self) -> &TswParams {
+        &self.tsw
+    }
+
+    /// PIR.
+    pub fn peak_rate(&self) -> Rate {
+        self.peak_rate
     }
 }
 

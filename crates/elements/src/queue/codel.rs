@@ -26,7 +26,7 @@ impl CoDelParams {
     }
 
     /// The time up to which a queue is good.
-    pub(super) fn target(&self) -> Duration {
+    pub fn target(&self) -> Duration {
         self.target
     }
 
@@ -35,6 +35,16 @@ impl CoDelParams {
     fn next_signal(&self, from: Instant, count: u64) -> Instant {
         // A square root is exactly rounded on every machine.
         from + Duration::from_secs_f64(self.interval.as_secs_f64() / (count as f64).sqrt())
+    }
+
+    /// How long a queue may be above the target.
+    pub fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    /// What may wait behind the head of a queue that is left alone.
+    pub fn mtu(&self) -> Bytes {
+        self.mtu
     }
 }
 

@@ -16,6 +16,11 @@ impl FifoParams {
     pub fn new(limit: Length) -> Result<Self, ParamsError> {
         Ok(FifoParams { limit: checked_limit(limit)? })
     }
+
+    /// What the queue holds.
+    pub fn limit(&self) -> Length {
+        self.limit
+    }
 }
 
 /// A first-in-first-out queue. A packet that does not fit is dropped as
@@ -33,6 +38,10 @@ impl Fifo {
 }
 
 impl QueueDiscipline for Fifo {
+    fn reserve(&mut self, packets: usize, _flows: usize) {
+        self.ring.reserve(packets);
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         if self.ring.has_room_for(&packet) {

@@ -29,6 +29,15 @@ impl<N: Hashed, T> FlowMap<N, T> {
         }
     }
 
+    /// Makes room for `flows` in all.
+    pub(super) fn reserve(&mut self, flows: usize) {
+        let FlowMap { hash, numbers, flows: known, free } = self;
+        let more = (2 * flows).saturating_sub(numbers.len());
+        numbers.reserve(more, |&at| hash.of(&known[at as usize].0));
+        known.reserve(flows.saturating_sub(known.len()));
+        free.reserve(flows.saturating_sub(free.len()));
+    }
+
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.numbers.len()

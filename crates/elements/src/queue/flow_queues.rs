@@ -85,7 +85,7 @@ impl FlowQueues {
         ecn: EcnMode,
     ) -> Self {
         FlowQueues {
-            store: PacketStore::default(),
+            store: PacketStore::new(),
             buckets: vec![NONE; buckets],
             queues: Vec::new(),
             chains: Chains::default(),
@@ -99,6 +99,15 @@ impl FlowQueues {
             busy_since: Instant::START,
             ecn_marks: 0,
         }
+    }
+
+    /// Makes room for `packets` in all and for `flows`, each in a queue of its own.
+    pub(super) fn reserve(&mut self, packets: usize, flows: usize) {
+        let queues = flows.min(self.buckets.len()).saturating_sub(self.queues.len());
+        // One packet more than the limit is held until another is dropped for it.
+        self.store.reserve(packets + 1);
+        self.queues.reserve(queues);
+        self.chains.reserve(queues);
     }
 
     /// How many buckets there are, and so how many queues there can be.
@@ -158,7 +167,7 @@ impl FlowQueues {
         }
         self.backlog.add(&packet);
         let flow = &mut self.queues[queue];
-        self.store.push(&mut flow.packets, Queued { packet, since: now });
+        flow.packets.push(&mut self.store, Queued { packet, since: now });
         match flow.listed {
             Listed::Nowhere => {
                 flow.listed = Listed::New;
@@ -194,7 +203,7 @@ impl FlowQueues {
             .expect("what is above the limit is in a listed queue");
         let queue = &mut self.queues[fattest];
         for _ in 0..queue.packets.backlog().packets.div_ceil(2).min(64) {
-            let dropped = self.store.pop(&mut queue.packets).expect("half of it is there");
+            let dropped = queue.packets.pop(&mut self.store).expect("half of it is there");
             self.backlog.remove(&dropped.packet);
             drops.push(dropped.packet, DropReason::Overlimit);
         }
@@ -275,12 +284,12 @@ impl FlowQueues {
         let FlowQueue { packets, codel, blue, .. } = &mut queues[queue];
         loop {
             let pop = || {
-                let queued = store.pop(packets)?;
+                let queued = packets.pop(store)?;
                 backlog.remove(&queued.packet);
                 Some((queued, packets.backlog().bytes))
             };
             let signal = |mut queued: Queued| {
-                if *ecn == EcnMode::Mark && queued.packet.ecn.is_capable() {
+                if ecn.marks() && queued.packet.ecn.is_capable() {
                     queued.packet.ecn = Ecn::Ce;
                     *ecn_marks += 1;
                     return Some(queued);

@@ -55,6 +55,11 @@ impl FqCodelParams {
         let (settings, quantum) = settings.checked()?;
         Ok(FqCodelParams { settings, quantum })
     }
+
+    /// The settings, which were checked.
+    pub fn settings(&self) -> &FlowQueueSettings {
+        &self.settings
+    }
 }
 
 /// Flow queues with CoDel on each (RFC 8290). A flow's packets go to the queue that a seeded hash
@@ -97,6 +102,10 @@ impl FqCodel {
 }
 
 impl QueueDiscipline for FqCodel {
+    fn reserve(&mut self, packets: usize, flows: usize) {
+        self.queues.reserve(packets, flows);
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         let queue = self.queues.queue(self.hash.bucket(&packet.key, self.queues.buckets()));

@@ -17,6 +17,12 @@ impl<K: Ord + Copy> Ranking<K> {
         Ranking { heap: Vec::new(), places: Vec::new() }
     }
 
+    /// Makes room for things with numbers below `things`.
+    pub(super) fn reserve(&mut self, things: usize) {
+        self.heap.reserve(things.saturating_sub(self.heap.len()));
+        self.places.reserve(things.saturating_sub(self.places.len()));
+    }
+
     /// The thing with the least key.
     #[inline]
     pub(super) fn first(&self) -> Option<(K, u32)> {

@@ -20,6 +20,15 @@ impl Ring {
         Ring { packets: VecDeque::new(), backlog: Backlog::default(), limit }
     }
 
+    /// Makes room for `packets` in all, or for as many as the limit allows.
+    pub(super) fn reserve(&mut self, packets: usize) {
+        let packets = match self.limit {
+            Length::Packets(limit) => packets.min(usize::try_from(limit).unwrap_or(usize::MAX)),
+            Length::Bytes(_) => packets,
+        };
+        self.packets.reserve(packets.saturating_sub(self.packets.len()));
+    }
+
     /// Whether `packet` fits beside what is held.
     #[inline]
     pub(super) fn has_room_for(&self, packet: &Packet) -> bool {

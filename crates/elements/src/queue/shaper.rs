@@ -76,6 +76,10 @@ impl Shaper {
 }
 
 impl QueueDiscipline for Shaper {
+    fn reserve(&mut self, packets: usize, flows: usize) {
+        self.inner.reserve(packets, flows);
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         self.inner.enqueue(now, packet, drops);

@@ -8,8 +8,8 @@
 use shortflow_units::{Bytes, Instant, Length};
 
 use super::ring::checked_limit;
-use super::slab::{List, Slab};
 use crate::classifier::{Classifier, DscpTable};
+use crate::slab::{List, Slab};
 use crate::{Backlog, DropReason, Drops, Packet, ParamsError, QueueDiscipline, Queued};
 
 /// Parameters of a [`SharedPriority`].
@@ -58,6 +58,16 @@ impl SharedPriorityParams {
             ));
         }
         Ok(SharedPriorityParams { limit, band_of, bands })
+    }
+
+    /// What all bands hold together.
+    pub fn limit(&self) -> Length {
+        self.limit
+    }
+
+    /// How many bands there are.
+    pub fn bands(&self) -> usize {
+        self.bands
     }
 }
 
@@ -155,6 +165,10 @@ impl SharedPriority {
 }
 
 impl QueueDiscipline for SharedPriority {
+    fn reserve(&mut self, packets: usize, _flows: usize) {
+        self.slab.reserve(packets);
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         let band = self.band(&packet);

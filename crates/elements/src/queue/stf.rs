@@ -11,9 +11,9 @@ use shortflow_units::{Duration, Instant, Length, Rng};
 use super::flow_map::FlowMap;
 use super::ranking::Ranking;
 use super::ring::checked_limit;
-use super::slab::{List, Slab, Slot};
 use crate::flow_hash::FlowHash;
 use crate::params::above_zero;
+use crate::slab::{List, Slab, Slot};
 use crate::{Backlog, DropReason, Drops, FlowKey, Packet, ParamsError, QueueDiscipline, Queued};
 
 /// Parameters of an [`Stf`].
@@ -36,6 +36,21 @@ impl StfParams {
         let limit = checked_limit(limit)?;
         let most_flows = above_zero("flows", most_flows)?;
         Ok(StfParams { limit, most_flows, idle_timeout: above_zero("idle_timeout", idle_timeout)? })
+    }
+
+    /// What the queue holds.
+    pub fn limit(&self) -> Length {
+        self.limit
+    }
+
+    /// How many flows are remembered at most.
+    pub fn most_flows(&self) -> usize {
+        self.most_flows
+    }
+
+    /// The silence after which a flow is forgotten.
+    pub fn idle_timeout(&self) -> Duration {
+        self.idle_timeout
     }
 }
 
@@ -207,6 +222,15 @@ impl Stf {
 }
 
 impl QueueDiscipline for Stf {
+    fn reserve(&mut self, packets: usize, flows: usize) {
+        let flows = flows.min(self.params.most_flows);
+        self.packets.reserve(packets);
+        self.flows.reserve(flows);
+        self.silences.reserve(flows);
+        self.next.reserve(flows);
+        self.last.reserve(flows);
+    }
+
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         self.forget_silent(now);
         let known = self.flows.find(&packet.key);

@@ -65,6 +65,11 @@ impl Classes {
         self.children.iter().map(|child| child.ecn_marks()).sum()
     }
 
+    /// Any child may hold all of it.
+    pub(super) fn reserve(&mut self, packets: usize, flows: usize) {
+        self.children.iter_mut().for_each(|child| child.reserve(packets, flows));
+    }
+
     /// What any child has given has left: each knows whether it gave some of it.
     #[inline]
     pub(super) fn departed(&mut self, now: Instant) {

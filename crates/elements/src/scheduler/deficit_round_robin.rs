@@ -65,6 +65,10 @@ pub fn checked_quantum(quantum: Bytes) -> Result<i64, ParamsError> {
 const GREATEST_QUANTUM: i64 = 1_000_000_000;
 
 impl QueueDiscipline for DeficitRoundRobin {
+    fn reserve(&mut self, packets: usize, flows: usize) {
+        self.classes.reserve(packets, flows);
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         if self.classes.ready_at().is_none() {

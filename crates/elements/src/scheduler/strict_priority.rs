@@ -25,6 +25,10 @@ impl StrictPriority {
 }
 
 impl QueueDiscipline for StrictPriority {
+    fn reserve(&mut self, packets: usize, flows: usize) {
+        self.classes.reserve(packets, flows);
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         self.classes.enqueue(now, packet, drops);

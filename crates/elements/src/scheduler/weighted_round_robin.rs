@@ -48,6 +48,10 @@ pub fn checked_weight(weight: u32) -> Result<u32, ParamsError> {
 }
 
 impl QueueDiscipline for WeightedRoundRobin {
+    fn reserve(&mut self, packets: usize, flows: usize) {
+        self.classes.reserve(packets, flows);
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         self.classes.enqueue(now, packet, drops);

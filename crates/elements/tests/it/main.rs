@@ -1,6 +1,7 @@
 //! Behaviour of the elements, as timelines and laws.
 
 mod admission;
+mod allocations;
 mod bench;
 mod dstf;
 mod fair_marker;
@@ -9,6 +10,7 @@ mod fq_codel;
 mod host_fair;
 mod marker_laws;
 mod meter_laws;
+mod pie;
 mod queue_laws;
 mod red;
 mod red_levels;

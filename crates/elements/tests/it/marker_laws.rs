@@ -64,9 +64,9 @@ fn marks(marker: &mut dyn Marker, arrivals: &[Arrival]) -> Vec<(Dscp, Color)> {
     let mark = |&(gap, flow, size, sender): &Arrival| {
         now += Duration::from_nanos(gap);
         let sender = sender.map(|(window_segments, remaining, is_recovering)| SenderView {
-            window_segments,
+            window_segments: Some(window_segments),
             remaining: Some(Bytes(remaining)),
-            phase: if is_recovering { Phase::FastRecovery } else { Phase::SlowStart },
+            phase: Some(if is_recovering { Phase::FastRecovery } else { Phase::SlowStart }),
             ..SenderView::default()
         });
         let mut packet = p(7).of_flow(flow).sized(size).packet();

@@ -180,6 +180,24 @@ fn in_the_gentle_region_even_an_ecn_capable_packet_is_dropped_by_chance() {
     assert_eq!(queue.queue.ecn_marks(), 0);
 }
 
+/// As ns-2's dsRED has it: whatever can be marked is, and only what does not fit is dropped.
+#[test]
+fn above_max_an_ecn_capable_packet_is_marked_where_that_is_set() {
+    let marking = RedSettings { ecn: EcnMode::MarkAboveMax, ..settings() };
+    let mut queue = red(marking.clone(), curve(0, 2, 0.0, AboveMax::Forced));
+    queue.at(ms(0)).takes(p(1)).takes(p(2));
+    queue.at(ms(0)).drops(p(4), Forced);
+    assert_eq!(queue.at(ms(0)).offered(p(5).with(Ecn::Ect0)), None);
+    assert_eq!(queue.queue.ecn_marks(), 1);
+
+    let mut gentle = red(marking, curve(0, 2, 0.0, AboveMax::Gentle));
+    gentle.at(ms(0)).takes(p(1)).takes(p(2)).takes(p(3));
+    // At 3 packets p_b is 1/2: of two packets one is chosen, and marked.
+    let reasons: Vec<_> = (4..6).map(|n| gentle.at(ms(0)).offered(p(n).with(Ecn::Ect0))).collect();
+    assert_eq!(reasons, [None, None]);
+    assert!(gentle.queue.ecn_marks() >= 1);
+}
+
 #[test]
 fn after_an_idle_time_the_average_is_that_of_floyd_and_jacobson() {
     let half = RedSettings { weight: 0.5, ..settings() };

@@ -22,6 +22,10 @@ impl Paced {
 }
 
 impl QueueDiscipline for Paced {
+    fn reserve(&mut self, packets: usize, flows: usize) {
+        self.inner.reserve(packets, flows);
+    }
+
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         self.inner.enqueue(now, packet, drops);
     }

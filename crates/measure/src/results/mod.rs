@@ -9,7 +9,9 @@
 //! | `series.csv` | time series of ports, when asked for |
 //! | `transfers-*.csv` | every transfer, complete or not, when asked for |
 //! | `accesses-*.csv` | what clients asked for, when asked for |
+//! | `comparison.json` | of a comparison: the folders of its runs, and how they compare |
 
+mod comparison;
 mod error;
 mod folder;
 mod manifest;
@@ -17,6 +19,7 @@ mod series;
 mod sink;
 mod whole;
 
+pub use comparison::Comparison;
 pub use error::Error;
 pub use folder::{Folder, Point};
 pub use manifest::{Input, Manifest, Setting, Sweep};

@@ -1,7 +1,10 @@
 //! Policies at work: text in, elements out, packets through them.
 
+mod bad;
 mod conditioning;
+mod explaining;
 mod marking;
+mod plans;
 mod queueing;
 mod reading;
 

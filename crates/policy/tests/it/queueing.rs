@@ -415,3 +415,24 @@ fn fq_codel_has_the_defaults_of_the_rfc_and_marks_ecn_unless_told_not_to() {
         assert_eq!((fq_codel.ecn_marks(), drops.len()), expected);
     }
 }
+
+/// ns-2's dsRED: above the maximum, what can be marked is marked and all else is dropped.
+#[test]
+fn red_marks_above_its_maximum_where_that_is_set() {
+    let text = |above: bool| {
+        format!(
+            "[roles.core.queue.red]\nlimit = \"200 pkt\"\nweight = 1.0\nmin_threshold = \"5 pkt\"\n\
+             max_threshold = \"10 pkt\"\nmax_probability = 0.1\necn = true\necn_above_max = {above}"
+        )
+    };
+    for (above, marks) in [(true, 1), (false, 0)] {
+        let mut red = queue(&text(above));
+        let mut drops = Drops::default();
+        for _ in 0..40 {
+            red.enqueue(at(0), packet(), &mut drops);
+        }
+        let before = red.ecn_marks();
+        red.enqueue(at(0), Packet { ecn: Ecn::Ect0, ..packet() }, &mut drops);
+        assert_eq!(red.ecn_marks() - before, marks);
+    }
+}

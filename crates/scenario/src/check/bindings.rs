@@ -70,7 +70,52 @@ pub(super) fn check(
         .map(|(_, index)| *index)
         .collect();
     let kept = bindings.into_iter().enumerate().filter(|(index, _)| !replaced.contains(index));
-    kept.map(|(_, binding)| binding).collect()
+    let bindings: Vec<Binding> = kept.map(|(_, binding)| binding).collect();
+    // A binding that is wrong itself says nothing about the others.
+    if !file.bind.is_empty() && document.is_sound() {
+        warn_of_unbound(document, file, policy, policy_name, &bindings);
+    }
+    bindings
+}
+
+/// A role that does something and is bound nowhere leaves the policy without effect, or with a part
+/// of it.
+fn warn_of_unbound(
+    document: &mut Document,
+    file: &ScenarioFile,
+    policy: &Policy,
+    policy_name: &str,
+    bindings: &[Binding],
+) {
+    let bound: BTreeSet<&str> = bindings.iter().map(|binding| binding.role.as_str()).collect();
+    // Where the command line gives the policy, the scenario has nothing to show.
+    let is_named_here =
+        file.policy.as_ref().is_some_and(|path| policy_name.ends_with(file_name(path)));
+    let path = if is_named_here { "policy" } else { "" };
+    for role in policy.roles.iter().filter(|role| !bound.contains(role.name.as_str())) {
+        let (does, place) = match (role.conditions(), role.queues()) {
+            (false, false) => continue,
+            (true, false) => ("conditions packets", "NODE<-NEIGHBOUR"),
+            (false, true) => ("queues packets", "NODE->NEIGHBOUR"),
+            (true, true) => ("conditions and queues packets", "NODE->NEIGHBOUR"),
+        };
+        let message = format!(
+            "the role `{0}` of {policy_name} {does}, but is bound nowhere: this part of the policy is \
+             without effect",
+            role.name
+        );
+        let help = format!(
+            "bind it with a [[bind]] table or with --bind '{}={place}'; roles bound here: {}",
+            role.name,
+            bound.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        );
+        document.warning(path, message, help);
+    }
+}
+
+/// The last part of a path as it is written.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 fn role<'p>(

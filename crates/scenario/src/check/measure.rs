@@ -6,11 +6,12 @@ use std::sync::Arc;
 use shortflow_policy::Policy;
 use shortflow_text::Document;
 use shortflow_units::{Bytes, Duration, Size};
-use shortflow_workloads::{SizeClass, Visits};
+use shortflow_workloads::SizeClass;
 
 use super::topology::Topology;
 use crate::file::{ScenarioFile, SizesFile, WorkloadFile};
-use crate::model::{Binding, Direction, Kind, MeasurePlan, NodeId, Workload};
+use crate::model::{Binding, Direction, MeasurePlan, NodeId, Workload};
+use crate::traffic::ResultSizes;
 
 /// Resolves what to measure.
 pub(super) fn check(
@@ -118,13 +119,13 @@ fn size_classes(
     if let Some(bounds) = &file.measure.size_classes {
         return written_classes(document, bounds, mss(workloads)).into();
     }
-    let replies = workloads.iter().filter_map(|workload| match &workload.kind {
-        Kind::Transfers(transfers) => Some(transfers.reply.distinct()),
-        Kind::Web(web) => Some(page_sizes(&web.visits)),
-        Kind::Ftp(ftp) => Some(ftp.size.distinct()),
-        Kind::Telnet(_) | Kind::Bulk(_) | Kind::Cbr(_) | Kind::Poisson(_) => None,
-    });
-    let distinct: Option<Vec<Vec<Bytes>>> = replies.collect();
+    let sizes = workloads.iter().filter_map(|workload| workload.kind.traffic().sizes());
+    let distinct: Option<Vec<Vec<Bytes>>> = sizes
+        .map(|sizes| match sizes {
+            ResultSizes::Listed(sizes) => Some(sizes),
+            ResultSizes::Any => None,
+        })
+        .collect();
     match distinct {
         Some(sizes) => {
             let sizes: BTreeSet<Bytes> = sizes.into_iter().flatten().collect();
@@ -135,15 +136,6 @@ fn size_classes(
         }
         None => decades().into(),
     }
-}
-
-/// The sizes of pages and of what is in them, where all pages are alike.
-fn page_sizes(visits: &Visits) -> Option<Vec<Bytes>> {
-    let Visits::Browse { pages, .. } = visits else { return None };
-    let (index, object, objects) =
-        (pages.index.constant()?, pages.object.constant()?, pages.objects.constant_number()?);
-    let whole = Bytes(index.0 + object.0 * u64::from(objects));
-    Some(if objects > 0 { vec![index, object, whole] } else { vec![index] })
 }
 
 fn listed_classes(sizes: BTreeSet<Bytes>, mss: Option<u64>) -> Vec<SizeClass> {
@@ -187,9 +179,7 @@ fn decades() -> Vec<SizeClass> {
 
 /// The segment by which classes are counted: that of the first workload of transfers.
 fn mss(workloads: &[Workload]) -> u64 {
-    let is_sized = |workload: &&Workload| {
-        matches!(workload.kind, Kind::Transfers(_) | Kind::Web(_) | Kind::Ftp(_))
-    };
+    let is_sized = |workload: &&Workload| workload.kind.traffic().sizes().is_some();
     workloads.iter().find(is_sized).map_or(1, |workload| u64::from(workload.tcp.mss))
 }
 

@@ -1,6 +1,7 @@
 //! Checks a scenario: resolves its names, checks ranges, and how settings stand to each other.
 
 mod bindings;
+mod limits;
 mod measure;
 mod members;
 mod session;
@@ -43,6 +44,7 @@ pub(crate) fn check(
     }
     let measure =
         measure::check(document, &file, &topology, &bindings, policy.as_deref(), &workloads);
+    limits::check(document, &file, &topology, &workloads, &measure);
     document.checked()?;
     Ok(Scenario {
         name: file.name.unwrap_or(stem),

@@ -28,8 +28,8 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
         if (least..=most).contains(&bytes) {
             *into = bytes as u16;
         } else {
-            let help = format!("allowed here: {least} B to {most} B");
-            document.mistake(&format!("{path}.{key}"), format!("{bytes} B cannot be"), help);
+            let message = format!("{key} must be {least} B to {most} B; found {bytes} B");
+            document.mistake(&format!("{path}.{key}"), message, "");
         }
     };
     narrow("mss", file.mss, 1, 65_495, &mut config.mss);
@@ -101,11 +101,12 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
         document.mistake(&format!("{path}.{key}"), message, help);
     };
     if config.initial_window == 0 {
-        refuse("initial_window", "the initial window must be at least 1 segment".to_owned(), "");
+        refuse("initial_window", "initial_window must be at least 1; found 0".to_owned(), "");
     }
     if !(1..=MOST_SEGMENTS).contains(&config.duplicate_ack_threshold) {
+        let found = config.duplicate_ack_threshold;
         let message =
-            format!("a fast retransmit needs 1 to {MOST_SEGMENTS} duplicate acknowledgements");
+            format!("duplicate_ack_threshold must be 1 to {MOST_SEGMENTS}; found {found}");
         refuse("duplicate_ack_threshold", message, "RFC 5681 says 3");
     }
     if config.slow_start_limit == Some(0) {
@@ -123,7 +124,9 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
     }
     if config.receive_window > Bytes(1 << 30) {
         let help = "window scaling ends there (RFC 7323 §2.3)";
-        refuse("receive_window", "the receive window is at most 1 GiB".to_owned(), help);
+        let found = config.receive_window;
+        let message = format!("receive_window must be at most 1 GiB; found {found}");
+        refuse("receive_window", message, help);
     }
     if config.congestion.echo() == EchoRule::Exact && !config.ecn {
         let message = format!("{} reacts to marks and needs ECN", config.congestion.title());
@@ -133,15 +136,20 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
         let Config { rto_min, rto_max, .. } = config;
         refuse("rto_min", format!("rto_min {rto_min} is above rto_max {rto_max}"), "");
     }
-    if config.rto_initial.is_zero() || config.rto_max.is_zero() {
-        refuse("rto_initial", "a retransmission timeout must be above zero".to_owned(), "");
+    for (key, timeout) in [("rto_initial", config.rto_initial), ("rto_max", config.rto_max)] {
+        if timeout.is_zero() {
+            refuse(key, format!("{key} must be above zero; found {timeout}"), "");
+        }
     }
     if config.rto_initial > config.rto_max {
         let Config { rto_initial, rto_max, .. } = config;
         refuse("rto_initial", format!("rto_initial {rto_initial} is above rto_max {rto_max}"), "");
     }
-    if config.delayed_ack.is_some_and(|delayed| !(1..=MOST_SEGMENTS).contains(&delayed.segments)) {
-        let message = format!("an acknowledgement goes after 1 to {MOST_SEGMENTS} segments");
+    if let Some(DelayedAck { segments, .. }) = config.delayed_ack
+        && !(1..=MOST_SEGMENTS).contains(&segments)
+    {
+        let message =
+            format!("delayed_ack.segments must be 1 to {MOST_SEGMENTS}; found {segments}");
         refuse("delayed_ack.segments", message, "RFC 5681 §4.2 says 2");
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use shortflow_elements::classifier::DscpTable;
-use shortflow_elements::{Address, Dscp};
+use shortflow_elements::dropper::LossParams;
 use shortflow_text::{Document, NAME_RULE, Named, is_name};
-use shortflow_units::{Bytes, Length, Probability};
+use shortflow_units::{Bytes, Length, Rate};
 
 use super::members::members;
-use crate::file::{Group, LinkFile, LossFile, OneOrList, PerLink, ScenarioFile};
+use crate::file::{Group, LinkFile, OneOrList, PerLink, ScenarioFile};
+use crate::loss;
 use crate::model::{Line, Link, Node, NodeId, NodeKind};
 
 /// The nodes and links of a scenario, and what finds them.
@@ -74,7 +74,7 @@ impl Topology {
             for index in 0..group.count {
                 let id = first + index;
                 let name = member(name, group.count, index);
-                let address = Address::v4(FIRST_ADDRESS + id);
+                let address = NodeId(id).address();
                 let group = self.groups[self.groups.len() - 1].0.clone();
                 self.nodes.push(Node { name, kind, group, address });
             }
@@ -145,6 +145,15 @@ impl Topology {
     pub(super) fn neighbours(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         let from = (node, NodeId(0))..=(node, NodeId(u32::MAX));
         self.joined.range(from).map(|((_, to), _)| *to)
+    }
+
+    /// How many nodes have several links.
+    pub(super) fn with_several_links(&self) -> usize {
+        let mut links = vec![0_u32; self.nodes.len()];
+        for (from, _) in self.joined.keys() {
+            links[from.index()] += 1;
+        }
+        links.into_iter().filter(|links| *links > 1).count()
     }
 
     /// Whether packets find a way between `a` and `b`. Hosts do not forward.
@@ -223,18 +232,45 @@ impl Topology {
                 document.mistake(&format!("{path}.between"), message, help);
                 return;
             }
+            let [forward, back] = [Way::Forward, Way::Back].map(|way| lines.line(index, way));
+            if let Some(line) = [&forward, &back].into_iter().find(|line| takes_no_time(line)) {
+                refuse_instant(document, &path, line);
+                return;
+            }
             self.joined.insert((a, b), self.links.len());
             self.joined.insert((b, a), self.links.len());
-            self.links.push(Link {
-                name: member(name, pairs.len() as u32, index as u32),
-                a,
-                b,
-                forward: lines.line(index, Way::Forward),
-                back: lines.line(index, Way::Back),
-            });
+            let name = member(name, pairs.len() as u32, index as u32);
+            self.links.push(Link { name, a, b, forward, back });
         }
     }
 }
+
+/// Whether the smallest packet may leave and arrive in the same nanosecond. Packets that come
+/// together over such a link would have no order.
+fn takes_no_time(line: &Line) -> bool {
+    line.delay.is_zero() && line.rate.bits_per_sec() > fastest_without_delay(line).bits_per_sec()
+}
+
+/// The rate at which the smallest packet takes a nanosecond.
+fn fastest_without_delay(line: &Line) -> Rate {
+    Rate::from_bits_per_sec(u64::from(LEAST_PACKET + line.overhead) * 8 * 1_000_000_000)
+}
+
+fn refuse_instant(document: &mut Document, path: &str, line: &Line) {
+    let message = format!(
+        "at {} and without a delay, a packet of {LEAST_PACKET} B arrives in the instant in which \
+         it leaves",
+        line.rate
+    );
+    let help = format!(
+        "a packet must take 1 ns at least: set a delay, such as \"1 us\", or a rate of {} at most",
+        fastest_without_delay(line)
+    );
+    document.mistake(&format!("{path}.delay"), message, help);
+}
+
+/// Bytes of the smallest packet: the headers of UDP and IPv4.
+const LEAST_PACKET: u32 = 28;
 
 #[derive(Clone, Copy)]
 enum Way {
@@ -267,7 +303,7 @@ struct Lines<'f> {
     file: &'f LinkFile,
     limit: PerLink<Length>,
     overhead: u32,
-    loss: [Option<DscpTable<Probability>>; 2],
+    loss: [Option<LossParams>; 2],
 }
 
 impl<'f> Lines<'f> {
@@ -301,7 +337,7 @@ impl<'f> Lines<'f> {
             refuse("overhead", &format!("{overhead} on every packet is too much"), &help);
         }
         let loss = match &file.loss {
-            Some(loss) => both_losses(document, &format!("{path}.loss"), loss)?,
+            Some(loss) => loss::both_ways(document, &format!("{path}.loss"), loss)?,
             None => [None, None],
         };
         fine.then_some(Lines { file, limit, overhead: overhead.0 as u32, loss })
@@ -316,62 +352,6 @@ impl<'f> Lines<'f> {
             loss: self.loss[way as usize].clone(),
         }
     }
-}
-
-type Loss = Option<DscpTable<Probability>>;
-
-/// The loss forward and back.
-fn both_losses(document: &mut Document, path: &str, file: &LossFile) -> Option<[Loss; 2]> {
-    let LossFile::Table(table) = file else {
-        let loss = loss(document, path, file)?;
-        return Some([loss.clone(), loss]);
-    };
-    if !table.names().any(|name| name == "forward" || name == "back") {
-        let loss = loss(document, path, file)?;
-        return Some([loss.clone(), loss]);
-    }
-    let mut both = [None, None];
-    for (name, file) in table.iter() {
-        let path = format!("{path}.{name}");
-        match name {
-            "forward" => both[0] = loss(document, &path, file)?,
-            "back" => both[1] = loss(document, &path, file)?,
-            _ => {
-                let help = "allowed beside a direction: `forward`, `back`";
-                document.mistake_in_key(&path, format!("unknown key `{name}`"), help);
-                return None;
-            }
-        }
-    }
-    Some(both)
-}
-
-/// The loss in one direction: the outer option is whether it is right.
-fn loss(document: &mut Document, path: &str, file: &LossFile) -> Option<Loss> {
-    let table = match file {
-        LossFile::Always(probability) => return Some(Some(DscpTable::filled(*probability))),
-        LossFile::Table(table) => table,
-    };
-    let mut rest = Probability::ZERO;
-    let mut named = Vec::new();
-    for (name, value) in table.iter() {
-        let path = format!("{path}.{name}");
-        let LossFile::Always(probability) = value else {
-            document.mistake(&path, "expected a probability from 0 to 1; found a table", "");
-            return None;
-        };
-        match name.parse::<Dscp>() {
-            _ if name == "rest" => rest = *probability,
-            Ok(dscp) => named.push((dscp, *probability)),
-            Err(message) => {
-                let (message, help) = message.split_once("; ").unwrap_or((&message, ""));
-                document.mistake_in_key(&path, message, format!("{help}, and `rest`"));
-                return None;
-            }
-        }
-    }
-    let filled = DscpTable::filled(rest);
-    Some(Some(named.into_iter().fold(filled, |table, (dscp, p)| table.with(dscp, p))))
 }
 
 /// Pairs the members of two groups: one to one when they are equal in number, in blocks when one
@@ -398,7 +378,6 @@ const MEMBERS: &str = "one member is `name[17]`; a slice `name[first:end:step]`,
 /// The help where [`pair_up`] finds no pairs.
 pub(super) const PAIRING: &str = "the groups must be equal in size, or one a multiple of the other";
 
-const FIRST_ADDRESS: u32 = 0x0a00_0001;
 const MOST_NODES: u32 = 1_000_000;
 const DEFAULT_LIMIT: u64 = 1000;
 const MOST_OVERHEAD: Bytes = Bytes(65_535);

@@ -34,12 +34,7 @@ pub(super) fn with_classes(
     classes: &Arc<[SizeClass]>,
 ) -> Vec<Workload> {
     for workload in &mut workloads {
-        match &mut workload.kind {
-            Kind::Transfers(transfers) => transfers.size_classes = classes.clone(),
-            Kind::Web(web) => web.size_classes = classes.clone(),
-            Kind::Ftp(ftp) => ftp.size_classes = classes.clone(),
-            Kind::Telnet(_) | Kind::Bulk(_) | Kind::Cbr(_) | Kind::Poisson(_) => {}
-        }
+        workload.kind.traffic_mut().set_size_classes(classes);
     }
     workloads
 }
@@ -321,11 +316,10 @@ impl Checker<'_> {
 
     fn dscp(&mut self, path: &str, text: Option<&String>) -> Option<Dscp> {
         let Some(text) = text else { return Some(Dscp::BEST_EFFORT) };
-        let parsed = text.parse();
+        let parsed: Result<Dscp, _> = text.parse();
         parsed
-            .map_err(|message: String| {
-                let (message, help) = message.split_once("; ").unwrap_or((&message, ""));
-                self.document.mistake(&format!("{path}.dscp"), message, help);
+            .map_err(|error| {
+                self.document.mistake(&format!("{path}.dscp"), error.message(), error.help());
             })
             .ok()
     }

@@ -5,8 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
-use shortflow_text::Named;
-use shortflow_units::{Bytes, Duration, Length, Probability, Rate};
+use shortflow_units::{Bytes, Duration, Length, Rate};
+
+use crate::loss::LossFile;
 
 /// Duplex links between two nodes or groups: one to one when the groups are equal in size, in
 /// blocks when one is a multiple of the other.
@@ -24,8 +25,8 @@ pub(crate) struct LinkFile {
     pub(crate) queue: Option<PerLink<Length>>,
     /// Bytes that the link adds to every packet; 0 B by default.
     pub(crate) overhead: Option<Bytes>,
-    /// The probability that the link loses a packet: one number, or by code point
-    /// `{ AF11 = 0.001, rest = 0 }`, or by direction `{ forward = …, back = … }`.
+    /// Which packets the link loses: a probability, or by code point `{ AF11 = 0.001, rest = 0 }`, or a
+    /// model by its name; or by direction, `{ forward = …, back = … }`.
     pub(crate) loss: Option<LossFile>,
 }
 
@@ -87,61 +88,6 @@ impl<T: JsonSchema> JsonSchema for PerLink<T> {
                     "type": "object",
                     "properties": { "forward": one, "back": one },
                     "required": ["forward", "back"],
-                    "additionalProperties": false,
-                },
-            ],
-        })
-    }
-}
-
-/// Loss on a link: a probability, or a table by code point or by direction.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum LossFile {
-    Always(Probability),
-    Table(Named<LossFile>),
-}
-
-impl<'de> Deserialize<'de> for LossFile {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Forms;
-        impl<'de> Visitor<'de> for Forms {
-            type Value = LossFile;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a probability from 0 to 1, or a table of them")
-            }
-            fn visit_f64<E: de::Error>(self, value: f64) -> Result<LossFile, E> {
-                Probability::deserialize(value.into_deserializer()).map(LossFile::Always)
-            }
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<LossFile, E> {
-                self.visit_f64(value as f64)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LossFile, A::Error> {
-                let map = de::value::MapAccessDeserializer::new(map);
-                Named::deserialize(map).map(LossFile::Table)
-            }
-        }
-        deserializer.deserialize_any(Forms)
-    }
-}
-
-impl JsonSchema for LossFile {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Loss".into()
-    }
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let one = generator.subschema_for::<Probability>();
-        let by_code_point =
-            schemars::json_schema!({ "type": "object", "additionalProperties": one });
-        schemars::json_schema!({
-            "anyOf": [
-                one,
-                by_code_point,
-                {
-                    "type": "object",
-                    "properties": {
-                        "forward": { "anyOf": [one, by_code_point] },
-                        "back": { "anyOf": [one, by_code_point] },
-                    },
                     "additionalProperties": false,
                 },
             ],

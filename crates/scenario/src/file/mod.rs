@@ -13,7 +13,7 @@ use shortflow_text::{Named, Scalar};
 use shortflow_units::{Duration, Size};
 
 pub(crate) use distribution::{ChoiceOfCountsFile, CountsFile, TimesFile};
-pub(crate) use link::{LinkFile, LossFile, PerLink};
+pub(crate) use link::{LinkFile, PerLink};
 pub(crate) use list::OneOrList;
 pub(crate) use session::{BusyFile, FtpFile, HttpFile, PageFile, ReplayFile, TelnetFile, WebFile};
 pub(crate) use tcp::{

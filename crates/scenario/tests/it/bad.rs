@@ -1,7 +1,6 @@
 //! What a person reads who has made a mistake: each file of `tests/bad` beside its message.
 //!
-//! A file that begins with `policy-` is a policy, the others are scenarios. Lines that start with
-//! `#!` are command-line arguments. `BLESS=1 cargo test -p shortflow-scenario` rewrites the
+//! Lines that start with `#!` are command-line arguments. `BLESS=1 cargo test -p shortflow-scenario` rewrites the
 //! messages; read them before you commit.
 
 use std::collections::BTreeSet;
@@ -54,13 +53,8 @@ limit = "100 pkt"
 fn message(path: &Path) -> String {
     let name = path.file_name().unwrap().to_str().unwrap();
     let text = std::fs::read_to_string(path).unwrap();
-    let outcome = if name.starts_with("policy-") {
-        shortflow_policy::from_text(name, &text, &[]).map(|_| ())
-    } else {
-        from_texts(&[(name, &text), ("good-policy.toml", POLICY)], &overrides(&text)).map(|_| ())
-    };
-    match outcome {
-        Ok(()) => panic!("{name} is not bad"),
+    match from_texts(&[(name, &text), ("good-policy.toml", POLICY)], &overrides(&text)) {
+        Ok(_) => panic!("{name} is not bad"),
         Err(mistakes) => format!("{mistakes}\n"),
     }
 }

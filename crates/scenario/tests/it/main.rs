@@ -2,6 +2,7 @@
 
 mod bad;
 mod examples;
+mod offered;
 mod senders;
 mod sweeps;
 mod tcp;

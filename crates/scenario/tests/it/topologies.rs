@@ -1,6 +1,7 @@
 //! Groups, links, bindings, workloads and measures as they are resolved.
 
 use shortflow_elements::Dscp;
+use shortflow_elements::dropper::LossParams;
 use shortflow_scenario::{Direction, Kind, Overrides, Scenario, from_texts};
 use shortflow_units::{Bytes, Duration, Instant, Length};
 
@@ -119,9 +120,27 @@ fn a_link_has_two_directions_and_a_list_goes_round() {
     let trunk = &scenario.links[8];
     assert_eq!(trunk.forward.limit, Length::Bytes(Bytes(64_000)));
     assert!(trunk.forward.loss.is_none());
-    let loss = trunk.back.loss.as_ref().unwrap();
+    let Some(LossParams::Bernoulli(model)) = &trunk.back.loss else {
+        panic!("each packet is lost on its own");
+    };
+    let loss = &model.loss;
     assert_eq!(loss.get(Dscp::AF11).value(), 0.001);
     assert_eq!(loss.get(Dscp::BEST_EFFORT).value(), 0.01);
+}
+
+#[test]
+fn a_link_may_lose_packets_in_bursts_in_one_direction() {
+    let text = TREE.replace(
+        "{ AF11 = 0.001, rest = 0.01 }",
+        "{ gilbert-elliott = { to_bad = 0.01, \
+                             to_good = 0.25, loss_bad = { AF11 = 0.5, rest = 1 } } }",
+    );
+    let loaded = from_texts(&[("t.toml", &text), ("policy.toml", POLICY)], &Overrides::default());
+    let loaded = loaded.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let trunk = &loaded.points()[0].scenario.links[8];
+    assert!(trunk.forward.loss.is_none());
+    let Some(LossParams::GilbertElliott(loss)) = &trunk.back.loss else { panic!("bursts") };
+    assert!((loss.bad_share() - 1.0 / 26.0).abs() < 1e-12);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(crate) struct Entities {
 
 /// What an entity is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntityKind {
     /// The departures of a port.
     Departure(PortIndex),
     /// The arrivals at the far end of a port.
@@ -56,20 +56,20 @@ impl Entities {
     }
 
     #[inline]
-    pub(crate) fn kind(&self, entity: Entity) -> Kind {
+    pub(crate) fn kind(&self, entity: Entity) -> EntityKind {
         // An entity below `served` wraps around, to no arrival.
         let place = entity.0.wrapping_sub(self.served.len() as u32);
-        if place < self.ports { Kind::Arrival(place) } else { self.rare_kind(entity) }
+        if place < self.ports { EntityKind::Arrival(place) } else { self.rare_kind(entity) }
     }
 
-    fn rare_kind(&self, entity: Entity) -> Kind {
+    fn rare_kind(&self, entity: Entity) -> EntityKind {
         if let Some(&port) = self.served.get(entity.0 as usize) {
-            return Kind::Departure(port);
+            return EntityKind::Departure(port);
         }
         match entity.0 - self.timers().0 {
-            0 => Kind::Timers,
-            source if source <= self.sources => Kind::Source(source - 1),
-            _ => Kind::Sampler,
+            0 => EntityKind::Timers,
+            source if source <= self.sources => EntityKind::Source(source - 1),
+            _ => EntityKind::Sampler,
         }
     }
 

@@ -36,6 +36,8 @@ pub(crate) enum Side {
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Flow {
+    /// Its number among all connections of the replica.
+    pub(crate) serial: u64,
     /// The 5-tuple of packets from client to server.
     pub(crate) key: FlowKey,
     /// Bytes of headers on each packet.
@@ -71,6 +73,7 @@ impl Flow {
             latest: LatestSent::default(),
         };
         Flow {
+            serial: 0,
             key,
             header: config.header,
             ends: [endpoint(Role::Active), endpoint(Role::Passive)],
@@ -101,17 +104,21 @@ pub(crate) struct Flows {
     slots: Vec<Option<Flow>>,
     free: Vec<u32>,
     open: usize,
+    /// How many there have been.
+    opened: u64,
 }
 
 impl Flows {
     /// Takes in a connection.
     pub(crate) fn insert(&mut self, flow: Flow) -> (FlowId, &mut Flow) {
         self.open += 1;
+        let serial = self.opened;
+        self.opened += 1;
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() as u32 - 1
         });
-        (FlowId(index), self.slots[index as usize].insert(flow))
+        (FlowId(index), self.slots[index as usize].insert(Flow { serial, ..flow }))
     }
 
     /// Forgets a connection.

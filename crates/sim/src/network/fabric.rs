@@ -4,7 +4,7 @@ use shortflow_elements::{DropReason, Drops, Packet, SenderView};
 use shortflow_units::Instant;
 
 use crate::event::calendar::{Calendar, Entity};
-use crate::event::entities::{Entities, Kind};
+use crate::event::entities::{Entities, EntityKind};
 use crate::host::flow::{Flow, Flows};
 use crate::network::layout::Network;
 use crate::network::pool::{Parcel, Pool};
@@ -88,7 +88,7 @@ impl Fabric {
 
     /// What an entity is.
     #[inline]
-    pub(crate) fn kind(&self, entity: Entity) -> Kind {
+    pub(crate) fn kind(&self, entity: Entity) -> EntityKind {
         self.entities.kind(entity)
     }
 
@@ -280,10 +280,10 @@ impl Fabric {
         self.send(index, parcel, sender);
     }
 
-    /// The warm-up is over: what was counted so far counts no more.
-    pub(crate) fn restart_counters(&mut self) {
+    /// The warm-up is over: what was counted so far counts no more. Waits count until `until`.
+    pub(crate) fn restart_counters(&mut self, until: Instant) {
         for hop in &mut self.network.ports {
-            hop.port.restart_counters(self.now);
+            hop.port.restart_counters(self.now, until);
         }
     }
 

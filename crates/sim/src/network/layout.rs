@@ -1,6 +1,7 @@
 //! The network as the engine sees it: ports, routes, and what is bound to them.
 
 use shortflow_elements::{Address, Color, Dscp, Label};
+use shortflow_scenario::NodeId;
 
 use crate::network::ends::{FarEnd, NearEnd};
 use crate::network::port::Port;
@@ -65,16 +66,13 @@ impl Colors {
     }
 }
 
-/// The address of the first node: 10.0.0.1. The others follow.
-const FIRST_ADDRESS: u32 = 0x0a00_0001;
-
 /// The address of a node.
 pub(crate) fn address_of(node: NodeIndex) -> Address {
-    Address::v4(FIRST_ADDRESS + node)
+    NodeId(node).address()
 }
 
 /// The node with this address.
 #[inline]
 pub(crate) fn node_of(address: Address) -> NodeIndex {
-    address.as_v4().expect("a simulated host has an IPv4 address") - FIRST_ADDRESS
+    NodeId::of_address(address).0
 }

@@ -2,7 +2,7 @@
 //!
 //! A plain port is a drop-tail FIFO, whose departures follow from the arrivals: a packet's arrival
 //! at the far end is known when it joins the queue, so the port needs one event per packet, or none
-//! (see [`crate::through`]). A port with a policy's queue asks its queue at each departure, and needs
+//! (see [`crate::network::through`]). A port with a policy's queue asks its queue at each departure, and needs
 //! an event at the end of a transmission only while a packet waits. The packet that is being sent is
 //! not in the queue.
 
@@ -47,6 +47,8 @@ pub(crate) struct Port {
     buffer: Buffer,
     /// When the line falls idle.
     free_at: Instant,
+    /// When the last packet joined the plain FIFO: the next must not come before.
+    booked_at: Instant,
     line: Transmission,
     delay: Duration,
     /// Bytes that the link adds to each packet.
@@ -115,6 +117,7 @@ impl Port {
             wire: VecDeque::new(),
             buffer,
             free_at: Instant::START,
+            booked_at: Instant::START,
             line: Transmission::at(rate),
             delay,
             overhead,
@@ -135,6 +138,8 @@ impl Port {
         let Buffer::Plain(fifo) = &mut self.buffer else {
             unreachable!("a policy's queue takes packets by `enqueue`")
         };
+        assert!(now >= self.booked_at, "packets join a port in the order of time");
+        self.booked_at = now;
         fifo.begin(now, &self.wire, self.delay);
         if self.free_at > now {
             if fifo.is_full(parcel.size()) {
@@ -144,7 +149,7 @@ impl Port {
         }
         self.counters.arrived(parcel);
         let starts = self.free_at.max(now);
-        self.counters.waited(parcel, starts.since(now));
+        self.counters.waits(parcel.size(), now, starts);
         Some(self.transmit(starts, parcel.size()))
     }
 
@@ -160,6 +165,7 @@ impl Port {
         let Buffer::Policy(served) = &mut self.buffer else {
             unreachable!("a plain port takes packets by `book`")
         };
+        self.counters.stood(now, || served.queue.backlog());
         served.tell(now, self.free_at);
         served.queue.enqueue(now, pool.remove(parcel), drops);
         if self.free_at <= now {
@@ -180,6 +186,7 @@ impl Port {
         let Buffer::Policy(served) = &mut self.buffer else {
             unreachable!("a plain port has no departures")
         };
+        self.counters.stood(now, || served.queue.backlog());
         served.tell(now, self.free_at);
         let next = served.queue.dequeue(now, drops);
         served.is_sending = next.is_some();
@@ -187,7 +194,7 @@ impl Port {
         let before = served.departs_at;
         let sent = next.map(|queued| {
             let parcel = pool.insert(queued.packet);
-            self.counters.waited(&parcel, now.since(queued.since));
+            self.counters.wait_ended(queued.since, now);
             Passage { arrives: self.transmit(now, parcel.size()), parcel }
         });
         let departs_at = ready.map_or(Instant::NEVER, |ready| ready.max(self.free_at));
@@ -301,12 +308,26 @@ impl Port {
         self.counters.busy.saturating_sub(self.free_at.since(now))
     }
 
-    /// Starts counting anew. The transmissions that are booked already count from here on.
-    pub(crate) fn restart_counters(&mut self, now: Instant) {
+    /// Starts counting anew, waits until `until`. The transmissions that are booked already count from
+    /// here on.
+    pub(crate) fn restart_counters(&mut self, now: Instant, until: Instant) {
         let held = self.held();
-        self.counters.restart(held, self.free_at.since(now));
+        self.counters.restart(held, self.free_at.since(now), now, until);
+        match &mut self.buffer {
+            Buffer::Plain(fifo) => {
+                fifo.begin(now, &self.wire, self.delay);
+                for (size, begins) in fifo.beginnings(&self.wire, self.delay) {
+                    self.counters.waits(size, now, begins);
+                }
+            }
+            Buffer::Policy(served) => served.ecn_marks_before = served.queue.ecn_marks(),
+        }
+    }
+
+    /// Counts what waits at `now` as waiting until then.
+    pub(crate) fn settle_waits(&mut self, now: Instant) {
         if let Buffer::Policy(served) = &mut self.buffer {
-            served.ecn_marks_before = served.queue.ecn_marks();
+            self.counters.stood(now, || served.queue.backlog());
         }
     }
 

@@ -45,6 +45,20 @@ impl TailDrop {
         self.waiting.bytes += Bytes(u64::from(size));
     }
 
+    /// The size of each packet that waits, and when its transmission begins.
+    pub(crate) fn beginnings<'w>(
+        &self,
+        wire: &'w VecDeque<Passage>,
+        delay: Duration,
+    ) -> impl Iterator<Item = (u32, Instant)> + 'w {
+        let waiting = wire.range(wire.len() - self.waiting.packets as usize..);
+        waiting.scan(self.begins, move |begins, passage| {
+            // The next begins when this one has left, a propagation delay before it arrives.
+            let begun = std::mem::replace(begins, passage.arrives - delay);
+            Some((passage.parcel.size(), begun))
+        })
+    }
+
     /// Takes out those of `wire` whose transmission has begun by `now`: O(1) for each packet, once.
     #[inline]
     pub(crate) fn begin(&mut self, now: Instant, wire: &VecDeque<Passage>, delay: Duration) {

@@ -92,7 +92,7 @@ impl Fabric {
     pub(crate) fn refuse_arrived(&mut self, index: PortIndex) {
         let through = self.network.ports[index as usize].through.as_mut();
         let waiting = &mut through.expect("only such ports hand packets on").refused;
-        let refused = waiting.pop_front().expect("other arrivals there are no events");
+        let refused = waiting.pop_front().expect("only refused packets schedule arrivals here");
         let next_at = waiting.front().map_or(Instant::NEVER, |next| next.arrives);
         self.set_arrival(index, next_at);
         self.refuse(refused.by, refused.parcel, DropReason::Overlimit);

@@ -1,8 +1,8 @@
 //! What a port counts: enough to check that no packet was lost or made, and, at the ports that are
 //! reported, everything by code point.
 
-use shortflow_elements::{DropReason, Dscp, Packet};
-use shortflow_units::Duration;
+use shortflow_elements::{Backlog, DropReason, Dscp, Packet};
+use shortflow_units::{Bytes, Duration, Instant};
 
 use crate::network::pool::Parcel;
 
@@ -58,13 +58,57 @@ pub(crate) struct ClassCounters {
     pub(crate) forwarded: Count,
     /// Ended here, by reason.
     pub(crate) dropped: [Count; DropReason::ALL.len()],
-    /// Packets whose wait is known: those whose transmission was fixed.
-    pub(crate) waited: u64,
-    /// The sum of their waits, and the longest.
-    pub(crate) wait: Duration,
-    pub(crate) wait_max: Duration,
-    /// The sum of size times wait, in byte seconds.
-    pub(crate) byte_wait: f64,
+}
+
+/// What waited at a reported port while it was measured: the integral of the queue over time, whether
+/// or not the waits had ended by then.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waits {
+    since: Instant,
+    until: Instant,
+    /// Until when the queue of a policy was added up.
+    added_until: Instant,
+    /// Packets times nanoseconds.
+    packet_nanos: u128,
+    /// Bytes times seconds.
+    pub(crate) byte_seconds: f64,
+    /// Packets whose wait ended.
+    pub(crate) ended: u64,
+    /// The longest of these waits, of packets that came while it was measured.
+    pub(crate) longest: Duration,
+}
+
+impl Waits {
+    fn between(since: Instant, until: Instant) -> Self {
+        Waits {
+            since,
+            until,
+            added_until: since,
+            packet_nanos: 0,
+            byte_seconds: 0.0,
+            ended: 0,
+            longest: Duration::ZERO,
+        }
+    }
+
+    /// Packets times seconds.
+    pub(crate) fn packet_seconds(&self) -> f64 {
+        self.packet_nanos as f64 / 1e9
+    }
+
+    fn add(&mut self, queue: Backlog, time: Duration) {
+        self.packet_nanos += u128::from(queue.packets) * u128::from(time.nanos());
+        self.byte_seconds += queue.bytes.0 as f64 * time.as_secs_f64();
+    }
+
+    fn end(&mut self, came: Instant, begins: Instant) {
+        if begins <= self.until {
+            self.ended += 1;
+            if came >= self.since {
+                self.longest = self.longest.max(begins.since(came));
+            }
+        }
+    }
 }
 
 /// The counters of a port.
@@ -85,6 +129,7 @@ pub(crate) struct Counters {
 struct Detail {
     code_points: CodePoints,
     classes: Box<[ClassCounters]>,
+    waits: Waits,
 }
 
 impl Counters {
@@ -92,7 +137,8 @@ impl Counters {
     pub(crate) fn new(code_points: Option<&CodePoints>) -> Self {
         let detail = |code_points: &CodePoints| {
             let classes = vec![ClassCounters::default(); code_points.count].into();
-            Box::new(Detail { code_points: code_points.clone(), classes })
+            let waits = Waits::between(Instant::START, Instant::NEVER);
+            Box::new(Detail { code_points: code_points.clone(), classes, waits })
         };
         Counters {
             arrived: Count::default(),
@@ -141,16 +187,41 @@ impl Counters {
         }
     }
 
+    /// A packet that came at `came` waits, or waited, until `begins`.
     #[inline]
-    pub(crate) fn waited(&mut self, parcel: &Parcel, wait: Duration) {
-        let Some(class) = self.class(parcel.dscp()) else { return };
-        class.waited += 1;
-        if wait.is_zero() {
-            return;
+    pub(crate) fn waits(&mut self, size: u32, came: Instant, begins: Instant) {
+        let Some(detail) = &mut self.detail else { return };
+        let waits = &mut detail.waits;
+        let (from, to) = (came.max(waits.since), begins.min(waits.until));
+        if to > from {
+            waits.add(Backlog { packets: 1, bytes: Bytes(u64::from(size)) }, to.since(from));
         }
-        class.wait += wait;
-        class.byte_wait += f64::from(parcel.size()) * wait.as_secs_f64();
-        class.wait_max = class.wait_max.max(wait);
+        waits.end(came, begins);
+    }
+
+    /// A policy's queue has stood like this since it was last told of.
+    #[inline]
+    pub(crate) fn stood(&mut self, now: Instant, queue: impl FnOnce() -> Backlog) {
+        let Some(detail) = &mut self.detail else { return };
+        let waits = &mut detail.waits;
+        let to = now.min(waits.until);
+        if to > waits.added_until {
+            waits.add(queue(), to.since(waits.added_until));
+            waits.added_until = to;
+        }
+    }
+
+    /// A packet that came to a policy's queue at `came` begins to be sent.
+    #[inline]
+    pub(crate) fn wait_ended(&mut self, came: Instant, now: Instant) {
+        if let Some(detail) = &mut self.detail {
+            detail.waits.end(came, now);
+        }
+    }
+
+    /// What waited; none at a port that is not reported.
+    pub(crate) fn all_waits(&self) -> Option<&Waits> {
+        self.detail.as_ref().map(|detail| &detail.waits)
     }
 
     pub(crate) fn dropped(&mut self, packet: &Packet, reason: DropReason) {
@@ -160,8 +231,9 @@ impl Counters {
         }
     }
 
-    /// Starts counting anew, with `held` in the port and the line still sending for `busy`.
-    pub(crate) fn restart(&mut self, held: Count, busy: Duration) {
+    /// Starts counting anew, with `held` in the port and the line still sending for `busy`; waits
+    /// count from `now` until `until`.
+    pub(crate) fn restart(&mut self, held: Count, busy: Duration, now: Instant, until: Instant) {
         self.arrived = Count::default();
         self.forwarded = Count::default();
         self.dropped = Count::default();
@@ -169,6 +241,7 @@ impl Counters {
         self.held_before = held;
         if let Some(detail) = &mut self.detail {
             detail.classes.fill(ClassCounters::default());
+            detail.waits = Waits::between(now, until);
         }
     }
 

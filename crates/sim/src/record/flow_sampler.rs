@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_elements::FlowKey;
 use shortflow_measure::ThroughputSamples;
 use shortflow_units::{Duration, Instant};
 
@@ -14,7 +13,8 @@ pub(crate) struct FlowSampler {
     interval: Option<Duration>,
     next_at: Instant,
     end: Instant,
-    watched: BTreeMap<FlowKey, Watched>,
+    /// By the serial number of the connection: a 5-tuple comes again.
+    watched: BTreeMap<u64, Watched>,
 }
 
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl FlowSampler {
         let Some(interval) = self.interval else { return };
         for flow in flows.iter().filter(|flow| flow.is_endless()) {
             let delivered = flow.ends[Side::Server as usize].delivered;
-            match self.watched.get_mut(&flow.key) {
+            match self.watched.get_mut(&flow.serial) {
                 Some(watched) => {
                     let bytes = delivered - watched.delivered_before;
                     watched.samples.add(bytes, interval.as_secs_f64());
@@ -52,7 +52,8 @@ impl FlowSampler {
                 }
                 None => {
                     let samples = ThroughputSamples::default();
-                    self.watched.insert(flow.key, Watched { delivered_before: delivered, samples });
+                    self.watched
+                        .insert(flow.serial, Watched { delivered_before: delivered, samples });
                 }
             }
         }
@@ -60,9 +61,9 @@ impl FlowSampler {
         self.next_at = if next > self.end { Instant::NEVER } else { next };
     }
 
-    /// What was seen of the long flow `key`; `None` where nobody looked.
-    pub(crate) fn samples(&self, key: &FlowKey) -> Option<ThroughputSamples> {
+    /// What was seen of the long flow with this serial number; `None` where nobody looked.
+    pub(crate) fn samples(&self, serial: u64) -> Option<ThroughputSamples> {
         self.interval?;
-        Some(self.watched.get(key).map(|watched| watched.samples).unwrap_or_default())
+        Some(self.watched.get(&serial).map(|watched| watched.samples).unwrap_or_default())
     }
 }

@@ -7,7 +7,7 @@ use shortflow_measure::{CodePointCounts, Count, PortCounts, Replica, TransferSin
 use shortflow_run::{
     Error, Refusal, Tap, conditioner_counts, dropped_name, end_of, workload_counter,
 };
-use shortflow_scenario::{Kind, Scenario};
+use shortflow_scenario::Scenario;
 use shortflow_units::{Duration, Instant};
 
 use crate::build::{self, Build};
@@ -61,7 +61,7 @@ pub fn run_replica_before(
     if !engine.run(warm_up, &mut look) {
         return Err(Error::Interrupted);
     }
-    engine.end_warm_up();
+    engine.end_warm_up(measured_until);
     let counted_before = counts(&engine, scenario);
     if !engine.run(measured_until, &mut look) {
         return Err(Error::Interrupted);
@@ -77,7 +77,8 @@ pub fn run_replica_before(
     engine.fabric.check_conservation();
     engine.fabric.finish_tap().map_err(Error::Trace)?;
     let totals = engine.fabric.totals;
-    Ok(Simulated { replica: engine.recorder.finish()?, totals })
+    let found = Replica { number: replica, ..engine.recorder.finish()? };
+    Ok(Simulated { replica: found, totals })
 }
 
 /// Refuses a scenario that lasts longer than `horizon`, the last instant that the event queue of a
@@ -98,7 +99,7 @@ fn record_long_flows(engine: &mut Engine) {
     let Engine { flows, recorder, flow_sampler, .. } = engine;
     for flow in flows.iter().filter(|flow| flow.is_endless()) {
         let bytes = flow.ends[Side::Server as usize].delivered - flow.delivered_before;
-        recorder.long_flow(flow.application.workload(), bytes, flow_sampler.samples(&flow.key));
+        recorder.long_flow(flow.application.workload(), bytes, flow_sampler.samples(flow.serial));
     }
 }
 
@@ -123,7 +124,9 @@ fn record_ports(engine: &mut Engine, watched: &[u32], measured: Duration) {
     let end = engine.fabric.now;
     let Engine { fabric: Fabric { network, .. }, recorder, .. } = engine;
     for (index, &port) in watched.iter().enumerate() {
-        let counts = port_counts(&network.ports[port as usize], end, measured);
+        let hop = &mut network.ports[port as usize];
+        hop.port.settle_waits(end);
+        let counts = port_counts(hop, end, measured);
         recorder.port(index as u16, counts);
     }
     for (index, hop) in network.ports.iter().enumerate() {
@@ -154,7 +157,7 @@ fn counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
 fn reordering_counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
     (0..)
         .zip(&scenario.workloads)
-        .filter(|(_, workload)| !matches!(workload.kind, Kind::Cbr(_) | Kind::Poisson(_)))
+        .filter(|(_, workload)| workload.kind.uses_tcp())
         .map(|(index, workload)| {
             let count = engine.reordered.get(&index).copied().unwrap_or(0);
             (workload_counter(&workload.name, "reordered packets"), count)
@@ -207,17 +210,18 @@ fn port_counts(hop: &Hop, end: Instant, measured: Duration) -> PortCounts {
             dropped: DropReason::ALL.map(|r| count(class.dropped[r as usize])).to_vec(),
         })
         .collect();
-    let waited: u64 = classes.iter().map(|class| class.waited).sum();
-    let wait: Duration = classes.iter().fold(Duration::ZERO, |sum, class| sum + class.wait);
-    let byte_seconds: f64 = classes.iter().map(|class| class.byte_wait).sum();
-    // Little's law, exact over the run: what waits, summed over time, is the sum of all waits.
+    let (packet_seconds, byte_seconds, ended, longest) =
+        hop.port.counters.all_waits().map_or((0.0, 0.0, 0, Duration::ZERO), |waits| {
+            (waits.packet_seconds(), waits.byte_seconds, waits.ended, waits.longest)
+        });
+    // The mean wait follows by Little's law from the mean queue and the rate at which waits ended.
     PortCounts {
         code_points,
         ecn_marks: hop.port.ecn_marks(),
         busy: hop.port.busy(end),
-        mean_queue_packets: wait.as_secs_f64() / measured.as_secs_f64(),
+        mean_queue_packets: packet_seconds / measured.as_secs_f64(),
         mean_queue_bytes: byte_seconds / measured.as_secs_f64(),
-        mean_wait: if waited > 0 { wait / waited } else { Duration::ZERO },
-        max_wait: classes.iter().map(|class| class.wait_max).max().unwrap_or_default(),
+        mean_wait: Duration::from_secs_f64(packet_seconds / ended.max(1) as f64),
+        max_wait: longest,
     }
 }

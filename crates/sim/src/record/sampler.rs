@@ -18,13 +18,17 @@ pub(crate) struct Sampler {
 struct Watched {
     port: PortIndex,
     busy_before: Duration,
+    /// What was sent since the last sample before the port's counters started anew.
+    sent_before: Duration,
 }
 
 impl Sampler {
     /// Looks at `ports` every `interval`, or never.
     pub(crate) fn new(ports: &[PortIndex], interval: Option<Duration>) -> Self {
-        let watched =
-            ports.iter().map(|&port| Watched { port, busy_before: Duration::ZERO }).collect();
+        let watched = ports
+            .iter()
+            .map(|&port| Watched { port, busy_before: Duration::ZERO, sent_before: Duration::ZERO })
+            .collect();
         let interval = interval.filter(|_| !ports.is_empty());
         Sampler {
             watched,
@@ -49,7 +53,8 @@ impl Sampler {
             let port = &mut network.ports[watched.port as usize].port;
             let backlog = port.backlog(now);
             let busy = port.busy(now);
-            let sent = busy.saturating_sub(watched.busy_before);
+            let sent =
+                busy.saturating_sub(watched.busy_before) + std::mem::take(&mut watched.sent_before);
             watched.busy_before = busy;
             recorder.sample(Sample {
                 port: index as u16,
@@ -64,9 +69,12 @@ impl Sampler {
         self.next_at += self.interval;
     }
 
-    /// Forgets the work done so far: the ports' counters start anew.
-    pub(crate) fn restart(&mut self) {
+    /// The ports' counters are about to start anew: what they sent since the last sample is kept for
+    /// the next.
+    pub(crate) fn restart(&mut self, now: Instant, network: &Network) {
         for watched in &mut self.watched {
+            let busy = network.ports[watched.port as usize].port.busy(now);
+            watched.sent_before += busy.saturating_sub(watched.busy_before);
             watched.busy_before = Duration::ZERO;
         }
     }

@@ -166,3 +166,67 @@ fn marks_start_to_count_anew_when_the_warm_up_ends() {
         assert_eq!(marked(&whole), marked(&head) + marked(&rest), "{color}");
     }
 }
+
+/// 1.5 Mbit/s of datagrams over 1 Mbit/s for 20 s, of which the last 15 s are measured: the queue grows
+/// all the time, and most waits have not ended when measuring does.
+fn overload(policy: &str) -> shortflow_measure::Replica {
+    let bind =
+        if policy.is_empty() { "" } else { "bind = [{ role = \"core\", at = \"a\", to = \"b\" }]" };
+    let named = if policy.is_empty() { "" } else { "policy = \"policy.toml\"" };
+    let text = format!(
+        r#"
+        {named}
+        duration = "20 s"
+        warm_up = "5 s"
+        hosts = {{ a = {{}}, b = {{}} }}
+        links.line = {{ between = ["a", "b"], rate = "1 Mbit/s", delay = "1 ms", queue = "5000 pkt" }}
+        {bind}
+        measure.ports = ["a->b"]
+        measure.series_interval = "10 ms"
+        [workloads.flood.cbr]
+        from = "a"
+        to = "b"
+        packet = "500 B"
+        rate = "1.5 Mbit/s"
+        "#
+    );
+    match policy {
+        "" => run(&scenario(&text)).replica,
+        policy => run(&scenario_under(policy, &text)).replica,
+    }
+}
+
+#[test]
+fn the_mean_queue_is_that_over_time_at_a_plain_port_and_under_a_policy_alike() {
+    let policy = "[roles.core.queue.fifo]\nlimit = \"5000 pkt\"\n";
+    let (plain, policy) = (overload(""), overload(policy));
+    let (ours, other) = (port(&plain, "a->b"), port(&policy, "a->b"));
+    assert_eq!(ours.mean_queue_packets, other.mean_queue_packets);
+    assert!((ours.mean_wait - other.mean_wait).abs() < 1e-6);
+    let measured = plain.series.iter().filter(|sample| sample.at.as_secs_f64() >= 5.0);
+    let queues: Vec<f64> = measured.map(|sample| f64::from(sample.queue_packets)).collect();
+    let over_time = queues.iter().sum::<f64>() / queues.len() as f64;
+    assert!((ours.mean_queue_packets / over_time - 1.0).abs() < 0.01, "{over_time}");
+}
+
+#[test]
+fn the_first_sample_after_the_warm_up_covers_a_whole_interval() {
+    let replica = run(&scenario(
+        r#"
+        duration = "40 s"
+        warm_up = "15 s"
+        hosts = { a = {}, b = {} }
+        links.line = { between = ["a", "b"], rate = "1 Mbit/s", delay = "1 ms" }
+        measure.ports = ["a->b"]
+        measure.series_interval = "10 s"
+        [workloads.half.cbr]
+        from = "a"
+        to = "b"
+        packet = "500 B"
+        rate = "500 kbit/s"
+        "#,
+    ))
+    .replica;
+    let after = replica.series.iter().find(|sample| sample.at.as_secs_f64() == 20.0).unwrap();
+    assert!((after.utilisation - 0.5).abs() < 0.01, "{}", after.utilisation);
+}

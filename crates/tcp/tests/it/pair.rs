@@ -213,7 +213,7 @@ impl Pair {
         let outstanding = u64::from(first) + u64::from(segment.payload) - connection.acknowledged();
         assert!(outstanding <= self.config.receive_window.0);
         let phase = connection.sender_view().phase;
-        if matches!(phase, Phase::SlowStart | Phase::CongestionAvoidance) {
+        if matches!(phase, Some(Phase::SlowStart | Phase::CongestionAvoidance)) {
             let allowance = if self.config.limited_transmit { 2 } else { 0 };
             let window = connection.congestion_window() + allowance * u64::from(self.config.mss);
             assert!(outstanding <= window, "{outstanding} bytes in flight, window {window}");

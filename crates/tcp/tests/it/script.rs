@@ -330,7 +330,7 @@ impl Script {
 
     #[track_caller]
     pub(crate) fn phase_is(self, phase: Phase) -> Self {
-        assert_eq!(self.connection.sender_view().phase, phase, "phase at {}", self.now);
+        assert_eq!(self.connection.sender_view().phase, Some(phase), "phase at {}", self.now);
         self
     }
 

@@ -1,5 +1,6 @@
 //! What is in a file.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use shortflow_elements::DropReason;
@@ -107,6 +108,26 @@ fn headers_are_as_long_as_is_counted_as_far_as_real_ones_can_be() {
     assert_eq!(lengths(0), [40], "IPv4 and TCP without options");
     assert_eq!(lengths(55), [52], "options come in words of 4 bytes");
     assert_eq!(lengths(120), [80], "40 bytes of options are the most");
+}
+
+#[test]
+fn a_packet_has_one_identification_at_every_place_and_another_one_when_it_is_sent_again() {
+    let traced = traced(&scenario(LOSSY), &["client", "server", "r2->r1"]);
+    let (_, packets) = read(&traced.file);
+    let totals = traced.outcome.totals;
+    // What no router changes: the identification, addresses, ports and all that TCP and UDP say.
+    let name = |packet: &Captured| (packet.bytes[18..20].to_vec(), packet.bytes[26..].to_vec());
+    let (sent, elsewhere): (Vec<&Captured>, Vec<&Captured>) =
+        packets.iter().partition(|packet| packet.interface < 2 && !packet.is_inbound);
+    let names: BTreeSet<_> = sent.iter().map(|packet| name(packet)).collect();
+    assert!(elsewhere.len() as u64 > totals.delivered);
+    assert!(elsewhere.iter().all(|packet| names.contains(&name(packet))));
+    // Segments with data differ, even if the same data are sent again.
+    let has_data =
+        |packet: &&&Captured| packet.tcp().is_some() && packet.length > packet.bytes.len();
+    let data: Vec<_> = sent.iter().filter(has_data).map(|packet| name(packet)).collect();
+    assert!(totals.retransmitted > 50, "{totals:?}");
+    assert_eq!(data.iter().collect::<BTreeSet<_>>().len(), data.len());
 }
 
 #[test]

@@ -128,6 +128,8 @@ impl Tap for Counting {
 /// A packet as a file has it.
 #[derive(Debug)]
 pub(crate) struct Captured {
+    /// The number of its interface.
+    pub(crate) interface: u32,
     /// In nanoseconds.
     pub(crate) at: u64,
     /// The bytes that were captured.
@@ -164,6 +166,7 @@ pub(crate) fn read(file: &Path) -> (Vec<String>, Vec<Captured>) {
                 interfaces.push(it.if_name().unwrap().unwrap().to_owned());
             }
             Any::NG(Block::EnhancedPacket(it)) => packets.push(Captured {
+                interface: it.if_id,
                 at: u64::from(it.ts_high) << 32 | u64::from(it.ts_low),
                 bytes: it.data[..it.caplen as usize].to_vec(),
                 length: it.origlen as usize,

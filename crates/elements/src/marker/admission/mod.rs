@@ -33,6 +33,16 @@ impl LoadWindow {
         let (sample, samples) = (above_zero("sample", sample)?, above_zero("samples", samples)?);
         Ok(LoadWindow { sample, samples })
     }
+
+    /// S: the time over which load is averaged.
+    pub fn sample(&self) -> Duration {
+        self.sample
+    }
+
+    /// T/S: how many averages are a window.
+    pub fn samples(&self) -> u32 {
+        self.samples
+    }
 }
 
 /// Parameters of an [`AdmissionControl`].
@@ -40,6 +50,7 @@ impl LoadWindow {
 pub struct AdmissionParams {
     target: Rate,
     peak: Rate,
+    depth: Option<shortflow_units::Bytes>,
     bucket: Option<TokenBucket>,
     window: LoadWindow,
     streams: Per,
@@ -70,12 +81,37 @@ impl AdmissionParams {
         let bucket = bucket.map(TokenBucket::new);
         let settled = bucket.as_ref().map_or(Duration::ZERO, Settling::settled_after);
         let streams = streams.settling_in(settled)?;
-        Ok(AdmissionParams { target, peak, bucket, window, streams, code_points })
+        Ok(AdmissionParams { target, peak, depth, bucket, window, streams, code_points })
     }
 
     /// The code points of what is admitted and what is not.
     pub fn code_points(&self) -> [Dscp; 2] {
         self.code_points
+    }
+
+    /// The load up to which streams are admitted.
+    pub fn target(&self) -> Rate {
+        self.target
+    }
+
+    /// The peak rate that each stream declares.
+    pub fn peak(&self) -> Rate {
+        self.peak
+    }
+
+    /// The depth of the bucket by which each stream is held to its peak.
+    pub fn depth(&self) -> Option<shortflow_units::Bytes> {
+        self.depth
+    }
+
+    /// Over which load is measured.
+    pub fn window(&self) -> LoadWindow {
+        self.window
+    }
+
+    /// What is a stream.
+    pub fn streams(&self) -> Per {
+        self.streams
     }
 }
 
@@ -120,7 +156,7 @@ enum Stream {
 impl AdmissionControl {
     /// A control that has admitted nothing yet; its table hashes under a seed from `rng`.
     pub fn new(params: AdmissionParams, rng: Rng) -> Self {
-        let AdmissionParams { target, peak, bucket, window, streams, code_points } = params;
+        let AdmissionParams { target, peak, bucket, window, streams, code_points, .. } = params;
         AdmissionControl {
             target: Tokens::earned(target, window.sample),
             peak: Tokens::earned(peak, window.sample),
@@ -173,6 +209,10 @@ impl AdmissionControl {
 }
 
 impl Marker for AdmissionControl {
+    fn reserve(&mut self, flows: usize) {
+        self.streams.reserve(flows);
+    }
+
     #[inline]
     fn mark(&mut self, now: Instant, packet: &mut Packet, _sender: Option<&SenderView>) -> Color {
         let color = self.color(now, packet);

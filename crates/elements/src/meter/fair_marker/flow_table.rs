@@ -29,6 +29,12 @@ impl FlowTable {
         FlowTable { table: Some(LruTable::new(bounds, hash)), refused: 0 }
     }
 
+    pub(super) fn reserve(&mut self, flows: usize) {
+        if let Some(table) = &mut self.table {
+            table.reserve(flows);
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.table.as_ref().map_or(0, LruTable::len)
     }

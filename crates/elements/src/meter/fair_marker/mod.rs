@@ -76,6 +76,21 @@ impl FairMarkerParams {
         }
         Ok(FairMarkerParams { tsw, threshold, table })
     }
+
+    /// The CIR and the estimators.
+    pub fn tsw(&self) -> &TswParams {
+        &self.tsw
+    }
+
+    /// t_ft: how many packets of a flow are green first.
+    pub fn threshold(&self) -> u64 {
+        self.threshold
+    }
+
+    /// The size of the flow table.
+    pub fn table(&self) -> FlowTableSize {
+        self.table
+    }
 }
 
 /// The whole table is allocated at the start.
@@ -153,6 +168,10 @@ impl FairMarker {
 }
 
 impl Meter for FairMarker {
+    fn reserve(&mut self, flows: usize) {
+        self.table.reserve(flows);
+    }
+
     #[inline]
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
         let pre_marked = self.table.count(now, packet.key) < self.threshold;

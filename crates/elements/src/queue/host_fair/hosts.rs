@@ -33,6 +33,16 @@ impl Hosts {
         Hosts { hash, places: HashTable::new(), hosts: Vec::new(), free: Vec::new() }
     }
 
+    /// Makes room for `hosts` in all.
+    pub(super) fn reserve(&mut self, hosts: usize) {
+        let Hosts { hash, places, hosts: known, free } = self;
+        // Twice the hosts: then removals never make it grow, only tidy itself.
+        let more = (2 * hosts).saturating_sub(places.len());
+        places.reserve(more, |&at| hash.of(&known[at as usize].address));
+        known.reserve(hosts.saturating_sub(known.len()));
+        free.reserve(hosts.saturating_sub(free.len()));
+    }
+
     /// Counts a queue of the host at `address` that is now listed.
     pub(super) fn enter(&mut self, address: Address) -> HostPlace {
         let hashed = self.hash.of(&address);

@@ -49,6 +49,16 @@ impl HostFairParams {
     pub fn with_ipv6_prefix(self, length: u8) -> Result<Self, ParamsError> {
         Ok(HostFairParams { ipv6_prefix: checked_ipv6_prefix(length)?, ..self })
     }
+
+    /// The settings, which were checked.
+    pub fn settings(&self) -> &FlowQueueSettings {
+        &self.settings
+    }
+
+    /// Between which hosts there is fairness.
+    pub fn fairness(&self) -> Fairness {
+        self.fairness
+    }
 }
 
 /// How many queues a flow's hash allows.
@@ -164,6 +174,12 @@ impl HostFair {
 }
 
 impl Owners {
+    fn reserve(&mut self, queues: usize) {
+        self.owners.reserve(queues.saturating_sub(self.owners.len()));
+        self.sources.reserve(queues);
+        self.destinations.reserve(queues);
+    }
+
     /// Has a place for the owner of `queue`, which is the next at most.
     fn know(&mut self, queue: usize) {
         if queue == self.owners.len() {
@@ -216,6 +232,11 @@ impl Shares for Owners {
 }
 
 impl QueueDiscipline for HostFair {
+    fn reserve(&mut self, packets: usize, flows: usize) {
+        self.queues.reserve(packets, flows);
+        self.owners.reserve(flows.min(self.queues.buckets()));
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         let queue = self.queue(&packet.key);

@@ -84,6 +84,16 @@ impl DropCurve {
             gentle_slope: (1.0 - self.max_probability) / max,
         }
     }
+
+    /// max_p, from 0 to 1.
+    pub fn max_probability(&self) -> f64 {
+        self.max_probability
+    }
+
+    /// What happens above max_th.
+    pub fn above_max(&self) -> AboveMax {
+        self.above_max
+    }
 }
 
 /// What queue lengths are counted in.

@@ -126,6 +126,8 @@ impl Red {
         let Level { curve, gap } = &mut self.levels[level];
         let is_spared = self.ring.backlog().packets < self.spare_below;
         let region = if is_spared { Region::Pass } else { curve.at(average) };
+        let may_mark = self.ecn.marks() && packet.ecn.is_capable();
+        let may_mark_above = may_mark && self.ecn == EcnMode::MarkAboveMax;
         let (probability, chosen_verdict) = match region {
             Region::Pass => {
                 gap.reset();
@@ -133,11 +135,11 @@ impl Red {
             }
             Region::Forced => {
                 gap.reset();
-                return Verdict::Drop(DropReason::Forced);
+                let forced = Verdict::Drop(DropReason::Forced);
+                return if may_mark_above { Verdict::Mark } else { forced };
             }
-            Region::Early(p) if self.ecn == EcnMode::Mark && packet.ecn.is_capable() => {
-                (p, Verdict::Mark)
-            }
+            Region::Early(p) if may_mark => (p, Verdict::Mark),
+            Region::Gentle(p) if may_mark_above => (p, Verdict::Mark),
             Region::Early(p) | Region::Gentle(p) => (p, Verdict::Drop(DropReason::Early)),
         };
         let share = match self.per_mean_packet {
@@ -153,6 +155,10 @@ impl Red {
 }
 
 impl QueueDiscipline for Red {
+    fn reserve(&mut self, packets: usize, _flows: usize) {
+        self.ring.reserve(packets);
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, mut packet: Packet, drops: &mut Drops) {
         let level = self.level(&packet);

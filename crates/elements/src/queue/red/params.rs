@@ -18,6 +18,17 @@ pub enum EcnMode {
     /// By a mark while the average is below max_th; above it by a drop (RFC 3168 §7). The gentle
     /// region lies above max_th, so a packet that is chosen there is dropped.
     Mark,
+    /// By a mark also above max_th, however great the average: RFC 3168 §7 allows it, and ns-2's RED
+    /// with several levels (dsRED) does so. In queues without such a threshold, the same as `Mark`.
+    MarkAboveMax,
+}
+
+impl EcnMode {
+    /// Whether there are marks at all.
+    #[inline]
+    pub fn marks(self) -> bool {
+        self != EcnMode::Drop
+    }
 }
 
 /// What the levels of one RED queue have in common.
@@ -104,6 +115,21 @@ impl RedParams {
             ));
         }
         Ok(RedParams { settings, unit: first.unit(), curves, level_of, averages })
+    }
+
+    /// What the levels have in common.
+    pub fn settings(&self) -> &RedSettings {
+        &self.settings
+    }
+
+    /// The drop curve of each level, the best protected first.
+    pub fn curves(&self) -> &[DropCurve] {
+        &self.curves
+    }
+
+    /// Which packets the average of a level counts.
+    pub fn averages(&self) -> Averages {
+        self.averages
     }
 }
 

@@ -49,6 +49,12 @@ impl Gps {
         Gps { virtual_time, backlogged, flows, weights: 0, remainder }
     }
 
+    /// Makes room for flows with numbers below `flows`.
+    pub(super) fn reserve(&mut self, flows: usize) {
+        self.backlogged.reserve(flows);
+        self.flows.reserve(flows.saturating_sub(self.flows.len()));
+    }
+
     #[inline]
     pub(super) fn is_backlogged(&self, flow: u32) -> bool {
         self.backlogged.contains(flow)

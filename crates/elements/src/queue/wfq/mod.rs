@@ -14,8 +14,8 @@ use self::gps::{Gps, virtual_time_per_byte};
 pub use self::params::{Share, Weight, WfqClass, WfqParams};
 use super::flow_map::FlowMap;
 use super::ranking::Ranking;
-use super::slab::{List, Slab};
 use crate::flow_hash::{FlowHash, Hashed};
+use crate::slab::{List, Slab};
 use crate::{Backlog, DropReason, Drops, FlowKey, Packet, QueueDiscipline, Queued};
 
 /// Packet-by-packet Generalized Processor Sharing over classes, each one flow or with a flow for
@@ -209,6 +209,15 @@ fn forget_if_done(flows: &mut FlowMap<Name, Flow>, classes: &[Class], flow: u32)
 }
 
 impl QueueDiscipline for Wfq {
+    fn reserve(&mut self, packets: usize, flows: usize) {
+        // A flow is known a little longer than its packets are held.
+        let flows = self.classes.len() + flows;
+        self.packets.reserve(packets);
+        self.flows.reserve(flows);
+        self.next.reserve(flows);
+        self.gps.reserve(flows);
+    }
+
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         let work = self.line.work_until(now);
         self.serve(work);

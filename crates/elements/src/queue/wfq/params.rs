@@ -72,6 +72,21 @@ impl WfqClass {
         }
         Ok(WfqClass { weight, share, limit })
     }
+
+    /// Its weight.
+    pub fn weight(&self) -> Weight {
+        self.weight
+    }
+
+    /// Who has the weight.
+    pub fn share(&self) -> Share {
+        self.share
+    }
+
+    /// What it holds; `None` when it is under the limit that such classes share.
+    pub fn limit(&self) -> Option<Length> {
+        self.limit
+    }
 }
 
 /// Parameters of [`Wfq`](super::Wfq).
@@ -114,5 +129,15 @@ impl WfqParams {
             None => {}
         }
         Ok(WfqParams { classes, classifier, otherwise, shared_limit })
+    }
+
+    /// The classes.
+    pub fn classes(&self) -> &[WfqClass] {
+        &self.classes
+    }
+
+    /// Which packets belong to which class.
+    pub fn classifier(&self) -> &Classifier {
+        &self.classifier
     }
 }

@@ -92,7 +92,7 @@ impl SourceScheduler {
             places: HashTable::with_capacity(2 * places),
             connections: Vec::with_capacity(places),
             free: Vec::with_capacity(places),
-            store: PacketStore::default(),
+            store: PacketStore::new(),
             rounds: Rounds::new(classes, places),
             remarks: Earliest::new(places),
             regulators: [Regulator::new(&params.high), Regulator::new(&params.medium)],
@@ -120,7 +120,7 @@ impl SourceScheduler {
     #[inline]
     fn head(&self, place: usize) -> &Queued {
         let packets = &self.connections[place].packets;
-        self.store.first(packets).expect("a connection that waits has a head")
+        packets.first(&self.store).expect("a connection that waits has a head")
     }
 
     fn earn_tokens(&mut self, now: Instant) {
@@ -199,7 +199,7 @@ impl SourceScheduler {
     /// Sends the head of the connection at `place`, which is admitted with `priority`.
     fn send(&mut self, now: Instant, place: usize, priority: usize) -> Queued {
         let connection = &mut self.connections[place];
-        let mut queued = self.store.pop(&mut connection.packets).expect("the head is there");
+        let mut queued = connection.packets.pop(&mut self.store).expect("the head is there");
         self.backlog.remove(&queued.packet);
         if let Some(regulator) = self.regulators.get_mut(priority) {
             regulator.take(&queued.packet);
@@ -282,6 +282,10 @@ impl SourceScheduler {
 }
 
 impl QueueDiscipline for SourceScheduler {
+    fn reserve(&mut self, packets: usize, _flows: usize) {
+        self.store.reserve(packets);
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         if !fits(self.params.limits.limit, self.backlog, &packet) {
@@ -300,7 +304,7 @@ impl QueueDiscipline for SourceScheduler {
         }
         self.backlog.add(&packet);
         let queued = Queued { packet, since: now };
-        self.store.push(&mut self.connections[place].packets, queued);
+        self.connections[place].packets.push(&mut self.store, queued);
         if is_new {
             self.earn_tokens(now);
             self.arrive(now, place);

@@ -25,6 +25,16 @@ impl ConnectionRule {
         }
         Ok(ConnectionRule { class, weight: above_zero("weight", weight)? })
     }
+
+    /// From 1, served first, to 8.
+    pub fn class(&self) -> u8 {
+        self.class
+    }
+
+    /// Packets per turn beside other connections of the class.
+    pub fn weight(&self) -> u32 {
+        self.weight
+    }
 }
 
 /// What a source scheduler holds at most.
@@ -100,6 +110,36 @@ impl SourceParams {
         let last = rules.iter().map(|rule| rule.class).max().unwrap_or(1);
         let otherwise = ConnectionRule { class: last, weight: 1 };
         Ok(SourceParams { classifier, rules, otherwise, ..self })
+    }
+
+    /// What connections hold.
+    pub fn limits(&self) -> &SourceLimits {
+        &self.limits
+    }
+
+    /// The tokens that HIGH packets wait for.
+    pub fn high(&self) -> &TokenBucketParams {
+        &self.high
+    }
+
+    /// The tokens that MED packets wait for.
+    pub fn medium(&self) -> &TokenBucketParams {
+        &self.medium
+    }
+
+    /// The time in the queue after which a packet is remarked one priority down.
+    pub fn remark_after(&self) -> Duration {
+        self.remark_after
+    }
+
+    /// Those of HIGH, MED and LOW.
+    pub fn code_points(&self) -> [Dscp; 3] {
+        self.code_points
+    }
+
+    /// How connections are served.
+    pub fn rules(&self) -> &[ConnectionRule] {
+        &self.rules
     }
 }
 

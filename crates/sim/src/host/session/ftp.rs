@@ -5,7 +5,7 @@ use shortflow_measure::Transfer;
 use shortflow_units::Instant;
 use shortflow_workloads::Files;
 
-use super::{Ask, Closing, Desk, Session, Tag};
+use super::{Ask, Closing, Session, SessionContext, Tag};
 
 /// A user who sends files.
 pub(crate) struct FtpSession {
@@ -26,20 +26,20 @@ impl Session for FtpSession {
         if self.next_at < self.stop { self.next_at } else { Instant::NEVER }
     }
 
-    fn wake(&mut self, desk: &mut Desk<'_>) {
+    fn wake(&mut self, context: &mut SessionContext<'_>) {
         self.next_at = Instant::NEVER;
         let file = Ask { tag: Tag::default(), request: self.files.size().0, reply: 0 };
-        desk.open(&[file], Closing::ClientAfterRequest);
+        context.open(&[file], Closing::ClientAfterRequest);
     }
 
-    fn on_reply(&mut self, desk: &mut Desk<'_>, _ask: &Ask, _file: &Transfer) {
-        self.next_at = self.files.next(desk.now());
+    fn on_reply(&mut self, context: &mut SessionContext<'_>, _ask: &Ask, _file: &Transfer) {
+        self.next_at = self.files.next(context.now());
     }
 
-    fn on_lost(&mut self, desk: &mut Desk<'_>, _flow: FlowId, lost: &[Ask]) {
+    fn on_lost(&mut self, context: &mut SessionContext<'_>, _flow: FlowId, lost: &[Ask]) {
         // One that broke after its file was complete changes nothing.
         if !lost.is_empty() {
-            self.next_at = self.files.next(desk.now());
+            self.next_at = self.files.next(context.now());
         }
     }
 }

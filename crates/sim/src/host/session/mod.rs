@@ -1,11 +1,12 @@
 //! Sessions at work: users that go on when the network has done what they asked for.
 //!
 //! ```text
-//! engine ── wake, heard, lost ──▶ Sessions ──▶ Session ── open, ask, close, record ──▶ Desk
+//! engine ── wake, heard, lost ──▶ Sessions ──▶ Session ── open, ask, close, record ──▶ SessionContext
 //! ```
 //!
-//! All sessions of a workload are one source, with timers of their own. A session sits at a
-//! [`Desk`], over which it opens connections and speaks; the engine sends what that gave rise to.
+//! All sessions of a workload are one source, with timers of their own. A session acts
+//! in a [`SessionContext`], through which it opens connections and speaks; the engine sends what that
+//! gave rise to.
 
 mod build;
 mod dialogue;
@@ -31,16 +32,16 @@ pub(crate) trait Session {
     fn next_at(&self) -> Instant;
 
     /// That time has come.
-    fn wake(&mut self, desk: &mut Desk<'_>);
+    fn wake(&mut self, context: &mut SessionContext<'_>);
 
     /// A connection that it opened stands.
-    fn on_connected(&mut self, _desk: &mut Desk<'_>, _flow: FlowId) {}
+    fn on_connected(&mut self, _context: &mut SessionContext<'_>, _flow: FlowId) {}
 
     /// What it asked for is complete.
-    fn on_reply(&mut self, desk: &mut Desk<'_>, ask: &Ask, transfer: &Transfer);
+    fn on_reply(&mut self, context: &mut SessionContext<'_>, ask: &Ask, transfer: &Transfer);
 
     /// A connection broke, and what was asked for over it will never come.
-    fn on_lost(&mut self, desk: &mut Desk<'_>, flow: FlowId, lost: &[Ask]);
+    fn on_lost(&mut self, context: &mut SessionContext<'_>, flow: FlowId, lost: &[Ask]);
 
     /// The records of what is not complete beyond what was asked for.
     fn unfinished(&self) -> Vec<Transfer> {
@@ -60,12 +61,12 @@ pub(crate) struct Sessions {
     /// The index of what connections carry, in results; the workload's own for most.
     row: u16,
     logs_accesses: bool,
-    seats: Vec<Seat>,
+    slots: Vec<SessionSlot>,
     timers: Timers,
     numbers: Numbers,
 }
 
-struct Seat {
+struct SessionSlot {
     session: Box<dyn Session>,
     /// The entry of the timers that counts.
     armed: Instant,
@@ -85,12 +86,12 @@ pub(crate) struct World<'e> {
     pub(crate) recorder: &'e mut Recorder,
     pub(crate) ports: &'e mut EphemeralPorts,
     /// Connections that may have something to send.
-    pub(crate) stirred: &'e mut Vec<Stirred>,
+    pub(crate) pending_sends: &'e mut Vec<PendingSend>,
 }
 
 /// A connection that a session has spoken over.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stirred {
+pub(crate) struct PendingSend {
     pub(crate) id: FlowId,
     /// It was opened just now.
     pub(crate) is_new: bool,
@@ -105,11 +106,11 @@ impl Sessions {
         logs_accesses: bool,
         sessions: impl Iterator<Item = Box<dyn Session>>,
     ) -> Self {
-        let seat = |session| Seat { session, armed: Instant::NEVER };
-        let seats: Vec<Seat> = sessions.map(seat).collect();
+        let slot = |session| SessionSlot { session, armed: Instant::NEVER };
+        let slots: Vec<SessionSlot> = sessions.map(slot).collect();
         let (timers, numbers) = (Timers::default(), Numbers::default());
-        let mut all = Sessions { source, connections, row, logs_accesses, seats, timers, numbers };
-        (0..all.seats.len() as u32).for_each(|session| all.arm(session, Instant::START));
+        let mut all = Sessions { source, connections, row, logs_accesses, slots, timers, numbers };
+        (0..all.slots.len() as u32).for_each(|session| all.arm(session, Instant::START));
         all
     }
 
@@ -127,13 +128,13 @@ impl Sessions {
     pub(crate) fn wake(&mut self, mut world: World<'_>) {
         let now = world.now;
         while let Some((at, session)) = self.timers.pop(now) {
-            let seat = &mut self.seats[session as usize];
-            if seat.armed != at {
+            let slot = &mut self.slots[session as usize];
+            if slot.armed != at {
                 continue;
             }
-            seat.armed = Instant::NEVER;
-            if seat.session.next_at() <= now {
-                self.seat(&mut world, session, |session, desk| session.wake(desk));
+            slot.armed = Instant::NEVER;
+            if slot.session.next_at() <= now {
+                self.with_context(&mut world, session, |session, context| session.wake(context));
             } else {
                 self.arm(session, now);
             }
@@ -143,13 +144,13 @@ impl Sessions {
     /// A connection of a session stands, or has brought something.
     pub(crate) fn heard(&mut self, mut world: World<'_>, session: u32, id: FlowId) {
         let now = world.now;
-        self.seat(&mut world, session, |session, desk| {
-            if desk.flow(id).take_connected() {
-                session.on_connected(desk, id);
+        self.with_context(&mut world, session, |session, context| {
+            if context.flow(id).take_connected() {
+                session.on_connected(context, id);
             }
-            while let Some((ask, transfer)) = desk.flow(id).take_reply(now) {
-                desk.world.recorder.transfer(&transfer);
-                session.on_reply(desk, &ask, &transfer);
+            while let Some((ask, transfer)) = context.flow(id).take_reply(now) {
+                context.world.recorder.transfer(&transfer);
+                session.on_reply(context, &ask, &transfer);
             }
         });
     }
@@ -157,21 +158,21 @@ impl Sessions {
     /// A connection of a session broke.
     pub(crate) fn lost(&mut self, mut world: World<'_>, session: u32, id: FlowId) {
         let now = world.now;
-        self.seat(&mut world, session, |session, desk| {
-            let lost = desk.flow(id).break_off();
+        self.with_context(&mut world, session, |session, context| {
+            let lost = context.flow(id).break_off();
             for (_, transfer) in &lost {
-                desk.world.recorder.failed_transfer(now, transfer);
+                context.world.recorder.failed_transfer(now, transfer);
             }
             let lost: Vec<Ask> = lost.into_iter().map(|(ask, _)| ask).collect();
-            session.on_lost(desk, id, &lost);
+            session.on_lost(context, id, &lost);
         });
     }
 
     /// At the end: what is not complete beyond what connections carry.
     pub(crate) fn record_open(&self, recorder: &mut Recorder) {
-        for (number, seat) in self.seats.iter().enumerate() {
+        for (number, slot) in self.slots.iter().enumerate() {
             let ends = self.connections.between(number);
-            for transfer in seat.session.unfinished() {
+            for transfer in slot.session.unfinished() {
                 let workload = self.workload();
                 recorder.open_transfer(&Transfer { workload, ends, ..transfer });
             }
@@ -180,24 +181,24 @@ impl Sessions {
 
     /// How much that was due by `now` was not begun.
     pub(crate) fn held_back(&self, now: Instant) -> u64 {
-        self.seats.iter().map(|seat| seat.session.held_back(now)).sum()
+        self.slots.iter().map(|slot| slot.session.held_back(now)).sum()
     }
 
-    /// Lets a session act at a desk, and sets its timer.
-    fn seat(
+    /// Lets a session act, and sets its timer.
+    fn with_context(
         &mut self,
         world: &mut World<'_>,
         session: u32,
-        act: impl FnOnce(&mut dyn Session, &mut Desk<'_>),
+        act: impl FnOnce(&mut dyn Session, &mut SessionContext<'_>),
     ) {
         let now = world.now;
-        let mut desk = Desk {
+        let mut context = SessionContext {
             world: World {
                 now,
                 flows: world.flows,
                 recorder: world.recorder,
                 ports: world.ports,
-                stirred: world.stirred,
+                pending_sends: world.pending_sends,
             },
             connections: &self.connections,
             row: self.row,
@@ -205,20 +206,20 @@ impl Sessions {
             link: Link { source: self.source, session },
             numbers: &mut self.numbers,
         };
-        act(&mut *self.seats[session as usize].session, &mut desk);
+        act(&mut *self.slots[session as usize].session, &mut context);
         self.arm(session, now);
     }
 
     fn arm(&mut self, session: u32, now: Instant) {
-        let seat = &mut self.seats[session as usize];
+        let slot = &mut self.slots[session as usize];
         // What was due while the session waited is due now.
-        let at = seat.session.next_at().max(now);
-        self.timers.arm(session, &mut seat.armed, at);
+        let at = slot.session.next_at().max(now);
+        self.timers.arm(session, &mut slot.armed, at);
     }
 }
 
 /// Where a session acts.
-pub(crate) struct Desk<'e> {
+pub(crate) struct SessionContext<'e> {
     world: World<'e>,
     connections: &'e Connections,
     row: u16,
@@ -227,7 +228,7 @@ pub(crate) struct Desk<'e> {
     numbers: &'e mut Numbers,
 }
 
-impl Desk<'_> {
+impl SessionContext<'_> {
     /// The time.
     pub(crate) fn now(&self) -> Instant {
         self.world.now
@@ -253,7 +254,7 @@ impl Desk<'_> {
             flow.ask(now, ask, self.numbers.asks);
             self.numbers.asks += 1;
         }
-        self.world.stirred.push(Stirred { id, is_new: true });
+        self.world.pending_sends.push(PendingSend { id, is_new: true });
         id
     }
 
@@ -265,14 +266,14 @@ impl Desk<'_> {
             self.flow(id).ask(now, ask, number);
             self.numbers.asks += 1;
         }
-        self.world.stirred.push(Stirred { id, is_new: false });
+        self.world.pending_sends.push(PendingSend { id, is_new: false });
     }
 
     /// The client closes a connection.
     pub(crate) fn close(&mut self, id: FlowId) {
         let now = self.world.now;
         self.flow(id).ends[0].tcp.close(now);
-        self.world.stirred.push(Stirred { id, is_new: false });
+        self.world.pending_sends.push(PendingSend { id, is_new: false });
     }
 
     /// The number of a page that begins.

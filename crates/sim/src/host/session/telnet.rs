@@ -5,7 +5,7 @@ use shortflow_measure::Transfer;
 use shortflow_units::Instant;
 use shortflow_workloads::Typist;
 
-use super::{Ask, Closing, Desk, Session, Tag};
+use super::{Ask, Closing, Session, SessionContext, Tag};
 
 /// A user who types.
 pub(crate) struct TelnetSession {
@@ -40,47 +40,47 @@ impl Session for TelnetSession {
         self.next_at
     }
 
-    fn wake(&mut self, desk: &mut Desk<'_>) {
+    fn wake(&mut self, context: &mut SessionContext<'_>) {
         self.next_at = Instant::NEVER;
-        let is_over = desk.now() >= self.stop;
+        let is_over = context.now() >= self.stop;
         match &self.connection {
             None if is_over => {}
             None => {
-                let flow = desk.open(&[], Closing::Later);
-                let opened = desk.now();
+                let flow = context.open(&[], Closing::Later);
+                let opened = context.now();
                 self.connection = Some(Login { flow, opened, is_connected: false });
             }
             Some(login) if is_over => {
-                desk.close(login.flow);
+                context.close(login.flow);
                 self.connection = None;
             }
             Some(login) => {
                 let (request, reply) = (self.character, self.character);
-                desk.ask(login.flow, &[Ask { tag: Tag::default(), request, reply }]);
+                context.ask(login.flow, &[Ask { tag: Tag::default(), request, reply }]);
             }
         }
     }
 
-    fn on_connected(&mut self, desk: &mut Desk<'_>, _flow: FlowId) {
+    fn on_connected(&mut self, context: &mut SessionContext<'_>, _flow: FlowId) {
         if let Some(login) = &mut self.connection {
             login.is_connected = true;
         }
-        self.pause(desk.now());
+        self.pause(context.now());
     }
 
-    fn on_reply(&mut self, desk: &mut Desk<'_>, _ask: &Ask, _echo: &Transfer) {
-        self.pause(desk.now());
+    fn on_reply(&mut self, context: &mut SessionContext<'_>, _ask: &Ask, _echo: &Transfer) {
+        self.pause(context.now());
     }
 
     /// The user logs in again.
-    fn on_lost(&mut self, desk: &mut Desk<'_>, flow: FlowId, _lost: &[Ask]) {
+    fn on_lost(&mut self, context: &mut SessionContext<'_>, flow: FlowId, _lost: &[Ask]) {
         if self.connection.as_ref().is_none_or(|login| login.flow != flow) {
             return; // closed before it broke
         }
         let login = self.connection.take();
         if let Some(login) = login.filter(|login| !login.is_connected) {
-            desk.record_failure(Transfer { start: login.opened, ..Transfer::default() });
+            context.record_failure(Transfer { start: login.opened, ..Transfer::default() });
         }
-        self.pause(desk.now());
+        self.pause(context.now());
     }
 }

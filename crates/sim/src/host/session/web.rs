@@ -7,7 +7,7 @@ use shortflow_measure::Transfer;
 use shortflow_units::Instant;
 use shortflow_workloads::{ACCESS_COLUMNS, Access, Busy, Http, Visit, Visitor};
 
-use super::{Ask, Closing, Desk, Session, Tag};
+use super::{Ask, Closing, Session, SessionContext, Tag};
 
 /// A user who browses.
 pub(crate) struct WebSession {
@@ -61,10 +61,10 @@ impl WebSession {
         }
     }
 
-    fn begin(&mut self, desk: &mut Desk<'_>) {
+    fn begin(&mut self, context: &mut SessionContext<'_>) {
         let Some(visit) = self.visitor.visit() else { return };
-        let (at, client) = (desk.now(), desk.session());
-        desk.log_access(ACCESS_COLUMNS, || {
+        let (at, client) = (context.now(), context.session());
+        context.log_access(ACCESS_COLUMNS, || {
             Access { at, client, page: visit.page.clone() }.to_string()
         });
         let sum = Transfer {
@@ -74,7 +74,7 @@ impl WebSession {
         };
         self.loading.push_back(Loading {
             number: self.pages,
-            id: desk.begin_page(),
+            id: context.begin_page(),
             visit,
             start: at,
             index: Index::Wanted,
@@ -87,26 +87,26 @@ impl WebSession {
     }
 
     /// Asks for what may be asked for now.
-    fn fetch(&mut self, desk: &mut Desk<'_>) {
+    fn fetch(&mut self, context: &mut SessionContext<'_>) {
         match self.http {
             Http::V10 { connections } => {
                 while self.in_use < connections
                     && let Some(ask) = self.next_ask()
                 {
-                    desk.open(&[ask], Closing::ServerAfterReply);
+                    context.open(&[ask], Closing::ServerAfterReply);
                     self.in_use += 1;
                 }
             }
             Http::V11 { keep_alive } => {
                 let asks: Vec<Ask> = std::iter::from_fn(|| self.next_ask()).collect();
                 match self.connection {
-                    Some(connection) if !asks.is_empty() => desk.ask(connection, &asks),
+                    Some(connection) if !asks.is_empty() => context.ask(connection, &asks),
                     Some(connection) if self.loading.is_empty() && !keep_alive => {
-                        desk.close(connection);
+                        context.close(connection);
                         self.connection = None;
                     }
                     None if !asks.is_empty() => {
-                        self.connection = Some(desk.open(&asks, Closing::Later));
+                        self.connection = Some(context.open(&asks, Closing::Later));
                     }
                     _ => {}
                 }
@@ -126,17 +126,17 @@ impl WebSession {
     }
 
     /// Ends the pages of which nothing more will come, and goes on.
-    fn settle(&mut self, desk: &mut Desk<'_>) {
+    fn settle(&mut self, context: &mut SessionContext<'_>) {
         while let Some(at) = self.loading.iter().position(Loading::is_over) {
             let page = self.loading.remove(at).expect("it was found there");
             if page.has_failed {
-                desk.record_failure(page.record(desk.now()));
+                context.record_failure(page.record(context.now()));
             } else {
-                desk.record_page(page.record(desk.now()));
+                context.record_page(page.record(context.now()));
             }
-            self.visitor.done(desk.now());
+            self.visitor.done(context.now());
         }
-        self.fetch(desk);
+        self.fetch(context);
     }
 }
 
@@ -146,20 +146,20 @@ impl Session for WebSession {
         if waits { Instant::NEVER } else { self.visitor.next_at() }
     }
 
-    fn wake(&mut self, desk: &mut Desk<'_>) {
-        while self.next_at() <= desk.now() {
-            self.begin(desk);
+    fn wake(&mut self, context: &mut SessionContext<'_>) {
+        while self.next_at() <= context.now() {
+            self.begin(context);
         }
-        self.fetch(desk);
+        self.fetch(context);
     }
 
-    fn on_reply(&mut self, desk: &mut Desk<'_>, ask: &Ask, transfer: &Transfer) {
+    fn on_reply(&mut self, context: &mut SessionContext<'_>, ask: &Ask, transfer: &Transfer) {
         self.in_use = self.in_use.saturating_sub(1);
         self.page(ask.tag.page).take(ask.tag, transfer);
-        self.settle(desk);
+        self.settle(context);
     }
 
-    fn on_lost(&mut self, desk: &mut Desk<'_>, flow: FlowId, lost: &[Ask]) {
+    fn on_lost(&mut self, context: &mut SessionContext<'_>, flow: FlowId, lost: &[Ask]) {
         self.in_use = self.in_use.saturating_sub(lost.len() as u32);
         if self.connection == Some(flow) {
             self.connection = None;
@@ -167,7 +167,7 @@ impl Session for WebSession {
         for ask in lost {
             self.page(ask.tag.page).lose(ask.tag);
         }
-        self.settle(desk);
+        self.settle(context);
     }
 
     fn unfinished(&self) -> Vec<Transfer> {

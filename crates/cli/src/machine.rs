@@ -1,0 +1,82 @@
+//! What the machine can hold, and the refusal of runs that it cannot.
+
+use std::fs;
+
+use shortflow_scenario::{Loaded, Memory};
+use shortflow_units::Bytes;
+
+use crate::failure::Failure;
+
+/// Refuses a run of all points of `cases` with `jobs` replicas at once that needs more memory than
+/// `stated`, or where nothing is stated, than the machine has.
+pub(crate) fn refuse_too_large(
+    cases: &[&Loaded],
+    jobs: Option<u16>,
+    stated: Option<Bytes>,
+) -> Result<(), Failure> {
+    let Some(limit) = stated.or_else(memory_limit) else { return Ok(()) };
+    let points = cases.iter().flat_map(|loaded| loaded.points());
+    let (mut replicas, mut samples) = (0_u64, 0_u64);
+    let mut largest: Option<Memory> = None;
+    for point in points {
+        let (memory, count) = (point.scenario.memory(), u64::from(point.scenario.replicas));
+        replicas += count;
+        samples = samples.saturating_add(memory.samples.0.saturating_mul(count));
+        if largest.is_none_or(|other| other.running() < memory.running()) {
+            largest = Some(memory);
+        }
+    }
+    let Some(memory) = largest else { return Ok(()) };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let at_once = jobs.filter(|jobs| *jobs > 0).map_or(cores, u64::from).min(replicas);
+    let running = memory.running().0.saturating_mul(at_once);
+    let whole = running.saturating_add(samples);
+    if whole <= limit.0 {
+        return Ok(());
+    }
+    let whose = if stated.is_some() { "--memory allows" } else { "this machine has" };
+    let parts = [
+        ("hosts, routers and links", memory.network, "describe a smaller network"),
+        ("routes", memory.routes, "let fewer routers have several links"),
+        (
+            "open transfers, sessions and streams",
+            memory.connections,
+            "lower the load or `duration`",
+        ),
+        ("samples of series", Bytes(samples), "lengthen `measure.series_interval`"),
+    ];
+    let (what, most, remedy) =
+        parts.into_iter().max_by_key(|(_, bytes, _)| *bytes).expect("there are four parts");
+    let each = if what == "samples of series" { "" } else { " in each replica" };
+    Err(Failure::Input(format!(
+        "this run needs about {} of memory, and {whose} {}: {at_once} replicas at once, of which \
+         {what} take {}{each}\n{remedy}, run fewer replicas at once with --jobs, or state another \
+         limit with --memory",
+        gigabytes(Bytes(whole)),
+        gigabytes(limit),
+        gigabytes(most),
+    )))
+}
+
+/// The memory that this process may use: that of the machine, or less where a control group or a
+/// limit of the shell says so.
+fn memory_limit() -> Option<Bytes> {
+    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+        let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kib * 1024)
+    });
+    let group = fs::read_to_string("/sys/fs/cgroup/memory.max")
+        .ok()
+        .and_then(|text| text.trim().parse().ok());
+    let shell = fs::read_to_string("/proc/self/limits").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+        line.split_whitespace().next()?.parse().ok()
+    });
+    [machine, group, shell].into_iter().flatten().min().map(Bytes)
+}
+
+fn gigabytes(bytes: Bytes) -> String {
+    let gigabytes = bytes.0 as f64 / 1e9;
+    if gigabytes < 10.0 { format!("{gigabytes:.1} GB") } else { format!("{gigabytes:.0} GB") }
+}

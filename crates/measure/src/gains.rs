@@ -1,0 +1,184 @@
+//! How two runs that had the same arrivals compare, measure by measure.
+
+use serde::{Deserialize, Serialize};
+
+use crate::estimate::{Estimate, paired, paired_gain, relative_gain};
+use crate::measures::{Better, Measure, Subject};
+use crate::reading::Reading;
+use crate::replica::Replica;
+use crate::results::{Point, Setting};
+use crate::survival::Survival;
+
+/// One measure of two runs. Each difference is taken within a pair of replicas that had the same
+/// arrivals.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Gain {
+    /// The workload.
+    pub workload: String,
+    /// The size class, for completion times; `all` for all together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// What is measured.
+    pub measure: Measure,
+    /// In what unit the next three are.
+    pub unit: String,
+    /// The reference's.
+    pub reference: Option<Estimate>,
+    /// Ours.
+    pub ours: Option<Estimate>,
+    /// `ours − reference`; none, like the next two, where a side is known to a lower bound only.
+    pub difference: Option<Estimate>,
+    /// `ours / reference`: the geometric mean over pairs, with the interval of the logarithms. None
+    /// where some figure is zero.
+    pub ratio: Option<Estimate>,
+    /// The gain in percent, above zero where ours is better; none where the reference is zero.
+    pub gain_percent: Option<Estimate>,
+}
+
+/// The gains of one run over the reference at one point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PointGains {
+    /// What the reference is called.
+    pub reference: String,
+    /// What the other run is called.
+    pub ours: String,
+    /// The number of the point, from 0.
+    pub point: usize,
+    /// What the sweep set there.
+    pub settings: Vec<Setting>,
+    /// The numbers of the replicas that both have.
+    pub replicas: Vec<u32>,
+    /// The measures.
+    pub gains: Vec<Gain>,
+}
+
+/// The measures of transfers that are compared.
+const OF_TRANSFERS: [Measure; 4] = [
+    Measure::Completion,
+    Measure::CompletionMedian,
+    Measure::CompletionP95,
+    Measure::CompletionP99,
+];
+
+/// The measures of everything else that are compared.
+const OF_WORKLOADS: [Measure; 8] = [
+    Measure::Delay,
+    Measure::DelayMedian,
+    Measure::DelayP95,
+    Measure::DelayP99,
+    Measure::Jitter,
+    Measure::DatagramLoss,
+    Measure::LongFlowRate,
+    Measure::Fairness,
+];
+
+/// Compares what two runs found at their point number `at`; `names` are what the reference and ours
+/// are called. The runs must have had the same arrivals: one seed, and one setting of the sweep.
+pub fn gains_at(at: usize, names: (&str, &str), reference: &Point, ours: &Point) -> PointGains {
+    let other = |replica: &Replica| ours.replicas.iter().find(|o| o.number == replica.number);
+    let pairs: Vec<(&Replica, &Replica)> =
+        reference.replicas.iter().filter_map(|r| Some((r, other(r)?))).collect();
+    let mut gains = Vec::new();
+    for workload in pairs.first().into_iter().flat_map(|(first, _)| &first.workloads) {
+        let of_workload = Subject { workload: &workload.name, ..Subject::default() };
+        let labels = workload.classes.iter().map(|class| class.label.as_str());
+        for label in labels.chain(["all"]) {
+            let what = Subject { class: Some(label), ..of_workload };
+            gains.extend(OF_TRANSFERS.iter().filter_map(|measure| gain(*measure, &what, &pairs)));
+        }
+        gains.extend(OF_WORKLOADS.iter().filter_map(|m| gain(*m, &of_workload, &pairs)));
+    }
+    PointGains {
+        reference: names.0.to_owned(),
+        ours: names.1.to_owned(),
+        point: at,
+        settings: reference.settings.clone(),
+        replicas: pairs.iter().map(|(replica, _)| replica.number).collect(),
+        gains,
+    }
+}
+
+/// One measure, over the pairs that have it on both sides; none when no pair has.
+fn gain(measure: Measure, what: &Subject<'_>, pairs: &[(&Replica, &Replica)]) -> Option<Gain> {
+    let tells = |replica: &Replica| is_told(measure, replica, what);
+    if !pairs.iter().all(|(reference, ours)| tells(reference) && tells(ours)) {
+        return None;
+    }
+    let readings = pairs.iter().filter_map(|(r, o)| measure.of(r, what).zip(measure.of(o, what)));
+    let (reference, ours): (Vec<Reading>, Vec<Reading>) = readings.unzip();
+    if reference.is_empty() {
+        return None;
+    }
+    let exact = |side: &[Reading]| side.iter().map(|r| r.exact()).collect::<Option<Vec<f64>>>();
+    let both = exact(&reference).zip(exact(&ours));
+    let both = both.as_ref().map(|(reference, ours)| (reference.as_slice(), ours.as_slice()));
+    let about = measure.about();
+    Some(Gain {
+        workload: what.workload.to_owned(),
+        class: what.class.map(str::to_owned),
+        measure,
+        unit: about.unit.to_owned(),
+        reference: Estimate::of_readings(&reference),
+        ours: Estimate::of_readings(&ours),
+        difference: both.and_then(|(reference, ours)| paired(reference, ours)),
+        ratio: both.and_then(|(reference, ours)| geometric(reference, ours)),
+        gain_percent: both.and_then(|(reference, ours)| percent(about.better, reference, ours)),
+    })
+}
+
+/// Whether a replica has enough transfers for a percentile to mean something.
+fn is_told(measure: Measure, replica: &Replica, what: &Subject<'_>) -> bool {
+    let quantile = match measure {
+        Measure::CompletionMedian => 0.50,
+        Measure::CompletionP95 => 0.95,
+        Measure::CompletionP99 => 0.99,
+        _ => return true,
+    };
+    let workload = replica.workload(what.workload);
+    let class = workload.and_then(|workload| workload.class(what.class.unwrap_or("all")));
+    class.is_some_and(|class| Survival::tells(class.n(), quantile))
+}
+
+fn percent(better: Better, reference: &[f64], ours: &[f64]) -> Option<Estimate> {
+    if reference.contains(&0.0) {
+        return None;
+    }
+    match better {
+        Better::Higher => {
+            let gain = |(reference, ours): (&f64, &f64)| -relative_gain(*reference, *ours);
+            Estimate::of(&reference.iter().zip(ours).map(gain).collect::<Vec<_>>())
+        }
+        Better::Lower | Better::Neither => paired_gain(reference, ours),
+    }
+}
+
+/// The geometric mean of the ratios of pairs, with the interval of their logarithms.
+fn geometric(reference: &[f64], ours: &[f64]) -> Option<Estimate> {
+    if reference.iter().chain(ours).any(|value| *value <= 0.0) {
+        return None;
+    }
+    let logs: Vec<f64> = reference.iter().zip(ours).map(|(r, o)| libm::log(o / r)).collect();
+    let logs = Estimate::of(&logs)?;
+    let (low, high) = (logs.low.map(libm::exp), logs.high.map(libm::exp));
+    Some(Estimate { mean: libm::exp(logs.mean), low, high, ..logs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ratio_of_pairs_is_geometric() {
+        let ratio = geometric(&[1.0, 2.0], &[2.0, 16.0]).unwrap();
+        assert!((ratio.mean - 4.0).abs() < 1e-12); // √(2 · 8)
+        assert!((ratio.low.unwrap() * ratio.high.unwrap() - 16.0).abs() < 1e-9);
+        assert_eq!(geometric(&[0.0], &[1.0]), None);
+    }
+
+    #[test]
+    fn more_is_a_gain_where_more_is_better() {
+        assert_eq!(percent(Better::Higher, &[2.0], &[3.0]).unwrap().mean, 50.0);
+        assert_eq!(percent(Better::Lower, &[2.0], &[3.0]).unwrap().mean, -50.0);
+        assert_eq!(percent(Better::Lower, &[0.0], &[3.0]), None);
+    }
+}

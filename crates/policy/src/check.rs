@@ -1,0 +1,189 @@
+//! Checks a policy: names, ranges, and how settings stand to each other.
+
+use shortflow_elements::dropper::PolicerAction;
+use shortflow_elements::{Color, Dscp, ParamsError};
+use shortflow_text::{Diagnostics, Document, NAME_RULE, is_name};
+
+use crate::file::{ActionFile, ClassFile, CodePointsFile, PoliceFile, PolicyFile, RoleFile};
+use crate::keys::MatchKeys;
+use crate::model::{Class, Policy, Role};
+use crate::schemes::markers::MarkerPlan;
+use crate::shadows;
+
+/// Checks `file`, which was read from `document`; `stem` is its name when it gives none.
+pub(crate) fn check(
+    document: &mut Document,
+    file: PolicyFile,
+    stem: String,
+) -> Result<Policy, Diagnostics> {
+    let code_points = [Dscp::AF11, Dscp::AF12, Dscp::AF13];
+    let mut checker = Checker { document, code_points, labels: Vec::new() };
+    checker.code_points(&file.code_points);
+    if file.roles.is_empty() {
+        checker.document.mistake("roles", "the policy has no role", "add a [roles.NAME] table");
+    }
+    let roles: Vec<Role> = file.roles.iter().map(|(name, role)| checker.role(name, role)).collect();
+    checker.warn_of_nothing(&roles);
+    let Checker { code_points, labels, .. } = checker;
+    document.checked()?;
+    Ok(Policy {
+        name: file.name.unwrap_or(stem),
+        description: file.description,
+        code_points,
+        roles,
+        warnings: document.warnings(),
+        labels,
+    })
+}
+
+/// What a scheme needs to turn its keys into parameters.
+pub(crate) struct Checker<'d> {
+    /// Where mistakes and warnings are noted.
+    pub(crate) document: &'d mut Document,
+    /// What green, yellow and red are written as.
+    pub(crate) code_points: [Dscp; 3],
+    /// The labels that matches mention so far.
+    pub(crate) labels: Vec<String>,
+}
+
+impl Checker<'_> {
+    fn code_points(&mut self, file: &CodePointsFile) {
+        let given = [file.green, file.yellow, file.red];
+        for (color, point) in given.into_iter().enumerate() {
+            if let Some(point) = point {
+                self.code_points[color] = point.0;
+            }
+        }
+        let [green, yellow, red] = self.code_points;
+        if green == yellow || yellow == red || green == red {
+            self.document.mistake(
+                "code_points",
+                format!(
+                    "two colours have one code point: green {green}, yellow {yellow}, red {red}"
+                ),
+                "give each colour a code point of its own",
+            );
+        }
+    }
+
+    /// A policy that neither marks nor queues is allowed, and hardly meant.
+    fn warn_of_nothing(&mut self, roles: &[Role]) {
+        let does = |role: &Role| role.conditions() || role.queues();
+        if self.document.is_sound() && !roles.iter().any(does) {
+            let help = "give a role classes or a queue; links without a queue from a policy have a \
+                        drop-tail FIFO already";
+            self.document.warning("roles", "no role of this policy does anything", help);
+        }
+    }
+
+    fn role(&mut self, name: &str, file: &RoleFile) -> Role {
+        let path = format!("roles.{name}");
+        if !is_name(name) {
+            self.document.mistake_in_key(&path, format!("`{name}` is no name"), NAME_RULE);
+        }
+        let mut classes: Vec<Class> = Vec::new();
+        for (index, class) in file.classes.iter().enumerate() {
+            let path = format!("{path}.classes.{index}");
+            if classes.iter().any(|other| other.name == class.name) {
+                let message = format!("a second class `{}`", class.name);
+                self.document.mistake(&format!("{path}.name"), message, "rename one of them");
+            }
+            classes.push(self.class(&path, class));
+        }
+        if self.document.is_sound() {
+            shadows::warn(self.document, &format!("{path}.classes"), &classes);
+        }
+        let rules: Vec<&MatchKeys> = file.classes.iter().map(|class| &class.rule).collect();
+        self.reachable(&format!("{path}.classes"), &rules);
+        let queue = file.queue.as_ref().and_then(|keys| keys.check(self, &format!("{path}.queue")));
+        let acks = file.acks.0;
+        Role { name: name.to_owned(), classes, code_points: self.code_points, queue, acks }
+    }
+
+    fn class(&mut self, path: &str, file: &ClassFile) -> Class {
+        let marker = file.marker.as_ref();
+        let plan = marker.and_then(|keys| keys.check(self, &format!("{path}.marker")));
+        if let (Some(police), true) = (&file.police, marker.is_none() || plan.is_some()) {
+            self.policed(&format!("{path}.police"), police, plan.as_ref());
+        }
+        Class {
+            name: file.name.clone(),
+            rule: self.class_rule(&format!("{path}.match"), &file.rule),
+            marker: plan,
+            police: file.police.as_ref().map(police),
+        }
+    }
+
+    /// A policer of packets of a colour that none has would do nothing.
+    fn policed(&mut self, path: &str, file: &PoliceFile, marker: Option<&MarkerPlan>) {
+        let colors = marker.map_or(&[Color::Green][..], MarkerPlan::colors);
+        let given = [("green", &file.green), ("yellow", &file.yellow), ("red", &file.red)];
+        for (color, (name, action)) in Color::ALL.into_iter().zip(given) {
+            let acts = action.is_some_and(|action| action != ActionFile::Forward);
+            if !acts || colors.contains(&color) {
+                continue;
+            }
+            let (message, help) = match marker {
+                None => (
+                    format!("no packet of this class is {name}: it has no marker"),
+                    "without a marker all packets are green; add a `marker`".to_owned(),
+                ),
+                Some(marker) => {
+                    let known: Vec<_> =
+                        given.iter().zip(Color::ALL).filter(|(_, c)| colors.contains(c)).collect();
+                    let known: Vec<_> =
+                        known.iter().map(|((name, _), _)| format!("`{name}`")).collect();
+                    (
+                        format!("`{}` marks no packet {name}", marker.scheme()),
+                        format!("its colours are {}", known.join(" and ")),
+                    )
+                }
+            };
+            self.document.mistake_in_key(&format!("{path}.{name}"), message, help);
+        }
+    }
+
+    /// An entry of the list at `path` that stands behind one which takes all packets has none.
+    pub(crate) fn reachable(&mut self, path: &str, rules: &[&MatchKeys]) {
+        let Some(all) = rules.iter().position(|rule| rule.takes_all()) else { return };
+        for index in all + 1..rules.len() {
+            let message = format!("no packet comes here: entry {} takes all packets", all + 1);
+            let help = "give that entry a `match`, or put it last";
+            self.document.warning(&format!("{path}.{index}"), message, help);
+        }
+    }
+
+    /// The parameters, or a mistake at the key below `path` that they name.
+    pub(crate) fn accept<T>(&mut self, path: &str, params: Result<T, ParamsError>) -> Option<T> {
+        params
+            .map_err(|error| {
+                // Where the element's parameter is not a key of this table, the table is shown.
+                let parameter = error.parameter();
+                let renamed = KEYS.iter().find(|(name, _)| *name == parameter);
+                let key = renamed.map_or(parameter, |(_, key)| key);
+                let message = KEYS
+                    .iter()
+                    .fold(error.to_string(), |message, (name, key)| message.replace(name, key));
+                self.document.mistake(&format!("{path}.{key}"), message, "");
+            })
+            .ok()
+    }
+}
+
+fn police(file: &PoliceFile) -> [PolicerAction; 3] {
+    [file.green, file.yellow, file.red].map(|action| match action {
+        None | Some(ActionFile::Forward) => PolicerAction::Forward,
+        Some(ActionFile::Drop) => PolicerAction::Drop,
+        Some(ActionFile::Remark(point)) => PolicerAction::Remark(point.0),
+    })
+}
+
+/// Parameters of elements that a policy writes as the RFCs do; the longer names come first.
+const KEYS: [(&str, &str); 6] = [
+    ("committed_rate", "cir"),
+    ("committed_burst", "cbs"),
+    ("excess_burst", "ebs"),
+    ("peak_rate", "pir"),
+    ("peak_burst", "pbs"),
+    ("burst", "depth"),
+];

@@ -1,0 +1,112 @@
+//! Code points as they are written.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::{Serialize, Serializer};
+use shortflow_elements::Dscp;
+
+/// A code point by its name, or by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CodePoint(pub(crate) Dscp);
+
+impl Serialize for CodePoint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for CodePoint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Forms;
+        impl Visitor<'_> for Forms {
+            type Value = CodePoint;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a code point such as \"AF11\", or a number from 0 to 63")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<CodePoint, E> {
+                text.parse().map(CodePoint).map_err(|error| E::custom(format_args!("{error:#}")))
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<CodePoint, E> {
+                let found = u8::try_from(number).ok().and_then(Dscp::new);
+                found
+                    .map(CodePoint)
+                    .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
+            }
+        }
+        deserializer.deserialize_any(Forms)
+    }
+}
+
+impl JsonSchema for CodePoint {
+    fn schema_name() -> Cow<'static, str> {
+        "CodePoint".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "a code point",
+            "anyOf": [
+                { "type": "string", "examples": ["EF", "AF11", "CS1", "BE"] },
+                { "type": "integer", "minimum": 0, "maximum": 63 },
+            ],
+        })
+    }
+}
+
+/// Code points, at least one: a list, or a single one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CodePoints(pub(crate) Vec<CodePoint>);
+
+impl CodePoints {
+    /// The code points, in the order of the text.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Dscp> {
+        self.0.iter().map(|point| point.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for CodePoints {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Forms;
+        impl<'de> Visitor<'de> for Forms {
+            type Value = CodePoints;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a code point such as \"AF11\", or a list of them")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<CodePoints, E> {
+                CodePoint::deserialize(de::value::StrDeserializer::new(text))
+                    .map(|point| CodePoints(vec![point]))
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<CodePoints, E> {
+                CodePoint::deserialize(de::value::I64Deserializer::new(number))
+                    .map(|point| CodePoints(vec![point]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<CodePoints, A::Error> {
+                let list: Vec<CodePoint> =
+                    Vec::deserialize(de::value::SeqAccessDeserializer::new(seq))?;
+                if list.is_empty() {
+                    return Err(de::Error::custom(
+                        "the list is empty: nothing would match\n\
+                         name code points such as \"AF11\", or leave the key out",
+                    ));
+                }
+                Ok(CodePoints(list))
+            }
+        }
+        deserializer.deserialize_any(Forms)
+    }
+}
+
+impl JsonSchema for CodePoints {
+    fn schema_name() -> Cow<'static, str> {
+        "CodePoints".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let point = generator.subschema_for::<CodePoint>();
+        json_schema!({
+            "description": "a code point, or a list of them",
+            "anyOf": [point, { "type": "array", "items": point, "minItems": 1 }],
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! What queues for flows with CoDel on each have in common.
+
+/// A table of keys that holds those of flow queues beside its own.
+macro_rules! flow_queue_keys {
+    ($(#[$attribute:meta])* pub struct Keys { $($own:tt)* }) => {
+        #[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        $(#[$attribute])*
+        pub(crate) struct Keys {
+            /// What all queues hold together.
+            #[serde(default = "defaults::limit")]
+            #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
+            limit: shortflow_units::Length,
+            /// How many queues flows are hashed to.
+            #[serde(default = "defaults::queues")]
+            #[schemars(extend("x-range" = "1 to 65536"))]
+            queues: u32,
+            /// Bytes per turn.
+            #[serde(default = "defaults::frame")]
+            #[schemars(extend("x-range" = "above zero"))]
+            quantum: shortflow_units::Bytes,
+            /// The time in the queue that is still good.
+            #[serde(default = "defaults::target")]
+            #[schemars(extend("x-range" = "above zero"))]
+            target: shortflow_units::Duration,
+            /// How long it may be above `target`: a usual round-trip time.
+            #[serde(default = "defaults::interval")]
+            #[schemars(extend("x-range" = "above `target`"))]
+            interval: shortflow_units::Duration,
+            /// A queue with no more than this behind its head is left alone.
+            #[serde(default = "defaults::frame")]
+            mtu: shortflow_units::Bytes,
+            /// Whether ECN-capable packets are marked instead of dropped.
+            #[serde(default = "defaults::ecn")]
+            ecn: bool,
+            $($own)*
+        }
+
+        impl Keys {
+            fn settings(
+                &self,
+                checker: &mut crate::check::Checker<'_>,
+                path: &str,
+            ) -> Option<shortflow_elements::queue::FlowQueueSettings> {
+                use shortflow_elements::queue::{CoDelParams, EcnMode, FlowQueueSettings};
+                let codel = CoDelParams::new(self.target, self.interval, self.mtu);
+                Some(FlowQueueSettings {
+                    limit: self.limit,
+                    queues: self.queues as usize,
+                    quantum: self.quantum,
+                    codel: checker.accept(path, codel)?,
+                    ecn: if self.ecn { EcnMode::Mark } else { EcnMode::Drop },
+                })
+            }
+        }
+
+        /// RFC 8290 §5.2: the parameters and their defaults.
+        mod defaults {
+            use shortflow_units::{Bytes, Duration, Length};
+
+            pub(super) fn limit() -> Length {
+                Length::Packets(10_240)
+            }
+            pub(super) fn queues() -> u32 {
+                1024
+            }
+            /// The largest frame of an Ethernet link, which is both the quantum and CoDel's MTU.
+            pub(super) fn frame() -> Bytes {
+                Bytes(1514)
+            }
+            pub(super) fn target() -> Duration {
+                Duration::from_millis(5)
+            }
+            pub(super) fn interval() -> Duration {
+                Duration::from_millis(100)
+            }
+            pub(super) fn ecn() -> bool {
+                true
+            }
+        }
+    };
+}
+pub(crate) use flow_queue_keys;

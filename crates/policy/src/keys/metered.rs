@@ -1,0 +1,119 @@
+//! Meters of token buckets, one for all packets or one for each flow, host and so on.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use shortflow_elements::classifier::DscpTable;
+use shortflow_elements::meter::{ColorMode, TokenBucketParams};
+use shortflow_elements::{Color, Meter, ParamsError, Per, PerAggregate, Settling};
+use shortflow_units::{Bytes, Duration, Rate, Rng};
+
+use super::PerKey;
+use crate::check::Checker;
+
+/// A meter's parameters, and whose packets have a meter of their own.
+#[derive(Debug, Clone)]
+pub struct Metered<P> {
+    params: P,
+    per: Option<Per>,
+}
+
+impl<P> Metered<P> {
+    /// The meter's parameters.
+    pub fn params(&self) -> &P {
+        &self.params
+    }
+
+    /// Whose packets have a meter of their own; `None` when all share one.
+    pub fn per(&self) -> Option<Per> {
+        self.per
+    }
+}
+
+impl<P: Clone> Metered<P> {
+    /// Parameters and a `per` key that stand at `path`, of meters that `new` makes; none when there
+    /// is a mistake.
+    pub(crate) fn check<M: Settling>(
+        checker: &mut Checker<'_>,
+        path: &str,
+        params: Result<P, ParamsError>,
+        new: impl Fn(P) -> M,
+        per: Option<&PerKey>,
+    ) -> Option<Metered<P>> {
+        let params = checker.accept(path, params);
+        let settled =
+            params.as_ref().map_or(Duration::ZERO, |params| new(params.clone()).settled_after());
+        let per = checker.per(path, per, settled);
+        Some(Metered { params: params?, per: per? })
+    }
+
+    /// One meter for all, or one for each aggregate.
+    pub(crate) fn build<M: Settling + 'static>(
+        &self,
+        new: impl Fn(P) -> M,
+        rng: Rng,
+    ) -> Box<dyn Meter> {
+        let meter = new(self.params.clone());
+        match self.per {
+            Some(per) => {
+                let users = PerAggregate::new(per, meter, rng);
+                Box::new(users.expect("a checked policy has a timeout in which buckets fill"))
+            }
+            None => Box::new(meter),
+        }
+    }
+}
+
+/// A token bucket.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Bucket")]
+pub(crate) struct BucketKeys {
+    /// The rate at which tokens come.
+    #[schemars(extend("x-range" = "above zero"))]
+    pub(crate) rate: Rate,
+    /// The greatest burst: packets larger than this never find enough tokens.
+    #[schemars(extend("x-range" = "at least 40 B"))]
+    pub(crate) depth: Bytes,
+}
+
+impl BucketKeys {
+    /// The bucket; none when there is a mistake.
+    pub(crate) fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<TokenBucketParams> {
+        checker.depth(&format!("{path}.depth"), "depth", self.depth);
+        checker.accept(path, TokenBucketParams::new(self.rate, self.depth))
+    }
+}
+
+impl Checker<'_> {
+    /// A bucket that holds less than a packet: nothing that is larger ever conforms.
+    pub(crate) fn depth(&mut self, path: &str, key: &str, depth: Bytes) {
+        let message = |what: &str| format!("{key} {depth} is below {what}");
+        if depth == Bytes::ZERO {
+            return; // Which the parameters refuse.
+        }
+        if depth < LEAST_PACKET {
+            let message =
+                message("the smallest packet, 40 B: no packet would ever find enough tokens");
+            self.document.mistake(path, message, "a few packets are usual, such as \"10 KB\"");
+        } else if depth < FULL_PACKET {
+            let message = message("a full packet of 1500 B, which would never find enough tokens");
+            self.document.warning(path, message, "a few packets are usual, such as \"10 KB\"");
+        }
+    }
+}
+
+/// The headers of IPv4 and TCP, without options.
+const LEAST_PACKET: Bytes = Bytes(40);
+/// The MTU of Ethernet.
+const FULL_PACKET: Bytes = Bytes(1500);
+
+/// Whether the colour that a packet comes with counts.
+pub(crate) fn color_mode(checker: &Checker<'_>, color_aware: bool) -> ColorMode {
+    if !color_aware {
+        return ColorMode::Blind;
+    }
+    // A code point of no colour has no claim to protection.
+    let unknown = DscpTable::filled(Color::Red);
+    let colors = Color::ALL.into_iter().zip(checker.code_points);
+    ColorMode::Aware(colors.fold(unknown, |table, (color, dscp)| table.with(dscp, color)))
+}

@@ -1,0 +1,122 @@
+//! Whose packets are accounted for together.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, Visitor};
+use shortflow_elements::{Aggregate, Per};
+use shortflow_units::Duration;
+
+use super::{OneOf, choices};
+use crate::check::Checker;
+
+/// Whose packets are accounted for together: a name, or a table with the name and its bounds.
+#[derive(Debug, Clone)]
+pub(crate) struct PerKey(pub(crate) PerSettings);
+
+/// Whose packets are accounted for together, and how many such accounts are kept.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PerSettings {
+    /// Whose packets are accounted for together.
+    pub(crate) each: OneOf<Option<Aggregate>>,
+    /// How many accounts are kept; the least recently used gives way to a new one.
+    #[serde(default = "table_size")]
+    pub(crate) table_size: usize,
+    /// After which silence an account is forgotten; by default 60 s, or what it takes until an
+    /// account is as good as new, if that is longer.
+    pub(crate) idle_timeout: Option<Duration>,
+}
+
+choices!(Option<Aggregate> as "Aggregate" {
+    /// Those of a flow: one 5-tuple.
+    "flow" => Some(Aggregate::Flow),
+    /// Those from one address to another.
+    "host-pair" => Some(Aggregate::HostPair),
+    /// Those from one address.
+    "source" => Some(Aggregate::Source),
+    /// Those to one address.
+    "destination" => Some(Aggregate::Destination),
+    /// All.
+    "all" => None,
+});
+
+impl<'de> Deserialize<'de> for PerKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Forms;
+        impl<'de> Visitor<'de> for Forms {
+            type Value = PerKey;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a name such as \"source\", or { each = \"source\", table_size = 1000 }",
+                )
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<PerKey, E> {
+                let each = OneOf::<Option<Aggregate>>::deserialize(text.into_deserializer())?;
+                Ok(PerKey(PerSettings { each, table_size: table_size(), idle_timeout: None }))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PerKey, A::Error> {
+                let map = de::value::MapAccessDeserializer::new(map);
+                PerSettings::deserialize(map).map(PerKey)
+            }
+        }
+        deserializer.deserialize_any(Forms)
+    }
+}
+
+impl JsonSchema for PerKey {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Per".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let name = generator.subschema_for::<OneOf<Option<Aggregate>>>();
+        let settings = generator.subschema_for::<PerSettings>();
+        schemars::json_schema!({ "anyOf": [name, settings] })
+    }
+}
+
+/// Accounts that are kept; memory grows with those that there are.
+fn table_size() -> usize {
+    65_536
+}
+
+const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+impl Checker<'_> {
+    /// Whose packets have an account of their own; none when all share one. An inner none is a
+    /// mistake. A silence of `settled` makes an account as good as new.
+    pub(crate) fn per(
+        &mut self,
+        path: &str,
+        key: Option<&PerKey>,
+        settled: Duration,
+    ) -> Option<Option<Per>> {
+        let Some(PerKey(settings)) = key else { return Some(None) };
+        let OneOf(Some(aggregate)) = settings.each else { return Some(None) };
+        let idle_timeout = settings.idle_timeout.unwrap_or(DEFAULT_IDLE_TIMEOUT.max(settled));
+        let per = Per::new(aggregate, settings.table_size, idle_timeout);
+        let per = per.and_then(|per| per.settling_in(settled));
+        self.accept(&format!("{path}.per"), per).map(Some)
+    }
+
+    /// As [`per`](Self::per), where the account is a flow's by default and cannot be all packets'.
+    pub(crate) fn per_flow(
+        &mut self,
+        path: &str,
+        key: Option<&PerKey>,
+        settled: Duration,
+    ) -> Option<Per> {
+        let Some(key) = key else {
+            let idle_timeout = DEFAULT_IDLE_TIMEOUT.max(settled);
+            return self.accept(path, Per::new(Aggregate::Flow, table_size(), idle_timeout));
+        };
+        let per = self.per(path, Some(key), settled)?;
+        if per.is_none() {
+            let message = "\"all\" would be one account for all packets";
+            let help = "allowed here: `flow`, `host-pair`, `source`, `destination`";
+            self.document.mistake(&format!("{path}.per"), message, help);
+        }
+        per
+    }
+}

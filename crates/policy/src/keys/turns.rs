@@ -1,0 +1,75 @@
+//! Classes that take turns, each with a share and a queue of its own.
+
+use shortflow_elements::classifier::Classifier;
+use shortflow_elements::{ParamsError, QueueDiscipline};
+
+use super::MatchKeys;
+use crate::check::Checker;
+use crate::scheme::Port;
+use crate::schemes::queues::{QueueKeys, QueuePlan};
+
+/// A class as it is written: which packets, its share, its queue.
+type Class<'k, T> = (&'k MatchKeys, Result<T, ParamsError>, &'k QueueKeys);
+
+/// The parameters of a scheduler over classes, each with its share of type `T`.
+#[derive(Debug, Clone)]
+pub struct Turns<T> {
+    classifier: Classifier,
+    classes: Vec<(T, QueuePlan)>,
+}
+
+impl<T: Copy> Turns<T> {
+    /// Which packets belong to which class; those that nothing matches belong to the last.
+    pub fn classifier(&self) -> &Classifier {
+        &self.classifier
+    }
+
+    /// Each class's share and queue, in the order of their turns.
+    pub fn classes(&self) -> &[(T, QueuePlan)] {
+        &self.classes
+    }
+
+    /// The classes of the list `key` below `path`; none when there is a mistake.
+    pub(crate) fn check<'k>(
+        checker: &mut Checker<'_>,
+        path: &str,
+        key: &str,
+        each: impl ExactSizeIterator<Item = Class<'k, T>>,
+    ) -> Option<Turns<T>> {
+        let count = each.len();
+        if count == 0 {
+            let help = "say at least one: { match = …, queue.fifo = { limit = \"100 pkt\" } }";
+            let message = format!("the list of {key} is empty");
+            checker.document.mistake(&format!("{path}.{key}"), message, help);
+            return None;
+        }
+        let each: Vec<Class<'k, T>> = each.collect();
+        let written: Vec<&MatchKeys> = each.iter().map(|(rule, ..)| *rule).collect();
+        checker.reachable(&format!("{path}.{key}"), &written);
+        let mut rules = Vec::new();
+        let mut classes = Vec::new();
+        for (index, (rule, share, queue)) in each.into_iter().enumerate() {
+            let path = format!("{path}.{key}.{index}");
+            rules.push((checker.rule(&format!("{path}.match"), rule), index));
+            let share = checker.accept(&path, share);
+            classes.extend(share.zip(queue.check(checker, &format!("{path}.queue"))));
+        }
+        (classes.len() == count).then(|| Turns { classifier: Classifier::new(rules), classes })
+    }
+
+    /// The queues of the classes.
+    pub(crate) fn inner(&self) -> Vec<&QueuePlan> {
+        self.classes.iter().map(|(_, queue)| queue).collect()
+    }
+
+    /// A fresh queue for each class, with its share.
+    pub(crate) fn build(&self, port: &Port<'_>) -> Vec<(T, Box<dyn QueueDiscipline>)> {
+        let each = self.classes.iter().enumerate();
+        each.map(|(index, (share, queue))| (*share, queue.build(&port.inner(index)))).collect()
+    }
+
+    /// The class of packets that nothing matches.
+    pub(crate) fn last(&self) -> usize {
+        self.classes.len() - 1
+    }
+}

@@ -1,0 +1,111 @@
+//! `admission`: admission control of streams by measured load.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use shortflow_elements::marker::{AdmissionControl, AdmissionParams, LoadWindow};
+use shortflow_elements::meter::{TokenBucket, TokenBucketParams};
+use shortflow_elements::{Color, Dscp, Marker, Settling};
+use shortflow_units::{Bytes, Duration, Probability, Rate, Rng};
+
+use crate::check::Checker;
+use crate::keys::{CodePoint, PerKey};
+use crate::scheme::MarkerScheme;
+
+/// Measurement-based admission control (the measured sum): a stream is admitted at its first packet
+/// if the measured load of the admitted ones and its peak rate fit into the share of the link.
+/// Packets of admitted streams are green, those beyond the declared peak yellow, those of refused
+/// streams red; `police` may drop them.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Admission")]
+pub(crate) struct Keys {
+    /// The rate of the link that the streams share.
+    #[schemars(extend("x-range" = "above zero"))]
+    link: Rate,
+    /// The share of the link that admitted streams may have.
+    #[schemars(extend("x-range" = "above 0, at most 1"))]
+    share: Probability,
+    /// The peak rate that each stream declares.
+    #[schemars(extend("x-range" = "above zero"))]
+    peak: Rate,
+    /// The bucket by which each stream is held to its peak; by default none is.
+    #[schemars(extend("x-range" = "at least 40 B"))]
+    depth: Option<Bytes>,
+    /// The time over which load is averaged, in which a stream should send several packets.
+    #[serde(default = "sample")]
+    #[schemars(extend("x-range" = "above zero"))]
+    sample: Duration,
+    /// How many samples are a window, whose highest is the measured load.
+    #[serde(default = "samples")]
+    #[schemars(extend("x-range" = "at least 1"))]
+    samples: u32,
+    /// What is a stream: a "flow" by default.
+    per: Option<PerKey>,
+    /// The code point of packets that are admitted.
+    admitted: CodePoint,
+    /// The code point of all other packets.
+    #[serde(default = "refused")]
+    refused: CodePoint,
+}
+
+/// S, in which a voice stream of 50 packets a second sends 25.
+fn sample() -> Duration {
+    Duration::from_millis(500)
+}
+
+/// T/S: Jamin et al. 1997 want it to be at least 10.
+fn samples() -> u32 {
+    10
+}
+
+fn refused() -> CodePoint {
+    CodePoint(Dscp::BEST_EFFORT)
+}
+
+/// The marker's parameters.
+pub type Plan = AdmissionParams;
+
+impl MarkerScheme for Keys {
+    type Plan = Plan;
+    const SOURCE: &'static str = "Jamin, Danzig, Shenker & Zhang 1997";
+    const EXAMPLE: &'static str = r#"[[roles.edge.classes]]
+name = "voice"
+match = { protocol = "udp" }
+marker.admission = { link = "2 Mbit/s", share = 0.5, peak = "80 kbit/s", admitted = "EF" }
+police = { red = "drop" }
+"#;
+
+    fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        if let Some(depth) = self.depth {
+            checker.depth(&format!("{path}.depth"), "depth", depth);
+        }
+        let window = checker.accept(path, LoadWindow::new(self.sample, self.samples));
+        let bucket = self.depth.map(|depth| TokenBucketParams::new(self.peak, depth));
+        let settled = bucket
+            .and_then(Result::ok)
+            .map_or(Duration::ZERO, |bucket| TokenBucket::new(bucket).settled_after());
+        let streams = checker.per_flow(path, self.per.as_ref(), settled);
+        let target = self.link.bits_per_sec() as f64 * self.share.value();
+        let params = AdmissionParams::new(
+            Rate::from_bits_per_sec(target.round() as u64),
+            self.peak,
+            self.depth,
+            window?,
+            streams?,
+            [self.admitted.0, self.refused.0],
+        );
+        checker.accept(path, params)
+    }
+
+    fn build(plan: &Plan, _: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
+        Box::new(AdmissionControl::new(plan.clone(), rng))
+    }
+
+    fn colors(_: &Plan) -> &'static [Color] {
+        &Color::ALL
+    }
+
+    fn writes(plan: &Plan, _: [Dscp; 3]) -> Vec<Dscp> {
+        plan.code_points().to_vec()
+    }
+}

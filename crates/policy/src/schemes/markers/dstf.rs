@@ -1,0 +1,79 @@
+//! `dstf`: the less a flow has sent, the better its priority.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use shortflow_elements::marker::{Counted, DstfMarker, DstfParams};
+use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_units::{Duration, Rate, Rng};
+
+use crate::check::Checker;
+use crate::keys::{CodePoints, Levels, OneOf, PerKey, ThresholdsKey, choices};
+use crate::scheme::MarkerScheme;
+
+/// Discrete Smallest Transmitted Flow first: the less a flow has sent, the better its priority.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Dstf")]
+pub(crate) struct Keys {
+    /// Bytes sent up to which a packet has priority 1, 2 and so on; beyond the last threshold it
+    /// has the last. 5 KB to 1.2 MB in seven steps by default.
+    thresholds: Option<ThresholdsKey>,
+    /// The code point of each priority, the best first; by default down to BE, from CS7 with seven
+    /// thresholds.
+    code_points: Option<CodePoints>,
+    /// Whose bytes count together: "flow" by default, "host-pair" against the splitting of
+    /// transfers.
+    per: Option<PerKey>,
+    /// The rate at which bytes sent are forgotten; at zero none are.
+    #[serde(default)]
+    decay: Rate,
+    /// Which bytes of a packet count.
+    #[serde(default = "count")]
+    count: OneOf<Counted>,
+}
+
+choices!(Counted as "Counted" {
+    /// All, headers included.
+    "packet" => Counted::Packet,
+    /// The payload.
+    "payload" => Counted::Payload,
+});
+
+fn count() -> OneOf<Counted> {
+    OneOf(Counted::Packet)
+}
+
+/// The marker's parameters.
+pub type Plan = DstfParams;
+
+impl MarkerScheme for Keys {
+    type Plan = Plan;
+    const SOURCE: &'static str = "Guo, Zhu, Zhang & Zhang 2005";
+    const EXAMPLE: &'static str = r#"[[roles.edge.classes]]
+name = "all"
+marker.dstf = { thresholds = ["10 KB", "100 KB"], code_points = ["AF11", "AF12", "AF13"] }
+"#;
+
+    fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        let Keys { thresholds, code_points, .. } = self;
+        let levels = Levels { thresholds: thresholds.as_ref(), code_points: code_points.as_ref() };
+        let levels = levels.check(checker, path);
+        let settled = levels
+            .as_ref()
+            .map_or(Duration::ZERO, |levels| DstfParams::settled_after(levels, self.decay));
+        let per = checker.per_flow(path, self.per.as_ref(), settled);
+        checker.accept(path, DstfParams::new(levels?, per?, self.count.0, self.decay))
+    }
+
+    fn build(plan: &Plan, _: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
+        Box::new(DstfMarker::new(plan.clone(), rng))
+    }
+
+    fn colors(_: &Plan) -> &'static [Color] {
+        &Color::ALL
+    }
+
+    fn writes(plan: &Plan, _: [Dscp; 3]) -> Vec<Dscp> {
+        plan.levels().code_points().to_vec()
+    }
+}

@@ -1,0 +1,153 @@
+//! `fair-marker`: the first packets of each flow are green.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::{self, Deserializer, Visitor};
+use shortflow_elements::marker::ColorMarker;
+use shortflow_elements::meter::{FairMarker, FairMarkerParams, FlowTableSize, InitialRate};
+use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_units::{Duration, Rate, Rng};
+
+use crate::check::Checker;
+use crate::keys::{OneOf, WINDOW, tsw};
+use crate::scheme::{MarkerScheme, TWO_COLORS};
+
+/// The Fair Marker: marks the first packets of each flow green, the rest by what is left of the
+/// profile.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "FairMarker")]
+pub(crate) struct Keys {
+    /// Committed information rate.
+    #[schemars(extend("x-range" = "above zero"))]
+    cir: Rate,
+    /// The window of the rate estimator.
+    #[serde(default = "window")]
+    #[schemars(extend("x-range" = "above zero"))]
+    window: Duration,
+    /// Where the rate estimate starts.
+    #[serde(default = "initial_rate")]
+    initial_rate: OneOf<InitialRate>,
+    /// How many packets of a flow are marked green first (t_ft).
+    #[serde(default = "threshold")]
+    threshold: u64,
+    /// How many flows the Short-Range Flow Table holds, 0 for TSW2CM, or "unlimited"; 30 by
+    /// default.
+    #[schemars(extend("x-range" = "0 to 10000000, or \"unlimited\""))]
+    table_size: Option<TableSizeKey>,
+    /// After which silence a flow leaves an unlimited table, which needs this key.
+    #[schemars(extend("x-range" = "above zero"))]
+    idle_timeout: Option<Duration>,
+}
+
+fn window() -> Duration {
+    WINDOW
+}
+
+fn initial_rate() -> OneOf<InitialRate> {
+    OneOf(InitialRate::Committed)
+}
+
+/// Casetti & Mellia 2005, §4: t_ft = 7.
+fn threshold() -> u64 {
+    7
+}
+
+/// Casetti & Mellia 2005, §4: the flow table holds 30 flows.
+const DEFAULT_TABLE_SIZE: usize = 30;
+
+/// The meter's parameters.
+pub type Plan = FairMarkerParams;
+
+impl MarkerScheme for Keys {
+    type Plan = Plan;
+    const SOURCE: &'static str = "Casetti & Mellia 2005";
+    const EXAMPLE: &'static str = r#"[[roles.edge.classes]]
+name = "web"
+marker.fair-marker = { cir = "6.4 Mbit/s", threshold = 7, table_size = 30 }
+"#;
+
+    fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        let tsw = tsw(checker, path, self.cir, self.window, self.initial_rate);
+        let table = self.table(checker, path)?;
+        checker.accept(path, FairMarkerParams::new(tsw?, self.threshold, table))
+    }
+
+    fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
+        Box::new(ColorMarker::new(Box::new(FairMarker::new(plan.clone(), rng)), code_points))
+    }
+
+    fn colors(_: &Plan) -> &'static [Color] {
+        TWO_COLORS
+    }
+}
+
+impl Keys {
+    fn table(&self, checker: &mut Checker<'_>, path: &str) -> Option<FlowTableSize> {
+        match (self.table_size, self.idle_timeout) {
+            (Some(TableSizeKey::Unlimited), Some(idle_timeout)) => {
+                Some(FlowTableSize::Unlimited { idle_timeout })
+            }
+            (Some(TableSizeKey::Unlimited), None) => {
+                let message = "an unlimited table needs an idle_timeout";
+                let help =
+                    "add `idle_timeout = \"…\"`: after which silence a flow leaves the table";
+                checker.document.mistake(&format!("{path}.table_size"), message, help);
+                None
+            }
+            (_, Some(_)) => {
+                let message = "only an unlimited table has an idle_timeout";
+                let help = "write `table_size = \"unlimited\"`, or leave `idle_timeout` out";
+                checker.document.mistake_in_key(&format!("{path}.idle_timeout"), message, help);
+                None
+            }
+            (Some(TableSizeKey::AtMost(size)), None) => Some(FlowTableSize::AtMost(size)),
+            (None, None) => Some(FlowTableSize::AtMost(DEFAULT_TABLE_SIZE)),
+        }
+    }
+}
+
+/// A number of flows, or no limit to them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TableSizeKey {
+    AtMost(usize),
+    Unlimited,
+}
+
+impl<'de> Deserialize<'de> for TableSizeKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Forms;
+        impl Visitor<'_> for Forms {
+            type Value = TableSizeKey;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of flows from 0 to 10000000, or \"unlimited\"")
+            }
+            fn visit_i64<E: de::Error>(self, flows: i64) -> Result<TableSizeKey, E> {
+                match usize::try_from(flows) {
+                    Ok(size) if size <= 10_000_000 => Ok(TableSizeKey::AtMost(size)),
+                    _ => Err(E::invalid_value(de::Unexpected::Signed(flows), &self)),
+                }
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<TableSizeKey, E> {
+                match text {
+                    "unlimited" => Ok(TableSizeKey::Unlimited),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Forms)
+    }
+}
+
+impl JsonSchema for TableSizeKey {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "TableSize".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "anyOf": [{ "type": "integer", "minimum": 0 }, { "const": "unlimited" }],
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! `tcp-state`: by the state of the sending TCP.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use shortflow_elements::marker::{Crossing, RecoverySegments, TcpStateMarker, TcpStateParams};
+use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_units::Rng;
+
+use crate::check::Checker;
+use crate::keys::{OneOf, choices};
+use crate::scheme::MarkerScheme;
+
+/// Marks by the state of the sending TCP: packets whose loss would cost their connection much time
+/// are green. At a connection's own host only.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "TcpState")]
+pub(crate) struct Keys {
+    /// The window, in segments, up to which packets are green.
+    #[serde(default = "high")]
+    #[schemars(extend("x-range" = "at least 1"))]
+    high: u32,
+    /// The window, in segments, up to which packets are yellow; twice `high` by default.
+    #[schemars(extend("x-range" = "at least `high`"))]
+    medium: Option<u32>,
+    /// Whether packets keep the better priority beyond a threshold with probability
+    /// threshold/window.
+    #[serde(default)]
+    randomized: bool,
+    /// Which segments of fast recovery are green.
+    #[serde(default = "fast_recovery")]
+    fast_recovery: OneOf<RecoverySegments>,
+}
+
+choices!(RecoverySegments as "RecoverySegments" {
+    /// All, as published for NewReno.
+    "all" => RecoverySegments::All,
+    /// Those that are sent again, as published for Reno.
+    "retransmissions" => RecoverySegments::Retransmissions,
+});
+
+/// Noureddine & Tobagi 2002, §6.3: HIGH_thresh is 4 segments, MED_thresh twice as much.
+fn high() -> u32 {
+    4
+}
+
+fn fast_recovery() -> OneOf<RecoverySegments> {
+    OneOf(RecoverySegments::All)
+}
+
+/// The marker's parameters.
+pub type Plan = TcpStateParams;
+
+impl MarkerScheme for Keys {
+    type Plan = Plan;
+    const SOURCE: &'static str = "Noureddine & Tobagi 2002";
+    const READS_SENDER: bool = true;
+    const EXAMPLE: &'static str = r#"[[roles.servers.classes]]
+name = "web"
+match = { protocol = "tcp", src_port = 80 }
+marker.tcp-state = { high = 4, medium = 8 }
+"#;
+
+    fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        let medium = self.medium.unwrap_or(self.high.saturating_mul(2));
+        let crossing = if self.randomized { Crossing::Randomized } else { Crossing::Sharp };
+        let params = TcpStateParams::new(self.high, medium, crossing, self.fast_recovery.0);
+        checker.accept(path, params)
+    }
+
+    fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
+        Box::new(TcpStateMarker::new(plan.clone(), code_points, rng))
+    }
+
+    fn colors(_: &Plan) -> &'static [Color] {
+        &Color::ALL
+    }
+}

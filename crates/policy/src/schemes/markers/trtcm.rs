@@ -1,0 +1,66 @@
+//! `trtcm`: two rate three colour marker.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use shortflow_elements::marker::ColorMarker;
+use shortflow_elements::meter::{TrTcm, TrTcmParams};
+use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_units::{Bytes, Rate, Rng};
+
+use crate::check::Checker;
+use crate::keys::{Metered, PerKey, color_mode};
+use crate::scheme::MarkerScheme;
+
+/// Two rate three colour marker: red above the peak rate, else yellow above the committed rate, else
+/// green.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "TrTcm")]
+pub(crate) struct Keys {
+    /// Committed information rate.
+    #[schemars(extend("x-range" = "above zero"))]
+    cir: Rate,
+    /// Committed burst size.
+    #[schemars(extend("x-range" = "at least 40 B"))]
+    cbs: Bytes,
+    /// Peak information rate.
+    #[schemars(extend("x-range" = "at least `cir`"))]
+    pir: Rate,
+    /// Peak burst size.
+    #[schemars(extend("x-range" = "at least 40 B"))]
+    pbs: Bytes,
+    /// Whether the colour that a packet comes with counts.
+    #[serde(default)]
+    color_aware: bool,
+    /// Whose packets have buckets of their own: "flow", "source" and so on; "all" share them by default.
+    per: Option<PerKey>,
+}
+
+/// The meter's parameters, and whose packets have one of their own.
+pub type Plan = Metered<TrTcmParams>;
+
+impl MarkerScheme for Keys {
+    type Plan = Plan;
+    const SOURCE: &'static str = "RFC 2698";
+    const EXAMPLE: &'static str = r#"[[roles.edge.classes]]
+name = "web"
+marker.trtcm = { cir = "5 Mbit/s", cbs = "15 KB", pir = "8 Mbit/s", pbs = "30 KB" }
+"#;
+
+    fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        for (key, burst) in [("cbs", self.cbs), ("pbs", self.pbs)] {
+            checker.depth(&format!("{path}.{key}"), key, burst);
+        }
+        let mode = color_mode(checker, self.color_aware);
+        let params = TrTcmParams::new(self.cir, self.cbs, self.pir, self.pbs, mode);
+        Metered::check(checker, path, params, TrTcm::new, self.per.as_ref())
+    }
+
+    fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
+        Box::new(ColorMarker::new(plan.build(TrTcm::new, rng), code_points))
+    }
+
+    fn colors(_: &Plan) -> &'static [Color] {
+        &Color::ALL
+    }
+}

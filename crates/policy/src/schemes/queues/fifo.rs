@@ -1,0 +1,39 @@
+//! `fifo`: first in, first out.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use shortflow_elements::QueueDiscipline;
+use shortflow_elements::queue::{Fifo, FifoParams};
+use shortflow_units::Length;
+
+use crate::check::Checker;
+use crate::scheme::{Port, QueueScheme};
+
+/// First in, first out; what no longer fits is dropped.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Fifo")]
+pub(crate) struct Keys {
+    /// What the queue holds.
+    #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
+    limit: Length,
+}
+
+/// The queue's parameters.
+pub type Plan = FifoParams;
+
+impl QueueScheme for Keys {
+    type Plan = Plan;
+    const SOURCE: &'static str = "RFC 7567, section 2.1 (\"tail drop\")";
+    const EXAMPLE: &'static str = r#"[roles.core]
+queue.fifo = { limit = "100 pkt" }
+"#;
+
+    fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        checker.accept(path, FifoParams::new(self.limit))
+    }
+
+    fn build(plan: &Plan, _: &Port<'_>) -> Box<dyn QueueDiscipline> {
+        Box::new(Fifo::new(plan.clone()))
+    }
+}

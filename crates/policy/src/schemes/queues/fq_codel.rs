@@ -1,0 +1,34 @@
+//! `fq-codel`: queues for flows, served in turn, with CoDel on each.
+
+use shortflow_elements::QueueDiscipline;
+use shortflow_elements::queue::{FqCodel, FqCodelParams};
+
+use crate::check::Checker;
+use crate::keys::flow_queue_keys;
+use crate::scheme::{Port, QueueScheme};
+
+flow_queue_keys! {
+    /// Queues for flows, served in turn, with CoDel on each.
+    #[schemars(rename = "FqCodel")]
+    pub struct Keys {}
+}
+
+/// The queue's parameters.
+pub type Plan = FqCodelParams;
+
+impl QueueScheme for Keys {
+    type Plan = Plan;
+    const SOURCE: &'static str = "RFC 8290, with CoDel of RFC 8289";
+    const EXAMPLE: &'static str = r#"[roles.core]
+queue.fq-codel = { target = "5 ms", interval = "100 ms" }
+"#;
+
+    fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        let settings = self.settings(checker, path)?;
+        checker.accept(path, FqCodelParams::new(settings))
+    }
+
+    fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
+        Box::new(FqCodel::new(plan.clone(), port.stream()))
+    }
+}

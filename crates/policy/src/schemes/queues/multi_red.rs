@@ -1,0 +1,183 @@
+//! `multi-red`: RED with a drop curve for each level of drop precedence.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use shortflow_elements::classifier::{DscpSet, DscpTable};
+use shortflow_elements::queue::{Averages, Red};
+use shortflow_elements::{Dscp, QueueDiscipline};
+use shortflow_units::Probability;
+
+use crate::check::Checker;
+use crate::keys::{CodePoints, OneOf, RedPlan, ThresholdKey, choices, red_keys};
+use crate::scheme::{Port, QueueScheme};
+
+red_keys! {
+    /// RED with a drop curve for each level of drop precedence (RIO, WRED): what is better
+    /// protected is dropped later.
+    #[schemars(rename = "MultiRed")]
+    pub struct Keys {
+        /// Which packets a level's average queue counts.
+        #[serde(default = "average")]
+        average: OneOf<Averages>,
+        /// The levels, the best protected first. Code points that no level names belong to the one
+        /// with `code_points = "rest"`, else to the last.
+        #[schemars(extend("x-range" = "1 to 64 levels"))]
+        levels: Vec<LevelKeys>,
+    }
+}
+
+choices!(Averages as "Averages" {
+    /// All packets: one average for all levels (WRED).
+    "shared" => Averages::Shared,
+    /// Those of its own level (RIO-D).
+    "per-level" => Averages::PerLevel,
+    /// Those of its own level and of all better protected ones (RIO-C).
+    "cumulative" => Averages::Coupled,
+});
+
+fn average() -> OneOf<Averages> {
+    OneOf(Averages::Shared)
+}
+
+/// A level of drop precedence.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Level")]
+struct LevelKeys {
+    /// The code points of the level, or "rest" for all that no level names.
+    code_points: LevelPoints,
+    /// The average queue below which nothing is dropped.
+    #[schemars(extend("x-range" = "below `max_threshold`"))]
+    min_threshold: ThresholdKey,
+    /// The average queue at which the drop probability reaches `max_probability`.
+    #[schemars(extend("x-range" = "at most `limit`"))]
+    max_threshold: ThresholdKey,
+    /// The drop probability at `max_threshold`.
+    max_probability: Probability,
+}
+
+/// The queue's parameters, but for the rate of its link.
+pub type Plan = RedPlan;
+
+impl QueueScheme for Keys {
+    type Plan = Plan;
+    const SOURCE: &'static str = "Clark & Fang 1998 (RIO)";
+    const EXAMPLE: &'static str = r#"[roles.core.queue.multi-red]
+limit = "100 pkt"
+
+[[roles.core.queue.multi-red.levels]]
+code_points = ["AF11"]
+min_threshold = "40 pkt"
+max_threshold = "60 pkt"
+max_probability = 0.05
+
+[[roles.core.queue.multi-red.levels]]
+code_points = "rest"
+min_threshold = "10 pkt"
+max_threshold = "30 pkt"
+max_probability = 0.2
+"#;
+
+    fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        if self.levels.is_empty() || self.levels.len() > Dscp::COUNT {
+            let help = "say 1 to 64 levels, the best protected first";
+            let message = format!("RED cannot have {} levels", self.levels.len());
+            checker.document.mistake(&format!("{path}.levels"), message, help);
+            return None;
+        }
+        let common = self.common();
+        let level_of = self.level_of(checker, path);
+        let mut curves = Vec::new();
+        for (index, level) in self.levels.iter().enumerate() {
+            let LevelKeys { min_threshold, max_threshold, max_probability, .. } = *level;
+            let curve = common.curve(min_threshold, max_threshold, max_probability);
+            curves.extend(checker.accept(&format!("{path}.levels.{index}"), curve));
+        }
+        if curves.len() < self.levels.len() {
+            return None;
+        }
+        RedPlan::new(checker, path, &common, curves, level_of, self.average.0)
+    }
+
+    fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
+        Box::new(Red::new(plan.params(port.rate), port.stream()))
+    }
+}
+
+impl Keys {
+    fn level_of(&self, checker: &mut Checker<'_>, path: &str) -> DscpTable<u8> {
+        let is_rest = |level: &LevelKeys| matches!(level.code_points, LevelPoints::Rest);
+        let rest = self.levels.iter().position(is_rest).unwrap_or(self.levels.len() - 1);
+        let mut table = DscpTable::filled(rest as u8);
+        let mut named = DscpSet::EMPTY;
+        for (index, level) in self.levels.iter().enumerate() {
+            let path = format!("{path}.levels.{index}.code_points");
+            match &level.code_points {
+                LevelPoints::Rest if index != rest => {
+                    let help = "name the code points of one of them";
+                    checker.document.mistake(&path, "a second level for the rest", help);
+                }
+                LevelPoints::Rest => {}
+                LevelPoints::Named(points) => {
+                    for (place, dscp) in points.iter().enumerate() {
+                        if named.contains(dscp) {
+                            let path = format!("{path}.{place}");
+                            let message = format!("the code point {dscp} is in two levels");
+                            checker.document.mistake(&path, message, "name it in one level only");
+                        }
+                        named = named.with(dscp);
+                        table = table.with(dscp, index as u8);
+                    }
+                }
+            }
+        }
+        table
+    }
+}
+
+/// Code points, or all that no level names.
+#[derive(Debug, Clone)]
+enum LevelPoints {
+    Named(CodePoints),
+    Rest,
+}
+
+impl<'de> Deserialize<'de> for LevelPoints {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Forms;
+        impl<'de> Visitor<'de> for Forms {
+            type Value = LevelPoints;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of code points such as [\"AF11\"], or \"rest\"")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<LevelPoints, E> {
+                match text {
+                    "rest" => Ok(LevelPoints::Rest),
+                    _ => CodePoints::deserialize(de::value::StrDeserializer::new(text))
+                        .map(LevelPoints::Named),
+                }
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<LevelPoints, A::Error> {
+                let seq = de::value::SeqAccessDeserializer::new(seq);
+                CodePoints::deserialize(seq).map(LevelPoints::Named)
+            }
+        }
+        deserializer.deserialize_any(Forms)
+    }
+}
+
+impl JsonSchema for LevelPoints {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "LevelCodePoints".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let points = generator.subschema_for::<CodePoints>();
+        schemars::json_schema!({
+            "description": "code points, or \"rest\"",
+            "anyOf": [points, { "type": "string", "const": "rest" }],
+        })
+    }
+}

@@ -1,0 +1,154 @@
+//! What would run on no machine, found before it is tried.
+
+use shortflow_text::Document;
+use shortflow_units::{Duration, Instant};
+
+use super::topology::Topology;
+use crate::file::{ScenarioFile, WorkloadFile};
+use crate::model::{Kind, MeasurePlan, Workload};
+
+/// Refuses more arrivals, samples and routes than a run can have.
+pub(super) fn check(
+    document: &mut Document,
+    file: &ScenarioFile,
+    topology: &Topology,
+    workloads: &[Workload],
+    measure: &MeasurePlan,
+) {
+    for workload in workloads {
+        arrivals(document, file, workload);
+    }
+    samples(document, file, workloads, measure);
+    routes(document, topology);
+}
+
+fn arrivals(document: &mut Document, file: &ScenarioFile, workload: &Workload) {
+    let (table, what, rate, start, stop) = match &workload.kind {
+        Kind::Transfers(transfers) => {
+            ("transfers", "transfers", transfers.rate, transfers.start, transfers.stop)
+        }
+        Kind::Poisson(poisson) => {
+            let rate = poisson.rate * poisson.pairs.len() as f64;
+            ("poisson", "datagrams", rate, poisson.start, poisson.stop)
+        }
+        Kind::Cbr(cbr) => {
+            let bytes: f64 = (0..cbr.streams()).map(|n| cbr.stream(n).1.bytes_per_sec()).sum();
+            ("cbr", "datagrams", bytes / f64::from(cbr.packet), cbr.start, cbr.stop)
+        }
+        Kind::Bulk(_) | Kind::Web(_) | Kind::Telnet(_) | Kind::Ftp(_) => return,
+    };
+    let arrivals = rate * seconds(start, stop);
+    if arrivals > MOST_ARRIVALS {
+        let path = format!("workloads.{}.{table}.{}", workload.name, key(file, &workload.name));
+        let message = format!(
+            "these are about {} {what}, {} a second for {}; a run has at most {}",
+            number(arrivals),
+            number(rate),
+            Duration::from_secs_f64(seconds(start, stop)),
+            number(MOST_ARRIVALS),
+        );
+        document.mistake(&path, message, "lower the load, or shorten `duration`");
+    }
+}
+
+/// The key of a workload that says how much comes.
+fn key(file: &ScenarioFile, name: &str) -> &'static str {
+    match file.workloads.iter().find(|(other, _)| *other == name).map(|(_, workload)| workload) {
+        Some(WorkloadFile::Transfers(transfers)) if transfers.rate.is_some() => "rate",
+        Some(WorkloadFile::Transfers(transfers)) if transfers.interval.is_some() => "interval",
+        Some(WorkloadFile::Poisson(poisson)) if poisson.rate.is_some() => "rate",
+        Some(WorkloadFile::Cbr(_)) => "rate",
+        _ => "load",
+    }
+}
+
+fn samples(
+    document: &mut Document,
+    file: &ScenarioFile,
+    workloads: &[Workload],
+    measure: &MeasurePlan,
+) {
+    let flows: u32 = workloads
+        .iter()
+        .map(|workload| match &workload.kind {
+            Kind::Bulk(bulk) if bulk.size.is_none() => bulk.flows,
+            _ => 0,
+        })
+        .fold(0, u32::saturating_add);
+    let asked = [
+        ("series_interval", measure.series_interval, measure.ports.len() as f64, "port"),
+        ("flow_samples", measure.flow_samples, f64::from(flows), "flow"),
+    ];
+    for (key, interval, many, what) in asked {
+        let Some(interval) = interval.filter(|interval| !interval.is_zero()) else { continue };
+        let samples = file.duration.as_secs_f64() / interval.as_secs_f64() * many;
+        if samples > MOST_SAMPLES {
+            let plural = if many == 1.0 { "" } else { "s" };
+            let message = format!(
+                "these are about {} samples, of {} {what}{plural} every {interval} for {}; a run keeps at \
+                 most {}",
+                number(samples),
+                number(many),
+                file.duration,
+                number(MOST_SAMPLES),
+            );
+            let help =
+                format!("lengthen the interval, shorten `duration`, or measure fewer {what}s");
+            document.mistake(&format!("measure.{key}"), message, help);
+        }
+    }
+}
+
+/// Nodes with several links have a route to each other.
+fn routes(document: &mut Document, topology: &Topology) {
+    let nodes = topology.with_several_links();
+    if nodes > MOST_ROUTED {
+        let message = format!(
+            "{} hosts and routers have several links, which makes {} routes; at most {} of them can \
+             be routed",
+            number(nodes as f64),
+            number((nodes as f64).powi(2)),
+            number(MOST_ROUTED as f64),
+        );
+        let help = "describe fewer routers; hosts with one link need no routes of their own";
+        document.mistake_in_key("routers", message, help);
+    }
+}
+
+fn seconds(start: Instant, stop: Instant) -> f64 {
+    stop.as_secs_f64() - start.as_secs_f64()
+}
+
+/// A number with its thousands apart, or as a power of ten where it is great.
+fn number(value: f64) -> String {
+    if value >= 1e7 {
+        return format!("{value:.1e}");
+    }
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// So many take hours.
+const MOST_ARRIVALS: f64 = 1e10;
+/// So many rows of a time series take 6 GB.
+const MOST_SAMPLES: f64 = 1e8;
+/// So many nodes have a table of routes of 3.6 GB.
+const MOST_ROUTED: usize = 30_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_at_a_glance() {
+        let texts = [7.0, 1234.0, 40_000.0, 3e11].map(number);
+        assert_eq!(texts, ["7", "1,234", "40,000", "3.0e11"]);
+    }
+}

@@ -1,0 +1,209 @@
+//! Which packets a link loses: how it is written, checked, and described to editors. A model has one
+//! place in each of the three.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, Visitor};
+use shortflow_elements::classifier::DscpTable;
+use shortflow_elements::dropper::{Bernoulli, GilbertElliottParams, LossParams};
+use shortflow_elements::{Dscp, ParamsError};
+use shortflow_text::{Document, Named, suggestion};
+use shortflow_units::Probability;
+
+/// Loss on a link as it is written: a probability, or a table of what is below.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum LossFile {
+    Always(Probability),
+    Table(Named<LossFile>),
+}
+
+impl<'de> Deserialize<'de> for LossFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Forms;
+        impl<'de> Visitor<'de> for Forms {
+            type Value = LossFile;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a probability from 0 to 1, or a table of them")
+            }
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<LossFile, E> {
+                Probability::deserialize(value.into_deserializer()).map(LossFile::Always)
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<LossFile, E> {
+                self.visit_f64(value as f64)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LossFile, A::Error> {
+                let map = de::value::MapAccessDeserializer::new(map);
+                Named::deserialize(map).map(LossFile::Table)
+            }
+        }
+        deserializer.deserialize_any(Forms)
+    }
+}
+
+/// What is lost forward and back, where it is written right.
+pub(crate) fn both_ways(
+    document: &mut Document,
+    path: &str,
+    file: &LossFile,
+) -> Option<[Option<LossParams>; 2]> {
+    let directions = match file {
+        LossFile::Table(table) if table.names().any(|name| DIRECTIONS.contains(&name)) => table,
+        both => {
+            let loss = model(document, path, both)?;
+            return Some([Some(loss.clone()), Some(loss)]);
+        }
+    };
+    let mut ways = [None, None];
+    for (name, file) in directions.iter() {
+        let path = format!("{path}.{name}");
+        let Some(way) = DIRECTIONS.iter().position(|direction| *direction == name) else {
+            let help = "allowed beside a direction: `forward`, `back`";
+            document.mistake_in_key(&path, format!("unknown key `{name}`"), help);
+            return None;
+        };
+        ways[way] = Some(model(document, &path, file)?);
+    }
+    Some(ways)
+}
+
+/// The model of one direction.
+fn model(document: &mut Document, path: &str, file: &LossFile) -> Option<LossParams> {
+    match file {
+        LossFile::Table(table) if table.names().any(|name| name == GILBERT_ELLIOTT) => {
+            gilbert_elliott(document, path, table)
+        }
+        _ => {
+            let loss = by_code_point(document, path, file)?;
+            Some(LossParams::Bernoulli(Box::new(Bernoulli { loss })))
+        }
+    }
+}
+
+/// Loss in bursts: `gilbert-elliott = { to_bad = 0.01, to_good = 0.25 }`.
+fn gilbert_elliott(
+    document: &mut Document,
+    path: &str,
+    table: &Named<LossFile>,
+) -> Option<LossParams> {
+    let path = format!("{path}.{GILBERT_ELLIOTT}");
+    let [(GILBERT_ELLIOTT, LossFile::Table(keys))] = table.iter().collect::<Vec<_>>()[..] else {
+        let help = "such as { to_bad = 0.01, to_good = 0.25 }, and no other key beside the model";
+        document.mistake_in_key(&path, "the model needs a table of its own", help);
+        return None;
+    };
+    let [mut to_bad, mut to_good] = [None, None];
+    let (mut loss_good, mut loss_bad) =
+        (DscpTable::filled(Probability::ZERO), DscpTable::filled(Probability::ONE));
+    for (name, value) in keys.iter() {
+        let at = format!("{path}.{name}");
+        match (name, value) {
+            ("to_bad", LossFile::Always(probability)) => to_bad = Some(*probability),
+            ("to_good", LossFile::Always(probability)) => to_good = Some(*probability),
+            ("loss_good", loss) => loss_good = by_code_point(document, &at, loss)?,
+            ("loss_bad", loss) => loss_bad = by_code_point(document, &at, loss)?,
+            _ => {
+                let help = suggestion(name, "keys allowed here", &GILBERT_ELLIOTT_KEYS);
+                document.mistake_in_key(&at, format!("unknown key `{name}`, or no number"), help);
+                return None;
+            }
+        }
+    }
+    let (Some(to_bad), Some(to_good)) = (to_bad, to_good) else {
+        let help = "`to_bad` is the probability that the link turns bad after a packet, `to_good` that \
+                    it turns good again: bursts of 1/to_good packets";
+        document.mistake_in_key(&path, "the model needs `to_bad` and `to_good`", help);
+        return None;
+    };
+    let params = GilbertElliottParams::new(to_bad, to_good, loss_good, loss_bad);
+    let refuse = |error: ParamsError| {
+        let at = format!("{path}.{}", error.parameter());
+        document.mistake(&at, error.to_string(), "it must be above 0");
+    };
+    params.map_err(refuse).ok().map(Box::new).map(LossParams::GilbertElliott)
+}
+
+/// A probability for each code point: one for all, or a table of them.
+fn by_code_point(
+    document: &mut Document,
+    path: &str,
+    file: &LossFile,
+) -> Option<DscpTable<Probability>> {
+    let table = match file {
+        LossFile::Always(probability) => return Some(DscpTable::filled(*probability)),
+        LossFile::Table(table) => table,
+    };
+    let mut rest = Probability::ZERO;
+    let mut named = Vec::new();
+    for (name, value) in table.iter() {
+        let path = format!("{path}.{name}");
+        let probability = match value {
+            LossFile::Always(probability) => *probability,
+            LossFile::Table(_) => {
+                let message = "expected a probability from 0 to 1; found a table";
+                document.mistake(&path, message, "");
+                return None;
+            }
+        };
+        match name.parse::<Dscp>() {
+            _ if name == "rest" => rest = probability,
+            Ok(dscp) => named.push((dscp, probability)),
+            Err(error) => {
+                let help = format!("{}, and `rest`", error.help());
+                document.mistake_in_key(&path, error.message(), help);
+                return None;
+            }
+        }
+    }
+    let filled = DscpTable::filled(rest);
+    Some(named.into_iter().fold(filled, |table, (dscp, p)| table.with(dscp, p)))
+}
+
+const GILBERT_ELLIOTT: &str = "gilbert-elliott";
+const GILBERT_ELLIOTT_KEYS: [&str; 4] = ["to_bad", "to_good", "loss_good", "loss_bad"];
+const DIRECTIONS: [&str; 2] = ["forward", "back"];
+
+impl JsonSchema for LossFile {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Loss".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let one = generator.subschema_for::<Probability>();
+        let code_points = schemars::json_schema!({
+            "type": "object",
+            "propertyNames": { "pattern": "^(rest|[0-9]+|[A-Z]+[0-9]*)$" },
+            "additionalProperties": one,
+        });
+        let gilbert_elliott = schemars::json_schema!({
+            "type": "object",
+            "description": "Loss in bursts: a link that is good or bad, with a step for each packet.",
+            "properties": {
+                GILBERT_ELLIOTT: {
+                    "type": "object",
+                    "properties": {
+                        "to_bad": one,
+                        "to_good": one,
+                        "loss_good": { "anyOf": [one, code_points] },
+                        "loss_bad": { "anyOf": [one, code_points] },
+                    },
+                    "required": ["to_bad", "to_good"],
+                    "additionalProperties": false,
+                },
+            },
+            "required": [GILBERT_ELLIOTT],
+            "additionalProperties": false,
+        });
+        let way = schemars::json_schema!({ "anyOf": [one, code_points, gilbert_elliott] });
+        schemars::json_schema!({
+            "anyOf": [
+                way,
+                {
+                    "type": "object",
+                    "properties": { "forward": way, "back": way },
+                    "additionalProperties": false,
+                },
+            ],
+        })
+    }
+}

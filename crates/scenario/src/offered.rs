@@ -1,0 +1,221 @@
+//! What workloads offer to each link, whether it can carry it or not.
+//!
+//! Known are workloads that come whatever the network does: transfers and datagrams. How much
+//! sessions and endless flows ask for depends on what they get, so they are named only. Counted are
+//! data with their headers and what links add; acknowledgements and connections' opening are not.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::model::{Kind, NodeId, NodeKind, Scenario, Workload};
+
+/// What workloads offer to the links of a scenario.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfferedLoad {
+    /// Each direction of each link, forward then back, in the order of the links.
+    pub lines: Vec<LineLoad>,
+    /// The indices of workloads whose load depends on what they get.
+    pub elastic: Vec<usize>,
+}
+
+/// What is offered to one direction of a link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LineLoad {
+    /// The node that sends.
+    pub from: NodeId,
+    /// The node at the far end.
+    pub to: NodeId,
+    /// The rate of the link in bit/s.
+    pub rate: f64,
+    /// Bits per second of each workload that sends here, by its index.
+    pub workloads: BTreeMap<usize, f64>,
+}
+
+impl LineLoad {
+    /// Bits per second of all workloads together.
+    pub fn total(&self) -> f64 {
+        self.workloads.values().sum()
+    }
+
+    /// The total over the rate of the link: above 1 it is more than the link can carry.
+    pub fn share(&self) -> f64 {
+        self.total() / self.rate
+    }
+}
+
+/// Packets on their way in one second, on average.
+#[derive(Debug, Clone, Copy, Default)]
+struct Flow {
+    /// Bytes, headers included, without what links add.
+    bytes: f64,
+    packets: f64,
+}
+
+/// What one workload sends from one node to another.
+struct Demand {
+    workload: usize,
+    from: NodeId,
+    to: NodeId,
+    flow: Flow,
+}
+
+impl Scenario {
+    /// What workloads offer to each link while all of them are on.
+    pub fn offered_load(&self) -> OfferedLoad {
+        let mut elastic = Vec::new();
+        let mut demands = Vec::new();
+        for (index, workload) in self.workloads.iter().enumerate() {
+            match demands_of(index, workload) {
+                Some(found) => demands.extend(found),
+                None => elastic.push(index),
+            }
+        }
+        let lines = self.links.iter().flat_map(|link| {
+            let line =
+                |from, to, rate: f64| LineLoad { from, to, rate, workloads: BTreeMap::new() };
+            [
+                line(link.a, link.b, link.forward.rate.bytes_per_sec() * 8.0),
+                line(link.b, link.a, link.back.rate.bytes_per_sec() * 8.0),
+            ]
+        });
+        let mut routed = Routed::new(self, lines.collect());
+        routed.add(demands);
+        OfferedLoad { lines: routed.lines, elastic }
+    }
+}
+
+/// What a workload sends, or `None` where that depends on what it gets.
+fn demands_of(index: usize, workload: &Workload) -> Option<Vec<Demand>> {
+    let demand = |from, to, flow| Demand { workload: index, from, to, flow };
+    let (mss, header) = (u64::from(workload.tcp.mss), f64::from(workload.tcp.header));
+    match &workload.kind {
+        Kind::Transfers(transfers) => {
+            let rate = transfers.rate / transfers.pairs.len() as f64;
+            let [request, reply] = [&transfers.request, &transfers.reply].map(|sizes| {
+                let segments = sizes.mean_segments(mss);
+                let bytes = sizes.mean() + segments * header;
+                Flow { bytes: rate * bytes, packets: rate * segments }
+            });
+            let both = transfers.pairs.iter().flat_map(|&(client, server)| {
+                [demand(client, server, request), demand(server, client, reply)]
+            });
+            Some(both.collect())
+        }
+        Kind::Cbr(cbr) => {
+            let streams = (0..cbr.streams()).map(|number| {
+                let (&(from, to), rate) = cbr.stream(number);
+                let bytes = rate.bytes_per_sec();
+                demand(from, to, Flow { bytes, packets: bytes / f64::from(cbr.packet) })
+            });
+            Some(streams.collect())
+        }
+        Kind::Poisson(poisson) => {
+            let (rate, bytes) = (poisson.rate, poisson.rate * poisson.size.mean());
+            let flow = Flow { bytes, packets: rate };
+            Some(poisson.pairs.iter().map(|&(from, to)| demand(from, to, flow)).collect())
+        }
+        Kind::Bulk(_) | Kind::Web(_) | Kind::Telnet(_) | Kind::Ftp(_) => None,
+    }
+}
+
+/// Demands on the way that packets take: fewest hops, ties to the link named first.
+struct Routed<'s> {
+    scenario: &'s Scenario,
+    lines: Vec<LineLoad>,
+    /// The lines that leave each node, in their order.
+    out: Vec<Vec<usize>>,
+}
+
+impl<'s> Routed<'s> {
+    fn new(scenario: &'s Scenario, lines: Vec<LineLoad>) -> Self {
+        let mut out = vec![Vec::new(); scenario.nodes.len()];
+        for (index, line) in lines.iter().enumerate() {
+            out[line.from.index()].push(index);
+        }
+        Routed { scenario, lines, out }
+    }
+
+    fn add(&mut self, demands: Vec<Demand>) {
+        // What goes to the same node goes the same way from wherever it meets. A node with one link
+        // is reached over the node at its other end, so that those behind one router are one search.
+        let mut by_target: BTreeMap<NodeId, Vec<Demand>> = BTreeMap::new();
+        for mut demand in demands {
+            if self.step(&mut demand) {
+                continue;
+            }
+            if let [line] = self.out[demand.to.index()][..] {
+                // The line towards a node is the neighbour of that from it.
+                self.load(line ^ 1, &demand);
+                demand.to = self.lines[line].to;
+            }
+            if demand.from != demand.to {
+                by_target.entry(demand.to).or_default().push(demand);
+            }
+        }
+        for (target, demands) in by_target {
+            self.spread(target, &demands);
+        }
+    }
+
+    /// Moves a demand over the only or the direct line of its sender; says whether that was all.
+    fn step(&mut self, demand: &mut Demand) -> bool {
+        let out = &self.out[demand.from.index()];
+        let direct = out.iter().find(|line| self.lines[**line].to == demand.to);
+        let Some(&line) = direct.or(if out.len() == 1 { out.first() } else { None }) else {
+            return false;
+        };
+        self.load(line, demand);
+        demand.from = self.lines[line].to;
+        demand.from == demand.to
+    }
+
+    /// Leads `demands` to `target`.
+    fn spread(&mut self, target: NodeId, demands: &[Demand]) {
+        let next = self.next_lines(target);
+        for demand in demands {
+            let mut at = demand.from;
+            while at != target {
+                // A checked scenario has a way for every workload.
+                let Some(line) = next[at.index()] else { break };
+                self.load(line, demand);
+                at = self.lines[line].to;
+            }
+        }
+    }
+
+    /// The line by which each node sends to `target`.
+    fn next_lines(&self, target: NodeId) -> Vec<Option<usize>> {
+        let mut hops: Vec<Option<u32>> = vec![None; self.out.len()];
+        hops[target.index()] = Some(0);
+        let mut next = vec![None; self.out.len()];
+        let mut queue = VecDeque::from([(target, 0)]);
+        while let Some((node, distance)) = queue.pop_front() {
+            for &line in &self.out[node.index()] {
+                let near = self.lines[line].to;
+                // The way back over the same link.
+                let back = line ^ 1;
+                match hops[near.index()] {
+                    None => {
+                        hops[near.index()] = Some(distance + 1);
+                        next[near.index()] = Some(back);
+                        if self.scenario.nodes[near.index()].kind == NodeKind::Router {
+                            queue.push_back((near, distance + 1));
+                        }
+                    }
+                    Some(found) if found == distance + 1 => {
+                        next[near.index()] = next[near.index()].min(Some(back));
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        next
+    }
+
+    fn load(&mut self, line: usize, demand: &Demand) {
+        let link = &self.scenario.links[line / 2];
+        let overhead =
+            if line.is_multiple_of(2) { link.forward.overhead } else { link.back.overhead };
+        let bytes = demand.flow.bytes + demand.flow.packets * f64::from(overhead);
+        *self.lines[line].workloads.entry(demand.workload).or_default() += bytes * 8.0;
+    }
+}

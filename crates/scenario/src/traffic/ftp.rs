@@ -1,0 +1,31 @@
+//! Files, one after another.
+
+use std::sync::Arc;
+
+use shortflow_measure::Item;
+use shortflow_workloads::{Ftp, SizeClass};
+
+use super::{PairEnd, ResultSizes, Traffic};
+use crate::model::{NodeId, Part};
+
+impl Traffic for Ftp<NodeId> {
+    fn pairs(&self) -> &[(NodeId, NodeId)] {
+        &self.sessions.pairs
+    }
+
+    fn item(&self, _: Part) -> Item {
+        Item::File
+    }
+
+    fn sender(&self) -> PairEnd {
+        PairEnd::First
+    }
+
+    fn sizes(&self) -> Option<ResultSizes> {
+        ResultSizes::of(self.size.distinct())
+    }
+
+    fn set_size_classes(&mut self, classes: &Arc<[SizeClass]>) {
+        self.size_classes = classes.clone();
+    }
+}

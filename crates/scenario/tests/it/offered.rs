@@ -1,0 +1,134 @@
+//! What workloads offer to each link, and what is warned of.
+
+use shortflow_scenario::{LineLoad, Loaded, Overrides, Scenario, from_texts};
+
+fn load(scenario: &str, policy: &str) -> Loaded {
+    let texts = [("s.toml", scenario), ("p.toml", policy)];
+    from_texts(&texts, &Overrides::default()).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+fn scenario(text: &str) -> Scenario {
+    load(text, "").into_points().remove(0).scenario
+}
+
+/// What is offered from `from` to `to`.
+fn line<'l>(scenario: &Scenario, lines: &'l [LineLoad], from: &str, to: &str) -> &'l LineLoad {
+    let name = |node: shortflow_scenario::NodeId| &scenario.nodes[node.index()].name;
+    lines.iter().find(|line| name(line.from) == from && name(line.to) == to).expect("a link")
+}
+
+/// A ring of four routers with a host at each.
+const RING: &str = r#"
+duration = "10 s"
+hosts.h.count = 4
+routers.r.count = 4
+links.host = { between = ["h", "r"], rate = "100 Mbit/s", delay = "1 ms" }
+links.a = { between = ["r[0]", "r[1]"], rate = "10 Mbit/s", delay = "1 ms" }
+links.b = { between = ["r[1]", "r[2]"], rate = "10 Mbit/s", delay = "1 ms", overhead = "18 B" }
+links.c = { between = ["r[2]", "r[3]"], rate = "10 Mbit/s", delay = "1 ms" }
+links.d = { between = ["r[3]", "r[0]"], rate = "10 Mbit/s", delay = "1 ms" }
+"#;
+
+#[test]
+fn replies_load_the_way_back_and_requests_the_way_there() {
+    // Segments of 1000 bytes with headers of 40: a reply of 2500 bytes has 3 of them, 2620 bytes.
+    let scenario = scenario(&format!(
+        "{RING}tcp.mss = \"1000 B\"\n[workloads.web.transfers]\nclient = \"h[0]\"\nserver = \"h[1]\"\n\
+         rate = \"100 /s\"\nrequest.constant = \"500 B\"\nreply.constant = \"2500 B\"\n"
+    ));
+    let load = scenario.offered_load();
+    let header = f64::from(scenario.workloads[0].tcp.header);
+    let bits = |from, to| line(&scenario, &load.lines, from, to).total();
+    assert!((bits("r[1]", "r[0]") - 100.0 * (2500.0 + 3.0 * header) * 8.0).abs() < 1e-6);
+    assert!((bits("r[0]", "r[1]") - 100.0 * (500.0 + header) * 8.0).abs() < 1e-6);
+    assert_eq!(bits("h[1]", "r[1]"), bits("r[1]", "r[0]"), "the host's link carries the same");
+    assert_eq!(bits("r[1]", "r[2]"), 0.0);
+}
+
+#[test]
+fn a_way_has_the_fewest_hops_and_a_tie_goes_to_the_link_named_first() {
+    let scenario = scenario(&format!(
+        "{RING}[workloads.voice.cbr]\nfrom = \"h[0]\"\nto = \"h[2]\"\nrate = \"2 Mbit/s\"\n\
+         packet = \"250 B\"\n[workloads.long.bulk]\nfrom = \"h[0]\"\nto = \"h[2]\"\n"
+    ));
+    let load = scenario.offered_load();
+    let bits = |from, to| line(&scenario, &load.lines, from, to).total();
+    assert_eq!(bits("r[0]", "r[1]"), 2e6, "both ways have two hops; `a` is named before `d`");
+    assert_eq!(bits("r[0]", "r[3]"), 0.0);
+    // 1000 packets a second, and the link adds 18 bytes to each.
+    assert!((bits("r[1]", "r[2]") - (2e6 + 1000.0 * 18.0 * 8.0)).abs() < 1e-6);
+    assert!((line(&scenario, &load.lines, "r[0]", "r[1]").share() - 0.2).abs() < 1e-12);
+    assert_eq!(load.elastic, [1], "a long flow takes what it gets");
+}
+
+#[test]
+fn many_pairs_share_the_rate_of_their_workload() {
+    let scenario = scenario(&format!(
+        "{RING}[workloads.web.transfers]\nclient = [\"h[1]\", \"h[3]\"]\nserver = \"h[0]\"\n\
+         load = \"8 Mbit/s\"\nrequest.constant = \"100 B\"\nreply.constant = \"10 KB\"\n"
+    ));
+    let load = scenario.offered_load();
+    let bits = |from, to| line(&scenario, &load.lines, from, to).total();
+    assert!((bits("h[0]", "r[0]") - 8e6).abs() < 1e-3);
+    assert!((bits("r[0]", "r[1]") - 4e6).abs() < 1e-3);
+    assert!((bits("r[0]", "r[3]") - 4e6).abs() < 1e-3);
+}
+
+#[test]
+fn an_overload_piles_up_connections_in_the_estimate_of_memory() {
+    let memory = |load: &str| {
+        let text = format!(
+            "{RING}[workloads.web.transfers]\nclient = \"h[1]\"\nserver = \"h[0]\"\n\
+             load = \"{load}\"\nrequest.constant = \"100 B\"\nreply.constant = \"10 KB\"\n"
+        );
+        scenario(&text).memory().connections.0 as f64
+    };
+    // Some 120 and 1,170 a second: of the latter 90 % are still open after 10 s.
+    let (calm, crowded) = (memory("1 Mbit/s"), memory("100 Mbit/s"));
+    assert!(crowded / calm > 50.0, "{calm} and {crowded}");
+}
+
+const BOUND: &str =
+    "policy = \"p.toml\"\nbind = [{ role = \"core\", at = \"r[0]\", to = \"r[1]\" }]\n";
+const LONG: &str = "[workloads.long.bulk]\nfrom = \"h[0]\"\nto = \"h[1]\"\n";
+
+fn warnings(policy: &str) -> String {
+    load(&format!("{BOUND}{RING}{LONG}"), policy).warnings.to_string()
+}
+
+#[test]
+fn a_role_that_does_something_and_is_bound_nowhere_is_warned_of() {
+    let core = "[roles.core]\nqueue.fifo.limit = \"10 pkt\"\n";
+    assert_eq!(warnings(core), "");
+    assert_eq!(warnings(&format!("{core}[roles.edge]\n")), "", "an empty role does nothing");
+    let edge = "[[roles.edge.classes]]\nname = \"all\"\nmarker.fixed.dscp = \"EF\"\n";
+    let expected = "\
+warning: the role `edge` of p.toml conditions packets, but is bound nowhere: this part of the policy is without effect
+ --> s.toml:1:10
+  |
+1 | policy = \"p.toml\"
+  |          ^^^^^^^^
+  |
+  = help: bind it with a [[bind]] table or with --bind 'edge=NODE<-NEIGHBOUR'; roles bound here: `core`";
+    assert_eq!(warnings(&format!("{core}{edge}")), expected);
+}
+
+#[test]
+fn a_policy_that_does_nothing_and_a_class_that_never_matches_are_warned_of() {
+    let nothing = warnings("[roles.core]\n");
+    assert!(
+        nothing.starts_with("warning: no role of this policy does anything\n --> p.toml:1:2"),
+        "{nothing}"
+    );
+    let hidden = "[[roles.core.classes]]\nname = \"tcp\"\nmatch.protocol = \"tcp\"\n\
+                  marker.fixed.dscp = \"EF\"\n\
+                  [[roles.core.classes]]\nname = \"web\"\nmatch = { protocol = \"tcp\", dst_port = 80 }\n\
+                  marker.fixed.dscp = \"AF11\"\n";
+    let found = warnings(hidden);
+    let expected =
+        "warning: the class `web` can never match: `tcp` before it takes all of its packets\n";
+    assert!(found.starts_with(expected), "{found}");
+    let apart =
+        hidden.replace("match.protocol = \"tcp\"", "match = { protocol = \"tcp\", dst_port = 23 }");
+    assert_eq!(warnings(&apart), "");
+}

@@ -1,0 +1,150 @@
+//! Files that a user names: each is read once, and no more of it than is sensible.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{self, File, FileType};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Reads files that a user names. What was read is kept, so that a pipe, which gives its text once,
+/// can be read by name again. Only regular files and pipes are read: a device may never end.
+#[derive(Debug, Default)]
+pub struct InputFiles {
+    texts: RefCell<BTreeMap<PathBuf, String>>,
+}
+
+impl InputFiles {
+    /// The text of the file at `path`, or of standard input for `-`.
+    ///
+    /// # Errors
+    /// When it cannot be read, is neither a regular file nor a pipe, is not UTF-8, or has more than
+    /// `most` bytes.
+    pub fn read(&self, path: &Path, most: u64) -> io::Result<String> {
+        if let Some(text) = self.texts.borrow().get(path) {
+            return Ok(text.clone());
+        }
+        let bytes = if is_standard_input(path) {
+            bounded(io::stdin().lock(), most)?
+        } else {
+            let found = fs::metadata(path)?;
+            refuse_devices(found.file_type())?;
+            if found.is_file() && found.len() > most {
+                return Err(too_long(&size(found.len()), most));
+            }
+            bounded(File::open(path)?, most)?
+        };
+        let text = String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData)?;
+        self.texts.borrow_mut().insert(path.to_owned(), text.clone());
+        Ok(text)
+    }
+}
+
+/// Whether `path` means standard input.
+fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// How messages speak of `path`.
+pub fn name_of(path: &Path) -> String {
+    if is_standard_input(path) { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// The folder to which names in the file at `path` are relative: its own, or for what comes over a
+/// pipe (`-`, `/dev/stdin`, `/dev/fd/63`) the working folder.
+pub fn folder_of(path: &Path) -> &Path {
+    if is_standard_input(path) || path.starts_with("/dev") || path.starts_with("/proc") {
+        return Path::new("");
+    }
+    path.parent().unwrap_or(Path::new(""))
+}
+
+/// All that `source` gives, unless that is more than `most` bytes.
+fn bounded(source: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(too_long(&format!("more than {}", size(most)), most));
+    }
+    Ok(bytes)
+}
+
+fn too_long(length: &str, most: u64) -> io::Error {
+    io::Error::other(format!("it has {length}, and at most {} are read", size(most)))
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        1_000_000.. => format!("{} MB", bytes as f64 / 1e6),
+        _ => format!("{bytes} bytes"),
+    }
+}
+
+fn refuse_devices(kind: FileType) -> io::Result<()> {
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    #[cfg(unix)]
+    let is_pipe = std::os::unix::fs::FileTypeExt::is_fifo(&kind);
+    #[cfg(not(unix))]
+    let is_pipe = false;
+    if kind.is_file() || is_pipe {
+        return Ok(());
+    }
+    Err(io::Error::other("it is neither a file nor a pipe: devices and sockets are not read"))
+}
+
+/// The most bytes of a policy or a scenario, comments and all.
+pub const MOST_TEXT: u64 = 16_000_000;
+
+/// The most bytes of a table of data that a scenario names, such as a log of accesses.
+pub const MOST_DATA: u64 = 256_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_up_to_its_limit_and_not_beyond() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.toml");
+        fs::write(&path, "name = 1\n").unwrap();
+        assert_eq!(InputFiles::default().read(&path, 9).unwrap(), "name = 1\n");
+        let refused = InputFiles::default().read(&path, 8).unwrap_err().to_string();
+        assert_eq!(refused, "it has 9 bytes, and at most 8 bytes are read");
+    }
+
+    #[test]
+    fn what_was_read_is_not_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.toml");
+        fs::write(&path, "first").unwrap();
+        let files = InputFiles::default();
+        assert_eq!(files.read(&path, 100).unwrap(), "first");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(files.read(&path, 100).unwrap(), "first");
+    }
+
+    #[test]
+    fn a_source_without_end_is_left_at_the_limit() {
+        let refused = bounded(io::repeat(b'#'), MOST_TEXT).unwrap_err().to_string();
+        assert_eq!(refused, "it has more than 16 MB, and at most 16 MB are read");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_and_folders_are_not_read() {
+        let files = InputFiles::default();
+        let refused = files.read(Path::new("/dev/zero"), MOST_TEXT).unwrap_err().to_string();
+        assert!(refused.contains("neither a file nor a pipe"), "{refused}");
+        let folder = files.read(Path::new("/"), MOST_TEXT).unwrap_err();
+        assert_eq!(folder.kind(), io::ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    fn names_in_what_comes_over_a_pipe_are_relative_to_the_working_folder() {
+        for (path, folder) in [("-", ""), ("/dev/stdin", ""), ("/dev/fd/63", ""), ("a/b.toml", "a")]
+        {
+            assert_eq!(folder_of(Path::new(path)), Path::new(folder), "{path}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The identification of a packet in its IP header.
+
+use shortflow_elements::Packet;
+
+/// The identification of a packet: the same at every place where it is seen, and another one when the
+/// same data are sent again, so that programs do not take a retransmission for a packet that was
+/// captured twice. It follows from what names a transmission: the flow, the sequence numbers, and the
+/// time at which it was sent. Two packets of a flow have the same one by chance only, as 16 bits go;
+/// of packets that are not cut, nothing more is asked (RFC 6864 §4.1).
+pub(crate) fn identification(packet: &Packet) -> u16 {
+    let tcp = &packet.tcp;
+    let key = &packet.key;
+    let sacked = tcp.sack.as_slice().iter().flat_map(|(from, to)| [*from, *to]);
+    let numbers = [
+        key.src.as_v4().unwrap_or_default(),
+        key.dst.as_v4().unwrap_or_default(),
+        u32::from(key.src_port) << 16 | u32::from(key.dst_port),
+        tcp.seq,
+        tcp.ack,
+        u32::from(tcp.flags.0) << 16 | u32::from(packet.payload),
+    ];
+    let mut hash = fnv(FNV_BASIS, &packet.sent_at.nanos().to_be_bytes());
+    for number in numbers.into_iter().chain(sacked) {
+        hash = fnv(hash, &number.to_be_bytes());
+    }
+    (hash >> 48 ^ hash >> 32 ^ hash >> 16 ^ hash) as u16
+}
+
+/// FNV-1a (draft-eastlake-fnv) with 64 bits.
+fn fnv(hash: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME))
+}
+
+const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
