@@ -47,6 +47,9 @@ pub struct Worst {
     /// How many times worse than the best; infinite, in JSON null, where nothing was served at all.
     #[serde(deserialize_with = "finite_or_not")]
     pub ratio: f64,
+    /// Whether that is a lower bound, since the figure is one.
+    #[serde(default)]
+    pub at_least: bool,
 }
 
 /// How a workload was served at a point.
@@ -161,6 +164,7 @@ fn worst(points: &[Vec<Service>]) -> Option<Worst> {
                         workload: service.workload.clone(),
                         measure: figure.measure,
                         ratio: figure.ratio,
+                        at_least: figure.value.is_some_and(|value| value.at_least),
                     });
                 }
             }
@@ -242,7 +246,8 @@ fn value(workload: &WorkloadSummary, traffic: Traffic, measure: RankMeasure) -> 
     }
 }
 
-/// How many times worse than the best each value is; infinitely where there is none.
+/// How many times worse than the best each value is; infinitely where there is none. A lower bound
+/// is no best, unless nothing more is known of any.
 fn ratios(measure: RankMeasure, values: &[Option<Estimate>]) -> Vec<f64> {
     // All figures become costs: the smaller, the better.
     let cost = |value: &Option<Estimate>| match (measure, value) {
@@ -252,9 +257,14 @@ fn ratios(measure: RankMeasure, values: &[Option<Estimate>]) -> Vec<f64> {
         (_, Some(time)) => time.mean,
     };
     let costs: Vec<f64> = values.iter().map(cost).collect();
-    let best = costs.iter().copied().fold(f64::INFINITY, f64::min);
+    let least = |costs: &mut dyn Iterator<Item = f64>| costs.fold(f64::INFINITY, f64::min);
+    let known = costs.iter().zip(values).filter(|(_, value)| value.is_some_and(|v| !v.at_least));
+    let best = match least(&mut known.map(|(cost, _)| *cost)) {
+        best if best.is_finite() => best,
+        _ => least(&mut costs.iter().copied()),
+    };
     // Of nothing but infinities or zeros, all are the best.
-    costs.iter().map(|cost| if *cost == best { 1.0 } else { cost / best }).collect()
+    costs.iter().map(|cost| if *cost <= best { 1.0 } else { cost / best }).collect()
 }
 
 /// Losses up to this share count as alike: one packet in a thousand is not heard in a call, and two
@@ -400,6 +410,16 @@ mod tests {
         let worst = ranking.lines[1].worst.as_ref().unwrap();
         assert_eq!((&ranking.lines[1].label[..], worst.point), ("breaks", 1));
         assert!(close(worst.ratio, 4.5));
+    }
+
+    #[test]
+    fn a_lower_bound_is_not_the_best_and_is_told_as_one() {
+        let figure =
+            |mean, at_least| Some(Estimate { mean, low: None, high: None, n: 1, at_least });
+        let (known, bound) = (|mean| figure(mean, false), |mean| figure(mean, true));
+        assert_eq!(ratios(RankMeasure::P99, &[known(2.0), bound(1.0)]), [1.0, 1.0]);
+        assert_eq!(ratios(RankMeasure::P99, &[known(2.0), bound(6.0)]), [1.0, 3.0]);
+        assert_eq!(ratios(RankMeasure::P99, &[bound(2.0), bound(6.0)]), [1.0, 3.0]);
     }
 
     #[test]

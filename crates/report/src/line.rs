@@ -210,7 +210,7 @@ fn plots(index: usize, series: &Series) -> Vec<Plot> {
         series.points.iter().filter(|mark| mark.at_least).map(|mark| (mark.x, mark.y)).collect();
     let arrows = ScatterPlot::new()
         .with_data(bounds.iter().copied())
-        .with_color(color)
+        .with_color(color.as_str())
         .with_size(8.0)
         .with_marker(MarkerShape::Triangle);
     let arrows = (!bounds.is_empty()).then_some(Plot::Scatter(arrows));

@@ -133,7 +133,10 @@ fn card(run: &Run, point: usize) -> String {
     let workloads = &summary.workloads;
     let main = workloads.iter().find(|workload| workload.completed > 0);
     let of_what = |w: &WorkloadSummary| format!("mean {} of {}", w.item.singular(), w.name);
-    let mean = main.and_then(|w| w.all.mean);
+    let stream = workloads.iter().find(|w| w.datagrams.is_some());
+    let of_stream = || stream.map(|w| format!("mean delay of {}", w.name));
+    let delay = stream.and_then(|w| w.datagrams.as_ref()?.delay);
+    let mean = main.map_or(delay, |w| w.all.mean);
     let heading = match run.points.len() {
         1 => run.label.clone(),
         _ => format!("{} at {}", run.label, point_label(run, point)),
@@ -142,7 +145,7 @@ fn card(run: &Run, point: usize) -> String {
         "<li><h3>{}</h3><strong>{}</strong><span class=\"soft\">{}</span><dl>",
         escape(&heading),
         mean.map_or(format::NOTHING.into(), |mean| format::mean_time(&mean)),
-        escape(&main.map_or("no transfers".into(), of_what)),
+        escape(&main.map(of_what).or_else(of_stream).unwrap_or("no transfers".into())),
     );
     let mut line = |name: &str, value: String| {
         let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", escape(&value));
@@ -150,6 +153,11 @@ fn card(run: &Run, point: usize) -> String {
     let time = |time: Option<shortflow_measure::Estimate>| {
         time.map_or(format::NOTHING.into(), |t| format::mean_time(&t))
     };
+    let datagrams = stream.and_then(|w| w.datagrams.as_ref());
+    if let Some(found) = datagrams.filter(|_| main.is_none()) {
+        line("p99 of the delay", time(found.percentiles.delay_p99));
+        line("lost", format::share(&found.loss));
+    }
     if let Some(main) = main {
         line("median", time(main.all.median));
         line("one in 100 above", time(main.all.p99));

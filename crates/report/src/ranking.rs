@@ -129,6 +129,7 @@ pub(crate) fn value(figure: &RankFigure) -> String {
             let (unit, factor) = format::rate_unit(found.mean);
             format!("{} {unit}", format::significant(found.mean * factor))
         }
+        _ if found.at_least => format!("≥ {}", format::seconds(found.mean)),
         _ => format::seconds(found.mean),
     }
 }
@@ -149,6 +150,11 @@ fn two_digits(value: f64) -> String {
     }
 }
 
+/// What stands before a ratio that is a lower bound.
+fn at_least(worst: &Worst) -> &'static str {
+    if worst.at_least { "≥ " } else { "" }
+}
+
 fn worst_cell(runs: &[Run], worst: &Worst) -> String {
     let place = match swept_key(runs) {
         Some(_) => format!(" at {}", point_label(&runs[0], worst.point)),
@@ -156,7 +162,7 @@ fn worst_cell(runs: &[Run], worst: &Worst) -> String {
     };
     match worst.ratio {
         r if r < 1.005 => "nothing".into(),
-        r => format!("{} {}{place}", worst.workload, times(r)),
+        r => format!("{} {}{}{place}", worst.workload, at_least(worst), times(r)),
     }
 }
 
@@ -204,7 +210,11 @@ fn standing(runs: &[Run], ranking: &Ranking, line: &RankedRun) -> Option<String>
             let found = figures.figures.iter().find(|figure| figure.measure == worst.measure)?;
             format!("{place}: its worst figure, the {what}, is {}.", value(found))
         }
-        _ => format!("{place}: its worst figure, the {what}, is {} the best.", times(worst.ratio)),
+        _ => format!(
+            "{place}: its worst figure, the {what}, is {}{} the best.",
+            at_least(worst),
+            times(worst.ratio)
+        ),
     })
 }
 

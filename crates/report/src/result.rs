@@ -78,8 +78,11 @@ fn of_datagrams(run: &Run) -> Vec<String> {
     let found = run.points.iter().flat_map(|point| &point.summary.workloads);
     let told = found.filter_map(|workload| {
         let datagrams = workload.datagrams.as_ref()?;
+        let p99 = datagrams.percentiles.delay_p99.map_or(String::new(), |p99| {
+            format!(", one in a hundred more than {}", format::seconds(p99.mean))
+        });
         Some(format!(
-            "Datagrams of {} took {} on average; {} of them were lost.",
+            "Datagrams of {} took {} on average{p99}; {} of them were lost.",
             workload.name,
             format::time(&datagrams.delay?),
             format::share(&datagrams.loss),

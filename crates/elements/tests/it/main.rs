@@ -10,6 +10,7 @@ mod fq_codel;
 mod host_fair;
 mod marker_laws;
 mod meter_laws;
+mod pie;
 mod queue_laws;
 mod red;
 mod red_levels;

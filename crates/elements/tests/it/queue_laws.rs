@@ -12,6 +12,7 @@ use shortflow_elements::queue::{
 };
 use shortflow_elements::queue::{CoDelParams, Fairness, FlowQueueSettings, FqCodel};
 use shortflow_elements::queue::{FqCodelParams, HostFair, HostFairParams, Shaper, ShaperParams};
+use shortflow_elements::queue::{Pie, PieParams, PieSettings};
 use shortflow_elements::scheduler::{DeficitRoundRobin, SourceLimits, StrictPriority};
 use shortflow_elements::scheduler::{SourceScheduler, WeightedRoundRobin};
 use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline, Queued};
@@ -204,6 +205,8 @@ queue_laws! {
     weighted_round_robin_over_three_kinds_of_queue: None => weighted_round_robin();
     deficit_round_robin_over_three_kinds_of_queue: None => deficit_round_robin(500);
     deficit_round_robin_with_small_quanta: None => deficit_round_robin(1);
+    pie_in_packets: PACKETS => pie(PACKETS);
+    pie_in_bytes: BYTES => pie(BYTES);
     fq_codel_in_packets: PACKETS => fq_codel(PACKETS, 4);
     fq_codel_in_bytes: BYTES => fq_codel(BYTES, 64);
     host_fair_in_packets: PACKETS => host_fair(PACKETS, Fairness::Both);
@@ -339,6 +342,20 @@ fn host_fair(limit: Option<Length>, fairness: Fairness) -> HostFair {
 
 fn shaper(inner: Box<dyn QueueDiscipline>, burst: Bytes) -> Shaper {
     Shaper::new(ShaperParams::new(mbit(5), burst).unwrap(), inner)
+}
+
+/// With so small a target that it drops and marks within the few milliseconds of a run.
+fn pie(limit: Option<Length>) -> Pie {
+    let settings = PieSettings {
+        limit: limit.unwrap(),
+        target: Duration::from_micros(50),
+        update: Duration::from_micros(100),
+        max_burst: Duration::from_micros(300),
+        alpha: 50.0,
+        beta: 100.0,
+        ecn: EcnMode::Mark,
+    };
+    Pie::new(PieParams::new(settings).unwrap(), Rng::stream(1, "pie"))
 }
 
 fn shared_priority(limit: Option<Length>) -> SharedPriority {

@@ -92,9 +92,7 @@ fn queue(plan: &QueuePlan, lines: &mut Vec<String>) {
             format!("{} {} {}", codel.target(), codel.interval(), codel.mtu())
         }
         QueuePlan::HostFair(plan) => format!("{:?} {}", plan.fairness(), plan.settings().limit),
-        // A scheme that ships in no policy is read by the test of its own.
-        #[allow(unreachable_patterns, reason = "there is one as soon as a scheme is added")]
-        other => format!("{other:?}"),
+        QueuePlan::Pie(plan) => format!("{} {}", plan.settings().target, plan.settings().alpha),
     };
     lines.push(format!("{}: {read}", plan.scheme()));
     plan.inner().into_iter().for_each(|inner| queue(inner, lines));
