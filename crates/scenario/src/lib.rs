@@ -44,7 +44,7 @@ pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, load_from, schem
 pub use memory::Memory;
 pub use model::{
     Binding, Direction, Inputs, Kind, Line, Link, MeasurePlan, Node, NodeId, NodeKind, Part,
-    ResultRow, Scenario, Workload,
+    ResultRow, Scenario, SizeClass, Workload,
 };
 pub use offered::{LineLoad, OfferedLoad};
 pub use traffic::{Datagrams, PairEnd, ResultSizes, Traffic};

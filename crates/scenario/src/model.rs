@@ -5,8 +5,8 @@ use std::sync::Arc;
 use shortflow_elements::{Address, dropper::LossParams};
 use shortflow_policy::Policy;
 use shortflow_tcp::Config;
-use shortflow_units::{Duration, Length, Rate};
-use shortflow_workloads::{Bulk, Cbr, Ftp, Poisson, SizeClass, Telnet, Transfers, Web};
+use shortflow_units::{Bytes, Duration, Length, Rate};
+use shortflow_workloads::{Bulk, Cbr, Ftp, Poisson, Telnet, Transfers, Web};
 
 /// A node: an index into [`Scenario::nodes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -235,6 +235,16 @@ pub struct MeasurePlan {
     pub limits: Vec<Duration>,
     /// Whether the pages that clients ask for are logged.
     pub accesses: bool,
+}
+
+/// A class of transfers by the size of their reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SizeClass {
+    /// The name in results: `11 seg`, `up to 10 KB`.
+    pub label: String,
+    /// The greatest reply that belongs to it; what is greater than that of every class belongs to
+    /// the last.
+    pub up_to: Bytes,
 }
 
 /// The texts behind a scenario.

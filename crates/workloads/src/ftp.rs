@@ -1,10 +1,8 @@
 //! FTP sessions: a file, a pause, the next file.
 
-use std::sync::Arc;
-
 use shortflow_units::{Bytes, Instant, Rng};
 
-use crate::{Sessions, SizeClass, Sizes, Times};
+use crate::{Sessions, Sizes, Times};
 
 /// Sessions that send one file after another, each over a connection of its own, which the sender
 /// opens and closes (the data connection of RFC 959 §3.2).
@@ -16,8 +14,6 @@ pub struct Ftp<N> {
     pub size: Sizes,
     /// From the last byte of a file to the next file.
     pub pause: Times,
-    /// The classes by size, in rising order.
-    pub size_classes: Arc<[SizeClass]>,
 }
 
 /// What one session of [`Ftp`] sends.

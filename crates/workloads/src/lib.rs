@@ -29,5 +29,5 @@ pub use sessions::Sessions;
 pub use sizes::Sizes;
 pub use telnet::{Telnet, Typist};
 pub use times::Times;
-pub use transfers::{Arrival, SizeClass, TransferArrivals, Transfers, size_class};
+pub use transfers::{Arrival, TransferArrivals, Transfers};
 pub use web::{Busy, Http, Visit, Visitor, Visits, Web};

@@ -1,25 +1,8 @@
 //! Request/reply transfers that arrive on their own, whatever becomes of those before them.
 
-use std::sync::Arc;
-
 use shortflow_units::{Bytes, Duration, Instant, Rng};
 
 use crate::Sizes;
-
-/// A class of transfers by the size of their reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SizeClass {
-    /// The name in results: `11 seg`, `up to 10 KB`.
-    pub label: String,
-    /// The greatest reply that belongs to it; what is greater than that of every class belongs to
-    /// the last.
-    pub up_to: Bytes,
-}
-
-/// The class, an index into `classes` in rising order, of a reply of `size`.
-pub fn size_class(classes: &[SizeClass], size: Bytes) -> usize {
-    classes.partition_point(|class| class.up_to < size).min(classes.len().saturating_sub(1))
-}
 
 /// Open-loop transfers: the client opens a connection and sends a request, the server replies.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,8 +21,6 @@ pub struct Transfers<N> {
     pub start: Instant,
     /// When arrivals end.
     pub stop: Instant,
-    /// The classes by reply, in rising order; at least one.
-    pub size_classes: Arc<[SizeClass]>,
 }
 
 /// One transfer to come.
@@ -53,8 +34,6 @@ pub struct Arrival {
     pub request: Bytes,
     /// Length of the reply.
     pub reply: Bytes,
-    /// The class of the reply, an index into [`Transfers::size_classes`].
-    pub size_class: usize,
 }
 
 impl<N> Transfers<N> {
@@ -68,7 +47,6 @@ impl<N> Transfers<N> {
             pairs: self.pairs.len() as u64,
             request: self.request.clone(),
             reply: self.reply.clone(),
-            size_classes: self.size_classes.clone(),
         }
     }
 }
@@ -83,7 +61,6 @@ pub struct TransferArrivals {
     pairs: u64,
     request: Sizes,
     reply: Sizes,
-    size_classes: Arc<[SizeClass]>,
 }
 
 impl Iterator for TransferArrivals {
@@ -97,8 +74,7 @@ impl Iterator for TransferArrivals {
         let pair = if self.pairs > 1 { self.rng.below(self.pairs) as usize } else { 0 };
         let request = self.request.draw(&mut self.rng);
         let reply = self.reply.draw(&mut self.rng);
-        let size_class = size_class(&self.size_classes, reply);
-        Some(Arrival { at: self.at, pair, request, reply, size_class })
+        Some(Arrival { at: self.at, pair, request, reply })
     }
 }
 
@@ -107,7 +83,6 @@ mod tests {
     use super::*;
 
     fn web(pairs: u32, rate: f64) -> Transfers<u32> {
-        let class = |label: &str, up_to| SizeClass { label: label.to_owned(), up_to: Bytes(up_to) };
         Transfers {
             pairs: (0..pairs).map(|i| (i, 100 + i)).collect(),
             rate,
@@ -116,7 +91,6 @@ mod tests {
             port: 80,
             start: Instant::START + Duration::from_secs(10),
             stop: Instant::START + Duration::from_secs(1010),
-            size_classes: [class("short", 5_000), class("long", u64::MAX)].into(),
         }
     }
 
@@ -150,13 +124,5 @@ mod tests {
             counts[arrival.pair] += 1;
         }
         assert!(counts.iter().all(|count| (9_600..=10_400).contains(count)), "{counts:?}");
-    }
-
-    #[test]
-    fn a_reply_belongs_to_the_first_class_that_holds_it() {
-        let classes = web(1, 1.0).size_classes;
-        let class = |size| size_class(&classes, Bytes(size));
-        assert_eq!([class(1), class(5_000), class(5_001)], [0, 0, 1]);
-        assert_eq!(size_class(&classes[..1], Bytes(9_000)), 0);
     }
 }

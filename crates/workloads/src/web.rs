@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shortflow_units::{Bytes, Instant, Rng};
 
-use crate::{Access, Page, PageModel, Pages, Sessions, SizeClass, Sizes, Times};
+use crate::{Access, Page, PageModel, Pages, Sessions, Sizes, Times};
 
 /// Browsing sessions, each of a client at a server.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,8 +18,6 @@ pub struct Web<N> {
     pub request: Sizes,
     /// Which pages, and when.
     pub visits: Visits,
-    /// The classes of pages by their size, and of objects by theirs, in rising order.
-    pub size_classes: Arc<[SizeClass]>,
 }
 
 /// How a page is fetched.
@@ -196,7 +194,6 @@ mod tests {
             http: Http::V11 { keep_alive: false },
             request: Sizes::Uniform { min: Bytes(200), max: Bytes(400) },
             visits,
-            size_classes: [].into(),
         }
     }
 

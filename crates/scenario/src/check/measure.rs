@@ -6,11 +6,10 @@ use std::sync::Arc;
 use shortflow_policy::Policy;
 use shortflow_text::Document;
 use shortflow_units::{Bytes, Duration, Size};
-use shortflow_workloads::SizeClass;
 
 use super::topology::Topology;
 use crate::file::{ScenarioFile, SizesFile, WorkloadFile};
-use crate::model::{Binding, Direction, MeasurePlan, NodeId, Workload};
+use crate::model::{Binding, Direction, MeasurePlan, NodeId, SizeClass, Workload};
 use crate::traffic::ResultSizes;
 
 /// Resolves what to measure.

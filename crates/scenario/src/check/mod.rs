@@ -58,7 +58,7 @@ pub(crate) fn check(
         links: topology.links,
         bindings,
         policy,
-        workloads: workloads::with_classes(workloads, &measure.size_classes),
+        workloads,
         measure,
         inputs: Inputs { files: files.digests(), ..inputs },
     })

@@ -32,13 +32,7 @@ impl Checker<'_> {
         let http = self.http(path, file);
         let clients = sessions.as_ref().map(|sessions| sessions.count);
         let visits = self.visits(path, file, mss, clients);
-        let web = Web {
-            sessions: sessions?,
-            http: http?,
-            request: request?,
-            visits: visits?,
-            size_classes: [].into(),
-        };
+        let web = Web { sessions: sessions?, http: http?, request: request?, visits: visits? };
         Some((Kind::Web(web), config))
     }
 
@@ -189,7 +183,7 @@ impl Checker<'_> {
         let mss = u64::from(config.mss);
         let size = sizes::check(self.document, &format!("{path}.size"), &file.size, mss);
         let pause = times::check(self.document, &format!("{path}.pause"), &file.pause);
-        let ftp = Ftp { sessions: sessions?, size: size?, pause: pause?, size_classes: [].into() };
+        let ftp = Ftp { sessions: sessions?, size: size?, pause: pause? };
         Some((Kind::Ftp(ftp), config))
     }
 

@@ -6,7 +6,7 @@ use shortflow_elements::Dscp;
 use shortflow_tcp::{Config, Era};
 use shortflow_text::{Document, NAME_RULE, is_name};
 use shortflow_units::{Bytes, Duration, Instant, Rate};
-use shortflow_workloads::{Bulk, Cbr, Poisson, SizeClass, Sizes, Transfers};
+use shortflow_workloads::{Bulk, Cbr, Poisson, Sizes, Transfers};
 
 use super::topology::{PAIRING, Topology, pair_up};
 use super::{sizes, tcp};
@@ -26,17 +26,6 @@ pub(super) fn check(
     let base = tcp::check(document, "tcp", &file.tcp, &Era::LinuxToday.config());
     let mut checker = Checker { document, topology, files, base, duration: file.duration };
     file.workloads.iter().filter_map(|(name, workload)| checker.workload(name, workload)).collect()
-}
-
-/// Gives all transfers, pages and files the size classes that they share.
-pub(super) fn with_classes(
-    mut workloads: Vec<Workload>,
-    classes: &Arc<[SizeClass]>,
-) -> Vec<Workload> {
-    for workload in &mut workloads {
-        workload.kind.traffic_mut().set_size_classes(classes);
-    }
-    workloads
 }
 
 pub(super) struct Checker<'c> {
@@ -87,7 +76,6 @@ impl Checker<'_> {
             start,
             // A share of nothing has no arrivals.
             stop: if rate > 0.0 { stop } else { start },
-            size_classes: [].into(),
         };
         Some((Kind::Transfers(transfers), config))
     }

@@ -1,9 +1,7 @@
 //! Files, one after another.
 
-use std::sync::Arc;
-
 use shortflow_measure::Item;
-use shortflow_workloads::{Ftp, SizeClass};
+use shortflow_workloads::Ftp;
 
 use super::{PairEnd, ResultSizes, Traffic};
 use crate::model::{NodeId, Part};
@@ -23,9 +21,5 @@ impl Traffic for Ftp<NodeId> {
 
     fn sizes(&self) -> Option<ResultSizes> {
         ResultSizes::of(self.size.distinct())
-    }
-
-    fn set_size_classes(&mut self, classes: &Arc<[SizeClass]>) {
-        self.size_classes = classes.clone();
     }
 }

@@ -8,12 +8,9 @@ mod telnet;
 mod transfers;
 mod web;
 
-use std::sync::Arc;
-
 use shortflow_elements::Dscp;
 use shortflow_measure::Item;
 use shortflow_units::{Bytes, Rate};
-use shortflow_workloads::SizeClass;
 
 use crate::model::{Kind, NodeId, Part};
 
@@ -42,9 +39,6 @@ pub trait Traffic {
     fn sizes(&self) -> Option<ResultSizes> {
         None
     }
-
-    /// Takes the size classes that all workloads share.
-    fn set_size_classes(&mut self, _classes: &Arc<[SizeClass]>) {}
 }
 
 /// An end of a pair.
@@ -85,19 +79,6 @@ impl ResultSizes {
 impl Kind {
     /// What it is, whatever it is.
     pub fn traffic(&self) -> &dyn Traffic {
-        match self {
-            Kind::Transfers(transfers) => transfers,
-            Kind::Bulk(bulk) => bulk,
-            Kind::Web(web) => web,
-            Kind::Telnet(telnet) => telnet,
-            Kind::Ftp(ftp) => ftp,
-            Kind::Cbr(cbr) => cbr,
-            Kind::Poisson(poisson) => poisson,
-        }
-    }
-
-    /// The same, to be changed.
-    pub(crate) fn traffic_mut(&mut self) -> &mut dyn Traffic {
         match self {
             Kind::Transfers(transfers) => transfers,
             Kind::Bulk(bulk) => bulk,

@@ -1,9 +1,7 @@
 //! Request and reply transfers.
 
-use std::sync::Arc;
-
 use shortflow_measure::Item;
-use shortflow_workloads::{SizeClass, Transfers};
+use shortflow_workloads::Transfers;
 
 use super::{PairEnd, ResultSizes, Traffic};
 use crate::model::{NodeId, Part};
@@ -23,9 +21,5 @@ impl Traffic for Transfers<NodeId> {
 
     fn sizes(&self) -> Option<ResultSizes> {
         ResultSizes::of(self.reply.distinct())
-    }
-
-    fn set_size_classes(&mut self, classes: &Arc<[SizeClass]>) {
-        self.size_classes = classes.clone();
     }
 }

@@ -1,10 +1,8 @@
 //! Browsing sessions.
 
-use std::sync::Arc;
-
 use shortflow_measure::Item;
 use shortflow_units::Bytes;
-use shortflow_workloads::{SizeClass, Visits, Web};
+use shortflow_workloads::{Visits, Web};
 
 use super::{PairEnd, ResultSizes, Traffic};
 use crate::model::{NodeId, Part};
@@ -31,10 +29,6 @@ impl Traffic for Web<NodeId> {
 
     fn sizes(&self) -> Option<ResultSizes> {
         ResultSizes::of(page_sizes(&self.visits))
-    }
-
-    fn set_size_classes(&mut self, classes: &Arc<[SizeClass]>) {
-        self.size_classes = classes.clone();
     }
 }
 
