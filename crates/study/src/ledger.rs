@@ -226,7 +226,10 @@ mod tests {
     }
 
     fn judged(data: &Data, check: &str) -> Vec<(String, Option<f64>, Option<bool>)> {
-        let check: CheckSpec = toml::from_str(check).unwrap();
+        let mut check: CheckSpec = toml::from_str(check).unwrap();
+        for quantity in std::iter::once(&mut check.ours).chain(&mut check.than) {
+            quantity.workload.get_or_insert_with(|| "cloud0".to_owned());
+        }
         judge_check(&check, data)
             .into_iter()
             .map(|(result, _)| (result.what, result.ours, result.holds))

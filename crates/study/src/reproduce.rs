@@ -122,8 +122,9 @@ pub fn reproduce(
     stop: &AtomicBool,
     progress: &dyn Progress,
 ) -> Result<Reproduced, Error> {
-    let study: Study = parse(files, "study.toml")?;
-    let claims: Claims = parse(files, "claims.toml")?;
+    let mut study: Study = parse(files, "study.toml")?;
+    let mut claims: Claims = parse(files, "claims.toml")?;
+    study.name_workload(&mut claims);
     let effort = if options.quick { &study.quick } else { &study.full };
     let mut points = points(files, &study, options.quick, engine.identity())?;
     let cache = Cache::open(Folder::create(options.folder)?, engine.identity());

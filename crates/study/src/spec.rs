@@ -9,6 +9,8 @@ pub use shortflow_measure::Measure;
 pub struct Study {
     /// What it reproduces.
     pub title: String,
+    /// The workload that the quantities of its figures, tables and claims mean where they name none.
+    pub workload: Option<String>,
     /// How long and how often in full.
     pub full: Effort,
     /// How long and how often under `--quick`.
@@ -21,6 +23,24 @@ pub struct Study {
     /// The tables.
     #[serde(default)]
     pub tables: Vec<TableSpec>,
+}
+
+impl Study {
+    /// Writes the study's workload into each quantity that names none. What a quantity is divided by
+    /// has its workload from that quantity.
+    pub(crate) fn name_workload(&mut self, claims: &mut Claims) {
+        let Some(name) = &self.workload else { return };
+        let curves = self.figures.iter_mut().flat_map(|figure| &mut figure.curves);
+        let columns = self.tables.iter_mut().flat_map(|table| &mut table.columns);
+        let checks = claims.claims.iter_mut().flat_map(|claim| &mut claim.checks);
+        let checked =
+            checks.flat_map(|check| std::iter::once(&mut check.ours).chain(&mut check.than));
+        let quantities =
+            curves.map(|curve| &mut curve.of).chain(columns.map(|column| &mut column.of));
+        for quantity in quantities.chain(checked) {
+            quantity.workload.get_or_insert_with(|| name.clone());
+        }
+    }
 }
 
 /// How long and how often each run is simulated.
@@ -170,7 +190,7 @@ pub struct Quantity {
     /// What is measured.
     #[serde(default)]
     pub measure: Measure,
-    /// The workload; `cloud0` when absent.
+    /// The workload; that of the study when absent.
     pub workload: Option<String>,
     /// The class of transfers, where it is another than the check's; `all` for all together.
     pub class: Option<String>,
@@ -194,16 +214,13 @@ pub struct Quantity {
     pub unit: Option<f64>,
 }
 
-/// The workload that a quantity means when it names none.
-const DEFAULT_WORKLOAD: &str = "cloud0";
-
 /// The class of all transfers together.
 pub(crate) const ALL: &str = "all";
 
 impl Quantity {
-    /// The workload.
+    /// The workload; empty, as none is called, where neither the quantity nor the study names one.
     pub fn workload_name(&self) -> &str {
-        self.workload.as_deref().unwrap_or(DEFAULT_WORKLOAD)
+        self.workload.as_deref().unwrap_or_default()
     }
 
     /// The class of transfers, where no check says.

@@ -10,6 +10,7 @@ use crate::reproduce::{Options, Reproduced, reproduce};
 
 const STUDY: &str = r#"
 title = "pages, a long flow and two streams over one link"
+workload = "web"
 full = { replicas = 3, duration = "30 s" }
 quick = { replicas = 2, duration = "20 s" }
 
@@ -26,7 +27,7 @@ name = "sweep"
 title = "over the sweep"
 x = "queue (packets)"
 y = "completion time (s)"
-curves = [{ label = "all", of = { run = "fifo", workload = "web" } }]
+curves = [{ label = "all", of = { run = "fifo" } }]
 
 [[figures]]
 name = "classes"
@@ -114,11 +115,11 @@ id = "whole.1"
 claim = "Every measure is measured."
 note = "The mean is 1.23 s."
 check = [
-    { what = "longest over mean", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "completion-max", per = { measure = "completion" } } },
+    { what = "longest over mean", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, measure = "completion-max", per = { measure = "completion" } } },
     { what = "deviation over mean", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "completion-deviation", per = { measure = "completion" } } },
     { what = "variation", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "completion-variation" } },
     { what = "pages a second", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "completed-rate" } },
-    { what = "pages, Mbit/s", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "goodput" } },
+    { what = "pages, Mbit/s", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, measure = "goodput" } },
     { what = "lost packets", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "web", measure = "packet-loss" } },
     { what = "the link", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, measure = "utilisation", at = "b->a" } },
     { what = "fairness of one flow", paper = "", rule = { at-least = 0.0 }, ours = { run = "fifo", x = 20, workload = "long", measure = "fairness" } },
