@@ -6,6 +6,7 @@
 mod banned;
 mod code;
 mod edges;
+mod fronts;
 mod kinds;
 mod links;
 mod map;
@@ -50,6 +51,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let checks = [
         banned::check,
         edges::check,
+        fronts::check,
         kinds::check,
         links::check,
         map::check,

@@ -38,6 +38,11 @@
 //! ```
 //!
 //! Times in results are in seconds, rates in bits per second.
+//!
+//! # What this crate does not know
+//!
+//! Engines, scenarios and policies: who calls the recorder says what happened and when. How results are
+//! drawn or set in tables, and whether they confirm a claim.
 
 mod estimate;
 mod gains;

@@ -19,6 +19,11 @@
 //! assert!(edge.conditioner(place).is_some());
 //! # Ok::<(), shortflow_text::Diagnostics>(())
 //! ```
+//!
+//! # What this crate does not know
+//!
+//! Topologies, scenarios and traffic: a role is bound to ports by a scenario. How a queue or a marker
+//! decides: it gives elements their checked parameters. Engines, time and results.
 
 mod build;
 mod check;

@@ -4,6 +4,26 @@
 //! terminal, [`page`] puts both on one HTML page that needs nothing from outside. Tables are built
 //! once and set twice, so that page and terminal cannot disagree. [`study_page`] does the same for
 //! a claims ledger.
+//!
+//! ```
+//! use shortflow_report::{Row, Table};
+//!
+//! let row = |name: &str, mean: &str| Row { cells: vec![name.into(), mean.into()], ..Row::default() };
+//! let table = Table {
+//!     title: "Mean completion time (ms)".into(),
+//!     head: vec!["queue".into(), "mean".into()],
+//!     labels: 1,
+//!     rows: vec![row("droptail", "190"), row("fq-codel", "85")],
+//!     note: None,
+//! };
+//! assert!(table.markdown().contains("| fq-codel | 85 |"));
+//! assert!(table.text(false).contains("droptail"));
+//! ```
+//!
+//! # What this crate does not know
+//!
+//! Scenarios, policies and engines: it sees what was measured, by names, and cannot run anything. What a
+//! good result is, beyond the order in which a measure ranks runs.
 
 mod case;
 mod figures;

@@ -25,6 +25,11 @@
 //! assert_eq!(scenario.links[0].forward.delay.to_string(), "10 ms");
 //! # Ok::<(), shortflow_text::Diagnostics>(())
 //! ```
+//!
+//! # What this crate does not know
+//!
+//! How a scenario is run: no engine, no event, no TCP at work. What an element does inside: a policy is
+//! checked by its own crate, and only bound to ports here. Results, beyond what is to be measured.
 
 mod bind;
 mod check;

@@ -5,6 +5,28 @@
 //! (`--set key=value`, the points of a sweep) replace items, parameters fill in `"$name"` and
 //! `"= expression"`, then serde reads the tree into plain types. Checks name a key
 //! (`links.bottleneck.rate`), and the document finds its place: so no type carries places.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use shortflow_text::{Document, Source};
+//!
+//! let text = "limit = \"40 pkt\"\n";
+//! let source = Source { name: "red.toml".into(), text: text.into() };
+//! let mut document = Document::parse(Arc::new(source), &[])?;
+//! assert_eq!(document.names_in(""), ["limit"]);
+//!
+//! // A mistake in a key is shown with the file, the line and the offending text.
+//! document.mistake("limit", "the limit is too small", "at least 50 packets");
+//! let found = document.checked().unwrap_err().to_string();
+//! assert!(found.contains("red.toml:1") && found.contains("40 pkt"));
+//! # Ok::<(), shortflow_text::Diagnostics>(())
+//! ```
+//!
+//! # What this crate does not know
+//!
+//! What a key means: no name of a scenario's or a policy's keys stands here, and no unit. Those who read a
+//! document bring the types and the checks. It runs nothing and writes no file.
 
 mod de;
 mod diagnostic;

@@ -9,6 +9,23 @@
 //! Sight → frame (headers as bytes) → pcapng (blocks) → output (a whole file, or a pipe)
 //! ```
 //!
+//! ```
+//! use shortflow_scenario::{Overrides, from_texts};
+//!
+//! let text = r#"
+//!     duration = "10 s"
+//!     hosts = { client = {}, server = {} }
+//!     links.line = { between = ["client", "server"], rate = "10 Mbit/s", delay = "5 ms" }
+//!     workloads.file.bulk = { from = "server", to = "client" }
+//! "#;
+//! let loaded = from_texts(&[("line.toml", text)], &Overrides::default())?;
+//! let scenario = &loaded.points()[0].scenario;
+//! let asked = ["client".to_owned(), "server->client".to_owned()];
+//! assert_eq!(shortflow_trace::places(scenario, &asked)?.len(), 2);
+//! assert!(shortflow_trace::places(scenario, &["router".to_owned()]).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What this crate does not know
 //!
 //! Which engine runs: it is a tap like others, and sees packets at the ends of links.

@@ -4,6 +4,24 @@
 //! whole nanoseconds, [`Bytes`], a [`Rate`] in bits per second, a [`Probability`]. A quantity is
 //! written with its unit (`"10 Mbit/s"`, `"20 ms"`, `"64 KB"`) and read by its `FromStr`, whose
 //! errors name what is allowed. Data are integers; floats estimate only.
+//!
+//! ```
+//! use shortflow_units::{Bytes, Duration, Rate, Rng};
+//!
+//! let rate: Rate = "10 Mbit/s".parse()?;
+//! assert_eq!(rate.time_for(Bytes(1_500)), "1.2 ms".parse::<Duration>()?);
+//!
+//! // A random stream is known by its name: what one draws changes no other.
+//! let draw = |name| Rng::stream(1, name).below(1_000_000);
+//! assert_eq!(draw("workload/web"), draw("workload/web"));
+//! assert_ne!(draw("workload/web"), draw("workload/call"));
+//! # Ok::<(), shortflow_units::ParseQuantityError>(())
+//! ```
+//!
+//! # What this crate does not know
+//!
+//! Packets, networks and files. It has no clock and takes no seed from its surroundings: time and seeds are
+//! arguments.
 
 mod bytes;
 mod length;
