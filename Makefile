@@ -95,8 +95,9 @@ setup-peers: ## Install the peers, if root on Debian and its kin
 # The report is looked at in a browser, traces are read by tshark and tcptrace, instructions are
 # counted by valgrind. What lacks its tool says "skipped: needs …".
 setup: ## Say what the tests need, and install it if root on Debian and its kin (SKIP_SETUP=1: do not)
-	@missing=$$(for tool in chromium tshark tcptrace valgrind python3; do command -v $$tool >/dev/null || echo $$tool; done); \
-	$(call install_packages,tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) and compare with peers (python3); without them these tests say \"skipped\")
+	@missing=$$(for tool in chromium tshark tcptrace valgrind python3; do command -v $$tool >/dev/null || echo $$tool; done; \
+		$(PYTHON) -c 'import jsonschema' 2>/dev/null || echo python3-jsonschema); \
+	$(call install_packages,tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) and compare with peers or hold schemas against files (python3, python3-jsonschema); without them these tests say \"skipped\")
 
 tidy: ## Check the rules of STYLE.md and the map in ARCHITECTURE.md
 	cargo xtask tidy

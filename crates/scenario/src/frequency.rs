@@ -43,6 +43,7 @@ impl schemars::JsonSchema for Frequency {
             "type": "string",
             "description": "a frequency: a number and /s, /min or /h",
             "examples": ["67.7 /s"],
+            "pattern": r"^\s*[0-9][0-9._eE+-]*\s*/(?:s|min|h)\s*$",
         })
     }
 }

@@ -172,7 +172,7 @@ impl JsonSchema for LossFile {
         let one = generator.subschema_for::<Probability>();
         let code_points = schemars::json_schema!({
             "type": "object",
-            "propertyNames": { "pattern": "^(rest|[0-9]+|[A-Z]+[0-9]*)$" },
+            "propertyNames": { "pattern": "^(rest|BE|DF|LE|EF|CS[0-7]|AF[1-4][1-3]|[0-9]{1,2})$" },
             "additionalProperties": one,
         });
         let gilbert_elliott = schemars::json_schema!({

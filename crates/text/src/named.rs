@@ -63,7 +63,11 @@ impl<T: schemars::JsonSchema> schemars::JsonSchema for Named<T> {
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let entry = generator.subschema_for::<T>();
-        schemars::json_schema!({ "type": "object", "additionalProperties": entry })
+        schemars::json_schema!({
+            "type": "object",
+            "propertyNames": { "pattern": "^[A-Za-z0-9_-]+$" },
+            "additionalProperties": entry,
+        })
     }
 }
 

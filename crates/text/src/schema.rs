@@ -4,8 +4,8 @@ use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
-/// The JSON Schema of `T`, in which any value without parts may also be a parameter (`"$name"`) or
-/// an expression (`"= …"`), as the text allows.
+/// The JSON Schema of `T`, in which any plain value (a number, a truth value, a name, a quantity) may
+/// also be a parameter (`"$name"`) or an expression (`"= …"`).
 pub fn schema<T: JsonSchema>() -> Schema {
     let mut schema = SchemaGenerator::default().into_root_schema_for::<T>();
     AllowParameters.transform(&mut schema);
@@ -16,37 +16,61 @@ struct AllowParameters;
 
 impl Transform for AllowParameters {
     fn transform(&mut self, schema: &mut Schema) {
-        // A text may then fit several forms, which `oneOf` forbids.
-        if let Some(forms) = schema.remove("oneOf") {
-            schema.insert("anyOf".to_owned(), forms);
+        without_null(schema);
+        // A parameter fits each of the alternatives, so that "exactly one" would refuse it.
+        if !tells_keys_apart(schema)
+            && let Some(alternatives) = schema.remove("oneOf")
+        {
+            schema.insert("anyOf".to_owned(), alternatives);
         }
         transform_subschemas(self, schema);
-        if !refuses_parameters(schema) {
-            return;
-        }
-        let mut plain = schema.clone();
-        let outside = ["description", "default"].map(|key| (key, plain.remove(key)));
-        *schema = json_schema!({ "anyOf": [plain, { "type": "string", "pattern": "^[$=]" }] });
-        for (key, value) in outside {
-            if let Some(value) = value {
-                schema.insert(key.to_owned(), value);
+        if is_plain(schema) {
+            let plain = schema.clone();
+            let description = schema.get("description").cloned();
+            *schema = json_schema!({
+                "anyOf": [plain, { "type": "string", "pattern": PARAMETER }],
+            });
+            if let Some(description) = description {
+                schema.insert("description".to_owned(), description);
             }
         }
     }
 }
 
-/// Whether `schema` is one of values without parts that not every text fits.
-fn refuses_parameters(schema: &Schema) -> bool {
-    let is_plain = |kind: &str| matches!(kind, "number" | "integer" | "boolean" | "null");
-    let is_text = |kind: &str| kind == "string";
-    let narrow = ["pattern", "const", "enum"].iter().any(|key| schema.get(*key).is_some());
-    match schema.get("type") {
-        Some(Value::String(kind)) => is_plain(kind) && kind != "null" || is_text(kind) && narrow,
-        Some(Value::Array(kinds)) => {
-            let kinds: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
-            let parts = kinds.iter().all(|kind| is_plain(kind) || is_text(kind));
-            parts && (narrow || !kinds.iter().any(|kind| is_text(kind)))
+/// Whether the alternatives only say which keys there must be.
+fn tells_keys_apart(schema: &Schema) -> bool {
+    let Some(Value::Array(forms)) = schema.get("oneOf") else { return false };
+    forms.iter().all(|form| form.as_object().is_some_and(|form| form.keys().eq(["required"])))
+}
+
+/// TOML has no null: a key that may be left out is left out.
+fn without_null(schema: &mut Schema) {
+    if let Some(Value::Array(kinds)) = schema.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [kind] = &kinds[..] {
+            let kind = kind.clone();
+            schema.insert("type".to_owned(), kind);
         }
-        _ => schema.get("const").is_some() || schema.get("enum").is_some(),
+    }
+    if let Some(Value::Array(names)) = schema.get_mut("enum") {
+        names.retain(|name| !name.is_null());
+    }
+    if let Some(Value::Array(alternatives)) = schema.get_mut("anyOf") {
+        alternatives.retain(|form| form.get("type").is_none_or(|kind| kind != "null"));
     }
 }
+
+/// Whether a parameter would not fit already: any text may begin with `$`.
+fn is_plain(schema: &Schema) -> bool {
+    let kinds = match schema.get("type") {
+        Some(Value::String(kind)) => vec![kind.as_str()],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let is_bounded = ["enum", "const", "pattern"].iter().any(|key| schema.get(*key).is_some());
+    kinds.iter().any(|kind| matches!(*kind, "number" | "integer" | "boolean"))
+        || is_bounded && (kinds.is_empty() || kinds == ["string"])
+}
+
+/// A parameter, or an expression over parameters.
+const PARAMETER: &str = "^[$=]";

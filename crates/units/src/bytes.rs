@@ -66,7 +66,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-text_quantity!(Bytes, "Bytes", "a size", "64 KB");
+text_quantity!(Bytes, "Bytes", "a size", "64 KB", "B|KB|kB|MB|GB|TB|KiB|MiB|GiB");
 
 impl Add for Bytes {
     type Output = Bytes;

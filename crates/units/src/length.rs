@@ -53,7 +53,13 @@ impl fmt::Display for Length {
     }
 }
 
-text_quantity!(Length, "Length", "a queue length in packets or bytes", "200 pkt");
+text_quantity!(
+    Length,
+    "Length",
+    "a queue length in packets or bytes",
+    "200 pkt",
+    "pkt|B|KB|kB|MB|GB|TB|KiB|MiB|GiB"
+);
 
 /// How long a message is: bytes, or full segments of whatever size the connection uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +100,13 @@ impl fmt::Display for Size {
     }
 }
 
-text_quantity!(Size, "Size", "a message size in bytes or full segments", "3 seg");
+text_quantity!(
+    Size,
+    "Size",
+    "a message size in bytes or full segments",
+    "3 seg",
+    "seg|B|KB|kB|MB|GB|TB|KiB|MiB|GiB"
+);
 
 /// `text` as a whole number of `unit`, or `None` when it ends in something else.
 fn counted(

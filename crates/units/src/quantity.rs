@@ -187,9 +187,10 @@ pub(crate) fn write_in_units(
     write!(f, "{number} {name}")
 }
 
-/// Gives a quantity its serde and JSON-Schema faces: a text with a unit.
+/// Gives a quantity its serde and JSON-Schema faces: a text with one of `$units`, which are joined as in
+/// a regular expression.
 macro_rules! text_quantity {
-    ($type:ty, $title:literal, $description:literal, $example:literal) => {
+    ($type:ty, $title:literal, $description:literal, $example:literal, $units:literal) => {
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -221,6 +222,9 @@ macro_rules! text_quantity {
                     "type": "string",
                     "description": $description,
                     "examples": [$example],
+                    // Zero needs no unit.
+                    "pattern":
+                        concat!(r"^\s*(?:[0._]*0[0._]*|[0-9._]+\s*(?:", $units, r"))\s*$"),
                 })
             }
         }

@@ -114,7 +114,7 @@ impl fmt::Display for Rate {
     }
 }
 
-text_quantity!(Rate, "Rate", "a rate", "10 Mbit/s");
+text_quantity!(Rate, "Rate", "a rate", "10 Mbit/s", "bit/s|kbit/s|Mbit/s|Gbit/s|B/s|KB/s|MB/s");
 
 /// The clock of one transmitter: whole nanoseconds per packet, the remainder carried to the next,
 /// so that a long train of packets takes exactly as long as it should.

@@ -159,7 +159,7 @@ impl fmt::Display for Instant {
     }
 }
 
-text_quantity!(Duration, "Duration", "a duration", "20 ms");
+text_quantity!(Duration, "Duration", "a duration", "20 ms", "ns|us|µs|ms|s|min|h");
 
 impl Add<Duration> for Instant {
     type Output = Instant;

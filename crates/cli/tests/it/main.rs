@@ -8,5 +8,6 @@ mod inputs;
 mod interrupt;
 mod reproduce;
 mod runs;
+mod schemas;
 mod support;
 mod traces;

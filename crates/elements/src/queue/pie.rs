@@ -178,6 +178,10 @@ impl Control {
 }
 
 impl QueueDiscipline for Pie {
+    fn reserve(&mut self, packets: usize, _flows: usize) {
+        self.ring.reserve(packets);
+    }
+
     #[inline]
     fn enqueue(&mut self, now: Instant, mut packet: Packet, drops: &mut Drops) {
         self.catch_up(now);

@@ -39,6 +39,7 @@ pub(crate) struct ScenarioFile {
     pub(crate) seed: u64,
     /// How many independent runs; 8 by default.
     #[serde(default = "eight")]
+    #[schemars(range(min = 1, max = 10_000))]
     pub(crate) replicas: u32,
     /// How long traffic is generated.
     pub(crate) duration: Duration,
@@ -97,6 +98,7 @@ fn one_or_more<T: JsonSchema>(generator: &mut schemars::SchemaGenerator) -> sche
 pub(crate) struct Group {
     /// How many; 1 by default.
     #[serde(default = "one_node")]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub(crate) count: u32,
 }
 
@@ -107,6 +109,7 @@ fn one_node() -> u32 {
 /// A role of the policy, played at a port.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{ "required": ["from"] }, { "required": ["to"] }]))]
 pub(crate) struct BindFile {
     /// The role, as the policy names it.
     pub(crate) role: String,
@@ -144,6 +147,7 @@ pub(crate) struct MeasureFile {
 /// A key, or several that change together, and the values that it takes in turn.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{ "required": ["key"] }, { "required": ["keys"] }]))]
 pub(crate) struct AxisFile {
     /// The name in results; by default the last part of the key.
     pub(crate) name: Option<String>,
@@ -152,5 +156,6 @@ pub(crate) struct AxisFile {
     /// Several keys that all take the same value.
     pub(crate) keys: Option<Vec<String>>,
     /// The values.
+    #[schemars(length(min = 1))]
     pub(crate) values: Vec<Scalar>,
 }

@@ -60,6 +60,7 @@ pub(crate) struct TransfersFile {
     pub(crate) interval: Option<Duration>,
     /// The share of the load, rate or interval that is this workload's, from 0 to 1; 1 by
     /// default.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub(crate) share: Option<f64>,
     /// Sizes of requests.
     pub(crate) request: SizesFile,
@@ -89,6 +90,7 @@ pub(crate) struct BulkFile {
     pub(crate) to: OneOrList<String>,
     /// How many flows; 1 by default. Over groups, flow i runs between the i-th pair, round and
     /// round.
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub(crate) flows: Option<u32>,
     /// What each flow sends; endless by default.
     pub(crate) size: Option<Size>,
@@ -121,6 +123,7 @@ pub(crate) struct CbrFile {
     /// The size of a packet on the wire, headers included.
     pub(crate) packet: Bytes,
     /// The code point that the sender writes; BE by default.
+    #[schemars(extend("pattern" = CODE_POINT))]
     pub(crate) dscp: Option<String>,
     /// The receiver's port; 5004 by default.
     pub(crate) port: Option<u16>,
@@ -149,6 +152,7 @@ pub(crate) struct PoissonFile {
     /// The sizes of packets on the wire, headers included.
     pub(crate) size: SizesFile,
     /// The code point that the sender writes; BE by default.
+    #[schemars(extend("pattern" = CODE_POINT))]
     pub(crate) dscp: Option<String>,
     /// The receiver's port; 7 by default.
     pub(crate) port: Option<u16>,
@@ -182,6 +186,7 @@ pub(crate) enum SizesFile {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChoiceFile {
     /// The sizes.
+    #[schemars(length(min = 1))]
     pub(crate) sizes: Vec<Size>,
     /// How often each is drawn, in any unit; all alike by default.
     pub(crate) weights: Option<Vec<f64>>,
@@ -218,3 +223,6 @@ pub(crate) struct UniformFile {
     /// The greatest size.
     pub(crate) max: Size,
 }
+
+/// The code points that have names, and the numbers of all.
+const CODE_POINT: &str = "^(BE|DF|LE|EF|CS[0-7]|AF[1-4][1-3]|[0-9]{1,2})$";
