@@ -8,6 +8,10 @@ use shortflow_tcp::Config;
 use shortflow_units::{Bytes, Duration, Length, Rate};
 use shortflow_workloads::{Bulk, Cbr, Ftp, Poisson, Telnet, Transfers, Web};
 
+/// The most streams of datagrams of a scenario, each of which has a UDP source port of its own: those
+/// from 16,384 up.
+pub const MOST_STREAMS: u32 = (1 << 16) - 16_384;
+
 /// A node: an index into [`Scenario::nodes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);

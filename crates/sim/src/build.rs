@@ -7,7 +7,9 @@ use shortflow_elements::{Dscp, FlowKey, Label, Protocol};
 use shortflow_measure::{Recorder, TransferSink};
 use shortflow_policy::Place;
 use shortflow_run::{code_points, ingress_name, plan, port_name, ports, role_at, seed_of};
-use shortflow_scenario::{Direction, Kind, Line, NodeId, NodeKind, Scenario, Workload};
+use shortflow_scenario::{
+    Direction, Kind, Line, MOST_STREAMS, NodeId, NodeKind, Scenario, Workload,
+};
 use shortflow_units::Rng;
 
 use crate::engine::Engine;
@@ -220,7 +222,9 @@ fn add_stream(
     let key = FlowKey {
         src: address_of(from.0),
         dst: address_of(to.0),
-        src_port: FIRST_STREAM_PORT.wrapping_add(stream as u16),
+        src_port: (FIRST_STREAM_PORT + stream)
+            .try_into()
+            .expect("a checked scenario has a port for each stream"),
         dst_port: port,
         protocol: Protocol::UDP,
     };
@@ -228,4 +232,5 @@ fn add_stream(
     stream
 }
 
-const FIRST_STREAM_PORT: u16 = 16_384;
+/// From here there are as many ports as a scenario may have streams.
+const FIRST_STREAM_PORT: u32 = (1 << 16) - MOST_STREAMS;

@@ -5,9 +5,9 @@ use shortflow_units::{Duration, Instant};
 
 use super::topology::Topology;
 use crate::file::{ScenarioFile, WorkloadFile};
-use crate::model::{Kind, MeasurePlan, Workload};
+use crate::model::{Kind, MOST_STREAMS, MeasurePlan, Workload};
 
-/// Refuses more arrivals, samples and routes than a run can have.
+/// Refuses more arrivals, streams, samples and routes than a run can have.
 pub(super) fn check(
     document: &mut Document,
     file: &ScenarioFile,
@@ -18,6 +18,7 @@ pub(super) fn check(
     for workload in workloads {
         arrivals(document, file, workload);
     }
+    streams(document, workloads);
     samples(document, file, workloads, measure);
     routes(document, topology);
 }
@@ -48,6 +49,26 @@ fn arrivals(document: &mut Document, file: &ScenarioFile, workload: &Workload) {
             number(MOST_ARRIVALS),
         );
         document.mistake(&path, message, "lower the load, or shorten `duration`");
+    }
+}
+
+/// The streams of all workloads together have a source port each.
+fn streams(document: &mut Document, workloads: &[Workload]) {
+    let mut streams = 0;
+    for workload in workloads {
+        let Some(datagrams) = workload.kind.traffic().datagrams() else { continue };
+        streams += datagrams.streams as u64;
+        if streams > u64::from(MOST_STREAMS) {
+            let message = format!(
+                "with these there are {} streams of datagrams; a scenario has at most {}, a source port \
+                 for each",
+                number(streams as f64),
+                number(f64::from(MOST_STREAMS)),
+            );
+            let help = "let fewer hosts send, each at a higher rate";
+            document.mistake_in_key(&format!("workloads.{}", workload.name), message, help);
+            return;
+        }
     }
 }
 
