@@ -12,8 +12,9 @@ use crate::event::entities::EntityKind;
 use crate::event::timers::Timers;
 use crate::host::application::Progress;
 use crate::host::flow::{Flow, Flows, Side, endpoint_of, owner};
+use crate::host::ports::EphemeralPorts;
 use crate::host::session::{PendingSend, Sessions, World};
-use crate::host::source::{Emission, EphemeralPorts, Source, Stream};
+use crate::host::source::{Emission, Source, Stream};
 use crate::network::fabric::Fabric;
 use crate::network::layout::{Network, node_of};
 use crate::network::pool::Parcel;
@@ -30,7 +31,7 @@ pub(crate) struct Engine {
     timers_set_for: Instant,
     sources: Vec<Source>,
     streams: Vec<Stream>,
-    ephemeral: EphemeralPorts,
+    pub(crate) ephemeral: EphemeralPorts,
     sampler: Sampler,
     /// Connections over which sessions have just spoken.
     pending_sends: Vec<PendingSend>,
@@ -76,7 +77,8 @@ impl Engine {
     }
 
     /// Runs all events up to and including `until`. `look` is called now and then with the
-    /// simulated time, and ends the run when it returns false.
+    /// simulated time, and ends the run when it returns false. So do [exhausted](EphemeralPorts::exhausted)
+    /// ports.
     pub(crate) fn run(&mut self, until: Instant, mut look: impl FnMut(Instant) -> bool) -> bool {
         let mut events = 0;
         while let Some((at, entity)) = self.fabric.next() {
@@ -88,14 +90,14 @@ impl Engine {
             events += 1;
             if events == EVENTS_PER_LOOK {
                 events = 0;
-                if !look(at) {
+                if self.ephemeral.exhausted().is_some() || !look(at) {
                     return false;
                 }
             }
         }
         self.fabric.now = until;
         self.fabric.retire();
-        true
+        self.ephemeral.exhausted().is_none()
     }
 
     #[inline]
@@ -247,7 +249,7 @@ impl Engine {
     /// A source has something to start or to send.
     fn emit(&mut self, index: usize) {
         let now = self.fabric.now;
-        match self.sources[index].emit(now, &mut self.ephemeral) {
+        match self.sources[index].emit(now, &mut self.ephemeral, &self.flows) {
             Some(Emission::Open(new)) => {
                 let flow = Flow::new(new.key, &new.config, new.application);
                 let (id, flow) = self.flows.insert(flow);

@@ -135,6 +135,11 @@ impl Flows {
         self.slots.get_mut(id.0 as usize)?.as_mut()
     }
 
+    /// The connection with this name, if it is still open.
+    pub(crate) fn get(&self, id: FlowId) -> Option<&Flow> {
+        self.slots.get(id.0 as usize)?.as_ref()
+    }
+
     /// Asks for a connection, which is needed soon.
     #[inline]
     pub(crate) fn prefetch(&self, id: FlowId) {
@@ -144,6 +149,12 @@ impl Flows {
     /// All open connections.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Flow> {
         self.slots.iter().flatten()
+    }
+
+    /// All open connections with their names.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (FlowId, &Flow)> {
+        let slots = (0..).map(FlowId).zip(&self.slots);
+        slots.filter_map(|(id, slot)| Some((id, slot.as_ref()?)))
     }
 
     /// All open connections, to be changed.

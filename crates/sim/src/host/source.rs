@@ -11,6 +11,8 @@ use shortflow_units::Instant;
 use shortflow_workloads::{CbrStream, FlowStart, PoissonStream, TransferArrivals};
 
 use crate::host::application::{Application, Exchange};
+use crate::host::flow::Flows;
+use crate::host::ports::EphemeralPorts;
 use crate::host::session::Sessions;
 use crate::network::layout::address_of;
 use crate::network::routes::NodeIndex;
@@ -78,7 +80,12 @@ impl Source {
     }
 
     /// Does what is due; `None` once the source has ended.
-    pub(crate) fn emit(&mut self, now: Instant, ports: &mut EphemeralPorts) -> Option<Emission> {
+    pub(crate) fn emit(
+        &mut self,
+        now: Instant,
+        ports: &mut EphemeralPorts,
+        flows: &Flows,
+    ) -> Option<Emission> {
         Some(match self {
             Source::Transfers { connections, arrivals, opened } => {
                 let arrival = arrivals.next()?;
@@ -87,13 +94,13 @@ impl Source {
                 let (request, reply) = (arrival.request.0, arrival.reply.0);
                 let exchange = Exchange::new(connections.workload, id, request, reply, now);
                 let application = Application::Exchange(exchange);
-                Emission::Open(connections.open(arrival.pair, application, ports))
+                Emission::Open(connections.open(arrival.pair, application, ports, flows))
             }
             Source::Bulk { connections, starts, size } => {
                 let start = starts.pop_front()?;
                 let workload = connections.workload;
                 let application = Application::Bulk { workload, size: *size };
-                Emission::Open(connections.open(start.pair, application, ports))
+                Emission::Open(connections.open(start.pair, application, ports, flows))
             }
             Source::Sessions(_) => Emission::Wake,
             Source::Cbr { stream, departures } => {
@@ -124,37 +131,17 @@ impl Connections {
         pair: usize,
         application: Application,
         ports: &mut EphemeralPorts,
+        flows: &Flows,
     ) -> NewFlow {
         let (client, server) = self.pairs[pair];
         let key = FlowKey {
             src: address_of(client),
             dst: address_of(server),
-            src_port: ports.next(client),
+            src_port: 0,
             dst_port: self.port,
             protocol: Protocol::TCP,
         };
+        let key = ports.assign(client, key, flows);
         NewFlow { key, config: Arc::clone(&self.config), application }
-    }
-}
-
-/// The port that each node gives to its next outgoing connection.
-///
-/// Ports are given in turn (RFC 6056 §3.3.1), so a 5-tuple comes again after 64,512 connections
-/// of one node, which must not all be open at once.
-#[derive(Debug)]
-pub(crate) struct EphemeralPorts(Vec<u16>);
-
-impl EphemeralPorts {
-    const FIRST: u16 = 1024;
-
-    pub(crate) fn new(nodes: usize) -> Self {
-        EphemeralPorts(vec![EphemeralPorts::FIRST; nodes])
-    }
-
-    pub(crate) fn next(&mut self, node: NodeIndex) -> u16 {
-        let next = &mut self.0[node as usize];
-        let port = *next;
-        *next = port.checked_add(1).unwrap_or(EphemeralPorts::FIRST);
-        port
     }
 }

@@ -7,7 +7,7 @@ use shortflow_measure::{CodePointCounts, Count, PortCounts, Replica, TransferSin
 use shortflow_run::{
     Error, Refusal, Tap, conditioner_counts, dropped_name, end_of, workload_counter,
 };
-use shortflow_scenario::Scenario;
+use shortflow_scenario::{NodeId, Scenario};
 use shortflow_units::{Duration, Instant};
 
 use crate::build::{self, Build};
@@ -58,20 +58,14 @@ pub fn run_replica_before(
     refuse_beyond(horizon, ports, scenario)?;
     engine.fabric.show_to(tap);
     engine.fabric.find_through_ports(&build::pairs(scenario));
-    if !engine.run(warm_up, &mut look) {
-        return Err(Error::Interrupted);
-    }
+    run_until(warm_up, &mut engine, scenario, &mut look)?;
     engine.end_warm_up(measured_until);
     let counted_before = counts(&engine, scenario);
-    if !engine.run(measured_until, &mut look) {
-        return Err(Error::Interrupted);
-    }
+    run_until(measured_until, &mut engine, scenario, &mut look)?;
     record_long_flows(&mut engine);
     record_ports(&mut engine, &watched, measured_until.since(warm_up));
     record_counts(&mut engine, scenario, &counted_before);
-    if !engine.run(end, &mut look) {
-        return Err(Error::Interrupted);
-    }
+    run_until(end, &mut engine, scenario, &mut look)?;
     record_open(&mut engine);
     engine.record_sessions(|workload| scenario.workloads[usize::from(workload)].name.clone());
     engine.fabric.check_conservation();
@@ -79,6 +73,25 @@ pub fn run_replica_before(
     let totals = engine.fabric.totals;
     let found = Replica { number: replica, ..engine.recorder.finish()? };
     Ok(Simulated { replica: found, totals })
+}
+
+fn run_until(
+    until: Instant,
+    engine: &mut Engine,
+    scenario: &Scenario,
+    look: &mut impl FnMut(Instant) -> bool,
+) -> Result<(), Error> {
+    if engine.run(until, look) {
+        return Ok(());
+    }
+    let Some(key) = engine.ephemeral.exhausted() else { return Err(Error::Interrupted) };
+    let [client, server] =
+        [key.src, key.dst].map(|address| &scenario.nodes[NodeId::of_address(address).index()].name);
+    let (port, count) = (key.dst_port, engine.ephemeral.count());
+    Err(Error::Refused(Refusal(format!(
+        "{client} has {count} open connections to port {port} of {server}, one from each of its ports, \
+         and cannot open another; lower the load, or spread it over more hosts"
+    ))))
 }
 
 /// Refuses a scenario that lasts longer than `horizon`, the last instant that the event queue of a

@@ -10,6 +10,7 @@ mod long_flows;
 mod marking;
 mod measuring;
 mod memory;
+mod ports;
 mod queueing;
 mod random_loss;
 mod schedulers;

@@ -21,7 +21,8 @@ use shortflow_units::Instant;
 use crate::event::timers::Timers;
 use crate::host::application::Application;
 use crate::host::flow::{Flow, Flows};
-use crate::host::source::{Connections, EphemeralPorts};
+use crate::host::ports::EphemeralPorts;
+use crate::host::source::Connections;
 
 pub(crate) use build::build;
 pub(crate) use dialogue::{Ask, Closing, Dialogue, Link, Tag};
@@ -246,7 +247,7 @@ impl SessionContext<'_> {
         let dialogue = Dialogue::new(self.link, workload, self.row, closing);
         let pair = self.connections.pair_of(self.link.session as usize);
         let application = Application::Dialogue(Box::new(dialogue));
-        let new = self.connections.open(pair, application, self.world.ports);
+        let new = self.connections.open(pair, application, self.world.ports, self.world.flows);
         let flow = Flow::new(new.key, &new.config, new.application);
         let (id, flow) = self.world.flows.insert(flow);
         flow.open(now);
