@@ -9,7 +9,7 @@ use shortflow_report::{self as report, Run, brief, ranking, text};
 use shortflow_run::{Case, Error, Experiment, OutputFolder, Results, StartTap, folder_name};
 use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
 use shortflow_sim::Simulator;
-use shortflow_text::{Diagnostics, InputFiles, name_of};
+use shortflow_text::{Diagnostics, InputFiles, MOST_TEXT, name_of};
 use shortflow_trace::Request;
 
 use crate::args::{Compare, RunOptions, Simulate};
@@ -179,6 +179,10 @@ fn case(
 /// Refuses a scenario in the place of a policy, and the other way round: the keys of the one make no
 /// sense as mistakes of the other.
 fn check_kind(inputs: &InputFiles, path: &Path, wanted: Kind, remedy: &str) -> Result<(), Failure> {
+    if inputs.read(path, MOST_TEXT).is_err() {
+        // Whoever reads the file next tells why it cannot be read.
+        return Ok(());
+    }
     match kind_of(inputs, path) {
         Ok(found) if found != wanted => Err(Failure::Input(format!(
             "{} is a {}, not a {}\n{remedy}",

@@ -18,6 +18,10 @@ use crate::summary::{Summary, WorkloadSummary};
 pub struct Ranking {
     /// One line for each run.
     pub lines: Vec<RankedRun>,
+    /// Whether a figure is only a lower bound, since transfers were open at the end: then the order
+    /// may be another when they are given the time to complete.
+    #[serde(default)]
+    pub undecided: bool,
 }
 
 /// A run's place among others.
@@ -127,7 +131,8 @@ impl Ranking {
         let mut lines: Vec<RankedRun> = runs.iter().enumerate().map(line).collect();
         lines.sort_by(|a, b| by_worst_first(&a.ratios(), &b.ratios()));
         lines.iter_mut().zip(1..).for_each(|(line, rank)| line.rank = rank);
-        Ranking { lines }
+        let undecided = lines.iter().any(RankedRun::has_bounds);
+        Ranking { lines, undecided }
     }
 }
 
@@ -139,6 +144,12 @@ impl RankedRun {
     }
 
     /// The ratios of all workloads at all points, the worst first.
+    /// Whether a figure is a lower bound, so that the run may be worse served than its line says.
+    fn has_bounds(&self) -> bool {
+        let mut figures = self.points.iter().flatten().flat_map(|service| &service.figures);
+        figures.any(|figure| figure.value.is_some_and(|value| value.at_least))
+    }
+
     fn ratios(&self) -> Vec<f64> {
         let mut ratios: Vec<f64> =
             self.points.iter().flatten().filter_map(Service::ratio).collect();
@@ -261,6 +272,8 @@ fn ratios(measure: RankMeasure, values: &[Option<Estimate>]) -> Vec<f64> {
     let known = costs.iter().zip(values).filter(|(_, value)| value.is_some_and(|v| !v.at_least));
     let best = match least(&mut known.map(|(cost, _)| *cost)) {
         best if best.is_finite() => best,
+        // Lower bounds alone do not say who is worse than whom.
+        _ if values.iter().flatten().any(|value| value.at_least) => f64::MAX,
         _ => least(&mut costs.iter().copied()),
     };
     // Of nothing but infinities or zeros, all are the best.
@@ -413,13 +426,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lower_bound_is_not_the_best_and_is_told_as_one() {
+    fn a_lower_bound_is_never_the_best_and_bounds_alone_give_no_order() {
         let figure =
             |mean, at_least| Some(Estimate { mean, low: None, high: None, n: 1, at_least });
         let (known, bound) = (|mean| figure(mean, false), |mean| figure(mean, true));
         assert_eq!(ratios(RankMeasure::P99, &[known(2.0), bound(1.0)]), [1.0, 1.0]);
         assert_eq!(ratios(RankMeasure::P99, &[known(2.0), bound(6.0)]), [1.0, 3.0]);
-        assert_eq!(ratios(RankMeasure::P99, &[bound(2.0), bound(6.0)]), [1.0, 3.0]);
+        assert_eq!(ratios(RankMeasure::P99, &[bound(2.0), bound(6.0)]), [1.0, 1.0]);
     }
 
     #[test]

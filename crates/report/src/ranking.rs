@@ -37,12 +37,15 @@ pub fn ranking_table(runs: &[Run]) -> Option<Table> {
         head: head.into_iter().chain(columns.iter().map(Column::name)).collect(),
         labels: 3,
         rows: ranking.lines.iter().map(row).collect(),
-        note: Some(NOTE.into()),
+        note: Some(if ranking.undecided { format!("{NOTE}{UNDECIDED}") } else { NOTE.into() }),
     })
 }
 
 const NOTE: &str = "Worst served: the workload whose figure is farthest from the best of these \
     policies, and how many times\nworse it is.";
+
+const UNDECIDED: &str = "\nThe order is not settled: ≥ is a lower bound, since transfers were still open at the end. \
+    Raise `drain`\nor `duration` to let them complete.";
 
 /// Whether these are several runs with the same arrivals at the same points.
 pub(crate) fn comparable(runs: &[Run]) -> bool {

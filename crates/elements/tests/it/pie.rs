@@ -142,7 +142,7 @@ fn what_cannot_be_is_refused_by_name() {
     );
     assert_eq!(
         refused(PieSettings { update: zero, ..settings() }),
-        "update 0 ns must be above zero"
+        "update 0 ns must be at least 100 us"
     );
     assert_eq!(
         refused(PieSettings { alpha: -1.0, ..settings() }),

@@ -24,7 +24,7 @@ pub(crate) struct Keys {
     target: Duration,
     /// The time from one update of the drop probability to the next (T_UPDATE).
     #[serde(default = "fifteen")]
-    #[schemars(extend("x-range" = "above zero"))]
+    #[schemars(extend("x-range" = "at least 100 us"))]
     update: Duration,
     /// For how long a burst after a quiet time is spared (MAX_BURST).
     #[serde(default = "max_burst")]
