@@ -1,5 +1,7 @@
 //! How figures look: colours that a colour-blind reader can tell apart, on light and on dark.
 
+use std::collections::BTreeSet;
+
 use kuva::render::theme::Theme;
 
 /// Text and axes.
@@ -190,7 +192,9 @@ fn dark_style(drawing: &str) -> String {
              :is(.figure,.figure *)[stroke=\"{light}\"]{{stroke:{dark}}}"
         )
     };
-    let used = (0..MOST_COLORS).map(pair).filter(|(light, _)| drawing.contains(light.as_str()));
+    let found: BTreeSet<&str> =
+        drawing.match_indices("\"#").filter_map(|(at, _)| drawing.get(at + 1..at + 8)).collect();
+    let used = (0..MOST_COLORS).map(pair).filter(|(light, _)| found.contains(light.as_str()));
     let rules: String = pairs.chain(used).map(rule).collect();
     format!("@media screen and (prefers-color-scheme:dark){{{rules}}}")
 }
