@@ -2,6 +2,7 @@
 
 pub(crate) mod ends;
 pub(crate) mod fabric;
+pub(crate) mod key;
 pub(crate) mod layout;
 pub(crate) mod pool;
 pub(crate) mod port;

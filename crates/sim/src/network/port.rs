@@ -193,7 +193,7 @@ impl Port {
         let ready = served.queue.ready_at();
         let before = served.departs_at;
         let sent = next.map(|queued| {
-            let parcel = pool.insert(queued.packet);
+            let parcel = pool.take_back(queued.packet);
             self.counters.wait_ended(queued.since, now);
             Passage { arrives: self.transmit(now, parcel.size()), parcel }
         });
