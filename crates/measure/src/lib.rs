@@ -45,6 +45,7 @@
 //! drawn or set in tables, and whether they confirm a claim.
 
 mod ages;
+pub mod cases;
 mod estimate;
 mod gains;
 mod histogram;
@@ -81,7 +82,7 @@ pub use replica::{
     ClassResult, DatagramResult, DelayPercentiles, LongFlows, OverLimit, Replica, StreamResult,
     WorkloadResult,
 };
-pub use results::{Manifest, Point, RowNames, TransferSink};
+pub use results::{Manifest, Point, RowNames, Run, TransferSink};
 pub use summary::{
     ClassSummary, CodePointSummary, DatagramSummary, DelaySummary, OverSummary, PortSummary,
     StreamSummary, Summary, WorkloadSummary,
