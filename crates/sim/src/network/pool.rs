@@ -124,9 +124,10 @@ impl Pool {
         change: impl FnOnce(&mut Packet) -> T,
     ) -> T {
         let resident = &mut self.entries[parcel.slot as usize].0;
+        let key = resident.key;
         let mut packet = std::mem::take(resident).with_key(Into::into);
         let result = change(&mut packet);
-        *resident = packet.with_key(Into::into);
+        *resident = packet.with_key(|_| key);
         *parcel = Parcel::new(parcel.slot, resident);
         result
     }

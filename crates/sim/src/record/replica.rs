@@ -224,7 +224,7 @@ fn port_counts(hop: &Hop, end: Instant, measured: Duration) -> PortCounts {
         .collect();
     let (packet_seconds, byte_seconds, ended, longest) =
         hop.port.counters.all_waits().map_or((0.0, 0.0, 0, Duration::ZERO), |waits| {
-            (waits.packet_seconds(), waits.byte_seconds, waits.ended, waits.longest)
+            (waits.packet_seconds(), waits.byte_seconds(), waits.ended, waits.longest)
         });
     // The mean wait follows by Little's law from the mean queue and the rate at which waits ended.
     PortCounts {
