@@ -11,7 +11,7 @@ flow_queue_keys! {
     /// Fair to hosts, then to their flows, with CoDel on each flow, in the manner of CAKE. The
     /// number of `queues` is a multiple of 8.
     #[schemars(rename = "HostFair")]
-    pub struct Keys {
+    struct Keys {
         /// Between which hosts there is fairness.
         by: OneOf<Fairness>,
     }
