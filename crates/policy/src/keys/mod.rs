@@ -7,6 +7,7 @@ mod levels;
 mod matching;
 mod metered;
 mod per;
+mod protocol;
 mod red;
 mod table;
 mod threshold;
