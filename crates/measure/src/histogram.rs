@@ -35,6 +35,11 @@ impl Histogram {
         self.cells().saturating_record(micros(duration));
     }
 
+    /// Counts `count` durations in that belong to the cell of so many microseconds.
+    pub(crate) fn record_cell(&mut self, micros: u64, count: u32) {
+        self.cells().saturating_record_n(micros, count);
+    }
+
     /// Counts in all that `other` has counted.
     pub fn merge(&mut self, other: &Histogram) {
         if let Some(other) = &other.0 {
@@ -117,7 +122,7 @@ impl<'de> Deserialize<'de> for Histogram {
         let cells: Vec<(u64, u32)> = Vec::deserialize(deserializer)?;
         let mut histogram = Histogram::default();
         for (micros, count) in cells {
-            histogram.cells().saturating_record_n(micros, count);
+            histogram.record_cell(micros, count);
         }
         Ok(histogram)
     }
