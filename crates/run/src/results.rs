@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use shortflow_measure::results::{Input, Setting, Sweep};
 use shortflow_measure::{Manifest, Point, Replica, Summary};
+use shortflow_scenario::Scenario;
 
 use crate::case::Case;
 use crate::engine::{Error, Measured, Outcome};
@@ -150,10 +151,9 @@ fn point_of(settings: Vec<Setting>, outcomes: Vec<&Outcome>) -> Point {
     point
 }
 
-/// The TCP of all points, each named once.
-fn tcp_of(case: &Case) -> String {
-    let points = case.loaded.points().iter();
-    let mut names: Vec<String> = points.map(|point| point.scenario.tcp_description()).collect();
+/// Which TCP runs in these scenarios: each named once; empty where nothing uses TCP.
+pub fn which_tcp<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> String {
+    let mut names: Vec<String> = scenarios.map(Scenario::tcp_description).collect();
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));
     names.join(" | ")
@@ -177,7 +177,7 @@ fn manifest(case: &Case, kept: &[Point], command: &str) -> Manifest {
         replicas: kept.iter().map(|point| point.summary.replicas).max().unwrap_or(0),
         duration: scenario.duration.as_secs_f64(),
         warm_up: scenario.warm_up.as_secs_f64(),
-        tcp: tcp_of(case),
+        tcp: which_tcp(case.loaded.points().iter().map(|point| &point.scenario)),
         sweep: (!case.loaded.axes.is_empty()).then(|| Sweep {
             key: case.loaded.axes.join(", "),
             values: kept.iter().map(value).collect(),

@@ -25,8 +25,9 @@ pub fn write(out: &Path, reproduced: &Reproduced, ledger: &Ledger) -> Result<Pat
     write_text(&out.join("tables.md"), &markdown(&reproduced.tables))?;
     let rows: Vec<ClaimRow> = ledger.claims.iter().map(claim_row).collect();
     let tables: Vec<Table> = reproduced.tables.iter().map(set).collect();
+    let about = format!("{} {}", reproduced.about, ledger.tcp_in_words());
     let path = out.join("report.html");
-    write_text(&path, &study_page(&reproduced.title, &reproduced.about, &rows, &tables, &figures))?;
+    write_text(&path, &study_page(&reproduced.title, &about, &rows, &tables, &figures))?;
     Ok(path)
 }
 

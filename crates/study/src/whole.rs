@@ -211,6 +211,8 @@ fn a_short_study_leaves_out_what_it_did_not_run() {
     let notes: Vec<&str> = ledger.claims.iter().map(|claim| claim.note.as_str()).collect();
     assert!(notes.iter().all(|note| note.is_empty()), "notes speak of a full run: {notes:?}");
     assert_eq!((ledger.quick, ledger.replicas, ledger.duration.as_str()), (true, 2, "20 s"));
+    let tcp = ledger.tcp.as_deref().unwrap();
+    assert!(!tcp.is_empty() && ledger.tcp_in_words() == format!("TCP: {tcp}."), "{tcp}");
     let names: Vec<&str> = found.figures.iter().map(|figure| figure.name.as_str()).collect();
     assert_eq!(names, ["sweep", "classes", "streams", "distribution"]);
     let rows: Vec<&Label> = found.tables[0].data.rows.iter().flat_map(|row| &row.labels).collect();
