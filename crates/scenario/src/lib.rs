@@ -48,8 +48,8 @@ mod which_tcp;
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, load_from, schema};
 pub use memory::Memory;
 pub use model::{
-    Binding, Direction, Inputs, Kind, Line, Link, MOST_STREAMS, MeasurePlan, Node, NodeId,
-    NodeKind, Part, ResultRow, Scenario, SizeClass, Workload,
+    Binding, Direction, Inputs, Line, Link, MOST_STREAMS, MeasurePlan, Node, NodeId, NodeKind,
+    Part, ResultRow, Scenario, SizeClass, Workload, WorkloadKind,
 };
 pub use offered::{LineLoad, OfferedLoad};
 pub use traffic::{Datagrams, PairEnd, ResultSizes, Traffic};

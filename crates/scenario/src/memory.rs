@@ -2,7 +2,7 @@
 
 use shortflow_units::Bytes;
 
-use crate::model::{Kind, Scenario};
+use crate::model::{Scenario, WorkloadKind};
 
 /// An estimate of the memory of one replica. It is meant to tell what fits a machine from what does
 /// not, within a factor of two.
@@ -69,16 +69,16 @@ impl Scenario {
         }
         let open =
             self.workloads.iter().zip(overload).map(|(workload, share)| match &workload.kind {
-                Kind::Transfers(transfers) => {
+                WorkloadKind::Transfers(transfers) => {
                     let seconds = transfers.stop.as_secs_f64() - transfers.start.as_secs_f64();
                     transfers.rate * (seconds * (1.0 - 1.0 / share)).max(seconds.min(1.0))
                 }
-                Kind::Bulk(bulk) => f64::from(bulk.flows),
-                Kind::Web(web) => f64::from(web.sessions.count),
-                Kind::Telnet(telnet) => f64::from(telnet.sessions.count),
-                Kind::Ftp(ftp) => f64::from(ftp.sessions.count),
-                Kind::Cbr(cbr) => cbr.streams() as f64,
-                Kind::Poisson(poisson) => poisson.pairs.len() as f64,
+                WorkloadKind::Bulk(bulk) => f64::from(bulk.flows),
+                WorkloadKind::Web(web) => f64::from(web.sessions.count),
+                WorkloadKind::Telnet(telnet) => f64::from(telnet.sessions.count),
+                WorkloadKind::Ftp(ftp) => f64::from(ftp.sessions.count),
+                WorkloadKind::Cbr(cbr) => cbr.streams() as f64,
+                WorkloadKind::Poisson(poisson) => poisson.pairs.len() as f64,
             });
         open.sum()
     }

@@ -152,7 +152,7 @@ pub struct Workload {
     /// Its name in results, and of its random stream.
     pub name: String,
     /// What it generates.
-    pub kind: Kind,
+    pub kind: WorkloadKind,
     /// The TCP of both its ends.
     pub tcp: Arc<Config>,
     /// What a policy at a host knows its connections by.
@@ -161,7 +161,7 @@ pub struct Workload {
 
 /// What a workload generates.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
+pub enum WorkloadKind {
     /// Request/reply transfers over TCP; each pair is (client, server).
     Transfers(Transfers<NodeId>),
     /// Bulk flows over TCP; each pair is (sender, receiver).

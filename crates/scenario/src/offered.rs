@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::model::{Kind, NodeId, NodeKind, Scenario, Workload};
+use crate::model::{NodeId, NodeKind, Scenario, Workload, WorkloadKind};
 
 /// What workloads offer to the links of a scenario.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,7 +88,7 @@ fn demands_of(index: usize, workload: &Workload) -> Option<Vec<Demand>> {
     let demand = |from, to, flow| Demand { workload: index, from, to, flow };
     let (mss, header) = (u64::from(workload.tcp.mss), f64::from(workload.tcp.header));
     match &workload.kind {
-        Kind::Transfers(transfers) => {
+        WorkloadKind::Transfers(transfers) => {
             let rate = transfers.rate / transfers.pairs.len() as f64;
             let [request, reply] = [&transfers.request, &transfers.reply].map(|sizes| {
                 let segments = sizes.mean_segments(mss);
@@ -100,7 +100,7 @@ fn demands_of(index: usize, workload: &Workload) -> Option<Vec<Demand>> {
             });
             Some(both.collect())
         }
-        Kind::Cbr(cbr) => {
+        WorkloadKind::Cbr(cbr) => {
             let streams = (0..cbr.streams()).map(|number| {
                 let (&(from, to), rate) = cbr.stream(number);
                 let bytes = rate.bytes_per_sec();
@@ -108,12 +108,15 @@ fn demands_of(index: usize, workload: &Workload) -> Option<Vec<Demand>> {
             });
             Some(streams.collect())
         }
-        Kind::Poisson(poisson) => {
+        WorkloadKind::Poisson(poisson) => {
             let (rate, bytes) = (poisson.rate, poisson.rate * poisson.size.mean());
             let flow = Flow { bytes, packets: rate };
             Some(poisson.pairs.iter().map(|&(from, to)| demand(from, to, flow)).collect())
         }
-        Kind::Bulk(_) | Kind::Web(_) | Kind::Telnet(_) | Kind::Ftp(_) => None,
+        WorkloadKind::Bulk(_)
+        | WorkloadKind::Web(_)
+        | WorkloadKind::Telnet(_)
+        | WorkloadKind::Ftp(_) => None,
     }
 }
 

@@ -5,7 +5,7 @@ use shortflow_units::{Duration, Instant};
 
 use super::topology::Topology;
 use crate::file::{ScenarioFile, WorkloadFile};
-use crate::model::{Kind, MOST_STREAMS, MeasurePlan, Workload};
+use crate::model::{MOST_STREAMS, MeasurePlan, Workload, WorkloadKind};
 
 /// Refuses more arrivals, streams, samples and routes than a run can have.
 pub(super) fn check(
@@ -25,18 +25,21 @@ pub(super) fn check(
 
 fn arrivals(document: &mut Document, file: &ScenarioFile, workload: &Workload) {
     let (table, what, rate, start, stop) = match &workload.kind {
-        Kind::Transfers(transfers) => {
+        WorkloadKind::Transfers(transfers) => {
             ("transfers", "transfers", transfers.rate, transfers.start, transfers.stop)
         }
-        Kind::Poisson(poisson) => {
+        WorkloadKind::Poisson(poisson) => {
             let rate = poisson.rate * poisson.pairs.len() as f64;
             ("poisson", "datagrams", rate, poisson.start, poisson.stop)
         }
-        Kind::Cbr(cbr) => {
+        WorkloadKind::Cbr(cbr) => {
             let bytes: f64 = (0..cbr.streams()).map(|n| cbr.stream(n).1.bytes_per_sec()).sum();
             ("cbr", "datagrams", bytes / f64::from(cbr.packet), cbr.start, cbr.stop)
         }
-        Kind::Bulk(_) | Kind::Web(_) | Kind::Telnet(_) | Kind::Ftp(_) => return,
+        WorkloadKind::Bulk(_)
+        | WorkloadKind::Web(_)
+        | WorkloadKind::Telnet(_)
+        | WorkloadKind::Ftp(_) => return,
     };
     let arrivals = rate * seconds(start, stop);
     if arrivals > MOST_ARRIVALS {
@@ -92,7 +95,7 @@ fn samples(
     let flows: u32 = workloads
         .iter()
         .map(|workload| match &workload.kind {
-            Kind::Bulk(bulk) if bulk.size.is_none() => bulk.flows,
+            WorkloadKind::Bulk(bulk) if bulk.size.is_none() => bulk.flows,
             _ => 0,
         })
         .fold(0, u32::saturating_add);

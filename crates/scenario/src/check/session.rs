@@ -13,10 +13,10 @@ use super::{sizes, tcp, times};
 use crate::file::{
     BusyFile, FtpFile, HttpFile, OneOrList, PageFile, ReplayFile, TelnetFile, WebFile,
 };
-use crate::model::{Kind, NodeId};
+use crate::model::{NodeId, WorkloadKind};
 
 impl Checker<'_> {
-    pub(super) fn web(&mut self, path: &str, file: &WebFile) -> Option<(Kind, Config)> {
+    pub(super) fn web(&mut self, path: &str, file: &WebFile) -> Option<(WorkloadKind, Config)> {
         let config = tcp::check(self.document, &format!("{path}.tcp"), &file.tcp, &self.base);
         let mss = u64::from(config.mss);
         let keys = SessionKeys {
@@ -33,7 +33,7 @@ impl Checker<'_> {
         let clients = sessions.as_ref().map(|sessions| sessions.count);
         let visits = self.visits(path, file, mss, clients);
         let web = Web { sessions: sessions?, http: http?, request: request?, visits: visits? };
-        Some((Kind::Web(web), config))
+        Some((WorkloadKind::Web(web), config))
     }
 
     fn http(&mut self, path: &str, file: &WebFile) -> Option<Http> {
@@ -137,7 +137,11 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn telnet(&mut self, path: &str, file: &TelnetFile) -> Option<(Kind, Config)> {
+    pub(super) fn telnet(
+        &mut self,
+        path: &str,
+        file: &TelnetFile,
+    ) -> Option<(WorkloadKind, Config)> {
         let base = Config { nagle: true, ..self.base.clone() };
         let mut config = tcp::check(self.document, &format!("{path}.tcp"), &file.tcp, &base);
         // An era in it starts afresh.
@@ -166,10 +170,13 @@ impl Checker<'_> {
             return None;
         }
         let character = character as u32;
-        Some((Kind::Telnet(Telnet { sessions: sessions?, character, pause: pause? }), config))
+        Some((
+            WorkloadKind::Telnet(Telnet { sessions: sessions?, character, pause: pause? }),
+            config,
+        ))
     }
 
-    pub(super) fn ftp(&mut self, path: &str, file: &FtpFile) -> Option<(Kind, Config)> {
+    pub(super) fn ftp(&mut self, path: &str, file: &FtpFile) -> Option<(WorkloadKind, Config)> {
         let config = tcp::check(self.document, &format!("{path}.tcp"), &file.tcp, &self.base);
         let keys = SessionKeys {
             pair: [("from", &file.from), ("to", &file.to)],
@@ -184,7 +191,7 @@ impl Checker<'_> {
         let size = sizes::check(self.document, &format!("{path}.size"), &file.size, mss);
         let pause = times::check(self.document, &format!("{path}.pause"), &file.pause);
         let ftp = Ftp { sessions: sessions?, size: size?, pause: pause? };
-        Some((Kind::Ftp(ftp), config))
+        Some((WorkloadKind::Ftp(ftp), config))
     }
 
     fn sessions(&mut self, path: &str, keys: &SessionKeys<'_>) -> Option<Sessions<NodeId>> {

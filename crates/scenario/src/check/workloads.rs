@@ -14,7 +14,7 @@ use crate::file::{
     BulkFile, CbrFile, OneOrList, PoissonFile, ScenarioFile, TransfersFile, WorkloadFile,
 };
 use crate::files::Files;
-use crate::model::{Kind, NodeId, Workload};
+use crate::model::{NodeId, Workload, WorkloadKind};
 
 /// Resolves all workloads.
 pub(super) fn check(
@@ -57,7 +57,7 @@ impl Checker<'_> {
         Some(Workload { name: name.to_owned(), kind, tcp: Arc::new(config), label })
     }
 
-    fn transfers(&mut self, path: &str, file: &TransfersFile) -> Option<(Kind, Config)> {
+    fn transfers(&mut self, path: &str, file: &TransfersFile) -> Option<(WorkloadKind, Config)> {
         let config = tcp::check(self.document, &format!("{path}.tcp"), &file.tcp, &self.base);
         let pairs = self.pairs(path, ("client", &file.client), ("server", &file.server));
         let mss = u64::from(config.mss);
@@ -77,7 +77,7 @@ impl Checker<'_> {
             // A share of nothing has no arrivals.
             stop: if rate > 0.0 { stop } else { start },
         };
-        Some((Kind::Transfers(transfers), config))
+        Some((WorkloadKind::Transfers(transfers), config))
     }
 
     /// Transfers per second.
@@ -137,7 +137,7 @@ impl Checker<'_> {
         );
     }
 
-    fn bulk(&mut self, path: &str, file: &BulkFile) -> Option<(Kind, Config)> {
+    fn bulk(&mut self, path: &str, file: &BulkFile) -> Option<(WorkloadKind, Config)> {
         let config = tcp::check(self.document, &format!("{path}.tcp"), &file.tcp, &self.base);
         let pairs = self.pairs(path, ("from", &file.from), ("to", &file.to));
         let flows = file.flows.unwrap_or(1);
@@ -170,10 +170,10 @@ impl Checker<'_> {
             start,
             start_window: file.start_window,
         };
-        Some((Kind::Bulk(bulk), config))
+        Some((WorkloadKind::Bulk(bulk), config))
     }
 
-    fn cbr(&mut self, path: &str, file: &CbrFile) -> Option<Kind> {
+    fn cbr(&mut self, path: &str, file: &CbrFile) -> Option<WorkloadKind> {
         let pairs = self.pairs(path, ("from", &file.from), ("to", &file.to));
         let dscp = self.dscp(path, file.dscp.as_ref());
         let span = self.span(path, file.start, file.stop);
@@ -185,7 +185,7 @@ impl Checker<'_> {
             return None;
         }
         let (start, stop) = span?;
-        Some(Kind::Cbr(Cbr {
+        Some(WorkloadKind::Cbr(Cbr {
             pairs: pairs?,
             rates,
             by_stream: file.rate.is_list,
@@ -210,7 +210,7 @@ impl Checker<'_> {
         Some(file.values.clone())
     }
 
-    fn poisson(&mut self, path: &str, file: &PoissonFile) -> Option<Kind> {
+    fn poisson(&mut self, path: &str, file: &PoissonFile) -> Option<WorkloadKind> {
         let pairs = self.pairs(path, ("from", &file.from), ("to", &file.to));
         let size = sizes::check(self.document, &format!("{path}.size"), &file.size, 0);
         let dscp = self.dscp(path, file.dscp.as_ref());
@@ -236,7 +236,7 @@ impl Checker<'_> {
         }
         let (start, stop) = span?;
         let port = file.port.unwrap_or(7);
-        Some(Kind::Poisson(Poisson { pairs, rate, size, port, dscp: dscp?, start, stop }))
+        Some(WorkloadKind::Poisson(Poisson { pairs, rate, size, port, dscp: dscp?, start, stop }))
     }
 
     /// The pairs of nodes between two groups, all with a path from one to the other.

@@ -12,7 +12,7 @@ use shortflow_elements::Dscp;
 use shortflow_measure::Item;
 use shortflow_units::{Bytes, Rate};
 
-use crate::model::{Kind, NodeId, Part};
+use crate::model::{NodeId, Part, WorkloadKind};
 
 /// What everybody but its own source asks of a workload.
 pub trait Traffic {
@@ -76,17 +76,17 @@ impl ResultSizes {
     }
 }
 
-impl Kind {
+impl WorkloadKind {
     /// What it is, whatever it is.
     pub fn traffic(&self) -> &dyn Traffic {
         match self {
-            Kind::Transfers(transfers) => transfers,
-            Kind::Bulk(bulk) => bulk,
-            Kind::Web(web) => web,
-            Kind::Telnet(telnet) => telnet,
-            Kind::Ftp(ftp) => ftp,
-            Kind::Cbr(cbr) => cbr,
-            Kind::Poisson(poisson) => poisson,
+            WorkloadKind::Transfers(transfers) => transfers,
+            WorkloadKind::Bulk(bulk) => bulk,
+            WorkloadKind::Web(web) => web,
+            WorkloadKind::Telnet(telnet) => telnet,
+            WorkloadKind::Ftp(ftp) => ftp,
+            WorkloadKind::Cbr(cbr) => cbr,
+            WorkloadKind::Poisson(poisson) => poisson,
         }
     }
 
