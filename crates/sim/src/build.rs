@@ -5,7 +5,7 @@ use std::sync::Arc;
 use shortflow_elements::dropper::LinkLoss;
 use shortflow_elements::{Dscp, FlowKey, Label, Protocol};
 use shortflow_measure::{Recorder, TransferSink};
-use shortflow_policy::Place;
+use shortflow_policy::PortSite;
 use shortflow_run::{code_points, ingress_name, plan, port_name, ports, role_at, seed_of};
 use shortflow_scenario::{
     Direction, Line, MOST_STREAMS, NodeId, NodeKind, Scenario, Workload, WorkloadKind,
@@ -106,8 +106,8 @@ fn hop(
 ) -> Hop {
     let name = port_name(scenario, from, to);
     let ingress_name = ingress_name(scenario, from, to);
-    let at_egress = Place { name: &name, seed, rate: line.rate };
-    let at_ingress = Place { name: &ingress_name, ..at_egress };
+    let at_egress = PortSite { name: &name, seed, rate: line.rate };
+    let at_ingress = PortSite { name: &ingress_name, ..at_egress };
     let egress = role_at(scenario, from, Direction::To(to));
     let ingress = role_at(scenario, to, Direction::From(from));
     let is_reported = scenario.measure.ports.contains(&(from, to));
