@@ -42,8 +42,8 @@ mod memory;
 mod model;
 mod offered;
 mod sweep;
-mod traffic;
 mod which_tcp;
+mod workloads;
 
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, load_from, schema};
 pub use memory::Memory;
@@ -52,4 +52,4 @@ pub use model::{
     Part, ResultRow, Scenario, SizeClass, Workload, WorkloadKind,
 };
 pub use offered::{LineLoad, OfferedLoad};
-pub use traffic::{Datagrams, PairEnd, ResultSizes, Traffic};
+pub use workloads::{Datagrams, PairEnd, ResultSizes, Traffic};

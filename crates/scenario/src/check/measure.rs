@@ -10,7 +10,7 @@ use shortflow_units::{Bytes, Duration, Size};
 use super::topology::Topology;
 use crate::file::{ScenarioFile, SizesFile, WorkloadFile};
 use crate::model::{Binding, Direction, MeasurePlan, NodeId, SizeClass, Workload};
-use crate::traffic::ResultSizes;
+use crate::workloads::ResultSizes;
 
 /// Resolves what to measure.
 pub(super) fn check(
