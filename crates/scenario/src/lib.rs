@@ -49,7 +49,7 @@ pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, load_from, schem
 pub use memory::Memory;
 pub use model::{
     Binding, Direction, Inputs, Line, Link, MOST_STREAMS, MeasurePlan, Node, NodeId, NodeKind,
-    Part, ResultRow, Scenario, SizeClass, Workload, WorkloadKind,
+    Part, ResultRow, Scenario, SizeClass, Workload,
 };
 pub use offered::{LineLoad, OfferedLoad};
-pub use workloads::{Datagrams, PairEnd, ResultSizes, Traffic};
+pub use workloads::{Arrivals, Datagrams, Offer, PairEnd, ResultSizes, Traffic, WorkloadKind};

@@ -52,10 +52,7 @@ pub(crate) fn build(
             };
             (&ftp.sessions, own_row, starts(&ftp.sessions).map(session).collect())
         }
-        WorkloadKind::Transfers(_)
-        | WorkloadKind::Bulk(_)
-        | WorkloadKind::Cbr(_)
-        | WorkloadKind::Poisson(_) => return None,
+        _ => return None,
     };
     let connections = connections(own_row, workload, plan.port);
     let logs_accesses = scenario.measure.accesses;
