@@ -11,7 +11,7 @@ use crate::engine::{Error, Measured, Outcome};
 
 /// The place of a task among all that are run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TaskPlace {
+pub(crate) struct TaskIndex {
     pub(crate) case: usize,
     pub(crate) point: usize,
     pub(crate) replica: u32,
@@ -51,7 +51,7 @@ pub struct Interruption {
 /// The first error of a task; [`Error::Interrupted`] when nothing is complete.
 pub(crate) fn gather(
     cases: &[Case],
-    places: &[TaskPlace],
+    places: &[TaskIndex],
     outcomes: Vec<Result<Outcome, Error>>,
     command: &str,
 ) -> Result<Results, Error> {
@@ -87,7 +87,7 @@ impl Complete {
         Complete(cases.iter().map(of).collect())
     }
 
-    fn put(&mut self, place: TaskPlace, outcome: Outcome) {
+    fn put(&mut self, place: TaskIndex, outcome: Outcome) {
         self.0[place.case][place.point][place.replica as usize] = Some(outcome);
     }
 
