@@ -84,7 +84,7 @@ impl Histogram {
     /// The longest number of microseconds of the cell to which `duration` belongs.
     pub(crate) fn cell_of(duration: Duration) -> u64 {
         let micros = micros(duration).min(MAX_MICROS);
-        micros | (1 << width_bits(micros)) - 1
+        micros | ((1 << width_bits(micros)) - 1)
     }
 
     /// The least number of microseconds of a cell, of which `micros` is one.
