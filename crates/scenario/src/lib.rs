@@ -45,6 +45,7 @@ mod sweep;
 mod traffic;
 mod which_tcp;
 
+pub use check::MOST_REPLICAS;
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, load_from, schema};
 pub use memory::Memory;
 pub use model::{

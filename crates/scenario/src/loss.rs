@@ -89,7 +89,7 @@ fn gilbert_elliott(
 ) -> Option<LossParams> {
     let path = format!("{path}.{GILBERT_ELLIOTT}");
     let [(GILBERT_ELLIOTT, LossFile::Table(keys))] = table.iter().collect::<Vec<_>>()[..] else {
-        let help = "such as { to_bad = 0.01, to_good = 0.25 }, and no other key beside the model";
+        let help = "write, for example, { to_bad = 0.01, to_good = 0.25 }, and no other key beside the model";
         document.mistake_in_key(&path, "the model needs a table of its own", help);
         return None;
     };
@@ -111,15 +111,15 @@ fn gilbert_elliott(
         }
     }
     let (Some(to_bad), Some(to_good)) = (to_bad, to_good) else {
-        let help = "`to_bad` is the probability that the link turns bad after a packet, `to_good` that \
-                    it turns good again: bursts of 1/to_good packets";
-        document.mistake_in_key(&path, "the model needs `to_bad` and `to_good`", help);
+        let help = "`to_bad` is the probability that the link turns bad after a packet, `to_good` the \
+                    probability that it turns good again; a burst has 1/to_good packets on average";
+        document.mistake_in_key(&path, "`gilbert-elliott` needs both `to_bad` and `to_good`", help);
         return None;
     };
     let params = GilbertElliottParams::new(to_bad, to_good, loss_good, loss_bad);
     let refuse = |error: ParamsError| {
         let at = format!("{path}.{}", error.parameter());
-        document.mistake(&at, error.to_string(), "it must be above 0");
+        document.mistake(&at, error.to_string(), "");
     };
     params.map_err(refuse).ok().map(Box::new).map(LossParams::GilbertElliott)
 }

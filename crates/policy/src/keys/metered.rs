@@ -94,10 +94,18 @@ impl Checker<'_> {
         if depth < LEAST_PACKET {
             let message =
                 message("the smallest packet, 40 B: no packet would ever find enough tokens");
-            self.document.mistake(path, message, "a few packets are usual, such as \"10 KB\"");
+            self.document.mistake(
+                path,
+                message,
+                "a depth of a few packets is usual, such as \"10 KB\"",
+            );
         } else if depth < FULL_PACKET {
             let message = message("a full packet of 1500 B, which would never find enough tokens");
-            self.document.warning(path, message, "a few packets are usual, such as \"10 KB\"");
+            self.document.warning(
+                path,
+                message,
+                "a depth of a few packets is usual, such as \"10 KB\"",
+            );
         }
     }
 }

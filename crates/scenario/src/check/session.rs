@@ -39,12 +39,8 @@ impl Checker<'_> {
     fn http(&mut self, path: &str, file: &WebFile) -> Option<Http> {
         let connections = file.connections.unwrap_or(CONNECTIONS);
         if connections == 0 {
-            let message = "no page can be loaded over no connection";
-            self.document.mistake(
-                &format!("{path}.connections"),
-                message,
-                "allowed here: 1 and up",
-            );
+            let message = "connections must be 1 or more; found 0";
+            self.document.mistake(&format!("{path}.connections"), message, "");
             return None;
         }
         Some(match file.http {
@@ -69,15 +65,17 @@ impl Checker<'_> {
             (None, None, Some(replay)) => {
                 let start = file.start.map(|_| "start");
                 if let Some(key) = start.or(file.start_window.map(|_| "start_window")) {
-                    let help = "leave it out, or change the times in the log";
-                    let message = "a log says itself when each page is asked for";
+                    let help = "remove the key, or change the times in the log";
+                    let message = format!(
+                        "`{key}` cannot stand beside `replay`: the log has the time of each page"
+                    );
                     self.document.mistake(&format!("{path}.{key}"), message, help);
                 }
                 self.replay(&format!("{path}.replay"), replay, clients?)
             }
             _ => {
-                let message = "browsing needs `page` and `think`, or `replay` alone";
-                let help = "such as `think.exponential.mean = \"10 s\"` and a table `page`, or \
+                let message = "a web workload needs either `page` and `think`, or `replay`";
+                let help = "for example `think.exponential.mean = \"10 s\"` and a table `page`, or \
                             `replay.file = \"accesses.csv\"`";
                 self.document.mistake(path, message, help);
                 None
@@ -90,9 +88,8 @@ impl Checker<'_> {
         let objects = times::counts(self.document, &format!("{path}.objects"), &file.objects);
         let object = sizes::check(self.document, &format!("{path}.object"), &file.object, mss);
         if let Some(pool) = file.pool.filter(|pool| !(1..=MOST_PAGES).contains(pool)) {
-            let help = format!("allowed here: 1 to {MOST_PAGES}");
-            let message = format!("a pool of {pool} pages cannot be");
-            self.document.mistake(&format!("{path}.pool"), message, help);
+            let message = format!("pool must be 1 to {MOST_PAGES}; found {pool}");
+            self.document.mistake(&format!("{path}.pool"), message, "");
             return None;
         }
         Some(PageModel { index: index?, objects: objects?, object: object?, pool: file.pool })
@@ -101,7 +98,7 @@ impl Checker<'_> {
     fn replay(&mut self, path: &str, file: &ReplayFile, clients: u32) -> Option<Visits> {
         let key = format!("{path}.file");
         if file.file.values.is_empty() {
-            self.document.mistake(&key, "there is no log", "name one at least");
+            self.document.mistake(&key, "the list of logs is empty", "name at least one file");
             return None;
         }
         let each = file.file.values.iter().enumerate();
@@ -123,14 +120,18 @@ impl Checker<'_> {
             Ok(found) => found,
             Err(reason) => {
                 let message = format!("cannot read the log {name}: {reason}");
-                self.document.mistake(key, message, "the path is relative to this file");
+                self.document.mistake(
+                    key,
+                    message,
+                    "the path is relative to the folder of this file",
+                );
                 return None;
             }
         };
         match parse_accesses(&text, clients) {
             Ok(accesses) => Some(accesses.into()),
             Err(error) => {
-                let help = "a line says time_s,client,page,index_bytes,object_bytes";
+                let help = "a log has the columns time_s,client,page,index_bytes,object_bytes";
                 self.document.mistake(key, format!("{path}, {error}"), help);
                 None
             }
@@ -155,10 +156,10 @@ impl Checker<'_> {
         let header = u64::from(config.header);
         let character = file.packet.0.saturating_sub(header);
         if !(1..=u64::from(config.mss)).contains(&character) {
-            let message = format!("a packet of {} holds no character", file.packet);
+            let message = format!("a packet of {} is too small to hold a character", file.packet);
             let most = Bytes(header + u64::from(config.mss));
             let help = format!(
-                "its headers take {}: allowed here: {} to {most}",
+                "the headers take {}, so packet must be {} to {most}",
                 Bytes(header),
                 Bytes(header + 1)
             );
@@ -193,9 +194,8 @@ impl Checker<'_> {
         let span = self.span(path, keys.start, keys.stop);
         let count = match (keys.sessions, &pairs) {
             (Some(count), _) if !(1..=MOST_FLOWS).contains(&count) => {
-                let help = format!("allowed here: 1 to {MOST_FLOWS}");
-                let message = format!("{count} sessions cannot be");
-                self.document.mistake(&format!("{path}.sessions"), message, help);
+                let message = format!("sessions must be 1 to {MOST_FLOWS}; found {count}");
+                self.document.mistake(&format!("{path}.sessions"), message, "");
                 return None;
             }
             (Some(count), _) => count,
@@ -203,8 +203,9 @@ impl Checker<'_> {
         };
         let (start, stop) = span?;
         if start + keys.start_window > stop {
-            let message = format!("start_window {} reaches beyond the end", keys.start_window);
-            let help = "some sessions might never start: shorten it";
+            let message =
+                format!("start_window {} reaches beyond the end of the run", keys.start_window);
+            let help = "shorten it: some sessions might never start";
             self.document.mistake(&format!("{path}.start_window"), message, help);
             return None;
         }

@@ -40,7 +40,7 @@ impl Checker<'_> {
     fn workload(&mut self, name: &str, file: &WorkloadFile) -> Option<Workload> {
         let path = format!("workloads.{name}");
         if !is_name(name) {
-            self.document.mistake_in_key(&path, format!("`{name}` is no name"), NAME_RULE);
+            self.document.mistake_in_key(&path, format!("`{name}` is not a valid name"), NAME_RULE);
         }
         let (kind, config) = match file {
             WorkloadFile::Transfers(file) => self.transfers(&format!("{path}.transfers"), file)?,
@@ -97,17 +97,21 @@ impl Checker<'_> {
             (None, Some(rate), None) => rate.0,
             (None, None, Some(interval)) if !interval.is_zero() => 1.0 / interval.as_secs_f64(),
             (Some(_), None, None) => {
-                self.document.mistake(&format!("{path}.load"), "the load must be above zero", "");
+                self.document.mistake(
+                    &format!("{path}.load"),
+                    "load must be above zero; found 0 bit/s",
+                    "",
+                );
                 return None;
             }
             (None, None, Some(_)) => {
-                let message = "the interval must be above zero";
+                let message = "interval must be above zero; found 0 s";
                 self.document.mistake(&format!("{path}.interval"), message, "");
                 return None;
             }
             _ => {
                 let message = "transfers need exactly one of `load`, `rate` and `interval`";
-                let help = "such as `load = \"8 Mbit/s\"`, `rate = \"67.7 /s\"` or \
+                let help = "for example `load = \"8 Mbit/s\"`, `rate = \"67.7 /s\"` or \
                             `interval = \"15 ms\"`";
                 self.document.mistake(path, message, help);
                 return None;
@@ -115,8 +119,8 @@ impl Checker<'_> {
         };
         let share = file.share.unwrap_or(1.0);
         if !(0.0..=1.0).contains(&share) {
-            let message = format!("a share of {share} cannot be");
-            self.document.mistake(&format!("{path}.share"), message, "it must be from 0 to 1");
+            let message = format!("share must be 0 to 1; found {share}");
+            self.document.mistake(&format!("{path}.share"), message, "");
             return None;
         }
         let rate = whole * share;
@@ -129,12 +133,10 @@ impl Checker<'_> {
 
     /// Time has no more than a nanosecond for each.
     fn too_often(&mut self, path: &str, rate: f64) {
-        let message = format!("this is {rate:.1e} arrivals a second");
-        self.document.mistake(
-            path,
-            message,
-            format!("at most {MOST_PER_SECOND:e} can be told apart"),
+        let message = format!(
+            "this makes {rate:.1e} arrivals per second; at most {MOST_PER_SECOND:e} are allowed"
         );
+        self.document.mistake(path, message, "time is counted in nanoseconds: lower the load");
     }
 
     fn bulk(&mut self, path: &str, file: &BulkFile) -> Option<(Kind, Config)> {
@@ -142,12 +144,8 @@ impl Checker<'_> {
         let pairs = self.pairs(path, ("from", &file.from), ("to", &file.to));
         let flows = file.flows.unwrap_or(1);
         if flows == 0 || flows > MOST_FLOWS {
-            let help = format!("allowed here: 1 to {MOST_FLOWS}");
-            self.document.mistake(
-                &format!("{path}.flows"),
-                format!("{flows} flows cannot be"),
-                help,
-            );
+            let message = format!("flows must be 1 to {MOST_FLOWS}; found {flows}");
+            self.document.mistake(&format!("{path}.flows"), message, "");
         }
         let size = match file.size {
             Some(size) => {
@@ -158,8 +156,9 @@ impl Checker<'_> {
         };
         let (start, stop) = self.span(path, file.start, None)?;
         if start + file.start_window > stop {
-            let message = format!("start_window {} reaches beyond the end", file.start_window);
-            let help = "some flows might never start: shorten it";
+            let message =
+                format!("start_window {} reaches beyond the end of the run", file.start_window);
+            let help = "shorten it: some flows might never start";
             self.document.mistake(&format!("{path}.start_window"), message, help);
         }
         let bulk = Bulk {
@@ -179,9 +178,8 @@ impl Checker<'_> {
         let span = self.span(path, file.start, file.stop);
         let rates = self.rates(&format!("{path}.rate"), &file.rate)?;
         if file.packet == Bytes::ZERO || file.packet > LARGEST_PACKET {
-            let message = format!("a packet cannot have {}", file.packet);
-            let help = format!("allowed here: 1 B to {LARGEST_PACKET}");
-            self.document.mistake(&format!("{path}.packet"), message, help);
+            let message = format!("packet must be 1 B to {LARGEST_PACKET}; found {}", file.packet);
+            self.document.mistake(&format!("{path}.packet"), message, "");
             return None;
         }
         let (start, stop) = span?;
@@ -199,12 +197,16 @@ impl Checker<'_> {
 
     fn rates(&mut self, path: &str, file: &OneOrList<Rate>) -> Option<Vec<Rate>> {
         if file.values.is_empty() {
-            self.document.mistake(path, "there is no rate", "list one for each stream");
+            self.document.mistake(
+                path,
+                "the list of rates is empty",
+                "list one rate for each stream",
+            );
             return None;
         }
         if let Some(at) = file.values.iter().position(|rate| rate.is_zero()) {
             let path = if file.is_list { format!("{path}.{at}") } else { path.to_owned() };
-            self.document.mistake(&path, "the rate must be above zero", "");
+            self.document.mistake(&path, "rate must be above zero; found 0 bit/s", "");
             return None;
         }
         Some(file.values.clone())
@@ -220,11 +222,15 @@ impl Checker<'_> {
             (Some(rate), None) => rate.0,
             (None, Some(load)) if !load.is_zero() => load.bytes_per_sec() / size.mean(),
             (None, Some(_)) => {
-                self.document.mistake(&format!("{path}.load"), "the load must be above zero", "");
+                self.document.mistake(
+                    &format!("{path}.load"),
+                    "load must be above zero; found 0 bit/s",
+                    "",
+                );
                 return None;
             }
             _ => {
-                let help = "such as `rate = \"1000 /s\"` or `load = \"5 Mbit/s\"`";
+                let help = "for example `rate = \"1000 /s\"` or `load = \"5 Mbit/s\"`";
                 let message = "a Poisson stream needs exactly one of `rate` and `load`";
                 self.document.mistake(path, message, help);
                 return None;
@@ -265,13 +271,15 @@ impl Checker<'_> {
             let topology = self.topology;
             let name = |node| &topology.node(node).name;
             if from == to {
-                let message = format!("`{}` would talk to itself", name(from));
-                self.document.mistake(&b_path, message, "");
+                let message = format!("`{}` would send to itself", name(from));
+                let help = "choose another node for one of the two ends";
+                self.document.mistake(&b_path, message, help);
                 return None;
             }
             if !topology.connects(from, to) {
                 let message = format!("no path leads from `{}` to `{}`", name(from), name(to));
-                let help = "add the missing link; hosts do not forward for others";
+                let help =
+                    "add the missing link; hosts do not forward packets of others, routers do";
                 self.document.mistake(&b_path, message, help);
                 return None;
             }
@@ -288,15 +296,18 @@ impl Checker<'_> {
         let duration = self.duration;
         let stop_at = stop.unwrap_or(duration);
         if stop_at > duration {
-            let message = format!("stop {stop_at} is after the end, duration {duration}");
-            let help = "leave `stop` out to go on to the end";
+            let message =
+                format!("stop {stop_at} must not be after the end of the run, duration {duration}");
+            let help = "remove `stop` to go on to the end";
             self.document.mistake(&format!("{path}.stop"), message, help);
             return None;
         }
         if start >= stop_at {
             let end = if stop.is_some() { "stop" } else { "duration" };
-            let message = format!("start {start} is not before {end} {stop_at}");
-            self.document.mistake(&format!("{path}.start"), message, "nothing would be sent");
+            let message = format!(
+                "start {start} must be before {end} {stop_at}; otherwise nothing would be sent"
+            );
+            self.document.mistake(&format!("{path}.start"), message, "");
             return None;
         }
         Some((Instant::START + start, Instant::START + stop_at))

@@ -103,7 +103,7 @@ fn a_role_that_does_something_and_is_bound_nowhere_is_warned_of() {
     assert_eq!(warnings(&format!("{core}[roles.edge]\n")), "", "an empty role does nothing");
     let edge = "[[roles.edge.classes]]\nname = \"all\"\nmarker.fixed.dscp = \"EF\"\n";
     let expected = "\
-warning: the role `edge` of p.toml conditions packets, but is bound nowhere: this part of the policy is without effect
+warning: the role `edge` of p.toml conditions packets, but it is not bound to any place, so this part of the policy has no effect
  --> s.toml:1:10
   |
 1 | policy = \"p.toml\"
