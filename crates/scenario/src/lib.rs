@@ -33,6 +33,7 @@
 
 mod bind;
 mod check;
+mod explain;
 mod file;
 mod files;
 mod frequency;
@@ -46,6 +47,7 @@ mod traffic;
 mod which_tcp;
 
 pub use check::MOST_REPLICAS;
+pub use explain::Topic;
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, load_from, schema};
 pub use memory::Memory;
 pub use model::{

@@ -103,9 +103,14 @@ fn gilbert_elliott(
             ("to_good", LossFile::Always(probability)) => to_good = Some(*probability),
             ("loss_good", loss) => loss_good = by_code_point(document, &at, loss)?,
             ("loss_bad", loss) => loss_bad = by_code_point(document, &at, loss)?,
+            ("to_bad" | "to_good", LossFile::Table(_)) => {
+                let message = format!("{name} must be a probability from 0 to 1; found a table");
+                document.mistake_in_key(&at, message, "");
+                return None;
+            }
             _ => {
                 let help = suggestion(name, "keys allowed here", &GILBERT_ELLIOTT_KEYS);
-                document.mistake_in_key(&at, format!("unknown key `{name}`, or no number"), help);
+                document.mistake_in_key(&at, format!("unknown key `{name}`"), help);
                 return None;
             }
         }
@@ -160,7 +165,8 @@ fn by_code_point(
     Some(named.into_iter().fold(filled, |table, (dscp, p)| table.with(dscp, p)))
 }
 
-const GILBERT_ELLIOTT: &str = "gilbert-elliott";
+/// The name of the model of bursts.
+pub(crate) const GILBERT_ELLIOTT: &str = "gilbert-elliott";
 const GILBERT_ELLIOTT_KEYS: [&str; 4] = ["to_bad", "to_good", "loss_good", "loss_bad"];
 const DIRECTIONS: [&str; 2] = ["forward", "back"];
 

@@ -33,7 +33,8 @@ pub struct LineLoad {
 impl LineLoad {
     /// Bits per second of all workloads together.
     pub fn total(&self) -> f64 {
-        self.workloads.values().sum()
+        // A sum of no floats would be -0.
+        self.workloads.values().fold(0.0, |sum, bits| sum + bits)
     }
 
     /// The total over the rate of the link: above 1 it is more than the link can carry.

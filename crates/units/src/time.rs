@@ -234,7 +234,7 @@ mod tests {
         let error = "20".parse::<Duration>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "\"20\" lacks its unit; units of a duration: ns, us, µs, ms, s, min, h"
+            "\"20\" has no unit; units of a duration: ns, us, µs, ms, s, min, h"
         );
     }
 

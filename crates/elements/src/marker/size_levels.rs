@@ -76,8 +76,7 @@ impl SizeLevels {
         };
         let sizes: Vec<Bytes> = (0..count).map(size).collect();
         if first == Bytes::ZERO || sizes.windows(2).any(|pair| pair[0] >= pair[1]) {
-            let message =
-                format!("{count} different whole sizes do not fit between {first} and {last}");
+            let message = format!("there are no {count} rising whole sizes from {first} to {last}");
             return Err(ParamsError::new("count", message));
         }
         Ok(sizes)
@@ -191,9 +190,9 @@ mod tests {
         let many = of(1_500, 100_000_000, 63).unwrap();
         assert_eq!((many[0], many[62]), (Bytes(1_500), Bytes(100_000_000)));
         let refused = |first, last, count| of(first, last, count).unwrap_err().to_string();
-        assert_eq!(refused(1, 9, 63), "63 whole sizes do not rise from 1 B to 9 B");
-        assert_eq!(refused(9, 1, 3), "3 whole sizes do not rise from 9 B to 1 B");
-        assert_eq!(refused(0, 9, 3), "3 whole sizes do not rise from 0 B to 9 B");
+        assert_eq!(refused(1, 9, 63), "there are no 63 rising whole sizes from 1 B to 9 B");
+        assert_eq!(refused(9, 1, 3), "there are no 3 rising whole sizes from 9 B to 1 B");
+        assert_eq!(refused(0, 9, 3), "there are no 3 rising whole sizes from 0 B to 9 B");
         assert_eq!(refused(1, 9, 64), "count must be 2 to 63; found 64");
     }
 
@@ -208,7 +207,7 @@ mod tests {
         assert_eq!(refused(&[7, 7], 3), "thresholds must rise, but 7 B is not below 7 B");
         assert_eq!(
             refused(&[7, 8], 2),
-            "code_points must be one more than the thresholds, 3, but there are 2"
+            "there must be 3 code_points, one more than thresholds; found 2"
         );
     }
 }

@@ -182,5 +182,5 @@ fn no_weight_no_quantum_and_no_queue_are_refused() {
     let one: Vec<(Bytes, Box<dyn QueueDiscipline>)> =
         vec![(Bytes(2_000_000_000), Box::new(fifo()))];
     let refused = DeficitRoundRobin::new(Classifier::default(), one, 0).err().unwrap();
-    assert_eq!(refused.to_string(), "quantum 2 GB must be at most 1 GB");
+    assert_eq!(refused.to_string(), "quantum must be at most 1 GB; found 2 GB");
 }

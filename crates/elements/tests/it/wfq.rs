@@ -364,11 +364,11 @@ fn parameters_that_cannot_be_are_refused() {
     let of_class = |share, limit| WfqClass::new(Weight::of_number(1.0).unwrap(), share, limit);
     assert_eq!(
         refused(vec![of_class(Share::Class, None).unwrap()], None),
-        "a class has no limit, and there is none that classes share"
+        "a class has no limit of its own, and no `limit` is set for all classes together"
     );
     assert_eq!(
         refused(vec![of_class(Share::Class, nine).unwrap()], nine),
-        "limit 9 pkt holds for no class: each has a limit of its own"
+        "limit 9 pkt has no effect: every class has a limit of its own"
     );
     let nothing = Some(Length::Packets(0));
     let refused = of_class(Share::Class, nothing).unwrap_err().to_string();
