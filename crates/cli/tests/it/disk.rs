@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::support::{Ended, SMALL, command, files, shortflow, simulate};
+use crate::support::{Ended, SMALL, command, files, run, shortflow, simulate};
 
 #[test]
 fn a_folder_that_cannot_be_written_gives_code_3_at_once() {
