@@ -20,7 +20,6 @@ mod progress;
 mod report;
 mod reproduce;
 mod simulate;
-mod study_files;
 
 use std::process::ExitCode;
 

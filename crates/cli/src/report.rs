@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use shortflow_measure::Run;
 use shortflow_measure::results::{COMPARISON, Comparison, Folder, MANIFEST};
-use shortflow_report::{self as report, Run};
+use shortflow_report as report;
 use shortflow_run::{distinct, is_unfinished, refuse_foreign};
 
 use crate::args::Report;

@@ -5,19 +5,18 @@ use std::path::Path;
 
 use shortflow_sim::Simulator;
 use shortflow_study::judge::Verdict;
-use shortflow_study::{self as study, CheckResult, Ledger, Reproduced};
+use shortflow_study::{self as study, CheckResult, Ledger, Reproduced, files};
 
 use crate::args::Reproduce;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
-use crate::study_files;
 
 /// `shortflow reproduce`.
 pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failure> {
-    let files = study::find(&args.study)?;
-    let out = args.out.clone().unwrap_or_else(|| Path::new("results").join(&*files.id));
+    let found = study::find(&args.study)?;
+    let out = args.out.clone().unwrap_or_else(|| Path::new("results").join(&*found.id));
     let kept = out.join(if args.quick { "replicas-quick" } else { "replicas" });
     let options = study::Options {
         quick: args.quick,
@@ -26,16 +25,16 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
     };
     let bar = Bar::new(console);
     let stop = stop_on_interrupt()?;
-    let reproduced = study::reproduce(&Simulator, &files, &options, stop, &bar);
+    let reproduced = study::reproduce(&Simulator, &found, &options, stop, &bar);
     bar.end();
     let reproduced = reproduced?;
     if let Some(note) = stale(reproduced.stale) {
         console.note(&note);
     }
     let Some(ledger) = &reproduced.ledger else { return Err(interrupted(&reproduced)) };
-    let page = study_files::write(&out, &reproduced, ledger)?;
+    let page = files::write(&out, &reproduced, ledger)?;
     if args.json {
-        console.print(&study_files::json(ledger))?;
+        console.print(&files::json(ledger))?;
     } else {
         console.print(&text(&reproduced, ledger, console.color_out))?;
         console.file("Report", &page)?;

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use shortflow_measure::Point;
+use shortflow_measure::Run;
 use shortflow_measure::results::{Comparison, REPORT};
-use shortflow_report::{self as report, Run, brief, ranking, text};
+use shortflow_report::{self as report, brief, ranking, text};
 use shortflow_run::{Case, Error, Experiment, OutputFolder, Results, StartTap, folder_name};
 use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
 use shortflow_sim::Simulator;

@@ -153,6 +153,17 @@ impl Prefix {
         Prefix { network: address, mask: Address::v6(u128::MAX) }
     }
 
+    /// The first of the addresses, whose bits beyond the prefix are zero.
+    pub fn network(self) -> Address {
+        self.network
+    }
+
+    /// How many bits they share: up to 32 of IPv4, 128 of IPv6.
+    pub fn length(self) -> u8 {
+        // A mask counts the 96 bits that stand before an IPv4 address.
+        self.mask.bits().leading_ones() as u8 - (128 - self.network.length())
+    }
+
     /// Whether `address` is one of them.
     #[inline]
     pub fn contains(self, address: Address) -> bool {
@@ -201,6 +212,16 @@ mod tests {
         assert!(!inside("2001:db8::/65", "2001:db8:0:0:8000::"));
         let host = Prefix::host(address("2001:db8::1"));
         assert!(host.contains(address("2001:db8::1")) && !host.contains(address("2001:db8::2")));
+    }
+
+    #[test]
+    fn a_prefix_is_read_as_it_was_written_whatever_its_family() {
+        for text in ["0.0.0.0/0", "10.1.0.0/16", "10.0.0.1/32", "::/0", "2001:db8::/32"] {
+            let prefix = prefix(text);
+            assert_eq!(format!("{}/{}", prefix.network(), prefix.length()), text);
+        }
+        assert_eq!(Prefix::host(address("10.0.0.1")).length(), 32);
+        assert_eq!(Prefix::host(address("::1")).length(), 128);
     }
 
     #[test]

@@ -99,6 +99,11 @@ impl Per {
         self.aggregate
     }
 
+    /// How many bits of its address a host of IPv6 is known by.
+    pub fn ipv6_prefix(&self) -> u8 {
+        self.ipv6_prefix
+    }
+
     /// How many aggregates are remembered.
     pub fn table_size(&self) -> usize {
         self.bounds.entries

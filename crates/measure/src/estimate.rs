@@ -16,8 +16,8 @@ pub struct Estimate {
     pub high: Option<f64>,
     /// How many replicas had the measure.
     pub n: u32,
-    /// Whether the mean is only a lower bound, because in some replica the data end before the
-    /// measure; it then has no interval.
+    /// Whether the mean is only a lower bound, because in some replica too much was
+    /// unfinished to tell the measure; it then has no interval.
     #[serde(default, skip_serializing_if = "is_false")]
     pub at_least: bool,
 }

@@ -44,6 +44,7 @@
 //! Engines, scenarios and policies: who calls the recorder says what happened and when. How results are
 //! drawn or set in tables, and whether they confirm a claim.
 
+pub mod cases;
 mod estimate;
 mod gains;
 mod histogram;
@@ -80,7 +81,7 @@ pub use replica::{
     ClassResult, DatagramResult, DelayPercentiles, LongFlows, OverLimit, Replica, StreamResult,
     WorkloadResult,
 };
-pub use results::{Manifest, Point, RowNames, TransferSink};
+pub use results::{Manifest, Point, RowNames, Run, TransferSink};
 pub use summary::{
     ClassSummary, CodePointSummary, DatagramSummary, DelaySummary, OverSummary, PortSummary,
     StreamSummary, Summary, WorkloadSummary,

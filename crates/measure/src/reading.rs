@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum Reading {
     /// It is this.
     Exact(f64),
-    /// It is this or more: the data end before it.
+    /// It is this or more: too much was unfinished to tell.
     AtLeast {
         /// What it is not below.
         at_least: f64,

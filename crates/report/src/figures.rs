@@ -2,14 +2,13 @@
 
 use shortflow_measure::{ClassSummary, Item};
 
-use crate::case::{
-    self, Positions, classes, gain, positions, spread, swept_key, transfer_workloads,
-};
 use crate::hero::hero;
 use crate::line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
+use crate::positions::{Positions, positions};
 use crate::queues::queues;
-use crate::run::Run;
 use crate::streams::delay_by_rate;
+use shortflow_measure::Run;
+use shortflow_measure::cases::{self, classes, gain, spread, swept_key, transfer_workloads};
 
 /// Every figure that these runs give: the ranking of several at one point; distributions and completion times by size for one point;
 /// completion times and gains along a sweep; queues over time where they were sampled.
@@ -55,7 +54,7 @@ fn distribution(runs: &[Run], workload: &str, at: usize) -> LineFigure {
         let of = |run: &Run| Some(curve(&run.label, &found(run)?.all));
         runs.iter().filter_map(of).collect()
     };
-    let items = case::item(runs, workload).plural();
+    let items = cases::item(runs, workload).plural();
     LineFigure {
         name: format!("distribution-{at}"),
         title: format!("{workload}: how many {items} took longer"),
@@ -99,7 +98,10 @@ fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
     }
     LineFigure {
         name: format!("size-{at}"),
-        title: format!("{workload}: completion time{}", case::by_size(case::item(runs, workload))),
+        title: format!(
+            "{workload}: completion time{}",
+            cases::by_size(cases::item(runs, workload))
+        ),
         caption: format!(
             "{} of the completion time for each size, with 95 % intervals over replicas; \
              logarithmic.",
@@ -122,7 +124,7 @@ fn along_sweep(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFi
     let curve = |run: &Run, label: Option<&str>, name: &str| Series {
         label: name.into(),
         points: marks(run, |point| {
-            case::class(run.points[point].summary.workload(workload)?, label)?.mean
+            cases::class(run.points[point].summary.workload(workload)?, label)?.mean
         }),
         ..Default::default()
     };
@@ -191,7 +193,7 @@ fn gains(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFigure> 
 /// per run that was warned of, with a curve per point.
 fn open_over_time(runs: &[Run]) -> Vec<LineFigure> {
     let workloads = transfer_workloads(runs).into_iter().enumerate();
-    let item = |workload| case::item(runs, workload);
+    let item = |workload| cases::item(runs, workload);
     if swept_key(runs).is_none() {
         let curves =
             |workload| runs.iter().filter_map(|r| open_curve(r, 0, workload, &r.label)).collect();
@@ -206,7 +208,7 @@ fn open_over_time(runs: &[Run]) -> Vec<LineFigure> {
                 continue;
             }
             let points: Vec<usize> = (0..run.points.len()).collect();
-            let curve = |&p: &usize| open_curve(run, p, workload, &case::point_label(run, p));
+            let curve = |&p: &usize| open_curve(run, p, workload, &cases::point_label(run, p));
             let series = spread(&points, MOST_CURVES).iter().filter_map(curve).collect();
             let of_run = format!(", {}", run.label);
             let name = format!("open-{at}-{number}");

@@ -6,7 +6,7 @@ use shortflow_measure::results::{Error, FIGURES, Folder, REPORT, write_whole};
 
 use crate::figures::figures;
 use crate::page::page;
-use crate::run::Run;
+use shortflow_measure::Run;
 
 /// Writes the page about `runs` and their figures into `folder`, and says where the page is.
 pub fn write(folder: &Path, runs: &[Run]) -> Result<PathBuf, Error> {

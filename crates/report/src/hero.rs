@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use shortflow_measure::{RankFigure, RankMeasure, RankedRun, Service, Traffic};
 
-use crate::case::swept_key;
 use crate::html::escape;
 use crate::line::Figure;
 use crate::ranking::{comparable, figure, measure_in_words, ranking, value};
-use crate::run::Run;
 use crate::style::{self, GRID, INK};
+use shortflow_measure::Run;
+use shortflow_measure::cases::swept_key;
 
 /// Bars of what matters most about each workload, in the order of the ranking; none for one run,
 /// along a sweep, and where the runs have nothing that can be compared.

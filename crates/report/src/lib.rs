@@ -1,6 +1,6 @@
 //! Figures, tables and the self-contained HTML report.
 //!
-//! One or several [`Run`]s go in. [`ranking_table`] puts them in order, [`figures`] draws them as SVG, [`text`] sets their tables for a
+//! One or several [`Run`](shortflow_measure::Run)s go in. [`ranking_table`] puts them in order, [`figures`] draws them as SVG, [`text`] sets their tables for a
 //! terminal, [`page`] puts both on one HTML page that needs nothing from outside. Tables are built
 //! once and set twice, so that page and terminal cannot disagree. [`study_page`] does the same for
 //! a claims ledger.
@@ -25,7 +25,6 @@
 //! Scenarios, policies and engines: it sees what was measured, by names, and cannot run anything. What a
 //! good result is, beyond the order in which a measure ranks runs.
 
-mod case;
 mod figures;
 mod files;
 mod format;
@@ -35,10 +34,10 @@ mod limits;
 mod line;
 mod long_flows;
 mod page;
+mod positions;
 mod queues;
 mod ranking;
 mod result;
-mod run;
 mod streams;
 mod study;
 mod style;
@@ -52,7 +51,6 @@ pub use line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
 pub use page::page;
 pub use ranking::{ranking, ranking_table};
 pub use result::key_result;
-pub use run::Run;
 pub use study::{CheckRow, ClaimRow, study_page};
 pub use table::{Row, Table};
 pub use tables::{brief, tables, text};

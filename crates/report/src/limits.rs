@@ -2,23 +2,23 @@
 
 use shortflow_measure::WorkloadSummary;
 
-use crate::case;
 use crate::format;
-use crate::run::Run;
 use crate::table::{Row, Table};
 use crate::tables::{for_each_case, table_of_cases};
+use shortflow_measure::Run;
+use shortflow_measure::cases;
 
 /// The shares over each limit of these workloads, by size where `sizes`; none when there is no
 /// limit.
 pub(crate) fn over_limits(runs: &[Run], workloads: &[&str], sizes: bool) -> Option<Table> {
-    let limits: Vec<f64> = case::summaries(runs)
+    let limits: Vec<f64> = cases::summaries(runs)
         .flat_map(|summary| &summary.workloads)
         .map(|workload| workload.all.over.iter().map(|over| over.limit).collect::<Vec<_>>())
         .find(|limits| !limits.is_empty())?;
     let mut rows = Vec::new();
     for &workload in workloads {
         let mut first_of_workload = true;
-        let labels = if sizes { case::classes(runs, workload) } else { Vec::new() };
+        let labels = if sizes { cases::classes(runs, workload) } else { Vec::new() };
         let labels = labels.into_iter().map(Some).chain([None]);
         for label in labels {
             let mut first_of_class = true;
@@ -45,6 +45,6 @@ pub(crate) fn over_limits(runs: &[Run], workloads: &[&str], sizes: bool) -> Opti
 }
 
 fn shares(workload: &WorkloadSummary, label: Option<&str>) -> Option<Vec<String>> {
-    let class = case::class(workload, label)?;
+    let class = cases::class(workload, label)?;
     Some(class.over.iter().map(|over| format::share(&over.share)).collect())
 }

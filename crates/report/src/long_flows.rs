@@ -1,10 +1,10 @@
 //! How evenly long flows got through.
 
-use crate::case::workloads;
 use crate::format;
-use crate::run::Run;
 use crate::table::{Row, Table};
 use crate::tables::{for_each_case, table_of_cases};
+use shortflow_measure::Run;
+use shortflow_measure::cases::workloads;
 
 /// The variation of long flows' throughput over time; none where it was not sampled.
 pub(crate) fn throughput(runs: &[Run]) -> Option<Table> {

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use shortflow_measure::WorkloadSummary;
 
-use crate::case::{point_label, swept_key, transfer_workloads};
 use crate::figures::figures;
 use crate::format;
 use crate::hero::hero;
@@ -12,9 +11,10 @@ use crate::html::{self, details, document, escape, table};
 use crate::limits::over_limits;
 use crate::ranking::ranking_table;
 use crate::result::key_result;
-use crate::run::Run;
 use crate::table::Table;
 use crate::tables::{parts, tables, tcp_line, warnings};
+use shortflow_measure::Run;
+use shortflow_measure::cases::{point_label, swept_key, transfer_workloads};
 
 /// One page about these runs, which needs nothing from outside: the result in a sentence, cards,
 /// figures, tables, how to read them, and what was run. The first run is the one that others are

@@ -2,10 +2,10 @@
 
 use shortflow_measure::results::SeriesRow;
 
-use crate::case;
 use crate::line::{LineFigure, Mark, Series, Stroke};
-use crate::run::Run;
 use crate::thin;
+use shortflow_measure::Run;
+use shortflow_measure::cases;
 
 /// How many points a curve over time keeps.
 const MOST_SAMPLES: usize = 600;
@@ -15,7 +15,7 @@ const MOST_SAMPLES: usize = 600;
 pub(crate) fn queues(runs: &[Run]) -> Vec<LineFigure> {
     let mut figures = Vec::new();
     for (at, run) in runs.iter().enumerate() {
-        let names = case::distinct(sampled(run).map(|row| row.port.as_str()));
+        let names = cases::distinct(sampled(run).map(|row| row.port.as_str()));
         let numbered = names.iter().enumerate();
         figures.extend(numbered.filter_map(|(number, port)| {
             let of_run = if runs.len() > 1 { format!(", {}", run.label) } else { String::new() };

@@ -4,10 +4,10 @@ use shortflow_measure::{
     Point, RankFigure, RankMeasure, RankedRun, Ranking, Service, Traffic, Worst,
 };
 
-use crate::case::{point_label, swept_key};
 use crate::format;
-use crate::run::Run;
 use crate::table::{Row, Table};
+use shortflow_measure::Run;
+use shortflow_measure::cases::{point_label, swept_key};
 
 /// The order of compared runs: first the one whose worst-served workload is nearest to the best.
 pub fn ranking(runs: &[Run]) -> Ranking {

@@ -2,12 +2,13 @@
 
 use shortflow_measure::Estimate;
 
-use crate::case::{
-    Positions, gain, item, point_label, positions, summaries, swept_key, whole_workloads, workloads,
-};
 use crate::format;
+use crate::positions::{Positions, positions};
 use crate::ranking;
-use crate::run::Run;
+use shortflow_measure::Run;
+use shortflow_measure::cases::{
+    gain, item, point_label, summaries, swept_key, whole_workloads, workloads,
+};
 
 /// The result in words, a line for each workload and run that matters most: how long its transfers,
 /// pages, echoes or files took, and against what.

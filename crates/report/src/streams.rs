@@ -2,12 +2,12 @@
 
 use shortflow_measure::{Estimate, StreamSummary};
 
-use crate::case::{swept_key, workloads};
 use crate::format::{self, TimeUnit};
 use crate::line::{Axis, LineFigure, Mark, Series};
-use crate::run::Run;
 use crate::table::{Row, Table};
 use crate::tables::{for_each_case, table_of_cases};
+use shortflow_measure::Run;
+use shortflow_measure::cases::{swept_key, workloads};
 
 /// Delay and loss of each stream, a table for each workload whose streams are set apart.
 pub(crate) fn stream_tables(runs: &[Run]) -> Vec<Table> {

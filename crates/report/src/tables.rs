@@ -2,17 +2,17 @@
 
 use shortflow_measure::{ClassSummary, Estimate, Summary};
 
-use crate::case::{
-    self, classes, gain, point_label, swept_key, transfer_workloads, whole_workloads, workloads,
-};
 use crate::format::{self, NOTHING, TimeUnit};
 use crate::limits::over_limits;
 use crate::long_flows::throughput;
 use crate::ranking::ranking_table;
 use crate::result::key_result;
-use crate::run::Run;
 use crate::streams::stream_tables;
 use crate::table::{Row, Table};
+use shortflow_measure::Run;
+use shortflow_measure::cases::{
+    self, classes, gain, point_label, swept_key, transfer_workloads, whole_workloads, workloads,
+};
 
 /// All tables of a report.
 pub fn tables(runs: &[Run]) -> Vec<Table> {
@@ -130,14 +130,14 @@ fn time_tables(runs: &[Run], workloads: &[&str], detail: Detail) -> Vec<Table> {
 fn completion(runs: &[Run], workload: &str, detail: Detail) -> Table {
     let unit = unit(runs, workload, |class| [class.mean, class.p99]);
     let compared = runs.len() > 1;
-    let item = case::item(runs, workload);
+    let item = cases::item(runs, workload);
     let mut rows = Vec::new();
     let all = classes(runs, workload);
-    let labels = case::spread(&all, detail.most_sizes());
+    let labels = cases::spread(&all, detail.most_sizes());
     for label in labels.iter().copied().map(Some).chain([None]) {
         for (at, run) in runs.iter().enumerate() {
             let found = run.points[0].summary.workload(workload);
-            let Some(class) = found.and_then(|w| case::class(w, label)) else { continue };
+            let Some(class) = found.and_then(|w| cases::class(w, label)) else { continue };
             let mut cells =
                 vec![if at == 0 { label.unwrap_or("all").into() } else { String::new() }];
             if compared {
@@ -169,7 +169,7 @@ fn completion(runs: &[Run], workload: &str, detail: Detail) -> Table {
     Table {
         title: format!(
             "{workload}: completion time{}, in {}{shown}",
-            case::by_size(item),
+            cases::by_size(item),
             unit.name()
         ),
         labels: 1 + usize::from(compared),
@@ -181,12 +181,12 @@ fn completion(runs: &[Run], workload: &str, detail: Detail) -> Table {
 
 fn completion_along_sweep(runs: &[Run], workload: &str, key: &str) -> Table {
     let unit = unit(runs, workload, |class| [class.mean, None]);
-    let labels = case::spread(&classes(runs, workload), 4);
+    let labels = cases::spread(&classes(runs, workload), 4);
     let mut rows = Vec::new();
     for_each_case(runs, |names, summary, first| {
         let Some(found) = summary.workload(workload) else { return };
         let mean =
-            |label| case::class(found, label).map_or(NOTHING.into(), |c| unit.estimate(&c.mean));
+            |label| cases::class(found, label).map_or(NOTHING.into(), |c| unit.estimate(&c.mean));
         let mut cells = names.to_vec();
         cells.extend(labels.iter().map(|label| mean(Some(*label))));
         cells.push(mean(None));
@@ -201,7 +201,7 @@ fn completion_along_sweep(runs: &[Run], workload: &str, key: &str) -> Table {
     Table {
         title: format!(
             "{workload}: mean completion time{}, in {}",
-            case::by_size(case::item(runs, workload)),
+            cases::by_size(cases::item(runs, workload)),
             unit.name()
         ),
         labels: head.len() - labels.len() - 3,
@@ -217,7 +217,7 @@ fn unit(
     workload: &str,
     times: impl Fn(&ClassSummary) -> [Option<Estimate>; 2],
 ) -> TimeUnit {
-    let longest = case::summaries(runs)
+    let longest = cases::summaries(runs)
         .filter_map(|summary| summary.workload(workload))
         .flat_map(|w| w.classes.iter().chain([&w.all]))
         .flat_map(times)
@@ -228,7 +228,7 @@ fn unit(
 }
 
 fn interval_note(runs: &[Run]) -> Option<String> {
-    let replicas = case::summaries(runs).map(|summary| summary.replicas).max()?;
+    let replicas = cases::summaries(runs).map(|summary| summary.replicas).max()?;
     let paired = if runs.len() > 1 {
         "\nA gain is in the mean, over pairs of replicas that had the same arrivals."
     } else {
@@ -253,7 +253,7 @@ fn parts_of(runs: &[Run], workload: &str) -> Table {
     let mut rows = Vec::new();
     for label in classes(runs, workload).into_iter().map(Some).chain([None]) {
         for_each_case(runs, |names, summary, first| {
-            let found = summary.workload(workload).and_then(|w| case::class(w, label));
+            let found = summary.workload(workload).and_then(|w| cases::class(w, label));
             let Some(class) = found else { return };
             let mut cells = vec![if first { label.unwrap_or("all").into() } else { String::new() }];
             cells.extend(names.iter().cloned());
@@ -262,14 +262,14 @@ fn parts_of(runs: &[Run], workload: &str) -> Table {
             rows.push(Row { cells, starts_group: first });
         });
     }
-    let item = case::item(runs, workload).singular();
+    let item = cases::item(runs, workload).singular();
     let title = format!("{workload}: where the mean {item}'s time goes, in {}", unit.name());
     table_of_cases(runs, &title, &["size"], &["handshake", "request", "reply", "in all"], rows)
 }
 
 /// What each of these workloads got through; none when none of them carries data.
 fn traffic(runs: &[Run], workloads: &[&str]) -> Option<Table> {
-    let most = case::summaries(runs)
+    let most = cases::summaries(runs)
         .flat_map(|summary| workloads.iter().filter_map(|name| summary.workload(name)))
         .filter_map(|workload| Some(workload.goodput?.mean))
         .fold(0.0, f64::max);
@@ -338,14 +338,14 @@ fn datagrams(runs: &[Run]) -> Option<Table> {
 /// What share of packets each port dropped, by code point; none when nothing was dropped at all.
 fn loss(runs: &[Run]) -> Option<Table> {
     let lossy = |port: &str| {
-        let mut ports = case::summaries(runs).filter_map(|summary| summary.port(port));
+        let mut ports = cases::summaries(runs).filter_map(|summary| summary.port(port));
         ports.any(|found| found.loss.is_some_and(|loss| loss.mean > 0.0))
     };
     let mut rows = Vec::new();
     for port in port_names(runs).into_iter().filter(|port| lossy(port)) {
-        let found = case::summaries(runs).filter_map(|summary| summary.port(port));
+        let found = cases::summaries(runs).filter_map(|summary| summary.port(port));
         let code_points = found.flat_map(|p| &p.code_points).map(|c| c.name.as_str());
-        for (at, name) in case::distinct(code_points).into_iter().enumerate() {
+        for (at, name) in cases::distinct(code_points).into_iter().enumerate() {
             let mut first_row = true;
             for_each_case(runs, |names, summary, _| {
                 let found = summary.port(port);
@@ -394,8 +394,8 @@ fn ports(runs: &[Run]) -> Table {
 }
 
 fn port_names(runs: &[Run]) -> Vec<&str> {
-    let ports = case::summaries(runs).flat_map(|summary| &summary.ports);
-    case::distinct(ports.map(|port| port.name.as_str()))
+    let ports = cases::summaries(runs).flat_map(|summary| &summary.ports);
+    cases::distinct(ports.map(|port| port.name.as_str()))
 }
 
 /// A code point with the colour that it stands for in Assured Forwarding (RFC 2597 §6).

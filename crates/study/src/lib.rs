@@ -19,11 +19,12 @@
 //! # What this crate does not know
 //!
 //! Any one study: which runs, workloads and claims there are stands in the files of each. Which engine runs
-//! them: it is given one. How ledgers and figures are set on a page.
+//! them: it is given one. How ledgers and figures are set on a page, which `report` knows.
 
 mod cache;
 mod distribution;
 mod figure;
+pub mod files;
 pub mod judge;
 mod ledger;
 mod library;

@@ -48,6 +48,11 @@ impl DscpSet {
     pub fn contains(self, dscp: Dscp) -> bool {
         self.0 >> dscp.value() & 1 == 1
     }
+
+    /// The code points of the set, by their numbers.
+    pub fn iter(self) -> impl Iterator<Item = Dscp> {
+        (0..Dscp::COUNT as u8).filter_map(Dscp::new).filter(move |dscp| self.contains(*dscp))
+    }
 }
 
 impl FromIterator<Dscp> for DscpSet {

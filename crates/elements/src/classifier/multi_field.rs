@@ -23,6 +23,11 @@ impl PortRange {
         }
         Ok(PortRange(first..=last))
     }
+
+    /// The first port and the last.
+    pub fn ends(&self) -> [u16; 2] {
+        [*self.0.start(), *self.0.end()]
+    }
 }
 
 /// A match on what a source host knows of a packet's connection. Where nobody tells, what is asked

@@ -41,6 +41,26 @@ impl GilbertElliottParams {
         Ok(GilbertElliottParams { to_bad, to_good, loss_good, loss_bad })
     }
 
+    /// The probability that a good link is bad for the next packet.
+    pub fn to_bad(&self) -> Probability {
+        self.to_bad
+    }
+
+    /// The probability that a bad link is good again for the next packet.
+    pub fn to_good(&self) -> Probability {
+        self.to_good
+    }
+
+    /// The probability by code point that the link loses a packet while it is good.
+    pub fn loss_good(&self) -> &DscpTable<Probability> {
+        &self.loss_good
+    }
+
+    /// The probability by code point that the link loses a packet while it is bad.
+    pub fn loss_bad(&self) -> &DscpTable<Probability> {
+        &self.loss_bad
+    }
+
     /// The share of packets for which the link is bad: p/(p + r).
     pub fn bad_share(&self) -> f64 {
         self.to_bad.value() / (self.to_bad.value() + self.to_good.value())

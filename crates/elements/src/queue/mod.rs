@@ -26,6 +26,6 @@ pub use pie::{Pie, PieParams, PieSettings};
 pub use red::{AboveMax, Averages, DropCurve, EcnMode, Red, RedParams, RedSettings, Spacing};
 pub(crate) use ring::{checked_limit, fits};
 pub use shaper::{Shaper, ShaperParams};
-pub use shared_priority::{SharedPriority, SharedPriorityParams};
+pub use shared_priority::{BandOf, SharedPriority, SharedPriorityParams};
 pub use stf::{Stf, StfParams};
 pub use wfq::{Share, Weight, Wfq, WfqClass, WfqParams};

@@ -27,6 +27,21 @@ impl ShaperParams {
     pub fn with_overhead(self, overhead: Bytes) -> Self {
         ShaperParams { overhead, ..self }
     }
+
+    /// The rate at which packets leave.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// What leaves after a pause as fast as the line takes it.
+    pub fn burst(&self) -> Bytes {
+        self.burst
+    }
+
+    /// What each packet counts for beside its own bytes.
+    pub fn overhead(&self) -> Bytes {
+        self.overhead
+    }
 }
 
 /// Holds packets in a queue of any kind and lets them leave at a rate (RFC 2475 §2.3.3.3: shaper;

@@ -20,11 +20,18 @@ pub struct SharedPriorityParams {
     bands: usize,
 }
 
-/// How the band of a packet is found.
+/// How the band of a packet is found; 0 is the band that is served first.
 #[derive(Debug, Clone)]
-enum BandOf {
+pub enum BandOf {
+    /// By its code point.
     CodePoint(DscpTable<u8>),
-    Rules { classifier: Classifier, otherwise: usize },
+    /// By rules.
+    Rules {
+        /// The band of a packet.
+        classifier: Classifier,
+        /// The band of a packet that no rule matches.
+        otherwise: usize,
+    },
 }
 
 impl SharedPriorityParams {
@@ -63,6 +70,11 @@ impl SharedPriorityParams {
     /// What all bands hold together.
     pub fn limit(&self) -> Length {
         self.limit
+    }
+
+    /// How the band of a packet is found.
+    pub fn band_of(&self) -> &BandOf {
+        &self.band_of
     }
 
     /// How many bands there are.

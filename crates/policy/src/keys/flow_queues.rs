@@ -2,38 +2,38 @@
 
 /// A table of keys that holds those of flow queues beside its own.
 macro_rules! flow_queue_keys {
-    ($(#[$attribute:meta])* pub struct Keys { $($own:tt)* }) => {
-        #[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        $(#[$attribute])*
-        pub(crate) struct Keys {
-            /// What all queues hold together.
-            #[serde(default = "defaults::limit")]
-            #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
-            limit: shortflow_units::Length,
-            /// How many queues flows are hashed to.
-            #[serde(default = "defaults::queues")]
-            #[schemars(extend("x-range" = "1 to 65536"))]
-            queues: u32,
-            /// Bytes per turn.
-            #[serde(default = "defaults::frame")]
-            #[schemars(extend("x-range" = "above zero"))]
-            quantum: shortflow_units::Bytes,
-            /// The time in the queue that is still good.
-            #[serde(default = "defaults::target")]
-            #[schemars(extend("x-range" = "above zero"))]
-            target: shortflow_units::Duration,
-            /// How long it may be above `target`: a usual round-trip time.
-            #[serde(default = "defaults::interval")]
-            #[schemars(extend("x-range" = "above `target`"))]
-            interval: shortflow_units::Duration,
-            /// A queue with no more than this behind its head is left alone.
-            #[serde(default = "defaults::frame")]
-            mtu: shortflow_units::Bytes,
-            /// Whether ECN-capable packets are marked instead of dropped.
-            #[serde(default = "defaults::ecn")]
-            ecn: bool,
-            $($own)*
+    ($(#[$attribute:meta])* struct Keys { $($own:tt)* }) => {
+        crate::keys::key_table! {
+            $(#[$attribute])*
+            struct Keys {
+                /// What all queues hold together.
+                #[serde(default = "defaults::limit")]
+                #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
+                limit: shortflow_units::Length,
+                /// How many queues flows are hashed to.
+                #[serde(default = "defaults::queues")]
+                #[schemars(extend("x-range" = "1 to 65536"))]
+                queues: u32,
+                /// Bytes per turn.
+                #[serde(default = "defaults::frame")]
+                #[schemars(extend("x-range" = "above zero"))]
+                quantum: shortflow_units::Bytes,
+                /// The time in the queue that is still good.
+                #[serde(default = "defaults::target")]
+                #[schemars(extend("x-range" = "above zero"))]
+                target: shortflow_units::Duration,
+                /// How long it may be above `target`: a usual round-trip time.
+                #[serde(default = "defaults::interval")]
+                #[schemars(extend("x-range" = "above `target`"))]
+                interval: shortflow_units::Duration,
+                /// A queue with no more than this behind its head is left alone.
+                #[serde(default = "defaults::frame")]
+                mtu: shortflow_units::Bytes,
+                /// Whether ECN-capable packets are marked instead of dropped.
+                #[serde(default = "defaults::ecn")]
+                ecn: bool,
+                $($own)*
+            }
         }
 
         impl Keys {

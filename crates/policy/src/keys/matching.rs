@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use shortflow_elements::classifier::{MultiField, PortRange, SenderMatch};
-use shortflow_elements::{Address, Label, Prefix, Protocol};
+use shortflow_elements::{Address, Label, Prefix};
 use shortflow_units::Bytes;
 
-use super::{CodePoints, OneOf, choices};
+use super::CodePoints;
+use super::protocol::{ProtocolKey, without_ports};
 use crate::check::Checker;
 
 /// Conditions that a packet must all meet.
@@ -17,11 +18,11 @@ use crate::check::Checker;
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Match")]
 pub(crate) struct MatchKeys {
-    /// The transport protocol.
-    pub(crate) protocol: Option<OneOf<Protocol>>,
-    /// Source addresses, such as "10.0.0.0/8".
+    /// The transport protocol: a name, or a number from 0 to 255.
+    pub(crate) protocol: Option<ProtocolKey>,
+    /// Source addresses, such as "10.0.0.0/8" or "2001:db8::/32".
     pub(crate) src: Option<String>,
-    /// Destination addresses, such as "10.0.0.0/8".
+    /// Destination addresses, such as "10.0.0.0/8" or "2001:db8::/32".
     pub(crate) dst: Option<String>,
     /// A source port, or a range such as "1024-65535".
     pub(crate) src_port: Option<PortsKey>,
@@ -37,13 +38,6 @@ pub(crate) struct MatchKeys {
     /// At most so much of what the application has handed in remains to be sent.
     pub(crate) remaining_up_to: Option<Bytes>,
 }
-
-choices!(Protocol as "Protocol" {
-    /// TCP.
-    "tcp" => Protocol::TCP,
-    /// UDP.
-    "udp" => Protocol::UDP,
-});
 
 impl Checker<'_> {
     /// A class's rule, which may ask for what a source host knows.
@@ -90,6 +84,7 @@ impl Checker<'_> {
             text.as_ref().and_then(|text| self.prefix(&format!("{path}.{key}"), text))
         };
         let (src, dst) = (at("src", &keys.src), at("dst", &keys.dst));
+        self.ports_of(path, keys);
         let mut at = |key: &str, ports: Option<PortsKey>| {
             let PortsKey(first, last) = ports?;
             self.accept(&format!("{path}.{key}"), PortRange::new(first, last))
@@ -99,9 +94,20 @@ impl Checker<'_> {
             dst,
             src_ports: at("src_port", keys.src_port),
             dst_ports: at("dst_port", keys.dst_port),
-            protocol: keys.protocol.map(|OneOf(protocol)| protocol),
+            protocol: keys.protocol.map(|ProtocolKey(protocol)| protocol),
             dscps: keys.dscp.as_ref().map(|points| points.iter().collect()),
             sender: None,
+        }
+    }
+
+    /// A match on ports of a protocol that has none would take no packet, or not those that are meant.
+    fn ports_of(&mut self, path: &str, keys: &MatchKeys) {
+        let Some(ProtocolKey(protocol)) = keys.protocol else { return };
+        let Some(why) = without_ports(protocol) else { return };
+        let asked = [("src_port", keys.src_port), ("dst_port", keys.dst_port)];
+        for (key, _) in asked.into_iter().filter(|(_, ports)| ports.is_some()) {
+            let help = "leave the port out, or name a protocol that has ports, such as \"udp\"";
+            self.document.mistake_in_key(&format!("{path}.{key}"), why, help);
         }
     }
 

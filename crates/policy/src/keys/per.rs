@@ -27,6 +27,16 @@ pub(crate) struct PerSettings {
     /// After which silence an account is forgotten; by default 60 s, or what it takes until an
     /// account is as good as new, if that is longer.
     pub(crate) idle_timeout: Option<Duration>,
+    /// How many bits of its address a host of IPv6 is known by: those that its provider gives to
+    /// one user; 64 by default.
+    #[schemars(extend("x-range" = "1 to 128"))]
+    pub(crate) ipv6_prefix: Option<u8>,
+}
+
+impl PerSettings {
+    fn of(each: OneOf<Option<Aggregate>>) -> Self {
+        PerSettings { each, table_size: table_size(), idle_timeout: None, ipv6_prefix: None }
+    }
 }
 
 choices!(Option<Aggregate> as "Aggregate" {
@@ -54,7 +64,7 @@ impl<'de> Deserialize<'de> for PerKey {
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<PerKey, E> {
                 let each = OneOf::<Option<Aggregate>>::deserialize(text.into_deserializer())?;
-                Ok(PerKey(PerSettings { each, table_size: table_size(), idle_timeout: None }))
+                Ok(PerKey(PerSettings::of(each)))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PerKey, A::Error> {
                 let map = de::value::MapAccessDeserializer::new(map);
@@ -93,10 +103,19 @@ impl Checker<'_> {
         settled: Duration,
     ) -> Option<Option<Per>> {
         let Some(PerKey(settings)) = key else { return Some(None) };
+        if let (Some(_), None | Some(Aggregate::Flow)) = (settings.ipv6_prefix, settings.each.0) {
+            let message = "ipv6_prefix counts only where hosts have accounts";
+            let help = "leave it out, or say `each` = `source`, `destination` or `host-pair`";
+            self.document.mistake_in_key(&format!("{path}.per.ipv6_prefix"), message, help);
+        }
         let OneOf(Some(aggregate)) = settings.each else { return Some(None) };
         let idle_timeout = settings.idle_timeout.unwrap_or(DEFAULT_IDLE_TIMEOUT.max(settled));
         let per = Per::new(aggregate, settings.table_size, idle_timeout);
         let per = per.and_then(|per| per.settling_in(settled));
+        let per = per.and_then(|per| match settings.ipv6_prefix {
+            Some(length) => per.with_ipv6_prefix(length),
+            None => Ok(per),
+        });
         self.accept(&format!("{path}.per"), per).map(Some)
     }
 

@@ -22,48 +22,49 @@ choices!(Spacing as "Spacing" {
 
 /// A table of keys that holds RED's common ones beside its own.
 macro_rules! red_keys {
-    ($(#[$attribute:meta])* pub struct Keys { $($own:tt)* }) => {
-        #[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        $(#[$attribute])*
-        pub(crate) struct Keys {
-            /// What the queue holds.
-            #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
-            limit: shortflow_units::Length,
-            /// The weight w_q of a new sample in the average (Floyd & Jacobson 1993, §6).
-            #[serde(default = "crate::keys::RedCommon::weight")]
-            #[schemars(extend("x-range" = "above 0, at most 1"))]
-            weight: f64,
-            /// Whether the drop probability rises on to 1 at twice `max_threshold`, instead of
-            /// jumping.
-            #[serde(default)]
-            gentle: bool,
-            /// Whether ECN-capable packets are marked instead of dropped below `max_threshold`.
-            #[serde(default)]
-            ecn: bool,
-            /// Whether they are marked above `max_threshold` too, as ns-2's dsRED does; needs
-            /// `ecn = true`.
-            #[serde(default)]
-            ecn_above_max: bool,
-            /// The mean packet of the link, for the average's decay in idle times.
-            #[serde(default = "crate::keys::RedCommon::mean_packet")]
-            #[schemars(extend("x-range" = "above zero"))]
-            mean_packet: shortflow_units::Bytes,
-            /// Whether the drop probability is in proportion to a packet's size over
-            /// `mean_packet`.
-            #[serde(default)]
-            byte_mode: bool,
-            /// How drops are spaced, when the drop probability is p.
-            #[serde(default = "crate::keys::RedCommon::spacing")]
-            spacing: crate::keys::OneOf<shortflow_elements::queue::Spacing>,
-            /// A packet that finds fewer packets waiting is spared, whatever the average; 0 as
-            /// published, 2 in ns-2 and ns-3.
-            #[serde(default)]
-            spare_below: u32,
-            $($own)*
+    ($(#[$attribute:meta])* struct $Name:ident { $($own:tt)* }) => {
+        crate::keys::key_table! {
+            $(#[$attribute])*
+            struct $Name {
+                /// What the queue holds.
+                #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
+                limit: shortflow_units::Length,
+                /// The weight w_q of a new sample in the average (Floyd & Jacobson 1993, §6).
+                #[serde(default = "crate::keys::RedCommon::weight")]
+                #[schemars(extend("x-range" = "above 0, at most 1"))]
+                weight: f64,
+                /// Whether the drop probability rises on to 1 at twice `max_threshold`, instead of
+                /// jumping.
+                #[serde(default)]
+                gentle: bool,
+                /// Whether ECN-capable packets are marked instead of dropped below
+                /// `max_threshold`.
+                #[serde(default)]
+                ecn: bool,
+                /// Whether they are marked above `max_threshold` too, as ns-2's dsRED does; needs
+                /// `ecn = true`.
+                #[serde(default)]
+                ecn_above_max: bool,
+                /// The mean packet of the link, for the average's decay in idle times.
+                #[serde(default = "crate::keys::RedCommon::mean_packet")]
+                #[schemars(extend("x-range" = "above zero"))]
+                mean_packet: shortflow_units::Bytes,
+                /// Whether the drop probability is in proportion to a packet's size over
+                /// `mean_packet`.
+                #[serde(default)]
+                byte_mode: bool,
+                /// How drops are spaced, when the drop probability is p.
+                #[serde(default = "crate::keys::RedCommon::spacing")]
+                spacing: crate::keys::OneOf<shortflow_elements::queue::Spacing>,
+                /// A packet that finds fewer packets waiting is spared, whatever the average; 0 as
+                /// published, 2 in ns-2 and ns-3.
+                #[serde(default)]
+                spare_below: u32,
+                $($own)*
+            }
         }
 
-        impl Keys {
+        impl $Name {
             fn common(&self) -> crate::keys::RedCommon {
                 crate::keys::RedCommon {
                     limit: self.limit,
@@ -81,6 +82,41 @@ macro_rules! red_keys {
     };
 }
 pub(crate) use red_keys;
+
+/// A table of keys that holds those of a drop curve beside its own. `$table` makes it: `key_table`,
+/// or `red_keys` for the common keys too.
+macro_rules! curve_keys {
+    ($table:ident! { $(#[$attribute:meta])* struct $Name:ident { $($own:tt)* } }) => {
+        crate::keys::$table! {
+            $(#[$attribute])*
+            struct $Name {
+                $($own)*
+                /// The average queue below which nothing is dropped.
+                #[schemars(extend("x-range" = "below `max_threshold`"))]
+                min_threshold: crate::keys::ThresholdKey,
+                /// The average queue at which the drop probability reaches `max_probability`.
+                #[schemars(extend("x-range" = "at most `limit`"))]
+                max_threshold: crate::keys::ThresholdKey,
+                /// The drop probability at `max_threshold`.
+                max_probability: shortflow_units::Probability,
+            }
+        }
+
+        impl $Name {
+            /// The curve of the keys, which stand at `path`; none when there is a mistake.
+            fn curve(
+                &self,
+                checker: &mut crate::check::Checker<'_>,
+                path: &str,
+                common: &crate::keys::RedCommon,
+            ) -> Option<shortflow_elements::queue::DropCurve> {
+                let thresholds = [self.min_threshold, self.max_threshold];
+                checker.accept(path, common.curve(thresholds, self.max_probability))
+            }
+        }
+    };
+}
+pub(crate) use curve_keys;
 
 /// The common keys.
 #[derive(Debug, Clone)]
@@ -112,11 +148,10 @@ impl RedCommon {
         super::OneOf(Spacing::Uniform)
     }
 
-    /// The curve between two thresholds.
+    /// The curve between two thresholds, the lower first.
     pub(crate) fn curve(
         &self,
-        min: ThresholdKey,
-        max: ThresholdKey,
+        [min, max]: [ThresholdKey; 2],
         max_probability: Probability,
     ) -> Result<DropCurve, ParamsError> {
         let above_max = if self.gentle { AboveMax::Gentle } else { AboveMax::Forced };

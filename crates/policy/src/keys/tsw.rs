@@ -1,10 +1,9 @@
 //! What markers with a time sliding window have in common.
 
-use shortflow_elements::meter::{InitialRate, TswParams};
-use shortflow_units::{Duration, Rate};
+use shortflow_elements::meter::InitialRate;
+use shortflow_units::Duration;
 
 use super::{OneOf, choices};
-use crate::check::Checker;
 
 choices!(InitialRate as "InitialRate" {
     /// At the committed rate (RFC 2859, Figure 2).
@@ -13,16 +12,47 @@ choices!(InitialRate as "InitialRate" {
     "zero" => InitialRate::Zero,
 });
 
-/// The window of the rate estimators; Casetti & Mellia 2005, §2: 1 s.
-pub(crate) const WINDOW: Duration = Duration::from_secs(1);
+/// A table of keys that holds those of a rate estimator beside its own.
+macro_rules! tsw_keys {
+    ($(#[$attribute:meta])* struct $Name:ident { $($own:tt)* }) => {
+        crate::keys::key_table! {
+            $(#[$attribute])*
+            struct $Name {
+                /// Committed information rate.
+                #[schemars(extend("x-range" = "above zero"))]
+                cir: shortflow_units::Rate,
+                /// The window of the rate estimator.
+                #[serde(default = "crate::keys::estimator_window")]
+                #[schemars(extend("x-range" = "above zero"))]
+                window: shortflow_units::Duration,
+                /// Where the rate estimate starts.
+                #[serde(default = "crate::keys::initial_rate")]
+                initial_rate: crate::keys::OneOf<shortflow_elements::meter::InitialRate>,
+                $($own)*
+            }
+        }
 
-/// The estimator's parameters; none when there is a mistake.
-pub(crate) fn tsw(
-    checker: &mut Checker<'_>,
-    path: &str,
-    cir: Rate,
-    window: Duration,
-    initial: OneOf<InitialRate>,
-) -> Option<TswParams> {
-    checker.accept(path, TswParams::new(cir, window, initial.0))
+        impl $Name {
+            /// The estimator's parameters; none when there is a mistake.
+            fn tsw(
+                &self,
+                checker: &mut crate::check::Checker<'_>,
+                path: &str,
+            ) -> Option<shortflow_elements::meter::TswParams> {
+                use shortflow_elements::meter::TswParams;
+                checker.accept(path, TswParams::new(self.cir, self.window, self.initial_rate.0))
+            }
+        }
+    };
+}
+pub(crate) use tsw_keys;
+
+/// Casetti & Mellia 2005, §2: 1 s.
+pub(crate) fn estimator_window() -> Duration {
+    Duration::from_secs(1)
+}
+
+/// RFC 2859, Figure 2.
+pub(crate) fn initial_rate() -> OneOf<InitialRate> {
+    OneOf(InitialRate::Committed)
 }

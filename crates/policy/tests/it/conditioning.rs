@@ -46,6 +46,60 @@ fn the_first_class_that_fits_takes_the_packet_and_others_pass_as_they_are() {
 }
 
 #[test]
+fn a_match_may_name_any_protocol_and_prefixes_of_both_families() {
+    let mut edge = conditioner(
+        r#"
+        [[roles.edge.classes]]
+        name = "tunnel"
+        match = { protocol = "esp", src = "2001:db8::/32" }
+        marker.fixed = { dscp = "AF11" }
+        [[roles.edge.classes]]
+        name = "pings"
+        match = { protocol = "icmpv6" }
+        marker.fixed = { dscp = "AF12" }
+        [[roles.edge.classes]]
+        name = "gre"
+        match = { protocol = 47 }
+        marker.fixed = { dscp = "AF13" }
+        "#,
+    );
+    let mut marked = |protocol, src: &str| {
+        let mut packet = packet();
+        packet.key.protocol = protocol;
+        packet.key.src = src.parse().unwrap();
+        passed(&mut edge, packet)
+    };
+    assert_eq!(marked(Protocol::ESP, "2001:db8::1"), Ok(Dscp::AF11));
+    assert_eq!(marked(Protocol::ESP, "2001:db9::1"), Ok(Dscp::BEST_EFFORT));
+    assert_eq!(marked(Protocol::ESP, "32.1.13.184"), Ok(Dscp::BEST_EFFORT), "another family");
+    assert_eq!(marked(Protocol::ICMPV6, "2001:db9::1"), Ok(Dscp::AF12));
+    assert_eq!(marked(Protocol(47), "10.0.0.1"), Ok(Dscp::AF13));
+    assert_eq!(marked(Protocol::TCP, "2001:db8::1"), Ok(Dscp::BEST_EFFORT));
+}
+
+#[test]
+fn users_of_ipv6_are_told_apart_by_as_many_bits_as_the_policy_says() {
+    // A bucket of one packet for each user of 56 bits.
+    let mut edge = conditioner(
+        r#"
+        [[roles.edge.classes]]
+        name = "all"
+        marker.token-bucket = { rate = "1 Mbit/s", depth = "1000 B", per = { each = "source", ipv6_prefix = 56 } }
+        "#,
+    );
+    let mut marked = |src: &str| {
+        let mut packet = packet();
+        packet.key.src = src.parse().unwrap();
+        passed(&mut edge, packet).unwrap()
+    };
+    assert_eq!(marked("2001:db8:0:100::1"), Dscp::AF11);
+    assert_eq!(marked("2001:db8:0:1ff::2"), Dscp::AF12, "the same 56 bits");
+    assert_eq!(marked("2001:db8:0:200::1"), Dscp::AF11, "another user");
+    assert_eq!(marked("10.0.0.1"), Dscp::AF11);
+    assert_eq!(marked("10.0.0.2"), Dscp::AF11, "an address of IPv4 is a user");
+}
+
+#[test]
 fn a_policer_drops_the_colours_that_it_is_told_to() {
     // A bucket of one packet: the second one at the same instant is out of profile.
     let mut edge = conditioner(

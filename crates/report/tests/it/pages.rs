@@ -1,7 +1,8 @@
 //! The HTML pages: self-contained, well-formed, and harmless whatever names are in them.
 
+use shortflow_measure::Run;
 use shortflow_measure::results::Folder;
-use shortflow_report::{CheckRow, ClaimRow, Run, Table, figures, page, study_page};
+use shortflow_report::{CheckRow, ClaimRow, Table, figures, page, study_page};
 
 use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
 

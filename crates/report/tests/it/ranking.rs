@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use shortflow_report::{Run, brief, figures, key_result, page, ranking_table, text};
+use shortflow_measure::Run;
+use shortflow_report::{brief, figures, key_result, page, ranking_table, text};
 
 use crate::synthetic::{BEST_EFFORT, Behaviour, FAIR_MARKER, single, sweep};
 

@@ -1,11 +1,11 @@
 //! Runs made up for looking at reports: plausible, but no simulation.
 
+use shortflow_measure::Run;
 use shortflow_measure::results::{Input, Setting, Sweep};
 use shortflow_measure::{
     CodePointCounts, Count, Item, Manifest, Plan, Point, PortCounts, Recorder, Replica, Sample,
     SizeClass, Transfer, WorkloadPlan,
 };
-use shortflow_report::Run;
 use shortflow_units::{Duration, Instant, Rng};
 
 /// Reply sizes in packets, as in WETMO's list.

@@ -1,8 +1,9 @@
 //! The tables of a terminal, and the result in a sentence.
 
+use shortflow_measure::Run;
 use shortflow_measure::results::Setting;
 use shortflow_measure::{Estimate, Item, OverSummary, StreamSummary, Summary};
-use shortflow_report::{Run, figures, key_result, page, tables, text};
+use shortflow_report::{figures, key_result, page, tables, text};
 
 use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
 

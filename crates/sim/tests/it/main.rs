@@ -15,6 +15,7 @@ mod queueing;
 mod random_loss;
 mod schedulers;
 mod sessions;
+mod shaping;
 mod splitting;
 mod statistics;
 mod stopping;

@@ -59,6 +59,11 @@ impl HostFairParams {
     pub fn fairness(&self) -> Fairness {
         self.fairness
     }
+
+    /// How many bits of its address a host of IPv6 is known by.
+    pub fn ipv6_prefix(&self) -> u8 {
+        self.ipv6_prefix
+    }
 }
 
 /// How many queues a flow's hash allows.

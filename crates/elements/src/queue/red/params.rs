@@ -5,10 +5,10 @@ use shortflow_units::{Bytes, Length, Rate};
 use super::DropCurve;
 use super::drop_curve::{Unit, amount, unit};
 use super::spacing::Spacing;
-use crate::ParamsError;
 use crate::classifier::DscpTable;
 use crate::params::above_zero;
 use crate::queue::ring::checked_limit;
+use crate::{Dscp, ParamsError};
 
 /// How congestion is told to ECN-capable packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +125,11 @@ impl RedParams {
     /// The drop curve of each level, the best protected first.
     pub fn curves(&self) -> &[DropCurve] {
         &self.curves
+    }
+
+    /// The level of packets with this code point, 0 the best protected.
+    pub fn level_of(&self, dscp: Dscp) -> usize {
+        usize::from(self.level_of.get(dscp))
     }
 
     /// Which packets the average of a level counts.

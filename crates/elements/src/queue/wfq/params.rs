@@ -36,7 +36,9 @@ impl Weight {
         Ok(Weight(libm::round(number * 1000.0) as u64))
     }
 
-    pub(super) fn value(self) -> u64 {
+    /// The weight as a whole number: bits per second of a rate, thousandths of a number. Only the
+    /// ratio to the other weights of the queue counts.
+    pub fn value(self) -> u64 {
         self.0
     }
 }
@@ -139,5 +141,15 @@ impl WfqParams {
     /// Which packets belong to which class.
     pub fn classifier(&self) -> &Classifier {
         &self.classifier
+    }
+
+    /// The class of packets that no rule matches.
+    pub fn otherwise(&self) -> usize {
+        self.otherwise
+    }
+
+    /// What the classes without a limit of their own hold together.
+    pub fn shared_limit(&self) -> Option<Length> {
+        self.shared_limit
     }
 }

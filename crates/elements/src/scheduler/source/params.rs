@@ -139,6 +139,16 @@ impl SourceParams {
         self.code_points
     }
 
+    /// Which connection is served by which rule.
+    pub fn classifier(&self) -> &Classifier {
+        &self.classifier
+    }
+
+    /// How connections are served that no rule matches.
+    pub fn otherwise(&self) -> ConnectionRule {
+        self.otherwise
+    }
+
     /// How connections are served.
     pub fn rules(&self) -> &[ConnectionRule] {
         &self.rules

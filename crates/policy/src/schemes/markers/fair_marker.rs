@@ -6,48 +6,30 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use shortflow_elements::marker::ColorMarker;
-use shortflow_elements::meter::{FairMarker, FairMarkerParams, FlowTableSize, InitialRate};
+use shortflow_elements::meter::{FairMarker, FairMarkerParams, FlowTableSize};
 use shortflow_elements::{Color, Dscp, Marker};
-use shortflow_units::{Duration, Rate, Rng};
+use shortflow_units::{Duration, Rng};
 
 use crate::check::Checker;
-use crate::keys::{OneOf, WINDOW, tsw};
+use crate::keys::tsw_keys;
 use crate::scheme::{MarkerScheme, TWO_COLORS};
 
-/// The Fair Marker: marks the first packets of each flow green, the rest by what is left of the
-/// profile.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "FairMarker")]
-pub(crate) struct Keys {
-    /// Committed information rate.
-    #[schemars(extend("x-range" = "above zero"))]
-    cir: Rate,
-    /// The window of the rate estimator.
-    #[serde(default = "window")]
-    #[schemars(extend("x-range" = "above zero"))]
-    window: Duration,
-    /// Where the rate estimate starts.
-    #[serde(default = "initial_rate")]
-    initial_rate: OneOf<InitialRate>,
-    /// How many packets of a flow are marked green first (t_ft).
-    #[serde(default = "threshold")]
-    threshold: u64,
-    /// How many flows the Short-Range Flow Table holds, 0 for TSW2CM, or "unlimited"; 30 by
-    /// default.
-    #[schemars(extend("x-range" = "0 to 10000000, or \"unlimited\""))]
-    table_size: Option<TableSizeKey>,
-    /// After which silence a flow leaves an unlimited table, which needs this key.
-    #[schemars(extend("x-range" = "above zero"))]
-    idle_timeout: Option<Duration>,
-}
-
-fn window() -> Duration {
-    WINDOW
-}
-
-fn initial_rate() -> OneOf<InitialRate> {
-    OneOf(InitialRate::Committed)
+tsw_keys! {
+    /// The Fair Marker: marks the first packets of each flow green, the rest by what is left of the
+    /// profile.
+    #[schemars(rename = "FairMarker")]
+    struct Keys {
+        /// How many packets of a flow are marked green first (t_ft).
+        #[serde(default = "threshold")]
+        threshold: u64,
+        /// How many flows the Short-Range Flow Table holds, 0 for TSW2CM, or "unlimited"; 30 by
+        /// default.
+        #[schemars(extend("x-range" = "0 to 10000000, or \"unlimited\""))]
+        table_size: Option<TableSizeKey>,
+        /// After which silence a flow leaves an unlimited table, which needs this key.
+        #[schemars(extend("x-range" = "above zero"))]
+        idle_timeout: Option<Duration>,
+    }
 }
 
 /// Casetti & Mellia 2005, §4: t_ft = 7.
@@ -70,7 +52,7 @@ marker.fair-marker = { cir = "6.4 Mbit/s", threshold = 7, table_size = 30 }
 "#;
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
-        let tsw = tsw(checker, path, self.cir, self.window, self.initial_rate);
+        let tsw = self.tsw(checker, path);
         let table = self.table(checker, path)?;
         checker.accept(path, FairMarkerParams::new(tsw?, self.threshold, table))
     }

@@ -1,43 +1,23 @@
 //! `tsw3cm`: time sliding window three colour marker.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
 use shortflow_elements::marker::ColorMarker;
-use shortflow_elements::meter::{InitialRate, Tsw3Cm, Tsw3CmParams};
+use shortflow_elements::meter::{Tsw3Cm, Tsw3CmParams};
 use shortflow_elements::{Color, Dscp, Marker};
-use shortflow_units::{Duration, Rate, Rng};
+use shortflow_units::{Rate, Rng};
 
 use crate::check::Checker;
-use crate::keys::{OneOf, WINDOW, tsw};
+use crate::keys::tsw_keys;
 use crate::scheme::MarkerScheme;
 
-/// Time sliding window three colour marker: packets above the committed rate are yellow and packets
-/// above the peak rate red, by chance in proportion to the excess.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Tsw3Cm")]
-pub(crate) struct Keys {
-    /// Committed information rate.
-    #[schemars(extend("x-range" = "above zero"))]
-    cir: Rate,
-    /// Peak information rate.
-    #[schemars(extend("x-range" = "at least `cir`"))]
-    pir: Rate,
-    /// The window of the rate estimator.
-    #[serde(default = "window")]
-    #[schemars(extend("x-range" = "above zero"))]
-    window: Duration,
-    /// Where the rate estimate starts.
-    #[serde(default = "initial_rate")]
-    initial_rate: OneOf<InitialRate>,
-}
-
-fn window() -> Duration {
-    WINDOW
-}
-
-fn initial_rate() -> OneOf<InitialRate> {
-    OneOf(InitialRate::Committed)
+tsw_keys! {
+    /// Time sliding window three colour marker: packets above the committed rate are yellow and packets
+    /// above the peak rate red, by chance in proportion to the excess.
+    #[schemars(rename = "Tsw3Cm")]
+    struct Keys {
+        /// Peak information rate.
+        #[schemars(extend("x-range" = "at least `cir`"))]
+        pir: Rate,
+    }
 }
 
 /// The meter's parameters.
@@ -52,7 +32,7 @@ marker.tsw3cm = { cir = "5 Mbit/s", pir = "8 Mbit/s" }
 "#;
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
-        let params = tsw(checker, path, self.cir, self.window, self.initial_rate)?;
+        let params = self.tsw(checker, path)?;
         checker.accept(path, Tsw3CmParams::new(params, self.pir))
     }
 

@@ -10,7 +10,7 @@ use crate::scheme::{Port, QueueScheme};
 flow_queue_keys! {
     /// Queues for flows, served in turn, with CoDel on each.
     #[schemars(rename = "FqCodel")]
-    pub struct Keys {}
+    struct Keys {}
 }
 
 /// The queue's parameters.

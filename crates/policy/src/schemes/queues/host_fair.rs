@@ -11,9 +11,13 @@ flow_queue_keys! {
     /// Fair to hosts, then to their flows, with CoDel on each flow, in the manner of CAKE. The
     /// number of `queues` is a multiple of 8.
     #[schemars(rename = "HostFair")]
-    pub struct Keys {
+    struct Keys {
         /// Between which hosts there is fairness.
         by: OneOf<Fairness>,
+        /// How many bits of its address a host of IPv6 is known by: those that its provider gives
+        /// to one user; 64 by default.
+        #[schemars(extend("x-range" = "1 to 128"))]
+        ipv6_prefix: Option<u8>,
     }
 }
 
@@ -38,7 +42,12 @@ queue.host-fair = { by = "both" }
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
         let settings = self.settings(checker, path)?;
-        checker.accept(path, HostFairParams::new(settings, self.by.0))
+        let params = HostFairParams::new(settings, self.by.0);
+        let params = params.and_then(|params| match self.ipv6_prefix {
+            Some(length) => params.with_ipv6_prefix(length),
+            None => Ok(params),
+        });
+        checker.accept(path, params)
     }
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {

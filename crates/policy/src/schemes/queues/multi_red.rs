@@ -8,17 +8,16 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use shortflow_elements::classifier::{DscpSet, DscpTable};
 use shortflow_elements::queue::{Averages, Red};
 use shortflow_elements::{Dscp, QueueDiscipline};
-use shortflow_units::Probability;
 
 use crate::check::Checker;
-use crate::keys::{CodePoints, OneOf, RedPlan, ThresholdKey, choices, red_keys};
+use crate::keys::{CodePoints, OneOf, RedPlan, choices, curve_keys, red_keys};
 use crate::scheme::{Port, QueueScheme};
 
 red_keys! {
     /// RED with a drop curve for each level of drop precedence (RIO, WRED): what is better
     /// protected is dropped later.
     #[schemars(rename = "MultiRed")]
-    pub struct Keys {
+    struct Keys {
         /// Which packets a level's average queue counts.
         #[serde(default = "average")]
         average: OneOf<Averages>,
@@ -42,21 +41,15 @@ fn average() -> OneOf<Averages> {
     OneOf(Averages::Shared)
 }
 
-/// A level of drop precedence.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Level")]
-struct LevelKeys {
-    /// The code points of the level, or "rest" for all that no level names.
-    code_points: LevelPoints,
-    /// The average queue below which nothing is dropped.
-    #[schemars(extend("x-range" = "below `max_threshold`"))]
-    min_threshold: ThresholdKey,
-    /// The average queue at which the drop probability reaches `max_probability`.
-    #[schemars(extend("x-range" = "at most `limit`"))]
-    max_threshold: ThresholdKey,
-    /// The drop probability at `max_threshold`.
-    max_probability: Probability,
+curve_keys! {
+    key_table! {
+        /// A level of drop precedence.
+        #[schemars(rename = "Level")]
+        struct LevelKeys {
+            /// The code points of the level, or "rest" for all that no level names.
+            code_points: LevelPoints,
+        }
+    }
 }
 
 /// The queue's parameters, but for the rate of its link.
@@ -92,9 +85,7 @@ max_probability = 0.2
         let level_of = self.level_of(checker, path);
         let mut curves = Vec::new();
         for (index, level) in self.levels.iter().enumerate() {
-            let LevelKeys { min_threshold, max_threshold, max_probability, .. } = *level;
-            let curve = common.curve(min_threshold, max_threshold, max_probability);
-            curves.extend(checker.accept(&format!("{path}.levels.{index}"), curve));
+            curves.extend(level.curve(checker, &format!("{path}.levels.{index}"), &common));
         }
         if curves.len() < self.levels.len() {
             return None;
@@ -140,7 +131,7 @@ impl Keys {
 
 /// Code points, or all that no level names.
 #[derive(Debug, Clone)]
-enum LevelPoints {
+pub(crate) enum LevelPoints {
     Named(CodePoints),
     Rest,
 }

@@ -3,25 +3,17 @@
 use shortflow_elements::QueueDiscipline;
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::queue::{Averages, Red};
-use shortflow_units::Probability;
 
 use crate::check::Checker;
-use crate::keys::{RedPlan, ThresholdKey, red_keys};
+use crate::keys::{RedPlan, curve_keys};
 use crate::scheme::{Port, QueueScheme};
 
-red_keys! {
-    /// Random Early Detection: drops by chance before the queue is full, the more the longer the
-    /// average queue is.
-    #[schemars(rename = "Red")]
-    pub struct Keys {
-            /// The average queue below which nothing is dropped.
-            #[schemars(extend("x-range" = "below `max_threshold`"))]
-            min_threshold: ThresholdKey,
-            /// The average queue at which the drop probability reaches `max_probability`.
-            #[schemars(extend("x-range" = "at most `limit`"))]
-            max_threshold: ThresholdKey,
-            /// The drop probability at `max_threshold`.
-            max_probability: Probability,
+curve_keys! {
+    red_keys! {
+        /// Random Early Detection: drops by chance before the queue is full, the more the longer the
+        /// average queue is.
+        #[schemars(rename = "Red")]
+        struct Keys {}
     }
 }
 
@@ -40,8 +32,7 @@ max_probability = 0.1
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
         let common = self.common();
-        let curve = common.curve(self.min_threshold, self.max_threshold, self.max_probability);
-        let curve = checker.accept(path, curve)?;
+        let curve = self.curve(checker, path, &common)?;
         let level_of = DscpTable::filled(0);
         RedPlan::new(checker, path, &common, vec![curve], level_of, Averages::Shared)
     }

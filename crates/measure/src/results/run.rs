@@ -1,9 +1,8 @@
-//! A run, as the report takes it.
+//! A run, as tables and figures take it.
 
 use std::path::Path;
 
-use shortflow_measure::results::{Error, Folder, SeriesRow, series_rows};
-use shortflow_measure::{Manifest, Point};
+use super::{Error, Folder, Manifest, Point, SeriesRow, series_rows};
 
 /// One run: one policy over one scenario, at one point or at several of a sweep.
 #[derive(Debug, Clone, PartialEq)]

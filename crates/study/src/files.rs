@@ -2,21 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use shortflow_measure::results::{Folder, write_whole};
+use shortflow_measure::results::{Error, Folder, write_whole};
 use shortflow_report::{
     Axis, CheckRow, ClaimRow, Figure, LineFigure, Mark, Series, Table, line_figure, study_page,
 };
-use shortflow_study::spec::FigureKind;
-use shortflow_study::{self as study, CheckResult, ClaimResult, Ledger, Reproduced};
 
-use crate::failure::Failure;
+use crate::figure;
+use crate::ledger::{CheckResult, ClaimResult, Ledger};
+use crate::reproduce::Reproduced;
+use crate::spec::FigureKind;
+use crate::table;
 
 /// Writes all files and says where the page is.
-pub(crate) fn write(
-    out: &Path,
-    reproduced: &Reproduced,
-    ledger: &Ledger,
-) -> Result<PathBuf, Failure> {
+pub fn write(out: &Path, reproduced: &Reproduced, ledger: &Ledger) -> Result<PathBuf, Error> {
     Folder::create(out)?;
     write_text(&out.join("ledger.json"), &json(ledger))?;
     let drawn = Folder::create(&out.join("figures"))?;
@@ -33,15 +31,15 @@ pub(crate) fn write(
 }
 
 /// The ledger with a line for each entry, so that two of them can be compared.
-pub(crate) fn json(ledger: &Ledger) -> String {
+pub fn json(ledger: &Ledger) -> String {
     format!("{:#}\n", serde_json::json!(ledger))
 }
 
-fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
-    Ok(write_whole(path, |file| file.write_all(text.as_bytes()))?)
+fn write_text(path: &Path, text: &str) -> Result<(), Error> {
+    write_whole(path, |file| file.write_all(text.as_bytes()))
 }
 
-fn draw(figure: &study::Figure) -> Figure {
+fn draw(figure: &figure::Figure) -> Figure {
     let is_distribution = figure.kind == FigureKind::Distribution;
     let is_line = is_distribution || figure.kind == FigureKind::Series;
     let series = figure.curves.iter().map(|curve| {
@@ -93,14 +91,14 @@ fn axis(label: &str) -> (String, Axis) {
     (label.to_owned(), Axis::Number)
 }
 
-fn set(table: &study::Table) -> Table {
+fn set(table: &table::Table) -> Table {
     Table::of_estimates(&table.title, &table.columns, &table.rows)
 }
 
 /// All tables, each after a comment with its name.
-fn markdown(tables: &[study::Table]) -> String {
+fn markdown(tables: &[table::Table]) -> String {
     let one =
-        |table: &study::Table| format!("<!-- table: {} -->\n{}", table.name, set(table).markdown());
+        |table: &table::Table| format!("<!-- table: {} -->\n{}", table.name, set(table).markdown());
     tables.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
@@ -125,8 +123,8 @@ fn claim_row(claim: &ClaimResult) -> ClaimRow {
 
 #[cfg(test)]
 mod tests {
+    use crate::figure::FigureCurve;
     use shortflow_measure::Estimate;
-    use shortflow_study::FigureCurve;
 
     use super::*;
 
@@ -141,7 +139,7 @@ mod tests {
             dashed: label == "fast",
             points: points.iter().map(|(x, y)| (*x, estimate(y * factor))).collect(),
         };
-        let figure = study::Figure {
+        let figure = figure::Figure {
             name: format!("{kind:?}").to_lowercase(),
             title: "A figure".to_owned(),
             kind,
@@ -201,7 +199,7 @@ mod tests {
 
     #[test]
     fn tables_in_markdown_stand_after_their_names() {
-        let table = |name: &str| study::Table {
+        let table = |name: &str| table::Table {
             name: name.to_owned(),
             title: format!("The {name}"),
             columns: vec!["time (s)".to_owned()],

@@ -1,0 +1,78 @@
+//! `shaper`: holds packets back to a rate of its own.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use shortflow_elements::QueueDiscipline;
+use shortflow_elements::queue::{Shaper, ShaperParams};
+use shortflow_units::{Bytes, Instant, Rate};
+
+use crate::check::Checker;
+use crate::scheme::{Port, QueueScheme};
+use crate::schemes::queues::{QueueKeys, QueuePlan};
+
+/// Holds packets back to a rate of its own: where the bottleneck lies further on, in a modem that
+/// nobody can configure, packets then wait here, in the queue inside.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Shaper")]
+pub(crate) struct Keys {
+    /// The rate at which packets leave. It should be a little below that of the bottleneck.
+    #[schemars(extend("x-range" = "above zero"))]
+    rate: Rate,
+    /// How many bytes may leave after a pause as fast as the line takes them.
+    #[serde(default)]
+    burst: Bytes,
+    /// How many bytes each packet counts for beside its own: headers that the bottleneck's link
+    /// adds to it.
+    #[serde(default)]
+    overhead: Bytes,
+    /// The queue in which packets wait.
+    queue: Box<QueueKeys>,
+}
+
+/// The shaper's parameters, and the queue inside.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    params: ShaperParams,
+    queue: Box<QueuePlan>,
+}
+
+impl Plan {
+    /// The rate, the burst, and what is counted for each packet.
+    pub fn params(&self) -> &ShaperParams {
+        &self.params
+    }
+
+    /// The queue in which packets wait.
+    pub fn queue(&self) -> &QueuePlan {
+        &self.queue
+    }
+}
+
+impl QueueScheme for Keys {
+    type Plan = Plan;
+    const SOURCE: &'static str = "RFC 2475, section 2.3.3.3; RFC 3290, section 7.2";
+    const EXAMPLE: &'static str = r#"[roles.core.queue.shaper]
+rate = "19 Mbit/s"
+queue.fq-codel = {}
+"#;
+
+    fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        let params = checker.accept(path, ShaperParams::new(self.rate, self.burst));
+        let queue = self.queue.check(checker, &format!("{path}.queue"));
+        let params = params?.with_overhead(self.overhead);
+        Some(Plan { params, queue: Box::new(queue?) })
+    }
+
+    fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
+        let inner = port.inner(0);
+        let inner = Port { rate: port.rate.min(plan.params.rate()), ..inner };
+        let mut shaper = Shaper::new(plan.params.clone(), plan.queue.build(&inner));
+        shaper.set_rate(Instant::START, port.rate);
+        Box::new(shaper)
+    }
+
+    fn inner(plan: &Plan) -> Vec<&QueuePlan> {
+        vec![&plan.queue]
+    }
+}
