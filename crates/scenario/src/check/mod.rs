@@ -1,6 +1,7 @@
 //! Checks a scenario: resolves its names, checks ranges, and how settings stand to each other.
 
 mod bindings;
+mod doubtful;
 mod limits;
 mod measure;
 mod members;
@@ -45,6 +46,7 @@ pub(crate) fn check(
     let measure =
         measure::check(document, &file, &topology, &bindings, policy.as_deref(), &workloads);
     limits::check(document, &file, &topology, &workloads, &measure);
+    doubtful::check(document, &file, &bindings, policy.as_deref(), &workloads);
     document.checked()?;
     Ok(Scenario {
         name: file.name.unwrap_or(stem),

@@ -283,7 +283,7 @@ fn refuse_instant(document: &mut Document, path: &str, line: &Line) {
 }
 
 /// Bytes of the smallest packet: the headers of UDP and IPv4.
-const LEAST_PACKET: u32 = 28;
+pub(super) const LEAST_PACKET: u32 = 28;
 
 #[derive(Clone, Copy)]
 enum Way {

@@ -93,6 +93,10 @@ max_probability = 0.2
         RedPlan::new(checker, path, &common, curves, level_of, self.average.0)
     }
 
+    fn marks(plan: &Plan) -> bool {
+        plan.ecn().marks()
+    }
+
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
         Box::new(Red::new(plan.params(port.rate), port.stream()))
     }

@@ -41,6 +41,7 @@ bands = ["EF", ["AF11", "AF12"], "rest"]
 "#;
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        checker.limit(path, self.limit);
         let mut bands = Bands::default();
         for (index, band) in self.bands.iter().enumerate() {
             bands.read(checker, &format!("{path}.bands.{index}"), band);
