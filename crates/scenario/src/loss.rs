@@ -9,7 +9,7 @@ use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::dropper::{Bernoulli, GilbertElliottParams, LossParams};
 use shortflow_elements::{Dscp, ParamsError};
-use shortflow_text::{Document, Named, suggestion};
+use shortflow_text::{Document, Named, nearest, suggestion};
 use shortflow_units::Probability;
 
 /// Loss on a link as it is written: a probability, or a table of what is below.
@@ -143,6 +143,11 @@ fn by_code_point(
     let mut named = Vec::new();
     for (name, value) in table.iter() {
         let path = format!("{path}.{name}");
+        if let Some(meant) = nearest(name, [GILBERT_ELLIOTT, "forward", "back"]) {
+            let help = format!("did you mean `{meant}`?");
+            document.mistake_in_key(&path, format!("unknown key `{name}`"), help);
+            return None;
+        }
         let probability = match value {
             LossFile::Always(probability) => *probability,
             LossFile::Table(_) => {

@@ -70,6 +70,13 @@ impl Scenario {
                 None => elastic.push(index),
             }
         }
+        let mut routed = Routed::new(self, self.idle_lines());
+        routed.add(demands);
+        OfferedLoad { lines: routed.lines, elastic }
+    }
+
+    /// Each direction of each link, with nothing on it.
+    fn idle_lines(&self) -> Vec<LineLoad> {
         let lines = self.links.iter().flat_map(|link| {
             let line =
                 |from, to, rate: f64| LineLoad { from, to, rate, workloads: BTreeMap::new() };
@@ -78,9 +85,21 @@ impl Scenario {
                 line(link.b, link.a, link.back.rate.bytes_per_sec() * 8.0),
             ]
         });
-        let mut routed = Routed::new(self, lines.collect());
+        lines.collect()
+    }
+}
+
+impl Scenario {
+    /// The ports, as a node and the next, that the packets of a workload pass in either direction.
+    pub(crate) fn ports_of(&self, workload: usize) -> Vec<(NodeId, NodeId)> {
+        let flow = Flow { bytes: 1.0, packets: 1.0 };
+        let pairs = self.workloads[workload].kind.pairs();
+        let both = pairs.iter().flat_map(|&(one, other)| [(one, other), (other, one)]);
+        let demands = both.map(|(from, to)| Demand { workload, from, to, flow }).collect();
+        let mut routed = Routed::new(self, self.idle_lines());
         routed.add(demands);
-        OfferedLoad { lines: routed.lines, elastic }
+        let passed = routed.lines.iter().filter(|line| line.workloads.contains_key(&workload));
+        passed.map(|line| (line.from, line.to)).collect()
     }
 }
 

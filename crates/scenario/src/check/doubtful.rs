@@ -1,6 +1,5 @@
 //! What is allowed in a scenario, but hardly meant.
 
-use shortflow_policy::Policy;
 use shortflow_tcp::EchoRule;
 use shortflow_text::Document;
 use shortflow_units::Probability;
@@ -9,17 +8,10 @@ use shortflow_workloads::Sizes;
 use super::topology::LEAST_PACKET;
 use crate::file::ScenarioFile;
 use crate::loss::LossFile;
-use crate::model::{Binding, Kind, Workload};
+use crate::model::{Binding, Direction, Kind, NodeId, Scenario, Workload};
 
-/// Warns of links that lose everything, of packets that are too small for their headers, and of TCP
-/// that waits for marks which no queue makes.
-pub(super) fn check(
-    document: &mut Document,
-    file: &ScenarioFile,
-    bindings: &[Binding],
-    policy: Option<&Policy>,
-    workloads: &[Workload],
-) {
+/// Warns of links that lose everything, and of packets that are too small for their headers.
+pub(super) fn of_file(document: &mut Document, file: &ScenarioFile, workloads: &[Workload]) {
     for (name, link) in file.links.iter() {
         if link.loss.as_ref().is_some_and(loses_all) {
             let help = "write a share of packets from 0 to 1, such as 0.01 for one in a hundred";
@@ -29,12 +21,6 @@ pub(super) fn check(
     }
     for workload in workloads {
         small_packets(document, workload);
-    }
-    let marks = |binding: &Binding| {
-        policy.and_then(|policy| policy.role(&binding.role)).is_some_and(|role| role.marks())
-    };
-    if !bindings.iter().any(marks) {
-        unmarked(document, file, workloads);
     }
 }
 
@@ -67,20 +53,29 @@ fn small_packets(document: &mut Document, workload: &Workload) {
     }
 }
 
-/// Controls that react to marks only, where no queue that is bound makes any.
-fn unmarked(document: &mut Document, file: &ScenarioFile, workloads: &[Workload]) {
-    let waits = |workload: &&Workload| {
-        let sends = workload.kind.traffic().datagrams().is_none();
-        sends && workload.tcp.congestion.echo() == EchoRule::Exact
+/// Warns of the first workload whose TCP reacts to marks only, and whose packets pass no queue that
+/// makes any. `is_tcp_of_all` tells whether the congestion control stands in `[tcp]`.
+pub(super) fn unmarked(document: &mut Document, scenario: &Scenario, is_tcp_of_all: bool) {
+    let marks = |&(at, to): &(NodeId, NodeId)| {
+        let here = |binding: &&Binding| binding.at == at && binding.direction == Direction::To(to);
+        let role = scenario.bindings.iter().find(here).map(|binding| binding.role.as_str());
+        let policy = scenario.policy.as_ref();
+        role.and_then(|role| policy?.role(role)).is_some_and(|role| role.marks())
     };
-    let Some(workload) = workloads.iter().find(waits) else { return };
-    let path = match file.tcp.congestion {
-        Some(_) => "tcp.congestion".to_owned(),
-        None => format!("workloads.{}", workload.name),
+    let waits = |&(index, workload): &(usize, &Workload)| {
+        workload.kind.traffic().datagrams().is_none()
+            && workload.tcp.congestion.echo() == EchoRule::Exact
+            && !scenario.ports_of(index).iter().any(marks)
+    };
+    let Some((_, workload)) = scenario.workloads.iter().enumerate().find(waits) else { return };
+    let path = match is_tcp_of_all {
+        true => "tcp.congestion".to_owned(),
+        false => format!("workloads.{}", workload.name),
     };
     let message = format!(
-        "{} reacts to ECN marks, and no queue of this scenario marks packets",
-        workload.tcp.congestion.title()
+        "{} reacts to ECN marks, and no queue that the packets of `{}` pass marks any",
+        workload.tcp.congestion.title(),
+        workload.name
     );
     let help = "bind a queue that marks, such as `fq-codel`, or `red` with `ecn = true`, or choose \
                 another congestion control";

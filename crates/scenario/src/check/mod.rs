@@ -46,9 +46,10 @@ pub(crate) fn check(
     let measure =
         measure::check(document, &file, &topology, &bindings, policy.as_deref(), &workloads);
     limits::check(document, &file, &topology, &workloads, &measure);
-    doubtful::check(document, &file, &bindings, policy.as_deref(), &workloads);
+    doubtful::of_file(document, &file, &workloads);
     document.checked()?;
-    Ok(Scenario {
+    let is_tcp_of_all = file.tcp.congestion.is_some();
+    let scenario = Scenario {
         name: file.name.unwrap_or(stem),
         description: file.description,
         seed: file.seed,
@@ -63,7 +64,9 @@ pub(crate) fn check(
         workloads,
         measure,
         inputs: Inputs { files: files.digests(), ..inputs },
-    })
+    };
+    doubtful::unmarked(document, &scenario, is_tcp_of_all);
+    Ok(scenario)
 }
 
 fn frame(document: &mut Document, file: &ScenarioFile) {

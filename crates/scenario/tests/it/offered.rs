@@ -143,14 +143,18 @@ fn dctcp(queue: &str) -> String {
 #[test]
 fn dctcp_over_queues_that_never_mark_is_warned_of() {
     let found = dctcp("fifo.limit = \"100 pkt\"");
-    let expected =
-        "warning: DCTCP reacts to ECN marks, and no queue of this scenario marks packets\n";
+    let expected = "warning: DCTCP reacts to ECN marks, and no queue that the packets of `long` pass marks any\n";
     assert!(found.starts_with(expected), "{found}");
     assert!(found.contains("congestion = \"dctcp\""), "{found}");
     assert_eq!(dctcp("fq-codel = {}"), "");
     let inside = "drr.classes = [{ queue.fq-codel = {} }]";
     assert_eq!(dctcp(inside), "", "a queue inside another marks too");
     assert!(!dctcp("fq-codel.ecn = false").is_empty());
+    let tcp = "[tcp]\ncongestion = \"dctcp\"\necn = true\n";
+    let elsewhere = BOUND.replace("r[0]", "r[2]").replace("r[1]", "r[3]");
+    let policy = "[roles.core]\nqueue.fq-codel = {}\n";
+    let found = load(&format!("{elsewhere}{RING}{LONG}{tcp}"), policy).warnings.to_string();
+    assert!(found.starts_with(expected), "a queue on another path does not help: {found}");
 }
 
 #[test]
