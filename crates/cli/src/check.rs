@@ -57,7 +57,7 @@ pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {
 
 /// A file in which no mistake was found.
 struct Sound {
-    kind: Kind,
+    kind: FileKind,
     /// What is in it.
     what: String,
     warnings: Diagnostics,
@@ -98,7 +98,7 @@ fn refuse_without_scenario(inputs: &InputFiles, args: &Check) -> Result<(), Fail
         (None, None, Some((key, value))) => format!("--set '{key}={value}'"),
         (None, None, None) => return Ok(()),
     };
-    let is_policy = |path: &PathBuf| matches!(kind_of(inputs, path), Ok(Kind::Policy));
+    let is_policy = |path: &PathBuf| matches!(kind_of(inputs, path), Ok(FileKind::Policy));
     if !args.files.iter().all(is_policy) {
         return Ok(());
     }
@@ -124,7 +124,7 @@ fn of_policies(args: &Check) -> Vec<Override> {
 fn check_file(inputs: &InputFiles, path: &Path, args: &Check) -> Result<Sound, Failure> {
     // What cannot be read or is no TOML is told by whoever reads it.
     let kind = kind_of(inputs, path)?;
-    if kind == Kind::Policy {
+    if kind == FileKind::Policy {
         let policy = shortflow_policy::load_from(inputs, path, &of_policies(args))?;
         let what = describe_policy(&policy);
         return Ok(Sound { kind, what, warnings: policy.warnings, loaded: None });
@@ -139,27 +139,27 @@ fn check_file(inputs: &InputFiles, path: &Path, args: &Check) -> Result<Sound, F
 
 /// What a file describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     Policy,
     Scenario,
 }
 
-impl Kind {
+impl FileKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::Policy => "policy",
-            Kind::Scenario => "scenario",
+            FileKind::Policy => "policy",
+            FileKind::Scenario => "scenario",
         }
     }
 }
 
 /// Tells a policy from a scenario by the tables that only one of them has.
-pub(crate) fn kind_of(inputs: &InputFiles, path: &Path) -> Result<Kind, Diagnostics> {
+pub(crate) fn kind_of(inputs: &InputFiles, path: &Path) -> Result<FileKind, Diagnostics> {
     const OF_POLICY: [&str; 2] = ["roles", "code_points"];
     const OF_SCENARIO: [&str; 9] =
         ["hosts", "routers", "links", "workloads", "bind", "tcp", "measure", "duration", "policy"];
     // A file that cannot be read is told of as a scenario.
-    let Ok(text) = inputs.read(path, MOST_TEXT) else { return Ok(Kind::Scenario) };
+    let Ok(text) = inputs.read(path, MOST_TEXT) else { return Ok(FileKind::Scenario) };
     let source = Arc::new(Source { name: name_of(path), text });
     let document = Document::parse(source.clone(), &[])?;
     let names = document.names_in("");
@@ -171,8 +171,8 @@ pub(crate) fn kind_of(inputs: &InputFiles, path: &Path) -> Result<Kind, Diagnost
             let found = Diagnostic::of_whole(&source.name, message, Some(help.to_owned()));
             Err(Diagnostics::one(found))
         }
-        (policy, scenario) if policy > scenario => Ok(Kind::Policy),
-        _ => Ok(Kind::Scenario),
+        (policy, scenario) if policy > scenario => Ok(FileKind::Policy),
+        _ => Ok(FileKind::Scenario),
     }
 }
 

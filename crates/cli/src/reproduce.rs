@@ -68,6 +68,7 @@ fn interrupted(reproduced: &Reproduced) -> Failure {
 fn text(reproduced: &Reproduced, ledger: &Ledger, color: bool) -> String {
     let mut out = format!("{}\n", reproduced.title);
     indent(&mut out, "", &reproduced.about);
+    indent(&mut out, "", &ledger.tcp_in_words());
     for claim in &ledger.claims {
         let hold = claim.checks.iter().filter(|check| check.holds == Some(true)).count();
         let _ = write!(

@@ -14,7 +14,7 @@ use shortflow_text::{Diagnostics, InputFiles, MOST_TEXT, name_of};
 use shortflow_trace::Request;
 
 use crate::args::{Compare, RunOptions, Simulate};
-use crate::check::{self, Kind, kind_of};
+use crate::check::{self, FileKind, kind_of};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
@@ -177,9 +177,9 @@ fn case(
     options: &RunOptions,
 ) -> Result<Case, Failure> {
     let remedy = "name the scenario first, and the policy with --policy";
-    check_kind(inputs, scenario, Kind::Scenario, remedy)?;
+    check_kind(inputs, scenario, FileKind::Scenario, remedy)?;
     if let Some(policy) = policy {
-        check_kind(inputs, policy, Kind::Policy, "a policy has [roles]")?;
+        check_kind(inputs, policy, FileKind::Policy, "a policy has [roles]")?;
     }
     let overrides = overrides(options, policy)?;
     Ok(Case::new(load_from(inputs, scenario, &overrides)?, overrides.set))
@@ -187,7 +187,12 @@ fn case(
 
 /// Refuses a scenario in the place of a policy, and the other way round: the keys of the one make no
 /// sense as mistakes of the other.
-fn check_kind(inputs: &InputFiles, path: &Path, wanted: Kind, remedy: &str) -> Result<(), Failure> {
+fn check_kind(
+    inputs: &InputFiles,
+    path: &Path,
+    wanted: FileKind,
+    remedy: &str,
+) -> Result<(), Failure> {
     if inputs.read(path, MOST_TEXT).is_err() {
         // Whoever reads the file next tells why it cannot be read.
         return Ok(());

@@ -124,6 +124,12 @@ impl WorkloadResult {
         (all > 0).then(|| (all - below) as f64 / all as f64)
     }
 
+    /// A count over completed transfers, by their number.
+    pub(crate) fn per_transfer(&self, count: fn(&WorkloadResult) -> u64) -> Option<f64> {
+        let n = self.all.completion.n();
+        (n > 0).then(|| count(self) as f64 / n as f64)
+    }
+
     /// The share of packets that were dropped anywhere, 0 to 1, among those that completed transfers
     /// sent, both ways.
     pub fn packet_loss(&self) -> Option<f64> {
@@ -327,6 +333,29 @@ impl DelayPercentiles {
     }
 }
 
+/// Percentiles of the jitter of datagrams, in seconds: of the differences, without sign, of the delays
+/// of consecutive datagrams of a stream. One beyond which fewer than 10 of them lie is absent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct JitterPercentiles {
+    /// The difference that half of them do not exceed.
+    #[serde(default)]
+    pub jitter_median: Option<f64>,
+    /// The difference that 95 % of them do not exceed.
+    #[serde(default)]
+    pub jitter_p95: Option<f64>,
+    /// The difference that 99 % of them do not exceed.
+    #[serde(default)]
+    pub jitter_p99: Option<f64>,
+}
+
+impl JitterPercentiles {
+    /// The percentiles of these differences.
+    pub(crate) fn of(differences: &Survival) -> Self {
+        let at = |quantile| differences.telling_quantile(quantile).and_then(Reading::exact);
+        JitterPercentiles { jitter_median: at(0.50), jitter_p95: at(0.95), jitter_p99: at(0.99) }
+    }
+}
+
 /// What became of one stream of datagrams; times in seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamResult {
@@ -381,6 +410,9 @@ pub struct DatagramResult {
     pub delay_max: Option<f64>,
     /// Mean difference, without sign, of the delays of consecutive datagrams (RFC 3550 §6.4.1).
     pub jitter: Option<f64>,
+    /// Percentiles of these differences.
+    #[serde(flatten)]
+    pub jitter_percentiles: JitterPercentiles,
 }
 
 impl DatagramResult {

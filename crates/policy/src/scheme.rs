@@ -177,7 +177,7 @@ macro_rules! register_markers {
         pub(crate) fn schemes() -> Vec<crate::explain::Scheme> {
             use crate::scheme::MarkerScheme;
             vec![$(crate::explain::Scheme::of::<$module::Keys>(
-                crate::explain::Kind::Marker,
+                crate::explain::SchemeKind::Marker,
                 $crate::scheme::kebab(stringify!($module)),
                 $module::Keys::SOURCE,
                 $module::Keys::EXAMPLE,
@@ -262,7 +262,7 @@ macro_rules! register_queues {
         pub(crate) fn schemes() -> Vec<crate::explain::Scheme> {
             use crate::scheme::QueueScheme;
             vec![$(crate::explain::Scheme::of::<$module::Keys>(
-                crate::explain::Kind::Queue,
+                crate::explain::SchemeKind::Queue,
                 $crate::scheme::kebab(stringify!($module)),
                 $module::Keys::SOURCE,
                 $module::Keys::EXAMPLE,

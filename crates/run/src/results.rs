@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use shortflow_measure::results::{Input, Setting, Sweep};
 use shortflow_measure::{Manifest, Point, Replica, Summary};
+use shortflow_scenario::Scenario;
 
 use crate::case::Case;
 use crate::engine::{Error, Measured, Outcome};
 
 /// The place of a task among all that are run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TaskPlace {
+pub(crate) struct TaskIndex {
     pub(crate) case: usize,
     pub(crate) point: usize,
     pub(crate) replica: u32,
@@ -50,7 +51,7 @@ pub struct Interruption {
 /// The first error of a task; [`Error::Interrupted`] when nothing is complete.
 pub(crate) fn gather(
     cases: &[Case],
-    places: &[TaskPlace],
+    places: &[TaskIndex],
     outcomes: Vec<Result<Outcome, Error>>,
     command: &str,
 ) -> Result<Results, Error> {
@@ -86,7 +87,7 @@ impl Complete {
         Complete(cases.iter().map(of).collect())
     }
 
-    fn put(&mut self, place: TaskPlace, outcome: Outcome) {
+    fn put(&mut self, place: TaskIndex, outcome: Outcome) {
         self.0[place.case][place.point][place.replica as usize] = Some(outcome);
     }
 
@@ -150,10 +151,9 @@ fn point_of(settings: Vec<Setting>, outcomes: Vec<&Outcome>) -> Point {
     point
 }
 
-/// The TCP of all points, each named once.
-fn tcp_of(case: &Case) -> String {
-    let points = case.loaded.points().iter();
-    let mut names: Vec<String> = points.map(|point| point.scenario.tcp_description()).collect();
+/// Which TCP runs in these scenarios: each named once; empty where nothing uses TCP.
+pub fn which_tcp<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> String {
+    let mut names: Vec<String> = scenarios.map(Scenario::tcp_description).collect();
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));
     names.join(" | ")
@@ -177,7 +177,7 @@ fn manifest(case: &Case, kept: &[Point], command: &str) -> Manifest {
         replicas: kept.iter().map(|point| point.summary.replicas).max().unwrap_or(0),
         duration: scenario.duration.as_secs_f64(),
         warm_up: scenario.warm_up.as_secs_f64(),
-        tcp: tcp_of(case),
+        tcp: which_tcp(case.loaded.points().iter().map(|point| &point.scenario)),
         sweep: (!case.loaded.axes.is_empty()).then(|| Sweep {
             key: case.loaded.axes.join(", "),
             values: kept.iter().map(value).collect(),

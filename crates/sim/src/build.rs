@@ -5,10 +5,10 @@ use std::sync::Arc;
 use shortflow_elements::dropper::LinkLoss;
 use shortflow_elements::{Dscp, FlowKey, Label, Protocol};
 use shortflow_measure::{Recorder, TransferSink};
-use shortflow_policy::Place;
+use shortflow_policy::PortSite;
 use shortflow_run::{code_points, ingress_name, plan, port_name, ports, role_at, seed_of};
 use shortflow_scenario::{
-    Direction, Kind, Line, MOST_STREAMS, NodeId, NodeKind, Scenario, Workload,
+    Direction, Line, MOST_STREAMS, NodeId, NodeKind, Scenario, Workload, WorkloadKind,
 };
 use shortflow_units::Rng;
 
@@ -106,8 +106,8 @@ fn hop(
 ) -> Hop {
     let name = port_name(scenario, from, to);
     let ingress_name = ingress_name(scenario, from, to);
-    let at_egress = Place { name: &name, seed, rate: line.rate };
-    let at_ingress = Place { name: &ingress_name, ..at_egress };
+    let at_egress = PortSite { name: &name, seed, rate: line.rate };
+    let at_ingress = PortSite { name: &ingress_name, ..at_egress };
     let egress = role_at(scenario, from, Direction::To(to));
     let ingress = role_at(scenario, to, Direction::From(from));
     let is_reported = scenario.measure.ports.contains(&(from, to));
@@ -176,12 +176,12 @@ fn add_sources(
     let name = &workload.name;
     let connections = |port| connections(index, workload, port);
     match &workload.kind {
-        Kind::Transfers(transfers) => sources.push(Source::Transfers {
+        WorkloadKind::Transfers(transfers) => sources.push(Source::Transfers {
             connections: connections(transfers.port),
             arrivals: transfers.arrivals(seed, name).peekable(),
             opened: 0,
         }),
-        Kind::Bulk(bulk) => {
+        WorkloadKind::Bulk(bulk) => {
             let mut starts = bulk.starts(seed, name);
             starts.sort_by_key(|start| start.at);
             sources.push(Source::Bulk {
@@ -190,21 +190,21 @@ fn add_sources(
                 size: bulk.size.map(|size| size.0),
             });
         }
-        Kind::Cbr(cbr) => {
+        WorkloadKind::Cbr(cbr) => {
             for number in 0..cbr.streams() {
                 let stream = add_stream(index, *cbr.stream(number).0, cbr.port, cbr.dscp, streams);
                 let departures = cbr.departures(seed, name, number).peekable();
                 sources.push(Source::Cbr { stream, departures });
             }
         }
-        Kind::Poisson(poisson) => {
+        WorkloadKind::Poisson(poisson) => {
             for (pair, ends) in poisson.pairs.iter().enumerate() {
                 let stream = add_stream(index, *ends, poisson.port, poisson.dscp, streams);
                 let departures = poisson.departures(seed, name, pair).peekable();
                 sources.push(Source::Poisson { stream, departures });
             }
         }
-        Kind::Web(_) | Kind::Telnet(_) | Kind::Ftp(_) => {
+        WorkloadKind::Web(_) | WorkloadKind::Telnet(_) | WorkloadKind::Ftp(_) => {
             unreachable!("sessions are built on their own")
         }
     }

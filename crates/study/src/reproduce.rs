@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicBool;
 
 use shortflow_measure::Replica;
 use shortflow_measure::results::{self, Folder};
-use shortflow_run::{self as run, Engine, Measured, Observer, Outcome, Progress, Task, run_tasks};
+use shortflow_run::{
+    self as run, Engine, Measured, Observer, Outcome, Progress, Task, run_tasks, which_tcp,
+};
 use shortflow_text::Diagnostics;
 
 use crate::cache::Cache;
@@ -162,6 +164,7 @@ pub fn reproduce(
             quick: options.quick,
             replicas: effort.replicas,
             duration: effort.duration.clone(),
+            tcp: Some(which_tcp(points.iter().map(|point| &point.scenario))),
             claims: judged(&claims, &data, options.quick),
         }),
         figures: study.figures.iter().map(|f| figure(f, &data)).filter(has_points).collect(),

@@ -6,7 +6,7 @@ use shortflow_measure::results::Error;
 use shortflow_run::Tap;
 use shortflow_scenario::{Loaded, Scenario, SweepPoint};
 
-use crate::place::{Place, both_ends, places};
+use crate::capture_point::{CapturePoint, both_ends, places};
 use crate::trace::Trace;
 
 /// A capture to be written: where to, and at which places.
@@ -16,7 +16,7 @@ pub struct Request {
     pub file: PathBuf,
     /// What should be known of it, as a sentence.
     pub note: Option<String>,
-    places: Vec<Place>,
+    places: Vec<CapturePoint>,
 }
 
 impl Request {

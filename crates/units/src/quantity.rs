@@ -90,7 +90,7 @@ impl fmt::Display for ParseQuantityError {
 }
 
 /// A kind of quantity: its name, its units with their factors, an example.
-pub(crate) struct Kind {
+pub(crate) struct QuantityKind {
     pub(crate) name: &'static str,
     pub(crate) example: &'static str,
     pub(crate) allowed: &'static str,
@@ -100,7 +100,7 @@ pub(crate) struct Kind {
     pub(crate) slips: &'static [(&'static str, &'static str)],
 }
 
-impl Kind {
+impl QuantityKind {
     /// Reads `text` as a number of the kind's base units.
     pub(crate) fn parse(&self, text: &str) -> Result<f64, ParseQuantityError> {
         let (digits, unit) = split(text);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 use std::str::FromStr;
 
-use crate::quantity::{Kind, ParseQuantityError, text_quantity, write_in_units};
+use crate::quantity::{ParseQuantityError, QuantityKind, text_quantity, write_in_units};
 
 /// A point in time: nanoseconds since the start of the run.
 #[derive(
@@ -106,7 +106,7 @@ impl Duration {
     }
 }
 
-const DURATION: Kind = Kind {
+const DURATION: QuantityKind = QuantityKind {
     name: "a duration",
     example: "20 ms",
     allowed: "from 0 to 100 days",

@@ -176,6 +176,31 @@ fn jitter_is_the_mean_difference_of_consecutive_delays() {
 }
 
 #[test]
+fn jitter_has_percentiles_where_enough_differences_lie_beyond_them() {
+    let of = |datagrams: u64| {
+        let mut recorder = Recorder::new(&plan(), None);
+        // Delays go up by 1, 2, 3, … ms and back, by turns: so do their differences.
+        for n in 0..=datagrams {
+            let delay = if n % 2 == 0 { ms(10) } else { ms(10 + n) };
+            recorder.datagram(at(20.0 + n as f64 / 1000.0), 0, 0, delay);
+        }
+        recorder.finish().unwrap().workloads[0].datagrams.unwrap().jitter_percentiles
+    };
+    let found = of(1000);
+    let near = |found: Option<f64>, expected: f64| {
+        assert!((found.unwrap() / expected - 1.0).abs() < 0.003, "{found:?} for {expected} s");
+    };
+    // Differences are 1, 1, 3, 3, 5, 5, … 999, 999 ms.
+    near(found.jitter_median, 0.499);
+    near(found.jitter_p95, 0.949);
+    near(found.jitter_p99, 0.989);
+    // Of 999 differences fewer than 10 lie beyond the 99th percentile, of 19 beyond the median.
+    let fewer = of(999);
+    assert!(fewer.jitter_p95.is_some() && fewer.jitter_p99.is_none(), "{fewer:?}");
+    assert_eq!(of(19).jitter_median, None);
+}
+
+#[test]
 fn the_jitter_of_several_streams_is_not_the_difference_between_them() {
     let mut recorder = Recorder::new(&plan(), None);
     for second in [20.0, 21.0, 22.0] {

@@ -9,7 +9,7 @@ use crate::scheme::Port;
 use crate::schemes::queues::{QueueKeys, QueuePlan};
 
 /// A class as it is written: which packets, its share, its queue.
-type Class<'k, T> = (&'k MatchKeys, Result<T, ParamsError>, &'k QueueKeys);
+type WrittenClass<'k, T> = (&'k MatchKeys, Result<T, ParamsError>, &'k QueueKeys);
 
 /// The parameters of a scheduler over classes, each with its share of type `T`.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ impl<T: Copy> Turns<T> {
         checker: &mut Checker<'_>,
         path: &str,
         key: &str,
-        each: impl ExactSizeIterator<Item = Class<'k, T>>,
+        each: impl ExactSizeIterator<Item = WrittenClass<'k, T>>,
     ) -> Option<Turns<T>> {
         let count = each.len();
         if count == 0 {
@@ -43,7 +43,7 @@ impl<T: Copy> Turns<T> {
             checker.document.mistake(&format!("{path}.{key}"), message, help);
             return None;
         }
-        let each: Vec<Class<'k, T>> = each.collect();
+        let each: Vec<WrittenClass<'k, T>> = each.collect();
         let written: Vec<&MatchKeys> = each.iter().map(|(rule, ..)| *rule).collect();
         checker.reachable(&format!("{path}.{key}"), &written);
         let mut rules = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use shortflow_policy::explain::{Kind, list, page, schemes};
+use shortflow_policy::explain::{SchemeKind, list, page, schemes};
 use shortflow_policy::from_text;
 
 #[test]
@@ -13,8 +13,8 @@ fn the_example_of_every_scheme_is_a_policy_that_uses_it() {
         assert!(policy.warnings.is_empty(), "{}\n{}", scheme.name, policy.warnings);
         let role = &policy.roles[0];
         let found = match scheme.kind {
-            Kind::Marker => role.classes[0].marker.as_ref().unwrap().scheme(),
-            Kind::Queue => role.queue.as_ref().unwrap().scheme(),
+            SchemeKind::Marker => role.classes[0].marker.as_ref().unwrap().scheme(),
+            SchemeKind::Queue => role.queue.as_ref().unwrap().scheme(),
         };
         assert_eq!(found, scheme.name);
     }

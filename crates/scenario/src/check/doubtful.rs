@@ -8,7 +8,8 @@ use shortflow_workloads::Sizes;
 use super::topology::LEAST_PACKET;
 use crate::file::ScenarioFile;
 use crate::loss::LossFile;
-use crate::model::{Binding, Direction, Kind, NodeId, Scenario, Workload};
+use crate::model::{Binding, Direction, NodeId, Scenario, Workload};
+use crate::workloads::WorkloadKind;
 
 /// Warns of links that lose everything, and of packets that are too small for their headers.
 pub(super) fn of_file(document: &mut Document, file: &ScenarioFile, workloads: &[Workload]) {
@@ -37,8 +38,8 @@ fn loses_all(loss: &LossFile) -> bool {
 /// A packet of datagrams has headers of UDP and IPv4.
 fn small_packets(document: &mut Document, workload: &Workload) {
     let (key, size) = match &workload.kind {
-        Kind::Cbr(cbr) => ("cbr.packet", u64::from(cbr.packet)),
-        Kind::Poisson(poisson) => match &poisson.size {
+        WorkloadKind::Cbr(cbr) => ("cbr.packet", u64::from(cbr.packet)),
+        WorkloadKind::Poisson(poisson) => match &poisson.size {
             Sizes::Constant(size) => ("poisson.size.constant", size.0),
             _ => return,
         },

@@ -4,8 +4,9 @@ use shortflow_text::Document;
 use shortflow_units::{Duration, Instant};
 
 use super::topology::Topology;
-use crate::file::{ScenarioFile, WorkloadFile};
-use crate::model::{Kind, MOST_STREAMS, MeasurePlan, Workload};
+use crate::file::ScenarioFile;
+use crate::model::{MOST_STREAMS, MeasurePlan, Workload};
+use crate::workloads::Arrivals;
 
 /// Refuses more arrivals, streams, samples and routes than a run can have.
 pub(super) fn check(
@@ -24,23 +25,13 @@ pub(super) fn check(
 }
 
 fn arrivals(document: &mut Document, file: &ScenarioFile, workload: &Workload) {
-    let (table, what, rate, start, stop) = match &workload.kind {
-        Kind::Transfers(transfers) => {
-            ("transfers", "transfers", transfers.rate, transfers.start, transfers.stop)
-        }
-        Kind::Poisson(poisson) => {
-            let rate = poisson.rate * poisson.pairs.len() as f64;
-            ("poisson", "datagrams", rate, poisson.start, poisson.stop)
-        }
-        Kind::Cbr(cbr) => {
-            let bytes: f64 = (0..cbr.streams()).map(|n| cbr.stream(n).1.bytes_per_sec()).sum();
-            ("cbr", "datagrams", bytes / f64::from(cbr.packet), cbr.start, cbr.stop)
-        }
-        Kind::Bulk(_) | Kind::Web(_) | Kind::Telnet(_) | Kind::Ftp(_) => return,
-    };
+    let Some(found) = workload.kind.traffic().arrivals() else { return };
+    let Arrivals { what, per_second: rate, start, stop } = found;
     let arrivals = rate * seconds(start, stop);
     if arrivals > MOST_ARRIVALS {
-        let path = format!("workloads.{}.{table}.{}", workload.name, key(file, &workload.name));
+        let written = file.workloads.iter().find(|(name, _)| *name == workload.name);
+        let key = written.map_or("load", |(_, keys)| keys.load_key());
+        let path = format!("workloads.{}.{}.{key}", workload.name, workload.kind.name());
         let message = format!(
             "this makes about {} {what}, {} per second for {}; a run may have at most {}",
             number(arrivals),
@@ -72,17 +63,6 @@ fn streams(document: &mut Document, workloads: &[Workload]) {
     }
 }
 
-/// The key of a workload that says how much comes.
-fn key(file: &ScenarioFile, name: &str) -> &'static str {
-    match file.workloads.iter().find(|(other, _)| *other == name).map(|(_, workload)| workload) {
-        Some(WorkloadFile::Transfers(transfers)) if transfers.rate.is_some() => "rate",
-        Some(WorkloadFile::Transfers(transfers)) if transfers.interval.is_some() => "interval",
-        Some(WorkloadFile::Poisson(poisson)) if poisson.rate.is_some() => "rate",
-        Some(WorkloadFile::Cbr(_)) => "rate",
-        _ => "load",
-    }
-}
-
 fn samples(
     document: &mut Document,
     file: &ScenarioFile,
@@ -91,10 +71,7 @@ fn samples(
 ) {
     let flows: u32 = workloads
         .iter()
-        .map(|workload| match &workload.kind {
-            Kind::Bulk(bulk) if bulk.size.is_none() => bulk.flows,
-            _ => 0,
-        })
+        .map(|workload| workload.kind.traffic().endless_flows())
         .fold(0, u32::saturating_add);
     let asked = [
         ("series_interval", measure.series_interval, measure.ports.len() as f64, "port"),

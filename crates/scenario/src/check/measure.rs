@@ -8,9 +8,9 @@ use shortflow_text::Document;
 use shortflow_units::{Bytes, Duration, Size};
 
 use super::topology::Topology;
-use crate::file::{ScenarioFile, SizesFile, WorkloadFile};
+use crate::file::ScenarioFile;
 use crate::model::{Binding, Direction, MeasurePlan, NodeId, SizeClass, Workload};
-use crate::traffic::ResultSizes;
+use crate::workloads::ResultSizes;
 
 /// Resolves what to measure.
 pub(super) fn check(
@@ -184,16 +184,7 @@ fn mss(workloads: &[Workload]) -> u64 {
 
 /// Whether all replies are listed in segments.
 fn in_segments(file: &ScenarioFile) -> bool {
-    let is_segments = |size: &Size| matches!(size, Size::Segments(_));
-    file.workloads.iter().all(|(_, workload)| match workload {
-        WorkloadFile::Transfers(transfers) => match &transfers.reply {
-            SizesFile::Constant(size) => is_segments(size),
-            SizesFile::Choice(choice) => choice.sizes.iter().all(is_segments),
-            _ => false,
-        },
-        WorkloadFile::Web(_) | WorkloadFile::Ftp(_) => false,
-        _ => true,
-    })
+    file.workloads.iter().all(|(_, workload)| workload.sizes_in_segments())
 }
 
 /// With more sizes than this, a table with a line for each says little.

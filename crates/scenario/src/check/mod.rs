@@ -5,12 +5,13 @@ mod doubtful;
 mod limits;
 mod measure;
 mod members;
-mod session;
-mod sizes;
-mod tcp;
-mod times;
+pub(crate) mod sizes;
+pub(crate) mod tcp;
+pub(crate) mod times;
 mod topology;
 mod workloads;
+
+pub(crate) use workloads::{Checker, MOST_FLOWS, MOST_PER_SECOND};
 
 use std::sync::Arc;
 

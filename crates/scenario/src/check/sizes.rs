@@ -10,7 +10,7 @@ use super::times;
 use crate::file::{ChoiceFile, ParetoFile, SizesFile};
 
 /// The distribution at `path`; `mss` is the length of a full segment, 0 where there are none.
-pub(super) fn check(
+pub(crate) fn check(
     document: &mut Document,
     path: &str,
     file: &SizesFile,
@@ -116,7 +116,7 @@ pub(super) fn check_weights(
 }
 
 /// The size at `path` in bytes.
-pub(super) fn bytes(document: &mut Document, path: &str, size: Size, mss: u64) -> Option<Bytes> {
+pub(crate) fn bytes(document: &mut Document, path: &str, size: Size, mss: u64) -> Option<Bytes> {
     if mss == 0 && matches!(size, Size::Segments(_)) {
         let message = "the size of a datagram cannot be given in segments";
         document.mistake(path, message, "write it in bytes, such as \"500 B\"");

@@ -7,7 +7,7 @@ use super::sizes::check_weights;
 use crate::file::{ChoiceOfCountsFile, CountsFile, TimesFile};
 
 /// The distribution of times at `path`.
-pub(super) fn check(document: &mut Document, path: &str, file: &TimesFile) -> Option<Times> {
+pub(crate) fn check(document: &mut Document, path: &str, file: &TimesFile) -> Option<Times> {
     match file {
         TimesFile::Constant(time) => Some(Times::Constant(*time)),
         TimesFile::Exponential(exponential) => Some(Times::Exponential { mean: exponential.mean }),
@@ -37,7 +37,7 @@ pub(super) fn check(document: &mut Document, path: &str, file: &TimesFile) -> Op
 }
 
 /// The distribution of numbers at `path`.
-pub(super) fn counts(document: &mut Document, path: &str, file: &CountsFile) -> Option<Counts> {
+pub(crate) fn counts(document: &mut Document, path: &str, file: &CountsFile) -> Option<Counts> {
     match file {
         CountsFile::Constant(number) => {
             few(document, &format!("{path}.constant"), *number).map(Counts::constant)

@@ -3,24 +3,22 @@
 mod distribution;
 mod link;
 mod list;
-mod session;
+mod sizes;
 mod tcp;
-mod workload;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_text::{Named, Scalar};
 use shortflow_units::{Duration, Size};
 
+use crate::workloads::WorkloadFile;
+
 pub(crate) use distribution::{ChoiceOfCountsFile, CountsFile, TimesFile};
 pub(crate) use link::{LinkFile, PerLink};
 pub(crate) use list::OneOrList;
-pub(crate) use session::{BusyFile, FtpFile, HttpFile, PageFile, ReplayFile, TelnetFile, WebFile};
+pub(crate) use sizes::{ChoiceFile, ParetoFile, SizesFile};
 pub(crate) use tcp::{
     DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile,
-};
-pub(crate) use workload::{
-    BulkFile, CbrFile, ChoiceFile, ParetoFile, PoissonFile, SizesFile, TransfersFile, WorkloadFile,
 };
 
 /// A scenario: topology, workloads, and which role of the policy is played at which port.

@@ -5,7 +5,7 @@ mod hosts;
 
 use shortflow_units::{Instant, Rng};
 
-use self::hosts::{HostPlace, Hosts};
+use self::hosts::{HostSlot, Hosts};
 use super::blue::Blue;
 use super::flow_queues::{Deficit, FlowQueues, Shares};
 use super::fq_codel::FlowQueueSettings;
@@ -119,8 +119,8 @@ struct Owners {
 #[derive(Debug, Clone, Copy, Default)]
 struct Owner {
     key: FlowKey,
-    source: HostPlace,
-    destination: HostPlace,
+    source: HostSlot,
+    destination: HostSlot,
     /// Whether packets of other flows are in the queue too.
     has_guests: bool,
 }
