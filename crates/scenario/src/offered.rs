@@ -88,10 +88,13 @@ impl Scenario {
 impl Scenario {
     /// The ports, as a node and the next, that the packets of a workload pass in either direction.
     pub(crate) fn ports_of(&self, workload: usize) -> Vec<(NodeId, NodeId)> {
-        let flow = Flow { bytes: 1.0, packets: 1.0 };
         let pairs = self.workloads[workload].kind.traffic().pairs();
         let both = pairs.iter().flat_map(|&(one, other)| [(one, other), (other, one)]);
-        let demands = both.map(|(from, to)| Demand { workload, from, to, flow }).collect();
+        let demand = |(from, to)| {
+            let offer = Offer { from, to, bytes: 1.0, packets: 1.0 };
+            Demand { workload, from, to, offer }
+        };
+        let demands = both.map(demand).collect();
         let mut routed = Routed::new(self, self.idle_lines());
         routed.add(demands);
         let passed = routed.lines.iter().filter(|line| line.workloads.contains_key(&workload));
