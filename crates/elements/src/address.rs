@@ -39,6 +39,12 @@ impl Address {
         if self.high == 0 && self.low >> 32 == MAPPED { Some(self.low as u32) } else { None }
     }
 
+    /// The last 32 bits: all that tells apart IPv4 addresses.
+    #[inline]
+    pub const fn last_32_bits(self) -> u32 {
+        self.low as u32
+    }
+
     /// The first and the last 64 bits; those of an IPv4 address as it is kept.
     #[inline]
     pub(crate) const fn halves(self) -> [u64; 2] {

@@ -232,14 +232,16 @@ impl ClassResult {
 
     /// Computes means and percentiles of what was counted.
     pub fn settle(&mut self) {
-        self.restricted_mean = self.times.restricted_mean();
-        self.restricted_deviation = self.times.restricted_deviation();
-        self.median = self.times.quantile(0.50);
-        self.p95 = self.times.quantile(0.95);
-        self.p99 = self.times.quantile(0.99);
+        let curve = self.times.curve();
+        self.restricted_mean = curve.restricted_mean();
+        self.restricted_deviation = curve.restricted_deviation();
+        self.median = curve.quantile(0.50);
+        self.p95 = curve.quantile(0.95);
+        self.p99 = curve.quantile(0.99);
     }
 
-    /// Counts in all that `other` has counted.
+    /// Counts in all that `other` has counted. Means and percentiles are then to be
+    /// [settled](Self::settle) anew.
     pub fn merge(&mut self, other: &ClassResult) {
         self.reply_bytes += other.reply_bytes;
         self.unfinished_bytes += other.unfinished_bytes;
@@ -255,7 +257,6 @@ impl ClassResult {
             sum.completed += over.completed;
             sum.open += over.open;
         }
-        self.settle();
     }
 
     /// How many transfers there were, complete or not, since the warm-up's end.
