@@ -76,6 +76,12 @@ pub(crate) trait QueueScheme: DeserializeOwned + JsonSchema {
         let _ = plan;
         Vec::new()
     }
+
+    /// Whether it marks packets itself to tell of congestion (ECN).
+    fn marks(plan: &Self::Plan) -> bool {
+        let _ = plan;
+        false
+    }
 }
 
 /// Where a queue is built.
@@ -245,6 +251,15 @@ macro_rules! register_queues {
                 };
                 written.extend(self.inner().into_iter().flat_map(QueuePlan::writes));
                 written
+            }
+
+            /// Whether it, or a queue inside it, marks packets to tell of congestion (ECN).
+            pub fn marks(&self) -> bool {
+                use crate::scheme::QueueScheme;
+                let marks = match self {
+                    $(QueuePlan::$Scheme(plan) => $module::Keys::marks(plan)),+
+                };
+                marks || self.inner().into_iter().any(QueuePlan::marks)
             }
 
             /// A fresh queue for a port.

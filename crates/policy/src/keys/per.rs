@@ -132,7 +132,7 @@ impl Checker<'_> {
         };
         let per = self.per(path, Some(key), settled)?;
         if per.is_none() {
-            let message = "\"all\" would be one account for all packets";
+            let message = "`per` cannot be \"all\" here: all packets would share one account";
             let help = "allowed here: `flow`, `host-pair`, `source`, `destination`";
             self.document.mistake(&format!("{path}.per"), message, help);
         }

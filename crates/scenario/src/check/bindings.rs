@@ -50,11 +50,11 @@ pub(super) fn check(
             let key = (at, direction_key(direction), index >= of_file);
             if let Some(other) = taken.insert(key, bindings.len()) {
                 let (at, other) = (&topology.node(at).name, &bindings[other].role);
-                let message = format!("this port of `{at}` plays the role `{other}` already");
+                let message = format!("this port of `{at}` already plays the role `{other}`");
                 document.mistake(
                     &format!("{path}.role"),
                     message,
-                    "a port plays one role per direction",
+                    "a port can play one role in each direction: remove one of the two bindings",
                 );
                 break;
             }
@@ -132,8 +132,8 @@ fn warn_of_unbound(
             (true, true) => ("conditions and queues packets", "NODE->NEIGHBOUR"),
         };
         let message = format!(
-            "the role `{0}` of {policy_name} {does}, but is bound nowhere: this part of the policy is \
-             without effect",
+            "the role `{0}` of {policy_name} {does}, but it is not bound to any place, so this part of \
+             the policy has no effect",
             role.name
         );
         let help = format!(
@@ -164,7 +164,7 @@ fn role<'p>(
         let message = format!("there is no role `{name}` in {policy_name}");
         let help = format!(
             "{help}; rename the role in one of the two files, or choose its place with --bind \
-             ROLE=PLACE. Only a policy that shall do nothing here says so with an empty `[roles.{name}]`"
+             ROLE=PLACE. If the policy is to do nothing here, add an empty `[roles.{name}]` to it"
         );
         document.mistake(&format!("{path}.role"), message, help);
     }
@@ -182,9 +182,9 @@ fn ports(
         (Some(from), None) => ("from", from, Direction::From),
         (None, Some(to)) => ("to", to, Direction::To),
         _ => {
-            let help = "`from` conditions what comes in from a neighbour, `to` conditions and \
-                        queues what goes out to it";
-            document.mistake(path, "a binding needs one of `from` and `to`", help);
+            let help = "write `from` for packets that come in from a neighbour, or `to` for packets \
+                        that go out to it";
+            document.mistake(path, "a binding needs exactly one of `from` and `to`", help);
             return None;
         }
     };
@@ -221,7 +221,7 @@ fn may_bind(document: &mut Document, path: &str, role: &Role, direction: Directi
         document.mistake_in_key(
             &format!("{path}.from"),
             message,
-            "bind it where packets go out: with `to` in place of `from`, `->` in place of `<-`",
+            "bind it where packets go out: write `to` instead of `from`, or `->` instead of `<-`",
         );
     }
     !refused
@@ -241,7 +241,8 @@ fn may_ask(
     let refused = role.reads_sender() && !knows;
     if refused {
         let message = format!(
-            "the role `{}` asks for what the sender of a packet knows, which `{}` does not here",
+            "the role `{}` matches what only the sender of a packet knows, and `{}` is not the \
+             sender here",
             role.name, node.name
         );
         let help = "bind it at hosts with `to = …`; a router may match ports or code points";
@@ -255,7 +256,7 @@ pub(super) fn check_labels(document: &mut Document, policy: &Policy, workloads: 
     let known: Vec<&str> = workloads.iter().map(|workload| workload.label.as_str()).collect();
     for label in policy.labels().iter().filter(|label| !known.contains(&label.as_str())) {
         let help = suggestion(label, "labels of workloads", &known);
-        let message = format!("the policy asks for the label `{label}`, which no workload has");
+        let message = format!("the policy matches the label `{label}`, which no workload has");
         document.mistake("policy", message, help);
     }
 }

@@ -50,6 +50,10 @@ queue.host-fair = { by = "both" }
         checker.accept(path, params)
     }
 
+    fn marks(plan: &Plan) -> bool {
+        plan.settings().ecn.marks()
+    }
+
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
         Box::new(HostFair::new(plan.clone(), port.stream()))
     }
