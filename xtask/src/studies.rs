@@ -121,7 +121,7 @@ mod tests {
     const CLAIMS: &str = "[[claim]]\nid = \"a.1\"\nclaim = \"Long.\"\nshort = \"faster | always\"\n\
                           [[claim]]\nid = \"a.2\"\nclaim = \"No loss.\"\n";
     const LEDGER: &str = r#"{ "study": "a", "quick": false, "replicas": 8, "duration": "600 s",
-        "claims": [
+        "tcp": "ns-2 of 2002", "claims": [
             { "id": "a.1", "verdict": "holds", "checks": [{ "holds": true }, { "holds": true }] },
             { "id": "a.2", "verdict": "fails", "checks": [{ "holds": false }, { "holds": null }] }
         ] }"#;
@@ -150,7 +150,7 @@ mod tests {
 ";
 
     const VERDICTS: &str = "
-8 replicas of 600 s each. Of 2 claims 1 holds, 1 fails, 0 are unsettled.
+8 replicas of 600 s each; TCP: ns-2 of 2002. Of 2 claims 1 holds, 1 fails, 0 are unsettled.
 
 | claim | what the paper says | verdict | checks that hold |
 |---|---|---|---:|
@@ -170,6 +170,17 @@ mod tests {
             ("papers/a/today.md", &(tables + &one)),
         ];
         assert_eq!(findings(&documents, LEDGER), [""; 0]);
+    }
+
+    #[test]
+    fn a_ledger_that_does_not_say_which_tcp_ran_is_told_so() {
+        let ledger = LEDGER.replace("\"tcp\": \"ns-2 of 2002\", ", "");
+        let claims = VERDICTS.replace("TCP: ns-2 of 2002", "which TCP ran was not recorded");
+        assert_ne!((ledger.as_str(), claims.as_str()), (LEDGER, VERDICTS));
+        assert_eq!(
+            findings(&[("papers/a/README.md", &block("claims", &claims))], &ledger),
+            [""; 0]
+        );
     }
 
     #[test]

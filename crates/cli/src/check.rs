@@ -1,12 +1,14 @@
 //! `check`: is this file a right policy or a right scenario?
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use shortflow_policy::{Policy, Role};
 use shortflow_scenario::{Loaded, NodeKind, Overrides, Scenario};
-use shortflow_text::{Diagnostic, Diagnostics, Document, InputFiles, MOST_TEXT, Source, name_of};
+use shortflow_text::{
+    Diagnostic, Diagnostics, Document, InputFiles, MOST_TEXT, Override, Source, name_of,
+};
 
 use crate::args::Check;
 use crate::console::Console;
@@ -17,6 +19,7 @@ use crate::machine::refuse_too_large;
 /// `shortflow check`.
 pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {
     let inputs = InputFiles::default();
+    refuse_without_scenario(&inputs, args)?;
     let mut mistakes = Vec::new();
     let mut too_large = None;
     let mut files = Vec::new();
@@ -54,7 +57,7 @@ pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {
 
 /// A file in which no mistake was found.
 struct Sound {
-    kind: Kind,
+    kind: FileKind,
     /// What is in it.
     what: String,
     warnings: Diagnostics,
@@ -86,17 +89,48 @@ pub(crate) fn as_json(mistakes: &Diagnostics) -> Vec<Value> {
     mistakes.0.iter().map(mistake).collect()
 }
 
+/// Refuses options that change scenarios where only policies are checked: they would do nothing.
+fn refuse_without_scenario(inputs: &InputFiles, args: &Check) -> Result<(), Failure> {
+    let of_scenario = args.set.iter().find(|(key, _)| !key.starts_with(POLICY));
+    let option = match (args.bind.first(), &args.policy, of_scenario) {
+        (Some(binding), _, _) => format!("--bind '{binding}'"),
+        (None, Some(policy), _) => format!("--policy {}", policy.display()),
+        (None, None, Some((key, value))) => format!("--set '{key}={value}'"),
+        (None, None, None) => return Ok(()),
+    };
+    let is_policy = |path: &PathBuf| matches!(kind_of(inputs, path), Ok(FileKind::Policy));
+    if !args.files.iter().all(is_policy) {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "{option} has no effect: it changes scenarios, and only policies are checked\n\
+         name a scenario too, or change a key of a policy with --set policy.KEY=VALUE"
+    )))
+}
+
+/// What stands before a key of a policy.
+const POLICY: &str = "policy.";
+
+/// The keys of policies that `--set` changes.
+fn of_policies(args: &Check) -> Vec<Override> {
+    let of_policy = |(key, value): &(String, String)| {
+        let key = key.strip_prefix(POLICY)?.to_owned();
+        Some(Override { key, value: value.clone(), prefix: POLICY, origin: "--set".to_owned() })
+    };
+    args.set.iter().filter_map(of_policy).collect()
+}
+
 /// What kind of file it is, and what is in it.
 fn check_file(inputs: &InputFiles, path: &Path, args: &Check) -> Result<Sound, Failure> {
     // What cannot be read or is no TOML is told by whoever reads it.
     let kind = kind_of(inputs, path)?;
-    if kind == Kind::Policy {
-        let policy = shortflow_policy::load_from(inputs, path, &[])?;
+    if kind == FileKind::Policy {
+        let policy = shortflow_policy::load_from(inputs, path, &of_policies(args))?;
         let what = describe_policy(&policy);
         return Ok(Sound { kind, what, warnings: policy.warnings, loaded: None });
     }
-    let overrides =
-        Overrides { policy: args.policy.clone(), bind: args.bind.clone(), ..Overrides::default() };
+    let (policy, set, bind) = (args.policy.clone(), args.set.clone(), args.bind.clone());
+    let overrides = Overrides { policy, set, bind };
     let loaded = shortflow_scenario::load_from(inputs, path, &overrides)?;
     refuse_too_large(&[&loaded], None, args.memory)?;
     let (what, warnings) = (describe_scenario(&loaded), loaded.warnings.clone());
@@ -105,27 +139,27 @@ fn check_file(inputs: &InputFiles, path: &Path, args: &Check) -> Result<Sound, F
 
 /// What a file describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileKind {
     Policy,
     Scenario,
 }
 
-impl Kind {
+impl FileKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::Policy => "policy",
-            Kind::Scenario => "scenario",
+            FileKind::Policy => "policy",
+            FileKind::Scenario => "scenario",
         }
     }
 }
 
 /// Tells a policy from a scenario by the tables that only one of them has.
-pub(crate) fn kind_of(inputs: &InputFiles, path: &Path) -> Result<Kind, Diagnostics> {
+pub(crate) fn kind_of(inputs: &InputFiles, path: &Path) -> Result<FileKind, Diagnostics> {
     const OF_POLICY: [&str; 2] = ["roles", "code_points"];
     const OF_SCENARIO: [&str; 9] =
         ["hosts", "routers", "links", "workloads", "bind", "tcp", "measure", "duration", "policy"];
     // A file that cannot be read is told of as a scenario.
-    let Ok(text) = inputs.read(path, MOST_TEXT) else { return Ok(Kind::Scenario) };
+    let Ok(text) = inputs.read(path, MOST_TEXT) else { return Ok(FileKind::Scenario) };
     let source = Arc::new(Source { name: name_of(path), text });
     let document = Document::parse(source.clone(), &[])?;
     let names = document.names_in("");
@@ -137,8 +171,8 @@ pub(crate) fn kind_of(inputs: &InputFiles, path: &Path) -> Result<Kind, Diagnost
             let found = Diagnostic::of_whole(&source.name, message, Some(help.to_owned()));
             Err(Diagnostics::one(found))
         }
-        (policy, scenario) if policy > scenario => Ok(Kind::Policy),
-        _ => Ok(Kind::Scenario),
+        (policy, scenario) if policy > scenario => Ok(FileKind::Policy),
+        _ => Ok(FileKind::Scenario),
     }
 }
 

@@ -28,6 +28,9 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
     let reproduced = study::reproduce(&Simulator, &found, &options, stop, &bar);
     bar.end();
     let reproduced = reproduced?;
+    if let Some(note) = stale(reproduced.stale) {
+        console.note(&note);
+    }
     let Some(ledger) = &reproduced.ledger else { return Err(interrupted(&reproduced)) };
     let page = files::write(&out, &reproduced, ledger)?;
     if args.json {
@@ -42,6 +45,18 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
     }
 }
 
+/// What is said of replicas that were kept and could not be used.
+fn stale(count: usize) -> Option<String> {
+    let (are, were) =
+        if count == 1 { ("replica is", "it was") } else { ("replicas are", "they were") };
+    (count > 0).then(|| {
+        format!(
+            "{count} kept {are} out of date, because the program or the study's files have changed; \
+             {were} discarded"
+        )
+    })
+}
+
 fn interrupted(reproduced: &Reproduced) -> Failure {
     Failure::Interrupted(format!(
         "interrupted: {} of {} replicas are complete and kept; the same command goes on from there",
@@ -53,6 +68,7 @@ fn interrupted(reproduced: &Reproduced) -> Failure {
 fn text(reproduced: &Reproduced, ledger: &Ledger, color: bool) -> String {
     let mut out = format!("{}\n", reproduced.title);
     indent(&mut out, "", &reproduced.about);
+    indent(&mut out, "", &ledger.tcp_in_words());
     for claim in &ledger.claims {
         let hold = claim.checks.iter().filter(|check| check.holds == Some(true)).count();
         let _ = write!(

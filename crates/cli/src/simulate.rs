@@ -14,7 +14,7 @@ use shortflow_text::{Diagnostics, InputFiles, MOST_TEXT, name_of};
 use shortflow_trace::Request;
 
 use crate::args::{Compare, RunOptions, Simulate};
-use crate::check::{self, Kind, kind_of};
+use crate::check::{self, FileKind, kind_of};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
@@ -139,11 +139,19 @@ fn command_line() -> String {
 }
 
 /// What the options say about the scenario itself.
-fn overrides(options: &RunOptions, policy: Option<&Path>) -> Overrides {
+fn overrides(options: &RunOptions, policy: Option<&Path>) -> Result<Overrides, Failure> {
     let mut set = options.set.clone();
-    set.extend(options.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
-    set.extend(options.replicas.map(|replicas| ("replicas".to_owned(), replicas.to_string())));
-    Overrides { policy: policy.map(Path::to_owned), set, bind: options.bind.clone() }
+    for (key, value) in [("seed", options.seed), ("replicas", options.replicas)] {
+        let Some(value) = value else { continue };
+        if let Some((_, other)) = options.set.iter().find(|(set, _)| set == key) {
+            return Err(Failure::Input(format!(
+                "`{key}` is given twice: by --set {key}={other} and by --{key} {value}\n\
+                 remove one of the two"
+            )));
+        }
+        set.push((key.to_owned(), value.to_string()));
+    }
+    Ok(Overrides { policy: policy.map(Path::to_owned), set, bind: options.bind.clone() })
 }
 
 fn check_policies(policies: &[PathBuf]) -> Result<(), Failure> {
@@ -169,17 +177,22 @@ fn case(
     options: &RunOptions,
 ) -> Result<Case, Failure> {
     let remedy = "name the scenario first, and the policy with --policy";
-    check_kind(inputs, scenario, Kind::Scenario, remedy)?;
+    check_kind(inputs, scenario, FileKind::Scenario, remedy)?;
     if let Some(policy) = policy {
-        check_kind(inputs, policy, Kind::Policy, "a policy has [roles]")?;
+        check_kind(inputs, policy, FileKind::Policy, "a policy has [roles]")?;
     }
-    let overrides = overrides(options, policy);
+    let overrides = overrides(options, policy)?;
     Ok(Case::new(load_from(inputs, scenario, &overrides)?, overrides.set))
 }
 
 /// Refuses a scenario in the place of a policy, and the other way round: the keys of the one make no
 /// sense as mistakes of the other.
-fn check_kind(inputs: &InputFiles, path: &Path, wanted: Kind, remedy: &str) -> Result<(), Failure> {
+fn check_kind(
+    inputs: &InputFiles,
+    path: &Path,
+    wanted: FileKind,
+    remedy: &str,
+) -> Result<(), Failure> {
     if inputs.read(path, MOST_TEXT).is_err() {
         // Whoever reads the file next tells why it cannot be read.
         return Ok(());

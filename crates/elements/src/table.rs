@@ -15,12 +15,12 @@ pub(crate) struct LruTable<K, V> {
     bounds: TableBounds,
     hash: FlowHash,
     /// Where in `entries` a key's entry sits.
-    places: HashTable<Place>,
+    places: HashTable<Slot>,
     entries: Vec<Entry<K, V>>,
     /// The end of the list of entries that wait to be used again.
-    free: Place,
-    oldest: Place,
-    newest: Place,
+    free: Slot,
+    oldest: Slot,
+    newest: Slot,
     stats: TableStats,
 }
 
@@ -34,9 +34,9 @@ pub(crate) struct TableBounds {
 }
 
 /// An index into the entries, or [`NOWHERE`].
-type Place = u32;
+type Slot = u32;
 
-const NOWHERE: Place = Place::MAX;
+const NOWHERE: Slot = Slot::MAX;
 
 /// A table that may hold more grows when it must.
 const AT_START: usize = 1 << 10;
@@ -46,9 +46,9 @@ struct Entry<K, V> {
     key: K,
     value: V,
     seen_at: Instant,
-    older: Place,
+    older: Slot,
     /// The next newer entry; in the list of free entries, the next free one.
-    newer: Place,
+    newer: Slot,
 }
 
 /// Counters of a table.
@@ -159,7 +159,7 @@ impl<K: Copy + Hashed, V> LruTable<K, V> {
         key: K,
         fresh: impl FnOnce(Option<Displaced<'_, V>>) -> V,
         hash: u64,
-    ) -> Place {
+    ) -> Slot {
         let value = if self.len() == self.bounds.entries {
             let Entry { value, seen_at, .. } = &self.entries[self.oldest as usize];
             let value = fresh(Some(Displaced { value, seen_at: *seen_at }));
@@ -173,7 +173,7 @@ impl<K: Copy + Hashed, V> LruTable<K, V> {
         let place = self.free;
         let place = if place == NOWHERE {
             self.entries.push(entry);
-            Place::try_from(self.entries.len() - 1).expect("entries are fewer than 2^32")
+            Slot::try_from(self.entries.len() - 1).expect("entries are fewer than 2^32")
         } else {
             self.free = self.entries[place as usize].newer;
             self.entries[place as usize] = entry;
@@ -197,7 +197,7 @@ impl<K: Copy + Hashed, V> LruTable<K, V> {
             .remove();
     }
 
-    fn unlink(&mut self, place: Place) {
+    fn unlink(&mut self, place: Slot) {
         let Entry { older, newer, .. } = self.entries[place as usize];
         match self.entries.get_mut(older as usize) {
             Some(entry) => entry.newer = newer,
@@ -209,7 +209,7 @@ impl<K: Copy + Hashed, V> LruTable<K, V> {
         }
     }
 
-    fn link_newest(&mut self, place: Place) {
+    fn link_newest(&mut self, place: Slot) {
         let before = std::mem::replace(&mut self.newest, place);
         let entry = &mut self.entries[place as usize];
         entry.older = before;

@@ -61,12 +61,15 @@ const OF_TRANSFERS: [Measure; 4] = [
 ];
 
 /// The measures of everything else that are compared.
-const OF_WORKLOADS: [Measure; 8] = [
+const OF_WORKLOADS: [Measure; 11] = [
     Measure::Delay,
     Measure::DelayMedian,
     Measure::DelayP95,
     Measure::DelayP99,
     Measure::Jitter,
+    Measure::JitterMedian,
+    Measure::JitterP95,
+    Measure::JitterP99,
     Measure::DatagramLoss,
     Measure::LongFlowRate,
     Measure::Fairness,
@@ -117,7 +120,7 @@ fn gain(measure: Measure, what: &Subject<'_>, pairs: &[(&Replica, &Replica)]) ->
         workload: what.workload.to_owned(),
         class: what.class.map(str::to_owned),
         measure,
-        unit: about.unit.to_owned(),
+        unit: about.unit.symbol().to_owned(),
         reference: Estimate::of_readings(&reference),
         ours: Estimate::of_readings(&ours),
         difference: both.and_then(|(reference, ours)| paired(reference, ours)),

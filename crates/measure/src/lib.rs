@@ -44,6 +44,7 @@
 //! Engines, scenarios and policies: who calls the recorder says what happened and when. How results are
 //! drawn or set in tables, and whether they confirm a claim.
 
+mod ages;
 pub mod cases;
 mod estimate;
 mod gains;
@@ -61,6 +62,7 @@ pub mod results;
 mod settle;
 mod summary;
 mod survival;
+pub mod tables;
 mod throughput;
 mod transfer;
 
@@ -70,7 +72,7 @@ pub use estimate::{
 pub use gains::{Gain, PointGains, gains_at};
 pub use histogram::Histogram;
 pub use item::Item;
-pub use measures::{About, Better, Measure, Subject};
+pub use measures::{About, Better, Measure, Subject, Unit};
 pub use moments::Moments;
 pub use plan::{Plan, SizeClass, StreamPlan, WorkloadPlan};
 pub use port::{CodePointCounts, Count, PortCounts, PortResult, Sample};
@@ -78,13 +80,13 @@ pub use ranking::{RankFigure, RankMeasure, RankedRun, Ranking, Service, Traffic,
 pub use reading::Reading;
 pub use recorder::Recorder;
 pub use replica::{
-    ClassResult, DatagramResult, DelayPercentiles, LongFlows, OverLimit, Replica, StreamResult,
-    WorkloadResult,
+    ClassResult, DatagramResult, DelayPercentiles, JitterPercentiles, LongFlows, OverLimit,
+    Replica, StreamResult, WorkloadResult,
 };
 pub use results::{Manifest, Point, RowNames, Run, TransferSink};
 pub use summary::{
-    ClassSummary, CodePointSummary, DatagramSummary, DelaySummary, OverSummary, PortSummary,
-    StreamSummary, Summary, WorkloadSummary,
+    ClassSummary, CodePointSummary, DatagramSummary, DelaySummary, JitterSummary, OverSummary,
+    PortSummary, StreamSummary, Summary, WorkloadSummary,
 };
 pub use survival::Survival;
 pub use throughput::ThroughputSamples;

@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::Estimate;
+use crate::measures::{Measure, Subject};
 use crate::results::Point;
 use crate::summary::{Summary, WorkloadSummary};
 
@@ -114,6 +115,22 @@ pub enum RankMeasure {
     Goodput,
 }
 
+impl RankMeasure {
+    /// Which measure that is of this traffic.
+    pub const fn of(self, traffic: Traffic) -> Measure {
+        match (self, traffic) {
+            (RankMeasure::Mean, Traffic::Datagrams) => Measure::Delay,
+            (RankMeasure::P95, Traffic::Datagrams) => Measure::DelayP95,
+            (RankMeasure::P99, Traffic::Datagrams) => Measure::DelayP99,
+            (RankMeasure::Mean, _) => Measure::Completion,
+            (RankMeasure::P95, _) => Measure::CompletionP95,
+            (RankMeasure::P99, _) => Measure::CompletionP99,
+            (RankMeasure::Loss, _) => Measure::DatagramLoss,
+            (RankMeasure::Goodput, _) => Measure::Goodput,
+        }
+    }
+}
+
 impl Ranking {
     /// Ranks runs of the same scenario, each with its name and its points. Workloads that are parts
     /// of others, as `web/objects`, do not count by themselves.
@@ -143,13 +160,13 @@ impl RankedRun {
         all.filter_map(Service::ratio).max_by(f64::total_cmp)
     }
 
-    /// The ratios of all workloads at all points, the worst first.
     /// Whether a figure is a lower bound, so that the run may be worse served than its line says.
     fn has_bounds(&self) -> bool {
         let mut figures = self.points.iter().flatten().flat_map(|service| &service.figures);
         figures.any(|figure| figure.value.is_some_and(|value| value.at_least))
     }
 
+    /// The ratios of all workloads at all points, the worst first.
     fn ratios(&self) -> Vec<f64> {
         let mut ratios: Vec<f64> =
             self.points.iter().flatten().filter_map(Service::ratio).collect();
@@ -190,12 +207,13 @@ fn services(runs: &[&Summary]) -> Vec<Vec<Service>> {
     let Some(first) = runs.first() else { return served };
     for name in first.workloads.iter().map(|w| &w.name).filter(|name| !name.contains('/')) {
         let found: Option<Vec<&WorkloadSummary>> = runs.iter().map(|s| s.workload(name)).collect();
-        let Some((traffic, found)) = found.and_then(|found| Some((traffic(&found)?, found))) else {
-            continue;
+        let Some(traffic) = found.and_then(|found| traffic(&found)) else { continue };
+        let values_of = |figure| -> Vec<Option<Estimate>> {
+            runs.iter().map(|summary| value(summary, name, traffic, figure)).collect()
         };
         let mut figures: Vec<Vec<RankFigure>> = vec![Vec::new(); runs.len()];
-        for measure in measures(traffic, &found) {
-            let values: Vec<_> = found.iter().map(|w| value(w, traffic, measure)).collect();
+        for measure in measures(traffic, values_of) {
+            let values = values_of(measure);
             for (run, ratio) in ratios(measure, &values).into_iter().enumerate() {
                 figures[run].push(RankFigure { measure, value: values[run], ratio });
             }
@@ -221,10 +239,12 @@ fn traffic(runs: &[&WorkloadSummary]) -> Option<Traffic> {
 
 /// The figures that all runs have, which alone can be compared. One that is a lower bound counts as
 /// that, unless it is the best: then nobody can say how much worse the others are.
-fn measures(traffic: Traffic, runs: &[&WorkloadSummary]) -> Vec<RankMeasure> {
+fn measures(
+    traffic: Traffic,
+    values_of: impl Fn(RankMeasure) -> Vec<Option<Estimate>>,
+) -> Vec<RankMeasure> {
     let all_have = |measure| {
-        let values: Option<Vec<Estimate>> =
-            runs.iter().map(|w| value(w, traffic, measure)).collect();
+        let values: Option<Vec<Estimate>> = values_of(measure).into_iter().collect();
         let best = values.and_then(|v| v.into_iter().min_by(|a, b| a.mean.total_cmp(&b.mean)));
         best.is_some_and(|best| !best.at_least)
     };
@@ -240,20 +260,14 @@ fn measures(traffic: Traffic, runs: &[&WorkloadSummary]) -> Vec<RankMeasure> {
     }
 }
 
-fn value(workload: &WorkloadSummary, traffic: Traffic, measure: RankMeasure) -> Option<Estimate> {
-    match (traffic, measure) {
-        (_, RankMeasure::Goodput) => workload.goodput,
-        (_, RankMeasure::Loss) => workload.datagrams.as_ref()?.loss,
-        (Traffic::Datagrams, RankMeasure::Mean) => workload.datagrams.as_ref()?.delay,
-        (Traffic::Datagrams, RankMeasure::P95) => {
-            workload.datagrams.as_ref()?.percentiles.delay_p95
+/// The value of a figure; goodput in bits per second.
+fn value(summary: &Summary, name: &str, traffic: Traffic, figure: RankMeasure) -> Option<Estimate> {
+    match figure {
+        RankMeasure::Goodput => summary.workload(name)?.goodput,
+        _ => {
+            let what = Subject { workload: name, ..Subject::default() };
+            figure.of(traffic).estimate(summary, &what)
         }
-        (Traffic::Datagrams, RankMeasure::P99) => {
-            workload.datagrams.as_ref()?.percentiles.delay_p99
-        }
-        (_, RankMeasure::Mean) => workload.all.mean,
-        (_, RankMeasure::P95) => workload.all.p95,
-        (_, RankMeasure::P99) => workload.all.p99,
     }
 }
 

@@ -6,8 +6,8 @@ use crate::moments::Moments;
 use crate::plan::{Plan, StreamPlan, WorkloadPlan};
 use crate::port::{PortCounts, PortResult, Sample};
 use crate::replica::{
-    ClassResult, DatagramResult, DelayPercentiles, LongFlows, OverLimit, Replica, StreamResult,
-    WorkloadResult,
+    ClassResult, DatagramResult, DelayPercentiles, JitterPercentiles, LongFlows, OverLimit,
+    Replica, StreamResult, WorkloadResult,
 };
 use crate::results::{self, TransferSink};
 use crate::settle::OpenOverTime;
@@ -26,7 +26,7 @@ pub struct Recorder {
     sink: Option<TransferSink>,
     datagrams: Vec<DatagramTracker>,
     /// The delay of the datagram before, by stream.
-    last_delays: Vec<Option<f64>>,
+    last_delays: Vec<Option<Duration>>,
     /// The streams that are reported on their own, by index.
     streams: Vec<Option<StreamTracker>>,
     replica: Replica,
@@ -38,6 +38,7 @@ struct DatagramTracker {
     delay: Moments,
     delays: Survival,
     jitter: Moments,
+    jitters: Survival,
     sent: u64,
     dropped: u64,
 }
@@ -120,14 +121,18 @@ impl Recorder {
         self.unfinished(failed, TransferState::Failed);
     }
 
-    /// A transfer is still open at the end of the run. Counted and shown, whenever it started.
+    /// A transfer is still open at the end of the run. It is among the open ones whenever it started;
+    /// one that began before the warm-up's end counts in no figure and in no warning.
     pub fn open_transfer(&mut self, open: &Transfer) {
         let at = usize::from(open.workload);
         let age = (self.end + self.drain).since(open.start).as_secs_f64();
+        let is_counted = open.start >= self.warm_up;
         let workload = &mut self.replica.workloads[at];
         workload.open_over_time.add(open.start, self.end);
         workload.open += 1;
-        workload.oldest_open = workload.oldest_open.max(age);
+        if is_counted {
+            workload.oldest_open = workload.oldest_open.max(age);
+        }
         workload.all.open += 1;
         if let Some(class) = class_of(&self.classes[at], open.reply_bytes) {
             workload.classes[class].open += 1;
@@ -216,13 +221,15 @@ impl Recorder {
             tracker.delays.complete(time);
         }
         // RFC 3550 §6.4.1: D(i−1, i) is the difference of two consecutive transit times. Its mean
-        // is taken over all pairs, where the RFC smooths it for a receiver that reports live.
+        // and percentiles are taken over all pairs, where the RFC smooths it for a receiver that
+        // reports live.
         let stream = stream as usize;
         if stream >= self.last_delays.len() {
             self.last_delays.resize(stream + 1, None);
         }
-        if let Some(last) = self.last_delays[stream].replace(delay) {
-            tracker.jitter.add((delay - last).abs());
+        if let Some(last) = self.last_delays[stream].replace(time) {
+            tracker.jitter.add((delay - last.as_secs_f64()).abs());
+            tracker.jitters.complete(Duration::from_nanos(time.nanos().abs_diff(last.nanos())));
         }
     }
 
@@ -275,6 +282,7 @@ impl Recorder {
                     delay_deviation: tracker.delay.deviation(),
                     delay_max: tracker.delay.max(),
                     jitter: tracker.jitter.mean(),
+                    jitter_percentiles: JitterPercentiles::of(&tracker.jitters),
                 });
             }
         }

@@ -66,9 +66,9 @@ pub struct WorkloadResult {
     pub all: ClassResult,
     /// Its completed transfers by size class.
     pub classes: Vec<ClassResult>,
-    /// Transfers still open at the end.
+    /// Transfers still open at the end, whenever they began.
     pub open: u64,
-    /// The age of the oldest of them, in seconds.
+    /// The age of the oldest of those that began after the warm-up, in seconds.
     pub oldest_open: f64,
     /// Transfers that an end gave up for good: its retries were used up, or it was reset.
     #[serde(default)]
@@ -122,6 +122,12 @@ impl WorkloadResult {
         let below: u64 = self.classes[..=class].iter().map(ClassResult::carried_bytes).sum();
         let all = self.all.carried_bytes();
         (all > 0).then(|| (all - below) as f64 / all as f64)
+    }
+
+    /// A count over completed transfers, by their number.
+    pub(crate) fn per_transfer(&self, count: fn(&WorkloadResult) -> u64) -> Option<f64> {
+        let n = self.all.completion.n();
+        (n > 0).then(|| count(self) as f64 / n as f64)
     }
 
     /// The share of packets that were dropped anywhere, 0 to 1, among those that completed transfers
@@ -226,14 +232,16 @@ impl ClassResult {
 
     /// Computes means and percentiles of what was counted.
     pub fn settle(&mut self) {
-        self.restricted_mean = self.times.restricted_mean();
-        self.restricted_deviation = self.times.restricted_deviation();
-        self.median = self.times.quantile(0.50);
-        self.p95 = self.times.quantile(0.95);
-        self.p99 = self.times.quantile(0.99);
+        let curve = self.times.curve();
+        self.restricted_mean = curve.restricted_mean();
+        self.restricted_deviation = curve.restricted_deviation();
+        self.median = curve.quantile(0.50);
+        self.p95 = curve.quantile(0.95);
+        self.p99 = curve.quantile(0.99);
     }
 
-    /// Counts in all that `other` has counted.
+    /// Counts in all that `other` has counted. Means and percentiles are then to be
+    /// [settled](Self::settle) anew.
     pub fn merge(&mut self, other: &ClassResult) {
         self.reply_bytes += other.reply_bytes;
         self.unfinished_bytes += other.unfinished_bytes;
@@ -249,7 +257,6 @@ impl ClassResult {
             sum.completed += over.completed;
             sum.open += over.open;
         }
-        self.settle();
     }
 
     /// How many transfers there were, complete or not, since the warm-up's end.
@@ -327,6 +334,29 @@ impl DelayPercentiles {
     }
 }
 
+/// Percentiles of the jitter of datagrams, in seconds: of the differences, without sign, of the delays
+/// of consecutive datagrams of a stream. One beyond which fewer than 10 of them lie is absent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct JitterPercentiles {
+    /// The difference that half of them do not exceed.
+    #[serde(default)]
+    pub jitter_median: Option<f64>,
+    /// The difference that 95 % of them do not exceed.
+    #[serde(default)]
+    pub jitter_p95: Option<f64>,
+    /// The difference that 99 % of them do not exceed.
+    #[serde(default)]
+    pub jitter_p99: Option<f64>,
+}
+
+impl JitterPercentiles {
+    /// The percentiles of these differences.
+    pub(crate) fn of(differences: &Survival) -> Self {
+        let at = |quantile| differences.telling_quantile(quantile).and_then(Reading::exact);
+        JitterPercentiles { jitter_median: at(0.50), jitter_p95: at(0.95), jitter_p99: at(0.99) }
+    }
+}
+
 /// What became of one stream of datagrams; times in seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamResult {
@@ -381,6 +411,9 @@ pub struct DatagramResult {
     pub delay_max: Option<f64>,
     /// Mean difference, without sign, of the delays of consecutive datagrams (RFC 3550 §6.4.1).
     pub jitter: Option<f64>,
+    /// Percentiles of these differences.
+    #[serde(flatten)]
+    pub jitter_percentiles: JitterPercentiles,
 }
 
 impl DatagramResult {

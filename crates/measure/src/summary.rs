@@ -43,7 +43,7 @@ pub struct WorkloadSummary {
     pub completed: u64,
     /// Transfers still open at the end, all replicas together.
     pub open: u64,
-    /// The age of the oldest of them, in seconds.
+    /// The age of the oldest of those that began after the warm-up, in seconds.
     pub oldest_open: f64,
     /// Transfers that an end gave up for good, all replicas together.
     #[serde(default)]
@@ -157,6 +157,30 @@ impl DelaySummary {
     }
 }
 
+/// Percentiles of the jitter of datagrams over all replicas, in seconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct JitterSummary {
+    /// 50th percentile.
+    #[serde(default)]
+    pub jitter_median: Option<Estimate>,
+    /// 95th percentile.
+    #[serde(default)]
+    pub jitter_p95: Option<Estimate>,
+    /// 99th percentile.
+    #[serde(default)]
+    pub jitter_p99: Option<Estimate>,
+}
+
+impl JitterSummary {
+    fn over(replicas: &[DatagramResult]) -> Self {
+        JitterSummary {
+            jitter_median: Estimate::over(replicas, |r| r.jitter_percentiles.jitter_median),
+            jitter_p95: Estimate::over(replicas, |r| r.jitter_percentiles.jitter_p95),
+            jitter_p99: Estimate::over(replicas, |r| r.jitter_percentiles.jitter_p99),
+        }
+    }
+}
+
 /// One stream of datagrams over all replicas; times in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StreamSummary {
@@ -191,6 +215,9 @@ pub struct DatagramSummary {
     pub delay_deviation: Option<Estimate>,
     /// Mean difference, without sign, of consecutive delays.
     pub jitter: Option<Estimate>,
+    /// Percentiles of these differences.
+    #[serde(flatten)]
+    pub jitter_percentiles: JitterSummary,
     /// The share that did not arrive, 0 to 1.
     pub loss: Option<Estimate>,
 }
@@ -292,12 +319,6 @@ fn column<T>(replicas: &[Replica], part: impl Fn(&Replica) -> &T) -> Vec<&T> {
 
 fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
     let first = replicas[0];
-    let per_transfer = |count: fn(&WorkloadResult) -> u64| {
-        Estimate::over(replicas, |w| {
-            let n = w.all.completion.n();
-            (n > 0).then(|| count(w) as f64 / n as f64)
-        })
-    };
     let long_flows = |measure: &dyn Fn(&LongFlows) -> Option<f64>| {
         Estimate::over(replicas, |w| measure(w.long_flows.as_ref()?))
     };
@@ -314,8 +335,8 @@ fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
         failed: replicas.iter().map(|w| w.failed).sum(),
         all: class(&replicas.iter().map(|w| &w.all).collect::<Vec<_>>()),
         classes,
-        retransmissions: per_transfer(|w| w.retransmissions),
-        timeouts: per_transfer(|w| w.timeouts),
+        retransmissions: Estimate::over(replicas, |w| w.per_transfer(|w| w.retransmissions)),
+        timeouts: Estimate::over(replicas, |w| w.per_transfer(|w| w.timeouts)),
         packet_loss: Estimate::over(replicas, |w| w.packet_loss()),
         goodput: Estimate::over(replicas, |w| {
             delivers.then(|| w.delivered_bytes as f64 * 8.0 / measured)
@@ -388,6 +409,7 @@ fn datagrams(replicas: &[DatagramResult]) -> Option<DatagramSummary> {
         percentiles: DelaySummary::over(replicas, |d| &d.percentiles),
         delay_deviation: Estimate::over(replicas, |d| d.delay_deviation),
         jitter: Estimate::over(replicas, |d| d.jitter),
+        jitter_percentiles: JitterSummary::over(replicas),
         loss: Estimate::over(replicas, DatagramResult::loss),
     })
 }

@@ -2,7 +2,7 @@
 
 /// A class of customers of an M/G/1 queue: Poisson arrivals, general service times.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Class {
+pub struct CustomerClass {
     /// λ: arrivals per second.
     pub arrival_rate: f64,
     /// E\[X\]: mean service time in seconds.
@@ -11,15 +11,19 @@ pub struct Class {
     pub second_moment: f64,
 }
 
-impl Class {
+impl CustomerClass {
     /// Exponential service times of this mean.
     pub fn exponential(arrival_rate: f64, mean_service: f64) -> Self {
-        Class { arrival_rate, mean_service, second_moment: 2.0 * mean_service * mean_service }
+        CustomerClass {
+            arrival_rate,
+            mean_service,
+            second_moment: 2.0 * mean_service * mean_service,
+        }
     }
 
     /// Constant service times.
     pub fn constant(arrival_rate: f64, service: f64) -> Self {
-        Class { arrival_rate, mean_service: service, second_moment: service * service }
+        CustomerClass { arrival_rate, mean_service: service, second_moment: service * service }
     }
 
     /// ρ: the share of time that this class keeps the server busy.
@@ -29,20 +33,20 @@ impl Class {
 }
 
 /// Mean residual service time that an arrival finds, λE\[X²\]/2, in seconds.
-fn residual(classes: &[Class]) -> f64 {
+fn residual(classes: &[CustomerClass]) -> f64 {
     classes.iter().map(|class| class.arrival_rate * class.second_moment / 2.0).sum()
 }
 
 /// Mean wait in seconds, without the service itself, first come first served
 /// (Pollaczek–Khinchine; Guo et al. 2005, eq. 2). `None` when the load is 1 or more.
-pub fn fcfs_wait(classes: &[Class]) -> Option<f64> {
-    let load: f64 = classes.iter().map(Class::load).sum();
+pub fn fcfs_wait(classes: &[CustomerClass]) -> Option<f64> {
+    let load: f64 = classes.iter().map(CustomerClass::load).sum();
     (load < 1.0).then(|| residual(classes) / (1.0 - load))
 }
 
 /// Mean wait in seconds of each class under non-preemptive priorities, the first class served
 /// first (Cobham; Guo et al. 2005, eq. 1). `None` for a class at which the load reaches 1.
-pub fn priority_waits(classes: &[Class]) -> Vec<Option<f64>> {
+pub fn priority_waits(classes: &[CustomerClass]) -> Vec<Option<f64>> {
     let residual = residual(classes);
     let mut above = 0.0;
     classes
@@ -63,7 +67,7 @@ mod tests {
     #[test]
     fn table_1_of_guo_et_al_is_reproduced() {
         // ρ1–7 = 0.1, ρ8 = 0.25, λE[X²]/2 = 1 in all: any split of the residual does.
-        let class = |load: f64| Class {
+        let class = |load: f64| CustomerClass {
             arrival_rate: 1.0,
             mean_service: load,
             second_moment: 2.0 * load / 0.95,
@@ -81,14 +85,14 @@ mod tests {
 
     #[test]
     fn an_exponential_server_waits_twice_as_long_as_a_constant_one() {
-        let exponential = fcfs_wait(&[Class::exponential(0.8, 1.0)]).unwrap();
-        let constant = fcfs_wait(&[Class::constant(0.8, 1.0)]).unwrap();
+        let exponential = fcfs_wait(&[CustomerClass::exponential(0.8, 1.0)]).unwrap();
+        let constant = fcfs_wait(&[CustomerClass::constant(0.8, 1.0)]).unwrap();
         assert!((exponential - 4.0).abs() < 1e-12);
         assert!((constant - 2.0).abs() < 1e-12);
     }
 
     #[test]
     fn an_overloaded_queue_has_no_mean_wait() {
-        assert_eq!(fcfs_wait(&[Class::constant(1.0, 1.0)]), None);
+        assert_eq!(fcfs_wait(&[CustomerClass::constant(1.0, 1.0)]), None);
     }
 }

@@ -9,7 +9,7 @@ use crate::scheme::Port;
 
 /// Where elements are built: what names their random streams and what their link is.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct PortSite<'a> {
     /// The port, unique in the scenario: `r1->r2` for egress, `r1<-server0` for ingress.
     pub name: &'a str,
     /// The run's seed.
@@ -18,7 +18,7 @@ pub struct Place<'a> {
     pub rate: Rate,
 }
 
-impl Place<'_> {
+impl PortSite<'_> {
     fn stream(&self, element: &str) -> Rng {
         Rng::stream(self.seed, &format!("{}/{element}", self.name))
     }
@@ -33,7 +33,7 @@ impl Place<'_> {
 
 impl Role {
     /// Fresh conditioning elements for one port, or `None` when the role conditions nothing.
-    pub fn conditioner(&self, place: Place<'_>) -> Option<Conditioner> {
+    pub fn conditioner(&self, place: PortSite<'_>) -> Option<Conditioner> {
         if !self.conditions() {
             return None;
         }
@@ -50,8 +50,8 @@ impl Role {
     }
 
     /// A fresh queue for an egress port, or `None` when the role has none.
-    pub fn queue(&self, place: Place<'_>) -> Option<Box<dyn QueueDiscipline>> {
-        let Place { name, seed, rate } = place;
+    pub fn queue(&self, place: PortSite<'_>) -> Option<Box<dyn QueueDiscipline>> {
+        let PortSite { name, seed, rate } = place;
         let port = Port { name, seed, rate, path: "queue".to_owned() };
         self.queue.as_ref().map(|plan| plan.build(&port))
     }
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn no_marker_draws_the_numbers_of_a_queue_whatever_its_role_and_class_are_called() {
-        let place = Place { name: "r1->r2", seed: 1, rate: Rate::from_bits_per_sec(1) };
+        let place = PortSite { name: "r1->r2", seed: 1, rate: Rate::from_bits_per_sec(1) };
         let first = |mut rng: Rng| rng.below(u64::MAX);
         for child in ["0", "0/1"] {
             let queue = place.stream(&format!("queue/{child}"));

@@ -4,25 +4,24 @@ use std::fmt::Write;
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
-use shortflow_text::suggestion;
 
 use crate::schemes::{markers, queues};
 
 /// What a scheme is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SchemeKind {
     /// It writes the DS field, and gives packets a colour.
     Marker,
     /// It holds packets at an egress port, and says which goes next.
     Queue,
 }
 
-impl Kind {
+impl SchemeKind {
     /// The word for it, which is also its key in a policy.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Marker => "marker",
-            Kind::Queue => "queue",
+            SchemeKind::Marker => "marker",
+            SchemeKind::Queue => "queue",
         }
     }
 }
@@ -31,7 +30,7 @@ impl Kind {
 #[derive(Debug, Clone)]
 pub struct Scheme {
     /// What it is.
-    pub kind: Kind,
+    pub kind: SchemeKind,
     /// What policies call it.
     pub name: String,
     /// What it does.
@@ -69,23 +68,10 @@ pub fn schemes() -> Vec<Scheme> {
     all
 }
 
-/// The scheme of this name.
-///
-/// # Errors
-/// When there is none: what to say about that, with the nearest name.
-pub fn find(name: &str) -> Result<Scheme, String> {
-    let all = schemes();
-    let names: Vec<String> = all.iter().map(|scheme| scheme.name.clone()).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    all.iter().find(|scheme| scheme.name == name).cloned().ok_or_else(|| {
-        format!("there is no scheme `{name}`\n{}", suggestion(name, "schemes", &names))
-    })
-}
-
 /// All schemes in a line each, as a text for a terminal.
 pub fn list() -> String {
     let mut text = String::new();
-    for kind in [Kind::Marker, Kind::Queue] {
+    for kind in [SchemeKind::Marker, SchemeKind::Queue] {
         let _ = writeln!(text, "{}s:", kind.name());
         for scheme in schemes().into_iter().filter(|scheme| scheme.kind == kind) {
             let first = scheme.description.split([':', ';', '.']).next().unwrap_or_default();
@@ -93,7 +79,7 @@ pub fn list() -> String {
         }
         text.push('\n');
     }
-    text + "`shortflow explain NAME` tells the keys of one, with an example.\n"
+    text + "`shortflow explain NAME` shows the keys of one, with an example.\n"
 }
 
 /// The page `docs/elements.md`.
@@ -103,10 +89,10 @@ pub fn page() -> String {
          What a policy can ask for. This page is generated from the schemes themselves \
          (`crates/policy/src/schemes`); `shortflow explain NAME` shows the same in a terminal.\n",
     );
-    for kind in [Kind::Marker, Kind::Queue] {
+    for kind in [SchemeKind::Marker, SchemeKind::Queue] {
         let title = match kind {
-            Kind::Marker => "Markers",
-            Kind::Queue => "Queues",
+            SchemeKind::Marker => "Markers",
+            SchemeKind::Queue => "Queues",
         };
         let _ = write!(text, "\n## {title}\n");
         for scheme in schemes().into_iter().filter(|scheme| scheme.kind == kind) {
@@ -119,7 +105,7 @@ pub fn page() -> String {
 impl Scheme {
     /// What the keys of type `K` say about themselves.
     pub(crate) fn of<K: JsonSchema>(
-        kind: Kind,
+        kind: SchemeKind,
         name: String,
         source: &'static str,
         example: &'static str,

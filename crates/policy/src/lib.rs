@@ -4,7 +4,7 @@
 //! scenario binds roles to ports, and each bound port gets elements of its own.
 //!
 //! ```
-//! use shortflow_policy::Place;
+//! use shortflow_policy::PortSite;
 //!
 //! let text = r#"
 //!     [[roles.edge.classes]]
@@ -14,7 +14,7 @@
 //! "#;
 //! let policy = shortflow_policy::from_text("edge.toml", text, &[])?;
 //! let rate = "10 Mbit/s".parse().expect("a rate");
-//! let place = Place { name: "r1<-server", seed: 1, rate };
+//! let place = PortSite { name: "r1<-server", seed: 1, rate };
 //! let edge = policy.role("edge").expect("the role is there");
 //! assert!(edge.conditioner(place).is_some());
 //! # Ok::<(), shortflow_text::Diagnostics>(())
@@ -36,8 +36,8 @@ mod scheme;
 pub mod schemes;
 mod shadows;
 
-pub use build::Place;
+pub use build::PortSite;
 pub use load::{from_text, load, load_from, schema};
-pub use model::{Class, Policy, Role};
+pub use model::{Policy, Role, TrafficClass};
 pub use schemes::markers::MarkerPlan;
 pub use schemes::queues::QueuePlan;

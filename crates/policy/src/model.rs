@@ -74,7 +74,7 @@ pub struct Role {
     /// The name by which scenarios bind it.
     pub name: String,
     /// Conditioning, tried in order; the first class that fits takes the packet.
-    pub classes: Vec<Class>,
+    pub classes: Vec<TrafficClass>,
     /// What green, yellow and red are written as.
     pub code_points: [Dscp; 3],
     /// The queue of an egress port.
@@ -91,11 +91,16 @@ impl Role {
 
     /// Whether it asks for what only a connection's own host knows: then it stands nowhere else.
     pub fn reads_sender(&self) -> bool {
-        let reads = |class: &Class| {
+        let reads = |class: &TrafficClass| {
             let marker = class.marker.as_ref();
             class.rule.sender.is_some() || marker.is_some_and(MarkerPlan::reads_sender)
         };
         self.acks == Acknowledgements::Echoed || self.classes.iter().any(reads)
+    }
+
+    /// Whether its queue marks packets to tell of congestion (ECN).
+    pub fn marks(&self) -> bool {
+        self.queue.as_ref().is_some_and(QueuePlan::marks)
     }
 
     /// Whether it queues packets, which only an egress port can.
@@ -106,7 +111,7 @@ impl Role {
 
 /// Packets that are treated alike.
 #[derive(Debug, Clone)]
-pub struct Class {
+pub struct TrafficClass {
     /// The name in results.
     pub name: String,
     /// Which packets belong to it.

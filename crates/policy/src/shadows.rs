@@ -2,13 +2,13 @@
 
 use shortflow_elements::classifier::MultiField;
 
-use crate::model::Class;
+use crate::model::TrafficClass;
 use shortflow_text::Document;
 
 /// Warns of each class of the role at `path` whose packets all go to one before it that asks for less:
 /// the first class that fits takes a packet. Of what stands behind a class that takes all packets, the
 /// check of all lists of classes warns.
-pub(crate) fn warn(document: &mut Document, path: &str, classes: &[Class]) {
+pub(crate) fn warn(document: &mut Document, path: &str, classes: &[TrafficClass]) {
     for (index, class) in classes.iter().enumerate() {
         let Some(before) = classes[..index].iter().find(|other| covers(&other.rule, &class.rule))
         else {

@@ -5,7 +5,7 @@ mod synthetic;
 
 use std::path::Path;
 
-use shortflow_measure::Estimate;
+use shortflow_measure::{Estimate, tables as data};
 use shortflow_report::{
     CheckRow, ClaimRow, Figure, LineFigure, Mark, Series, Table, figures, line_figure, page,
     study_page, text,
@@ -49,7 +49,8 @@ fn table() -> Table {
         (label.to_owned(), vec![estimate(mean), estimate(20.0 * mean), None])
     };
     let columns = ["page, median (s)", "page, p99 (s)", "echo, mean (ms)"].map(str::to_owned);
-    Table::of_estimates("Pages", &columns, &[row("DropTail", 1.234), row("Fair Marker", 0.345)])
+    let rows = vec![row("DropTail", 1.234), row("Fair Marker", 0.345)];
+    Table::set(&data::Table::of_estimates("Pages", &columns, rows))
 }
 
 /// A figure with what reports do not draw themselves: a boundary, and values below zero.

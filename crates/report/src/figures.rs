@@ -1,14 +1,13 @@
 //! The figures of a report.
 
-use shortflow_measure::{ClassSummary, Item};
+use shortflow_measure::cases::{self, classes, gain, spread, swept_key, transfer_workloads};
+use shortflow_measure::{ClassSummary, Item, Measure, Run, Subject};
 
 use crate::hero::hero;
 use crate::line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
 use crate::positions::{Positions, positions};
 use crate::queues::queues;
 use crate::streams::delay_by_rate;
-use shortflow_measure::Run;
-use shortflow_measure::cases::{self, classes, gain, spread, swept_key, transfer_workloads};
 
 /// Every figure that these runs give: the ranking of several at one point; distributions and completion times by size for one point;
 /// completion times and gains along a sweep; queues over time where they were sampled.
@@ -42,16 +41,17 @@ const MOST_CURVES: usize = 6;
 
 fn distribution(runs: &[Run], workload: &str, at: usize) -> LineFigure {
     let curve = |label: &str, class: &ClassSummary| Series::curve(label, &class.times.ccdf());
-    let found = |run: &Run| run.points[0].summary.workload(workload).cloned();
     let series = if let [run] = runs {
-        let found = found(run);
+        let found = run.points[0].summary.workload(workload);
         let labels = spread(&classes(runs, workload), MOST_CURVES - 1);
-        let by_class =
-            labels.iter().filter_map(|label| Some(curve(label, found.as_ref()?.class(label)?)));
-        let all = found.as_ref().map(|w| Series { dashed: true, ..curve("all", &w.all) });
+        let by_class = labels.iter().filter_map(|label| Some(curve(label, found?.class(label)?)));
+        let all = found.map(|w| Series { dashed: true, ..curve("all", &w.all) });
         by_class.chain(all).collect()
     } else {
-        let of = |run: &Run| Some(curve(&run.label, &found(run)?.all));
+        let of = |run: &Run| {
+            let found = run.points[0].summary.workload(workload)?;
+            Some(curve(&run.label, &found.all))
+        };
         runs.iter().filter_map(of).collect()
     };
     let items = cases::item(runs, workload).plural();
@@ -76,21 +76,26 @@ fn distribution(runs: &[Run], workload: &str, at: usize) -> LineFigure {
 
 fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
     let labels = classes(runs, workload);
-    type Measure = (&'static str, fn(&ClassSummary) -> Option<shortflow_measure::Estimate>);
-    let measures: &[Measure] = if runs.len() == 1 {
-        &[("p99", |c| c.p99), ("p95", |c| c.p95), ("mean", |c| c.mean), ("median", |c| c.median)]
-    } else {
-        &[("mean", |c| c.mean)]
+    let measures: &[Measure] = match runs {
+        [_] => &[
+            Measure::CompletionP99,
+            Measure::CompletionP95,
+            Measure::Completion,
+            Measure::CompletionMedian,
+        ],
+        _ => &[Measure::Completion],
     };
     let mut series = Vec::new();
     for run in runs {
-        for (name, measure) in measures {
+        for measure in measures {
             let mark = |(at, label): (usize, &&str)| {
-                let class = run.points[0].summary.workload(workload)?.class(label)?;
-                Some(Mark::of(at as f64 + 1.0, &measure(class)?))
+                let what = Subject { workload, class: Some(label), ..Subject::default() };
+                let found = measure.estimate(&run.points[0].summary, &what)?;
+                Some(Mark::of(at as f64 + 1.0, &found))
             };
+            let name = measure.about().column;
             series.push(Series {
-                label: if runs.len() == 1 { (*name).into() } else { run.label.clone() },
+                label: if runs.len() == 1 { name.into() } else { run.label.clone() },
                 points: labels.iter().enumerate().filter_map(mark).collect(),
                 ..Default::default()
             });
@@ -124,7 +129,8 @@ fn along_sweep(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFi
     let curve = |run: &Run, label: Option<&str>, name: &str| Series {
         label: name.into(),
         points: marks(run, |point| {
-            cases::class(run.points[point].summary.workload(workload)?, label)?.mean
+            let what = Subject { workload, class: label, ..Subject::default() };
+            Measure::Completion.estimate(&run.points[point].summary, &what)
         }),
         ..Default::default()
     };

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use shortflow_measure::Run;
 use shortflow_measure::results::{Error, FIGURES, Folder, REPORT, write_whole};
 
 use crate::figures::figures;
 use crate::page::page;
-use shortflow_measure::Run;
 
 /// Writes the page about `runs` and their figures into `folder`, and says where the page is.
 pub fn write(folder: &Path, runs: &[Run]) -> Result<PathBuf, Error> {

@@ -2,39 +2,6 @@
 
 use shortflow_measure::Estimate;
 
-/// In what a column of times is given: one unit for all, so that they can be compared.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum TimeUnit {
-    Milliseconds,
-    Seconds,
-}
-
-impl TimeUnit {
-    /// The unit in which times of up to `longest` seconds read well.
-    pub(crate) fn for_times_up_to(longest: f64) -> TimeUnit {
-        if longest < 10.0 { TimeUnit::Milliseconds } else { TimeUnit::Seconds }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            TimeUnit::Milliseconds => "ms",
-            TimeUnit::Seconds => "s",
-        }
-    }
-
-    fn factor(self) -> f64 {
-        match self {
-            TimeUnit::Milliseconds => 1e3,
-            TimeUnit::Seconds => 1.0,
-        }
-    }
-
-    /// An estimate of seconds in this unit, without its name.
-    pub(crate) fn estimate(self, estimate: &Option<Estimate>) -> String {
-        self::estimate(estimate, self.factor())
-    }
-}
-
 /// What stands for a number that there is not.
 pub(crate) const NOTHING: &str = "–";
 
@@ -155,6 +122,12 @@ pub(crate) fn time(estimate: &Estimate) -> String {
 }
 
 /// A rate in bits per second with the unit that suits it.
+pub(crate) fn rate(bits: f64) -> String {
+    let (unit, factor) = rate_unit(bits);
+    format!("{} {unit}", significant(bits * factor))
+}
+
+/// The unit that suits a rate in bits per second, and the factor to it.
 pub(crate) fn rate_unit(bits: f64) -> (&'static str, f64) {
     match bits {
         b if b >= 1e9 => ("Gbit/s", 1e-9),
@@ -252,8 +225,8 @@ mod tests {
     fn an_interval_has_the_decimals_of_its_mean() {
         let estimate =
             Estimate { mean: 0.2031, low: Some(0.1908), high: Some(0.2154), n: 8, at_least: false };
-        assert_eq!(TimeUnit::Milliseconds.estimate(&Some(estimate)), "203 ± 12");
-        assert_eq!(TimeUnit::Seconds.estimate(&Some(estimate)), "0.203 ± 0.012");
+        assert_eq!(super::estimate(&Some(estimate), 1e3), "203 ± 12");
+        assert_eq!(super::estimate(&Some(estimate), 1.0), "0.203 ± 0.012");
         let vague = Estimate {
             mean: 0.000999,
             low: Some(-0.0002),
@@ -263,8 +236,8 @@ mod tests {
         };
         assert_eq!(super::estimate(&Some(vague), 1.0), "0.0010 ± 0.0012");
         let alone = Estimate { low: None, high: None, n: 1, ..estimate };
-        assert_eq!(TimeUnit::Milliseconds.estimate(&Some(alone)), "203");
-        assert_eq!(TimeUnit::Milliseconds.estimate(&None), "–");
+        assert_eq!(super::estimate(&Some(alone), 1e3), "203");
+        assert_eq!(super::estimate(&None, 1e3), "–");
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use shortflow_measure::{RankFigure, RankMeasure, RankedRun, Service, Traffic};
+use shortflow_measure::Run;
+use shortflow_measure::cases::swept_key;
+use shortflow_measure::{Better, RankFigure, RankMeasure, RankedRun, Service, Traffic};
 
 use crate::html::escape;
 use crate::line::Figure;
 use crate::ranking::{comparable, figure, measure_in_words, ranking, value};
 use crate::style::{self, GRID, INK};
-use shortflow_measure::Run;
-use shortflow_measure::cases::swept_key;
 
 /// Bars of what matters most about each workload, in the order of the ranking; none for one run,
 /// along a sweep, and where the runs have nothing that can be compared.
@@ -114,9 +114,9 @@ fn draw_panel(lines: &[RankedRun], panel: &Panel, x: f64, width: f64) -> String 
     let longest = found.iter().flatten().filter_map(|figure| figure.value);
     let most = longest.map(|v| v.high.unwrap_or(v.mean).max(v.mean)).fold(0.0, f64::max);
     let scale = if most > 0.0 { (width - VALUE) / most } else { 0.0 };
-    let better = match panel.measure {
-        RankMeasure::Goodput => "more is better",
-        _ => "less is better",
+    let better = match panel.measure.of(panel.traffic).about().better {
+        Better::Higher => "more is better",
+        Better::Lower | Better::Neither => "less is better",
     };
     let head = short_head(panel);
     let (bottom, top) = (HEAD + ROW * lines.len() as f64, HEAD);

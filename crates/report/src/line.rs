@@ -9,6 +9,7 @@ use kuva::render::annotations::ReferenceLine;
 use kuva::render::layout::{Layout, TickFormat};
 use kuva::render::plots::Plot;
 use kuva::render::render::render_multiple;
+
 use shortflow_measure::Estimate;
 
 use crate::format;

@@ -2,19 +2,19 @@
 
 use std::fmt::Write;
 
+use shortflow_measure::Run;
 use shortflow_measure::WorkloadSummary;
+use shortflow_measure::cases::{point_label, swept_key, transfer_workloads};
+use shortflow_measure::tables as data;
 
 use crate::figures::figures;
 use crate::format;
 use crate::hero::hero;
 use crate::html::{self, details, document, escape, table};
-use crate::limits::over_limits;
 use crate::ranking::ranking_table;
 use crate::result::key_result;
 use crate::table::Table;
-use crate::tables::{parts, tables, tcp_line, warnings};
-use shortflow_measure::Run;
-use shortflow_measure::cases::{point_label, swept_key, transfer_workloads};
+use crate::tables::{tables, tcp_line, warnings};
 
 /// One page about these runs, which needs nothing from outside: the result in a sentence, cards,
 /// figures, tables, how to read them, and what was run. The first run is the one that others are
@@ -31,7 +31,7 @@ pub fn page(runs: &[Run]) -> String {
     }
     let mut tables = tables(runs).into_iter();
     let times = transfer_workloads(runs);
-    let times = times.len() + usize::from(over_limits(runs, &times, true).is_some());
+    let times = times.len() + usize::from(data::over_limits(runs, &times, true).is_some());
     let figures = figures_section(runs);
     // Of many runs the tables are long, and figures tell more.
     let (before, after) =
@@ -39,7 +39,8 @@ pub fn page(runs: &[Run]) -> String {
     body += &before;
     body += "<h2>Completion times</h2>\n";
     tables.by_ref().take(times).for_each(|found| body += &table(&found));
-    parts(runs).iter().for_each(|found| body += &details(&found.title, &table(found)));
+    let parts = data::parts(runs);
+    parts.iter().for_each(|found| body += &details(&found.title, &table(&Table::set(found))));
     body += &after;
     body += "<h2>Traffic, loss and ports</h2>\n";
     let swept = swept_key(runs).is_some();

@@ -1,11 +1,11 @@
 //! Queues over time, as the time that they take to send.
 
+use shortflow_measure::Run;
+use shortflow_measure::cases;
 use shortflow_measure::results::SeriesRow;
 
 use crate::line::{LineFigure, Mark, Series, Stroke};
 use crate::thin;
-use shortflow_measure::Run;
-use shortflow_measure::cases;
 
 /// How many points a curve over time keeps.
 const MOST_SAMPLES: usize = 600;

@@ -1,13 +1,13 @@
 //! The ranking of compared runs, a line for each.
 
+use shortflow_measure::Run;
+use shortflow_measure::cases::{point_label, swept_key};
 use shortflow_measure::{
     Point, RankFigure, RankMeasure, RankedRun, Ranking, Service, Traffic, Worst,
 };
 
 use crate::format;
 use crate::table::{Row, Table};
-use shortflow_measure::Run;
-use shortflow_measure::cases::{point_label, swept_key};
 
 /// The order of compared runs: first the one whose worst-served workload is nearest to the best.
 pub fn ranking(runs: &[Run]) -> Ranking {
@@ -128,10 +128,7 @@ pub(crate) fn value(figure: &RankFigure) -> String {
     match figure.measure {
         RankMeasure::Loss if found.mean == 0.0 => "0 %".into(),
         RankMeasure::Loss => format!("{} %", two_digits(found.mean * 100.0)),
-        RankMeasure::Goodput => {
-            let (unit, factor) = format::rate_unit(found.mean);
-            format!("{} {unit}", format::significant(found.mean * factor))
-        }
+        RankMeasure::Goodput => format::rate(found.mean),
         _ if found.at_least => format!("≥ {}", format::seconds(found.mean)),
         _ => format::seconds(found.mean),
     }

@@ -1,14 +1,14 @@
 //! The result in words.
 
 use shortflow_measure::Estimate;
-
-use crate::format;
-use crate::positions::{Positions, positions};
-use crate::ranking;
 use shortflow_measure::Run;
 use shortflow_measure::cases::{
     gain, item, point_label, summaries, swept_key, whole_workloads, workloads,
 };
+
+use crate::format;
+use crate::positions::{Positions, positions};
+use crate::ranking;
 
 /// The result in words, a line for each workload and run that matters most: how long its transfers,
 /// pages, echoes or files took, and against what.

@@ -1,45 +1,11 @@
-//! Streams of datagrams one by one: a table and a figure of delay against rate.
+//! Streams of datagrams one by one: a figure of delay against rate.
 
-use shortflow_measure::{Estimate, StreamSummary};
-
-use crate::format::{self, TimeUnit};
-use crate::line::{Axis, LineFigure, Mark, Series};
-use crate::table::{Row, Table};
-use crate::tables::{for_each_case, table_of_cases};
 use shortflow_measure::Run;
 use shortflow_measure::cases::{swept_key, workloads};
+use shortflow_measure::{Estimate, StreamSummary};
 
-/// Delay and loss of each stream, a table for each workload whose streams are set apart.
-pub(crate) fn stream_tables(runs: &[Run]) -> Vec<Table> {
-    workloads(runs).into_iter().filter_map(|workload| of_workload(runs, workload)).collect()
-}
-
-fn of_workload(runs: &[Run], workload: &str) -> Option<Table> {
-    let mut rows = Vec::new();
-    let most = streams(runs, workload).map(|streams| streams.len()).max()?;
-    for number in 0..most {
-        let mut first_row = true;
-        for_each_case(runs, |names, summary, _| {
-            let found = summary.workload(workload).and_then(|w| w.streams.get(number));
-            let Some(found) = found else { return };
-            let (unit, factor) = format::rate_unit(found.rate as f64);
-            let rate = format!("{} {unit}", format::significant(found.rate as f64 * factor));
-            let label = |text: String| if first_row { text } else { String::new() };
-            let mut cells = vec![label(found.name.clone()), label(rate)];
-            cells.extend(names.iter().cloned());
-            cells.push(format::count(found.sent));
-            let delays = &found.percentiles;
-            let times = [&found.delay, &delays.delay_p95, &delays.delay_p99, &found.delay_max];
-            cells.extend(times.map(|time| TimeUnit::Milliseconds.estimate(time)));
-            cells.push(format::share(&found.loss));
-            rows.push(Row { cells, starts_group: first_row && runs.len() > 1 });
-            first_row = false;
-        });
-    }
-    let title = format!("{workload}: delay and loss by stream");
-    let measures = ["sent", "mean delay, ms", "p95", "p99", "longest, ms", "lost"];
-    (!rows.is_empty()).then(|| table_of_cases(runs, &title, &["stream", "rate"], &measures, rows))
-}
+use crate::format;
+use crate::line::{Axis, LineFigure, Mark, Series};
 
 /// Delay against rate, a figure for each workload with several rates; for one point only.
 pub(crate) fn delay_by_rate(runs: &[Run]) -> Vec<LineFigure> {

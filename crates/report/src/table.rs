@@ -1,6 +1,6 @@
 //! Tables, and how they are set in a terminal and in Markdown.
 
-use shortflow_measure::Estimate;
+use shortflow_measure::tables::{self as data, Cell, Label, Scale};
 
 use crate::format;
 
@@ -29,25 +29,31 @@ pub struct Row {
 }
 
 impl Table {
-    /// A table of estimates, each row with its name; the numbers have three significant digits, with
-    /// half the 95 % interval.
-    pub fn of_estimates(
-        title: &str,
-        columns: &[String],
-        rows: &[(String, Vec<Option<Estimate>>)],
-    ) -> Table {
-        let row = |(label, cells): &(String, Vec<Option<Estimate>>)| Row {
-            cells: std::iter::once(label.clone())
-                .chain(cells.iter().map(|cell| format::estimate(cell, 1.0)))
-                .collect(),
-            starts_group: false,
-        };
+    /// A table of measures, set: each figure in the unit of its column, with the decimals that its
+    /// interval leaves certain, `≥` before a lower bound and `–` where nothing is known.
+    pub fn set(table: &data::Table) -> Table {
+        let mut above: &[Label] = &[];
+        let mut rows = Vec::new();
+        for row in &table.rows {
+            let repeated = row.labels.iter().zip(above).take(table.groups);
+            let repeated = repeated.take_while(|(label, above)| label == above).count();
+            let labels = row.labels.iter().enumerate().map(|(at, label)| match label {
+                _ if at < repeated => String::new(),
+                Label::Name(name) => name.clone(),
+                Label::Rate(rate) => format::rate(*rate as f64),
+            });
+            let cells =
+                table.columns.iter().zip(&row.cells).map(|(column, cell)| set(cell, column.scale));
+            rows.push(Row { cells: labels.chain(cells).collect(), starts_group: row.starts_group });
+            above = &row.labels;
+        }
+        let columns = table.columns.iter().map(|column| column.head.clone());
         Table {
-            title: title.to_owned(),
-            head: std::iter::once(String::new()).chain(columns.iter().cloned()).collect(),
-            labels: 1,
-            rows: rows.iter().map(row).collect(),
-            note: None,
+            title: table.title.clone(),
+            head: table.labels.iter().cloned().chain(columns).collect(),
+            labels: table.labels.len(),
+            rows,
+            note: table.note.clone(),
         }
     }
 
@@ -86,16 +92,6 @@ impl Table {
         out
     }
 
-    /// Removes the columns of numbers that hold `nothing` in every row.
-    pub(crate) fn remove_empty_columns(&mut self, nothing: &str) {
-        for column in (self.labels..self.head.len()).rev() {
-            if self.rows.iter().all(|row| row.cells[column] == nothing) {
-                self.head.remove(column);
-                self.rows.iter_mut().for_each(|row| drop(row.cells.remove(column)));
-            }
-        }
-    }
-
     /// Whether some group has more than one row; single rows need no space around them.
     fn has_groups(&self) -> bool {
         self.rows.iter().skip(1).any(|row| !row.starts_group)
@@ -122,8 +118,29 @@ impl Table {
     }
 }
 
+/// What stands in a cell.
+fn set(cell: &Cell, scale: Scale) -> String {
+    match cell {
+        Cell::Figure(share) if scale == Scale::Percent => format::share(&Some(*share)),
+        Cell::Figure(figure) => format::estimate(&Some(*figure), scale.factor()),
+        Cell::Count(count) => format::count(*count),
+        Cell::Gain(gain) => format::gain_cell(&Some(*gain)),
+        Cell::Reference => "reference".into(),
+        Cell::Parts(parts) => match &parts[..] {
+            [(only, _)] => only.clone(),
+            parts => {
+                let part = |(name, share): &(String, f64)| format!("{name} {:.0} %", share * 100.0);
+                parts.iter().map(part).collect::<Vec<_>>().join(", ")
+            }
+        },
+        Cell::Nothing => format::NOTHING.into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use shortflow_measure::Estimate;
+
     use super::*;
 
     #[test]
@@ -159,13 +176,13 @@ mod tests {
             })
         };
         let alone = Some(Estimate { mean: 12.345, low: None, high: None, n: 1, at_least: false });
-        let rows = [
+        let rows = vec![
             ("DropTail".to_owned(), vec![estimate(1.234_56, 0.012_3), estimate(1234.0, 250.0)]),
             ("a|b".to_owned(), vec![alone, None]),
         ];
         let columns = ["page (s)".to_owned(), "rate".to_owned()];
         assert_eq!(
-            Table::of_estimates("Pages", &columns, &rows).markdown(),
+            Table::set(&data::Table::of_estimates("Pages", &columns, rows)).markdown(),
             "**Pages**\n\n\
              |  | page (s) | rate |\n\
              |---|---:|---:|\n\

@@ -1,5 +1,6 @@
 //! All replicas of all points of all cases, run and gathered.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use shortflow_measure::results::Folder;
@@ -11,7 +12,7 @@ use crate::engine::{Engine, Error, Outcome, Task};
 use crate::observe::{Observer, Progress};
 use crate::output::OutputFolder;
 use crate::parallel::run_tasks;
-use crate::results::{Results, TaskPlace, gather};
+use crate::results::{Results, TaskIndex, gather};
 use crate::tap::Tap;
 
 /// Begins to look at the packets of a run.
@@ -46,7 +47,7 @@ impl Experiment<'_> {
         progress: &dyn Progress,
     ) -> Result<Results, Error> {
         let places = places(self.cases);
-        let task = |place: &TaskPlace| Task {
+        let task = |place: &TaskIndex| Task {
             scenario: &self.cases[place.case].loaded.points()[place.point].scenario,
             replica: place.replica,
         };
@@ -62,7 +63,9 @@ impl Experiment<'_> {
         };
         progress.begins(tasks.len(), 0);
         let outcomes = run_tasks(self.engine, &tasks, self.threads, stop, &watch);
+        let is_complete: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
         let results = gather(self.cases, &places, outcomes, self.command)?;
+        watch.remove_orphans(&is_complete)?;
         output.write(self.cases, &results)?;
         Ok(results)
     }
@@ -70,13 +73,13 @@ impl Experiment<'_> {
 
 /// All replicas: each replica of each point under all cases in a row, so that what is complete when
 /// an interruption comes can be compared.
-fn places(cases: &[Case]) -> Vec<TaskPlace> {
+fn places(cases: &[Case]) -> Vec<TaskIndex> {
     let points = cases[0].loaded.points();
     let most = points.iter().map(|point| point.scenario.replicas).max().unwrap_or(0);
     let mut places = Vec::new();
     for replica in 0..most {
         for (point, _) in points.iter().enumerate().filter(|(_, p)| replica < p.scenario.replicas) {
-            places.extend((0..cases.len()).map(|case| TaskPlace { case, point, replica }));
+            places.extend((0..cases.len()).map(|case| TaskIndex { case, point, replica }));
         }
     }
     places
@@ -89,14 +92,31 @@ struct Watch<'w> {
     folders: Option<Vec<Folder>>,
     tap: Option<&'w StartTap<'w>>,
     cases: &'w [Case],
-    places: &'w [TaskPlace],
+    places: &'w [TaskIndex],
     tasks: &'w [Task<'w>],
+}
+
+impl Watch<'_> {
+    /// Removes the transfers of replicas that are complete in some cases only: after an interruption
+    /// no result holds them.
+    fn remove_orphans(&self, is_complete: &[bool]) -> Result<(), Error> {
+        let Some(folders) = &self.folders else { return Ok(()) };
+        let tasks = || self.places.iter().zip(is_complete);
+        let lacking: BTreeSet<(usize, u32)> =
+            tasks().filter(|(_, done)| !**done).map(|(p, _)| (p.point, p.replica)).collect();
+        for (place, _) in tasks().filter(|(_, done)| **done) {
+            if lacking.contains(&(place.point, place.replica)) {
+                TransferSink::remove(&folders[place.case], place.point, place.replica)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Observer for Watch<'_> {
     fn transfers(&self, task: usize) -> Result<Option<TransferSink>, Error> {
         let Some(folders) = &self.folders else { return Ok(None) };
-        let TaskPlace { case, point, replica } = self.places[task];
+        let TaskIndex { case, point, replica } = self.places[task];
         let names = row_names(self.tasks[task].scenario, &self.cases[case].label);
         Ok(Some(TransferSink::create(&folders[case], point, replica, names)?))
     }

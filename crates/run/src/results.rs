@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use shortflow_measure::results::{Input, Setting, Sweep};
-use shortflow_measure::{Manifest, Point, Replica, Summary};
+use shortflow_measure::{Manifest, Point};
+use shortflow_scenario::Scenario;
 
 use crate::case::Case;
 use crate::engine::{Error, Measured, Outcome};
 
 /// The place of a task among all that are run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TaskPlace {
+pub(crate) struct TaskIndex {
     pub(crate) case: usize,
     pub(crate) point: usize,
     pub(crate) replica: u32,
@@ -50,7 +51,7 @@ pub struct Interruption {
 /// The first error of a task; [`Error::Interrupted`] when nothing is complete.
 pub(crate) fn gather(
     cases: &[Case],
-    places: &[TaskPlace],
+    places: &[TaskIndex],
     outcomes: Vec<Result<Outcome, Error>>,
     command: &str,
 ) -> Result<Results, Error> {
@@ -67,8 +68,9 @@ pub(crate) fn gather(
         (0, _) => return Err(Error::Interrupted),
         (kept, all) => Some(Interruption { kept, all }),
     };
+    let kept = complete.kept();
     let cases = cases.iter().enumerate().map(|(at, case)| {
-        let points = complete.points(at, case);
+        let points = complete.take_points(at, case, &kept);
         CaseResults { manifest: manifest(case, &points, command), points }
     });
     Ok(Results { cases: cases.collect(), interruption })
@@ -86,7 +88,7 @@ impl Complete {
         Complete(cases.iter().map(of).collect())
     }
 
-    fn put(&mut self, place: TaskPlace, outcome: Outcome) {
+    fn put(&mut self, place: TaskIndex, outcome: Outcome) {
         self.0[place.case][place.point][place.replica as usize] = Some(outcome);
     }
 
@@ -96,23 +98,27 @@ impl Complete {
         (0..self.0[0][point].len()).filter(is_complete).collect()
     }
 
-    /// How many replicas are complete in all cases, over all points.
-    fn count(&self) -> usize {
-        (0..self.0[0].len()).map(|point| self.complete_at(point).len()).sum()
+    /// The same for each point.
+    fn kept(&self) -> Vec<Vec<usize>> {
+        (0..self.0[0].len()).map(|point| self.complete_at(point)).collect()
     }
 
-    /// The points of a case at which some replica is complete.
-    fn points(&self, case: usize, what: &Case) -> Vec<Point> {
+    /// How many replicas are complete in all cases, over all points.
+    fn count(&self) -> usize {
+        self.kept().iter().map(Vec::len).sum()
+    }
+
+    /// Takes the points of a case out at which replicas are `kept`.
+    fn take_points(&mut self, case: usize, what: &Case, kept: &[Vec<usize>]) -> Vec<Point> {
         let mut points = Vec::new();
-        for (at, point) in what.loaded.points().iter().enumerate() {
-            let kept = self.complete_at(at);
+        for (at, (point, kept)) in what.loaded.points().iter().zip(kept).enumerate() {
             if kept.is_empty() {
                 continue;
             }
             let values = what.loaded.axes.iter().zip(&point.values);
             let settings =
                 values.map(|(key, v)| Setting { key: key.clone(), value: v.to_string() });
-            let outcomes = kept.iter().filter_map(|&n| self.0[case][at][n].as_ref()).collect();
+            let outcomes = kept.iter().filter_map(|&n| self.0[case][at][n].take()).collect();
             let mut found = point_of(settings.collect(), outcomes);
             let asked = point.scenario.replicas as usize;
             if kept.len() < asked {
@@ -127,33 +133,32 @@ impl Complete {
 }
 
 /// A point of a sweep from the outcomes at it, of which there is at least one.
-fn point_of(settings: Vec<Setting>, outcomes: Vec<&Outcome>) -> Point {
-    let mut replicas: Vec<Replica> = Vec::new();
-    let mut means: Option<&Summary> = None;
-    for outcome in &outcomes {
-        match &outcome.measured {
-            Measured::Replica(replica) => replicas.push((**replica).clone()),
-            Measured::Means(summary) => means = Some(summary),
-        }
-    }
-    let mut point = match means {
-        Some(summary) => Point { settings, summary: summary.clone(), replicas },
-        None => Point::new(settings, replicas),
-    };
+fn point_of(settings: Vec<Setting>, outcomes: Vec<Outcome>) -> Point {
     let late = outcomes.iter().filter_map(|outcome| outcome.timing).max_by_key(|t| t.p99);
     let late = late.and_then(|timing| timing.warning());
-    for warning in outcomes.iter().flat_map(|outcome| &outcome.warnings).chain(&late) {
-        if !point.summary.warnings.contains(warning) {
-            point.summary.warnings.push(warning.clone());
+    let (mut replicas, mut means, mut warnings) = (Vec::new(), None, Vec::new());
+    for outcome in outcomes {
+        match outcome.measured {
+            Measured::Replica(replica) => replicas.push(*replica),
+            Measured::Means(summary) => means = Some(summary),
+        }
+        warnings.extend(outcome.warnings);
+    }
+    let mut point = match means {
+        Some(summary) => Point { settings, summary: *summary, replicas },
+        None => Point::new(settings, replicas),
+    };
+    for warning in warnings.into_iter().chain(late) {
+        if !point.summary.warnings.contains(&warning) {
+            point.summary.warnings.push(warning);
         }
     }
     point
 }
 
-/// The TCP of all points, each named once.
-fn tcp_of(case: &Case) -> String {
-    let points = case.loaded.points().iter();
-    let mut names: Vec<String> = points.map(|point| point.scenario.tcp_description()).collect();
+/// Which TCP runs in these scenarios: each named once; empty where nothing uses TCP.
+pub fn which_tcp<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> String {
+    let mut names: Vec<String> = scenarios.map(Scenario::tcp_description).collect();
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));
     names.join(" | ")
@@ -177,7 +182,7 @@ fn manifest(case: &Case, kept: &[Point], command: &str) -> Manifest {
         replicas: kept.iter().map(|point| point.summary.replicas).max().unwrap_or(0),
         duration: scenario.duration.as_secs_f64(),
         warm_up: scenario.warm_up.as_secs_f64(),
-        tcp: tcp_of(case),
+        tcp: which_tcp(case.loaded.points().iter().map(|point| &point.scenario)),
         sweep: (!case.loaded.axes.is_empty()).then(|| Sweep {
             key: case.loaded.axes.join(", "),
             values: kept.iter().map(value).collect(),

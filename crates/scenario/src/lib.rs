@@ -33,6 +33,7 @@
 
 mod bind;
 mod check;
+mod explain;
 mod file;
 mod files;
 mod frequency;
@@ -42,14 +43,16 @@ mod memory;
 mod model;
 mod offered;
 mod sweep;
-mod traffic;
 mod which_tcp;
+mod workloads;
 
+pub use check::MOST_REPLICAS;
+pub use explain::Topic;
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, load_from, schema};
 pub use memory::Memory;
 pub use model::{
-    Binding, Direction, Inputs, Kind, Line, Link, MOST_STREAMS, MeasurePlan, Node, NodeId,
-    NodeKind, Part, ResultRow, Scenario, SizeClass, Workload,
+    Binding, Direction, Inputs, Line, Link, MOST_STREAMS, MeasurePlan, Node, NodeId, NodeKind,
+    Part, ResultRow, Scenario, SizeClass, Workload,
 };
 pub use offered::{LineLoad, OfferedLoad};
-pub use traffic::{Datagrams, PairEnd, ResultSizes, Traffic};
+pub use workloads::{Arrivals, Datagrams, Offer, PairEnd, ResultSizes, Traffic, WorkloadKind};

@@ -2,7 +2,7 @@
 
 use shortflow_units::Bytes;
 
-use crate::model::{Kind, Scenario};
+use crate::model::Scenario;
 
 /// An estimate of the memory of one replica. It is meant to tell what fits a machine from what does
 /// not, within a factor of two.
@@ -67,19 +67,8 @@ impl Scenario {
                 overload[*workload] = overload[*workload].max(share);
             }
         }
-        let open =
-            self.workloads.iter().zip(overload).map(|(workload, share)| match &workload.kind {
-                Kind::Transfers(transfers) => {
-                    let seconds = transfers.stop.as_secs_f64() - transfers.start.as_secs_f64();
-                    transfers.rate * (seconds * (1.0 - 1.0 / share)).max(seconds.min(1.0))
-                }
-                Kind::Bulk(bulk) => f64::from(bulk.flows),
-                Kind::Web(web) => f64::from(web.sessions.count),
-                Kind::Telnet(telnet) => f64::from(telnet.sessions.count),
-                Kind::Ftp(ftp) => f64::from(ftp.sessions.count),
-                Kind::Cbr(cbr) => cbr.streams() as f64,
-                Kind::Poisson(poisson) => poisson.pairs.len() as f64,
-            });
+        let each = self.workloads.iter().zip(overload);
+        let open = each.map(|(workload, overload)| workload.kind.traffic().open(overload));
         open.sum()
     }
 }

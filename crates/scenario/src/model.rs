@@ -6,7 +6,8 @@ use shortflow_elements::{Address, dropper::LossParams};
 use shortflow_policy::Policy;
 use shortflow_tcp::Config;
 use shortflow_units::{Bytes, Duration, Length, Rate};
-use shortflow_workloads::{Bulk, Cbr, Ftp, Poisson, Telnet, Transfers, Web};
+
+use crate::workloads::WorkloadKind;
 
 /// The most streams of datagrams of a scenario, each of which has a UDP source port of its own: those
 /// from 16,384 up.
@@ -31,7 +32,8 @@ impl NodeId {
     /// The node with this address, which must be one that [`address`](Self::address) gave.
     #[inline]
     pub fn of_address(address: Address) -> NodeId {
-        NodeId(address.as_v4().expect("a simulated host has an IPv4 address") - FIRST_ADDRESS)
+        debug_assert!(address.as_v4().is_some(), "a simulated host has an IPv4 address");
+        NodeId(address.last_32_bits().wrapping_sub(FIRST_ADDRESS))
     }
 }
 
@@ -152,30 +154,11 @@ pub struct Workload {
     /// Its name in results, and of its random stream.
     pub name: String,
     /// What it generates.
-    pub kind: Kind,
+    pub kind: WorkloadKind,
     /// The TCP of both its ends.
     pub tcp: Arc<Config>,
     /// What a policy at a host knows its connections by.
     pub label: String,
-}
-
-/// What a workload generates.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
-    /// Request/reply transfers over TCP; each pair is (client, server).
-    Transfers(Transfers<NodeId>),
-    /// Bulk flows over TCP; each pair is (sender, receiver).
-    Bulk(Bulk<NodeId>),
-    /// Browsing sessions over TCP; each pair is (client, server).
-    Web(Web<NodeId>),
-    /// Typing sessions over TCP; each pair is (client, server).
-    Telnet(Telnet<NodeId>),
-    /// Files over TCP, one after another; each pair is (sender, receiver).
-    Ftp(Ftp<NodeId>),
-    /// Datagrams at a constant bit rate; each pair is (sender, receiver).
-    Cbr(Cbr<NodeId>),
-    /// Datagrams as a Poisson process; each pair is (sender, receiver).
-    Poisson(Poisson<NodeId>),
 }
 
 impl Scenario {

@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::model::{Kind, NodeId, NodeKind, Scenario, Workload};
+use crate::model::{NodeId, NodeKind, Scenario};
+use crate::workloads::Offer;
 
 /// What workloads offer to the links of a scenario.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +34,8 @@ pub struct LineLoad {
 impl LineLoad {
     /// Bits per second of all workloads together.
     pub fn total(&self) -> f64 {
-        self.workloads.values().sum()
+        // A sum of no floats would be -0.
+        self.workloads.values().fold(0.0, |sum, bits| sum + bits)
     }
 
     /// The total over the rate of the link: above 1 it is more than the link can carry.
@@ -42,20 +44,12 @@ impl LineLoad {
     }
 }
 
-/// Packets on their way in one second, on average.
-#[derive(Debug, Clone, Copy, Default)]
-struct Flow {
-    /// Bytes, headers included, without what links add.
-    bytes: f64,
-    packets: f64,
-}
-
 /// What one workload sends from one node to another.
 struct Demand {
     workload: usize,
     from: NodeId,
     to: NodeId,
-    flow: Flow,
+    offer: Offer,
 }
 
 impl Scenario {
@@ -64,11 +58,21 @@ impl Scenario {
         let mut elastic = Vec::new();
         let mut demands = Vec::new();
         for (index, workload) in self.workloads.iter().enumerate() {
-            match demands_of(index, workload) {
-                Some(found) => demands.extend(found),
+            match workload.kind.traffic().offers(&workload.tcp) {
+                Some(offers) => demands.extend(offers.into_iter().map(|offer| {
+                    let Offer { from, to, .. } = offer;
+                    Demand { workload: index, from, to, offer }
+                })),
                 None => elastic.push(index),
             }
         }
+        let mut routed = Routed::new(self, self.idle_lines());
+        routed.add(demands);
+        OfferedLoad { lines: routed.lines, elastic }
+    }
+
+    /// Each direction of each link, with nothing on it.
+    fn idle_lines(&self) -> Vec<LineLoad> {
         let lines = self.links.iter().flat_map(|link| {
             let line =
                 |from, to, rate: f64| LineLoad { from, to, rate, workloads: BTreeMap::new() };
@@ -77,43 +81,24 @@ impl Scenario {
                 line(link.b, link.a, link.back.rate.bytes_per_sec() * 8.0),
             ]
         });
-        let mut routed = Routed::new(self, lines.collect());
-        routed.add(demands);
-        OfferedLoad { lines: routed.lines, elastic }
+        lines.collect()
     }
 }
 
-/// What a workload sends, or `None` where that depends on what it gets.
-fn demands_of(index: usize, workload: &Workload) -> Option<Vec<Demand>> {
-    let demand = |from, to, flow| Demand { workload: index, from, to, flow };
-    let (mss, header) = (u64::from(workload.tcp.mss), f64::from(workload.tcp.header));
-    match &workload.kind {
-        Kind::Transfers(transfers) => {
-            let rate = transfers.rate / transfers.pairs.len() as f64;
-            let [request, reply] = [&transfers.request, &transfers.reply].map(|sizes| {
-                let segments = sizes.mean_segments(mss);
-                let bytes = sizes.mean() + segments * header;
-                Flow { bytes: rate * bytes, packets: rate * segments }
-            });
-            let both = transfers.pairs.iter().flat_map(|&(client, server)| {
-                [demand(client, server, request), demand(server, client, reply)]
-            });
-            Some(both.collect())
-        }
-        Kind::Cbr(cbr) => {
-            let streams = (0..cbr.streams()).map(|number| {
-                let (&(from, to), rate) = cbr.stream(number);
-                let bytes = rate.bytes_per_sec();
-                demand(from, to, Flow { bytes, packets: bytes / f64::from(cbr.packet) })
-            });
-            Some(streams.collect())
-        }
-        Kind::Poisson(poisson) => {
-            let (rate, bytes) = (poisson.rate, poisson.rate * poisson.size.mean());
-            let flow = Flow { bytes, packets: rate };
-            Some(poisson.pairs.iter().map(|&(from, to)| demand(from, to, flow)).collect())
-        }
-        Kind::Bulk(_) | Kind::Web(_) | Kind::Telnet(_) | Kind::Ftp(_) => None,
+impl Scenario {
+    /// The ports, as a node and the next, that the packets of a workload pass in either direction.
+    pub(crate) fn ports_of(&self, workload: usize) -> Vec<(NodeId, NodeId)> {
+        let pairs = self.workloads[workload].kind.traffic().pairs();
+        let both = pairs.iter().flat_map(|&(one, other)| [(one, other), (other, one)]);
+        let demand = |(from, to)| {
+            let offer = Offer { from, to, bytes: 1.0, packets: 1.0 };
+            Demand { workload, from, to, offer }
+        };
+        let demands = both.map(demand).collect();
+        let mut routed = Routed::new(self, self.idle_lines());
+        routed.add(demands);
+        let passed = routed.lines.iter().filter(|line| line.workloads.contains_key(&workload));
+        passed.map(|line| (line.from, line.to)).collect()
     }
 }
 
@@ -215,7 +200,7 @@ impl<'s> Routed<'s> {
         let link = &self.scenario.links[line / 2];
         let overhead =
             if line.is_multiple_of(2) { link.forward.overhead } else { link.back.overhead };
-        let bytes = demand.flow.bytes + demand.flow.packets * f64::from(overhead);
+        let bytes = demand.offer.bytes + demand.offer.packets * f64::from(overhead);
         *self.lines[line].workloads.entry(demand.workload).or_default() += bytes * 8.0;
     }
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use shortflow_elements::dropper::LinkLoss;
-use shortflow_elements::{Dscp, FlowKey, Label, Protocol};
+use shortflow_elements::{Dscp, Label, Protocol};
 use shortflow_measure::{Recorder, TransferSink};
-use shortflow_policy::Place;
+use shortflow_policy::PortSite;
 use shortflow_run::{code_points, ingress_name, plan, port_name, ports, role_at, seed_of};
 use shortflow_scenario::{
-    Direction, Kind, Line, MOST_STREAMS, NodeId, NodeKind, Scenario, Workload,
+    Direction, Line, MOST_STREAMS, NodeId, NodeKind, Scenario, Workload, WorkloadKind,
 };
 use shortflow_units::Rng;
 
@@ -16,7 +16,8 @@ use crate::engine::Engine;
 use crate::host::session;
 use crate::host::source::{Connections, Source, Stream};
 use crate::network::ends::{FarEnd, NearEnd};
-use crate::network::layout::{Colors, Hop, Network, address_of};
+use crate::network::key::NodeKey;
+use crate::network::layout::{Colors, Hop, Network};
 use crate::network::port::Port;
 use crate::network::routes::{NodeIndex, PortIndex, Routes};
 use crate::record::counters::{CodePoints, Counters};
@@ -106,8 +107,8 @@ fn hop(
 ) -> Hop {
     let name = port_name(scenario, from, to);
     let ingress_name = ingress_name(scenario, from, to);
-    let at_egress = Place { name: &name, seed, rate: line.rate };
-    let at_ingress = Place { name: &ingress_name, ..at_egress };
+    let at_egress = PortSite { name: &name, seed, rate: line.rate };
+    let at_ingress = PortSite { name: &ingress_name, ..at_egress };
     let egress = role_at(scenario, from, Direction::To(to));
     let ingress = role_at(scenario, to, Direction::From(from));
     let is_reported = scenario.measure.ports.contains(&(from, to));
@@ -176,12 +177,12 @@ fn add_sources(
     let name = &workload.name;
     let connections = |port| connections(index, workload, port);
     match &workload.kind {
-        Kind::Transfers(transfers) => sources.push(Source::Transfers {
+        WorkloadKind::Transfers(transfers) => sources.push(Source::Transfers {
             connections: connections(transfers.port),
             arrivals: transfers.arrivals(seed, name).peekable(),
             opened: 0,
         }),
-        Kind::Bulk(bulk) => {
+        WorkloadKind::Bulk(bulk) => {
             let mut starts = bulk.starts(seed, name);
             starts.sort_by_key(|start| start.at);
             sources.push(Source::Bulk {
@@ -190,21 +191,21 @@ fn add_sources(
                 size: bulk.size.map(|size| size.0),
             });
         }
-        Kind::Cbr(cbr) => {
+        WorkloadKind::Cbr(cbr) => {
             for number in 0..cbr.streams() {
                 let stream = add_stream(index, *cbr.stream(number).0, cbr.port, cbr.dscp, streams);
                 let departures = cbr.departures(seed, name, number).peekable();
                 sources.push(Source::Cbr { stream, departures });
             }
         }
-        Kind::Poisson(poisson) => {
+        WorkloadKind::Poisson(poisson) => {
             for (pair, ends) in poisson.pairs.iter().enumerate() {
                 let stream = add_stream(index, *ends, poisson.port, poisson.dscp, streams);
                 let departures = poisson.departures(seed, name, pair).peekable();
                 sources.push(Source::Poisson { stream, departures });
             }
         }
-        Kind::Web(_) | Kind::Telnet(_) | Kind::Ftp(_) => {
+        WorkloadKind::Web(_) | WorkloadKind::Telnet(_) | WorkloadKind::Ftp(_) => {
             unreachable!("sessions are built on their own")
         }
     }
@@ -219,9 +220,9 @@ fn add_stream(
 ) -> u32 {
     let stream = streams.len() as u32;
     // Streams have source ports of their own, so that no two share a 5-tuple.
-    let key = FlowKey {
-        src: address_of(from.0),
-        dst: address_of(to.0),
+    let key = NodeKey {
+        src: from.0,
+        dst: to.0,
         src_port: (FIRST_STREAM_PORT + stream)
             .try_into()
             .expect("a checked scenario has a port for each stream"),

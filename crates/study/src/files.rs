@@ -25,8 +25,9 @@ pub fn write(out: &Path, reproduced: &Reproduced, ledger: &Ledger) -> Result<Pat
     write_text(&out.join("tables.md"), &markdown(&reproduced.tables))?;
     let rows: Vec<ClaimRow> = ledger.claims.iter().map(claim_row).collect();
     let tables: Vec<Table> = reproduced.tables.iter().map(set).collect();
+    let about = format!("{} {}", reproduced.about, ledger.tcp_in_words());
     let path = out.join("report.html");
-    write_text(&path, &study_page(&reproduced.title, &reproduced.about, &rows, &tables, &figures))?;
+    write_text(&path, &study_page(&reproduced.title, &about, &rows, &tables, &figures))?;
     Ok(path)
 }
 
@@ -92,7 +93,7 @@ fn axis(label: &str) -> (String, Axis) {
 }
 
 fn set(table: &table::Table) -> Table {
-    Table::of_estimates(&table.title, &table.columns, &table.rows)
+    Table::set(&table.data)
 }
 
 /// All tables, each after a comment with its name.
@@ -123,10 +124,11 @@ fn claim_row(claim: &ClaimResult) -> ClaimRow {
 
 #[cfg(test)]
 mod tests {
-    use crate::figure::FigureCurve;
     use shortflow_measure::Estimate;
+    use shortflow_measure::tables as data;
 
     use super::*;
+    use crate::figure::FigureCurve;
 
     fn estimate(mean: f64) -> Estimate {
         Estimate { mean, low: Some(mean * 0.9), high: Some(mean * 1.1), n: 8, at_least: false }
@@ -199,11 +201,11 @@ mod tests {
 
     #[test]
     fn tables_in_markdown_stand_after_their_names() {
-        let table = |name: &str| table::Table {
-            name: name.to_owned(),
-            title: format!("The {name}"),
-            columns: vec!["time (s)".to_owned()],
-            rows: vec![("DropTail".to_owned(), vec![Some(estimate(1.5))])],
+        let table = |name: &str| {
+            let rows = vec![("DropTail".to_owned(), vec![Some(estimate(1.5))])];
+            let columns = ["time (s)".to_owned()];
+            let data = data::Table::of_estimates(&format!("The {name}"), &columns, rows);
+            table::Table { name: name.to_owned(), data }
         };
         let text = markdown(&[table("pages"), table("echoes")]);
         assert!(text.starts_with("<!-- table: pages -->\n**The pages**\n\n|"), "{text}");

@@ -18,8 +18,23 @@ pub struct Ledger {
     pub replicas: u32,
     /// Simulated duration of each, as in a scenario.
     pub duration: String,
+    /// Which TCP ran: its era and what differs from it, each once; empty when nothing used TCP. A
+    /// ledger of earlier versions does not say.
+    #[serde(default)]
+    pub tcp: Option<String>,
     /// Its claims.
     pub claims: Vec<ClaimResult>,
+}
+
+impl Ledger {
+    /// Which TCP ran, in a sentence.
+    pub fn tcp_in_words(&self) -> String {
+        match self.tcp.as_deref() {
+            None => "TCP: unknown; the ledger does not record it.".to_owned(),
+            Some("") => "TCP: none.".to_owned(),
+            Some(tcp) => format!("TCP: {tcp}."),
+        }
+    }
 }
 
 /// A claim and what came of it.
@@ -234,6 +249,16 @@ mod tests {
             .into_iter()
             .map(|(result, _)| (result.what, result.ours, result.holds))
             .collect()
+    }
+
+    #[test]
+    fn a_ledger_that_does_not_say_which_tcp_ran_is_read_as_unknown() {
+        let old =
+            r#"{"study": "a", "quick": false, "replicas": 2, "duration": "1 s", "claims": []}"#;
+        let ledger: Ledger = serde_json::from_str(old).unwrap();
+        assert_eq!(ledger.tcp_in_words(), "TCP: unknown; the ledger does not record it.");
+        let of = |tcp: &str| Ledger { tcp: Some(tcp.to_owned()), ..ledger.clone() }.tcp_in_words();
+        assert_eq!([of("Linux today"), of("")], ["TCP: Linux today.", "TCP: none."]);
     }
 
     #[test]

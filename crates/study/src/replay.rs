@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use shortflow_measure::Replica;
-use shortflow_scenario::{Kind, Scenario};
+use shortflow_scenario::{Scenario, WorkloadKind};
 use shortflow_workloads::{Access, Busy, Visits, Web, parse_accesses};
 
 use crate::spec::BusySpec;
@@ -26,7 +26,7 @@ pub(crate) fn replay(
     busy: Busy,
 ) -> Result<(), String> {
     for workload in &mut scenario.workloads {
-        let Kind::Web(web) = &mut workload.kind else { continue };
+        let WorkloadKind::Web(web) = &mut workload.kind else { continue };
         if matches!(web.visits, Visits::Replay { .. }) {
             continue;
         }

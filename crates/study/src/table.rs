@@ -1,31 +1,25 @@
 //! The tables of a study, as data.
 
 use shortflow_measure::Estimate;
+use shortflow_measure::tables as data;
 
 use crate::quantity::Data;
 use crate::spec::{ColumnSpec, RowSpec, TableSpec};
 
-/// A table of measures.
+/// A table of measures and its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// Its name.
     pub name: String,
-    /// What it shows.
-    pub title: String,
-    /// What each column shows.
-    pub columns: Vec<String>,
-    /// What each row is called, and its cells; one is empty where nothing was measured.
-    pub rows: Vec<(String, Vec<Option<Estimate>>)>,
+    /// The table; a cell is empty where nothing was measured.
+    pub data: data::Table,
 }
 
 /// The table that `spec` describes; rows whose point was not run are left out.
 pub fn table(spec: &TableSpec, data: &Data) -> Table {
-    Table {
-        name: spec.name.clone(),
-        title: spec.title.clone(),
-        columns: spec.columns.iter().map(|column| column.label.clone()).collect(),
-        rows: spec.rows.iter().filter_map(|row| cells(row, &spec.columns, data)).collect(),
-    }
+    let columns: Vec<String> = spec.columns.iter().map(|column| column.label.clone()).collect();
+    let rows = spec.rows.iter().filter_map(|row| cells(row, &spec.columns, data)).collect();
+    Table { name: spec.name.clone(), data: data::Table::of_estimates(&spec.title, &columns, rows) }
 }
 
 fn cells(
@@ -40,6 +34,8 @@ fn cells(
 
 #[cfg(test)]
 mod tests {
+    use shortflow_measure::tables::{Cell, Label};
+
     use super::*;
     use crate::quantity::tests::replica;
 
@@ -64,22 +60,27 @@ columns = [
         data.insert("droptail", 24.0, vec![replica(&[100]), replica(&[300])]);
         data.insert("droptail", 30.0, vec![replica(&[900]), replica(&[900])]);
         data.insert("fifo", 1.0, vec![replica(&[400]), replica(&[600])]);
-        let table = table(&toml::from_str(TABLE).unwrap(), &data);
-        assert_eq!(table.columns, ["mean (s)", "over DropTail", "delay (s)"]);
-        let mean = |cell: &Option<Estimate>| cell.map(|cell| (cell.mean * 1e6).round() / 1e6);
+        let table = table(&toml::from_str(TABLE).unwrap(), &data).data;
+        let heads: Vec<&str> = table.columns.iter().map(|column| column.head.as_str()).collect();
+        assert_eq!(heads, ["mean (s)", "over DropTail", "delay (s)"]);
+        let mean = |cell: &Cell| match cell {
+            Cell::Figure(estimate) => Some((estimate.mean * 1e6).round() / 1e6),
+            _ => None,
+        };
         let rows: Vec<_> = table
             .rows
             .iter()
-            .map(|(label, cells)| (label.as_str(), cells.iter().map(mean).collect::<Vec<_>>()))
+            .map(|row| (row.labels[0].clone(), row.cells.iter().map(mean).collect::<Vec<_>>()))
             .collect();
         assert_eq!(
             rows,
             [
-                ("DropTail", vec![Some(0.2), Some(1.0), None]),
-                ("FIFO", vec![Some(0.5), Some(3.0), None]),
+                (Label::from("DropTail"), vec![Some(0.2), Some(1.0), None]),
+                (Label::from("FIFO"), vec![Some(0.5), Some(3.0), None]),
             ]
         );
-        let interval = table.rows[0].1[0].unwrap().half_width().unwrap();
+        let Cell::Figure(first) = table.rows[0].cells[0] else { panic!("{table:?}") };
+        let interval = first.half_width().unwrap();
         assert!((interval - 12.706 * 0.1).abs() < 1e-3, "t(0.975, 1) · 0.1 s: {interval}");
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use shortflow_measure::tables::{Cell, Label};
 use shortflow_sim::Simulator;
 
 use crate::library::StudyFiles;
@@ -187,8 +188,9 @@ fn every_measure_figure_and_table_comes_out_of_a_run() {
     assert_eq!(points("streams"), [16.0, 64.0]);
     assert!(points("distribution").len() > 50);
     let table = &found.tables[0];
-    assert_eq!((table.rows.len(), table.columns.len()), (2, 2));
-    assert!(table.rows.iter().flat_map(|(_, cells)| cells).all(Option::is_some), "{table:?}");
+    assert_eq!((table.data.rows.len(), table.data.columns.len()), (2, 2));
+    let cells = table.data.rows.iter().flat_map(|row| &row.cells);
+    assert!(cells.into_iter().all(|cell| *cell != Cell::Nothing), "{table:?}");
 }
 
 #[test]
@@ -209,8 +211,10 @@ fn a_short_study_leaves_out_what_it_did_not_run() {
     let notes: Vec<&str> = ledger.claims.iter().map(|claim| claim.note.as_str()).collect();
     assert!(notes.iter().all(|note| note.is_empty()), "notes speak of a full run: {notes:?}");
     assert_eq!((ledger.quick, ledger.replicas, ledger.duration.as_str()), (true, 2, "20 s"));
+    let tcp = ledger.tcp.as_deref().unwrap();
+    assert!(!tcp.is_empty() && ledger.tcp_in_words() == format!("TCP: {tcp}."), "{tcp}");
     let names: Vec<&str> = found.figures.iter().map(|figure| figure.name.as_str()).collect();
     assert_eq!(names, ["sweep", "classes", "streams", "distribution"]);
-    let rows: Vec<&str> = found.tables[0].rows.iter().map(|(label, _)| label.as_str()).collect();
-    assert_eq!(rows, ["short queue"]);
+    let rows: Vec<&Label> = found.tables[0].data.rows.iter().flat_map(|row| &row.labels).collect();
+    assert_eq!(rows, [&Label::from("short queue")]);
 }

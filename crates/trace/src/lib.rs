@@ -30,14 +30,14 @@
 //!
 //! Which engine runs: it is a tap like others, and sees packets at the ends of links.
 
+mod capture_point;
 mod frame;
 mod identification;
 mod output;
 mod pcapng;
-mod place;
 mod request;
 mod trace;
 
-pub use place::{Place, both_ends, places};
+pub use capture_point::{CapturePoint, both_ends, places};
 pub use request::Request;
 pub use trace::Trace;

@@ -6,7 +6,7 @@ use shortflow_measure::results::Error;
 use shortflow_run::Tap;
 use shortflow_scenario::{Loaded, Scenario, SweepPoint};
 
-use crate::place::{Place, both_ends, places};
+use crate::capture_point::{CapturePoint, both_ends, places};
 use crate::trace::Trace;
 
 /// A capture to be written: where to, and at which places.
@@ -16,7 +16,7 @@ pub struct Request {
     pub file: PathBuf,
     /// What should be known of it, as a sentence.
     pub note: Option<String>,
-    places: Vec<Place>,
+    places: Vec<CapturePoint>,
 }
 
 impl Request {
@@ -34,7 +34,7 @@ impl Request {
             let [one, other] = [one, other].map(|node| &scenario.nodes[node.index()].name);
             format!(
                 "connections between {one} and {other} are traced at both ends; Wireshark and \
-                 tcptrace take the second sight of a packet for a retransmission"
+                 tcptrace count the second copy of a packet as a retransmission"
             )
         });
         Ok(Request { file: file.to_owned(), note, places })
@@ -55,7 +55,7 @@ fn several(points: &[SweepPoint], replicas: u32) -> String {
     let swept = first.iter().zip(&last).filter(|(one, other)| one != other);
     let set: String = swept.map(|(one, _)| format!(" --set '{one}'")).collect();
     format!(
-        "a trace is of one run, and this scenario asks for {of_sweep}{replicas} replicas\n\
-         choose one, as with --replicas 1{set}"
+        "a trace can have one replica only, and this scenario has {of_sweep}{replicas} replicas\n\
+         run one with --replicas 1{set}"
     )
 }

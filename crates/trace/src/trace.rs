@@ -10,10 +10,10 @@ use shortflow_measure::results::Error;
 use shortflow_run::{Event, Sight, Tap};
 use shortflow_scenario::{NodeId, Scenario};
 
+use crate::capture_point::CapturePoint;
 use crate::frame::Headers;
 use crate::output::Output;
 use crate::pcapng::{Captured, Direction, Writer};
-use crate::place::Place;
 
 /// Writes the packets that pass some places into a pcapng file, which appears under its name when
 /// the run is complete. One interface for each place, in the order given; times count from the
@@ -38,7 +38,11 @@ impl Trace {
     /// A capture at `places`. The file at `path` is made at [`finish`](Tap::finish); until then it
     /// has a temporary name in the same folder. A capture that is there is replaced, another file is
     /// not. A device or a pipe gets the packets as they come.
-    pub fn create(path: &Path, scenario: &Scenario, places: &[Place]) -> Result<Self, Error> {
+    pub fn create(
+        path: &Path,
+        scenario: &Scenario,
+        places: &[CapturePoint],
+    ) -> Result<Self, Error> {
         let file = Output::open(path)?;
         let begun = begin(file, scenario, places);
         let writer =
@@ -95,14 +99,16 @@ impl Tap for Trace {
     }
 }
 
-fn begin(file: Output, scenario: &Scenario, places: &[Place]) -> io::Result<Writer<Output>> {
+fn begin(file: Output, scenario: &Scenario, places: &[CapturePoint]) -> io::Result<Writer<Output>> {
     let application = concat!("shortflow ", env!("CARGO_PKG_VERSION"));
     let comment = format!("{}, seed {}; time 0 is the start", scenario.name, scenario.seed);
     let mut writer = Writer::new(file, application, &comment)?;
     for place in places {
         let description = match place {
-            Place::Host(_) => "what this host sends, before its queue, and receives",
-            Place::Port { .. } => "what comes out of this port's link, and what is dropped at it",
+            CapturePoint::Host(_) => "what this host sends, before its queue, and receives",
+            CapturePoint::Port { .. } => {
+                "what comes out of this port's link, and what is dropped at it"
+            }
         };
         writer.interface(&place.name(scenario), description)?;
     }
@@ -116,14 +122,15 @@ fn ipv4(address: Address) -> Ipv4Addr {
     address.as_v4().map_or(Ipv4Addr::UNSPECIFIED, Ipv4Addr::from_bits)
 }
 
-fn links(scenario: &Scenario, places: &[Place]) -> BTreeMap<(NodeId, NodeId), Interfaces> {
+fn links(scenario: &Scenario, places: &[CapturePoint]) -> BTreeMap<(NodeId, NodeId), Interfaces> {
     let ends = scenario.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
-    let interface = |place: Place| places.iter().position(|p| *p == place).map(|at| at as u32);
+    let interface =
+        |place: CapturePoint| places.iter().position(|p| *p == place).map(|at| at as u32);
     let of_link = |(from, to): (NodeId, NodeId)| {
         let at = Interfaces {
-            sender: interface(Place::Host(from)),
-            port: interface(Place::Port { from, to }),
-            receiver: interface(Place::Host(to)),
+            sender: interface(CapturePoint::Host(from)),
+            port: interface(CapturePoint::Port { from, to }),
+            receiver: interface(CapturePoint::Host(to)),
         };
         let is_any = at.sender.or(at.port).or(at.receiver).is_some();
         is_any.then_some(((from, to), at))

@@ -5,7 +5,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::str::FromStr;
 
-use crate::quantity::{Kind, ParseQuantityError, text_quantity, write_in_units};
+use crate::quantity::{ParseQuantityError, QuantityKind, text_quantity, write_in_units};
 
 /// A number of bytes. As in the field's papers, `KB` is 1000 bytes and `KiB` is 1024.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -21,7 +21,7 @@ impl Bytes {
     }
 }
 
-const BYTES: Kind = Kind {
+const BYTES: QuantityKind = QuantityKind {
     name: "a size",
     example: "64 KB",
     allowed: "from 0 to 9 PB",

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::quantity::{Kind, ParseQuantityError, text_quantity, write_in_units};
+use crate::quantity::{ParseQuantityError, QuantityKind, text_quantity, write_in_units};
 use crate::{Bytes, Duration};
 
 /// A data rate in bits per second; `k`, `M`, `G` are powers of 1000.
@@ -49,7 +49,7 @@ impl Rate {
     }
 }
 
-const RATE: Kind = Kind {
+const RATE: QuantityKind = QuantityKind {
     name: "a rate",
     example: "10 Mbit/s",
     allowed: "from 0 to 9 Pbit/s",

@@ -41,6 +41,9 @@ struct Ledger {
     quick: bool,
     replicas: u32,
     duration: String,
+    /// Which TCP ran; ledgers of earlier versions do not say.
+    #[serde(default)]
+    tcp: Option<String>,
     claims: Vec<Judged>,
 }
 
@@ -146,10 +149,11 @@ impl Study {
             format!("{count} {}", if count == 1 { one } else { many })
         };
         let mut out = format!(
-            "{} replicas of {} each. Of {} claims {}, {}, {}.\n\n\
+            "{} replicas of {} each; {}. Of {} claims {}, {}, {}.\n\n\
              | claim | what the paper says | verdict | checks that hold |\n|---|---|---|---:|\n",
             ledger.replicas,
             ledger.duration,
+            ledger.tcp(),
             ledger.claims.len(),
             word(ledger.count("holds"), "holds", "hold"),
             word(ledger.count("fails"), "fails", "fail"),
@@ -197,6 +201,15 @@ impl Study {
 }
 
 impl Ledger {
+    /// Which TCP ran, within a sentence.
+    fn tcp(&self) -> String {
+        match self.tcp.as_deref() {
+            None => "which TCP ran was not recorded".to_owned(),
+            Some("") => "nothing used TCP".to_owned(),
+            Some(tcp) => format!("TCP: {tcp}"),
+        }
+    }
+
     fn count(&self, verdict: &str) -> usize {
         self.claims.iter().filter(|claim| claim.verdict == verdict).count()
     }

@@ -9,7 +9,7 @@ use crate::scheme::Port;
 use crate::schemes::queues::{QueueKeys, QueuePlan};
 
 /// A class as it is written: which packets, its share, its queue.
-type Class<'k, T> = (&'k MatchKeys, Result<T, ParamsError>, &'k QueueKeys);
+type WrittenClass<'k, T> = (&'k MatchKeys, Result<T, ParamsError>, &'k QueueKeys);
 
 /// The parameters of a scheduler over classes, each with its share of type `T`.
 #[derive(Debug, Clone)]
@@ -34,16 +34,16 @@ impl<T: Copy> Turns<T> {
         checker: &mut Checker<'_>,
         path: &str,
         key: &str,
-        each: impl ExactSizeIterator<Item = Class<'k, T>>,
+        each: impl ExactSizeIterator<Item = WrittenClass<'k, T>>,
     ) -> Option<Turns<T>> {
         let count = each.len();
         if count == 0 {
-            let help = "say at least one: { match = …, queue.fifo = { limit = \"100 pkt\" } }";
+            let help = "list at least one: { match = …, queue.fifo = { limit = \"100 pkt\" } }";
             let message = format!("the list of {key} is empty");
             checker.document.mistake(&format!("{path}.{key}"), message, help);
             return None;
         }
-        let each: Vec<Class<'k, T>> = each.collect();
+        let each: Vec<WrittenClass<'k, T>> = each.collect();
         let written: Vec<&MatchKeys> = each.iter().map(|(rule, ..)| *rule).collect();
         checker.reachable(&format!("{path}.{key}"), &written);
         let mut rules = Vec::new();

@@ -9,7 +9,7 @@ mod queueing;
 mod reading;
 
 use shortflow_elements::{Address, Dscp, Ecn, FlowId, FlowKey, Packet, Protocol, TcpHeader};
-use shortflow_policy::{Place, Policy, from_text};
+use shortflow_policy::{Policy, PortSite, from_text};
 use shortflow_units::{Instant, Rate};
 
 /// The policy of this text.
@@ -18,8 +18,8 @@ fn policy(text: &str) -> Policy {
 }
 
 /// A port called `name` on a link of 10 Mbit/s.
-fn place(name: &str) -> Place<'_> {
-    Place { name, seed: 1, rate: Rate::from_bits_per_sec(10_000_000) }
+fn place(name: &str) -> PortSite<'_> {
+    PortSite { name, seed: 1, rate: Rate::from_bits_per_sec(10_000_000) }
 }
 
 /// A TCP packet of 1000 bytes from port 80 of 10.0.0.1 to port 2000 of 10.0.0.2.

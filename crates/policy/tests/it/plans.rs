@@ -6,7 +6,7 @@ use shortflow_elements::classifier::{Classifier, MultiField};
 use shortflow_elements::meter::{ColorMode, TokenBucketParams};
 use shortflow_elements::queue::{BandOf, CoDelParams, FlowQueueSettings};
 use shortflow_elements::{Color, Dscp, Per};
-use shortflow_policy::explain::{Kind, schemes};
+use shortflow_policy::explain::{SchemeKind, schemes};
 use shortflow_policy::keys::{Metered, RedPlan, Turns};
 use shortflow_policy::{MarkerPlan, Policy, QueuePlan};
 use shortflow_units::Rate;
@@ -515,8 +515,8 @@ fn what_is_written_in_any_key_of_any_scheme_is_what_is_read() {
             assert!(keys.contains(&format!("{} =", key.name)), "{}.{}", scheme.name, key.name);
         }
         let head = match scheme.kind {
-            Kind::Marker => "[[roles.r.classes]]\nname = \"all\"\n[roles.r.classes.marker",
-            Kind::Queue => "[roles.r.queue",
+            SchemeKind::Marker => "[[roles.r.classes]]\nname = \"all\"\n[roles.r.classes.marker",
+            SchemeKind::Queue => "[roles.r.queue",
         };
         let policy = crate::policy(&format!("{head}.{}]\n{keys}", scheme.name));
         let lines = read(&policy);

@@ -1,7 +1,7 @@
 //! The HTML pages: self-contained, well-formed, and harmless whatever names are in them.
 
-use shortflow_measure::Run;
 use shortflow_measure::results::Folder;
+use shortflow_measure::{Run, tables as data};
 use shortflow_report::{CheckRow, ClaimRow, Table, figures, page, study_page};
 
 use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
@@ -28,7 +28,8 @@ fn all_pages() -> Vec<String> {
 
 fn table() -> Table {
     let row = ("more & less".to_owned(), vec![None]);
-    Table::of_estimates("pages <of all>", &["time (s)".to_owned()], &[row])
+    let columns = ["time (s)".to_owned()];
+    Table::set(&data::Table::of_estimates("pages <of all>", &columns, vec![row]))
 }
 
 fn claim(verdict: &str, holds: Option<bool>) -> ClaimRow {

@@ -4,8 +4,9 @@ use shortflow_text::Document;
 use shortflow_units::{Duration, Instant};
 
 use super::topology::Topology;
-use crate::file::{ScenarioFile, WorkloadFile};
-use crate::model::{Kind, MOST_STREAMS, MeasurePlan, Workload};
+use crate::file::ScenarioFile;
+use crate::model::{MOST_STREAMS, MeasurePlan, Workload};
+use crate::workloads::Arrivals;
 
 /// Refuses more arrivals, streams, samples and routes than a run can have.
 pub(super) fn check(
@@ -24,25 +25,15 @@ pub(super) fn check(
 }
 
 fn arrivals(document: &mut Document, file: &ScenarioFile, workload: &Workload) {
-    let (table, what, rate, start, stop) = match &workload.kind {
-        Kind::Transfers(transfers) => {
-            ("transfers", "transfers", transfers.rate, transfers.start, transfers.stop)
-        }
-        Kind::Poisson(poisson) => {
-            let rate = poisson.rate * poisson.pairs.len() as f64;
-            ("poisson", "datagrams", rate, poisson.start, poisson.stop)
-        }
-        Kind::Cbr(cbr) => {
-            let bytes: f64 = (0..cbr.streams()).map(|n| cbr.stream(n).1.bytes_per_sec()).sum();
-            ("cbr", "datagrams", bytes / f64::from(cbr.packet), cbr.start, cbr.stop)
-        }
-        Kind::Bulk(_) | Kind::Web(_) | Kind::Telnet(_) | Kind::Ftp(_) => return,
-    };
+    let Some(found) = workload.kind.traffic().arrivals() else { return };
+    let Arrivals { what, per_second: rate, start, stop } = found;
     let arrivals = rate * seconds(start, stop);
     if arrivals > MOST_ARRIVALS {
-        let path = format!("workloads.{}.{table}.{}", workload.name, key(file, &workload.name));
+        let written = file.workloads.iter().find(|(name, _)| *name == workload.name);
+        let key = written.map_or("load", |(_, keys)| keys.load_key());
+        let path = format!("workloads.{}.{}.{key}", workload.name, workload.kind.name());
         let message = format!(
-            "these are about {} {what}, {} a second for {}; a run has at most {}",
+            "this makes about {} {what}, {} per second for {}; a run may have at most {}",
             number(arrivals),
             number(rate),
             Duration::from_secs_f64(seconds(start, stop)),
@@ -60,8 +51,8 @@ fn streams(document: &mut Document, workloads: &[Workload]) {
         streams += datagrams.streams as u64;
         if streams > u64::from(MOST_STREAMS) {
             let message = format!(
-                "with these there are {} streams of datagrams; a scenario has at most {}, a source port \
-                 for each",
+                "with this workload there are {} streams of datagrams; a scenario may have at most {}, \
+                 because each needs a source port",
                 number(streams as f64),
                 number(f64::from(MOST_STREAMS)),
             );
@@ -69,17 +60,6 @@ fn streams(document: &mut Document, workloads: &[Workload]) {
             document.mistake_in_key(&format!("workloads.{}", workload.name), message, help);
             return;
         }
-    }
-}
-
-/// The key of a workload that says how much comes.
-fn key(file: &ScenarioFile, name: &str) -> &'static str {
-    match file.workloads.iter().find(|(other, _)| *other == name).map(|(_, workload)| workload) {
-        Some(WorkloadFile::Transfers(transfers)) if transfers.rate.is_some() => "rate",
-        Some(WorkloadFile::Transfers(transfers)) if transfers.interval.is_some() => "interval",
-        Some(WorkloadFile::Poisson(poisson)) if poisson.rate.is_some() => "rate",
-        Some(WorkloadFile::Cbr(_)) => "rate",
-        _ => "load",
     }
 }
 
@@ -91,10 +71,7 @@ fn samples(
 ) {
     let flows: u32 = workloads
         .iter()
-        .map(|workload| match &workload.kind {
-            Kind::Bulk(bulk) if bulk.size.is_none() => bulk.flows,
-            _ => 0,
-        })
+        .map(|workload| workload.kind.traffic().endless_flows())
         .fold(0, u32::saturating_add);
     let asked = [
         ("series_interval", measure.series_interval, measure.ports.len() as f64, "port"),
@@ -106,8 +83,8 @@ fn samples(
         if samples > MOST_SAMPLES {
             let plural = if many == 1.0 { "" } else { "s" };
             let message = format!(
-                "these are about {} samples, of {} {what}{plural} every {interval} for {}; a run keeps at \
-                 most {}",
+                "this makes about {} samples, of {} {what}{plural} every {interval} for {}; a run may \
+                 keep at most {}",
                 number(samples),
                 number(many),
                 file.duration,
@@ -125,8 +102,8 @@ fn routes(document: &mut Document, topology: &Topology) {
     let nodes = topology.with_several_links();
     if nodes > MOST_ROUTED {
         let message = format!(
-            "{} hosts and routers have several links, which makes {} routes; at most {} of them can \
-             be routed",
+            "{} hosts and routers have several links, which makes {} routes; at most {} nodes may \
+             have several links",
             number(nodes as f64),
             number((nodes as f64).powi(2)),
             number(MOST_ROUTED as f64),

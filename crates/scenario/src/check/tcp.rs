@@ -7,7 +7,7 @@ use shortflow_units::Bytes;
 use crate::file::{DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile};
 
 /// The settings that `file`, at `path`, makes of `base`. An era in it starts afresh.
-pub(super) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &Config) -> Config {
+pub(crate) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &Config) -> Config {
     if *file == TcpFile::default() {
         return base.clone();
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use shortflow_scenario::{Kind, Overrides, load};
+use shortflow_scenario::{Overrides, WorkloadKind, load};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -113,7 +113,7 @@ fn eight_megabits_of_the_replies_of_cm05_are_67_7_transfers_a_second() {
         let loaded = loaded.unwrap_or_else(|mistakes| panic!("{mistakes}"));
         let workloads = &loaded.points()[0].scenario.workloads;
         let rate = |name: &str| match &workloads.iter().find(|w| w.name == name).unwrap().kind {
-            Kind::Transfers(transfers) => transfers.rate,
+            WorkloadKind::Transfers(transfers) => transfers.rate,
             _ => panic!("cm05 has transfers only"),
         };
         assert!((rate("cloud0") - alpha * expected).abs() < 1e-9);

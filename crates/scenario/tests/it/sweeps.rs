@@ -1,6 +1,6 @@
 //! Parameters, overrides and sweeps.
 
-use shortflow_scenario::{Kind, Loaded, Overrides, Scenario, from_texts};
+use shortflow_scenario::{Loaded, Overrides, Scenario, WorkloadKind, from_texts};
 use shortflow_units::Rate;
 
 const SCENARIO: &str = r#"
@@ -60,7 +60,7 @@ fn first_link(scenario: &Scenario) -> Rate {
 
 fn arrival_rate(scenario: &Scenario) -> f64 {
     match &scenario.workloads[0].kind {
-        Kind::Transfers(transfers) => transfers.rate,
+        WorkloadKind::Transfers(transfers) => transfers.rate,
         _ => panic!("the scenario has transfers"),
     }
 }

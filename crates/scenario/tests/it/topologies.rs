@@ -2,7 +2,7 @@
 
 use shortflow_elements::Dscp;
 use shortflow_elements::dropper::LossParams;
-use shortflow_scenario::{Direction, Kind, Overrides, Scenario, from_texts};
+use shortflow_scenario::{Direction, Overrides, Scenario, WorkloadKind, from_texts};
 use shortflow_units::{Bytes, Duration, Instant, Length};
 
 /// 8 users behind 4 access routers, 2 per router; the access routers hang on one core router with
@@ -206,12 +206,12 @@ fn a_binding_from_the_command_line_counts_where_the_file_binds_the_same_port() {
 #[test]
 fn a_workload_over_groups_has_a_pair_for_each_member() {
     let scenario = tree("");
-    let Kind::Transfers(web) = &scenario.workloads[0].kind else { panic!("web is first") };
+    let WorkloadKind::Transfers(web) = &scenario.workloads[0].kind else { panic!("web is first") };
     assert_eq!(web.pairs.len(), 8);
     assert!(web.pairs.iter().all(|(_, server)| server.0 == 8));
     assert_eq!(web.start, Instant::START + Duration::from_secs(1));
     assert_eq!(web.stop, Instant::START + Duration::from_secs(10));
-    let Kind::Cbr(voice) = &scenario.workloads[1].kind else { panic!("voice is second") };
+    let WorkloadKind::Cbr(voice) = &scenario.workloads[1].kind else { panic!("voice is second") };
     assert_eq!(voice.pairs, [(shortflow_scenario::NodeId(8), shortflow_scenario::NodeId(3))]);
     assert_eq!(voice.dscp, Dscp::EF);
 }
@@ -231,7 +231,9 @@ fn a_share_of_nothing_has_no_arrivals() {
         "[workloads.rest.transfers]\nclient = \"user\"\nserver = \"server\"\n\
         rate = \"10 /s\"\nshare = 0\nrequest.constant = \"1 B\"\nreply.constant = \"1 B\"\n",
     );
-    let Kind::Transfers(rest) = &scenario.workloads[2].kind else { panic!("rest is third") };
+    let WorkloadKind::Transfers(rest) = &scenario.workloads[2].kind else {
+        panic!("rest is third")
+    };
     assert_eq!(rest.arrivals(1, "rest").next(), None);
 }
 

@@ -1,7 +1,7 @@
 //! What counts in the results: from the warm-up's end to the end of arrivals, and the transfers
 //! that started then, until the drain is over.
 
-use shortflow_scenario::Kind;
+use shortflow_scenario::WorkloadKind;
 
 use crate::bench::{counts, port, run, run_with_transfers, scenario, scenario_under, workload};
 
@@ -70,7 +70,7 @@ fn every_transfer_is_completed_or_failed_when_it_had_the_time() {
     );
     let (outcome, rows) = run_with_transfers(&scenario);
     let web = workload(&outcome.replica, "web");
-    let Kind::Transfers(transfers) = &scenario.workloads[0].kind else { unreachable!() };
+    let WorkloadKind::Transfers(transfers) = &scenario.workloads[0].kind else { unreachable!() };
     let arrived = transfers.arrivals(scenario.seed, "web").count() as u64;
 
     assert!(web.failed > 300 && rows.len() > 100, "{} failed, {} done", web.failed, rows.len());

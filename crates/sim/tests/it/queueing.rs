@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use shortflow_measure::Replica;
-use shortflow_models::queueing::{Class, fcfs_wait, priority_waits};
+use shortflow_models::queueing::{CustomerClass, fcfs_wait, priority_waits};
 
 use crate::bench::{replicas, scenario, scenario_under, workload};
 use crate::statistics::Interval;
@@ -65,8 +65,8 @@ impl Sizes {
     }
 
     /// The class that loads the link by `load`.
-    fn class(&self, load: f64) -> Class {
-        Class {
+    fn class(&self, load: f64) -> CustomerClass {
+        CustomerClass {
             arrival_rate: self.rate(load),
             mean_service: self.mean * SECONDS_PER_BYTE,
             second_moment: self.square * SECONDS_PER_BYTE * SECONDS_PER_BYTE,
@@ -166,7 +166,7 @@ fn strict_priorities(what: &str, sizes: &Sizes, loads: &[f64]) {
         text(loads, sizes),
     );
     let runs = replicas(&scenario_under(&priority_policy(loads.len()), &text), REPLICAS);
-    let classes: Vec<Class> = loads.iter().map(|load| sizes.class(*load)).collect();
+    let classes: Vec<CustomerClass> = loads.iter().map(|load| sizes.class(*load)).collect();
     let total: f64 = loads.iter().sum();
     for (index, theory) in priority_waits(&classes).into_iter().enumerate() {
         let what = format!("{what}, class {}", index + 1);

@@ -12,7 +12,7 @@ use shortflow_measure::results::Error;
 use shortflow_run::{Event, Sight, Tap};
 use shortflow_scenario::{NodeId, Overrides, Scenario, from_texts};
 use shortflow_sim::{Simulated, run_replica_before};
-use shortflow_trace::{Place, Trace, places};
+use shortflow_trace::{CapturePoint, Trace, places};
 use tempfile::TempDir;
 
 /// ```text
@@ -89,8 +89,8 @@ pub(crate) fn traced(scenario: &Scenario, names: &[&str]) -> Traced {
     let trace = Box::new(Trace::create(&file, scenario, &places).unwrap());
     let sack_segments = Arc::new(AtomicU64::new(0));
     let hosts = places.iter().filter_map(|place| match place {
-        Place::Host(node) => Some(*node),
-        Place::Port { .. } => None,
+        CapturePoint::Host(node) => Some(*node),
+        CapturePoint::Port { .. } => None,
     });
     let counting =
         Counting { trace, hosts: hosts.collect(), sack_segments: Arc::clone(&sack_segments) };

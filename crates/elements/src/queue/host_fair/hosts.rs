@@ -26,7 +26,7 @@ struct Host {
 
 /// The place of a host in its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct HostPlace(u32);
+pub(super) struct HostSlot(u32);
 
 impl Hosts {
     pub(super) fn new(hash: FlowHash) -> Self {
@@ -44,13 +44,13 @@ impl Hosts {
     }
 
     /// Counts a queue of the host at `address` that is now listed.
-    pub(super) fn enter(&mut self, address: Address) -> HostPlace {
+    pub(super) fn enter(&mut self, address: Address) -> HostSlot {
         let hashed = self.hash.of(&address);
         let hosts = &self.hosts;
         let found = self.places.find(hashed, |&at| hosts[at as usize].address == address);
         if let Some(&place) = found {
             self.hosts[place as usize].queues += 1;
-            return HostPlace(place);
+            return HostSlot(place);
         }
         let host = Host { address, queues: 1, bulk: 0 };
         let place = match self.free.pop() {
@@ -65,23 +65,23 @@ impl Hosts {
         };
         let Hosts { hash, hosts, .. } = self;
         self.places.insert_unique(hashed, place, |&at| hash.of(&hosts[at as usize].address));
-        HostPlace(place)
+        HostSlot(place)
     }
 
     /// A queue of the host is an old one and holds packets.
     #[inline]
-    pub(super) fn became_bulk(&mut self, place: HostPlace) {
+    pub(super) fn became_bulk(&mut self, place: HostSlot) {
         self.hosts[place.0 as usize].bulk += 1;
     }
 
     /// An old queue of the host holds no packets any more.
     #[inline]
-    pub(super) fn came_to_rest(&mut self, place: HostPlace) {
+    pub(super) fn came_to_rest(&mut self, place: HostSlot) {
         self.hosts[place.0 as usize].bulk -= 1;
     }
 
     /// A queue of the host, which holds no packets, is no longer listed.
-    pub(super) fn leave(&mut self, HostPlace(place): HostPlace) {
+    pub(super) fn leave(&mut self, HostSlot(place): HostSlot) {
         let host = &mut self.hosts[place as usize];
         host.queues -= 1;
         if host.queues == 0 {
@@ -94,7 +94,7 @@ impl Hosts {
 
     /// How many of the host's queues always have something to send.
     #[inline]
-    pub(super) fn bulk(&self, place: HostPlace) -> u32 {
+    pub(super) fn bulk(&self, place: HostSlot) -> u32 {
         self.hosts[place.0 as usize].bulk
     }
 }

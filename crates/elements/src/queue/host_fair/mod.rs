@@ -5,7 +5,7 @@ mod hosts;
 
 use shortflow_units::{Instant, Rng};
 
-use self::hosts::{HostPlace, Hosts};
+use self::hosts::{HostSlot, Hosts};
 use super::blue::Blue;
 use super::flow_queues::{Deficit, FlowQueues, Shares};
 use super::fq_codel::FlowQueueSettings;
@@ -39,7 +39,7 @@ impl HostFairParams {
     pub fn new(settings: FlowQueueSettings, fairness: Fairness) -> Result<Self, ParamsError> {
         let (settings, quantum) = settings.checked()?;
         if !settings.queues.is_multiple_of(WAYS) {
-            let message = format!("queues {} must be a multiple of {WAYS}", settings.queues);
+            let message = format!("queues must be a multiple of {WAYS}; found {}", settings.queues);
             return Err(ParamsError::new("queues", message));
         }
         Ok(HostFairParams { settings, quantum, fairness, ipv6_prefix: IPV6_PREFIX })
@@ -119,8 +119,8 @@ struct Owners {
 #[derive(Debug, Clone, Copy, Default)]
 struct Owner {
     key: FlowKey,
-    source: HostPlace,
-    destination: HostPlace,
+    source: HostSlot,
+    destination: HostSlot,
     /// Whether packets of other flows are in the queue too.
     has_guests: bool,
 }

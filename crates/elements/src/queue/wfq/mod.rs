@@ -36,7 +36,7 @@ use crate::{Backlog, DropReason, Drops, FlowKey, Packet, QueueDiscipline, Queued
 #[derive(Debug)]
 pub struct Wfq {
     params: WfqParams,
-    classes: Vec<Class>,
+    classes: Vec<ClassState>,
     flows: FlowMap<Name, Flow>,
     packets: Slab<Held>,
     backlog: Backlog,
@@ -51,7 +51,7 @@ pub struct Wfq {
 }
 
 #[derive(Debug)]
-struct Class {
+struct ClassState {
     virtual_time_per_byte: u128,
     /// The one flow of a class that is served as such.
     flow: Option<u32>,
@@ -127,7 +127,7 @@ impl Wfq {
         for (class, WfqClass { weight, share, .. }) in (0..).zip(&params.classes) {
             let flow = Flow { class, packets: List::EMPTY, backlog: Backlog::default() };
             let name = Name { class, key: FlowKey::default() };
-            classes.push(Class {
+            classes.push(ClassState {
                 virtual_time_per_byte: virtual_time_per_byte(weight.value()),
                 flow: (*share == Share::Class).then(|| flows.insert(name, flow)),
                 backlog: Backlog::default(),
@@ -201,7 +201,7 @@ fn fits(packet: &Packet, held: Backlog, limit: Length) -> bool {
 }
 
 /// Forgets `flow`, which the fluid server is through with, unless it has packets or is a class.
-fn forget_if_done(flows: &mut FlowMap<Name, Flow>, classes: &[Class], flow: u32) {
+fn forget_if_done(flows: &mut FlowMap<Name, Flow>, classes: &[ClassState], flow: u32) {
     let Flow { class, packets, .. } = flows[flow];
     if packets.is_empty() && classes[class as usize].flow.is_none() {
         flows.remove(flow);

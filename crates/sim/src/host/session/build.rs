@@ -1,6 +1,6 @@
 //! From a workload of sessions to the sessions.
 
-use shortflow_scenario::{Kind, NodeId, Scenario};
+use shortflow_scenario::{NodeId, Scenario, WorkloadKind};
 use shortflow_units::Instant;
 use shortflow_workloads::{Busy, Visits};
 
@@ -24,7 +24,7 @@ pub(crate) fn build(
     let own_row = index as u16;
     let starts = |plan: &shortflow_workloads::Sessions<NodeId>| (0..).zip(plan.starts(seed, name));
     let (plan, row, all): (_, u16, Vec<Box<dyn Session>>) = match &workload.kind {
-        Kind::Web(web) => {
+        WorkloadKind::Web(web) => {
             let rows = scenario.result_rows();
             let objects = rows.iter().rposition(|row| row.workload == index);
             let busy = match &web.visits {
@@ -36,7 +36,7 @@ pub(crate) fn build(
             let row = objects.map_or(own_row, |row| row as u16);
             (&web.sessions, row, visitors.into_iter().map(session).collect())
         }
-        Kind::Telnet(telnet) => {
+        WorkloadKind::Telnet(telnet) => {
             let session = |(number, start): (u32, Instant)| {
                 let typist = telnet.typist(seed, name, number);
                 let stop = telnet.sessions.stop;
@@ -45,14 +45,14 @@ pub(crate) fn build(
             let sessions = &telnet.sessions;
             (sessions, own_row, starts(sessions).map(session).collect())
         }
-        Kind::Ftp(ftp) => {
+        WorkloadKind::Ftp(ftp) => {
             let session = |(number, start): (u32, Instant)| {
                 let files = ftp.files(seed, name, number);
                 Box::new(FtpSession::new(files, start, ftp.sessions.stop)) as Box<_>
             };
             (&ftp.sessions, own_row, starts(&ftp.sessions).map(session).collect())
         }
-        Kind::Transfers(_) | Kind::Bulk(_) | Kind::Cbr(_) | Kind::Poisson(_) => return None,
+        _ => return None,
     };
     let connections = connections(own_row, workload, plan.port);
     let logs_accesses = scenario.measure.accesses;

@@ -6,7 +6,7 @@ use shortflow_scenario::{NodeId, NodeKind, PairEnd, Scenario};
 
 /// A place at which packets are captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum CapturePoint {
     /// All that a host sends, before its own queue, and all that it receives: what tcpdump shows
     /// there.
     Host(NodeId),
@@ -19,13 +19,13 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl CapturePoint {
     /// The name by which it is chosen.
     pub fn name(&self, scenario: &Scenario) -> String {
         let name = |node: &NodeId| &scenario.nodes[node.index()].name;
         match self {
-            Place::Host(node) => name(node).clone(),
-            Place::Port { from, to } => format!("{}->{}", name(from), name(to)),
+            CapturePoint::Host(node) => name(node).clone(),
+            CapturePoint::Port { from, to } => format!("{}->{}", name(from), name(to)),
         }
     }
 }
@@ -33,7 +33,7 @@ impl Place {
 /// The places that `names` choose: hosts (`server`), groups of hosts (`client` for `client[0]` and
 /// the others) and ports (`r1->r2`). Without names, the hosts that send data: servers of transfers,
 /// senders of bulk transfers and of datagrams. A name that fits no place gives a message.
-pub fn places(scenario: &Scenario, names: &[String]) -> Result<Vec<Place>, String> {
+pub fn places(scenario: &Scenario, names: &[String]) -> Result<Vec<CapturePoint>, String> {
     let mut places = BTreeSet::new();
     if names.is_empty() {
         places.extend(senders(scenario));
@@ -50,36 +50,36 @@ pub fn places(scenario: &Scenario, names: &[String]) -> Result<Vec<Place>, Strin
 
 /// Two hosts among `places` that are the ends of the same connections. Of these, each packet is
 /// captured twice.
-pub fn both_ends(scenario: &Scenario, places: &[Place]) -> Option<(NodeId, NodeId)> {
-    let is_traced = |node: &NodeId| places.contains(&Place::Host(*node));
+pub fn both_ends(scenario: &Scenario, places: &[CapturePoint]) -> Option<(NodeId, NodeId)> {
+    let is_traced = |node: &NodeId| places.contains(&CapturePoint::Host(*node));
     let connections = scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
     let mut pairs = connections.flat_map(|workload| workload.kind.pairs());
     pairs.find(|(a, b)| is_traced(a) && is_traced(b)).copied()
 }
 
-fn senders(scenario: &Scenario) -> impl Iterator<Item = Place> {
+fn senders(scenario: &Scenario) -> impl Iterator<Item = CapturePoint> {
     scenario.workloads.iter().flat_map(|workload| {
         let of_pair = |(a, b): &(NodeId, NodeId)| match workload.kind.traffic().sender() {
-            PairEnd::First => Place::Host(*a),
-            PairEnd::Second => Place::Host(*b),
+            PairEnd::First => CapturePoint::Host(*a),
+            PairEnd::Second => CapturePoint::Host(*b),
         };
         workload.kind.pairs().iter().map(of_pair)
     })
 }
 
-fn named(scenario: &Scenario, name: &str) -> Vec<Place> {
+fn named(scenario: &Scenario, name: &str) -> Vec<CapturePoint> {
     let nodes = |name: &str| -> BTreeSet<NodeId> {
         let nodes = (0..).map(NodeId).zip(&scenario.nodes);
         nodes.filter(|(_, n)| n.name == name || n.group == name).map(|(id, _)| id).collect()
     };
     let Some((from, to)) = name.split_once("->") else {
         let is_host = |id: &NodeId| scenario.nodes[id.index()].kind == NodeKind::Host;
-        return nodes(name).into_iter().filter(is_host).map(Place::Host).collect();
+        return nodes(name).into_iter().filter(is_host).map(CapturePoint::Host).collect();
     };
     let (from, to) = (nodes(from.trim()), nodes(to.trim()));
     ports(scenario)
         .filter(|(a, b)| from.contains(a) && to.contains(b))
-        .map(|(from, to)| Place::Port { from, to })
+        .map(|(from, to)| CapturePoint::Port { from, to })
         .collect()
 }
 
@@ -96,7 +96,7 @@ fn unknown(scenario: &Scenario, name: &str) -> String {
         ports(scenario).partition(|(from, to)| is_router(*from) && is_router(*to));
     let ports = between_routers.into_iter().chain(others);
     let mut names = groups;
-    names.extend(ports.map(|(from, to)| Place::Port { from, to }.name(scenario)));
+    names.extend(ports.map(|(from, to)| CapturePoint::Port { from, to }.name(scenario)));
     let more = if names.len() > MOST_NAMES { ", …" } else { "" };
     names.truncate(MOST_NAMES);
     format!(

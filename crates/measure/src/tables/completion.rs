@@ -1,0 +1,219 @@
+//! Completion times: by size, along a sweep, in their parts, and over limits.
+
+use super::{Cell, Column, Label, Row, Scale, Table, cell, for_each_case, rows_of_cases};
+use crate::cases::{
+    by_size, classes, gain, item, spread, summaries, swept_key, transfer_workloads,
+};
+use crate::measures::{Measure, Subject};
+use crate::results::Run;
+
+/// How much of a comparison's completion times is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Every size, and how many transfers there were.
+    Full,
+    /// What fits on a screen: some sizes, and all transfers together.
+    Screen,
+}
+
+impl Detail {
+    fn most_sizes(self) -> usize {
+        if self == Detail::Full { usize::MAX } else { 4 }
+    }
+}
+
+/// The completion times of these workloads, a table for each: by size, or along the sweep.
+pub fn times(runs: &[Run], workloads: &[&str], detail: Detail) -> Vec<Table> {
+    let of = |workload| match swept_key(runs) {
+        None => by_sizes(runs, workload, detail),
+        Some(key) => along_sweep(runs, workload, key),
+    };
+    workloads.iter().copied().map(of).collect()
+}
+
+fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
+    let scale = scale(runs, workload, &[Measure::Completion, Measure::CompletionP99]);
+    let compared = runs.len() > 1;
+    let (all, item) = (classes(runs, workload), item(runs, workload));
+    let sizes = spread(&all, detail.most_sizes());
+    let mut columns = vec![Column::of(Measure::Completion)];
+    columns.extend(compared.then(|| Column::called_only("gain")));
+    let percentiles = [Measure::CompletionMedian, Measure::CompletionP95, Measure::CompletionP99];
+    columns.extend(percentiles.map(Column::of));
+    let columns = columns.into_iter().map(|column| column.in_scale(scale));
+    let completed = Column::of(Measure::Completed).called(item.plural());
+    let columns: Vec<Column> =
+        columns.chain((detail == Detail::Full).then_some(completed)).collect();
+    let mut rows = Vec::new();
+    for size in sizes.iter().copied().map(Some).chain([None]) {
+        let what = Subject { workload, class: size, ..Subject::default() };
+        for (at, run) in runs.iter().enumerate() {
+            let summary = &run.points[0].summary;
+            if has_class(summary, workload, size) {
+                let name = Label::from(size.unwrap_or("all"));
+                let run_name = compared.then(|| Label::Name(run.label.clone()));
+                let told = |column: &Column| match (column.measure, at) {
+                    (Some(_), _) => cell(column, summary, &what),
+                    (None, 0) => Cell::Reference,
+                    (None, _) => {
+                        gain((&runs[0], run), 0, workload, size).map_or(Cell::Nothing, Cell::Gain)
+                    }
+                };
+                rows.push(Row {
+                    labels: [name].into_iter().chain(run_name).collect(),
+                    cells: columns.iter().map(told).collect(),
+                    starts_group: at == 0,
+                });
+            }
+        }
+    }
+    let shown = match (sizes.len(), all.len()) {
+        (shown, all) if shown < all => format!(" ({shown} of {all} sizes; the report has all)"),
+        _ => String::new(),
+    };
+    let labels = ["size"].into_iter().chain(compared.then_some("run"));
+    Table {
+        title: format!("{workload}: completion time{}, in {}{shown}", by_size(item), scale.name()),
+        labels: labels.map(String::from).collect(),
+        groups: 1,
+        columns,
+        rows,
+        note: interval_note(runs),
+    }
+}
+
+fn along_sweep(runs: &[Run], workload: &str, key: String) -> Table {
+    let scale = scale(runs, workload, &[Measure::Completion]);
+    let sizes = spread(&classes(runs, workload), 4);
+    let all = Subject { workload, ..Subject::default() };
+    let mut told: Vec<(Column, Subject<'_>)> = Vec::new();
+    let mean = || Column::of(Measure::Completion).in_scale(scale);
+    told.extend(
+        sizes.iter().map(|size| (mean().called(*size), Subject { class: Some(size), ..all })),
+    );
+    told.push((mean().called("all"), all));
+    let p99 = Column::of(Measure::CompletionP99).in_scale(scale).called("p99 of all");
+    told.push((p99, all));
+    told.push((Column::of(Measure::Open).called("open at end"), all));
+    let mut rows = Vec::new();
+    for_each_case(runs, |names, summary, first| {
+        if summary.workload(workload).is_some() {
+            rows.push(Row {
+                labels: names.to_vec(),
+                cells: told.iter().map(|(column, what)| cell(column, summary, what)).collect(),
+                starts_group: first,
+            });
+        }
+    });
+    let labels = [key].into_iter().chain((runs.len() > 1).then(|| "run".to_owned()));
+    Table {
+        title: format!(
+            "{workload}: mean completion time{}, in {}",
+            by_size(item(runs, workload)),
+            scale.name()
+        ),
+        labels: labels.collect(),
+        groups: 0,
+        columns: told.into_iter().map(|(column, _)| column).collect(),
+        rows,
+        note: interval_note(runs),
+    }
+}
+
+/// Where the time of a transfer goes: handshake, request, reply; for one point only.
+pub fn parts(runs: &[Run]) -> Vec<Table> {
+    if swept_key(runs).is_some() {
+        return Vec::new();
+    }
+    transfer_workloads(runs).into_iter().map(|workload| parts_of(runs, workload)).collect()
+}
+
+fn parts_of(runs: &[Run], workload: &str) -> Table {
+    let scale = scale(runs, workload, &[Measure::Completion]);
+    let whole = Column::of(Measure::Completion).called("in all");
+    let parts = [Measure::Handshake, Measure::Request, Measure::Reply].map(Column::of);
+    let columns = parts.into_iter().chain([whole]).map(|column| column.in_scale(scale));
+    let columns: Vec<Column> = columns.collect();
+    let mut rows = Vec::new();
+    for size in classes(runs, workload).into_iter().map(Some).chain([None]) {
+        let what = Subject { workload, class: size, ..Subject::default() };
+        let name = Label::from(size.unwrap_or("all"));
+        rows.extend(rows_of_cases(runs, &[name], &columns, &what, |summary| {
+            has_class(summary, workload, size)
+        }));
+    }
+    let item = item(runs, workload).singular();
+    let title = format!("{workload}: where the mean {item}'s time goes, in {}", scale.name());
+    Table::of_cases(runs, title, &["size"], columns, rows)
+}
+
+/// The shares over each limit of these workloads, by size where `sizes`; none when there is no
+/// limit.
+pub fn over_limits(runs: &[Run], workloads: &[&str], sizes: bool) -> Option<Table> {
+    let limits: Vec<f64> = summaries(runs)
+        .flat_map(|summary| &summary.workloads)
+        .map(|workload| workload.all.over.iter().map(|over| over.limit).collect::<Vec<_>>())
+        .find(|limits| !limits.is_empty())?;
+    let mut rows: Vec<Row> = Vec::new();
+    for &workload in workloads {
+        let mut of_workload = Vec::new();
+        let named = if sizes { classes(runs, workload) } else { Vec::new() };
+        for size in named.into_iter().map(Some).chain([None]) {
+            for_each_case(runs, |names, summary, _| {
+                if !has_class(summary, workload, size) {
+                    return;
+                }
+                let share = |limit: &f64| {
+                    let limit = Some(*limit);
+                    let what = Subject { workload, class: size, limit, ..Subject::default() };
+                    Measure::ShareOver.cell(summary, &what)
+                };
+                let head = [workload, size.unwrap_or("all")].map(Label::from);
+                let head = head.into_iter().take(if sizes { 2 } else { 1 });
+                of_workload.push(Row {
+                    labels: head.chain(names.iter().cloned()).collect(),
+                    cells: limits.iter().map(share).collect(),
+                    starts_group: of_workload.is_empty(),
+                });
+            });
+        }
+        rows.extend(of_workload);
+    }
+    let column = |limit: &f64| Column::of(Measure::ShareOver).called(format!("over {limit} s"));
+    let title = "What share took longer; open at the end counts once it is older than the limit";
+    let labels: &[&str] = if sizes { &["workload", "size"] } else { &["workload"] };
+    Some(Table::of_cases(runs, title, labels, limits.iter().map(column).collect(), rows))
+}
+
+fn has_class(summary: &crate::Summary, workload: &str, size: Option<&str>) -> bool {
+    let found = summary.workload(workload);
+    found.is_some_and(|workload| crate::cases::class(workload, size).is_some())
+}
+
+/// What suits the times of a workload in all runs.
+fn scale(runs: &[Run], workload: &str, measures: &[Measure]) -> Scale {
+    let mut longest: f64 = 0.0;
+    for summary in summaries(runs) {
+        let Some(found) = summary.workload(workload) else { continue };
+        let sizes = found.classes.iter().map(|class| Some(class.label.as_str()));
+        for class in sizes.chain([None]) {
+            let what = Subject { workload, class, ..Subject::default() };
+            let times = measures.iter().filter_map(|measure| measure.estimate(summary, &what));
+            longest = times.map(|time| time.mean).fold(longest, f64::max);
+        }
+    }
+    Scale::of_times_up_to(longest)
+}
+
+fn interval_note(runs: &[Run]) -> Option<String> {
+    let replicas = summaries(runs).map(|summary| summary.replicas).max()?;
+    let paired = if runs.len() > 1 {
+        "\nA gain is in the mean, over pairs of replicas that had the same arrivals."
+    } else {
+        ""
+    };
+    Some(match replicas {
+        1 => "One replica only: no intervals. Run more for ± figures.".into(),
+        n => format!("Over {n} replicas; ± is half the 95 % Student interval.{paired}"),
+    })
+}

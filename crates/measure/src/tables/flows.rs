@@ -1,0 +1,118 @@
+//! What got through: traffic, long flows over time, datagrams and their streams.
+
+use super::{Column, Label, Row, Scale, Table, rows_of_cases};
+use crate::cases::{distinct, summaries, workloads};
+use crate::measures::{Measure, Subject};
+use crate::results::Run;
+use crate::summary::WorkloadSummary;
+
+/// What each of these workloads got through; none when none of them carries data.
+pub fn traffic(runs: &[Run], workloads: &[&str]) -> Option<Table> {
+    let goodput = |workload| {
+        let what = Subject { workload, ..Subject::default() };
+        summaries(runs).filter_map(move |summary| Measure::Goodput.estimate(summary, &what))
+    };
+    let found = workloads.iter().copied().flat_map(goodput);
+    let most = found.map(|goodput| goodput.mean).fold(0.0, f64::max);
+    let scale = Scale::of_rates_up_to(most);
+    let others = [
+        Measure::Completed,
+        Measure::Open,
+        Measure::Retransmissions,
+        Measure::Timeouts,
+        Measure::Fairness,
+    ];
+    let goodput = Column::of(Measure::Goodput).in_scale(scale);
+    let columns: Vec<Column> = [goodput].into_iter().chain(others.map(Column::of)).collect();
+    let has = |w: &WorkloadSummary| w.goodput.is_some() || w.completed + w.open > 0;
+    let title = format!(
+        "Traffic: goodput in {}, what was completed, and what each sent again on average",
+        scale.name()
+    );
+    by_workload(runs, workloads, title, columns, has)
+}
+
+/// The variation of long flows' throughput over time; none where it was not sampled.
+pub fn throughput(runs: &[Run]) -> Option<Table> {
+    let title = "Long flows over time: variation of each one's throughput, intervals without any";
+    let columns = [Measure::ThroughputVariation, Measure::IdleSamples].map(Column::of);
+    let was_sampled = |w: &WorkloadSummary| w.idle_samples.is_some();
+    by_workload(runs, &workloads(runs), title.to_owned(), columns.into(), was_sampled)
+}
+
+/// Delay and loss of datagrams; none when there were none.
+pub fn datagrams(runs: &[Run]) -> Option<Table> {
+    let columns = vec![
+        Column::of(Measure::Sent),
+        Column::of(Measure::Delay).with_unit(),
+        Column::of(Measure::DelayMedian),
+        Column::of(Measure::DelayP95),
+        Column::of(Measure::DelayP99),
+        Column::of(Measure::DelayDeviation),
+        Column::of(Measure::DatagramLoss),
+    ];
+    let title = "Datagrams: delay and loss".to_owned();
+    by_workload(runs, &workloads(runs), title, columns, |w| w.datagrams.is_some())
+}
+
+/// Jitter of datagrams; none when there were no two of a stream.
+pub fn jitter(runs: &[Run]) -> Option<Table> {
+    let title = "Datagrams: jitter, the difference of consecutive delays, in ms".to_owned();
+    let columns = vec![
+        Column::of(Measure::Jitter).called("mean"),
+        Column::of(Measure::JitterMedian),
+        Column::of(Measure::JitterP95),
+        Column::of(Measure::JitterP99),
+    ];
+    let has = |w: &WorkloadSummary| w.datagrams.as_ref().is_some_and(|d| d.jitter.is_some());
+    by_workload(runs, &workloads(runs), title, columns, has)
+}
+
+/// A table with a group of rows for each workload, and none where no case `has` what is told.
+fn by_workload(
+    runs: &[Run],
+    workloads: &[&str],
+    title: String,
+    columns: Vec<Column>,
+    has: impl Fn(&WorkloadSummary) -> bool,
+) -> Option<Table> {
+    let rows_of = |workload: &&str| {
+        let what = Subject { workload, ..Subject::default() };
+        let name = [Label::from(*workload)];
+        rows_of_cases(runs, &name, &columns, &what, |s| s.workload(workload).is_some_and(&has))
+    };
+    let rows: Vec<Row> = workloads.iter().flat_map(rows_of).collect();
+    (!rows.is_empty()).then(|| Table::of_cases(runs, title, &["workload"], columns, rows))
+}
+
+/// Delay and loss of each stream, a table for each workload whose streams are set apart.
+pub fn streams(runs: &[Run]) -> Vec<Table> {
+    workloads(runs).into_iter().filter_map(|workload| streams_of(runs, workload)).collect()
+}
+
+fn streams_of(runs: &[Run], workload: &str) -> Option<Table> {
+    let columns = vec![
+        Column::of(Measure::Sent),
+        Column::of(Measure::Delay).called("mean delay").with_unit(),
+        Column::of(Measure::DelayP95),
+        Column::of(Measure::DelayP99),
+        Column::of(Measure::DelayMax).with_unit(),
+        Column::of(Measure::DatagramLoss),
+    ];
+    let all = || summaries(runs).filter_map(|s| s.workload(workload)).flat_map(|w| &w.streams);
+    let mut rows = Vec::new();
+    for name in distinct(all().map(|stream| stream.name.as_str())) {
+        let rate = all().find(|stream| stream.name == name)?.rate;
+        let what = Subject { workload, stream: Some(name), ..Subject::default() };
+        let labels = [Label::from(name), Label::Rate(rate)];
+        rows.extend(rows_of_cases(runs, &labels, &columns, &what, |summary| {
+            let found = summary.workload(workload);
+            found.is_some_and(|w| w.streams.iter().any(|stream| stream.name == name))
+        }));
+    }
+    // Streams of one run have a row each, and need no space between them.
+    rows.iter_mut().for_each(|row| row.starts_group &= runs.len() > 1);
+    let title = format!("{workload}: delay and loss by stream");
+    let labels = ["stream", "rate"];
+    (!rows.is_empty()).then(|| Table::of_cases(runs, title, &labels, columns, rows))
+}

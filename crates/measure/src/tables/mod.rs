@@ -1,0 +1,295 @@
+//! Tables as plain data: what was found, in rows and columns, with its intervals, bounds and gaps.
+//!
+//! Whoever shows a table sets it: on a terminal, on a page, as JSON. What stands in it is decided here,
+//! and each column of figures is a [`Measure`], so that all of them tell the same.
+
+mod completion;
+mod flows;
+mod ports;
+
+use serde::Serialize;
+
+pub use completion::{Detail, over_limits, parts, times};
+pub use flows::{datagrams, jitter, streams, throughput, traffic};
+pub use ports::{loss, ports};
+
+use crate::cases::{point_label, swept_key};
+use crate::estimate::Estimate;
+use crate::measures::{Measure, Subject, Unit};
+use crate::results::Run;
+use crate::summary::Summary;
+
+/// A table of measures.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Table {
+    /// What it shows; with the unit of its figures where all have the same.
+    pub title: String,
+    /// What the columns are called that name the rows.
+    pub labels: Vec<String>,
+    /// How many of these columns, from the left, gather rows into groups: where such a name is that
+    /// of the row before, it need not be shown again.
+    pub groups: usize,
+    /// The columns of figures.
+    pub columns: Vec<Column>,
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// What else must be said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A column of figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Column {
+    /// What it is called.
+    pub head: String,
+    /// What it tells, where that is a measure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measure: Option<Measure>,
+    /// In what its figures read well.
+    pub scale: Scale,
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Row {
+    /// What it is called, one name for each column of names.
+    pub labels: Vec<Label>,
+    /// Its cells, one for each column of figures.
+    pub cells: Vec<Cell>,
+    /// Whether it begins a group of rows that belong together.
+    pub starts_group: bool,
+}
+
+/// What names a row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Label {
+    /// A name.
+    Name(String),
+    /// A rate in bits per second.
+    Rate(u64),
+}
+
+/// What stands in a cell. Figures are in the unit of their measure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cell {
+    /// A figure with its interval; it says itself where it is only a lower bound.
+    Figure(Estimate),
+    /// A number of things.
+    Count(u64),
+    /// A gain over the reference in percent, above zero where this is better.
+    Gain(Estimate),
+    /// What others are compared with.
+    Reference,
+    /// Parts of a whole and their shares of it, the largest first.
+    Parts(Vec<(String, f64)>),
+    /// Nothing of the kind was found, or too little to tell.
+    Nothing,
+}
+
+/// In what a column's figures are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// As they are.
+    #[default]
+    Plain,
+    /// Shares in percent.
+    Percent,
+    /// Seconds in milliseconds.
+    Milliseconds,
+    /// Seconds.
+    Seconds,
+    /// Packets.
+    Packets,
+    /// Megabits per second in kbit/s.
+    Kilobits,
+    /// Megabits per second.
+    Megabits,
+    /// Megabits per second in Gbit/s.
+    Gigabits,
+}
+
+impl Scale {
+    /// What stands for its unit; empty where it has none.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Scale::Plain => "",
+            Scale::Percent => "%",
+            Scale::Milliseconds => "ms",
+            Scale::Seconds => "s",
+            Scale::Packets => "pkt",
+            Scale::Kilobits => "kbit/s",
+            Scale::Megabits => "Mbit/s",
+            Scale::Gigabits => "Gbit/s",
+        }
+    }
+
+    /// By what a figure in the unit of its measure is multiplied.
+    pub const fn factor(self) -> f64 {
+        match self {
+            Scale::Plain | Scale::Seconds | Scale::Packets | Scale::Megabits => 1.0,
+            Scale::Percent => 100.0,
+            Scale::Milliseconds | Scale::Kilobits => 1e3,
+            Scale::Gigabits => 1e-3,
+        }
+    }
+
+    /// In what times of up to `longest` seconds read well.
+    fn of_times_up_to(longest: f64) -> Scale {
+        if longest < 10.0 { Scale::Milliseconds } else { Scale::Seconds }
+    }
+
+    /// In what rates of up to `most` Mbit/s read well.
+    fn of_rates_up_to(most: f64) -> Scale {
+        match most {
+            m if m >= 1e3 => Scale::Gigabits,
+            m if m >= 1.0 => Scale::Megabits,
+            _ => Scale::Kilobits,
+        }
+    }
+}
+
+impl Column {
+    /// A column of `measure`, called as that says; times in milliseconds.
+    fn of(measure: Measure) -> Column {
+        let about = measure.about();
+        let scale = match about.unit {
+            Unit::Seconds => Scale::Milliseconds,
+            Unit::Share => Scale::Percent,
+            Unit::Packets => Scale::Packets,
+            Unit::MegabitsPerSecond => Scale::Megabits,
+            Unit::None | Unit::PerSecond => Scale::Plain,
+        };
+        Column { head: about.column.to_owned(), measure: Some(measure), scale }
+    }
+
+    /// The same under another name.
+    fn called(self, head: impl Into<String>) -> Column {
+        Column { head: head.into(), ..self }
+    }
+
+    /// The same in another unit.
+    fn in_scale(self, scale: Scale) -> Column {
+        Column { scale, ..self }
+    }
+
+    /// The same with its unit after its name.
+    fn with_unit(self) -> Column {
+        let head = format!("{}, {}", self.head, self.scale.name());
+        self.called(head)
+    }
+
+    /// A column of something that is no measure.
+    fn called_only(head: &str) -> Column {
+        Column { head: head.to_owned(), measure: None, scale: Scale::Plain }
+    }
+}
+
+impl Cell {
+    /// A figure, or nothing.
+    pub fn figure(estimate: Option<Estimate>) -> Cell {
+        estimate.map_or(Cell::Nothing, Cell::Figure)
+    }
+}
+
+impl From<&str> for Label {
+    fn from(name: &str) -> Self {
+        Label::Name(name.to_owned())
+    }
+}
+
+impl Table {
+    /// A table of estimates as they are, each row with its name.
+    pub fn of_estimates(
+        title: &str,
+        columns: &[String],
+        rows: Vec<(String, Vec<Option<Estimate>>)>,
+    ) -> Table {
+        let row = |(name, cells): (String, Vec<Option<Estimate>>)| Row {
+            labels: vec![Label::Name(name)],
+            cells: cells.into_iter().map(Cell::figure).collect(),
+            starts_group: false,
+        };
+        Table {
+            title: title.to_owned(),
+            labels: vec![String::new()],
+            columns: columns.iter().map(|head| Column::called_only(head)).collect(),
+            rows: rows.into_iter().map(row).collect(),
+            ..Table::default()
+        }
+    }
+
+    /// A table whose rows are cases: named by `labels`, then by point and run where there are several.
+    /// Columns in which nothing was found are left out.
+    fn of_cases(
+        runs: &[Run],
+        title: impl Into<String>,
+        labels: &[&str],
+        columns: Vec<Column>,
+        rows: Vec<Row>,
+    ) -> Table {
+        let groups = labels.len();
+        let mut labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+        labels.extend(swept_key(runs));
+        labels.extend((runs.len() > 1).then(|| "run".to_owned()));
+        let title = title.into();
+        let mut table = Table { title, labels, groups, columns, rows, note: None };
+        table.remove_empty_columns();
+        table
+    }
+
+    fn remove_empty_columns(&mut self) {
+        for column in (0..self.columns.len()).rev() {
+            if self.rows.iter().all(|row| row.cells[column] == Cell::Nothing) {
+                self.columns.remove(column);
+                self.rows.iter_mut().for_each(|row| drop(row.cells.remove(column)));
+            }
+        }
+    }
+}
+
+/// Goes through all points of all runs, point by point: with the point's and the run's name where
+/// there are several, and whether the case is the first of its point.
+fn for_each_case(runs: &[Run], mut visit: impl FnMut(&[Label], &Summary, bool)) {
+    let swept = swept_key(runs).is_some();
+    let points = runs.iter().map(|run| run.points.len()).max().unwrap_or(0);
+    for point in 0..points {
+        let mut first = true;
+        for run in runs.iter().filter(|run| point < run.points.len()) {
+            let mut names = Vec::new();
+            names.extend(swept.then(|| Label::Name(point_label(run, point))));
+            names.extend((runs.len() > 1).then(|| Label::Name(run.label.clone())));
+            visit(&names, &run.points[point].summary, first);
+            first = false;
+        }
+    }
+}
+
+/// A row for each case that `has` what is told; `columns` are taken of `what`. The first one begins a
+/// group.
+fn rows_of_cases(
+    runs: &[Run],
+    labels: &[Label],
+    columns: &[Column],
+    what: &Subject<'_>,
+    has: impl Fn(&Summary) -> bool,
+) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for_each_case(runs, |names, summary, _| {
+        if has(summary) {
+            rows.push(Row {
+                labels: [labels, names].concat(),
+                cells: columns.iter().map(|column| cell(column, summary, what)).collect(),
+                starts_group: rows.is_empty(),
+            });
+        }
+    });
+    rows
+}
+
+fn cell(column: &Column, summary: &Summary, what: &Subject<'_>) -> Cell {
+    column.measure.map_or(Cell::Nothing, |measure| measure.cell(summary, what))
+}

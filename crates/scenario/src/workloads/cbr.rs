@@ -1,0 +1,143 @@
+//! `cbr`: datagrams at a constant bit rate.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use shortflow_measure::Item;
+use shortflow_tcp::Config;
+use shortflow_units::{Bytes, Duration, Rate};
+use shortflow_workloads::Cbr;
+
+use super::{Arrivals, CODE_POINT, Datagrams, Offer, PairEnd, Traffic, WorkloadKeys};
+use crate::check::Checker;
+use crate::file::OneOrList;
+use crate::model::{NodeId, Part};
+
+/// UDP datagrams at a constant bit rate. Over groups, each pair has a stream.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "CbrFile")]
+pub(crate) struct Keys {
+    /// The senders: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    from: OneOrList<String>,
+    /// The receivers, likewise.
+    to: OneOrList<String>,
+    /// The rate of each stream in bits on the wire. A list goes round over the pairs, and the pairs
+    /// over a list that is longer; with a list, each stream has its own results.
+    rate: OneOrList<Rate>,
+    /// The size of a packet on the wire, headers included.
+    packet: Bytes,
+    /// The code point that the sender writes; BE by default.
+    #[schemars(extend("pattern" = CODE_POINT))]
+    dscp: Option<String>,
+    /// The receiver's port; 5004 by default.
+    port: Option<u16>,
+    /// The first packet leaves at random within one interval from here; 0 s by default.
+    #[serde(default)]
+    start: Duration,
+    /// When the streams end; by default with the run.
+    stop: Option<Duration>,
+    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    label: Option<String>,
+}
+
+/// What an engine runs; each pair is (sender, receiver).
+pub(super) type Plan = Cbr<NodeId>;
+
+impl WorkloadKeys for Keys {
+    type Plan = Plan;
+
+    fn label(&self) -> Option<&String> {
+        self.label.as_ref()
+    }
+
+    fn load_key(&self) -> &'static str {
+        "rate"
+    }
+
+    fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<(Plan, Config)> {
+        let pairs = checker.pairs(path, ("from", &self.from), ("to", &self.to));
+        let dscp = checker.dscp(path, self.dscp.as_ref());
+        let span = checker.span(path, self.start, self.stop);
+        let rates = rates(checker, &format!("{path}.rate"), &self.rate)?;
+        if self.packet == Bytes::ZERO || self.packet > LARGEST_PACKET {
+            let message = format!("packet must be 1 B to {LARGEST_PACKET}; found {}", self.packet);
+            checker.document.mistake(&format!("{path}.packet"), message, "");
+            return None;
+        }
+        let (start, stop) = span?;
+        let cbr = Cbr {
+            pairs: pairs?,
+            rates,
+            by_stream: self.rate.is_list,
+            packet: self.packet.0 as u32,
+            port: self.port.unwrap_or(5004),
+            dscp: dscp?,
+            start,
+            stop,
+        };
+        Some((cbr, checker.base.clone()))
+    }
+}
+
+fn rates(checker: &mut Checker<'_>, path: &str, file: &OneOrList<Rate>) -> Option<Vec<Rate>> {
+    if file.values.is_empty() {
+        checker.document.mistake(
+            path,
+            "the list of rates is empty",
+            "list one rate for each stream",
+        );
+        return None;
+    }
+    if let Some(at) = file.values.iter().position(|rate| rate.is_zero()) {
+        let path = if file.is_list { format!("{path}.{at}") } else { path.to_owned() };
+        checker.document.mistake(&path, "rate must be above zero; found 0 bit/s", "");
+        return None;
+    }
+    Some(file.values.clone())
+}
+
+const LARGEST_PACKET: Bytes = Bytes(65_535);
+
+impl Traffic for Plan {
+    fn pairs(&self) -> &[(NodeId, NodeId)] {
+        &self.pairs
+    }
+
+    fn item(&self, _: Part) -> Item {
+        Item::Transfer
+    }
+
+    fn sender(&self) -> PairEnd {
+        PairEnd::First
+    }
+
+    fn datagrams(&self) -> Option<Datagrams> {
+        let reported = if self.by_stream { self.streams() } else { 0 };
+        let stream = |number| {
+            let (pair, rate) = self.stream(number);
+            (*pair, rate)
+        };
+        let reported = (0..reported).map(stream).collect();
+        Some(Datagrams { dscp: self.dscp, streams: self.streams(), reported })
+    }
+
+    fn arrivals(&self) -> Option<Arrivals> {
+        let bytes: f64 = (0..self.streams()).map(|n| self.stream(n).1.bytes_per_sec()).sum();
+        let per_second = bytes / f64::from(self.packet);
+        let (start, stop) = (self.start, self.stop);
+        Some(Arrivals { what: "datagrams", per_second, start, stop })
+    }
+
+    fn offers(&self, _: &Config) -> Option<Vec<Offer>> {
+        let streams = (0..self.streams()).map(|number| {
+            let (&(from, to), rate) = self.stream(number);
+            let bytes = rate.bytes_per_sec();
+            Offer::new(from, to, (bytes, bytes / f64::from(self.packet)))
+        });
+        Some(streams.collect())
+    }
+
+    fn open(&self, _: f64) -> f64 {
+        self.streams() as f64
+    }
+}

@@ -1,0 +1,126 @@
+//! `poisson`: datagrams as a Poisson process.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use shortflow_measure::Item;
+use shortflow_tcp::Config;
+use shortflow_units::{Duration, Rate};
+use shortflow_workloads::Poisson;
+
+use super::{Arrivals, CODE_POINT, Datagrams, Offer, PairEnd, Traffic, WorkloadKeys};
+use crate::check::{Checker, MOST_PER_SECOND, sizes};
+use crate::file::{OneOrList, SizesFile};
+use crate::frequency::Frequency;
+use crate::model::{NodeId, Part};
+
+/// UDP datagrams at independent exponential intervals. Over groups, each pair has a stream of this
+/// rate. Say one of `rate` and `load`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "PoissonFile")]
+pub(crate) struct Keys {
+    /// The senders: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    from: OneOrList<String>,
+    /// The receivers, likewise.
+    to: OneOrList<String>,
+    /// Packets per second of each stream.
+    rate: Option<Frequency>,
+    /// The rate of each stream in bits on the wire.
+    load: Option<Rate>,
+    /// The sizes of packets on the wire, headers included.
+    size: SizesFile,
+    /// The code point that the sender writes; BE by default.
+    #[schemars(extend("pattern" = CODE_POINT))]
+    dscp: Option<String>,
+    /// The receiver's port; 7 by default.
+    port: Option<u16>,
+    /// When the streams begin; 0 s by default.
+    #[serde(default)]
+    start: Duration,
+    /// When the streams end; by default with the run.
+    stop: Option<Duration>,
+    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    label: Option<String>,
+}
+
+/// What an engine runs; each pair is (sender, receiver).
+pub(super) type Plan = Poisson<NodeId>;
+
+impl WorkloadKeys for Keys {
+    type Plan = Plan;
+
+    fn label(&self) -> Option<&String> {
+        self.label.as_ref()
+    }
+
+    fn load_key(&self) -> &'static str {
+        if self.rate.is_some() { "rate" } else { "load" }
+    }
+
+    fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<(Plan, Config)> {
+        let pairs = checker.pairs(path, ("from", &self.from), ("to", &self.to));
+        let size = sizes::check(checker.document, &format!("{path}.size"), &self.size, 0);
+        let dscp = checker.dscp(path, self.dscp.as_ref());
+        let span = checker.span(path, self.start, self.stop);
+        let (pairs, size) = (pairs?, size?);
+        let rate = match (self.rate, self.load) {
+            (Some(rate), None) => rate.0,
+            (None, Some(load)) if !load.is_zero() => load.bytes_per_sec() / size.mean(),
+            (None, Some(_)) => {
+                checker.document.mistake(
+                    &format!("{path}.load"),
+                    "load must be above zero; found 0 bit/s",
+                    "",
+                );
+                return None;
+            }
+            _ => {
+                let help = "for example `rate = \"1000 /s\"` or `load = \"5 Mbit/s\"`";
+                let message = "a Poisson stream needs exactly one of `rate` and `load`";
+                checker.document.mistake(path, message, help);
+                return None;
+            }
+        };
+        if rate > MOST_PER_SECOND {
+            checker.too_often(&format!("{path}.load"), rate);
+            return None;
+        }
+        let (start, stop) = span?;
+        let port = self.port.unwrap_or(7);
+        let poisson = Poisson { pairs, rate, size, port, dscp: dscp?, start, stop };
+        Some((poisson, checker.base.clone()))
+    }
+}
+
+impl Traffic for Plan {
+    fn pairs(&self) -> &[(NodeId, NodeId)] {
+        &self.pairs
+    }
+
+    fn item(&self, _: Part) -> Item {
+        Item::Transfer
+    }
+
+    fn sender(&self) -> PairEnd {
+        PairEnd::First
+    }
+
+    fn datagrams(&self) -> Option<Datagrams> {
+        Some(Datagrams { dscp: self.dscp, streams: self.pairs.len(), reported: Vec::new() })
+    }
+
+    fn arrivals(&self) -> Option<Arrivals> {
+        let per_second = self.rate * self.pairs.len() as f64;
+        let (start, stop) = (self.start, self.stop);
+        Some(Arrivals { what: "datagrams", per_second, start, stop })
+    }
+
+    fn offers(&self, _: &Config) -> Option<Vec<Offer>> {
+        let flow = (self.rate * self.size.mean(), self.rate);
+        Some(self.pairs.iter().map(|&(from, to)| Offer::new(from, to, flow)).collect())
+    }
+
+    fn open(&self, _: f64) -> f64 {
+        self.pairs.len() as f64
+    }
+}

@@ -1,0 +1,303 @@
+//! `web`: browsing, page after page.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use shortflow_measure::Item;
+use shortflow_tcp::Config;
+use shortflow_units::{Bytes, Duration};
+use shortflow_workloads::{Access, Busy, Http, PageModel, Visits, Web, parse_accesses};
+
+use super::sessions::SessionKeys;
+use super::{PairEnd, ResultSizes, Traffic, WorkloadKeys};
+use crate::check::{Checker, sizes, tcp, times};
+use crate::file::{CountsFile, OneOrList, SizesFile, TcpFile, TimesFile};
+use crate::model::{NodeId, Part};
+
+/// Browsing over TCP: a page (its index, then the objects embedded in it), a time to think, the
+/// next page. Say `page` and `think`, or `replay`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "WebFile")]
+pub(crate) struct Keys {
+    /// The clients: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    client: OneOrList<String>,
+    /// The servers, likewise.
+    server: OneOrList<String>,
+    /// How many sessions; by default one for each pair. Session i runs between the i-th pair, round
+    /// and round.
+    sessions: Option<u32>,
+    /// "1.0": a connection for each object, several at a time after the index. "1.1": one
+    /// connection for all, the objects asked for at once when the index is there.
+    http: HttpFile,
+    /// Under HTTP/1.0, the most connections of a session at a time; 4 by default.
+    connections: Option<u32>,
+    /// Under HTTP/1.1, whether the connection stays open between pages; false by default.
+    #[serde(default)]
+    keep_alive: bool,
+    /// Sizes of requests, of the index and of each object.
+    request: SizesFile,
+    /// The pages.
+    page: Option<Box<PageFile>>,
+    /// From the last byte of a page to the request of the next.
+    think: Option<TimesFile>,
+    /// Pages and times from a log instead.
+    replay: Option<ReplayFile>,
+    /// The server's port; 80 by default.
+    port: Option<u16>,
+    /// The earliest start; 0 s by default.
+    start: Option<Duration>,
+    /// Sessions start uniformly within this time after `start`; 0 s by default.
+    start_window: Option<Duration>,
+    /// No page is asked for from here on; by default with the run.
+    stop: Option<Duration>,
+    /// What differs from the scenario's TCP.
+    #[serde(default)]
+    tcp: TcpFile,
+    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    label: Option<String>,
+}
+
+/// How a page is fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+pub(crate) enum HttpFile {
+    /// HTTP/1.0.
+    #[serde(rename = "1.0")]
+    V10,
+    /// HTTP/1.1.
+    #[serde(rename = "1.1")]
+    V11,
+}
+
+/// Pages.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PageFile {
+    /// Sizes of indexes.
+    pub(crate) index: SizesFile,
+    /// How many objects are embedded in a page.
+    pub(crate) objects: CountsFile,
+    /// Sizes of embedded objects.
+    pub(crate) object: SizesFile,
+    /// How many pages there are, made once; each visit is to one of them at random. By default each
+    /// visit is to a page of its own.
+    pub(crate) pool: Option<u32>,
+}
+
+/// Accesses from a log.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReplayFile {
+    /// The log, relative to this file: CSV as `measure.accesses` writes it. Of a list, the first
+    /// replica has the first, and so on, round and round.
+    pub(crate) file: OneOrList<String>,
+    /// What a session does when a page comes before the one before is complete: "overlap" (the
+    /// default) loads both, "wait" begins it then.
+    #[serde(default)]
+    pub(crate) busy: BusyFile,
+}
+
+/// What a session does when a page comes before the one before is complete.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum BusyFile {
+    /// Both are loaded at a time.
+    #[default]
+    Overlap,
+    /// The page begins when the one before is complete.
+    Wait,
+}
+
+/// What an engine runs; each pair is (client, server).
+pub(super) type Plan = Web<NodeId>;
+
+impl WorkloadKeys for Keys {
+    type Plan = Plan;
+
+    fn label(&self) -> Option<&String> {
+        self.label.as_ref()
+    }
+
+    fn sizes_in_segments(&self) -> bool {
+        false
+    }
+
+    fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<(Plan, Config)> {
+        let config = tcp::check(checker.document, &format!("{path}.tcp"), &self.tcp, &checker.base);
+        let mss = u64::from(config.mss);
+        let keys = SessionKeys {
+            pair: [("client", &self.client), ("server", &self.server)],
+            sessions: self.sessions,
+            port: self.port.unwrap_or(80),
+            start: self.start.unwrap_or_default(),
+            start_window: self.start_window.unwrap_or_default(),
+            stop: self.stop,
+        };
+        let sessions = checker.sessions(path, &keys);
+        let request =
+            sizes::check(checker.document, &format!("{path}.request"), &self.request, mss);
+        let http = self.http(checker, path);
+        let clients = sessions.as_ref().map(|sessions| sessions.count);
+        let visits = self.visits(checker, path, mss, clients);
+        let web = Web { sessions: sessions?, http: http?, request: request?, visits: visits? };
+        Some((web, config))
+    }
+}
+
+impl Keys {
+    fn http(&self, checker: &mut Checker<'_>, path: &str) -> Option<Http> {
+        let connections = self.connections.unwrap_or(CONNECTIONS);
+        if connections == 0 {
+            let message = "connections must be 1 or more; found 0";
+            checker.document.mistake(&format!("{path}.connections"), message, "");
+            return None;
+        }
+        Some(match self.http {
+            HttpFile::V10 => Http::V10 { connections },
+            HttpFile::V11 => Http::V11 { keep_alive: self.keep_alive },
+        })
+    }
+
+    fn visits(
+        &self,
+        checker: &mut Checker<'_>,
+        path: &str,
+        mss: u64,
+        clients: Option<u32>,
+    ) -> Option<Visits> {
+        match (&self.page, &self.think, &self.replay) {
+            (Some(page), Some(think), None) => {
+                let pages = page_model(checker, &format!("{path}.page"), page, mss);
+                let think = times::check(checker.document, &format!("{path}.think"), think);
+                Some(Visits::Browse { pages: pages?, think: think? })
+            }
+            (None, None, Some(replay)) => {
+                let start = self.start.map(|_| "start");
+                if let Some(key) = start.or(self.start_window.map(|_| "start_window")) {
+                    let help = "remove the key, or change the times in the log";
+                    let message = format!(
+                        "`{key}` cannot stand beside `replay`: the log has the time of each page"
+                    );
+                    checker.document.mistake(&format!("{path}.{key}"), message, help);
+                }
+                replay_of(checker, &format!("{path}.replay"), replay, clients?)
+            }
+            _ => {
+                let message = "a web workload needs either `page` and `think`, or `replay`";
+                let help = "for example `think.exponential.mean = \"10 s\"` and a table `page`, or \
+                            `replay.file = \"accesses.csv\"`";
+                checker.document.mistake(path, message, help);
+                None
+            }
+        }
+    }
+}
+
+fn page_model(
+    checker: &mut Checker<'_>,
+    path: &str,
+    file: &PageFile,
+    mss: u64,
+) -> Option<PageModel> {
+    let index = sizes::check(checker.document, &format!("{path}.index"), &file.index, mss);
+    let objects = times::counts(checker.document, &format!("{path}.objects"), &file.objects);
+    let object = sizes::check(checker.document, &format!("{path}.object"), &file.object, mss);
+    if let Some(pool) = file.pool.filter(|pool| !(1..=MOST_PAGES).contains(pool)) {
+        let message = format!("pool must be 1 to {MOST_PAGES}; found {pool}");
+        checker.document.mistake(&format!("{path}.pool"), message, "");
+        return None;
+    }
+    Some(PageModel { index: index?, objects: objects?, object: object?, pool: file.pool })
+}
+
+fn replay_of(
+    checker: &mut Checker<'_>,
+    path: &str,
+    file: &ReplayFile,
+    clients: u32,
+) -> Option<Visits> {
+    let key = format!("{path}.file");
+    if file.file.values.is_empty() {
+        checker.document.mistake(&key, "the list of logs is empty", "name at least one file");
+        return None;
+    }
+    let each = file.file.values.iter().enumerate();
+    let logs: Vec<Option<Arc<[Access]>>> = each
+        .map(|(index, name)| {
+            let key = if file.file.is_list { format!("{key}.{index}") } else { key.clone() };
+            log(checker, &key, name, clients)
+        })
+        .collect();
+    let busy = match file.busy {
+        BusyFile::Overlap => Busy::Overlap,
+        BusyFile::Wait => Busy::Wait,
+    };
+    Some(Visits::Replay { logs: logs.into_iter().collect::<Option<_>>()?, busy })
+}
+
+fn log(checker: &mut Checker<'_>, key: &str, name: &str, clients: u32) -> Option<Arc<[Access]>> {
+    let (path, text) = match checker.files.read(name) {
+        Ok(found) => found,
+        Err(reason) => {
+            let message = format!("cannot read the log {name}: {reason}");
+            checker.document.mistake(
+                key,
+                message,
+                "the path is relative to the folder of this file",
+            );
+            return None;
+        }
+    };
+    match parse_accesses(&text, clients) {
+        Ok(accesses) => Some(accesses.into()),
+        Err(error) => {
+            let help = "a log has the columns time_s,client,page,index_bytes,object_bytes";
+            checker.document.mistake(key, format!("{path}, {error}"), help);
+            None
+        }
+    }
+}
+
+/// What browsers of the studies opened at a time, HTTP/1.0 (Noureddine & Tobagi 2002, §2.2.1;
+/// Guo et al. 2005, §4.1).
+const CONNECTIONS: u32 = 4;
+const MOST_PAGES: u32 = 10_000_000;
+
+impl Traffic for Plan {
+    fn pairs(&self) -> &[(NodeId, NodeId)] {
+        &self.sessions.pairs
+    }
+
+    fn item(&self, part: Part) -> Item {
+        match part {
+            Part::Whole => Item::Page,
+            Part::Objects => Item::Object,
+        }
+    }
+
+    fn sender(&self) -> PairEnd {
+        PairEnd::Second
+    }
+
+    fn parts(&self) -> &[Part] {
+        &[Part::Objects]
+    }
+
+    fn sizes(&self) -> Option<ResultSizes> {
+        ResultSizes::of(page_sizes(&self.visits))
+    }
+
+    fn open(&self, _: f64) -> f64 {
+        f64::from(self.sessions.count)
+    }
+}
+
+/// The sizes of pages and of what is in them, where all pages are alike.
+fn page_sizes(visits: &Visits) -> Option<Vec<Bytes>> {
+    let Visits::Browse { pages, .. } = visits else { return None };
+    let (index, object, objects) =
+        (pages.index.constant()?, pages.object.constant()?, pages.objects.constant_number()?);
+    let whole = Bytes(index.0 + object.0 * u64::from(objects));
+    Some(if objects > 0 { vec![index, object, whole] } else { vec![index] })
+}
