@@ -66,9 +66,9 @@ pub struct WorkloadResult {
     pub all: ClassResult,
     /// Its completed transfers by size class.
     pub classes: Vec<ClassResult>,
-    /// Transfers still open at the end.
+    /// Transfers still open at the end, whenever they began.
     pub open: u64,
-    /// The age of the oldest of them, in seconds.
+    /// The age of the oldest of those that began after the warm-up, in seconds.
     pub oldest_open: f64,
     /// Transfers that an end gave up for good: its retries were used up, or it was reset.
     #[serde(default)]
