@@ -210,10 +210,14 @@ impl ClassResult {
         }
     }
 
-    /// The share of transfers that took longer than limit number `limit` of the plan, 0 to 1. One
-    /// that is not complete at the end counts as soon as it is older than that: then it is known to.
+    /// The share of transfers that take longer than limit number `limit` of the plan, 0 to 1. Where
+    /// some are not complete at the end it is the product limit's (see [`Survival`]); nothing where the
+    /// data end before the limit.
     pub fn share_over(&self, limit: usize) -> Option<f64> {
         let over = self.over.get(limit)?;
+        if self.unfinished > 0 {
+            return over.estimated;
+        }
         let known = self.completion.n() + over.open;
         (known > 0).then(|| (over.completed + over.open) as f64 / known as f64)
     }
@@ -237,6 +241,16 @@ impl ClassResult {
         self.median = self.times.quantile(0.50);
         self.p95 = self.times.quantile(0.95);
         self.p99 = self.times.quantile(0.99);
+        if self.unfinished > 0 {
+            let (steps, oldest) = (self.times.ccdf(), self.oldest_unfinished);
+            let last = steps.last().map_or(0.0, |step| step.0).max(oldest);
+            for over in &mut self.over {
+                let reached = over.limit * (1.0 + RESOLUTION);
+                let before = steps.partition_point(|step| step.0 <= reached);
+                let longer = before.checked_sub(1).map_or(1.0, |at| steps[at].1);
+                over.estimated = (longer == 0.0 || over.limit <= last).then_some(longer);
+            }
+        }
     }
 
     /// Counts in all that `other` has counted.
@@ -299,6 +313,9 @@ impl ClassResult {
     }
 }
 
+/// Within what share of a limit a distribution tells whether it was exceeded: that of a histogram.
+const RESOLUTION: f64 = 1e-3;
+
 /// How many transfers took longer than a limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverLimit {
@@ -308,6 +325,10 @@ pub struct OverLimit {
     pub completed: u64,
     /// Not complete at the end, and older than that.
     pub open: u64,
+    /// The share of all that take longer, computed when the recording ends; where some are not
+    /// complete, and the data do not end before the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated: Option<f64>,
 }
 
 /// Percentiles of the delays of datagrams that were delivered, in seconds. One beyond which fewer
