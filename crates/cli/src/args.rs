@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use shortflow_scenario::MOST_REPLICAS;
 use shortflow_units::Bytes;
 
 /// The version and, if it was built in a checkout, the commit.
@@ -21,7 +23,7 @@ pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Show no progress and name no files; results and errors only.
+    /// Print only results and errors: no progress, no warnings, no names of files.
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// When to use colours; `auto` means on a terminal, unless NO_COLOR is set.
@@ -50,15 +52,15 @@ pub(crate) enum ColorWhen {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Is this policy or scenario right?
+    /// Find the mistakes in policies and scenarios.
     ///
-    /// Each mistake comes with its line, what is allowed, and what was probably meant. Whether a file
-    /// is a policy or a scenario is detected from its tables.
+    /// Each mistake is shown with its line, what is allowed, and what was probably meant. Whether a
+    /// file is a policy or a scenario is detected from its tables.
     Check(Check),
     /// Run a scenario, and say how long transfers took.
     ///
-    /// Every point of the scenario's sweep is run in several replicas, which differ in their random
-    /// numbers only: so each figure has an interval. Ctrl-C ends the run and keeps the replicas that
+    /// Every point of the scenario's sweep is run in several replicas, which differ only in their
+    /// random numbers; so each figure has an interval. Ctrl-C ends the run and keeps the replicas that
     /// are complete.
     #[command(after_help = SIMULATE)]
     Simulate(Simulate),
@@ -81,13 +83,14 @@ pub(crate) enum Command {
     /// Given one folder, the report in it is written again. Given several, they come onto one page,
     /// and the first is the reference that the others are compared with.
     Report(Report),
-    /// What does this marker or queue do, and which keys has it?
+    /// Say what a marker or a queue does, and which keys it has.
     ///
-    /// Without a name, all schemes that a policy can ask for are listed.
+    /// Congestion controls of TCP and models of loss are explained too. Without a name, all markers
+    /// and queues are listed.
     Explain(Explain),
     /// Print the JSON Schema of a file format, for your editor.
     Schema(Schema),
-    /// How fast is the simulator on this machine?
+    /// Measure how fast the simulator is on this machine.
     ///
     /// A: 20 long TCP flows over 100 Mbit/s. B: 400 over 1 Gbit/s. S: short transfers over RED.
     /// D: a DiffServ domain with TSW2CM. H: 100 long TCP flows with SACK over 1 Gbit/s RED. One
@@ -123,16 +126,22 @@ Examples:
 /// `check`.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Policies and scenarios; `-` is standard input.
+    /// Policies and scenarios; `-` is standard input, in which paths are relative to the working
+    /// folder.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
-    /// Check the scenarios with this binding too, as `simulate` has it: `core=east->west`.
+    /// Change a key first, as `simulate` does: of the scenarios, or of policies as `policy.KEY`; may
+    /// be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Check the scenarios with this binding too, as in `simulate`: `core=east->west`.
     #[arg(long, value_name = "ROLE=PLACE")]
     pub(crate) bind: Vec<String>,
-    /// Check the scenarios with this policy in place of the one that they name.
+    /// Check the scenarios with this policy instead of the one that they name.
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) policy: Option<PathBuf>,
-    /// Refuse a run that needs more memory than this, as in `4 GB`; by default what the machine has.
+    /// Refuse a run that needs more memory than this, as in `4 GB` or `500 MB`; by default what the
+    /// machine has.
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
     /// Print one JSON object instead.
@@ -146,18 +155,18 @@ pub(crate) struct Simulate {
     /// The scenario.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) scenario: PathBuf,
-    /// A policy in place of the one that the scenario names.
+    /// Use this policy instead of the one that the scenario names.
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) policy: Option<PathBuf>,
     /// How to run it.
     #[command(flatten)]
     pub(crate) options: RunOptions,
-    /// Write the packets into this file (pcapng), for Wireshark and tcptrace: some 100 bytes for
-    /// each. There must be one replica of one point.
+    /// Write the packets into this file (pcapng), for Wireshark and tcptrace: about 100 bytes for
+    /// each packet. The run must have one point and one replica.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Option<PathBuf>,
-    /// Trace here: at a host, a group of hosts, or a port, as in `r1->r2`; may be repeated. By
-    /// default at the hosts that send data: servers of transfers, senders of the rest.
+    /// Where to trace: a host, a group of hosts, or a port, as in `r1->r2`; may be repeated. By
+    /// default the hosts that send data: the servers of transfers, the senders of all else.
     #[arg(long, value_name = "PLACE", requires = "trace")]
     pub(crate) trace_at: Vec<String>,
 }
@@ -168,9 +177,9 @@ pub(crate) struct Compare {
     /// The scenario.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) scenario: PathBuf,
-    /// The policies, joined by commas; the first is the reference.
+    /// The policies, separated by commas; the first is the reference.
     #[arg(long, short, required = true, value_name = "FILE,FILE…", value_delimiter = ',')]
-    #[arg(value_hint = ValueHint::FilePath)]
+    #[arg(value_hint = ValueHint::FilePath, value_parser = policy_file())]
     pub(crate) policies: Vec<PathBuf>,
     /// How to run it.
     #[command(flatten)]
@@ -180,31 +189,32 @@ pub(crate) struct Compare {
 /// How to run a scenario.
 #[derive(Debug, Args)]
 pub(crate) struct RunOptions {
-    /// Change a key of the scenario, or of its policy as `policy.KEY`; may be repeated. A key that
-    /// is set is not swept.
+    /// Change a key of the scenario, or of its policy as `policy.KEY`; may be repeated. A sweep over
+    /// the key is left out.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
     /// Bind a role of the policy: `core=east->west` for packets that go out from `east` to `west`,
-    /// `edge=east<-shop` for those that come in from `shop`; nodes may be groups, slices, or several
-    /// joined by commas. May be repeated; where the scenario binds the same port, this counts.
+    /// `edge=east<-shop` for those that come in from `shop`. A node may be a group, a slice, or several
+    /// names separated by commas. May be repeated; it replaces the scenario's own binding of a port.
     #[arg(long, value_name = "ROLE=PLACE")]
     pub(crate) bind: Vec<String>,
     /// The seed of all random numbers; the same seed gives the same results, bit for bit.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u32>,
-    /// How many replicas of each point; more make intervals narrower.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// How many replicas of each point, 1 to 10000; more replicas give narrower intervals.
+    #[arg(long, value_name = "N", value_parser = replicas)]
     pub(crate) replicas: Option<u32>,
     /// How many replicas at once; one per core by default. Results do not depend on it.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
-    /// Refuse a run that needs more memory than this, as in `4 GB`; by default what the machine has.
+    /// Refuse a run that needs more memory than this, as in `4 GB` or `500 MB`; by default what the
+    /// machine has.
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
     /// The folder for results and report; `results/NAME` by default, or `results/NAME-compared`.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
-    /// Use the folder even if it holds files that no run wrote; those stay.
+    /// Use the folder even if it holds files that no run wrote; those files are kept.
     #[arg(long)]
     pub(crate) force: bool,
     /// Write a file with every single transfer for each replica; this is the default.
@@ -216,7 +226,8 @@ pub(crate) struct RunOptions {
     /// Print one JSON object instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print no tables: of a comparison only the ranking, a line for each policy. The report has all.
+    /// Print no tables; of a comparison print only the ranking, one line for each policy. The report
+    /// has the tables.
     #[arg(long, conflicts_with = "json")]
     pub(crate) brief: bool,
 }
@@ -228,6 +239,20 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
         }
         _ => Err("write KEY=VALUE, as in `duration=300 s`".to_owned()),
     }
+}
+
+/// The number of replicas, with the range that scenarios have too.
+fn replicas(text: &str) -> Result<u32, String> {
+    let number = text.parse::<u32>().ok().filter(|number| (1..=MOST_REPLICAS).contains(number));
+    number.ok_or_else(|| format!("replicas must be 1 to {MOST_REPLICAS}"))
+}
+
+/// A policy's path among several that commas part.
+fn policy_file() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|text| match text.is_empty() {
+        true => Err("a name is empty: remove the comma that parts it from the others"),
+        false => Ok(PathBuf::from(text)),
+    })
 }
 
 /// `init`.
@@ -244,7 +269,7 @@ pub(crate) struct Reproduce {
     /// The study: `cm05`, `harp05` or `nt02`, which are built in, or a folder with a study.toml and a
     /// claims.toml, such as `papers/cm05`.
     pub(crate) study: String,
-    /// A short form of it, in minutes: fewer points, fewer replicas, wider intervals.
+    /// Run a short form, which takes minutes: fewer points and fewer replicas, so wider intervals.
     #[arg(long)]
     pub(crate) quick: bool,
     /// The folder for results and report; `results/STUDY` by default. Points that are complete there
@@ -268,7 +293,7 @@ pub(crate) struct Report {
     /// Where to put the report; the folder itself when there is one, else `results/report`.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
-    /// Use the folder even if it holds files that no run wrote; those stay.
+    /// Use the folder even if it holds files that no run wrote; those files are kept.
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -292,7 +317,7 @@ pub(crate) enum Format {
 /// `bench`.
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
-    /// Which pieces of work; all by default.
+    /// Which pieces of work to measure; all by default.
     #[arg(value_name = "WORK", ignore_case = true)]
     pub(crate) works: Vec<Work>,
     /// Print one JSON object instead.
@@ -336,7 +361,7 @@ pub(crate) struct Man {
 /// `explain`.
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// The scheme as policies call it, such as `red`.
+    /// The name, such as `red` or `dctcp`, or a path to it, such as `queue.red`.
     pub(crate) scheme: Option<String>,
     /// Print it as JSON.
     #[arg(long)]

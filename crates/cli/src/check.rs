@@ -1,12 +1,14 @@
 //! `check`: is this file a right policy or a right scenario?
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use shortflow_policy::{Policy, Role};
 use shortflow_scenario::{Loaded, NodeKind, Overrides, Scenario};
-use shortflow_text::{Diagnostic, Diagnostics, Document, InputFiles, MOST_TEXT, Source, name_of};
+use shortflow_text::{
+    Diagnostic, Diagnostics, Document, InputFiles, MOST_TEXT, Override, Source, name_of,
+};
 
 use crate::args::Check;
 use crate::console::Console;
@@ -17,6 +19,7 @@ use crate::machine::refuse_too_large;
 /// `shortflow check`.
 pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {
     let inputs = InputFiles::default();
+    refuse_without_scenario(&inputs, args)?;
     let mut mistakes = Vec::new();
     let mut too_large = None;
     let mut files = Vec::new();
@@ -86,17 +89,48 @@ pub(crate) fn as_json(mistakes: &Diagnostics) -> Vec<Value> {
     mistakes.0.iter().map(mistake).collect()
 }
 
+/// Refuses options that change scenarios where only policies are checked: they would do nothing.
+fn refuse_without_scenario(inputs: &InputFiles, args: &Check) -> Result<(), Failure> {
+    let of_scenario = args.set.iter().find(|(key, _)| !key.starts_with(POLICY));
+    let option = match (args.bind.first(), &args.policy, of_scenario) {
+        (Some(binding), _, _) => format!("--bind '{binding}'"),
+        (None, Some(policy), _) => format!("--policy {}", policy.display()),
+        (None, None, Some((key, value))) => format!("--set '{key}={value}'"),
+        (None, None, None) => return Ok(()),
+    };
+    let is_policy = |path: &PathBuf| matches!(kind_of(inputs, path), Ok(FileKind::Policy));
+    if !args.files.iter().all(is_policy) {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "{option} has no effect: it changes scenarios, and only policies are checked\n\
+         name a scenario too, or change a key of a policy with --set policy.KEY=VALUE"
+    )))
+}
+
+/// What stands before a key of a policy.
+const POLICY: &str = "policy.";
+
+/// The keys of policies that `--set` changes.
+fn of_policies(args: &Check) -> Vec<Override> {
+    let of_policy = |(key, value): &(String, String)| {
+        let key = key.strip_prefix(POLICY)?.to_owned();
+        Some(Override { key, value: value.clone(), prefix: POLICY, origin: "--set".to_owned() })
+    };
+    args.set.iter().filter_map(of_policy).collect()
+}
+
 /// What kind of file it is, and what is in it.
 fn check_file(inputs: &InputFiles, path: &Path, args: &Check) -> Result<Sound, Failure> {
     // What cannot be read or is no TOML is told by whoever reads it.
     let kind = kind_of(inputs, path)?;
     if kind == FileKind::Policy {
-        let policy = shortflow_policy::load_from(inputs, path, &[])?;
+        let policy = shortflow_policy::load_from(inputs, path, &of_policies(args))?;
         let what = describe_policy(&policy);
         return Ok(Sound { kind, what, warnings: policy.warnings, loaded: None });
     }
-    let overrides =
-        Overrides { policy: args.policy.clone(), bind: args.bind.clone(), ..Overrides::default() };
+    let (policy, set, bind) = (args.policy.clone(), args.set.clone(), args.bind.clone());
+    let overrides = Overrides { policy, set, bind };
     let loaded = shortflow_scenario::load_from(inputs, path, &overrides)?;
     refuse_too_large(&[&loaded], None, args.memory)?;
     let (what, warnings) = (describe_scenario(&loaded), loaded.warnings.clone());

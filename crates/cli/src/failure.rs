@@ -91,7 +91,7 @@ fn is_full(kind: io::ErrorKind) -> bool {
 impl From<study::Error> for Failure {
     fn from(error: study::Error) -> Self {
         match error {
-            study::Error::Scenario(mistakes) => mistakes.into(),
+            study::Error::Mistakes(mistakes) => mistakes.into(),
             study::Error::Results(error) => error.into(),
             study::Error::Replica(error) => error.into(),
             study::Error::UnknownStudy { .. }

@@ -1,8 +1,9 @@
 //! `init`: the shipped scenarios and policies, written into a folder to start from.
 
 use std::fs;
-use std::io;
 use std::path::Path;
+
+use shortflow_measure::results::{Folder, write_whole};
 
 use crate::args::Init;
 use crate::console::Console;
@@ -81,12 +82,9 @@ fn refuse_changed(folder: &Path) -> Result<(), Failure> {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error: io::Error| {
-        let what = format!("cannot write {}: {error}\nchoose another folder", path.display());
-        Failure::Machine(what)
-    };
-    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed)?;
-    fs::write(path, text).map_err(failed)
+    let made = path.parent().map_or(Ok(()), |folder| Folder::create(folder).map(|_| ()));
+    let written = made.and_then(|()| write_whole(path, |file| file.write_all(text.as_bytes())));
+    written.map_err(|error| Failure::Machine(format!("{error}\nchoose another folder")))
 }
 
 fn begin(folder: &Path) -> String {

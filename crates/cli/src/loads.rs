@@ -30,7 +30,7 @@ pub(crate) fn text(loaded: &Loaded) -> String {
         load.elastic.iter().map(|index| point.scenario.workloads[*index].name.as_str()).collect();
     if !names.is_empty() {
         text += &format!(
-            "  load that depends on what the network lets through: {}\n",
+            "  workloads whose load depends on what the network carries: {}\n",
             names.join(", ")
         );
     }

@@ -48,13 +48,15 @@ pub(crate) fn refuse_too_large(
     let (what, most, remedy) =
         parts.into_iter().max_by_key(|(_, bytes, _)| *bytes).expect("there are four parts");
     let each = if what == "samples of series" { "" } else { " in each replica" };
+    let plural = if at_once == 1 { "" } else { "s" };
+    let replicas_at_once = format!("{at_once} replica{plural}");
     Err(Failure::Input(format!(
-        "this run needs about {} of memory, and {whose} {}: {at_once} replicas at once, of which \
+        "this run needs about {} of memory, and {whose} {}; it runs {replicas_at_once} at once, and \
          {what} take {}{each}\n{remedy}, run fewer replicas at once with --jobs, or state another \
          limit with --memory",
-        gigabytes(Bytes(whole)),
-        gigabytes(limit),
-        gigabytes(most),
+        rounded(Bytes(whole)),
+        rounded(limit),
+        rounded(most),
     )))
 }
 
@@ -76,7 +78,24 @@ fn memory_limit() -> Option<Bytes> {
     [machine, group, shell].into_iter().flatten().min().map(Bytes)
 }
 
-fn gigabytes(bytes: Bytes) -> String {
-    let gigabytes = bytes.0 as f64 / 1e9;
-    if gigabytes < 10.0 { format!("{gigabytes:.1} GB") } else { format!("{gigabytes:.0} GB") }
+/// Two digits or more, in the unit that suits.
+fn rounded(bytes: Bytes) -> String {
+    let (value, unit) = match bytes.0 {
+        1_000_000_000.. => (bytes.0 as f64 / 1e9, "GB"),
+        1_000_000.. => (bytes.0 as f64 / 1e6, "MB"),
+        1_000.. => (bytes.0 as f64 / 1e3, "KB"),
+        _ => return format!("{} B", bytes.0),
+    };
+    if value < 10.0 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_sizes_are_not_told_as_no_gigabytes() {
+        let told = [64_000_000_000, 1_500_000_000, 250_000_000, 40_000, 12].map(Bytes).map(rounded);
+        assert_eq!(told, ["64 GB", "1.5 GB", "250 MB", "40 KB", "12 B"]);
+    }
 }

@@ -28,6 +28,9 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
     let reproduced = study::reproduce(&Simulator, &found, &options, stop, &bar);
     bar.end();
     let reproduced = reproduced?;
+    if let Some(note) = stale(reproduced.stale) {
+        console.note(&note);
+    }
     let Some(ledger) = &reproduced.ledger else { return Err(interrupted(&reproduced)) };
     let page = files::write(&out, &reproduced, ledger)?;
     if args.json {
@@ -40,6 +43,18 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
         true => Ok(()),
         false => Err(Failure::Check),
     }
+}
+
+/// What is said of replicas that were kept and could not be used.
+fn stale(count: usize) -> Option<String> {
+    let (are, were) =
+        if count == 1 { ("replica is", "it was") } else { ("replicas are", "they were") };
+    (count > 0).then(|| {
+        format!(
+            "{count} kept {are} out of date, because the program or the study's files have changed; \
+             {were} discarded"
+        )
+    })
 }
 
 fn interrupted(reproduced: &Reproduced) -> Failure {

@@ -139,11 +139,19 @@ fn command_line() -> String {
 }
 
 /// What the options say about the scenario itself.
-fn overrides(options: &RunOptions, policy: Option<&Path>) -> Overrides {
+fn overrides(options: &RunOptions, policy: Option<&Path>) -> Result<Overrides, Failure> {
     let mut set = options.set.clone();
-    set.extend(options.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
-    set.extend(options.replicas.map(|replicas| ("replicas".to_owned(), replicas.to_string())));
-    Overrides { policy: policy.map(Path::to_owned), set, bind: options.bind.clone() }
+    for (key, value) in [("seed", options.seed), ("replicas", options.replicas)] {
+        let Some(value) = value else { continue };
+        if let Some((_, other)) = options.set.iter().find(|(set, _)| set == key) {
+            return Err(Failure::Input(format!(
+                "`{key}` is given twice: by --set {key}={other} and by --{key} {value}\n\
+                 remove one of the two"
+            )));
+        }
+        set.push((key.to_owned(), value.to_string()));
+    }
+    Ok(Overrides { policy: policy.map(Path::to_owned), set, bind: options.bind.clone() })
 }
 
 fn check_policies(policies: &[PathBuf]) -> Result<(), Failure> {
@@ -173,7 +181,7 @@ fn case(
     if let Some(policy) = policy {
         check_kind(inputs, policy, FileKind::Policy, "a policy has [roles]")?;
     }
-    let overrides = overrides(options, policy);
+    let overrides = overrides(options, policy)?;
     Ok(Case::new(load_from(inputs, scenario, &overrides)?, overrides.set))
 }
 

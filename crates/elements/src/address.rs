@@ -39,6 +39,12 @@ impl Address {
         if self.high == 0 && self.low >> 32 == MAPPED { Some(self.low as u32) } else { None }
     }
 
+    /// The last 32 bits: all that tells apart IPv4 addresses.
+    #[inline]
+    pub const fn last_32_bits(self) -> u32 {
+        self.low as u32
+    }
+
     /// The first and the last 64 bits; those of an IPv4 address as it is kept.
     #[inline]
     pub(crate) const fn halves(self) -> [u64; 2] {
@@ -101,7 +107,7 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parsed: Result<IpAddr, _> = text.parse();
         parsed.map(Address::from).map_err(|_| {
-            format!("\"{text}\" is no address; write one such as 10.0.0.1 or 2001:db8::1")
+            format!("\"{text}\" is not an address; write one such as 10.0.0.1 or 2001:db8::1")
         })
     }
 }
@@ -134,7 +140,7 @@ impl Prefix {
         if length > most {
             return Err(ParamsError::new(
                 "prefix",
-                format!("prefix length {length} of {address} must be from 0 to {most}"),
+                format!("the prefix length of {address} must be 0 to {most}; found {length}"),
             ));
         }
         let mask = mask(128 - most + length);
@@ -194,7 +200,10 @@ mod tests {
         assert_eq!(address("10.0.0.1").as_v4(), Some(0x0a00_0001));
         assert_eq!(address("::a00:1").as_v4(), None, "these 128 bits are not an IPv4 address");
         let refused = "10.0.0".parse::<Address>().unwrap_err();
-        assert_eq!(refused, "\"10.0.0\" is no address; write one such as 10.0.0.1 or 2001:db8::1");
+        assert_eq!(
+            refused,
+            "\"10.0.0\" is not an address; write one such as 10.0.0.1 or 2001:db8::1"
+        );
     }
 
     #[test]
@@ -228,12 +237,15 @@ mod tests {
             refused("10.1.2.3", 16),
             "10.1.2.3/16 has bits beyond its prefix; write 10.1.0.0/16"
         );
-        assert_eq!(refused("10.1.2.3", 33), "prefix length 33 of 10.1.2.3 must be from 0 to 32");
+        assert_eq!(
+            refused("10.1.2.3", 33),
+            "the prefix length of 10.1.2.3 must be 0 to 32; found 33"
+        );
         assert_eq!(
             refused("2001:db8::1", 64),
             "2001:db8::1/64 has bits beyond its prefix; write 2001:db8::/64"
         );
-        assert_eq!(refused("::", 129), "prefix length 129 of :: must be from 0 to 128");
+        assert_eq!(refused("::", 129), "the prefix length of :: must be 0 to 128; found 129");
     }
 
     #[test]

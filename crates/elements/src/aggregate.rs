@@ -45,7 +45,7 @@ impl Per {
         if table_size == 0 || table_size > MOST_ENTRIES {
             return Err(ParamsError::new(
                 "table_size",
-                format!("table_size {table_size} must be from 1 to {MOST_ENTRIES}"),
+                format!("table_size must be 1 to {MOST_ENTRIES}; found {table_size}"),
             ));
         }
         let idle_timeout = above_zero("idle_timeout", idle_timeout)?;
@@ -123,7 +123,7 @@ pub(crate) const IPV6_PREFIX: u8 = 64;
 /// `length` as that of the prefix of a host.
 pub(crate) fn checked_ipv6_prefix(length: u8) -> Result<u8, ParamsError> {
     if !(1..=128).contains(&length) {
-        let message = format!("ipv6_prefix {length} must be from 1 to 128 bits");
+        let message = format!("ipv6_prefix must be 1 to 128 bits; found {length}");
         return Err(ParamsError::new("ipv6_prefix", message));
     }
     Ok(length)
@@ -224,8 +224,8 @@ mod tests {
         assert!(joins(per.with_ipv6_prefix(48).unwrap(), "2001:db8:0:1::1"));
         assert!(!joins(per.with_ipv6_prefix(128).unwrap(), "2001:db8::2"));
         let refused = [0, 129].map(|length| per.with_ipv6_prefix(length).unwrap_err().to_string());
-        assert_eq!(refused[0], "ipv6_prefix 0 must be from 1 to 128 bits");
-        assert_eq!(refused[1], "ipv6_prefix 129 must be from 1 to 128 bits");
+        assert_eq!(refused[0], "ipv6_prefix must be 1 to 128 bits; found 0");
+        assert_eq!(refused[1], "ipv6_prefix must be 1 to 128 bits; found 129");
     }
 
     fn bucket(rate: &str, depth: u64) -> TokenBucket {

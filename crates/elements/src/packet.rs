@@ -232,6 +232,13 @@ impl TcpFlags {
         self.0 & flags.0 == flags.0
     }
 
+    /// Whether they acknowledge, and neither open, close nor reset a connection.
+    #[inline]
+    pub const fn only_acknowledge(self) -> bool {
+        const CONTROL: u8 = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0;
+        self.0 & (CONTROL | TcpFlags::ACK.0) == TcpFlags::ACK.0
+    }
+
     /// These bits and those of `flags`.
     pub const fn with(self, flags: TcpFlags) -> TcpFlags {
         TcpFlags(self.0 | flags.0)
@@ -333,10 +340,14 @@ impl FrameId {
 /// # let _ = packet;
 /// # Ok::<(), String>(())
 /// ```
+///
+/// Elements know packets whose key is a [`FlowKey`]. A host that can name flows in fewer bytes may keep
+/// the packets that no element is at with a key of its own, and
+/// [change the key](Self::with_key) before an element sees them.
 #[derive(Debug, Default, PartialEq)]
 #[must_use]
 #[repr(C)]
-pub struct Packet {
+pub struct Packet<K = FlowKey> {
     /// When the sending application or host created it: what a payload timestamp would say.
     pub sent_at: Instant,
     /// The host's own name for the flow; no element may look at it.
@@ -354,17 +365,23 @@ pub struct Packet {
     /// The TCP fields; all zero when the protocol is not TCP. Elements look at the flags alone.
     pub tcp: TcpHeader,
     /// The 5-tuple.
-    pub key: FlowKey,
+    pub key: K,
+}
+
+impl<K> Packet<K> {
+    /// The same packet with another key.
+    #[inline(always)]
+    pub fn with_key<L>(self, key: impl FnOnce(K) -> L) -> Packet<L> {
+        let Packet { sent_at, flow, size, payload, dscp, ecn, bytes, tcp, key: old } = self;
+        Packet { sent_at, flow, size, payload, dscp, ecn, bytes, tcp, key: key(old) }
+    }
 }
 
 impl Packet {
     /// Whether this is a TCP segment that only acknowledges: no data, no SYN, FIN or RST.
     #[inline]
     pub fn is_bare_acknowledgement(&self) -> bool {
-        const CONTROL: u8 = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0;
-        self.key.protocol == Protocol::TCP
-            && self.payload == 0
-            && self.tcp.flags.0 & (CONTROL | TcpFlags::ACK.0) == TcpFlags::ACK.0
+        self.key.protocol == Protocol::TCP && self.payload == 0 && self.tcp.flags.only_acknowledge()
     }
 
     /// The size as a quantity.

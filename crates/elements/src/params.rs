@@ -34,7 +34,10 @@ pub(crate) fn above_zero<Q: Default + PartialEq + fmt::Display>(
     value: Q,
 ) -> Result<Q, ParamsError> {
     if value == Q::default() {
-        return Err(ParamsError::new(parameter, format!("{parameter} {value} must be above zero")));
+        return Err(ParamsError::new(
+            parameter,
+            format!("{parameter} must be above zero; found {value}"),
+        ));
     }
     Ok(value)
 }

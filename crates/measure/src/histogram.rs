@@ -13,11 +13,31 @@ pub struct Histogram(Option<Cells<u32>>);
 const MAX_MICROS: u64 = 10_000_000_000;
 const MICROS_PER_SECOND: f64 = 1e6;
 
+/// Numbers up to here have cells of their own; each doubling above has half as many cells: what 3
+/// significant digits need.
+const SINGLE_CELLS: u64 = 2048;
+
+/// A duration rounded to a microsecond.
+#[inline]
+fn micros(duration: Duration) -> u64 {
+    (duration.nanos() + 500) / 1000
+}
+
+/// The width of the cell of `micros` is two to the power of this.
+fn width_bits(micros: u64) -> u32 {
+    (micros / (SINGLE_CELLS / 2)).checked_ilog2().unwrap_or(0)
+}
+
 impl Histogram {
     /// Counts `duration` in, rounded to a microsecond; one beyond the range counts at its end.
     #[inline]
     pub fn record(&mut self, duration: Duration) {
-        self.cells().saturating_record((duration.nanos() + 500) / 1000);
+        self.cells().saturating_record(micros(duration));
+    }
+
+    /// Counts `count` durations in that belong to the cell of so many microseconds.
+    pub(crate) fn record_cell(&mut self, micros: u64, count: u32) {
+        self.cells().saturating_record_n(micros, count);
     }
 
     /// Counts in all that `other` has counted.
@@ -61,6 +81,17 @@ impl Histogram {
         self.0.as_ref().map_or(0.0, |cells| Self::seconds(lowest(cells)))
     }
 
+    /// The longest number of microseconds of the cell to which `duration` belongs.
+    pub(crate) fn cell_of(duration: Duration) -> u64 {
+        let micros = micros(duration).min(MAX_MICROS);
+        micros | ((1 << width_bits(micros)) - 1)
+    }
+
+    /// The least number of microseconds of a cell, of which `micros` is one.
+    pub(crate) fn least_of(micros: u64) -> u64 {
+        micros >> width_bits(micros) << width_bits(micros)
+    }
+
     /// Microseconds in seconds.
     pub(crate) fn seconds(micros: u64) -> f64 {
         micros as f64 / MICROS_PER_SECOND
@@ -91,7 +122,7 @@ impl<'de> Deserialize<'de> for Histogram {
         let cells: Vec<(u64, u32)> = Vec::deserialize(deserializer)?;
         let mut histogram = Histogram::default();
         for (micros, count) in cells {
-            histogram.cells().saturating_record_n(micros, count);
+            histogram.record_cell(micros, count);
         }
         Ok(histogram)
     }

@@ -44,6 +44,7 @@
 //! Engines, scenarios and policies: who calls the recorder says what happened and when. How results are
 //! drawn or set in tables, and whether they confirm a claim.
 
+mod ages;
 pub mod cases;
 mod estimate;
 mod gains;

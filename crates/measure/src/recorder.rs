@@ -121,14 +121,18 @@ impl Recorder {
         self.unfinished(failed, TransferState::Failed);
     }
 
-    /// A transfer is still open at the end of the run. Counted and shown, whenever it started.
+    /// A transfer is still open at the end of the run. It is among the open ones whenever it started;
+    /// one that began before the warm-up's end counts in no figure and in no warning.
     pub fn open_transfer(&mut self, open: &Transfer) {
         let at = usize::from(open.workload);
         let age = (self.end + self.drain).since(open.start).as_secs_f64();
+        let is_counted = open.start >= self.warm_up;
         let workload = &mut self.replica.workloads[at];
         workload.open_over_time.add(open.start, self.end);
         workload.open += 1;
-        workload.oldest_open = workload.oldest_open.max(age);
+        if is_counted {
+            workload.oldest_open = workload.oldest_open.max(age);
+        }
         workload.all.open += 1;
         if let Some(class) = class_of(&self.classes[at], open.reply_bytes) {
             workload.classes[class].open += 1;

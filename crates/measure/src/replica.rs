@@ -66,9 +66,9 @@ pub struct WorkloadResult {
     pub all: ClassResult,
     /// Its completed transfers by size class.
     pub classes: Vec<ClassResult>,
-    /// Transfers still open at the end.
+    /// Transfers still open at the end, whenever they began.
     pub open: u64,
-    /// The age of the oldest of them, in seconds.
+    /// The age of the oldest of those that began after the warm-up, in seconds.
     pub oldest_open: f64,
     /// Transfers that an end gave up for good: its retries were used up, or it was reset.
     #[serde(default)]
@@ -236,24 +236,19 @@ impl ClassResult {
 
     /// Computes means and percentiles of what was counted.
     pub fn settle(&mut self) {
-        self.restricted_mean = self.times.restricted_mean();
-        self.restricted_deviation = self.times.restricted_deviation();
-        self.median = self.times.quantile(0.50);
-        self.p95 = self.times.quantile(0.95);
-        self.p99 = self.times.quantile(0.99);
+        let curve = self.times.curve();
+        self.restricted_mean = curve.restricted_mean();
+        self.restricted_deviation = curve.restricted_deviation();
+        self.median = curve.quantile(0.50);
+        self.p95 = curve.quantile(0.95);
+        self.p99 = curve.quantile(0.99);
         if self.unfinished > 0 {
-            let (steps, oldest) = (self.times.ccdf(), self.oldest_unfinished);
-            let last = steps.last().map_or(0.0, |step| step.0).max(oldest);
-            for over in &mut self.over {
-                let reached = over.limit * (1.0 + RESOLUTION);
-                let before = steps.partition_point(|step| step.0 <= reached);
-                let longer = before.checked_sub(1).map_or(1.0, |at| steps[at].1);
-                over.estimated = (longer == 0.0 || over.limit <= last).then_some(longer);
-            }
+            self.over.iter_mut().for_each(|over| over.estimated = curve.share_over(over.limit));
         }
     }
 
-    /// Counts in all that `other` has counted.
+    /// Counts in all that `other` has counted. Means and percentiles are then to be
+    /// [settled](Self::settle) anew.
     pub fn merge(&mut self, other: &ClassResult) {
         self.reply_bytes += other.reply_bytes;
         self.unfinished_bytes += other.unfinished_bytes;
@@ -269,7 +264,6 @@ impl ClassResult {
             sum.completed += over.completed;
             sum.open += over.open;
         }
-        self.settle();
     }
 
     /// How many transfers there were, complete or not, since the warm-up's end.
@@ -312,9 +306,6 @@ impl ClassResult {
         }
     }
 }
-
-/// Within what share of a limit a distribution tells whether it was exceeded: that of a histogram.
-const RESOLUTION: f64 = 1e-3;
 
 /// How many transfers took longer than a limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]

@@ -68,9 +68,13 @@ pub(crate) fn warnings(workload: &WorkloadSummary) -> Vec<String> {
     }
     warnings.extend(unfinished(workload));
     if workload.failed > 0 {
+        let (were, their, they) = match workload.failed {
+            1 => ("was", "its", "it counts"),
+            _ => ("were", "their", "they count"),
+        };
         warnings.push(format!(
-            "{} {items} of {} were given up by their TCP (retries used up, or reset); they count as \
-             taking longer than their age at the end",
+            "{} of the {items} of {} {were} given up by {their} TCP, because its retries were used up or \
+             the connection was reset; {they} as taking longer than {their} age at the end",
             workload.failed, workload.name,
         ));
     }
@@ -82,26 +86,27 @@ pub(crate) fn warnings(workload: &WorkloadSummary) -> Vec<String> {
 fn unfinished(workload: &WorkloadSummary) -> Option<String> {
     let classes: Vec<String> =
         workload.classes.iter().chain([&workload.all]).filter_map(bounded_figures).collect();
-    let share = workload.open as f64 / (workload.open + workload.completed).max(1) as f64;
+    // Those that began before the end of the warm-up stand in no figure.
+    let open = workload.all.unfinished.saturating_sub(workload.failed);
+    let share = open as f64 / (open + workload.completed).max(1) as f64;
     if classes.is_empty() && share <= OPEN_SHARE_TO_WARN {
         return None;
     }
     let items = workload.item.plural();
     let mut said = Vec::new();
-    if workload.open > 0 {
+    if open > 0 {
         said.push(format!(
-            "{} of {} {items} of {} were still open at the end (the oldest for {:.1} s); they count \
+            "{open} of {} {items} of {} were still open at the end (the oldest for {:.1} s); they count \
              as taking longer than their age",
-            workload.open,
-            workload.open + workload.completed,
+            open + workload.completed,
             workload.name,
             workload.oldest_open,
         ));
     }
     if !classes.is_empty() {
         said.push(format!(
-            "of {} only a lower bound is known, and no gain is told, for the {}: run for longer, or \
-             set drain",
+            "for {} these figures are only lower bounds, and no gain is told from them: {}; run for \
+             longer, or set `drain`",
             workload.name,
             classes.join("; ")
         ));

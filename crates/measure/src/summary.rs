@@ -43,7 +43,7 @@ pub struct WorkloadSummary {
     pub completed: u64,
     /// Transfers still open at the end, all replicas together.
     pub open: u64,
-    /// The age of the oldest of them, in seconds.
+    /// The age of the oldest of those that began after the warm-up, in seconds.
     pub oldest_open: f64,
     /// Transfers that an end gave up for good, all replicas together.
     #[serde(default)]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use shortflow_units::Duration;
 
+use crate::ages::Ages;
 use crate::histogram::Histogram;
 use crate::reading::Reading;
 
@@ -25,7 +26,7 @@ use crate::reading::Reading;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Survival {
     completed: Histogram,
-    unfinished: Histogram,
+    unfinished: Ages,
 }
 
 /// By what share a mean may grow, at most, if all that is left at the oldest age took twice as long:
@@ -35,6 +36,9 @@ const MEAN_TOLERANCE: f64 = 0.02;
 /// How many must lie beyond a percentile for it to be told: with fewer, it is little more than the
 /// longest time that happened to occur.
 const LEAST_BEYOND: f64 = 10.0;
+
+/// How much longer than a time the end of its cell in a histogram may be.
+const CELL: f64 = 1.001;
 
 /// What is left of rounding when a share is compared with one minus a quantile.
 const ROUNDING: f64 = 1e-12;
@@ -70,16 +74,7 @@ impl Survival {
     /// The time in seconds that a share `quantile` (0 to 1) of all do not exceed; a bound where more
     /// than a share 1 − `quantile` are unfinished.
     pub fn quantile(&self, quantile: f64) -> Option<Reading> {
-        if self.unfinished.n() == 0 {
-            return self.completed.quantile(quantile).map(Reading::Exact);
-        }
-        let beyond = 1.0 - quantile + ROUNDING;
-        if self.unfinished.n() as f64 > beyond * self.n() as f64 {
-            return self.if_all_ended_now().quantile(quantile).map(Reading::at_least);
-        }
-        let found = self.steps().into_iter().find(|step| step.longer <= beyond);
-        let step = found.expect("what is left after the last step are unfinished ones");
-        Some(Reading::Exact(step.seconds))
+        self.curve().quantile(quantile)
     }
 
     /// The quantile, where enough lie beyond it that it means something: at least 10.
@@ -101,12 +96,10 @@ impl Survival {
         self.steps().iter().map(|step| (step.seconds, step.longer)).collect()
     }
 
-    /// The mean up to the oldest age where some are unfinished (the restricted mean); a bound where
-    /// what is left then could matter. None where all are completed: an exact mean is kept elsewhere.
-    pub(crate) fn restricted_mean(&self) -> Option<Reading> {
-        let (mean, _, left) = self.restricted_moments()?;
-        let is_known = left * self.end() <= MEAN_TOLERANCE * mean;
-        Some(if is_known { Reading::Exact(mean) } else { Reading::at_least(self.least_mean()) })
+    /// What the mean, the deviation and percentiles are read from: computed once for all of them.
+    pub(crate) fn curve(&self) -> Curve<'_> {
+        let steps = if self.unfinished.n() == 0 { Vec::new() } else { self.steps() };
+        Curve { of: self, steps }
     }
 
     /// The mean in seconds if what is unfinished were completed now.
@@ -119,37 +112,13 @@ impl Survival {
     /// All times if what is unfinished were completed now.
     fn if_all_ended_now(&self) -> Histogram {
         let mut all = self.completed.clone();
-        all.merge(&self.unfinished);
+        self.unfinished.occupied().for_each(|(cell, count)| all.record_cell(cell, count));
         all
-    }
-
-    /// The standard deviation, likewise.
-    pub(crate) fn restricted_deviation(&self) -> Option<Reading> {
-        let (mean, square, left) = self.restricted_moments()?;
-        let end = self.end();
-        let is_bound = left * end * end > MEAN_TOLERANCE * square;
-        Some(bounded((square - mean * mean).max(0.0).sqrt(), is_bound))
-    }
-
-    /// The mean and the mean square of times cut off at the oldest age, and the share left there.
-    fn restricted_moments(&self) -> Option<(f64, f64, f64)> {
-        if self.unfinished.n() == 0 {
-            return None;
-        }
-        let (mut mean, mut square, mut before) = (0.0, 0.0, 1.0);
-        for step in self.steps() {
-            let share = before - step.longer;
-            mean += share * step.seconds;
-            square += share * step.seconds * step.seconds;
-            before = step.longer;
-        }
-        let end = self.end();
-        Some((mean + before * end, square + before * end * end, before))
     }
 
     /// The longest time or age in seconds.
     fn end(&self) -> f64 {
-        self.completed.longest().max(self.unfinished.longest())
+        self.completed.longest().max(self.unfinished.greatest())
     }
 
     /// The estimated distribution: where it falls, and to what. What was completed at the age of
@@ -176,26 +145,95 @@ struct Step {
     longer: f64,
 }
 
-fn bounded(value: f64, is_bound: bool) -> Reading {
-    if is_bound { Reading::at_least(value) } else { Reading::Exact(value) }
+/// The distribution of a [`Survival`], estimated.
+pub(crate) struct Curve<'a> {
+    of: &'a Survival,
+    /// None where all are completed: then the histogram says all.
+    steps: Vec<Step>,
+}
+
+impl Curve<'_> {
+    /// See [`Survival::quantile`].
+    pub(crate) fn quantile(&self, quantile: f64) -> Option<Reading> {
+        let of = self.of;
+        if of.unfinished.n() == 0 {
+            return of.completed.quantile(quantile).map(Reading::Exact);
+        }
+        let beyond = 1.0 - quantile + ROUNDING;
+        if of.unfinished.n() as f64 > beyond * of.n() as f64 {
+            return of.if_all_ended_now().quantile(quantile).map(Reading::at_least);
+        }
+        let found = self.steps.iter().find(|step| step.longer <= beyond);
+        let step = found.expect("what is left after the last step are unfinished ones");
+        Some(Reading::Exact(step.seconds))
+    }
+
+    /// The share of all that take longer than this, where some are unfinished; nothing where the data
+    /// end before it.
+    pub(crate) fn share_over(&self, seconds: f64) -> Option<f64> {
+        let before = self.steps.partition_point(|step| step.seconds <= seconds * CELL);
+        let longer = before.checked_sub(1).map_or(1.0, |at| self.steps[at].longer);
+        (longer == 0.0 || seconds <= self.of.end()).then_some(longer)
+    }
+
+    /// The mean up to the oldest age where some are unfinished (the restricted mean); a bound where
+    /// what is left then could matter. None where all are completed: an exact mean is kept elsewhere.
+    pub(crate) fn restricted_mean(&self) -> Option<Reading> {
+        let (mean, _, left) = self.restricted_moments()?;
+        let is_known = left * self.of.end() <= MEAN_TOLERANCE * mean;
+        Some(if is_known { Reading::Exact(mean) } else { Reading::at_least(self.of.least_mean()) })
+    }
+
+    /// The standard deviation, likewise.
+    pub(crate) fn restricted_deviation(&self) -> Option<Reading> {
+        let (mean, square, left) = self.restricted_moments()?;
+        let end = self.of.end();
+        let deviation = (square - mean * mean).max(0.0).sqrt();
+        let is_known = left * end * end <= MEAN_TOLERANCE * square;
+        Some(if is_known { Reading::Exact(deviation) } else { Reading::at_least(deviation) })
+    }
+
+    /// The mean and the mean square of times cut off at the oldest age, and the share left there.
+    fn restricted_moments(&self) -> Option<(f64, f64, f64)> {
+        if self.of.unfinished.n() == 0 {
+            return None;
+        }
+        let (mut mean, mut square, mut before) = (0.0, 0.0, 1.0);
+        for step in &self.steps {
+            let share = before - step.longer;
+            mean += share * step.seconds;
+            square += share * step.seconds * step.seconds;
+            before = step.longer;
+        }
+        let end = self.of.end();
+        Some((mean + before * end, square + before * end * end, before))
+    }
 }
 
 /// The completed ones as a [`Histogram`], or where some are unfinished, both.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Shown<'a> {
+    Completed(&'a Histogram),
+    Both { completed: &'a Histogram, unfinished: &'a Ages },
+}
+
+/// The same, as it is read.
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum Stored {
     Completed(Histogram),
-    Both { completed: Histogram, unfinished: Histogram },
+    Both { completed: Histogram, unfinished: Ages },
 }
 
 impl Serialize for Survival {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (completed, unfinished) = (self.completed.clone(), self.unfinished.clone());
-        let stored = match unfinished.n() {
-            0 => Stored::Completed(completed),
-            _ => Stored::Both { completed, unfinished },
+        let Survival { completed, unfinished } = self;
+        let shown = match unfinished.n() {
+            0 => Shown::Completed(completed),
+            _ => Shown::Both { completed, unfinished },
         };
-        stored.serialize(serializer)
+        shown.serialize(serializer)
     }
 }
 
@@ -293,7 +331,7 @@ mod tests {
         let bound = survival.quantile(0.95).unwrap();
         assert!(bound.is_bound() && (0.0999..=0.1001).contains(&bound.value()), "{bound:?}");
         // By hand: at least (10 + … + 60 + 70 + … + 100)/10 = 55 ms.
-        let mean = survival.restricted_mean().unwrap();
+        let mean = survival.curve().restricted_mean().unwrap();
         assert!(mean.is_bound() && (mean.value() - 0.055).abs() < 1e-4, "{mean:?}");
     }
 
@@ -320,7 +358,7 @@ mod tests {
         let survival = of(&many, &[0, 0, 0]);
         let p99 = survival.quantile(0.99).unwrap().exact().unwrap();
         assert!((p99 / 0.990 - 1.0).abs() < 1e-3, "{p99}");
-        let mean = survival.restricted_mean().unwrap().exact().unwrap();
+        let mean = survival.curve().restricted_mean().unwrap().exact().unwrap();
         assert!((mean - 0.5005).abs() < 5e-4, "{mean}");
     }
 
@@ -329,7 +367,7 @@ mod tests {
         let survival = of(&[10, 20, 30, 40], &[]);
         let median = survival.completed.quantile(0.5).map(Reading::Exact);
         assert_eq!(survival.quantile(0.5), median);
-        assert_eq!(survival.restricted_mean(), None);
+        assert_eq!(survival.curve().restricted_mean(), None);
         assert_eq!(survival.ccdf(), survival.completed.ccdf());
     }
 
@@ -337,7 +375,7 @@ mod tests {
     fn nothing_completed_is_known_to_take_longer() {
         let survival = of(&[], &[500, 700]);
         assert!(survival.quantile(0.5).unwrap().is_bound());
-        assert!(survival.restricted_mean().unwrap().is_bound());
+        assert!(survival.curve().restricted_mean().unwrap().is_bound());
         assert_eq!(Survival::default().quantile(0.5), None);
     }
 

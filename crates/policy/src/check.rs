@@ -59,7 +59,7 @@ impl Checker<'_> {
             self.document.mistake(
                 "code_points",
                 format!(
-                    "two colours have one code point: green {green}, yellow {yellow}, red {red}"
+                    "two colours have the same code point: green {green}, yellow {yellow}, red {red}"
                 ),
                 "give each colour a code point of its own",
             );
@@ -79,13 +79,13 @@ impl Checker<'_> {
     fn role(&mut self, name: &str, file: &RoleFile) -> Role {
         let path = format!("roles.{name}");
         if !is_name(name) {
-            self.document.mistake_in_key(&path, format!("`{name}` is no name"), NAME_RULE);
+            self.document.mistake_in_key(&path, format!("`{name}` is not a valid name"), NAME_RULE);
         }
         let mut classes: Vec<TrafficClass> = Vec::new();
         for (index, class) in file.classes.iter().enumerate() {
             let path = format!("{path}.classes.{index}");
             if classes.iter().any(|other| other.name == class.name) {
-                let message = format!("a second class `{}`", class.name);
+                let message = format!("two classes are called `{}`", class.name);
                 self.document.mistake(&format!("{path}.name"), message, "rename one of them");
             }
             classes.push(self.class(&path, class));

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
-use shortflow_text::suggestion;
 
 use crate::schemes::{markers, queues};
 
@@ -69,19 +68,6 @@ pub fn schemes() -> Vec<Scheme> {
     all
 }
 
-/// The scheme of this name.
-///
-/// # Errors
-/// When there is none: what to say about that, with the nearest name.
-pub fn find(name: &str) -> Result<Scheme, String> {
-    let all = schemes();
-    let names: Vec<String> = all.iter().map(|scheme| scheme.name.clone()).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    all.iter().find(|scheme| scheme.name == name).cloned().ok_or_else(|| {
-        format!("there is no scheme `{name}`\n{}", suggestion(name, "schemes", &names))
-    })
-}
-
 /// All schemes in a line each, as a text for a terminal.
 pub fn list() -> String {
     let mut text = String::new();
@@ -93,7 +79,7 @@ pub fn list() -> String {
         }
         text.push('\n');
     }
-    text + "`shortflow explain NAME` tells the keys of one, with an example.\n"
+    text + "`shortflow explain NAME` shows the keys of one, with an example.\n"
 }
 
 /// The page `docs/elements.md`.

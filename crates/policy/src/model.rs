@@ -98,6 +98,11 @@ impl Role {
         self.acks == Acknowledgements::Echoed || self.classes.iter().any(reads)
     }
 
+    /// Whether its queue marks packets to tell of congestion (ECN).
+    pub fn marks(&self) -> bool {
+        self.queue.as_ref().is_some_and(QueuePlan::marks)
+    }
+
     /// Whether it queues packets, which only an egress port can.
     pub fn queues(&self) -> bool {
         self.queue.is_some()

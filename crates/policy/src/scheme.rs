@@ -58,6 +58,13 @@ pub(crate) trait QueueScheme: DeserializeOwned + JsonSchema {
     /// A fresh queue for a port.
     fn build(plan: &Self::Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline>;
 
+    /// The rate above which it lets nothing leave, whatever its line could carry; none when that is
+    /// the line's, or depends on the packets.
+    fn shaped_to(plan: &Self::Plan) -> Option<Rate> {
+        let _ = plan;
+        None
+    }
+
     /// The queues inside it.
     fn inner(plan: &Self::Plan) -> Vec<&QueuePlan> {
         let _ = plan;
@@ -68,6 +75,12 @@ pub(crate) trait QueueScheme: DeserializeOwned + JsonSchema {
     fn writes(plan: &Self::Plan) -> Vec<Dscp> {
         let _ = plan;
         Vec::new()
+    }
+
+    /// Whether it marks packets itself to tell of congestion (ECN).
+    fn marks(plan: &Self::Plan) -> bool {
+        let _ = plan;
+        false
     }
 }
 
@@ -217,6 +230,13 @@ macro_rules! register_queues {
                 match self { $(QueuePlan::$Scheme(_) => $crate::scheme::kebab(stringify!($module))),+ }
             }
 
+            /// The rate above which it lets nothing leave, whatever its line could carry; none when
+            /// that is the line's, or depends on the packets.
+            pub fn shaped_to(&self) -> Option<shortflow_units::Rate> {
+                use crate::scheme::QueueScheme;
+                match self { $(QueuePlan::$Scheme(plan) => $module::Keys::shaped_to(plan)),+ }
+            }
+
             /// The queues inside it, in their order; none in most.
             pub fn inner(&self) -> Vec<&QueuePlan> {
                 use crate::scheme::QueueScheme;
@@ -231,6 +251,15 @@ macro_rules! register_queues {
                 };
                 written.extend(self.inner().into_iter().flat_map(QueuePlan::writes));
                 written
+            }
+
+            /// Whether it, or a queue inside it, marks packets to tell of congestion (ECN).
+            pub fn marks(&self) -> bool {
+                use crate::scheme::QueueScheme;
+                let marks = match self {
+                    $(QueuePlan::$Scheme(plan) => $module::Keys::marks(plan)),+
+                };
+                marks || self.inner().into_iter().any(QueuePlan::marks)
             }
 
             /// A fresh queue for a port.

@@ -41,16 +41,17 @@ const MOST_CURVES: usize = 6;
 
 fn distribution(runs: &[Run], workload: &str, at: usize) -> LineFigure {
     let curve = |label: &str, class: &ClassSummary| Series::curve(label, &class.times.ccdf());
-    let found = |run: &Run| run.points[0].summary.workload(workload).cloned();
     let series = if let [run] = runs {
-        let found = found(run);
+        let found = run.points[0].summary.workload(workload);
         let labels = spread(&classes(runs, workload), MOST_CURVES - 1);
-        let by_class =
-            labels.iter().filter_map(|label| Some(curve(label, found.as_ref()?.class(label)?)));
-        let all = found.as_ref().map(|w| Series { dashed: true, ..curve("all", &w.all) });
+        let by_class = labels.iter().filter_map(|label| Some(curve(label, found?.class(label)?)));
+        let all = found.map(|w| Series { dashed: true, ..curve("all", &w.all) });
         by_class.chain(all).collect()
     } else {
-        let of = |run: &Run| Some(curve(&run.label, &found(run)?.all));
+        let of = |run: &Run| {
+            let found = run.points[0].summary.workload(workload)?;
+            Some(curve(&run.label, &found.all))
+        };
         runs.iter().filter_map(of).collect()
     };
     let items = cases::item(runs, workload).plural();

@@ -1,5 +1,8 @@
 //! How figures look: colours that a colour-blind reader can tell apart, on light and on dark.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
 use kuva::render::theme::Theme;
 
 /// Text and axes.
@@ -38,10 +41,13 @@ const MOST_COLORS: usize = 128;
 
 /// The colour of the `index`-th series. No two of the first hundred are the same.
 pub(crate) fn color(index: usize) -> String {
-    pair(index % MOST_COLORS).0
+    PAIRS[index % MOST_COLORS].0.clone()
 }
 
-/// A colour and what stands for it on dark.
+/// All colours, each with what stands for it on dark.
+static PAIRS: LazyLock<Vec<(String, String)>> =
+    LazyLock::new(|| (0..MOST_COLORS).map(pair).collect());
+
 fn pair(index: usize) -> (String, String) {
     match PALETTE.get(index) {
         Some((light, dark)) => ((*light).to_owned(), (*dark).to_owned()),
@@ -190,7 +196,9 @@ fn dark_style(drawing: &str) -> String {
              :is(.figure,.figure *)[stroke=\"{light}\"]{{stroke:{dark}}}"
         )
     };
-    let used = (0..MOST_COLORS).map(pair).filter(|(light, _)| drawing.contains(light.as_str()));
+    let found: BTreeSet<&str> =
+        drawing.match_indices("\"#").filter_map(|(at, _)| drawing.get(at + 1..at + 8)).collect();
+    let used = PAIRS.iter().filter(|(light, _)| found.contains(light.as_str())).cloned();
     let rules: String = pairs.chain(used).map(rule).collect();
     format!("@media screen and (prefers-color-scheme:dark){{{rules}}}")
 }

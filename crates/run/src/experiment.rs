@@ -1,5 +1,6 @@
 //! All replicas of all points of all cases, run and gathered.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use shortflow_measure::results::Folder;
@@ -62,7 +63,9 @@ impl Experiment<'_> {
         };
         progress.begins(tasks.len(), 0);
         let outcomes = run_tasks(self.engine, &tasks, self.threads, stop, &watch);
+        let is_complete: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
         let results = gather(self.cases, &places, outcomes, self.command)?;
+        watch.remove_orphans(&is_complete)?;
         output.write(self.cases, &results)?;
         Ok(results)
     }
@@ -91,6 +94,23 @@ struct Watch<'w> {
     cases: &'w [Case],
     places: &'w [TaskIndex],
     tasks: &'w [Task<'w>],
+}
+
+impl Watch<'_> {
+    /// Removes the transfers of replicas that are complete in some cases only: after an interruption
+    /// no result holds them.
+    fn remove_orphans(&self, is_complete: &[bool]) -> Result<(), Error> {
+        let Some(folders) = &self.folders else { return Ok(()) };
+        let tasks = || self.places.iter().zip(is_complete);
+        let lacking: BTreeSet<(usize, u32)> =
+            tasks().filter(|(_, done)| !**done).map(|(p, _)| (p.point, p.replica)).collect();
+        for (place, _) in tasks().filter(|(_, done)| **done) {
+            if lacking.contains(&(place.point, place.replica)) {
+                TransferSink::remove(&folders[place.case], place.point, place.replica)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Observer for Watch<'_> {

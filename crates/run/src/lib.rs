@@ -77,7 +77,7 @@ pub use names::{
     role_at, seed_of, workload_counter,
 };
 pub use observe::{Observer, Progress};
-pub use output::{OutputError, OutputFolder, refuse_foreign};
+pub use output::{OutputError, OutputFolder, is_unfinished, refuse_foreign};
 pub use parallel::run_tasks;
 pub use plan::{end_of, plan};
 pub use results::{CaseResults, Interruption, Results, which_tcp};

@@ -29,7 +29,7 @@ pub struct OutputFolder {
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// It holds something else.
-    #[error("the folder {} holds something that is no result: {name}", folder.display())]
+    #[error("the folder {} holds a file that no run wrote: {name}", folder.display())]
     Foreign {
         /// The folder.
         folder: PathBuf,
@@ -140,10 +140,13 @@ fn remove_abandoned(target: &Path) {
 }
 
 fn is_staging(entry: &DirEntry) -> bool {
-    let name = entry.file_name();
-    let name = name.to_string_lossy();
     let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-    is_folder && name.starts_with(STAGING) && name.ends_with(".tmp")
+    is_folder && is_unfinished(&entry.file_name().to_string_lossy())
+}
+
+/// Whether a run that is not done has entries of this name in its folder.
+pub fn is_unfinished(name: &str) -> bool {
+    name.starts_with(STAGING) && name.ends_with(".tmp")
 }
 
 /// Refuses a folder that holds something, unless a run of ours wrote it.

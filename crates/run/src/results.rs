@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use shortflow_measure::results::{Input, Setting, Sweep};
-use shortflow_measure::{Manifest, Point, Replica, Summary};
+use shortflow_measure::{Manifest, Point};
 use shortflow_scenario::Scenario;
 
 use crate::case::Case;
@@ -68,8 +68,9 @@ pub(crate) fn gather(
         (0, _) => return Err(Error::Interrupted),
         (kept, all) => Some(Interruption { kept, all }),
     };
+    let kept = complete.kept();
     let cases = cases.iter().enumerate().map(|(at, case)| {
-        let points = complete.points(at, case);
+        let points = complete.take_points(at, case, &kept);
         CaseResults { manifest: manifest(case, &points, command), points }
     });
     Ok(Results { cases: cases.collect(), interruption })
@@ -97,23 +98,27 @@ impl Complete {
         (0..self.0[0][point].len()).filter(is_complete).collect()
     }
 
-    /// How many replicas are complete in all cases, over all points.
-    fn count(&self) -> usize {
-        (0..self.0[0].len()).map(|point| self.complete_at(point).len()).sum()
+    /// The same for each point.
+    fn kept(&self) -> Vec<Vec<usize>> {
+        (0..self.0[0].len()).map(|point| self.complete_at(point)).collect()
     }
 
-    /// The points of a case at which some replica is complete.
-    fn points(&self, case: usize, what: &Case) -> Vec<Point> {
+    /// How many replicas are complete in all cases, over all points.
+    fn count(&self) -> usize {
+        self.kept().iter().map(Vec::len).sum()
+    }
+
+    /// Takes the points of a case out at which replicas are `kept`.
+    fn take_points(&mut self, case: usize, what: &Case, kept: &[Vec<usize>]) -> Vec<Point> {
         let mut points = Vec::new();
-        for (at, point) in what.loaded.points().iter().enumerate() {
-            let kept = self.complete_at(at);
+        for (at, (point, kept)) in what.loaded.points().iter().zip(kept).enumerate() {
             if kept.is_empty() {
                 continue;
             }
             let values = what.loaded.axes.iter().zip(&point.values);
             let settings =
                 values.map(|(key, v)| Setting { key: key.clone(), value: v.to_string() });
-            let outcomes = kept.iter().filter_map(|&n| self.0[case][at][n].as_ref()).collect();
+            let outcomes = kept.iter().filter_map(|&n| self.0[case][at][n].take()).collect();
             let mut found = point_of(settings.collect(), outcomes);
             let asked = point.scenario.replicas as usize;
             if kept.len() < asked {
@@ -128,24 +133,24 @@ impl Complete {
 }
 
 /// A point of a sweep from the outcomes at it, of which there is at least one.
-fn point_of(settings: Vec<Setting>, outcomes: Vec<&Outcome>) -> Point {
-    let mut replicas: Vec<Replica> = Vec::new();
-    let mut means: Option<&Summary> = None;
-    for outcome in &outcomes {
-        match &outcome.measured {
-            Measured::Replica(replica) => replicas.push((**replica).clone()),
-            Measured::Means(summary) => means = Some(summary),
-        }
-    }
-    let mut point = match means {
-        Some(summary) => Point { settings, summary: summary.clone(), replicas },
-        None => Point::new(settings, replicas),
-    };
+fn point_of(settings: Vec<Setting>, outcomes: Vec<Outcome>) -> Point {
     let late = outcomes.iter().filter_map(|outcome| outcome.timing).max_by_key(|t| t.p99);
     let late = late.and_then(|timing| timing.warning());
-    for warning in outcomes.iter().flat_map(|outcome| &outcome.warnings).chain(&late) {
-        if !point.summary.warnings.contains(warning) {
-            point.summary.warnings.push(warning.clone());
+    let (mut replicas, mut means, mut warnings) = (Vec::new(), None, Vec::new());
+    for outcome in outcomes {
+        match outcome.measured {
+            Measured::Replica(replica) => replicas.push(*replica),
+            Measured::Means(summary) => means = Some(summary),
+        }
+        warnings.extend(outcome.warnings);
+    }
+    let mut point = match means {
+        Some(summary) => Point { settings, summary: *summary, replicas },
+        None => Point::new(settings, replicas),
+    };
+    for warning in warnings.into_iter().chain(late) {
+        if !point.summary.warnings.contains(&warning) {
+            point.summary.warnings.push(warning);
         }
     }
     point

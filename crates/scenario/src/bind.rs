@@ -65,7 +65,7 @@ fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
 /// How a binding is written, for messages.
 pub(crate) const HOW_TO_BIND: &str = "write ROLE=NODE->NEIGHBOUR for packets that go out to a neighbour, as in \
      core=east->west, or ROLE=NODE<-NEIGHBOUR for packets that come in from it, as in edge=east<-shop; \
-     several nodes are joined by commas";
+     several nodes are separated by commas";
 
 #[cfg(test)]
 mod tests {

@@ -33,6 +33,7 @@
 
 mod bind;
 mod check;
+mod explain;
 mod file;
 mod files;
 mod frequency;
@@ -45,6 +46,8 @@ mod sweep;
 mod which_tcp;
 mod workloads;
 
+pub use check::MOST_REPLICAS;
+pub use explain::Topic;
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, load_from, schema};
 pub use memory::Memory;
 pub use model::{

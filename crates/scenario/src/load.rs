@@ -259,7 +259,7 @@ impl Loader<'_> {
             Err(error) => {
                 let message = format!("cannot read the policy {name}: {}", reason(&error));
                 let help = match error.kind() {
-                    io::ErrorKind::NotFound => "the path is relative to this file",
+                    io::ErrorKind::NotFound => "the path is relative to the folder of this file",
                     _ => "",
                 };
                 document.mistake("policy", message, help);

@@ -9,7 +9,7 @@ use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::dropper::{Bernoulli, GilbertElliottParams, LossParams};
 use shortflow_elements::{Dscp, ParamsError};
-use shortflow_text::{Document, Named, suggestion};
+use shortflow_text::{Document, Named, nearest, suggestion};
 use shortflow_units::Probability;
 
 /// Loss on a link as it is written: a probability, or a table of what is below.
@@ -89,7 +89,7 @@ fn gilbert_elliott(
 ) -> Option<LossParams> {
     let path = format!("{path}.{GILBERT_ELLIOTT}");
     let [(GILBERT_ELLIOTT, LossFile::Table(keys))] = table.iter().collect::<Vec<_>>()[..] else {
-        let help = "such as { to_bad = 0.01, to_good = 0.25 }, and no other key beside the model";
+        let help = "write, for example, { to_bad = 0.01, to_good = 0.25 }, and no other key beside the model";
         document.mistake_in_key(&path, "the model needs a table of its own", help);
         return None;
     };
@@ -103,23 +103,28 @@ fn gilbert_elliott(
             ("to_good", LossFile::Always(probability)) => to_good = Some(*probability),
             ("loss_good", loss) => loss_good = by_code_point(document, &at, loss)?,
             ("loss_bad", loss) => loss_bad = by_code_point(document, &at, loss)?,
+            ("to_bad" | "to_good", LossFile::Table(_)) => {
+                let message = format!("{name} must be a probability from 0 to 1; found a table");
+                document.mistake_in_key(&at, message, "");
+                return None;
+            }
             _ => {
                 let help = suggestion(name, "keys allowed here", &GILBERT_ELLIOTT_KEYS);
-                document.mistake_in_key(&at, format!("unknown key `{name}`, or no number"), help);
+                document.mistake_in_key(&at, format!("unknown key `{name}`"), help);
                 return None;
             }
         }
     }
     let (Some(to_bad), Some(to_good)) = (to_bad, to_good) else {
-        let help = "`to_bad` is the probability that the link turns bad after a packet, `to_good` that \
-                    it turns good again: bursts of 1/to_good packets";
-        document.mistake_in_key(&path, "the model needs `to_bad` and `to_good`", help);
+        let help = "`to_bad` is the probability that the link turns bad after a packet, `to_good` the \
+                    probability that it turns good again; a burst has 1/to_good packets on average";
+        document.mistake_in_key(&path, "`gilbert-elliott` needs both `to_bad` and `to_good`", help);
         return None;
     };
     let params = GilbertElliottParams::new(to_bad, to_good, loss_good, loss_bad);
     let refuse = |error: ParamsError| {
         let at = format!("{path}.{}", error.parameter());
-        document.mistake(&at, error.to_string(), "it must be above 0");
+        document.mistake(&at, error.to_string(), "");
     };
     params.map_err(refuse).ok().map(Box::new).map(LossParams::GilbertElliott)
 }
@@ -138,6 +143,11 @@ fn by_code_point(
     let mut named = Vec::new();
     for (name, value) in table.iter() {
         let path = format!("{path}.{name}");
+        if let Some(meant) = nearest(name, [GILBERT_ELLIOTT, "forward", "back"]) {
+            let help = format!("did you mean `{meant}`?");
+            document.mistake_in_key(&path, format!("unknown key `{name}`"), help);
+            return None;
+        }
         let probability = match value {
             LossFile::Always(probability) => *probability,
             LossFile::Table(_) => {
@@ -160,7 +170,8 @@ fn by_code_point(
     Some(named.into_iter().fold(filled, |table, (dscp, p)| table.with(dscp, p)))
 }
 
-const GILBERT_ELLIOTT: &str = "gilbert-elliott";
+/// The name of the model of bursts.
+pub(crate) const GILBERT_ELLIOTT: &str = "gilbert-elliott";
 const GILBERT_ELLIOTT_KEYS: [&str; 4] = ["to_bad", "to_good", "loss_good", "loss_bad"];
 const DIRECTIONS: [&str; 2] = ["forward", "back"];
 

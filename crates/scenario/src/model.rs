@@ -32,7 +32,8 @@ impl NodeId {
     /// The node with this address, which must be one that [`address`](Self::address) gave.
     #[inline]
     pub fn of_address(address: Address) -> NodeId {
-        NodeId(address.as_v4().expect("a simulated host has an IPv4 address") - FIRST_ADDRESS)
+        debug_assert!(address.as_v4().is_some(), "a simulated host has an IPv4 address");
+        NodeId(address.last_32_bits().wrapping_sub(FIRST_ADDRESS))
     }
 }
 

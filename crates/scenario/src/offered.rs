@@ -34,7 +34,8 @@ pub struct LineLoad {
 impl LineLoad {
     /// Bits per second of all workloads together.
     pub fn total(&self) -> f64 {
-        self.workloads.values().sum()
+        // A sum of no floats would be -0.
+        self.workloads.values().fold(0.0, |sum, bits| sum + bits)
     }
 
     /// The total over the rate of the link: above 1 it is more than the link can carry.
@@ -65,6 +66,13 @@ impl Scenario {
                 None => elastic.push(index),
             }
         }
+        let mut routed = Routed::new(self, self.idle_lines());
+        routed.add(demands);
+        OfferedLoad { lines: routed.lines, elastic }
+    }
+
+    /// Each direction of each link, with nothing on it.
+    fn idle_lines(&self) -> Vec<LineLoad> {
         let lines = self.links.iter().flat_map(|link| {
             let line =
                 |from, to, rate: f64| LineLoad { from, to, rate, workloads: BTreeMap::new() };
@@ -73,9 +81,24 @@ impl Scenario {
                 line(link.b, link.a, link.back.rate.bytes_per_sec() * 8.0),
             ]
         });
-        let mut routed = Routed::new(self, lines.collect());
+        lines.collect()
+    }
+}
+
+impl Scenario {
+    /// The ports, as a node and the next, that the packets of a workload pass in either direction.
+    pub(crate) fn ports_of(&self, workload: usize) -> Vec<(NodeId, NodeId)> {
+        let pairs = self.workloads[workload].kind.traffic().pairs();
+        let both = pairs.iter().flat_map(|&(one, other)| [(one, other), (other, one)]);
+        let demand = |(from, to)| {
+            let offer = Offer { from, to, bytes: 1.0, packets: 1.0 };
+            Demand { workload, from, to, offer }
+        };
+        let demands = both.map(demand).collect();
+        let mut routed = Routed::new(self, self.idle_lines());
         routed.add(demands);
-        OfferedLoad { lines: routed.lines, elastic }
+        let passed = routed.lines.iter().filter(|line| line.workloads.contains_key(&workload));
+        passed.map(|line| (line.from, line.to)).collect()
     }
 }
 

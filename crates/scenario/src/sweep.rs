@@ -35,7 +35,7 @@ pub(crate) fn axes(
         let path = format!("sweep.{index}");
         let Some(axis) = axis(document, &path, file) else { continue };
         if axes.iter().any(|other| other.name == axis.name) {
-            let message = format!("a second sweep `{}`", axis.name);
+            let message = format!("two sweeps are called `{}`", axis.name);
             document.mistake(&path, message, "give one of them another `name`");
         }
         axes.push(axis);
@@ -58,12 +58,16 @@ fn axis(document: &mut Document, path: &str, file: &AxisFile) -> Option<Axis> {
         (None, Some(keys)) if !keys.is_empty() => keys.clone(),
         _ => {
             let help = "write `key = \"parameters.NAME\"`, or `keys = [\"…\", \"…\"]`";
-            document.mistake(path, "a sweep needs one of `key` and `keys`", help);
+            document.mistake(path, "a sweep needs exactly one of `key` and `keys`", help);
             return None;
         }
     };
     if file.values.is_empty() {
-        document.mistake(&format!("{path}.values"), "the sweep has no values", "list some");
+        document.mistake(
+            &format!("{path}.values"),
+            "the sweep has no values",
+            "list at least one value",
+        );
     }
     for (index, key) in keys.iter().enumerate() {
         let place = match file.key {
@@ -90,7 +94,7 @@ fn check_key(document: &mut Document, place: &str, key: &str) {
             document.mistake(place, format!("there is no parameter `{name}`"), help);
         }
     } else if names.contains(&key) {
-        let message = format!("`{key}` is a parameter, no key");
+        let message = format!("`{key}` is a parameter, not a key");
         document.mistake(place, message, format!("write \"parameters.{key}\""));
     } else if !key.starts_with("policy.") && !document.may_have(key) {
         let keys = document.names_in("");

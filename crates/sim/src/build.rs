@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shortflow_elements::dropper::LinkLoss;
-use shortflow_elements::{Dscp, FlowKey, Label, Protocol};
+use shortflow_elements::{Dscp, Label, Protocol};
 use shortflow_measure::{Recorder, TransferSink};
 use shortflow_policy::PortSite;
 use shortflow_run::{code_points, ingress_name, plan, port_name, ports, role_at, seed_of};
@@ -16,7 +16,8 @@ use crate::engine::Engine;
 use crate::host::session;
 use crate::host::source::{Connections, Source, Stream};
 use crate::network::ends::{FarEnd, NearEnd};
-use crate::network::layout::{Colors, Hop, Network, address_of};
+use crate::network::key::NodeKey;
+use crate::network::layout::{Colors, Hop, Network};
 use crate::network::port::Port;
 use crate::network::routes::{NodeIndex, PortIndex, Routes};
 use crate::record::counters::{CodePoints, Counters};
@@ -219,9 +220,9 @@ fn add_stream(
 ) -> u32 {
     let stream = streams.len() as u32;
     // Streams have source ports of their own, so that no two share a 5-tuple.
-    let key = FlowKey {
-        src: address_of(from.0),
-        dst: address_of(to.0),
+    let key = NodeKey {
+        src: from.0,
+        dst: to.0,
         src_port: (FIRST_STREAM_PORT + stream)
             .try_into()
             .expect("a checked scenario has a port for each stream"),

@@ -16,7 +16,7 @@ use crate::host::ports::EphemeralPorts;
 use crate::host::session::{PendingSend, Sessions, World};
 use crate::host::source::{Emission, Source, Stream};
 use crate::network::fabric::Fabric;
-use crate::network::layout::{Network, node_of};
+use crate::network::layout::Network;
 use crate::network::pool::Parcel;
 use crate::record::flow_sampler::FlowSampler;
 use crate::record::sampler::Sampler;
@@ -127,7 +127,7 @@ impl Engine {
                 let index = packet.flow.0 & !STREAM;
                 self.recorder.datagram_dropped(packet.sent_at, stream.workload, index);
             } else if let Some(flow) = self.flows.get_mut(packet.flow)
-                && flow.receiver(&packet.key).is_some()
+                && flow.receiver(packet.key.into()).is_some()
             {
                 flow.tally.dropped += 1;
                 flow.tally.marked[self.fabric.network.colors.place(packet.dscp)] += 1;
@@ -144,7 +144,7 @@ impl Engine {
             return self.deliver_datagram(id.0 & !STREAM, parcel);
         }
         let flow = self.flows.get_mut(id);
-        let Some((flow, side)) = flow.and_then(|f| f.receiver(&packet.key).map(|side| (f, side)))
+        let Some((flow, side)) = flow.and_then(|f| f.receiver(packet.key).map(|side| (f, side)))
         else {
             self.fabric.totals.unclaimed += 1;
             return self.fabric.pool.release(parcel);
@@ -152,7 +152,7 @@ impl Engine {
         let now = self.fabric.now;
         flow.tally.marked[self.fabric.network.colors.place(packet.dscp)] += 1;
         let end = &mut flow.ends[side as usize];
-        if !packet.is_bare_acknowledgement() {
+        if packet.payload > 0 || !packet.tcp.flags.only_acknowledge() {
             end.received_dscp = packet.dscp;
         }
         if end.latest.is_before(packet) {
@@ -254,7 +254,7 @@ impl Engine {
                 let flow = Flow::new(new.key, &new.config, new.application);
                 let (id, flow) = self.flows.insert(flow);
                 if let Some(watcher) = &mut self.fabric.watcher {
-                    watcher.opens(id, flow.key, &new.config);
+                    watcher.opens(id, flow.key.into(), &new.config);
                 }
                 flow.open(now);
                 let needs_care =
@@ -298,7 +298,7 @@ impl Engine {
                 && let Some(watcher) = &mut self.fabric.watcher
                 && is_new
             {
-                watcher.opens(id, flow.key, flow.ends[0].tcp.shared_config());
+                watcher.opens(id, flow.key.into(), flow.ends[0].tcp.shared_config());
             }
             self.flush(id, Side::Client);
         }
@@ -328,7 +328,7 @@ impl Engine {
             bytes: None,
             tcp: TcpHeader::default(),
         };
-        let (outlet, shows_sender) = self.fabric.outlet(stream.node, node_of(stream.key.dst));
+        let (outlet, shows_sender) = self.fabric.outlet(stream.node, stream.key.dst);
         let label = self.fabric.network.label(stream.workload);
         let sender = shows_sender.then(|| SenderView { label, ..SenderView::default() });
         self.fabric.leave_host(outlet, packet, sender.as_ref());
@@ -390,7 +390,7 @@ fn transmit(
             Side::Client => flow.key,
             Side::Server => flow.key.reversed(),
         };
-        let (outlet, shows_tcp) = fabric.outlet(node_of(key.src), node_of(key.dst));
+        let (outlet, shows_tcp) = fabric.outlet(key.src, key.dst);
         let sender = shows_tcp.then(|| SenderView {
             received_dscp: Some(end.received_dscp),
             label: fabric.network.label(flow.application.workload()),

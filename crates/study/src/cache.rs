@@ -57,6 +57,11 @@ impl Cache {
         Some(replica)
     }
 
+    /// Whether a replica is kept for this place, made from whatever inputs.
+    pub(crate) fn has(&self, point: &PointOfRun, number: u32) -> bool {
+        self.folder.path().join(name(point, number)).exists()
+    }
+
     /// Keeps a finished replica.
     pub(crate) fn write(
         &self,

@@ -29,6 +29,7 @@ pub mod judge;
 mod ledger;
 mod library;
 mod measure;
+mod mistakes;
 mod points;
 mod quantity;
 mod replay;

@@ -74,7 +74,7 @@ fn find_requests(
         let drawn = points.iter().position(|p| p.run == accesses.run && (p.x - x).abs() < 1e-9);
         let drawn = drawn.ok_or_else(|| Error::Study {
             file: files.place("study.toml"),
-            message: format!("run {}: there is no run {} at {x}", run.name, accesses.run),
+            message: format!("run {}: the run {} has no point {x}", run.name, accesses.run),
         })?;
         let source = (
             format!("requests of {} at {x}", accesses.run),
@@ -118,7 +118,7 @@ fn scenario(
     set.extend(run.sweep.iter().map(|key| (key.clone(), x.to_string())));
     let overrides =
         Overrides { policy: Some(run.policy.clone().into()), set, ..Overrides::default() };
-    let loaded = from_texts(&texts, &overrides).map_err(Error::Scenario)?;
+    let loaded = from_texts(&texts, &overrides).map_err(Error::Mistakes)?;
     let point = loaded.into_points().into_iter().next();
     Ok(point.expect("a scenario without sweep has one point").scenario)
 }

@@ -16,6 +16,7 @@ use crate::distribution::Distribution;
 use crate::figure::{Figure, figure};
 use crate::ledger::{ClaimResult, Ledger, judge_all};
 use crate::library::StudyFiles;
+use crate::mistakes;
 use crate::points::{PointOfRun, points};
 use crate::quantity::Data;
 use crate::replay::replay;
@@ -50,6 +51,9 @@ pub struct Reproduced {
     pub finished: usize,
     /// All replicas that the study wants.
     pub wanted: usize,
+    /// Replicas that were kept from before and not used, since the program or the study's files have
+    /// changed.
+    pub stale: usize,
 }
 
 /// Why a study gave no answer.
@@ -71,9 +75,9 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
-    /// A scenario or a policy of the study is mistaken.
+    /// A text of the study, a scenario or a policy among them, is mistaken.
     #[error("{0}")]
-    Scenario(Diagnostics),
+    Mistakes(Diagnostics),
     /// Requests that one run drew cannot be replayed by another.
     #[error("run {run}: {message}")]
     Requests {
@@ -124,19 +128,29 @@ pub fn reproduce(
     stop: &AtomicBool,
     progress: &dyn Progress,
 ) -> Result<Reproduced, Error> {
-    let mut study: Study = parse(files, "study.toml")?;
-    let mut claims: Claims = parse(files, "claims.toml")?;
+    let mut study: Study = mistakes::read(files, "study.toml")?;
+    let mut points = points(files, &study, options.quick, engine.identity())?;
+    let mut claims = mistakes::read_claims(files, &study, &points)?;
     study.name_workload(&mut claims);
     let effort = if options.quick { &study.quick } else { &study.full };
-    let mut points = points(files, &study, options.quick, engine.identity())?;
     let cache = Cache::open(Folder::create(options.folder)?, engine.identity());
-    let replicas = run_points(engine, &mut points, &cache, options.threads, stop, progress)?;
+    let Ran { replicas, stale } =
+        run_points(engine, &mut points, &cache, options.threads, stop, progress)?;
     let about = about(files, effort, options.quick);
     let wanted = replicas.iter().map(Vec::len).sum();
     let finished = replicas.iter().flatten().flatten().count();
     if finished < wanted {
         let (title, figures, tables) = (study.title, Vec::new(), Vec::new());
-        return Ok(Reproduced { title, about, ledger: None, figures, tables, finished, wanted });
+        return Ok(Reproduced {
+            title,
+            about,
+            ledger: None,
+            figures,
+            tables,
+            finished,
+            wanted,
+            stale,
+        });
     }
     let mut data = Data::default();
     for (point, replicas) in points.iter().zip(replicas) {
@@ -157,6 +171,7 @@ pub fn reproduce(
         tables: study.tables.iter().map(|spec| table(spec, &data)).collect(),
         finished,
         wanted,
+        stale,
     })
 }
 
@@ -187,14 +202,15 @@ fn has_points(figure: &Figure) -> bool {
     figure.curves.iter().any(|curve| !curve.points.is_empty())
 }
 
-fn parse<T: serde::de::DeserializeOwned>(files: &StudyFiles, name: &str) -> Result<T, Error> {
-    let error = |message: String| Error::Study { file: files.place(name), message };
-    let text = files.text(name).ok_or_else(|| error("no such file".to_owned()))?;
-    toml::from_str(text).map_err(|mistake| error(mistake.to_string()))
-}
-
 /// By point and replica; those that an interrupt left out are absent.
 type Replicas = Vec<Vec<Option<Replica>>>;
+
+/// What came of running the points.
+struct Ran {
+    replicas: Replicas,
+    /// Replicas that were kept from before and could not be used.
+    stale: usize,
+}
 
 /// The replicas of all points: those kept from before, and those run now. First come the runs that
 /// draw their own requests, then those that replay them.
@@ -205,11 +221,17 @@ fn run_points(
     threads: usize,
     stop: &AtomicBool,
     progress: &dyn Progress,
-) -> Result<Replicas, Error> {
-    let kept = |point: &PointOfRun| -> Vec<Option<Replica>> {
-        (0..point.scenario.replicas).map(|number| cache.read(point, number)).collect()
+) -> Result<Ran, Error> {
+    let mut stale = 0;
+    let mut kept = |point: &PointOfRun| -> Vec<Option<Replica>> {
+        let read = |number| {
+            let found = cache.read(point, number);
+            stale += usize::from(found.is_none() && cache.has(point, number));
+            found
+        };
+        (0..point.scenario.replicas).map(read).collect()
     };
-    let mut replicas: Replicas = points.iter().map(kept).collect();
+    let mut replicas: Replicas = points.iter().map(&mut kept).collect();
     let missing = places(&replicas, |_| true).len();
     progress.begins(missing, replicas.iter().map(Vec::len).sum::<usize>() - missing);
     for replays in [false, true] {
@@ -237,7 +259,7 @@ fn run_points(
             }
         }
     }
-    Ok(replicas)
+    Ok(Ran { replicas, stale })
 }
 
 /// The point and the number of each absent replica of the points that are due.
@@ -373,13 +395,19 @@ think.exponential = { mean = "= think s" }
     }
 
     fn run(home: &Path, replicas_until_stop: usize) -> (Vec<PointOfRun>, Replicas) {
-        let study: Study = parse(&FILES, "study.toml").unwrap();
-        let mut points = points(&FILES, &study, false, "1").unwrap_or_else(|e| panic!("{e}"));
+        let (points, ran) = run_by("1", home, replicas_until_stop);
+        (points, ran.replicas)
+    }
+
+    /// By an engine of this identity.
+    fn run_by(engine: &str, home: &Path, replicas_until_stop: usize) -> (Vec<PointOfRun>, Ran) {
+        let study: Study = mistakes::read(&FILES, "study.toml").unwrap();
+        let mut points = points(&FILES, &study, false, engine).unwrap_or_else(|e| panic!("{e}"));
         let stop = AtomicBool::new(false);
         let progress = StopAfter(replicas_until_stop.into(), &stop);
-        let cache = Cache::open(Folder::create(home).unwrap(), "1");
-        let replicas = run_points(&Simulator, &mut points, &cache, 1, &stop, &progress).unwrap();
-        (points, replicas)
+        let cache = Cache::open(Folder::create(home).unwrap(), engine);
+        let ran = run_points(&Simulator, &mut points, &cache, 1, &stop, &progress).unwrap();
+        (points, ran)
     }
 
     #[test]
@@ -400,6 +428,13 @@ think.exponential = { mean = "= think s" }
             );
         }
         assert_ne!(asked(0, 0), asked(0, 1));
+    }
+
+    #[test]
+    fn kept_replicas_of_another_engine_are_counted_as_stale() {
+        let home = tempfile::tempdir().unwrap();
+        let stale = |engine: &str| run_by(engine, home.path(), usize::MAX).1.stale;
+        assert_eq!([stale("1"), stale("1"), stale("2"), stale("2")], [0, 0, 8, 0]);
     }
 
     #[test]

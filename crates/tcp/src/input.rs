@@ -9,17 +9,16 @@ use crate::receiver::{Acceptance, AckDue};
 use crate::seq::from_wire;
 use crate::state::{Failure, State};
 
-/// The flags that take a segment off the common path.
-const UNCOMMON: TcpFlags = TcpFlags::SYN.with(TcpFlags::FIN).with(TcpFlags::RST);
-
 impl Connection {
     /// A segment of this connection has arrived, with the ECN field of its IP header.
     #[inline]
     pub fn on_segment(&mut self, now: Instant, header: &TcpHeader, payload: u16, ecn: Ecn) {
-        let is_common = header.flags.0 & (UNCOMMON.0 | TcpFlags::ACK.0) == TcpFlags::ACK.0;
         let start = from_wire(self.receiver.initial, self.receiver.next, header.seq);
         // The common case: nothing unusual in state and flags, and exactly what is expected next.
-        if is_common && start == self.receiver.next && self.state == State::Established {
+        if header.flags.only_acknowledge()
+            && start == self.receiver.next
+            && self.state == State::Established
+        {
             if self.take_acknowledgement(now, header, start, payload == 0) && payload > 0 {
                 self.take_data(now, header, start, payload, ecn);
             }

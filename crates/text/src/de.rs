@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 use serde::de::{
-    self, DeserializeSeed, EnumAccess, Expected, IntoDeserializer, MapAccess, SeqAccess,
-    Unexpected, VariantAccess, Visitor,
+    self, DeserializeSeed, EnumAccess, Expected, MapAccess, SeqAccess, Unexpected, VariantAccess,
+    Visitor,
 };
 use serde::forward_to_deserialize_any;
 
@@ -52,11 +52,19 @@ impl de::Error for Fault {
     }
 
     fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Fault::new(format!("expected {}; found {}", plain_range(expected), plain(found)), None)
+        let expected = plain_range(expected);
+        let help = match found {
+            Unexpected::Float(number) if expected.starts_with("a whole number") => {
+                let is_whole = number.fract() == 0.0 && number.abs() < 1e15;
+                is_whole.then(|| format!("write {number}, without a point or an exponent"))
+            }
+            _ => None,
+        };
+        Fault::new(format!("expected {expected}; found {}", plain(found)), help)
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Fault::new(format!("expected {}; found {}", plain_range(expected), plain(found)), None)
+        Fault::invalid_type(found, expected)
     }
 
     fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
@@ -85,11 +93,11 @@ fn plain(found: Unexpected<'_>) -> String {
         Unexpected::Bool(value) => value.to_string(),
         Unexpected::Signed(number) => format!("the number {number}"),
         Unexpected::Unsigned(number) => format!("the number {number}"),
-        Unexpected::Float(number) => format!("the number {number}"),
+        // With a point or an exponent, so that it does not look like a whole number.
+        Unexpected::Float(number) => format!("the number {number:?}"),
         Unexpected::Str(text) => format!("the text \"{text}\""),
         Unexpected::Seq => "a list".to_owned(),
         Unexpected::Map => "a table".to_owned(),
-        Unexpected::UnitVariant => "the name alone".to_owned(),
         other => other.to_string(),
     }
 }
@@ -107,7 +115,6 @@ fn plain_range(expected: &dyn Expected) -> String {
         "a sequence" => "a list".to_owned(),
         "an array of length 2" => "a list of two names".to_owned(),
         "a map" => "a table".to_owned(),
-        "newtype variant" => "a value for this name, such as { name = … }".to_owned(),
         other if other.starts_with("struct ") => "a table".to_owned(),
         other => other.to_owned(),
     }
@@ -150,17 +157,17 @@ impl<'de> de::Deserializer<'de> for Reader<'de> {
         visitor: V,
     ) -> Result<V::Value, Fault> {
         match &self.0.value {
-            Value::Text(text) => visitor.visit_enum(text.as_str().into_deserializer()),
+            Value::Text(name) => visitor.visit_enum(NameAlone { name }),
             Value::Table(entries) => match entries.as_slice() {
                 [(key, item)] => visitor.visit_enum(Choice { key, item }),
-                [] => Err(wants_one(variants, "found none".to_owned())),
+                [] => Err(wants_one(variants, "names none")),
                 [_, (second, _), ..] => {
                     let found = entries.iter().map(|(key, _)| key.name.as_str());
                     let found = found.collect::<Vec<_>>().join(" and ");
-                    Err(wants_one(variants, format!("found {found}")).at(&second.span))
+                    Err(wants_one(variants, &format!("names {found}")).at(&second.span))
                 }
             },
-            _ => Err(wants_one(variants, "found none".to_owned())),
+            other => Err(wants_name(variants, other)),
         }
         .map_err(|fault| fault.at(&self.0.span))
     }
@@ -171,9 +178,22 @@ impl<'de> de::Deserializer<'de> for Reader<'de> {
     }
 }
 
-fn wants_one(variants: &[&str], found: String) -> Fault {
+fn wants_one(variants: &[&str], found: &str) -> Fault {
     let help = suggestion("", "allowed here", variants);
-    Fault::new(format!("exactly one kind is needed here; {found}"), Some(help))
+    Fault::new(format!("this table must name exactly one kind; it {found}"), Some(help))
+}
+
+/// What stands where one of a few names is wanted, and is neither a text nor a table.
+fn wants_name(variants: &[&str], found: &Value) -> Fault {
+    let names: Vec<String> = variants.iter().map(|name| format!("\"{name}\"")).collect();
+    let help = format!("allowed here, with the quotes: {}", names.join(", "));
+    let found = match found {
+        Value::Integer(number) => plain(Unexpected::Signed(*number)),
+        Value::Float(number) => plain(Unexpected::Float(*number)),
+        Value::Bool(value) => plain(Unexpected::Bool(*value)),
+        _ => plain(Unexpected::Seq),
+    };
+    Fault::new(format!("expected a name; found {found}"), Some(help))
 }
 
 struct List<'de>(std::slice::Iter<'de, Item>);
@@ -185,7 +205,9 @@ impl<'de> SeqAccess<'de> for List<'de> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, Fault> {
-        self.0.next().map(|item| seed.deserialize(Reader(item))).transpose()
+        let read =
+            |item: &'de Item| seed.deserialize(Reader(item)).map_err(|fault| fault.at(&item.span));
+        self.0.next().map(read).transpose()
     }
 }
 
@@ -209,7 +231,8 @@ impl<'de> MapAccess<'de> for Table<'de> {
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Fault> {
-        seed.deserialize(Reader(self.at.expect("a value follows its key")))
+        let item = self.at.expect("a value follows its key");
+        seed.deserialize(Reader(item)).map_err(|fault| fault.at(&item.span))
     }
 }
 
@@ -230,6 +253,53 @@ impl<'de> EnumAccess<'de> for Choice<'de> {
             de::value::BorrowedStrDeserializer::new(&self.key.name);
         let variant = seed.deserialize(name).map_err(|fault| fault.at(&self.key.span))?;
         Ok((variant, Reader(self.item)))
+    }
+}
+
+/// A name where a name is wanted, with or without a value.
+struct NameAlone<'de> {
+    name: &'de str,
+}
+
+impl<'de> EnumAccess<'de> for NameAlone<'de> {
+    type Error = Fault;
+    type Variant = Self;
+
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self), Fault> {
+        let name: de::value::BorrowedStrDeserializer<'de, Fault> =
+            de::value::BorrowedStrDeserializer::new(self.name);
+        Ok((seed.deserialize(name)?, self))
+    }
+}
+
+impl NameAlone<'_> {
+    fn wants_value<T>(self) -> Result<T, Fault> {
+        let help = format!("write {{ {} = … }}", self.name);
+        Err(Fault::new(format!("`{}` needs a value", self.name), Some(help)))
+    }
+}
+
+impl<'de> VariantAccess<'de> for NameAlone<'de> {
+    type Error = Fault;
+
+    fn unit_variant(self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, Fault> {
+        self.wants_value()
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Fault> {
+        self.wants_value()
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Fault> {
+        self.wants_value()
     }
 }
 

@@ -83,7 +83,11 @@ impl Document {
         };
         let mut copy = self.clone();
         for fault in faults {
-            copy.add(fault.span.unwrap_or(0..0), fault.message, fault.help);
+            let span = fault.span.clone().unwrap_or(0..0);
+            match fault.missing.and_then(|key| self.made_by_override(&span, key)) {
+                Some((span, message, help)) => copy.add(span, message, Some(help)),
+                None => copy.add(span, fault.message, fault.help),
+            }
         }
         Err(Diagnostics(copy.mistakes))
     }
@@ -297,6 +301,38 @@ impl Document {
         }
     }
 
+    /// Where the table at `span`, which lacks a `key`, is there only because an override names it:
+    /// the part of the override that the text does not have, which is probably a slip.
+    fn made_by_override(
+        &self,
+        span: &Range<usize>,
+        key: &str,
+    ) -> Option<(Range<usize>, String, String)> {
+        let (offset, source) = self.source_of(span.start);
+        if offset == 0 {
+            return None;
+        }
+        let path = source.text.split_once('=')?.0;
+        let mut table = &self.root;
+        let mut before: Vec<&str> = Vec::new();
+        for part in path.split('.') {
+            let (found, next) = table.entry(part)?;
+            if found.span.start >= offset {
+                let Value::Table(entries) = &table.value else { return None };
+                let others = entries.iter().filter(|(other, _)| other.span.start < offset);
+                let names: Vec<&str> = others.map(|(other, _)| other.name.as_str()).collect();
+                let of = before.join(".");
+                let message = format!("`{of}` has no entry `{part}`");
+                let help = suggestion(part, &format!("entries of `{of}`"), &names);
+                let help = format!("{help}; a new entry also needs `{key}`");
+                return Some((found.span.clone(), message, help));
+            }
+            before.push(part);
+            table = next;
+        }
+        None
+    }
+
     /// A parameter that the text does not have would change nothing, in silence.
     fn known_parameter(&self, key: &str) -> Result<(), (String, Option<String>)> {
         let parameters = self.names_in("parameters");
@@ -338,14 +374,15 @@ fn put(root: &mut Item, path: &str, place: Range<usize>, new: Item) -> Result<()
                 let Some(index) = Item::position(list, part) else {
                     let help = match list.len() {
                         0 => "the list is empty".to_owned(),
-                        n => format!("allowed here: 0 to {}, or the `name` of an entry", n - 1),
+                        1 => "the list has one entry: write 0, or its `name`".to_owned(),
+                        n => format!("write 0 to {}, or the `name` of an entry", n - 1),
                     };
                     return Err((span, format!("the list has no entry `{part}`"), Some(help)));
                 };
                 &mut list[index]
             }
             _ => {
-                let message = format!("`{part}` has no place: the key before it is no table");
+                let message = format!("`{part}` cannot be set: the key before it is not a table");
                 return Err((span, message, None));
             }
         };
@@ -403,4 +440,4 @@ impl Document {
     }
 }
 
-const UNREADABLE: &str = "dates and numbers beyond 64 bits have no meaning here";
+const UNREADABLE: &str = "dates, and numbers of more than 64 bits, cannot be used here";

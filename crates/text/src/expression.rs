@@ -70,7 +70,11 @@ impl Parser<'_, '_> {
         }
         if self.take("(") {
             let value = self.sum()?;
-            return if self.take(")") { Ok(value) } else { Err("a `)` is missing".to_owned()) };
+            return if self.take(")") {
+                Ok(value)
+            } else {
+                Err("the expression lacks a closing `)`".to_owned())
+            };
         }
         let is_number = self.rest.starts_with(|c: char| c.is_ascii_digit() || c == '.');
         let belongs = |c: char| {
@@ -86,7 +90,7 @@ impl Parser<'_, '_> {
         match word {
             "" => Err("the expression ends where a number or a parameter should stand".to_owned()),
             _ if is_number => {
-                word.replace('_', "").parse().map_err(|_| format!("`{word}` is no number"))
+                word.replace('_', "").parse().map_err(|_| format!("`{word}` is not a number"))
             }
             _ => (self.parameter)(word),
         }
@@ -130,7 +134,7 @@ mod tests {
     #[test]
     fn a_bad_expression_says_what_is_wrong() {
         assert_eq!(with_alpha("1 - beta"), Err("no beta".to_owned()));
-        assert_eq!(with_alpha("(1 - alpha"), Err("a `)` is missing".to_owned()));
+        assert_eq!(with_alpha("(1 - alpha"), Err("the expression lacks a closing `)`".to_owned()));
         assert!(with_alpha("1 -").unwrap_err().contains("ends where"));
         assert!(with_alpha("1 / 0").unwrap_err().contains("divides by zero"));
         assert!(with_alpha("1 ^ 2").unwrap_err().contains("cannot read `^ 2`"));

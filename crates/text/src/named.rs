@@ -77,10 +77,17 @@ pub fn nearest<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
     let wanted = simple(text);
     names
         .into_iter()
-        .map(|name| (strsim::jaro_winkler(&wanted, &simple(name)), name))
+        .map(|name| (likeness(&wanted, &simple(name)), name))
         .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
+}
+
+/// How much alike two names are, from 0 to 1. One slip of the finger leaves even short names alike:
+/// a letter that is wrong, missing, too many, or in the place of its neighbour.
+fn likeness(wanted: &str, name: &str) -> f64 {
+    let is_slip = wanted.len() > 2 && strsim::osa_distance(wanted, name) == 1;
+    strsim::jaro_winkler(wanted, name).max(if is_slip { 0.85 } else { 0.0 })
 }
 
 /// The help for an unknown name: the nearest one, and all that are allowed.
@@ -105,7 +112,7 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// What [`is_name`] wants, for messages.
-pub const NAME_RULE: &str = "a name has letters, digits, `-` and `_` only";
+pub const NAME_RULE: &str = "a name may have letters, digits, `-` and `_` only";
 
 #[cfg(test)]
 mod tests {
@@ -116,5 +123,6 @@ mod tests {
         assert_eq!(nearest("durration", ["delay", "duration", "drain"]), Some("duration"));
         assert_eq!(nearest("warm-up", ["warm_up", "workloads"]), Some("warm_up"));
         assert_eq!(nearest("xyz", ["warm_up", "workloads"]), None);
+        assert_eq!(nearest("pei", ["fifo", "pie", "red"]), Some("pie"));
     }
 }

@@ -43,7 +43,7 @@ impl Parameters {
                         let exists = |name: &str| entries.iter().any(|(key, _)| key.name == name);
                         let (message, help) = match &why.missing {
                             Some(name) if exists(name) => {
-                                (format!("the parameter `{}` leads back to itself", key.name), None)
+                                (format!("the parameter `{}` depends on itself", key.name), None)
                             }
                             _ => (why.message, why.help),
                         };
@@ -73,7 +73,7 @@ impl Parameters {
         let mut number = |name: &str| match self.value(name) {
             Ok(Value::Integer(number)) => Ok(number as f64),
             Ok(Value::Float(number)) => Ok(number),
-            Ok(_) => Err(format!("the parameter `{name}` is no number")),
+            Ok(_) => Err(format!("the parameter `{name}` is not a number")),
             Err(why) => {
                 let message = why.message.clone();
                 failure = Some(why);

@@ -35,7 +35,7 @@ impl Output {
             }
             Ok(_) if is_capture(&target).map_err(failed)? => {}
             Ok(_) => {
-                let found = "there is a file that is no packet capture, and it is not replaced";
+                let found = "there is a file that is not a packet capture, and it is not replaced";
                 return Err(failed(io::Error::other(found)));
             }
         }

@@ -34,7 +34,7 @@ impl Request {
             let [one, other] = [one, other].map(|node| &scenario.nodes[node.index()].name);
             format!(
                 "connections between {one} and {other} are traced at both ends; Wireshark and \
-                 tcptrace take the second sight of a packet for a retransmission"
+                 tcptrace count the second copy of a packet as a retransmission"
             )
         });
         Ok(Request { file: file.to_owned(), note, places })
@@ -55,7 +55,7 @@ fn several(points: &[SweepPoint], replicas: u32) -> String {
     let swept = first.iter().zip(&last).filter(|(one, other)| one != other);
     let set: String = swept.map(|(one, _)| format!(" --set '{one}'")).collect();
     format!(
-        "a trace is of one run, and this scenario asks for {of_sweep}{replicas} replicas\n\
-         choose one, as with --replicas 1{set}"
+        "a trace can have one replica only, and this scenario has {of_sweep}{replicas} replicas\n\
+         run one with --replicas 1{set}"
     )
 }

@@ -40,7 +40,7 @@ impl<'de> serde::Deserialize<'de> for Probability {
             }
             fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Probability, E> {
                 Probability::new(value).ok_or_else(|| {
-                    E::custom(format!("{value} is no probability\nit must be from 0 to 1"))
+                    E::custom(format!("a probability must be 0 to 1; found {value}"))
                 })
             }
             fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Probability, E> {

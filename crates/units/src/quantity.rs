@@ -57,7 +57,7 @@ impl ParseQuantityError {
             ParseQuantityError::NotANumber { expected, example, found } => {
                 format!("expected {expected}, such as \"{example}\"; found \"{found}\"")
             }
-            ParseQuantityError::NoUnit { found, .. } => format!("\"{found}\" lacks its unit"),
+            ParseQuantityError::NoUnit { found, .. } => format!("\"{found}\" has no unit"),
             ParseQuantityError::UnknownUnit { unit, .. } => format!("unknown unit \"{unit}\""),
             ParseQuantityError::OutOfRange { found, .. } => format!("\"{found}\" is out of range"),
         }
@@ -172,7 +172,16 @@ fn split(text: &str) -> (&str, &str) {
         .char_indices()
         .find(|&(at, c)| !(c.is_ascii_digit() || c == '.' || c == '_' || (c == '-' && at == 0)))
         .map_or(text.len(), |(at, _)| at);
+    let end = end + exponent(&text[end..]);
     (text[..end].trim(), text[end..].trim())
+}
+
+/// How many bytes of `text`, which follows the digits of a number, are its power of ten: `e30`.
+fn exponent(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix(['e', 'E']) else { return 0 };
+    let digits = rest.strip_prefix(['+', '-']).unwrap_or(rest);
+    let left = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+    if left.len() == digits.len() { 0 } else { text.len() - left.len() }
 }
 
 /// Writes `value` in the greatest unit that leaves a number of at least 1.
@@ -224,7 +233,7 @@ macro_rules! text_quantity {
                     "examples": [$example],
                     // Zero needs no unit.
                     "pattern":
-                        concat!(r"^\s*(?:[0._]*0[0._]*|[0-9._]+\s*(?:", $units, r"))\s*$"),
+                        concat!(r"^\s*(?:[0._]*0[0._]*|[0-9._]+(?:[eE][+-]?[0-9]+)?\s*(?:", $units, r"))\s*$"),
                 })
             }
         }

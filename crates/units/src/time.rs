@@ -227,6 +227,8 @@ mod tests {
         assert_eq!("20 ms".parse(), Ok(Duration::from_millis(20)));
         assert_eq!("1.5s".parse(), Ok(Duration::from_millis(1500)));
         assert_eq!("0".parse(), Ok(Duration::ZERO));
+        assert_eq!("1e-3 s".parse(), Ok(Duration::from_millis(1)));
+        assert_eq!("2E3ms".parse(), Ok(Duration::from_secs(2)));
     }
 
     #[test]
@@ -234,7 +236,7 @@ mod tests {
         let error = "20".parse::<Duration>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "\"20\" lacks its unit; units of a duration: ns, us, µs, ms, s, min, h"
+            "\"20\" has no unit; units of a duration: ns, us, µs, ms, s, min, h"
         );
     }
 
@@ -245,6 +247,8 @@ mod tests {
             error.to_string(),
             "\"-1 s\" is out of range; a duration must be from 0 to 100 days"
         );
+        let error = "1e30 s".parse::<Duration>().unwrap_err();
+        assert!(error.to_string().starts_with("\"1e30 s\" is out of range"), "{error}");
     }
 
     #[test]

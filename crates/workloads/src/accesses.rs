@@ -89,38 +89,43 @@ pub fn parse_accesses(text: &str, clients: u32) -> Result<Vec<Access>, AccessErr
 fn parse_line(text: &str, clients: u32, earliest: Instant) -> Result<Access, String> {
     let fields: Vec<&str> = text.split(',').collect();
     let [time, client, page, index, objects] = fields[..] else {
-        return Err(format!("{} fields instead of 5", fields.len()));
+        return Err(format!("a line must have 5 fields; found {}", fields.len()));
     };
-    let seconds: f64 = time.parse().map_err(|_| format!("\"{time}\" is no time in seconds"))?;
+    let seconds: f64 = time.parse().map_err(|_| format!("\"{time}\" is not a time in seconds"))?;
     if !(0.0..LONGEST_SECONDS).contains(&seconds) {
-        return Err(format!("a time of {time} s cannot be"));
+        return Err(format!("a time must be zero or more; found {time} s"));
     }
     let at = Instant::START + Duration::from_secs_f64(seconds);
     if at < earliest {
         return Err(format!("{time} s is before the line above"));
     }
-    let client: u32 = client.parse().map_err(|_| format!("\"{client}\" is no client"))?;
+    let client: u32 =
+        client.parse().map_err(|_| format!("\"{client}\" is not the number of a client"))?;
     if client >= clients {
         return Err(format!("there is no client {client}: the sessions are 0 to {}", clients - 1));
     }
     let number = match page {
         "" => None,
-        page => Some(page.parse().map_err(|_| format!("\"{page}\" is no number of a page"))?),
+        page => Some(page.parse().map_err(|_| format!("\"{page}\" is not the number of a page"))?),
     };
     let objects = objects.split_ascii_whitespace().map(length).collect::<Result<Vec<_>, _>>()?;
     if objects.len() > Counts::MOST as usize {
-        return Err(format!("{} objects are more than {}", objects.len(), Counts::MOST));
+        return Err(format!(
+            "a page must have 0 to {} objects; found {}",
+            Counts::MOST,
+            objects.len()
+        ));
     }
     let page = Page { number, index: length(index)?, objects: objects.into() };
     Ok(Access { at, client, page })
 }
 
 fn length(text: &str) -> Result<Bytes, String> {
-    let bytes = text.parse().map_err(|_| format!("\"{text}\" is no length in bytes"))?;
+    let bytes = text.parse().map_err(|_| format!("\"{text}\" is not a length in bytes"))?;
     if (1..=LONGEST_OBJECT).contains(&bytes) {
         Ok(Bytes(bytes))
     } else {
-        Err(format!("a length of {bytes} B cannot be"))
+        Err(format!("a length must be 1 B to {}; found {bytes} B", Bytes(LONGEST_OBJECT)))
     }
 }
 
@@ -158,14 +163,14 @@ mod tests {
         let error = |lines: &str| {
             parse_accesses(&format!("{ACCESS_COLUMNS}\n{lines}"), 3).unwrap_err().to_string()
         };
-        assert_eq!(error("1,0,,5"), "line 2: 4 fields instead of 5");
+        assert_eq!(error("1,0,,5"), "line 2: a line must have 5 fields; found 4");
         assert_eq!(error("1,0,,5,\n0.5,0,,5,"), "line 3: 0.5 s is before the line above");
         assert_eq!(error("1,3,,5,"), "line 2: there is no client 3: the sessions are 0 to 2");
-        assert_eq!(error("soon,0,,5,"), "line 2: \"soon\" is no time in seconds");
-        assert_eq!(error("-1,0,,5,"), "line 2: a time of -1 s cannot be");
-        assert_eq!(error("1,0,home,5,"), "line 2: \"home\" is no number of a page");
-        assert_eq!(error("1,0,,0,"), "line 2: a length of 0 B cannot be");
-        assert_eq!(error("1,0,,5,10;20"), "line 2: \"10;20\" is no length in bytes");
+        assert_eq!(error("soon,0,,5,"), "line 2: \"soon\" is not a time in seconds");
+        assert_eq!(error("-1,0,,5,"), "line 2: a time must be zero or more; found -1 s");
+        assert_eq!(error("1,0,home,5,"), "line 2: \"home\" is not the number of a page");
+        assert_eq!(error("1,0,,0,"), "line 2: a length must be 1 B to 1000 GB; found 0 B");
+        assert_eq!(error("1,0,,5,10;20"), "line 2: \"10;20\" is not a length in bytes");
         let headless = parse_accesses("1,0,,5,\n", 3).unwrap_err().to_string();
         assert_eq!(headless, format!("line 1: the columns must be {ACCESS_COLUMNS}"));
     }

@@ -48,12 +48,42 @@ fn mistakes_can_be_read_by_a_machine() {
 }
 
 #[test]
+fn keys_are_set_before_the_check() {
+    let ended = run(&["check", SMALL, "--set", "duration=7 s"]);
+    assert!(ended.out.contains("3 replicas of 7 s"), "{}{}", ended.out, ended.err);
+    let ended = run(&["check", SMALL, "--set", "duratoin=7 s"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("did you mean `duration`?"), "{}", ended.err);
+    let policy = "policies/red.toml";
+    let ended = run(&["check", policy, "--set", "policy.name=Early"]);
+    assert!(ended.out.contains("policy \"Early\""), "{}{}", ended.out, ended.err);
+}
+
+#[test]
+fn an_option_that_changes_nothing_is_refused() {
+    let policy = "policies/red.toml";
+    for (option, value) in
+        [("--bind", "core=a->b"), ("--set", "duration=1 s"), ("--policy", "policies/drr.toml")]
+    {
+        let ended = run(&["check", policy, option, value]);
+        assert_eq!(ended.code, Some(2), "{option}: {}", ended.out);
+        assert!(ended.err.contains("has no effect: it changes scenarios"), "{}", ended.err);
+    }
+}
+
+#[test]
 fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
     for (arguments, message) in [
         (&["simulate", "nowhere.toml"][..], "cannot read nowhere.toml: there is no such file"),
         (&["simulate", SMALL, "--set", "duration"], "write KEY=VALUE"),
         (&["simulate", SMALL, "--set", "duratoin=1 s"], "`duration`"),
-        (&["simulate", SMALL, "--replicas", "0"], "0 is not in 1.."),
+        (&["simulate", SMALL, "--replicas", "0"], "replicas must be 1 to 10000"),
+        (&["simulate", SMALL, "--set", "replicas=0"], "replicas must be 1 to 10000; found 0"),
+        (
+            &["simulate", SMALL, "--set", "replicas=x", "--replicas", "1"],
+            "`replicas` is given twice: by --set replicas=x and by --replicas 1",
+        ),
+        (&["compare", SMALL, "--policies", "a.toml,b.toml,"], "remove the comma"),
         (&["simulate", SMALL, "--policy", "none.toml"], "none.toml"),
         (&["compare", SMALL, "--policies", "a.toml"], "one policy only"),
         (&["compare", SMALL, "--policies", "a.toml,a.toml"], "given twice"),
@@ -71,7 +101,7 @@ fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
             ],
             "./policies/red.toml is given twice",
         ),
-        (&["report", "nowhere"], "cannot read nowhere/manifest.toml: no such file"),
+        (&["report", "nowhere"], "there is no folder nowhere"),
         (&["frobnicate"], "unrecognized subcommand"),
     ] {
         let ended = run(arguments);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::support::{Ended, SMALL, command, files, shortflow, simulate};
+use crate::support::{Ended, SMALL, command, files, run, shortflow, simulate};
 
 #[test]
 fn a_folder_that_cannot_be_written_gives_code_3_at_once() {
@@ -71,7 +71,7 @@ fn a_folder_with_other_files_is_left_alone_unless_forced() {
     fs::write(home.path().join("summary.json"), "mine").unwrap();
     let ended = simulate(home.path(), &[]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.err.contains("holds something that is no result: summary.json"));
+    assert!(ended.err.contains("holds a file that no run wrote: summary.json"));
     assert_eq!(files(home.path()), ["summary.json"]);
     assert_eq!(simulate(home.path(), &["--force"]).code, Some(0));
     assert!(files(home.path()).contains(&"manifest.toml".to_owned()));
@@ -124,4 +124,62 @@ fn the_next_run_removes_the_hidden_folder_of_a_killed_one_and_spares_one_that_is
     let ended = simulate(home.path(), &["--replicas", "1"]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(!killed.exists() && running.exists(), "{:?}", files(home.path()));
+}
+
+#[test]
+fn init_says_in_plain_words_why_a_folder_cannot_be_written() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("file");
+    fs::write(&file, "mine").unwrap();
+    let inside = file.join("x");
+    for (folder, why) in [
+        ("/proc/foo", "cannot make the folder /proc/foo/policies: no folder can be made there"),
+        (inside.to_str().unwrap(), "a part of the path is a file, not a folder"),
+    ] {
+        let ended = run(&["init", folder]);
+        assert_eq!(ended.code, Some(3), "{}", ended.err);
+        assert!(ended.err.contains(why), "{}", ended.err);
+        assert!(ended.err.ends_with("\n  choose another folder\n"), "{}", ended.err);
+        assert!(!ended.err.contains("os error"), "{}", ended.err);
+    }
+}
+
+#[test]
+fn a_folder_that_is_no_result_is_told_for_what_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = |name: &str, entry: &str| {
+        let folder = home.path().join(name);
+        let place = folder.join(entry);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, "").unwrap();
+        folder.to_str().unwrap().to_owned()
+    };
+    let killed = folder("killed", ".shortflow-x.tmp/transfers-000-000.csv");
+    let study = folder("study", "ledger.json");
+    let outer = folder("outer", "run/manifest.toml");
+    let other = folder("other", "notes.txt");
+    let file = home.path().join("other/notes.txt");
+    for (folder, what, remedy) in [
+        ("nowhere", "there is no folder nowhere", "give a folder that"),
+        (file.to_str().unwrap(), "is a file, not a folder of results", "give a folder that"),
+        (&killed, "the run that writes it has not ended, or was killed", "run its command again"),
+        (&study, "holds the results of a study", "shortflow reproduce"),
+        (&outer, "holds no results itself, but folders of results", "outer/run"),
+        (&other, "is not a folder of results: it has no manifest.toml", "give a folder that"),
+    ] {
+        let ended = run(&["report", folder]);
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+        assert!(ended.err.contains(what) && ended.err.contains(remedy), "{}", ended.err);
+    }
+}
+
+#[test]
+fn the_same_run_twice_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    assert_eq!(simulate(&out, &["--replicas", "1"]).code, Some(0));
+    let (out, again) = (out.to_str().unwrap(), home.path().join("./out"));
+    let ended = run(&["report", out, again.to_str().unwrap()]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("is given twice\n  give each folder once"), "{}", ended.err);
 }

@@ -16,6 +16,31 @@ fn a_scheme_is_explained_and_a_misspelled_one_gets_a_suggestion() {
 }
 
 #[test]
+fn a_path_and_what_scenarios_name_are_explained_too() {
+    for (name, told) in [
+        ("queue.pie", "pie (queue)"),
+        ("roles.core.queue.pie.target", "pie (queue)"),
+        ("dctcp", "congestion control of a scenario"),
+        ("tcp.congestion.cubic", "CUBIC"),
+        ("gilbert-elliott", "loss.gilbert-elliott = "),
+    ] {
+        let ended = run(&["explain", name]);
+        assert_eq!(ended.code, Some(0), "{name}: {}", ended.err);
+        assert!(ended.out.contains(told), "{name}: {}", ended.out);
+    }
+    for (slip, meant) in [
+        ("gilbert-eliott", "`gilbert-elliott`"),
+        ("queue.pei", "`pie`"),
+        ("dctpc", "`dctcp`"),
+        ("fq-coddle", "`fq-codel`"),
+    ] {
+        let ended = run(&["explain", slip]);
+        assert_eq!(ended.code, Some(2));
+        assert!(ended.err.contains(&format!("did you mean {meant}?")), "{}", ended.err);
+    }
+}
+
+#[test]
 fn a_machine_can_read_it() {
     let ended = run(&["explain", "red", "--json"]);
     let red: serde_json::Value = serde_json::from_str(&ended.out).unwrap();

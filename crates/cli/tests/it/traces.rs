@@ -34,14 +34,14 @@ fn several_runs_are_refused_with_what_makes_them_one() {
     let home = tempfile::tempdir().unwrap();
     let ended = traced(home.path(), &[]);
     assert_eq!(ended.code, Some(2));
-    let found = "error: a trace is of one run, and this scenario asks for 3 replicas\n  \
-                 choose one, as with --replicas 1\n";
+    let found = "error: a trace can have one replica only, and this scenario has 3 replicas\n  \
+                 run one with --replicas 1\n";
     assert_eq!(ended.err, found);
     let file = home.path().join("lossy.pcapng");
     let swept = ["simulate", "scenarios/lossy-link.toml", "--trace", file.to_str().unwrap()];
     let ended = run(&swept);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.err.contains("asks for 9 points of 8 replicas"), "{}", ended.err);
+    assert!(ended.err.contains("has 9 points of 8 replicas"), "{}", ended.err);
     let remedy = r#"--replicas 1 --set 'tcp.recovery="reno"' --set 'parameters.loss=0.001'"#;
     assert!(ended.err.contains(remedy), "{}", ended.err);
     let one =

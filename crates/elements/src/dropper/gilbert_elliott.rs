@@ -32,7 +32,9 @@ impl GilbertElliottParams {
     ) -> Result<Self, ParamsError> {
         for (name, probability) in [("to_bad", to_bad), ("to_good", to_good)] {
             if probability == Probability::ZERO {
-                let message = format!("{name} is 0: the link would stay in one state for ever");
+                let message = format!(
+                    "{name} must be above 0; found 0, with which the link would stay in one state for ever"
+                );
                 return Err(ParamsError::new(name, message));
             }
         }

@@ -32,7 +32,7 @@ impl SizeLevels {
         let most = Dscp::COUNT - 1;
         if thresholds.is_empty() || thresholds.len() > most {
             let message =
-                format!("thresholds must be 1 to {most} sizes, but there are {}", thresholds.len());
+                format!("thresholds must be 1 to {most} sizes; found {}", thresholds.len());
             return Err(ParamsError::new("thresholds", message));
         }
         if let Some(pair) = thresholds.windows(2).find(|pair| pair[0] >= pair[1]) {
@@ -41,7 +41,7 @@ impl SizeLevels {
         }
         if code_points.len() != thresholds.len() + 1 {
             let message = format!(
-                "code_points must be one more than the thresholds, {}, but there are {}",
+                "there must be {} code_points, one more than thresholds; found {}",
                 thresholds.len() + 1,
                 code_points.len()
             );
@@ -66,7 +66,7 @@ impl SizeLevels {
     pub fn geometric(first: Bytes, last: Bytes, count: usize) -> Result<Vec<Bytes>, ParamsError> {
         let most = Dscp::COUNT - 1;
         if !(2..=most).contains(&count) {
-            let message = format!("count {count} must be from 2 to {most}");
+            let message = format!("count must be 2 to {most}; found {count}");
             return Err(ParamsError::new("count", message));
         }
         let ratio = last.0 as f64 / first.0 as f64;
@@ -76,7 +76,7 @@ impl SizeLevels {
         };
         let sizes: Vec<Bytes> = (0..count).map(size).collect();
         if first == Bytes::ZERO || sizes.windows(2).any(|pair| pair[0] >= pair[1]) {
-            let message = format!("{count} whole sizes do not rise from {first} to {last}");
+            let message = format!("there are no {count} rising whole sizes from {first} to {last}");
             return Err(ParamsError::new("count", message));
         }
         Ok(sizes)
@@ -190,10 +190,10 @@ mod tests {
         let many = of(1_500, 100_000_000, 63).unwrap();
         assert_eq!((many[0], many[62]), (Bytes(1_500), Bytes(100_000_000)));
         let refused = |first, last, count| of(first, last, count).unwrap_err().to_string();
-        assert_eq!(refused(1, 9, 63), "63 whole sizes do not rise from 1 B to 9 B");
-        assert_eq!(refused(9, 1, 3), "3 whole sizes do not rise from 9 B to 1 B");
-        assert_eq!(refused(0, 9, 3), "3 whole sizes do not rise from 0 B to 9 B");
-        assert_eq!(refused(1, 9, 64), "count 64 must be from 2 to 63");
+        assert_eq!(refused(1, 9, 63), "there are no 63 rising whole sizes from 1 B to 9 B");
+        assert_eq!(refused(9, 1, 3), "there are no 3 rising whole sizes from 9 B to 1 B");
+        assert_eq!(refused(0, 9, 3), "there are no 3 rising whole sizes from 0 B to 9 B");
+        assert_eq!(refused(1, 9, 64), "count must be 2 to 63; found 64");
     }
 
     #[test]
@@ -203,11 +203,11 @@ mod tests {
             let code_points = SizeLevels::default_code_points(code_points);
             SizeLevels::new(&sizes, code_points).unwrap_err().to_string()
         };
-        assert_eq!(refused(&[], 1), "thresholds must be 1 to 63 sizes, but there are 0");
+        assert_eq!(refused(&[], 1), "thresholds must be 1 to 63 sizes; found 0");
         assert_eq!(refused(&[7, 7], 3), "thresholds must rise, but 7 B is not below 7 B");
         assert_eq!(
             refused(&[7, 8], 2),
-            "code_points must be one more than the thresholds, 3, but there are 2"
+            "there must be 3 code_points, one more than thresholds; found 2"
         );
     }
 }

@@ -23,7 +23,8 @@ impl SrptParams {
         let priorities = levels.last() + 1;
         let unknown = unknown.unwrap_or(priorities);
         if !(1..=priorities).contains(&unknown) {
-            let message = format!("unknown {unknown} must be a priority from 1 to {priorities}");
+            let message =
+                format!("unknown must be a priority from 1 to {priorities}; found {unknown}");
             return Err(ParamsError::new("unknown", message));
         }
         Ok(SrptParams { levels, unknown: unknown - 1 })
@@ -130,6 +131,6 @@ mod tests {
     fn a_priority_that_is_none_is_refused() {
         let levels = SizeLevels::new(&[Bytes(9)], SizeLevels::default_code_points(2)).unwrap();
         let refused = SrptParams::new(levels, Some(3)).unwrap_err().to_string();
-        assert_eq!(refused, "unknown 3 must be a priority from 1 to 2");
+        assert_eq!(refused, "unknown must be a priority from 1 to 2; found 3");
     }
 }

@@ -30,7 +30,7 @@ impl FlowQueueSettings {
     pub(super) fn checked(self) -> Result<(Self, Deficit), ParamsError> {
         checked_limit(self.limit)?;
         if !(1..=MOST_QUEUES).contains(&self.queues) {
-            let message = format!("queues {} must be from 1 to {MOST_QUEUES}", self.queues);
+            let message = format!("queues must be 1 to {MOST_QUEUES}; found {}", self.queues);
             return Err(ParamsError::new("queues", message));
         }
         let quantum = checked_quantum(self.quantum)?;

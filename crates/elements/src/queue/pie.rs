@@ -48,12 +48,13 @@ impl PieParams {
         checked_limit(settings.limit)?;
         above_zero("target", settings.target)?;
         if settings.update < LEAST_UPDATE {
-            let message = format!("update {} must be at least {LEAST_UPDATE}", settings.update);
+            let message =
+                format!("update must be at least {LEAST_UPDATE}; found {}", settings.update);
             return Err(ParamsError::new("update", message));
         }
         for (name, gain) in [("alpha", settings.alpha), ("beta", settings.beta)] {
             if !(gain > 0.0 && gain <= 100.0) {
-                let message = format!("{name} {gain} must be above 0 and at most 100");
+                let message = format!("{name} must be above 0 and at most 100; found {gain}");
                 return Err(ParamsError::new(name, message));
             }
         }

@@ -73,7 +73,7 @@ pub(crate) fn fits(limit: Length, backlog: Backlog, packet: &Packet) -> bool {
 /// `limit` as the limit of a queue, which must hold something.
 pub(crate) fn checked_limit(limit: Length) -> Result<Length, ParamsError> {
     if matches!(limit, Length::Packets(0) | Length::Bytes(Bytes::ZERO)) {
-        return Err(ParamsError::new("limit", format!("limit {limit} must be above zero")));
+        return Err(ParamsError::new("limit", format!("limit must be above zero; found {limit}")));
     }
     Ok(limit)
 }

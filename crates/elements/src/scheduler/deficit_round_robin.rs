@@ -56,7 +56,7 @@ pub fn checked_quantum(quantum: Bytes) -> Result<i64, ParamsError> {
         Ok(bytes) if bytes <= GREATEST_QUANTUM => Ok(bytes),
         _ => Err(ParamsError::new(
             "quantum",
-            format!("quantum {quantum} must be at most {}", Bytes(GREATEST_QUANTUM as u64)),
+            format!("quantum must be at most {}; found {quantum}", Bytes(GREATEST_QUANTUM as u64)),
         )),
     }
 }

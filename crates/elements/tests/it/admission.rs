@@ -159,8 +159,8 @@ fn a_peak_that_never_fits_is_refused_by_name() {
         (refused.parameter(), refused.to_string().as_str()),
         (
             "peak",
-            "peak 2 Mbit/s must not be above the rate to be shared, 1 Mbit/s: no stream would be \
-             admitted"
+            "peak must be at most the rate to be shared, 1 Mbit/s; found 2 Mbit/s, with which no \
+             stream would be admitted"
         )
     );
 }

@@ -31,6 +31,6 @@ fn a_queue_that_can_hold_nothing_is_refused() {
     let error = FifoParams::new(Length::Packets(0)).unwrap_err();
     assert_eq!(
         (error.parameter(), &*error.to_string()),
-        ("limit", "limit 0 pkt must be above zero")
+        ("limit", "limit must be above zero; found 0 pkt")
     );
 }

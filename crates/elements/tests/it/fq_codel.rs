@@ -253,12 +253,12 @@ fn what_cannot_be_is_refused() {
         let error = FqCodelParams::new(settings).unwrap_err();
         (error.parameter(), error.to_string())
     };
-    let message = "queues 0 must be from 1 to 65536".to_owned();
+    let message = "queues must be 1 to 65536; found 0".to_owned();
     assert_eq!(refused(settings(10, 0)), ("queues", message));
-    let message = "limit 0 pkt must be above zero".to_owned();
+    let message = "limit must be above zero; found 0 pkt".to_owned();
     assert_eq!(refused(settings(0, 1)), ("limit", message));
     let empty = FlowQueueSettings { quantum: Bytes(0), ..settings(1, 1) };
-    assert_eq!(refused(empty), ("quantum", "quantum 0 B must be above zero".to_owned()));
+    assert_eq!(refused(empty), ("quantum", "quantum must be above zero; found 0 B".to_owned()));
     let second = Duration::from_secs(1);
     let error = CoDelParams::new(second, second, Bytes(0)).unwrap_err();
     assert_eq!(error.to_string(), "interval 1 s must be above target 1 s");

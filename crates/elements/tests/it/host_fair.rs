@@ -252,7 +252,7 @@ fn what_cannot_be_is_refused() {
     let error = HostFairParams::new(settings(10, 12), Fairness::Source).unwrap_err();
     assert_eq!(
         (error.parameter(), &*error.to_string()),
-        ("queues", "queues 12 must be a multiple of 8")
+        ("queues", "queues must be a multiple of 8; found 12")
     );
     let empty = FlowQueueSettings { quantum: Bytes(0), ..settings(10, 8) };
     assert!(HostFairParams::new(empty, Fairness::Source).is_err());

@@ -138,14 +138,14 @@ fn what_cannot_be_is_refused_by_name() {
     let zero = Duration::ZERO;
     assert_eq!(
         refused(PieSettings { target: zero, ..settings() }),
-        "target 0 ns must be above zero"
+        "target must be above zero; found 0 ns"
     );
     assert_eq!(
         refused(PieSettings { update: zero, ..settings() }),
-        "update 0 ns must be at least 100 us"
+        "update must be at least 100 us; found 0 ns"
     );
     assert_eq!(
         refused(PieSettings { alpha: -1.0, ..settings() }),
-        "alpha -1 must be above 0 and at most 100"
+        "alpha must be above 0 and at most 100; found -1"
     );
 }

@@ -247,6 +247,6 @@ fn parameters_that_contradict_each_other_are_refused_by_name_and_value() {
     );
     assert_eq!(
         refused(RedSettings { weight: 0.0, ..settings() }, curve(5, 15, 0.1, AboveMax::Forced)),
-        "weight 0 must be above 0 and at most 1"
+        "weight must be above 0 and at most 1; found 0"
     );
 }

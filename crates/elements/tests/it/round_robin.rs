@@ -175,12 +175,12 @@ fn no_weight_no_quantum_and_no_queue_are_refused() {
     let refused = WeightedRoundRobin::new(Classifier::default(), one(0), 0).err().unwrap();
     assert_eq!(
         (refused.parameter(), &*refused.to_string()),
-        ("weight", "weight 0 must be above zero")
+        ("weight", "weight must be above zero; found 0")
     );
     let refused = WeightedRoundRobin::new(Classifier::default(), one(1), 1).err().unwrap();
     assert_eq!(refused.to_string(), "class 1 has no queue; there are 1 queues");
     let one: Vec<(Bytes, Box<dyn QueueDiscipline>)> =
         vec![(Bytes(2_000_000_000), Box::new(fifo()))];
     let refused = DeficitRoundRobin::new(Classifier::default(), one, 0).err().unwrap();
-    assert_eq!(refused.to_string(), "quantum 2 GB must be at most 1 GB");
+    assert_eq!(refused.to_string(), "quantum must be at most 1 GB; found 2 GB");
 }

@@ -88,7 +88,7 @@ fn a_band_may_be_named_by_a_rule() {
 fn a_limit_of_nothing_and_a_sixty_fifth_band_are_refused() {
     let table = DscpTable::filled(0);
     let refused = SharedPriorityParams::by_code_point(Length::Packets(0), table).unwrap_err();
-    assert_eq!(refused.to_string(), "limit 0 pkt must be above zero");
+    assert_eq!(refused.to_string(), "limit must be above zero; found 0 pkt");
     let classifier = Classifier::default();
     let refused = SharedPriorityParams::by_rules(Length::Packets(1), classifier, 64).unwrap_err();
     assert_eq!(refused.to_string(), "65 bands are too many; at most 64 are allowed");

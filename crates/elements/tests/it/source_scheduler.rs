@@ -288,17 +288,17 @@ fn what_cannot_be_is_refused() {
         (error.parameter(), error.to_string())
     };
     let none = SourceLimits { connections: 0, ..LIMITS };
-    let message = "connections 0 must be from 1 to 1048576".to_owned();
+    let message = "connections must be 1 to 1048576; found 0".to_owned();
     assert_eq!(refused(none, second), ("connections", message));
-    let message = "remark_after 0 ns must be above zero".to_owned();
+    let message = "remark_after must be above zero; found 0 ns".to_owned();
     assert_eq!(refused(LIMITS, Duration::ZERO), ("remark_after", message));
     let empty = SourceLimits { limit_per_connection: Some(Length::Packets(0)), ..LIMITS };
-    let message = "limit_per_connection 0 pkt must be above zero".to_owned();
+    let message = "limit_per_connection must be above zero; found 0 pkt".to_owned();
     assert_eq!(refused(empty, second), ("limit_per_connection", message));
     let error = ConnectionRule::new(0, 1).unwrap_err();
-    assert_eq!(error.to_string(), "class 0 must be from 1 to 8");
+    assert_eq!(error.to_string(), "class must be 1 to 8; found 0");
     let error = ConnectionRule::new(1, 0).unwrap_err();
-    assert_eq!(error.to_string(), "weight 0 must be above zero");
+    assert_eq!(error.to_string(), "weight must be above zero; found 0");
 }
 
 /// The rules read literally: every head is looked at, and time goes by in steps of 0.1 ms, at

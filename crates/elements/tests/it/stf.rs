@@ -119,10 +119,13 @@ fn a_queue_without_a_limit_a_flow_or_a_timeout_is_refused() {
     let one = Length::Packets(1);
     assert_eq!(
         refused(Length::Bytes(Bytes(0)), 1, TIMEOUT).to_string(),
-        "limit 0 B must be above zero"
+        "limit must be above zero; found 0 B"
     );
-    assert_eq!(refused(one, 0, TIMEOUT).to_string(), "flows 0 must be above zero");
-    assert_eq!(refused(one, 1, Duration::ZERO).to_string(), "idle_timeout 0 ns must be above zero");
+    assert_eq!(refused(one, 0, TIMEOUT).to_string(), "flows must be above zero; found 0");
+    assert_eq!(
+        refused(one, 1, Duration::ZERO).to_string(),
+        "idle_timeout must be above zero; found 0 ns"
+    );
 }
 
 /// The discipline as the paper tells it: counters, and a list that is searched from end to end.

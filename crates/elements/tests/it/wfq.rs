@@ -364,22 +364,22 @@ fn parameters_that_cannot_be_are_refused() {
     let of_class = |share, limit| WfqClass::new(Weight::of_number(1.0).unwrap(), share, limit);
     assert_eq!(
         refused(vec![of_class(Share::Class, None).unwrap()], None),
-        "a class has no limit, and there is none that classes share"
+        "a class has no limit of its own, and no `limit` is set for all classes together"
     );
     assert_eq!(
         refused(vec![of_class(Share::Class, nine).unwrap()], nine),
-        "limit 9 pkt holds for no class: each has a limit of its own"
+        "limit 9 pkt has no effect: every class has a limit of its own"
     );
     let nothing = Some(Length::Packets(0));
     let refused = of_class(Share::Class, nothing).unwrap_err().to_string();
-    assert_eq!(refused, "limit 0 pkt must be above zero");
+    assert_eq!(refused, "limit must be above zero; found 0 pkt");
     let refused = of_class(Share::Flow { limit: nothing }, nine).unwrap_err().to_string();
-    assert_eq!(refused, "flow_limit 0 pkt must be above zero");
+    assert_eq!(refused, "flow_limit must be above zero; found 0 pkt");
     let weight = |number| Weight::of_number(number).unwrap_err().to_string();
-    assert_eq!(weight(0.0), "weight 0 must be from 0.001 to 1000000");
-    assert_eq!(weight(f64::NAN), "weight NaN must be from 0.001 to 1000000");
+    assert_eq!(weight(0.0), "weight must be 0.001 to 1000000; found 0");
+    assert_eq!(weight(f64::NAN), "weight must be 0.001 to 1000000; found NaN");
     assert_eq!(
         Weight::of_rate(Rate::ZERO).unwrap_err().to_string(),
-        "weight 0 bit/s must be from 1 bit/s to 1 Tbit/s"
+        "weight must be 1 bit/s to 1 Tbit/s; found 0 bit/s"
     );
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The operating system refused.
-    #[error("cannot {action} {}: {reason}", path.display(), reason = reason(source))]
+    #[error("cannot {action} {}: {reason}", path.display(), reason = reason_of(action, source))]
     Io {
         /// What was tried, as in "write".
         action: &'static str,
@@ -48,6 +48,18 @@ pub(super) fn csv_to_io(error: csv::Error) -> io::Error {
     }
 }
 
+/// Why `action` failed, in plain words.
+fn reason_of(action: &str, error: &io::Error) -> String {
+    // All folders that were missing on the way were to be made.
+    if action == MAKE_FOLDER && error.kind() == io::ErrorKind::NotFound {
+        return "no folder can be made there".into();
+    }
+    reason(error)
+}
+
+/// The action of making a folder and those above it.
+pub(crate) const MAKE_FOLDER: &str = "make the folder";
+
 /// The reason in plain words.
 fn reason(error: &io::Error) -> String {
     match error.kind() {
@@ -60,6 +72,30 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::NotADirectory => "a part of the path is a file, not a folder".into(),
         io::ErrorKind::AlreadyExists => "a file of that name is in the way".into(),
         io::ErrorKind::IsADirectory => "a folder of that name is in the way".into(),
-        _ => error.to_string(),
+        _ => without_number(&error.to_string()),
+    }
+}
+
+/// The system's words without its number: "Device or resource busy (os error 16)".
+fn without_number(text: &str) -> String {
+    text.split(" (os error").next().unwrap_or(text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_system_is_told_in_plain_words() {
+        let told =
+            |action, source: io::Error| Error::Io { action, path: "x".into(), source }.to_string();
+        let missing = || io::Error::from(io::ErrorKind::NotFound);
+        assert_eq!(told("read", missing()), "cannot read x: no such file or folder");
+        assert_eq!(
+            told(MAKE_FOLDER, missing()),
+            "cannot make the folder x: no folder can be made there"
+        );
+        let busy = told("write", io::Error::from_raw_os_error(16));
+        assert!(busy.starts_with("cannot write x: ") && !busy.contains("os error"), "{busy}");
     }
 }

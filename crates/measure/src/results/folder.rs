@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::error::csv_to_io;
+use super::error::{MAKE_FOLDER, csv_to_io};
 use super::series::{SeriesRow, series_rows};
 use super::{Error, Manifest, Setting, write_whole};
 use crate::replica::Replica;
@@ -42,7 +42,7 @@ impl Folder {
     /// Makes the folder, and those above it, unless it is there; and makes sure that files can be
     /// written in it, so that a long run does not find out at its end.
     pub fn create(path: &Path) -> Result<Folder, Error> {
-        fs::create_dir_all(path).map_err(Error::io("make the folder", path))?;
+        fs::create_dir_all(path).map_err(Error::io(MAKE_FOLDER, path))?;
         let probe = tempfile::Builder::new().prefix(".shortflow-").suffix(".tmp").tempfile_in(path);
         probe.map_err(Error::io("write in the folder", path))?;
         Ok(Folder(path.to_owned()))

@@ -42,7 +42,7 @@ impl TransferSink {
         replica: u32,
         names: RowNames,
     ) -> Result<Self, Error> {
-        let path = folder.path().join(format!("transfers-{point:03}-{replica:03}.csv"));
+        let path = place(folder, point, replica);
         let rows = csv::WriterBuilder::new().from_writer(WholeFile::create(&path)?);
         let mut sink = TransferSink { path, point, replica, names, rows, failure: None };
         let written = sink.rows.write_record(COLUMNS);
@@ -84,6 +84,17 @@ impl TransferSink {
         self.note(written);
     }
 
+    /// Removes from `folder` the transfers of a replica that is in no result, where there are any.
+    pub fn remove(folder: &Folder, point: usize, replica: u32) -> Result<(), Error> {
+        let path = place(folder, point, replica);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::io("remove", &path)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Ends the file and gives it its name.
     pub fn finish(self) -> Result<(), Error> {
         let failed = Error::io("write", &self.path);
@@ -101,6 +112,11 @@ impl TransferSink {
             self.failure = Some(csv_to_io(error));
         }
     }
+}
+
+/// Where the transfers of a replica are.
+fn place(folder: &Folder, point: usize, replica: u32) -> PathBuf {
+    folder.path().join(format!("transfers-{point:03}-{replica:03}.csv"))
 }
 
 /// Times in seconds; sizes in bytes without headers; from `retransmissions` to `other` counts of

@@ -61,9 +61,9 @@ impl Checker<'_> {
             ("remaining_up_to", keys.remaining_up_to.is_some()),
         ];
         for (key, _) in asked.into_iter().filter(|(_, is_asked)| *is_asked) {
-            let message = format!("a queue does not know the `{key}` of a packet");
-            let help = "a class at the connection's own host may ask for it, and mark what fits; \
-                        the queue then matches `dscp`";
+            let message = format!("a queue cannot match the `{key}` of a packet");
+            let help = "match it in a class of a role at the sending host, which marks the packets with a \
+                        code point; then match that `dscp` in the queue";
             self.document.mistake_in_key(&format!("{path}.{key}"), message, help);
         }
         self.header_rule(path, keys)
@@ -118,7 +118,7 @@ impl Checker<'_> {
             (Ok(address), Ok(None)) => Some(Prefix::host(address)),
             (Ok(address), Ok(Some(length))) => self.accept(path, Prefix::new(address, length)),
             _ => {
-                let message = format!("\"{text}\" is no address");
+                let message = format!("\"{text}\" is not an address");
                 let help =
                     "write an address, or a prefix such as \"10.0.0.0/8\" or \"2001:db8::/32\"";
                 self.document.mistake(path, message, help);

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::meter::{ColorMode, TokenBucketParams};
 use shortflow_elements::{Color, Meter, ParamsError, Per, PerAggregate, Settling};
-use shortflow_units::{Bytes, Duration, Rate, Rng};
+use shortflow_units::{Bytes, Duration, Length, Rate, Rng};
 
 use super::PerKey;
 use crate::check::Checker;
@@ -85,6 +85,20 @@ impl BucketKeys {
 }
 
 impl Checker<'_> {
+    /// A queue of `limit` bytes that holds less than a packet: nothing that is larger ever gets in.
+    pub(crate) fn limit(&mut self, path: &str, limit: Length) {
+        let Length::Bytes(bytes) = limit else { return };
+        let what = match bytes {
+            Bytes::ZERO => return, // Which the parameters refuse.
+            _ if bytes < LEAST_PACKET => "the smallest packet, 40 B: every packet would be dropped",
+            _ if bytes < FULL_PACKET => "a full packet of 1500 B, which would always be dropped",
+            _ => return,
+        };
+        let message = format!("limit {limit} is below {what}");
+        let help = "a limit of many packets is usual, such as \"100 pkt\" or \"150 KB\"";
+        self.document.warning(&format!("{path}.limit"), message, help);
+    }
+
     /// A bucket that holds less than a packet: nothing that is larger ever conforms.
     pub(crate) fn depth(&mut self, path: &str, key: &str, depth: Bytes) {
         let message = |what: &str| format!("{key} {depth} is below {what}");
@@ -94,10 +108,18 @@ impl Checker<'_> {
         if depth < LEAST_PACKET {
             let message =
                 message("the smallest packet, 40 B: no packet would ever find enough tokens");
-            self.document.mistake(path, message, "a few packets are usual, such as \"10 KB\"");
+            self.document.mistake(
+                path,
+                message,
+                "a depth of a few packets is usual, such as \"10 KB\"",
+            );
         } else if depth < FULL_PACKET {
             let message = message("a full packet of 1500 B, which would never find enough tokens");
-            self.document.warning(path, message, "a few packets are usual, such as \"10 KB\"");
+            self.document.warning(
+                path,
+                message,
+                "a depth of a few packets is usual, such as \"10 KB\"",
+            );
         }
     }
 }

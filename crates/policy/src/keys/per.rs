@@ -29,7 +29,7 @@ pub(crate) struct PerSettings {
     pub(crate) idle_timeout: Option<Duration>,
     /// How many bits of its address a host of IPv6 is known by: those that its provider gives to
     /// one user; 64 by default.
-    #[schemars(extend("x-range" = "1 to 128"))]
+    #[schemars(range(min = 1, max = 128), extend("x-range" = "1 to 128"))]
     pub(crate) ipv6_prefix: Option<u8>,
 }
 
@@ -132,7 +132,7 @@ impl Checker<'_> {
         };
         let per = self.per(path, Some(key), settled)?;
         if per.is_none() {
-            let message = "\"all\" would be one account for all packets";
+            let message = "`per` cannot be \"all\" here: all packets would share one account";
             let help = "allowed here: `flow`, `host-pair`, `source`, `destination`";
             self.document.mistake(&format!("{path}.per"), message, help);
         }

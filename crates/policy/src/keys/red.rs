@@ -184,8 +184,9 @@ impl RedPlan {
         level_of: DscpTable<u8>,
         averages: Averages,
     ) -> Option<RedPlan> {
+        checker.limit(path, common.limit);
         if common.mean_packet == Bytes::ZERO {
-            let message = "mean_packet 0 B must be above zero";
+            let message = "mean_packet must be above zero; found 0 B";
             checker.document.mistake(&format!("{path}.mean_packet"), message, "500 B is usual");
             return None;
         }
@@ -194,7 +195,7 @@ impl RedPlan {
             (true, false) => EcnMode::Mark,
             (true, true) => EcnMode::MarkAboveMax,
             (false, true) => {
-                let message = "ecn_above_max marks above max_threshold only where ecn is true";
+                let message = "ecn_above_max has no effect unless ecn is true";
                 let place = format!("{path}.ecn_above_max");
                 checker.document.mistake(&place, message, "set ecn = true");
                 return None;

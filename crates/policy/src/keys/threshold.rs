@@ -55,7 +55,7 @@ impl<'de> Deserialize<'de> for ThresholdKey {
                         Ok(ThresholdKey::Percent(percent))
                     }
                     _ => Err(E::custom(format!(
-                        "\"{text}\" is no share of a queue\nallowed: 0 % to 100 % of its limit"
+                        "a threshold must be 0 % to 100 % of the limit; found \"{text}\""
                     ))),
                 }
             }

@@ -38,7 +38,7 @@ impl<T: Copy> Turns<T> {
     ) -> Option<Turns<T>> {
         let count = each.len();
         if count == 0 {
-            let help = "say at least one: { match = …, queue.fifo = { limit = \"100 pkt\" } }";
+            let help = "list at least one: { match = …, queue.fifo = { limit = \"100 pkt\" } }";
             let message = format!("the list of {key} is empty");
             checker.document.mistake(&format!("{path}.{key}"), message, help);
             return None;

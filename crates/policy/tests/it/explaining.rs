@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use shortflow_policy::explain::{SchemeKind, find, list, page, schemes};
+use shortflow_policy::explain::{SchemeKind, list, page, schemes};
 use shortflow_policy::from_text;
 
 #[test]
@@ -34,7 +34,7 @@ fn every_scheme_and_every_key_says_what_it_is() {
 
 #[test]
 fn red_is_explained_with_its_defaults_and_ranges() {
-    let text = find("red").unwrap().text();
+    let text = schemes().into_iter().find(|scheme| scheme.name == "red").unwrap().text();
     for part in [
         "red (queue)",
         "Source: Floyd & Jacobson 1993",
@@ -48,9 +48,7 @@ fn red_is_explained_with_its_defaults_and_ranges() {
 }
 
 #[test]
-fn a_misspelled_scheme_gets_a_suggestion_and_the_list_has_all() {
-    let told = find("fq-coddle").unwrap_err();
-    assert!(told.starts_with("there is no scheme `fq-coddle`\ndid you mean `fq-codel`?"), "{told}");
+fn the_list_has_all_schemes() {
     let list = list();
     for scheme in schemes() {
         assert!(list.contains(&format!("\n  {} ", scheme.name)), "{}", scheme.name);

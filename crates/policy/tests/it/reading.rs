@@ -40,7 +40,7 @@ fn an_override_may_name_an_entry_of_a_list_by_its_name_or_its_index() {
         let mistakes = from_text("test.toml", text, &[change]).unwrap_err();
         let mistake = &mistakes.0[0];
         assert_eq!((mistake.file(), mistake.line()), ("--set", 1));
-        assert_eq!(mistake.message, "cir 0 bit/s must be above zero");
+        assert_eq!(mistake.message, "cir must be above zero; found 0 bit/s");
     }
 }
 

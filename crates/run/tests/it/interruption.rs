@@ -2,10 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use shortflow_run::{Engine, Error, Interruption, Observers, Outcome, Refusal, Task};
+use shortflow_measure::Recorder;
+use shortflow_run::{
+    Case, Engine, Error, Experiment, Interruption, Measured, Observers, Outcome, OutputFolder,
+    Refusal, Task, plan,
+};
 use shortflow_scenario::Scenario;
 
-use crate::engines::{conduct, nothing_happened};
+use crate::engines::{case, conduct};
 
 /// Is interrupted in the task with this number.
 struct StopsInTask<'s> {
@@ -38,7 +42,8 @@ impl Engine for StopsInTask<'_> {
         if !(observers.look)(0.5) {
             return Err(Error::Interrupted);
         }
-        Ok(nothing_happened(task.scenario).into())
+        let replica = Recorder::new(&plan(task.scenario), observers.transfers).finish()?;
+        Ok(Measured::Replica(Box::new(replica)).into())
     }
 }
 
@@ -60,4 +65,34 @@ fn an_interruption_before_anything_is_complete_keeps_nothing() {
     let stop = AtomicBool::new(false);
     let engine = StopsInTask { begun: AtomicU32::new(0), number: 0, stop: &stop };
     assert!(matches!(conduct(&engine, &stop), Err(Error::Interrupted)));
+}
+
+#[test]
+fn transfers_are_kept_only_of_replicas_that_are_complete_under_all_policies() {
+    let home = tempfile::tempdir().unwrap();
+    let output = OutputFolder::prepare(&home.path().join("out"), false).unwrap();
+    let stop = AtomicBool::new(false);
+    // Each replica of each point runs in both cases in a row: replica 1 of point 1 is complete in the
+    // first case only.
+    let engine = StopsInTask { begun: AtomicU32::new(0), number: 7, stop: &stop };
+    let cases = Case::beside(vec![case(), case()], &["a".to_owned(), "b".to_owned()]).unwrap();
+    let experiment = Experiment {
+        engine: &engine,
+        cases: &cases,
+        threads: 1,
+        keeps_transfers: true,
+        tap: None,
+        command: "shortflow test",
+    };
+    let found = experiment.run(&output, &stop, &()).unwrap();
+    assert_eq!(found.interruption, Some(Interruption { kept: 3, all: 6 }));
+    let folder = output.publish().unwrap();
+    for case in &cases {
+        let entries = std::fs::read_dir(folder.join(case.folder.as_ref().unwrap())).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| name.ends_with(".csv")).collect();
+        names.sort();
+        let kept = ["000-000", "000-001", "001-000"].map(|n| format!("transfers-{n}.csv"));
+        assert_eq!(names, kept, "{}", case.label);
+    }
 }

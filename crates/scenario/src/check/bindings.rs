@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shortflow_policy::{Policy, Role};
+use shortflow_policy::{Policy, QueuePlan, Role};
 use shortflow_text::{Document, suggestion};
 
 use super::topology::Topology;
@@ -50,11 +50,11 @@ pub(super) fn check(
             let key = (at, direction_key(direction), index >= of_file);
             if let Some(other) = taken.insert(key, bindings.len()) {
                 let (at, other) = (&topology.node(at).name, &bindings[other].role);
-                let message = format!("this port of `{at}` plays the role `{other}` already");
+                let message = format!("this port of `{at}` already plays the role `{other}`");
                 document.mistake(
                     &format!("{path}.role"),
                     message,
-                    "a port plays one role per direction",
+                    "a port can play one role in each direction: remove one of the two bindings",
                 );
                 break;
             }
@@ -73,25 +73,57 @@ pub(super) fn check(
     let bindings: Vec<Binding> = kept.map(|(_, binding)| binding).collect();
     // A binding that is wrong itself says nothing about the others.
     if !file.bind.is_empty() && document.is_sound() {
-        warn_of_unbound(document, file, policy, policy_name, &bindings);
+        // Where the command line gives the policy, the scenario has nothing to show.
+        let is_named_here =
+            file.policy.as_ref().is_some_and(|path| policy_name.ends_with(file_name(path)));
+        let path = if is_named_here { "policy" } else { "" };
+        warn_of_unbound(document, path, policy, policy_name, &bindings);
+        warn_of_idle_shapers(document, path, topology, policy, &bindings);
     }
     bindings
+}
+
+/// A shaper that lets through what its line carries anyway holds nothing back; once for each role.
+fn warn_of_idle_shapers(
+    document: &mut Document,
+    path: &str,
+    topology: &Topology,
+    policy: &Policy,
+    bindings: &[Binding],
+) {
+    let mut warned: BTreeSet<&str> = BTreeSet::new();
+    for Binding { role, at, direction } in bindings {
+        let Direction::To(neighbour) = *direction else { continue };
+        let queue = policy.role(role).and_then(|role| role.queue.as_ref());
+        let Some(shaped_to) = queue.and_then(QueuePlan::shaped_to) else { continue };
+        let Some(link) = topology.link(*at, neighbour) else { continue };
+        let line = if link.a == *at { &link.forward } else { &link.back };
+        if shaped_to < line.rate || !warned.insert(role) {
+            continue;
+        }
+        let name = |node| &topology.node(node).name;
+        let message = format!(
+            "the shaper of the role `{role}` lets {shaped_to} leave, and the line `{}->{}` carries {}: \
+             it holds nothing back",
+            name(*at),
+            name(neighbour),
+            line.rate,
+        );
+        let help = "give it a rate a little below that of the bottleneck";
+        document.warning(path, message, help);
+    }
 }
 
 /// A role that does something and is bound nowhere leaves the policy without effect, or with a part
 /// of it.
 fn warn_of_unbound(
     document: &mut Document,
-    file: &ScenarioFile,
+    path: &str,
     policy: &Policy,
     policy_name: &str,
     bindings: &[Binding],
 ) {
     let bound: BTreeSet<&str> = bindings.iter().map(|binding| binding.role.as_str()).collect();
-    // Where the command line gives the policy, the scenario has nothing to show.
-    let is_named_here =
-        file.policy.as_ref().is_some_and(|path| policy_name.ends_with(file_name(path)));
-    let path = if is_named_here { "policy" } else { "" };
     for role in policy.roles.iter().filter(|role| !bound.contains(role.name.as_str())) {
         let (does, place) = match (role.conditions(), role.queues()) {
             (false, false) => continue,
@@ -100,8 +132,8 @@ fn warn_of_unbound(
             (true, true) => ("conditions and queues packets", "NODE->NEIGHBOUR"),
         };
         let message = format!(
-            "the role `{0}` of {policy_name} {does}, but is bound nowhere: this part of the policy is \
-             without effect",
+            "the role `{0}` of {policy_name} {does}, but it is not bound to any place, so this part of \
+             the policy has no effect",
             role.name
         );
         let help = format!(
@@ -132,7 +164,7 @@ fn role<'p>(
         let message = format!("there is no role `{name}` in {policy_name}");
         let help = format!(
             "{help}; rename the role in one of the two files, or choose its place with --bind \
-             ROLE=PLACE. Only a policy that shall do nothing here says so with an empty `[roles.{name}]`"
+             ROLE=PLACE. If the policy is to do nothing here, add an empty `[roles.{name}]` to it"
         );
         document.mistake(&format!("{path}.role"), message, help);
     }
@@ -150,9 +182,9 @@ fn ports(
         (Some(from), None) => ("from", from, Direction::From),
         (None, Some(to)) => ("to", to, Direction::To),
         _ => {
-            let help = "`from` conditions what comes in from a neighbour, `to` conditions and \
-                        queues what goes out to it";
-            document.mistake(path, "a binding needs one of `from` and `to`", help);
+            let help = "write `from` for packets that come in from a neighbour, or `to` for packets \
+                        that go out to it";
+            document.mistake(path, "a binding needs exactly one of `from` and `to`", help);
             return None;
         }
     };
@@ -189,7 +221,7 @@ fn may_bind(document: &mut Document, path: &str, role: &Role, direction: Directi
         document.mistake_in_key(
             &format!("{path}.from"),
             message,
-            "bind it where packets go out: with `to` in place of `from`, `->` in place of `<-`",
+            "bind it where packets go out: write `to` instead of `from`, or `->` instead of `<-`",
         );
     }
     !refused
@@ -209,7 +241,8 @@ fn may_ask(
     let refused = role.reads_sender() && !knows;
     if refused {
         let message = format!(
-            "the role `{}` asks for what the sender of a packet knows, which `{}` does not here",
+            "the role `{}` matches what only the sender of a packet knows, and `{}` is not the \
+             sender here",
             role.name, node.name
         );
         let help = "bind it at hosts with `to = …`; a router may match ports or code points";
@@ -223,7 +256,7 @@ pub(super) fn check_labels(document: &mut Document, policy: &Policy, workloads: 
     let known: Vec<&str> = workloads.iter().map(|workload| workload.label.as_str()).collect();
     for label in policy.labels().iter().filter(|label| !known.contains(&label.as_str())) {
         let help = suggestion(label, "labels of workloads", &known);
-        let message = format!("the policy asks for the label `{label}`, which no workload has");
+        let message = format!("the policy matches the label `{label}`, which no workload has");
         document.mistake("policy", message, help);
     }
 }

@@ -33,7 +33,7 @@ fn arrivals(document: &mut Document, file: &ScenarioFile, workload: &Workload) {
         let key = written.map_or("load", |(_, keys)| keys.load_key());
         let path = format!("workloads.{}.{}.{key}", workload.name, workload.kind.name());
         let message = format!(
-            "these are about {} {what}, {} a second for {}; a run has at most {}",
+            "this makes about {} {what}, {} per second for {}; a run may have at most {}",
             number(arrivals),
             number(rate),
             Duration::from_secs_f64(seconds(start, stop)),
@@ -51,8 +51,8 @@ fn streams(document: &mut Document, workloads: &[Workload]) {
         streams += datagrams.streams as u64;
         if streams > u64::from(MOST_STREAMS) {
             let message = format!(
-                "with these there are {} streams of datagrams; a scenario has at most {}, a source port \
-                 for each",
+                "with this workload there are {} streams of datagrams; a scenario may have at most {}, \
+                 because each needs a source port",
                 number(streams as f64),
                 number(f64::from(MOST_STREAMS)),
             );
@@ -83,8 +83,8 @@ fn samples(
         if samples > MOST_SAMPLES {
             let plural = if many == 1.0 { "" } else { "s" };
             let message = format!(
-                "these are about {} samples, of {} {what}{plural} every {interval} for {}; a run keeps at \
-                 most {}",
+                "this makes about {} samples, of {} {what}{plural} every {interval} for {}; a run may \
+                 keep at most {}",
                 number(samples),
                 number(many),
                 file.duration,
@@ -102,8 +102,8 @@ fn routes(document: &mut Document, topology: &Topology) {
     let nodes = topology.with_several_links();
     if nodes > MOST_ROUTED {
         let message = format!(
-            "{} hosts and routers have several links, which makes {} routes; at most {} of them can \
-             be routed",
+            "{} hosts and routers have several links, which makes {} routes; at most {} nodes may \
+             have several links",
             number(nodes as f64),
             number((nodes as f64).powi(2)),
             number(MOST_ROUTED as f64),

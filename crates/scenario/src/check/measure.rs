@@ -23,8 +23,8 @@ pub(super) fn check(
 ) -> MeasurePlan {
     let series_interval = file.measure.series_interval;
     if series_interval.is_some_and(|interval| interval.is_zero()) {
-        let message = "the interval must be above zero";
-        document.mistake("measure.series_interval", message, "such as \"100 ms\"");
+        let message = "series_interval must be above zero; found 0 s";
+        document.mistake("measure.series_interval", message, "write, for example, \"100 ms\"");
     }
     let flow_samples = flow_samples(document, file);
     let mut ports: Vec<(NodeId, NodeId)> = match &file.measure.ports {
@@ -47,21 +47,22 @@ fn flow_samples(document: &mut Document, file: &ScenarioFile) -> Option<Duration
     let interval = file.measure.flow_samples?;
     let measured = file.duration.saturating_sub(file.warm_up);
     let message = if interval.is_zero() {
-        "the interval must be above zero".to_owned()
+        "flow_samples must be above zero; found 0 s".to_owned()
     } else if interval > measured && !measured.is_zero() {
-        format!("an interval of {interval} does not fit into the measured {measured}")
+        format!("flow_samples must be at most the measured time, {measured}; found {interval}")
     } else {
         return Some(interval);
     };
-    document.mistake("measure.flow_samples", message, "such as \"2 s\"");
+    document.mistake("measure.flow_samples", message, "write, for example, \"2 s\"");
     None
 }
 
 /// The limits in rising order.
 fn limits(document: &mut Document, limits: &[Duration]) -> Vec<Duration> {
     if let Some(at) = limits.iter().position(|limit| limit.is_zero()) {
-        let message = "every completion time is above zero";
-        document.mistake(&format!("measure.limits.{at}"), message, "such as \"10 s\"");
+        let message = "a limit must be above zero; found 0 s";
+        let help = "write, for example, \"10 s\"";
+        document.mistake(&format!("measure.limits.{at}"), message, help);
     }
     let sorted: BTreeSet<Duration> = limits.iter().copied().collect();
     sorted.into_iter().collect()
@@ -76,7 +77,7 @@ fn ports(
 ) -> Vec<(NodeId, NodeId)> {
     let path = format!("measure.ports.{index}");
     let Some((from, to)) = name.split_once("->") else {
-        document.mistake(&path, format!("`{name}` is no port"), "write \"node->neighbour\"");
+        document.mistake(&path, format!("`{name}` is not a port"), "write \"node->neighbour\"");
         return Vec::new();
     };
     let from = topology.find(document, &path, from.trim());
@@ -88,7 +89,7 @@ fn ports(
         .filter(|(_, near)| to.binary_search(near).is_ok())
         .collect();
     if found.is_empty() {
-        let help = "a port leads to a node at the other end of a link";
+        let help = "the two nodes of a port must be joined by a link";
         document.mistake(&path, format!("no link leads from {}", name.replace("->", " to ")), help);
     }
     found
@@ -147,16 +148,15 @@ fn listed_classes(sizes: BTreeSet<Bytes>, mss: Option<u64>) -> Vec<SizeClass> {
 
 fn written_classes(document: &mut Document, bounds: &[Size], mss: u64) -> Vec<SizeClass> {
     if bounds.is_empty() {
-        let help = "list the greatest reply of each class, or leave the key out";
-        document.mistake("measure.size_classes", "there is no class", help);
+        let help = "list the greatest reply of each class, or remove the key";
+        document.mistake("measure.size_classes", "the list of classes is empty", help);
     }
     let mut classes: Vec<SizeClass> = Vec::new();
     for (index, bound) in bounds.iter().enumerate() {
         let up_to = bound.bytes(mss);
-        if let Some(before) = classes.last()
-            && before.up_to >= up_to
-        {
-            let message = format!("{bound} is not above the class before it");
+        if index > 0 && classes[index - 1].up_to >= up_to {
+            let before = bounds[index - 1];
+            let message = format!("{bound} must be above the class before it, {before}");
             let help = "list the classes in rising order";
             document.mistake(&format!("measure.size_classes.{index}"), message, help);
         }

@@ -8,10 +8,10 @@ pub(super) fn members(text: &str, count: u32) -> Result<Vec<u32>, String> {
     let parts: Vec<&str> = text.split(':').map(str::trim).collect();
     let number = |part: &str, default: u32| match part {
         "" => Ok(default),
-        part => part.parse::<u32>().map_err(|_| format!("`{part}` is no index")),
+        part => part.parse::<u32>().map_err(|_| format!("`{part}` is not an index")),
     };
     let (range, step): (Range<u32>, u32) = match parts[..] {
-        [""] => return Err("there is no index".to_owned()),
+        [""] => return Err("there is no index in the brackets".to_owned()),
         [index] => {
             let index = number(index, 0)?;
             (index..index.saturating_add(1), 1)
@@ -21,13 +21,13 @@ pub(super) fn members(text: &str, count: u32) -> Result<Vec<u32>, String> {
         _ => return Err("a slice has at most three parts".to_owned()),
     };
     if range.end > count {
-        return Err(format!("there are {count} members, the last with index {}", count - 1));
+        return Err(format!("there are {count} members, with indices 0 to {}", count - 1));
     }
     if step == 0 {
         return Err("the step must be above zero".to_owned());
     }
     let chosen: Vec<u32> = range.step_by(step as usize).collect();
-    if chosen.is_empty() { Err("nothing is left of the group".to_owned()) } else { Ok(chosen) }
+    if chosen.is_empty() { Err("the slice is empty".to_owned()) } else { Ok(chosen) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Checks a scenario: resolves its names, checks ranges, and how settings stand to each other.
 
 mod bindings;
+mod doubtful;
 mod limits;
 mod measure;
 mod members;
@@ -46,12 +47,14 @@ pub(crate) fn check(
     let measure =
         measure::check(document, &file, &topology, &bindings, policy.as_deref(), &workloads);
     limits::check(document, &file, &topology, &workloads, &measure);
+    doubtful::of_file(document, &file, &workloads);
     document.checked()?;
-    Ok(Scenario {
+    let is_tcp_of_all = file.tcp.congestion.is_some();
+    let scenario = Scenario {
         name: file.name.unwrap_or(stem),
         description: file.description,
         seed: file.seed,
-        replicas: file.replicas,
+        replicas: file.replicas as u32,
         duration: file.duration,
         warm_up: file.warm_up,
         drain: file.drain,
@@ -62,29 +65,39 @@ pub(crate) fn check(
         workloads,
         measure,
         inputs: Inputs { files: files.digests(), ..inputs },
-    })
+    };
+    doubtful::unmarked(document, &scenario, is_tcp_of_all);
+    Ok(scenario)
 }
 
 fn frame(document: &mut Document, file: &ScenarioFile) {
     if file.duration.is_zero() {
-        document.mistake("duration", "the duration must be above zero", "");
+        document.mistake("duration", "duration must be above zero; found 0 s", "");
     } else if file.warm_up >= file.duration {
-        let message =
-            format!("warm_up {} is not shorter than duration {}", file.warm_up, file.duration);
-        document.mistake("warm_up", message, "nothing would be measured: shorten it");
+        let message = format!(
+            "warm_up {} must be shorter than duration {}; otherwise nothing would be measured",
+            file.warm_up, file.duration
+        );
+        document.mistake("warm_up", message, "shorten `warm_up`, or lengthen `duration`");
     }
     let longest = Duration::from_secs(100 * 24 * 3600);
     if file.duration + file.drain > longest {
-        document.mistake("duration", "a run lasts at most 100 days", "");
+        let message = format!(
+            "duration and drain together must be at most 100 days; found {}",
+            file.duration + file.drain
+        );
+        document.mistake("duration", message, "");
     }
-    if file.replicas == 0 || file.replicas > MOST_REPLICAS {
-        let message = format!("{} replicas cannot be", file.replicas);
-        document.mistake("replicas", message, format!("allowed here: 1 to {MOST_REPLICAS}"));
+    let most = i64::from(MOST_REPLICAS);
+    if !(1..=most).contains(&file.replicas) {
+        let message = format!("replicas must be 1 to {most}; found {}", file.replicas);
+        document.mistake("replicas", message, "");
     }
     if file.workloads.is_empty() {
         let help = "add a [workloads.NAME.transfers], web, telnet, ftp, bulk, cbr or poisson table";
-        document.mistake("workloads", "nothing loads the network: there is no workload", help);
+        document.mistake("workloads", "there is no workload, so nothing would be sent", help);
     }
 }
 
-const MOST_REPLICAS: u32 = 10_000;
+/// The most replicas of a point.
+pub const MOST_REPLICAS: u32 = 10_000;

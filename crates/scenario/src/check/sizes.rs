@@ -29,7 +29,7 @@ pub(crate) fn check(
             let (min, max) = (size("uniform.min", uniform.min)?, size("uniform.max", uniform.max)?);
             if min > max {
                 let message = format!("min {min} is above max {max}");
-                document.mistake(&format!("{path}.uniform.min"), message, "swap them");
+                document.mistake(&format!("{path}.uniform.min"), message, "swap the two");
                 return None;
             }
             Some(Sizes::Uniform { min, max })
@@ -48,7 +48,7 @@ fn pareto_of(document: &mut Document, path: &str, file: &ParetoFile, mss: u64) -
         (None, Some(min)) => ("min", size("min", min)?),
         _ => {
             let message = "a Pareto distribution needs exactly one of `mean` and `min`";
-            document.mistake(path, message, "such as `mean = \"12 KB\"` or `min = \"3 KB\"`");
+            document.mistake(path, message, "for example `mean = \"12 KB\"` or `min = \"3 KB\"`");
             return None;
         }
     };
@@ -66,7 +66,11 @@ fn pareto_of(document: &mut Document, path: &str, file: &ParetoFile, mss: u64) -
 
 fn choice_of(document: &mut Document, path: &str, file: &ChoiceFile, mss: u64) -> Option<Sizes> {
     if file.sizes.is_empty() {
-        document.mistake(&format!("{path}.sizes"), "there is no size to choose from", "");
+        document.mistake(
+            &format!("{path}.sizes"),
+            "the list of sizes is empty",
+            "list at least one size",
+        );
         return None;
     }
     let each = file.sizes.iter().enumerate();
@@ -88,19 +92,20 @@ pub(super) fn check_weights(
 ) -> Option<()> {
     let path = format!("{path}.weights");
     if weights.len() != count {
-        let message = format!("{} weights for {count} {what}s", weights.len());
+        let message = format!("there are {} weights for {count} {what}s", weights.len());
         document.mistake(
             &path,
             message,
-            format!("give each {what} its weight, or leave `weights` out"),
+            format!("give each {what} one weight, or remove `weights`"),
         );
         return None;
     }
     let is_weight = |weight: &f64| *weight == 0.0 || WEIGHTS.contains(weight);
     if let Some(at) = weights.iter().position(|weight| !is_weight(weight)) {
-        let message = "this is no weight";
-        let help = format!("it must be zero, or from {:e} to {:e}", WEIGHTS.start(), WEIGHTS.end());
-        document.mistake(&format!("{path}.{at}"), message, help);
+        let (least, most) = (WEIGHTS.start(), WEIGHTS.end());
+        let message =
+            format!("a weight must be 0, or {least:e} to {most:e}; found {:e}", weights[at]);
+        document.mistake(&format!("{path}.{at}"), message, "");
         return None;
     }
     if weights.iter().sum::<f64>() <= 0.0 {
@@ -113,14 +118,14 @@ pub(super) fn check_weights(
 /// The size at `path` in bytes.
 pub(crate) fn bytes(document: &mut Document, path: &str, size: Size, mss: u64) -> Option<Bytes> {
     if mss == 0 && matches!(size, Size::Segments(_)) {
-        let message = "a datagram has no segments";
-        document.mistake(path, message, "say its size in bytes, such as \"500 B\"");
+        let message = "the size of a datagram cannot be given in segments";
+        document.mistake(path, message, "write it in bytes, such as \"500 B\"");
         return None;
     }
     let bytes = size.bytes(mss);
     if bytes == Bytes::ZERO || bytes > MOST_BYTES {
-        let help = format!("it must be above zero and at most {MOST_BYTES}");
-        document.mistake(path, format!("a size of {size} cannot be"), help);
+        let message = format!("a size must be above zero and at most {MOST_BYTES}; found {size}");
+        document.mistake(path, message, "");
         return None;
     }
     Some(bytes)

@@ -14,8 +14,8 @@ pub(crate) fn check(document: &mut Document, path: &str, file: &TimesFile) -> Op
         TimesFile::Pareto(pareto) => {
             let path = format!("{path}.pareto");
             if pareto.min.is_zero() {
-                let message = "a Pareto distribution cannot begin at zero";
-                document.mistake(&format!("{path}.min"), message, "say the shortest time");
+                let message = "min must be above zero; found 0 s";
+                document.mistake(&format!("{path}.min"), message, "write the shortest time");
                 return None;
             }
             shape(document, &path, pareto.shape)?;
@@ -46,9 +46,8 @@ pub(crate) fn counts(document: &mut Document, path: &str, file: &CountsFile) -> 
         CountsFile::Pareto(pareto) => {
             let path = format!("{path}.pareto");
             if !(1.0..=f64::from(Counts::MOST)).contains(&pareto.min) {
-                let message = format!("a smallest number of {} cannot be", pareto.min);
-                let help = format!("allowed here: 1 to {}", Counts::MOST);
-                document.mistake(&format!("{path}.min"), message, help);
+                let message = format!("min must be 1 to {}; found {}", Counts::MOST, pareto.min);
+                document.mistake(&format!("{path}.min"), message, "");
                 return None;
             }
             shape(document, &path, pareto.shape)?;
@@ -72,7 +71,11 @@ pub(crate) fn counts(document: &mut Document, path: &str, file: &CountsFile) -> 
 
 fn choice_of(document: &mut Document, path: &str, file: &ChoiceOfCountsFile) -> Option<Counts> {
     if file.numbers.is_empty() {
-        document.mistake(&format!("{path}.numbers"), "there is no number to choose from", "");
+        document.mistake(
+            &format!("{path}.numbers"),
+            "the list of numbers is empty",
+            "list at least one number",
+        );
         return None;
     }
     for (index, number) in file.numbers.iter().enumerate() {
@@ -86,8 +89,8 @@ fn choice_of(document: &mut Document, path: &str, file: &ChoiceOfCountsFile) -> 
 
 fn few(document: &mut Document, path: &str, number: u32) -> Option<u32> {
     if number > Counts::MOST {
-        let help = format!("allowed here: 0 to {}", Counts::MOST);
-        document.mistake(path, format!("{number} is too many"), help);
+        let message = format!("a number must be 0 to {}; found {number}", Counts::MOST);
+        document.mistake(path, message, "");
         return None;
     }
     Some(number)
@@ -99,16 +102,16 @@ pub(super) fn shape(document: &mut Document, path: &str, shape: f64) -> Option<(
         return Some(());
     }
     let message = format!("a Pareto distribution of shape {shape} has no mean");
-    document.mistake(&format!("{path}.shape"), message, "it must be above 1");
+    document.mistake(&format!("{path}.shape"), message, "shape must be above 1");
     None
 }
 
 fn not_above<A: ToString, B: ToString>(document: &mut Document, path: &str, max: A, min: B) {
-    let message = format!("max {} is not above min {}", max.to_string(), min.to_string());
+    let message = format!("max {} must be above min {}", max.to_string(), min.to_string());
     document.mistake(&format!("{path}.max"), message, "");
 }
 
 fn swapped<T: ToString>(document: &mut Document, path: &str, min: T, max: T) {
     let message = format!("min {} is above max {}", min.to_string(), max.to_string());
-    document.mistake(&format!("{path}.min"), message, "swap them");
+    document.mistake(&format!("{path}.min"), message, "swap the two");
 }

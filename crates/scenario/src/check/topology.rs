@@ -56,29 +56,40 @@ impl Topology {
         for (name, group) in groups.iter() {
             let path = format!("{table}.{name}");
             if !is_name(name) {
-                document.mistake_in_key(&path, format!("`{name}` is no name"), NAME_RULE);
+                document.mistake_in_key(&path, format!("`{name}` is not a valid name"), NAME_RULE);
             }
             if self.groups.iter().any(|(other, _)| other == name) {
                 let message = format!("a host and a router are both called `{name}`");
                 document.mistake_in_key(&path, message, "rename one of them");
             }
-            let room = MOST_NODES - self.nodes.len() as u32;
-            if group.count == 0 || group.count > room {
-                let message = format!("a group cannot have {} members", group.count);
-                let help = format!("allowed here: 1 to {room}");
-                document.mistake(&format!("{path}.count"), message, help);
-                continue;
-            }
+            // The name is there, however wrong the number.
+            let count = self.checked_count(document, &format!("{path}.count"), group).unwrap_or(1);
             let first = self.nodes.len() as u32;
-            self.groups.push((name.to_owned(), first..first + group.count));
-            for index in 0..group.count {
+            self.groups.push((name.to_owned(), first..first + count));
+            for index in 0..count {
                 let id = first + index;
-                let name = member(name, group.count, index);
+                let name = member(name, count, index);
                 let address = NodeId(id).address();
                 let group = self.groups[self.groups.len() - 1].0.clone();
                 self.nodes.push(Node { name, kind, group, address });
             }
         }
+    }
+
+    /// How many members a group has, of which there is room for so many beside the others.
+    fn checked_count(&self, document: &mut Document, path: &str, group: &Group) -> Option<u32> {
+        let room = i64::from(MOST_NODES) - self.nodes.len() as i64;
+        if (1..=room).contains(&group.count) {
+            return Some(group.count as u32);
+        }
+        let message = format!("count must be 1 to {MOST_NODES}; found {}", group.count);
+        let help = match self.nodes.len() {
+            0 => String::new(),
+            others => format!("all hosts and routers count together; there are {others} others"),
+        };
+        let help = if group.count < 1 { String::new() } else { help };
+        document.mistake(path, message, help);
+        None
     }
 
     /// The nodes that `name` means, in rising order: a group, one member of it, such as `user[17]`, or
@@ -104,7 +115,7 @@ impl Topology {
                 Some(members.into_iter().map(|index| NodeId(range.start + index)).collect())
             }
             Err(reason) => {
-                let message = format!("`{name}` cannot be: {reason}");
+                let message = format!("`{name}` names no members: {reason}");
                 document.mistake(path, message, MEMBERS);
                 None
             }
@@ -119,7 +130,7 @@ impl Topology {
         names: &OneOrList<String>,
     ) -> Option<Vec<NodeId>> {
         if names.values.is_empty() {
-            document.mistake(path, "the list is empty", "name one host or router at least");
+            document.mistake(path, "the list is empty", "name at least one host or router");
             return None;
         }
         let each = names.values.iter().enumerate();
@@ -207,7 +218,7 @@ impl Topology {
     fn add_links(&mut self, document: &mut Document, name: &str, file: &LinkFile) {
         let path = format!("links.{name}");
         if !is_name(name) {
-            document.mistake_in_key(&path, format!("`{name}` is no name"), NAME_RULE);
+            document.mistake_in_key(&path, format!("`{name}` is not a valid name"), NAME_RULE);
         }
         let [first, second] = &file.between;
         let first = self.find(document, &format!("{path}.between.0"), first);
@@ -222,13 +233,15 @@ impl Topology {
         for (index, &(a, b)) in pairs.iter().enumerate() {
             if a == b {
                 let message = format!("`{}` is linked to itself", self.node(a).name);
-                document.mistake(&format!("{path}.between"), message, "");
+                let help = "a link joins two different nodes";
+                document.mistake(&format!("{path}.between"), message, help);
                 return;
             }
             if let Some(other) = self.link(a, b) {
                 let (a, b) = (&self.node(a).name, &self.node(b).name);
-                let message = format!("`{a}` and `{b}` are joined already, by `{}`", other.name);
-                let help = "two nodes have one link at most: leave one of them out";
+                let message =
+                    format!("`{a}` and `{b}` are already joined by the link `{}`", other.name);
+                let help = "two nodes can have one link at most: remove one of the two";
                 document.mistake(&format!("{path}.between"), message, help);
                 return;
             }
@@ -258,19 +271,19 @@ fn fastest_without_delay(line: &Line) -> Rate {
 
 fn refuse_instant(document: &mut Document, path: &str, line: &Line) {
     let message = format!(
-        "at {} and without a delay, a packet of {LEAST_PACKET} B arrives in the instant in which \
-         it leaves",
+        "at {} and without a delay, a packet of {LEAST_PACKET} B would arrive in the same \
+         nanosecond in which it is sent",
         line.rate
     );
     let help = format!(
-        "a packet must take 1 ns at least: set a delay, such as \"1 us\", or a rate of {} at most",
+        "set a delay, such as \"1 us\", or a rate of at most {}",
         fastest_without_delay(line)
     );
     document.mistake(&format!("{path}.delay"), message, help);
 }
 
 /// Bytes of the smallest packet: the headers of UDP and IPv4.
-const LEAST_PACKET: u32 = 28;
+pub(super) const LEAST_PACKET: u32 = 28;
 
 #[derive(Clone, Copy)]
 enum Way {
@@ -321,7 +334,11 @@ impl<'f> Lines<'f> {
         let is_empty =
             |limit: &Length| matches!(limit, Length::Packets(0) | Length::Bytes(Bytes(0)));
         if limit.all().iter().any(is_empty) {
-            refuse("queue", "a queue holds something", "such as \"1000 pkt\"");
+            refuse(
+                "queue",
+                "a queue must hold at least one packet; its limit is zero",
+                "write, for example, \"1000 pkt\"",
+            );
         }
         let lists = [
             ("rate", file.rate.all().len()),
@@ -329,12 +346,15 @@ impl<'f> Lines<'f> {
             ("queue", limit.all().len()),
         ];
         for (key, _) in lists.into_iter().filter(|(_, length)| *length == 0) {
-            refuse(key, "the list is empty", "");
+            refuse(key, "the list is empty", "list at least one value");
         }
         let overhead = file.overhead.unwrap_or_default();
         if overhead > MOST_OVERHEAD {
-            let help = format!("allowed here: 0 B to {MOST_OVERHEAD}");
-            refuse("overhead", &format!("{overhead} on every packet is too much"), &help);
+            refuse(
+                "overhead",
+                &format!("overhead must be 0 B to {MOST_OVERHEAD}; found {overhead}"),
+                "",
+            );
         }
         let loss = match &file.loss {
             Some(loss) => loss::both_ways(document, &format!("{path}.loss"), loss)?,
@@ -372,11 +392,12 @@ fn member(name: &str, count: u32, index: u32) -> String {
 }
 
 /// The help where members are chosen that are not there.
-const MEMBERS: &str = "one member is `name[17]`; a slice `name[first:end:step]`, without `end` itself; \
-                       indices begin at 0";
+const MEMBERS: &str = "write `name[17]` for one member, or `name[first:end:step]` for a slice, which \
+                       does not include `end`; indices begin at 0";
 
 /// The help where [`pair_up`] finds no pairs.
-pub(super) const PAIRING: &str = "the groups must be equal in size, or one a multiple of the other";
+pub(super) const PAIRING: &str = "the groups must have the same size, or the size of one must be a multiple of the \
+                                   other's";
 
 const MOST_NODES: u32 = 1_000_000;
 const DEFAULT_LIMIT: u64 = 1000;

@@ -38,7 +38,7 @@ impl Checker<'_> {
     fn workload(&mut self, name: &str, file: &WorkloadFile) -> Option<Workload> {
         let path = format!("workloads.{name}");
         if !is_name(name) {
-            self.document.mistake_in_key(&path, format!("`{name}` is no name"), NAME_RULE);
+            self.document.mistake_in_key(&path, format!("`{name}` is not a valid name"), NAME_RULE);
         }
         let (kind, config) = file.check(self, &path)?;
         let label = file.label().map_or(name, String::as_str).to_owned();
@@ -47,12 +47,10 @@ impl Checker<'_> {
 
     /// Time has no more than a nanosecond for each.
     pub(crate) fn too_often(&mut self, path: &str, rate: f64) {
-        let message = format!("this is {rate:.1e} arrivals a second");
-        self.document.mistake(
-            path,
-            message,
-            format!("at most {MOST_PER_SECOND:e} can be told apart"),
+        let message = format!(
+            "this makes {rate:.1e} arrivals per second; at most {MOST_PER_SECOND:e} are allowed"
         );
+        self.document.mistake(path, message, "time is counted in nanoseconds: lower the load");
     }
 
     /// The pairs of nodes between two groups, all with a path from one to the other.
@@ -81,13 +79,15 @@ impl Checker<'_> {
             let topology = self.topology;
             let name = |node| &topology.node(node).name;
             if from == to {
-                let message = format!("`{}` would talk to itself", name(from));
-                self.document.mistake(&b_path, message, "");
+                let message = format!("`{}` would send to itself", name(from));
+                let help = "choose another node for one of the two ends";
+                self.document.mistake(&b_path, message, help);
                 return None;
             }
             if !topology.connects(from, to) {
                 let message = format!("no path leads from `{}` to `{}`", name(from), name(to));
-                let help = "add the missing link; hosts do not forward for others";
+                let help =
+                    "add the missing link; hosts do not forward packets of others, routers do";
                 self.document.mistake(&b_path, message, help);
                 return None;
             }
@@ -104,15 +104,18 @@ impl Checker<'_> {
         let duration = self.duration;
         let stop_at = stop.unwrap_or(duration);
         if stop_at > duration {
-            let message = format!("stop {stop_at} is after the end, duration {duration}");
-            let help = "leave `stop` out to go on to the end";
+            let message =
+                format!("stop {stop_at} must not be after the end of the run, duration {duration}");
+            let help = "remove `stop` to go on to the end";
             self.document.mistake(&format!("{path}.stop"), message, help);
             return None;
         }
         if start >= stop_at {
             let end = if stop.is_some() { "stop" } else { "duration" };
-            let message = format!("start {start} is not before {end} {stop_at}");
-            self.document.mistake(&format!("{path}.start"), message, "nothing would be sent");
+            let message = format!(
+                "start {start} must be before {end} {stop_at}; otherwise nothing would be sent"
+            );
+            self.document.mistake(&format!("{path}.start"), message, "");
             return None;
         }
         Some((Instant::START + start, Instant::START + stop_at))

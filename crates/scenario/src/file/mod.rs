@@ -38,7 +38,7 @@ pub(crate) struct ScenarioFile {
     /// How many independent runs; 8 by default.
     #[serde(default = "eight")]
     #[schemars(range(min = 1, max = 10_000))]
-    pub(crate) replicas: u32,
+    pub(crate) replicas: i64,
     /// How long traffic is generated.
     pub(crate) duration: Duration,
     /// What starts before this is left out of the results; 0 s by default.
@@ -81,7 +81,7 @@ fn one() -> u64 {
     1
 }
 
-fn eight() -> u32 {
+fn eight() -> i64 {
     8
 }
 
@@ -97,10 +97,10 @@ pub(crate) struct Group {
     /// How many; 1 by default.
     #[serde(default = "one_node")]
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub(crate) count: u32,
+    pub(crate) count: i64,
 }
 
-fn one_node() -> u32 {
+fn one_node() -> i64 {
     1
 }
 

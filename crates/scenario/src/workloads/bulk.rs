@@ -57,12 +57,8 @@ impl WorkloadKeys for Keys {
         let pairs = checker.pairs(path, ("from", &self.from), ("to", &self.to));
         let flows = self.flows.unwrap_or(1);
         if flows == 0 || flows > MOST_FLOWS {
-            let help = format!("allowed here: 1 to {MOST_FLOWS}");
-            checker.document.mistake(
-                &format!("{path}.flows"),
-                format!("{flows} flows cannot be"),
-                help,
-            );
+            let message = format!("flows must be 1 to {MOST_FLOWS}; found {flows}");
+            checker.document.mistake(&format!("{path}.flows"), message, "");
         }
         let size = match self.size {
             Some(size) => {
@@ -73,8 +69,9 @@ impl WorkloadKeys for Keys {
         };
         let (start, stop) = checker.span(path, self.start, None)?;
         if start + self.start_window > stop {
-            let message = format!("start_window {} reaches beyond the end", self.start_window);
-            let help = "some flows might never start: shorten it";
+            let message =
+                format!("start_window {} reaches beyond the end of the run", self.start_window);
+            let help = "shorten it: some flows might never start";
             checker.document.mistake(&format!("{path}.start_window"), message, help);
         }
         let bulk = Bulk {

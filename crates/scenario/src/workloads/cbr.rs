@@ -60,9 +60,8 @@ impl WorkloadKeys for Keys {
         let span = checker.span(path, self.start, self.stop);
         let rates = rates(checker, &format!("{path}.rate"), &self.rate)?;
         if self.packet == Bytes::ZERO || self.packet > LARGEST_PACKET {
-            let message = format!("a packet cannot have {}", self.packet);
-            let help = format!("allowed here: 1 B to {LARGEST_PACKET}");
-            checker.document.mistake(&format!("{path}.packet"), message, help);
+            let message = format!("packet must be 1 B to {LARGEST_PACKET}; found {}", self.packet);
+            checker.document.mistake(&format!("{path}.packet"), message, "");
             return None;
         }
         let (start, stop) = span?;
@@ -82,12 +81,16 @@ impl WorkloadKeys for Keys {
 
 fn rates(checker: &mut Checker<'_>, path: &str, file: &OneOrList<Rate>) -> Option<Vec<Rate>> {
     if file.values.is_empty() {
-        checker.document.mistake(path, "there is no rate", "list one for each stream");
+        checker.document.mistake(
+            path,
+            "the list of rates is empty",
+            "list one rate for each stream",
+        );
         return None;
     }
     if let Some(at) = file.values.iter().position(|rate| rate.is_zero()) {
         let path = if file.is_list { format!("{path}.{at}") } else { path.to_owned() };
-        checker.document.mistake(&path, "the rate must be above zero", "");
+        checker.document.mistake(&path, "rate must be above zero; found 0 bit/s", "");
         return None;
     }
     Some(file.values.clone())

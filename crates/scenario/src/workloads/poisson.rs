@@ -69,13 +69,13 @@ impl WorkloadKeys for Keys {
             (None, Some(_)) => {
                 checker.document.mistake(
                     &format!("{path}.load"),
-                    "the load must be above zero",
+                    "load must be above zero; found 0 bit/s",
                     "",
                 );
                 return None;
             }
             _ => {
-                let help = "such as `rate = \"1000 /s\"` or `load = \"5 Mbit/s\"`";
+                let help = "for example `rate = \"1000 /s\"` or `load = \"5 Mbit/s\"`";
                 let message = "a Poisson stream needs exactly one of `rate` and `load`";
                 checker.document.mistake(path, message, help);
                 return None;

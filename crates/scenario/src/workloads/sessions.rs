@@ -30,9 +30,8 @@ impl Checker<'_> {
         let span = self.span(path, keys.start, keys.stop);
         let count = match (keys.sessions, &pairs) {
             (Some(count), _) if !(1..=MOST_FLOWS).contains(&count) => {
-                let help = format!("allowed here: 1 to {MOST_FLOWS}");
-                let message = format!("{count} sessions cannot be");
-                self.document.mistake(&format!("{path}.sessions"), message, help);
+                let message = format!("sessions must be 1 to {MOST_FLOWS}; found {count}");
+                self.document.mistake(&format!("{path}.sessions"), message, "");
                 return None;
             }
             (Some(count), _) => count,
@@ -40,8 +39,9 @@ impl Checker<'_> {
         };
         let (start, stop) = span?;
         if start + keys.start_window > stop {
-            let message = format!("start_window {} reaches beyond the end", keys.start_window);
-            let help = "some sessions might never start: shorten it";
+            let message =
+                format!("start_window {} reaches beyond the end of the run", keys.start_window);
+            let help = "shorten it: some sessions might never start";
             self.document.mistake(&format!("{path}.start_window"), message, help);
             return None;
         }

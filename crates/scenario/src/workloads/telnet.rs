@@ -74,10 +74,10 @@ impl WorkloadKeys for Keys {
         let header = u64::from(config.header);
         let character = self.packet.0.saturating_sub(header);
         if !(1..=u64::from(config.mss)).contains(&character) {
-            let message = format!("a packet of {} holds no character", self.packet);
+            let message = format!("a packet of {} is too small to hold a character", self.packet);
             let most = Bytes(header + u64::from(config.mss));
             let help = format!(
-                "its headers take {}: allowed here: {} to {most}",
+                "the headers take {}, so packet must be {} to {most}",
                 Bytes(header),
                 Bytes(header + 1)
             );

@@ -118,19 +118,19 @@ impl Keys {
             (Some(_), None, None) => {
                 checker.document.mistake(
                     &format!("{path}.load"),
-                    "the load must be above zero",
+                    "load must be above zero; found 0 bit/s",
                     "",
                 );
                 return None;
             }
             (None, None, Some(_)) => {
-                let message = "the interval must be above zero";
+                let message = "interval must be above zero; found 0 s";
                 checker.document.mistake(&format!("{path}.interval"), message, "");
                 return None;
             }
             _ => {
                 let message = "transfers need exactly one of `load`, `rate` and `interval`";
-                let help = "such as `load = \"8 Mbit/s\"`, `rate = \"67.7 /s\"` or \
+                let help = "for example `load = \"8 Mbit/s\"`, `rate = \"67.7 /s\"` or \
                             `interval = \"15 ms\"`";
                 checker.document.mistake(path, message, help);
                 return None;
@@ -138,8 +138,8 @@ impl Keys {
         };
         let share = self.share.unwrap_or(1.0);
         if !(0.0..=1.0).contains(&share) {
-            let message = format!("a share of {share} cannot be");
-            checker.document.mistake(&format!("{path}.share"), message, "it must be from 0 to 1");
+            let message = format!("share must be 0 to 1; found {share}");
+            checker.document.mistake(&format!("{path}.share"), message, "");
             return None;
         }
         let rate = whole * share;

@@ -149,12 +149,8 @@ impl Keys {
     fn http(&self, checker: &mut Checker<'_>, path: &str) -> Option<Http> {
         let connections = self.connections.unwrap_or(CONNECTIONS);
         if connections == 0 {
-            let message = "no page can be loaded over no connection";
-            checker.document.mistake(
-                &format!("{path}.connections"),
-                message,
-                "allowed here: 1 and up",
-            );
+            let message = "connections must be 1 or more; found 0";
+            checker.document.mistake(&format!("{path}.connections"), message, "");
             return None;
         }
         Some(match self.http {
@@ -179,15 +175,17 @@ impl Keys {
             (None, None, Some(replay)) => {
                 let start = self.start.map(|_| "start");
                 if let Some(key) = start.or(self.start_window.map(|_| "start_window")) {
-                    let help = "leave it out, or change the times in the log";
-                    let message = "a log says itself when each page is asked for";
+                    let help = "remove the key, or change the times in the log";
+                    let message = format!(
+                        "`{key}` cannot stand beside `replay`: the log has the time of each page"
+                    );
                     checker.document.mistake(&format!("{path}.{key}"), message, help);
                 }
                 replay_of(checker, &format!("{path}.replay"), replay, clients?)
             }
             _ => {
-                let message = "browsing needs `page` and `think`, or `replay` alone";
-                let help = "such as `think.exponential.mean = \"10 s\"` and a table `page`, or \
+                let message = "a web workload needs either `page` and `think`, or `replay`";
+                let help = "for example `think.exponential.mean = \"10 s\"` and a table `page`, or \
                             `replay.file = \"accesses.csv\"`";
                 checker.document.mistake(path, message, help);
                 None
@@ -206,9 +204,8 @@ fn page_model(
     let objects = times::counts(checker.document, &format!("{path}.objects"), &file.objects);
     let object = sizes::check(checker.document, &format!("{path}.object"), &file.object, mss);
     if let Some(pool) = file.pool.filter(|pool| !(1..=MOST_PAGES).contains(pool)) {
-        let help = format!("allowed here: 1 to {MOST_PAGES}");
-        let message = format!("a pool of {pool} pages cannot be");
-        checker.document.mistake(&format!("{path}.pool"), message, help);
+        let message = format!("pool must be 1 to {MOST_PAGES}; found {pool}");
+        checker.document.mistake(&format!("{path}.pool"), message, "");
         return None;
     }
     Some(PageModel { index: index?, objects: objects?, object: object?, pool: file.pool })
@@ -222,7 +219,7 @@ fn replay_of(
 ) -> Option<Visits> {
     let key = format!("{path}.file");
     if file.file.values.is_empty() {
-        checker.document.mistake(&key, "there is no log", "name one at least");
+        checker.document.mistake(&key, "the list of logs is empty", "name at least one file");
         return None;
     }
     let each = file.file.values.iter().enumerate();
@@ -244,14 +241,18 @@ fn log(checker: &mut Checker<'_>, key: &str, name: &str, clients: u32) -> Option
         Ok(found) => found,
         Err(reason) => {
             let message = format!("cannot read the log {name}: {reason}");
-            checker.document.mistake(key, message, "the path is relative to this file");
+            checker.document.mistake(
+                key,
+                message,
+                "the path is relative to the folder of this file",
+            );
             return None;
         }
     };
     match parse_accesses(&text, clients) {
         Ok(accesses) => Some(accesses.into()),
         Err(error) => {
-            let help = "a line says time_s,client,page,index_bytes,object_bytes";
+            let help = "a log has the columns time_s,client,page,index_bytes,object_bytes";
             checker.document.mistake(key, format!("{path}, {error}"), help);
             None
         }

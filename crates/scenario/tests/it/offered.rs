@@ -103,7 +103,7 @@ fn a_role_that_does_something_and_is_bound_nowhere_is_warned_of() {
     assert_eq!(warnings(&format!("{core}[roles.edge]\n")), "", "an empty role does nothing");
     let edge = "[[roles.edge.classes]]\nname = \"all\"\nmarker.fixed.dscp = \"EF\"\n";
     let expected = "\
-warning: the role `edge` of p.toml conditions packets, but is bound nowhere: this part of the policy is without effect
+warning: the role `edge` of p.toml conditions packets, but it is not bound to any place, so this part of the policy has no effect
  --> s.toml:1:10
   |
 1 | policy = \"p.toml\"
@@ -111,6 +111,25 @@ warning: the role `edge` of p.toml conditions packets, but is bound nowhere: thi
   |
   = help: bind it with a [[bind]] table or with --bind 'edge=NODE<-NEIGHBOUR'; roles bound here: `core`";
     assert_eq!(warnings(&format!("{core}{edge}")), expected);
+}
+
+#[test]
+fn a_shaper_that_lets_through_what_its_line_carries_is_warned_of() {
+    let shaper = |rate: &str| {
+        warnings(&format!(
+            "[roles.core.queue.shaper]\nrate = \"{rate}\"\nqueue.fifo.limit = \"10 pkt\"\n"
+        ))
+    };
+    let expected = "\
+warning: the shaper of the role `core` lets 10 Mbit/s leave, and the line `r[0]->r[1]` carries 10 Mbit/s: it holds nothing back
+ --> s.toml:1:10
+  |
+1 | policy = \"p.toml\"
+  |          ^^^^^^^^
+  |
+  = help: give it a rate a little below that of the bottleneck";
+    assert_eq!(shaper("10 Mbit/s"), expected);
+    assert_eq!(shaper("9.9 Mbit/s"), "");
 }
 
 #[test]
@@ -131,4 +150,43 @@ fn a_policy_that_does_nothing_and_a_class_that_never_matches_are_warned_of() {
     let apart =
         hidden.replace("match.protocol = \"tcp\"", "match = { protocol = \"tcp\", dst_port = 23 }");
     assert_eq!(warnings(&apart), "");
+}
+
+/// A flow of DCTCP over a queue that is bound, under a policy.
+fn dctcp(queue: &str) -> String {
+    let tcp = "[tcp]\ncongestion = \"dctcp\"\necn = true\n";
+    let policy = format!("[roles.core]\nqueue.{queue}\n");
+    load(&format!("{BOUND}{RING}{LONG}{tcp}"), &policy).warnings.to_string()
+}
+
+#[test]
+fn dctcp_over_queues_that_never_mark_is_warned_of() {
+    let found = dctcp("fifo.limit = \"100 pkt\"");
+    let expected = "warning: DCTCP reacts to ECN marks, and no queue that the packets of `long` pass marks any\n";
+    assert!(found.starts_with(expected), "{found}");
+    assert!(found.contains("congestion = \"dctcp\""), "{found}");
+    assert_eq!(dctcp("fq-codel = {}"), "");
+    let inside = "drr.classes = [{ queue.fq-codel = {} }]";
+    assert_eq!(dctcp(inside), "", "a queue inside another marks too");
+    assert!(!dctcp("fq-codel.ecn = false").is_empty());
+    let tcp = "[tcp]\ncongestion = \"dctcp\"\necn = true\n";
+    let elsewhere = BOUND.replace("r[0]", "r[2]").replace("r[1]", "r[3]");
+    let policy = "[roles.core]\nqueue.fq-codel = {}\n";
+    let found = load(&format!("{elsewhere}{RING}{LONG}{tcp}"), policy).warnings.to_string();
+    assert!(found.starts_with(expected), "a queue on another path does not help: {found}");
+}
+
+#[test]
+fn what_is_absurd_but_allowed_is_warned_of() {
+    let warned = |scenario: &str| load(scenario, "").warnings.to_string();
+    let lossy = format!("{RING}{LONG}").replacen("rate = ", "loss = 1, rate = ", 1);
+    assert!(warned(&lossy).contains("loses every packet"), "{}", warned(&lossy));
+    let cbr = "[workloads.calls.cbr]\nfrom = \"h[0]\"\nto = \"h[1]\"\nrate = \"10 kbit/s\"\n";
+    let calls = |packet: u32| warned(&format!("{RING}{cbr}packet = \"{packet} B\"\n"));
+    assert!(
+        calls(10).contains("a packet of 10 B is smaller than its headers: UDP and IPv4 take 28 B"),
+        "{}",
+        calls(10)
+    );
+    assert_eq!(calls(28), "");
 }

@@ -6,7 +6,6 @@ use shortflow_units::Instant;
 
 use crate::host::flow::{Flow, Side};
 use crate::host::session::Dialogue;
-use crate::network::layout::node_of;
 
 /// What a connection is for.
 #[derive(Debug)]
@@ -228,8 +227,8 @@ impl Flow {
     /// Between whom the connection runs.
     pub(crate) fn between(&self) -> Ends {
         Ends {
-            client: node_of(self.key.src),
-            server: node_of(self.key.dst),
+            client: self.key.src,
+            server: self.key.dst,
             client_port: self.key.src_port,
             server_port: self.key.dst_port,
         }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{Dscp, FlowId, FlowKey};
+use shortflow_elements::{Dscp, FlowId};
 use shortflow_tcp::{Config, Connection, Role};
 use shortflow_units::Instant;
 
 use crate::host::application::Application;
 use crate::host::reordering::LatestSent;
+use crate::network::key::NodeKey;
 use crate::network::prefetch::prefetch_element;
 
 /// One end of a connection.
@@ -39,7 +40,7 @@ pub(crate) struct Flow {
     /// Its number among all connections of the replica.
     pub(crate) serial: u64,
     /// The 5-tuple of packets from client to server.
-    pub(crate) key: FlowKey,
+    pub(crate) key: NodeKey,
     /// Bytes of headers on each packet.
     pub(crate) header: u16,
     pub(crate) ends: [Endpoint; 2],
@@ -64,7 +65,7 @@ pub(crate) struct Tally {
 
 impl Flow {
     /// A connection that is not open yet.
-    pub(crate) fn new(key: FlowKey, config: &Arc<Config>, application: Application) -> Self {
+    pub(crate) fn new(key: NodeKey, config: &Arc<Config>, application: Application) -> Self {
         let endpoint = |role| Endpoint {
             tcp: Connection::new(Arc::clone(config), role),
             delivered: 0,
@@ -87,10 +88,10 @@ impl Flow {
     /// The end to which a packet of this 5-tuple goes; `None` when it belongs to an earlier
     /// connection that had the same place.
     #[inline]
-    pub(crate) fn receiver(&self, key: &FlowKey) -> Option<Side> {
-        if *key == self.key {
+    pub(crate) fn receiver(&self, key: NodeKey) -> Option<Side> {
+        if key == self.key {
             Some(Side::Server)
-        } else if *key == self.key.reversed() {
+        } else if key == self.key.reversed() {
             Some(Side::Client)
         } else {
             None

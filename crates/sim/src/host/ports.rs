@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_elements::{FlowId, FlowKey};
+use shortflow_elements::FlowId;
 
 use crate::host::flow::Flows;
-use crate::network::layout::address_of;
+use crate::network::key::NodeKey;
 use crate::network::routes::NodeIndex;
 
 /// The port that each node gives to its next outgoing connection.
@@ -19,8 +19,8 @@ pub(crate) struct EphemeralPorts {
     /// How many ports each node has had its turn of.
     turns: Vec<u64>,
     /// The connections that were open when the ports of a node last began again.
-    open_before: BTreeMap<NodeIndex, BTreeMap<FlowKey, FlowId>>,
-    exhausted: Option<FlowKey>,
+    open_before: BTreeMap<NodeIndex, BTreeMap<NodeKey, FlowId>>,
+    exhausted: Option<NodeKey>,
 }
 
 impl EphemeralPorts {
@@ -33,20 +33,20 @@ impl EphemeralPorts {
     /// all open connections.
     ///
     /// Where each 5-tuple is taken, one comes twice, and the ports are [exhausted](Self::exhausted).
-    pub(crate) fn assign(&mut self, client: NodeIndex, key: FlowKey, flows: &Flows) -> FlowKey {
+    pub(crate) fn assign(&mut self, client: NodeIndex, key: NodeKey, flows: &Flows) -> NodeKey {
         for _ in 0..self.count() {
-            let key = FlowKey { src_port: self.next(client, flows), ..key };
+            let key = NodeKey { src_port: self.next(client, flows), ..key };
             if !self.is_taken(client, &key, flows) {
                 return key;
             }
         }
-        let key = FlowKey { src_port: self.first, ..key };
+        let key = NodeKey { src_port: self.first, ..key };
         self.exhausted.get_or_insert(key);
         key
     }
 
     /// The first connection for which no port was free.
-    pub(crate) fn exhausted(&self) -> Option<&FlowKey> {
+    pub(crate) fn exhausted(&self) -> Option<&NodeKey> {
         self.exhausted.as_ref()
     }
 
@@ -60,7 +60,7 @@ impl EphemeralPorts {
         let turn = &mut self.turns[client as usize];
         let place = *turn % count;
         if place == 0 && *turn > 0 {
-            let open = flows.named().filter(|(_, flow)| flow.key.src == address_of(client));
+            let open = flows.named().filter(|(_, flow)| flow.key.src == client);
             let open = open.map(|(id, flow)| (flow.key, id)).collect();
             self.open_before.insert(client, open);
         }
@@ -69,7 +69,7 @@ impl EphemeralPorts {
     }
 
     /// Whether a connection from an earlier turn of this port still has the 5-tuple.
-    fn is_taken(&self, client: NodeIndex, key: &FlowKey, flows: &Flows) -> bool {
+    fn is_taken(&self, client: NodeIndex, key: &NodeKey, flows: &Flows) -> bool {
         let before = self.open_before.get(&client).and_then(|open| open.get(key));
         before.is_some_and(|&id| flows.get(id).is_some_and(|flow| flow.key == *key))
     }
@@ -103,9 +103,9 @@ mod tests {
 
         /// Opens a connection to this port, and says which of the four it comes from.
         fn open(&mut self, server_port: u16) -> (FlowId, u16) {
-            let key = FlowKey {
-                src: address_of(0),
-                dst: address_of(1),
+            let key = NodeKey {
+                src: 0,
+                dst: 1,
                 src_port: 0,
                 dst_port: server_port,
                 protocol: Protocol::TCP,

@@ -19,7 +19,7 @@ impl LatestSent {
     /// retransmission is not late. What leaves a host at the same instant leaves it in the order of
     /// sequence numbers. A packet without data is never reordered.
     #[inline]
-    pub(crate) fn is_before(&mut self, packet: &Packet) -> bool {
+    pub(crate) fn is_before<K>(&mut self, packet: &Packet<K>) -> bool {
         if packet.payload == 0 {
             return false;
         }

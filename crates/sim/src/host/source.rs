@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::iter::Peekable;
 use std::sync::Arc;
 
-use shortflow_elements::{Dscp, FlowKey, Protocol};
+use shortflow_elements::{Dscp, Protocol};
 use shortflow_measure::Ends;
 use shortflow_tcp::Config;
 use shortflow_units::Instant;
@@ -14,12 +14,12 @@ use crate::host::application::{Application, Exchange};
 use crate::host::flow::Flows;
 use crate::host::ports::EphemeralPorts;
 use crate::host::session::Sessions;
-use crate::network::layout::address_of;
+use crate::network::key::NodeKey;
 use crate::network::routes::NodeIndex;
 
 /// A connection to be opened.
 pub(crate) struct NewFlow {
-    pub(crate) key: FlowKey,
+    pub(crate) key: NodeKey,
     pub(crate) config: Arc<Config>,
     pub(crate) application: Application,
 }
@@ -39,7 +39,7 @@ pub(crate) enum Emission {
 pub(crate) struct Stream {
     pub(crate) workload: u16,
     pub(crate) node: NodeIndex,
-    pub(crate) key: FlowKey,
+    pub(crate) key: NodeKey,
     pub(crate) dscp: Dscp,
 }
 
@@ -134,9 +134,9 @@ impl Connections {
         flows: &Flows,
     ) -> NewFlow {
         let (client, server) = self.pairs[pair];
-        let key = FlowKey {
-            src: address_of(client),
-            dst: address_of(server),
+        let key = NodeKey {
+            src: client,
+            dst: server,
             src_port: 0,
             dst_port: self.port,
             protocol: Protocol::TCP,

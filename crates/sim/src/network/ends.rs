@@ -91,7 +91,7 @@ impl Fabric {
         let end = hop.far.as_mut().expect("something stands at the far end");
         if let Some(loss) = &mut end.loss {
             match loss.pass(self.pool.remove(parcel), &mut self.drops) {
-                Some(kept) => parcel = self.pool.insert(kept),
+                Some(kept) => parcel = self.pool.take_back(kept),
                 None => {
                     self.account_drops(index);
                     return None;
@@ -108,17 +108,17 @@ impl Fabric {
             return None;
         }
         if end.is_watched {
-            self.show(index, &parcel, Event::Arrived);
+            self.show(index, &mut parcel, Event::Arrived);
         }
         self.network.ports[index as usize].port.counters.forwarded(&parcel);
         Some(parcel)
     }
 
     #[cold]
-    fn show(&mut self, index: PortIndex, parcel: &Parcel, event: Event) {
+    fn show(&mut self, index: PortIndex, parcel: &mut Parcel, event: Event) {
         let Some(watcher) = &mut self.watcher else { return };
         let hop = &self.network.ports[index as usize];
-        watcher.see(self.now, hop, event, self.pool.packet(parcel));
+        self.pool.change(parcel, |packet| watcher.see(self.now, hop, event, packet));
     }
 
     /// Shows a packet that was dropped, if somebody looks at its link.

@@ -6,6 +6,7 @@ use shortflow_units::Instant;
 use crate::event::calendar::{Calendar, Entity};
 use crate::event::entities::{Entities, EntityKind};
 use crate::host::flow::{Flow, Flows};
+use crate::network::key::Resident;
 use crate::network::layout::Network;
 use crate::network::pool::{Parcel, Pool};
 use crate::network::port::{Changed, Passage};
@@ -272,7 +273,7 @@ impl Fabric {
     pub(crate) fn leave_host(
         &mut self,
         index: PortIndex,
-        packet: Packet,
+        packet: Resident,
         sender: Option<&SenderView>,
     ) {
         self.totals.sent += 1;

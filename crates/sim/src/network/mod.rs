@@ -2,7 +2,9 @@
 
 pub(crate) mod ends;
 pub(crate) mod fabric;
+pub(crate) mod key;
 pub(crate) mod layout;
+pub(crate) mod line;
 pub(crate) mod pool;
 pub(crate) mod port;
 pub(crate) mod prefetch;

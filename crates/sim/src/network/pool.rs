@@ -7,7 +7,7 @@
 
 use shortflow_elements::{Dscp, FlowId, Packet};
 
-use crate::network::layout::node_of;
+use crate::network::key::Resident;
 use crate::network::prefetch::prefetch_element;
 use crate::network::routes::NodeIndex;
 
@@ -27,9 +27,9 @@ pub(crate) struct Parcel {
 
 impl Parcel {
     #[inline]
-    fn new(slot: u32, packet: &Packet) -> Self {
+    fn new(slot: u32, packet: &Resident) -> Self {
         let size_and_dscp = packet.size << DSCP_BITS | u32::from(packet.dscp.value());
-        Parcel { slot, to: node_of(packet.key.dst), flow: packet.flow, size_and_dscp }
+        Parcel { slot, to: packet.key.dst, flow: packet.flow, size_and_dscp }
     }
 
     /// What stays in the books of a port that has handed the parcel on: it counts as the parcel does,
@@ -67,12 +67,12 @@ pub(crate) struct Pool {
 /// A packet in a cache line of its own.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Entry(Packet);
+struct Entry(Resident);
 
 impl Pool {
     /// Takes a packet in.
-    #[inline]
-    pub(crate) fn insert(&mut self, packet: Packet) -> Parcel {
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, packet: Resident) -> Parcel {
         if let Some(slot) = self.free.pop() {
             let parcel = Parcel::new(slot, &packet);
             self.entries[slot as usize].0 = packet;
@@ -84,12 +84,18 @@ impl Pool {
         }
     }
 
-    /// Gives a packet out.
+    /// Takes a packet in that elements have had.
+    #[inline]
+    pub(crate) fn take_back(&mut self, packet: Packet) -> Parcel {
+        self.insert(packet.with_key(Into::into))
+    }
+
+    /// Gives a packet out, to elements.
     #[inline]
     pub(crate) fn remove(&mut self, parcel: Parcel) -> Packet {
         let packet = std::mem::take(&mut self.entries[parcel.slot as usize].0);
         self.release(parcel);
-        packet
+        packet.with_key(Into::into)
     }
 
     /// Forgets a packet, which has arrived.
@@ -100,7 +106,7 @@ impl Pool {
 
     /// The packet of a parcel.
     #[inline]
-    pub(crate) fn packet(&self, parcel: &Parcel) -> &Packet {
+    pub(crate) fn packet(&self, parcel: &Parcel) -> &Resident {
         &self.entries[parcel.slot as usize].0
     }
 
@@ -117,9 +123,12 @@ impl Pool {
         parcel: &mut Parcel,
         change: impl FnOnce(&mut Packet) -> T,
     ) -> T {
-        let packet = &mut self.entries[parcel.slot as usize].0;
-        let result = change(packet);
-        *parcel = Parcel::new(parcel.slot, packet);
+        let resident = &mut self.entries[parcel.slot as usize].0;
+        let key = resident.key;
+        let mut packet = std::mem::take(resident).with_key(Into::into);
+        let result = change(&mut packet);
+        *resident = packet.with_key(|_| key);
+        *parcel = Parcel::new(parcel.slot, resident);
         result
     }
 }

@@ -9,8 +9,9 @@
 use std::collections::VecDeque;
 
 use shortflow_elements::{Backlog, Drops, QueueDiscipline};
-use shortflow_units::{Duration, Instant, Length, Rate, Transmission};
+use shortflow_units::{Duration, Instant, Length, Rate};
 
+use crate::network::line::Line;
 use crate::network::pool::{Parcel, Pool};
 use crate::network::prefetch::prefetch_after;
 use crate::network::tail_drop::TailDrop;
@@ -45,14 +46,9 @@ pub(crate) struct Port {
     /// their way.
     wire: VecDeque<Passage>,
     buffer: Buffer,
-    /// When the line falls idle.
-    free_at: Instant,
+    line: Line,
     /// When the last packet joined the plain FIFO: the next must not come before.
     booked_at: Instant,
-    line: Transmission,
-    delay: Duration,
-    /// Bytes that the link adds to each packet.
-    overhead: u32,
     pub(crate) counters: Counters,
 }
 
@@ -96,7 +92,8 @@ impl Port {
         limit: Length,
         counters: Counters,
     ) -> Self {
-        Port::new(Buffer::Plain(TailDrop::new(limit)), rate, delay, overhead, counters)
+        let line = Line::new(rate, delay, overhead);
+        Port::new(Buffer::Plain(TailDrop::new(limit)), line, counters)
     }
 
     /// A port with a policy's queue.
@@ -109,20 +106,11 @@ impl Port {
     ) -> Self {
         let served =
             Served { queue, departs_at: Instant::NEVER, is_sending: false, ecn_marks_before: 0 };
-        Port::new(Buffer::Policy(served), rate, delay, overhead, counters)
+        Port::new(Buffer::Policy(served), Line::new(rate, delay, overhead), counters)
     }
 
-    fn new(buffer: Buffer, rate: Rate, delay: Duration, overhead: u32, counters: Counters) -> Self {
-        Port {
-            wire: VecDeque::new(),
-            buffer,
-            free_at: Instant::START,
-            booked_at: Instant::START,
-            line: Transmission::at(rate),
-            delay,
-            overhead,
-            counters,
-        }
+    fn new(buffer: Buffer, line: Line, counters: Counters) -> Self {
+        Port { wire: VecDeque::new(), buffer, line, booked_at: Instant::START, counters }
     }
 
     /// Whether this is a drop-tail FIFO.
@@ -140,17 +128,17 @@ impl Port {
         };
         assert!(now >= self.booked_at, "packets join a port in the order of time");
         self.booked_at = now;
-        fifo.begin(now, &self.wire, self.delay);
-        if self.free_at > now {
+        fifo.begin(now, &self.wire, self.line.delay);
+        if self.line.free_at > now {
             if fifo.is_full(parcel.size()) {
                 return None;
             }
-            fifo.wait(parcel.size(), self.free_at);
+            fifo.wait(parcel.size(), self.line.free_at);
         }
         self.counters.arrived(parcel);
-        let starts = self.free_at.max(now);
+        let starts = self.line.free_at.max(now);
         self.counters.waits(parcel.size(), now, starts);
-        Some(self.transmit(starts, parcel.size()))
+        Some(self.line.send(starts, parcel.size()))
     }
 
     /// A policy's queue takes a packet. It, or others held, may end in `drops`.
@@ -166,55 +154,39 @@ impl Port {
             unreachable!("a plain port takes packets by `book`")
         };
         self.counters.stood(now, || served.queue.backlog());
-        served.tell(now, self.free_at);
+        served.tell(now, self.line.free_at);
         served.queue.enqueue(now, pool.remove(parcel), drops);
-        if self.free_at <= now {
+        if self.line.free_at <= now {
             return self.serve(now, pool, drops);
         }
         // A departure that is due later than the line is free waits for a shaper, which may let
         // this packet pass the others.
-        if served.departs_at <= self.free_at {
+        if served.departs_at <= self.line.free_at {
             return Changed::default();
         }
         let Some(ready) = served.queue.ready_at() else { return Changed::default() };
-        let before = std::mem::replace(&mut served.departs_at, ready.max(self.free_at));
+        let before = std::mem::replace(&mut served.departs_at, ready.max(self.line.free_at));
         Changed { sent: None, departure: served.departs_at != before }
     }
 
     /// Sends the policy queue's next packet over the line, which is idle.
     pub(crate) fn serve(&mut self, now: Instant, pool: &mut Pool, drops: &mut Drops) -> Changed {
-        let Buffer::Policy(served) = &mut self.buffer else {
+        let Port { buffer: Buffer::Policy(served), line, counters, .. } = self else {
             unreachable!("a plain port has no departures")
         };
-        self.counters.stood(now, || served.queue.backlog());
-        served.tell(now, self.free_at);
+        counters.stood(now, || served.queue.backlog());
+        served.tell(now, line.free_at);
         let next = served.queue.dequeue(now, drops);
         served.is_sending = next.is_some();
         let ready = served.queue.ready_at();
-        let before = served.departs_at;
         let sent = next.map(|queued| {
-            let parcel = pool.insert(queued.packet);
-            self.counters.wait_ended(queued.since, now);
-            Passage { arrives: self.transmit(now, parcel.size()), parcel }
+            let parcel = pool.take_back(queued.packet);
+            counters.wait_ended(queued.since, now);
+            Passage { arrives: line.send(now, parcel.size()), parcel }
         });
-        let departs_at = ready.map_or(Instant::NEVER, |ready| ready.max(self.free_at));
-        if let Buffer::Policy(served) = &mut self.buffer {
-            served.departs_at = departs_at;
-        }
+        let departs_at = ready.map_or(Instant::NEVER, |ready| ready.max(line.free_at));
+        let before = std::mem::replace(&mut served.departs_at, departs_at);
         Changed { sent, departure: departs_at != before }
-    }
-
-    /// Sends `size` bytes from `starts` on, which is not before the line is free: when they arrive at
-    /// the far end.
-    #[inline(always)]
-    fn transmit(&mut self, starts: Instant, size: u32) -> Instant {
-        if starts > self.free_at {
-            self.line.idle();
-        }
-        let time = self.line.time(size + self.overhead);
-        self.counters.busy += time;
-        self.free_at = starts + time;
-        self.free_at + self.delay
     }
 
     /// Puts a packet on the wire. True when it is the only one there.
@@ -251,7 +223,7 @@ impl Port {
     #[inline(always)]
     fn begin(&mut self, now: Instant) {
         if let Buffer::Plain(fifo) = &mut self.buffer {
-            fifo.begin(now, &self.wire, self.delay);
+            fifo.begin(now, &self.wire, self.line.delay);
         }
     }
 
@@ -295,7 +267,7 @@ impl Port {
     pub(crate) fn backlog(&mut self, now: Instant) -> Backlog {
         match &mut self.buffer {
             Buffer::Plain(fifo) => {
-                fifo.begin(now, &self.wire, self.delay);
+                fifo.begin(now, &self.wire, self.line.delay);
                 fifo.waiting()
             }
             Buffer::Policy(served) => served.queue.backlog(),
@@ -304,19 +276,18 @@ impl Port {
 
     /// Time spent sending until `now`.
     pub(crate) fn busy(&self, now: Instant) -> Duration {
-        // The plain FIFO's transmissions are booked ahead, without a gap up to `free_at`.
-        self.counters.busy.saturating_sub(self.free_at.since(now))
+        self.line.busy(now)
     }
 
-    /// Starts counting anew, waits until `until`. The transmissions that are booked already count from
-    /// here on.
+    /// Starts counting anew, waits until `until`.
     pub(crate) fn restart_counters(&mut self, now: Instant, until: Instant) {
         let held = self.held();
-        self.counters.restart(held, self.free_at.since(now), now, until);
+        self.line.restart(now);
+        self.counters.restart(held, now, until);
         match &mut self.buffer {
             Buffer::Plain(fifo) => {
-                fifo.begin(now, &self.wire, self.delay);
-                for (size, begins) in fifo.beginnings(&self.wire, self.delay) {
+                fifo.begin(now, &self.wire, self.line.delay);
+                for (size, begins) in fifo.beginnings(&self.wire, self.line.delay) {
                     self.counters.waits(size, now, begins);
                 }
             }

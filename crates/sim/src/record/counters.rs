@@ -70,8 +70,8 @@ pub(crate) struct Waits {
     added_until: Instant,
     /// Packets times nanoseconds.
     packet_nanos: u128,
-    /// Bytes times seconds.
-    pub(crate) byte_seconds: f64,
+    /// Bytes times nanoseconds.
+    byte_nanos: u128,
     /// Packets whose wait ended.
     pub(crate) ended: u64,
     /// The longest of these waits, of packets that came while it was measured.
@@ -85,7 +85,7 @@ impl Waits {
             until,
             added_until: since,
             packet_nanos: 0,
-            byte_seconds: 0.0,
+            byte_nanos: 0,
             ended: 0,
             longest: Duration::ZERO,
         }
@@ -96,9 +96,14 @@ impl Waits {
         self.packet_nanos as f64 / 1e9
     }
 
+    /// Bytes times seconds.
+    pub(crate) fn byte_seconds(&self) -> f64 {
+        self.byte_nanos as f64 / 1e9
+    }
+
     fn add(&mut self, queue: Backlog, time: Duration) {
         self.packet_nanos += u128::from(queue.packets) * u128::from(time.nanos());
-        self.byte_seconds += queue.bytes.0 as f64 * time.as_secs_f64();
+        self.byte_nanos += u128::from(queue.bytes.0) * u128::from(time.nanos());
     }
 
     fn end(&mut self, came: Instant, begins: Instant) {
@@ -116,8 +121,6 @@ impl Waits {
 pub(crate) struct Counters {
     arrived: Count,
     forwarded: Count,
-    /// Time for which the line was or will be sending.
-    pub(crate) busy: Duration,
     dropped: Count,
     /// What was held when counting began.
     held_before: Count,
@@ -143,7 +146,6 @@ impl Counters {
         Counters {
             arrived: Count::default(),
             forwarded: Count::default(),
-            busy: Duration::ZERO,
             dropped: Count::default(),
             held_before: Count::default(),
             detail: code_points.map(detail),
@@ -231,13 +233,11 @@ impl Counters {
         }
     }
 
-    /// Starts counting anew, with `held` in the port and the line still sending for `busy`; waits
-    /// count from `now` until `until`.
-    pub(crate) fn restart(&mut self, held: Count, busy: Duration, now: Instant, until: Instant) {
+    /// Starts counting anew, with `held` in the port; waits count from `now` until `until`.
+    pub(crate) fn restart(&mut self, held: Count, now: Instant, until: Instant) {
         self.arrived = Count::default();
         self.forwarded = Count::default();
         self.dropped = Count::default();
-        self.busy = busy;
         self.held_before = held;
         if let Some(detail) = &mut self.detail {
             detail.classes.fill(ClassCounters::default());

@@ -7,7 +7,7 @@ use shortflow_measure::{CodePointCounts, Count, PortCounts, Replica, TransferSin
 use shortflow_run::{
     Error, Refusal, Tap, conditioner_counts, dropped_name, end_of, workload_counter,
 };
-use shortflow_scenario::{NodeId, Scenario};
+use shortflow_scenario::Scenario;
 use shortflow_units::{Duration, Instant};
 
 use crate::build::{self, Build};
@@ -85,8 +85,7 @@ fn run_until(
         return Ok(());
     }
     let Some(key) = engine.ephemeral.exhausted() else { return Err(Error::Interrupted) };
-    let [client, server] =
-        [key.src, key.dst].map(|address| &scenario.nodes[NodeId::of_address(address).index()].name);
+    let [client, server] = [key.src, key.dst].map(|node| &scenario.nodes[node as usize].name);
     let (port, count) = (key.dst_port, engine.ephemeral.count());
     Err(Error::Refused(Refusal(format!(
         "{client} has {count} open connections to port {port} of {server}, one from each of its ports, \
@@ -225,7 +224,7 @@ fn port_counts(hop: &Hop, end: Instant, measured: Duration) -> PortCounts {
         .collect();
     let (packet_seconds, byte_seconds, ended, longest) =
         hop.port.counters.all_waits().map_or((0.0, 0.0, 0, Duration::ZERO), |waits| {
-            (waits.packet_seconds(), waits.byte_seconds, waits.ended, waits.longest)
+            (waits.packet_seconds(), waits.byte_seconds(), waits.ended, waits.longest)
         });
     // The mean wait follows by Little's law from the mean queue and the rate at which waits ended.
     PortCounts {

@@ -72,8 +72,8 @@ impl AdmissionParams {
         above_zero("peak", peak)?;
         if peak > target {
             let message = format!(
-                "peak {peak} must not be above the rate to be shared, {target}: no stream \
-                         would be admitted"
+                "peak must be at most the rate to be shared, {target}; found {peak}, with which no \
+                 stream would be admitted"
             );
             return Err(ParamsError::new("peak", message));
         }

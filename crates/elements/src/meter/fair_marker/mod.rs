@@ -66,7 +66,7 @@ impl FairMarkerParams {
             FlowTableSize::AtMost(flows) if flows > MOST_FLOWS => {
                 return Err(ParamsError::new(
                     "table_size",
-                    format!("table_size {flows} must be at most {MOST_FLOWS} flows"),
+                    format!("table_size must be at most {MOST_FLOWS} flows; found {flows}"),
                 ));
             }
             FlowTableSize::AtMost(_) => {}

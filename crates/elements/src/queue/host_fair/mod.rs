@@ -39,7 +39,7 @@ impl HostFairParams {
     pub fn new(settings: FlowQueueSettings, fairness: Fairness) -> Result<Self, ParamsError> {
         let (settings, quantum) = settings.checked()?;
         if !settings.queues.is_multiple_of(WAYS) {
-            let message = format!("queues {} must be a multiple of {WAYS}", settings.queues);
+            let message = format!("queues must be a multiple of {WAYS}; found {}", settings.queues);
             return Err(ParamsError::new("queues", message));
         }
         Ok(HostFairParams { settings, quantum, fairness, ipv6_prefix: IPV6_PREFIX })

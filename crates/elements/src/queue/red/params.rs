@@ -99,7 +99,7 @@ impl RedParams {
         if !(settings.weight > 0.0 && settings.weight <= 1.0) {
             return Err(ParamsError::new(
                 "weight",
-                format!("weight {} must be above 0 and at most 1", settings.weight),
+                format!("weight must be above 0 and at most 1; found {}", settings.weight),
             ));
         }
         let Some(first) = curves.first() else {

@@ -19,7 +19,7 @@ impl Weight {
         if !(1..=1_000_000_000_000).contains(&bits) {
             return Err(ParamsError::new(
                 "weight",
-                format!("weight {rate} must be from 1 bit/s to 1 Tbit/s"),
+                format!("weight must be 1 bit/s to 1 Tbit/s; found {rate}"),
             ));
         }
         Ok(Weight(bits))
@@ -30,7 +30,7 @@ impl Weight {
         if !(0.001..=1e6).contains(&number) {
             return Err(ParamsError::new(
                 "weight",
-                format!("weight {number} must be from 0.001 to 1000000"),
+                format!("weight must be 0.001 to 1000000; found {number}"),
             ));
         }
         Ok(Weight(libm::round(number * 1000.0) as u64))
@@ -121,11 +121,11 @@ impl WfqParams {
             Some(limit) if shares => checked_limit(limit).map(|_| ())?,
             Some(limit) => {
                 let message =
-                    format!("limit {limit} holds for no class: each has a limit of its own");
+                    format!("limit {limit} has no effect: every class has a limit of its own");
                 return Err(ParamsError::new("limit", message));
             }
             None if shares => {
-                let message = "a class has no limit, and there is none that classes share";
+                let message = "a class has no limit of its own, and no `limit` is set for all classes together";
                 return Err(ParamsError::new("limit", message));
             }
             None => {}

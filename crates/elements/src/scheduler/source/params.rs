@@ -20,7 +20,7 @@ impl ConnectionRule {
     /// beside other connections of the class.
     pub fn new(class: u8, weight: u32) -> Result<Self, ParamsError> {
         if !(1..=MOST_CLASSES).contains(&class) {
-            let message = format!("class {class} must be from 1 to {MOST_CLASSES}");
+            let message = format!("class must be 1 to {MOST_CLASSES}; found {class}");
             return Err(ParamsError::new("class", message));
         }
         Ok(ConnectionRule { class, weight: above_zero("weight", weight)? })
@@ -75,13 +75,15 @@ impl SourceParams {
         checked_limit(limits.limit)?;
         if let Some(limit) = limits.limit_per_connection {
             checked_limit(limit).map_err(|_| {
-                let message = format!("limit_per_connection {limit} must be above zero");
+                let message = format!("limit_per_connection must be above zero; found {limit}");
                 ParamsError::new("limit_per_connection", message)
             })?;
         }
         if !(1..=MOST_CONNECTIONS).contains(&limits.connections) {
-            let message =
-                format!("connections {} must be from 1 to {MOST_CONNECTIONS}", limits.connections);
+            let message = format!(
+                "connections must be 1 to {MOST_CONNECTIONS}; found {}",
+                limits.connections
+            );
             return Err(ParamsError::new("connections", message));
         }
         Ok(SourceParams {

@@ -30,6 +30,7 @@ queue.fifo = { limit = "100 pkt" }
 "#;
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        checker.limit(path, self.limit);
         checker.accept(path, FifoParams::new(self.limit))
     }
 

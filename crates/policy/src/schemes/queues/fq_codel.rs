@@ -28,6 +28,10 @@ queue.fq-codel = { target = "5 ms", interval = "100 ms" }
         checker.accept(path, FqCodelParams::new(settings))
     }
 
+    fn marks(plan: &Plan) -> bool {
+        plan.settings().ecn.marks()
+    }
+
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
         Box::new(FqCodel::new(plan.clone(), port.stream()))
     }

@@ -76,8 +76,8 @@ max_probability = 0.2
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
         if self.levels.is_empty() || self.levels.len() > Dscp::COUNT {
-            let help = "say 1 to 64 levels, the best protected first";
-            let message = format!("RED cannot have {} levels", self.levels.len());
+            let help = "list the best protected level first";
+            let message = format!("multi-red must have 1 to 64 levels; found {}", self.levels.len());
             checker.document.mistake(&format!("{path}.levels"), message, help);
             return None;
         }
@@ -91,6 +91,10 @@ max_probability = 0.2
             return None;
         }
         RedPlan::new(checker, path, &common, curves, level_of, self.average.0)
+    }
+
+    fn marks(plan: &Plan) -> bool {
+        plan.ecn().marks()
     }
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
@@ -108,8 +112,8 @@ impl Keys {
             let path = format!("{path}.levels.{index}.code_points");
             match &level.code_points {
                 LevelPoints::Rest if index != rest => {
-                    let help = "name the code points of one of them";
-                    checker.document.mistake(&path, "a second level for the rest", help);
+                    let help = "write \"rest\" in one level only, and list the code points of the others";
+                    checker.document.mistake(&path, "two levels have \"rest\"", help);
                 }
                 LevelPoints::Rest => {}
                 LevelPoints::Named(points) => {

@@ -72,6 +72,7 @@ queue.pie = { limit = "1000 pkt", target = "15 ms", ecn = true }
 "#;
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        checker.limit(path, self.limit);
         let settings = PieSettings {
             limit: self.limit,
             target: self.target,
@@ -82,6 +83,10 @@ queue.pie = { limit = "1000 pkt", target = "15 ms", ecn = true }
             ecn: if self.ecn { EcnMode::Mark } else { EcnMode::Drop },
         };
         checker.accept(path, PieParams::new(settings))
+    }
+
+    fn marks(plan: &Plan) -> bool {
+        plan.settings().ecn.marks()
     }
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {

@@ -37,6 +37,10 @@ max_probability = 0.1
         RedPlan::new(checker, path, &common, vec![curve], level_of, Averages::Shared)
     }
 
+    fn marks(plan: &Plan) -> bool {
+        plan.ecn().marks()
+    }
+
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
         Box::new(Red::new(plan.params(port.rate), port.stream()))
     }

@@ -41,13 +41,14 @@ bands = ["EF", ["AF11", "AF12"], "rest"]
 "#;
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        checker.limit(path, self.limit);
         let mut bands = Bands::default();
         for (index, band) in self.bands.iter().enumerate() {
             bands.read(checker, &format!("{path}.bands.{index}"), band);
         }
         if bands.count == 0 || bands.count > SharedPriorityParams::MOST_BANDS {
-            let message = format!("a shared buffer cannot have {} bands", bands.count);
-            let help = "say 1 to 64 bands, the first served first, for example [\"EF\", \"rest\"]";
+            let message = format!("shared-priority must have 1 to 64 bands; found {}", bands.count);
+            let help = "list them in the order of service, for example [\"EF\", \"rest\"]";
             checker.document.mistake(&format!("{path}.bands"), message, help);
             return None;
         }
@@ -91,8 +92,8 @@ impl Bands {
         match keys {
             BandKeys::Rest => {
                 if self.rest.replace(self.count).is_some() {
-                    let help = "name the code points of one of them";
-                    checker.document.mistake(path, "a second band for the rest", help);
+                    let help = "write \"rest\" in one band only, and list the code points of the others";
+                    checker.document.mistake(path, "two bands have \"rest\"", help);
                 }
                 self.count += 1;
             }

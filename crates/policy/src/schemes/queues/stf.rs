@@ -50,6 +50,7 @@ queue.stf = { limit = "100 pkt" }
 "#;
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        checker.limit(path, self.limit);
         let params = StfParams::new(self.limit, self.flows as usize, self.idle_timeout);
         checker.accept(path, params)
     }

@@ -84,7 +84,7 @@ weight = 1
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
         if self.classes.is_empty() {
-            let help = "say at least one: { match = …, weight = 1 }";
+            let help = "list at least one: { match = …, weight = 1 }";
             let message = "the list of classes is empty";
             checker.document.mistake(&format!("{path}.classes"), message, help);
             return None;
@@ -98,8 +98,8 @@ weight = 1
             let path = format!("{path}.classes.{index}");
             rules.push((checker.rule(&format!("{path}.match"), &class.rule), index));
             if is_rate(class) != is_rate(&self.classes[0]) {
-                let message = "one class has a rate for its weight, another a number";
-                let help = "give all classes rates, or all of them numbers";
+                let message = "the weight of one class is a rate, that of another is a number";
+                let help = "write rates for all classes, or numbers for all classes";
                 checker.document.mistake(&format!("{path}.weight"), message, help);
             }
             classes.extend(class.check(checker, &path));
@@ -120,8 +120,8 @@ weight = 1
 impl ClassKeys {
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<WfqClass> {
         if self.flow_limit.is_some() && self.per.0 == Owner::Class {
-            let message = "a limit for each flow of a class that is served as one";
-            let help = "say per = \"flow\", or leave the key out";
+            let message = "`flow_limit` has no effect in a class that is served as one flow";
+            let help = "set per = \"flow\" to serve each flow of the class by itself, or remove the key";
             checker.document.mistake(&format!("{path}.flow_limit"), message, help);
         }
         let weight = match self.weight {

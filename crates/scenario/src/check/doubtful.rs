@@ -1,0 +1,84 @@
+//! What is allowed in a scenario, but hardly meant.
+
+use shortflow_tcp::EchoRule;
+use shortflow_text::Document;
+use shortflow_units::Probability;
+use shortflow_workloads::Sizes;
+
+use super::topology::LEAST_PACKET;
+use crate::file::ScenarioFile;
+use crate::loss::LossFile;
+use crate::model::{Binding, Direction, NodeId, Scenario, Workload};
+use crate::workloads::WorkloadKind;
+
+/// Warns of links that lose everything, and of packets that are too small for their headers.
+pub(super) fn of_file(document: &mut Document, file: &ScenarioFile, workloads: &[Workload]) {
+    for (name, link) in file.links.iter() {
+        if link.loss.as_ref().is_some_and(loses_all) {
+            let help = "write a share of packets from 0 to 1, such as 0.01 for one in a hundred";
+            let message = format!("the link `{name}` loses every packet");
+            document.warning(&format!("links.{name}.loss"), message, help);
+        }
+    }
+    for workload in workloads {
+        small_packets(document, workload);
+    }
+}
+
+/// Whether no packet gets through in one of the directions.
+fn loses_all(loss: &LossFile) -> bool {
+    match loss {
+        LossFile::Always(probability) => *probability == Probability::ONE,
+        LossFile::Table(table) => ["forward", "back"].iter().filter_map(|way| table.get(way)).any(
+            |way| matches!(way, LossFile::Always(probability) if *probability == Probability::ONE),
+        ),
+    }
+}
+
+/// A packet of datagrams has headers of UDP and IPv4.
+fn small_packets(document: &mut Document, workload: &Workload) {
+    let (key, size) = match &workload.kind {
+        WorkloadKind::Cbr(cbr) => ("cbr.packet", u64::from(cbr.packet)),
+        WorkloadKind::Poisson(poisson) => match &poisson.size {
+            Sizes::Constant(size) => ("poisson.size.constant", size.0),
+            _ => return,
+        },
+        _ => return,
+    };
+    if size < u64::from(LEAST_PACKET) {
+        let message = format!(
+            "a packet of {size} B is smaller than its headers: UDP and IPv4 take {LEAST_PACKET} B"
+        );
+        let help = "sizes of packets include the headers";
+        document.warning(&format!("workloads.{}.{key}", workload.name), message, help);
+    }
+}
+
+/// Warns of the first workload whose TCP reacts to marks only, and whose packets pass no queue that
+/// makes any. `is_tcp_of_all` tells whether the congestion control stands in `[tcp]`.
+pub(super) fn unmarked(document: &mut Document, scenario: &Scenario, is_tcp_of_all: bool) {
+    let marks = |&(at, to): &(NodeId, NodeId)| {
+        let here = |binding: &&Binding| binding.at == at && binding.direction == Direction::To(to);
+        let role = scenario.bindings.iter().find(here).map(|binding| binding.role.as_str());
+        let policy = scenario.policy.as_ref();
+        role.and_then(|role| policy?.role(role)).is_some_and(|role| role.marks())
+    };
+    let waits = |&(index, workload): &(usize, &Workload)| {
+        workload.kind.traffic().datagrams().is_none()
+            && workload.tcp.congestion.echo() == EchoRule::Exact
+            && !scenario.ports_of(index).iter().any(marks)
+    };
+    let Some((_, workload)) = scenario.workloads.iter().enumerate().find(waits) else { return };
+    let path = match is_tcp_of_all {
+        true => "tcp.congestion".to_owned(),
+        false => format!("workloads.{}", workload.name),
+    };
+    let message = format!(
+        "{} reacts to ECN marks, and no queue that the packets of `{}` pass marks any",
+        workload.tcp.congestion.title(),
+        workload.name
+    );
+    let help = "bind a queue that marks, such as `fq-codel`, or `red` with `ecn = true`, or choose \
+                another congestion control";
+    document.warning(&path, message, help);
+}

@@ -1,0 +1,48 @@
+//! The line of a port: one transmission after the other, then the way to the far end.
+
+use shortflow_units::{Duration, Instant, Rate, Transmission};
+
+/// What sends packets on their way.
+#[derive(Debug)]
+pub(crate) struct Line {
+    /// When it falls idle.
+    pub(crate) free_at: Instant,
+    /// The time that the last bit of a packet takes to the far end.
+    pub(crate) delay: Duration,
+    rate: Transmission,
+    /// Bytes that the link adds to each packet.
+    overhead: u32,
+    /// Time for which it was or will be sending, since counting began.
+    busy: Duration,
+}
+
+impl Line {
+    pub(crate) fn new(rate: Rate, delay: Duration, overhead: u32) -> Self {
+        let rate = Transmission::at(rate);
+        Line { free_at: Instant::START, delay, rate, overhead, busy: Duration::ZERO }
+    }
+
+    /// Sends `size` bytes from `starts` on, which is not before the line is free: when they arrive at
+    /// the far end.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, starts: Instant, size: u32) -> Instant {
+        if starts > self.free_at {
+            self.rate.idle();
+        }
+        let time = self.rate.time(size + self.overhead);
+        self.busy += time;
+        self.free_at = starts + time;
+        self.free_at + self.delay
+    }
+
+    /// Time spent sending until `now`. A plain FIFO's transmissions are booked ahead, without a gap up
+    /// to `free_at`.
+    pub(crate) fn busy(&self, now: Instant) -> Duration {
+        self.busy.saturating_sub(self.free_at.since(now))
+    }
+
+    /// Starts counting anew. What is booked already counts from here on.
+    pub(crate) fn restart(&mut self, now: Instant) {
+        self.busy = self.free_at.since(now);
+    }
+}
