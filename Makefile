@@ -134,7 +134,9 @@ peers-test: ## Test the comparisons with peers
 
 FUZZ_SECONDS ?= 60
 
+# What it finds on its way is kept beside the program, and the seeds of the repository stay as they are.
 fuzz: ## Look for bytes that break the packet parser, for FUZZ_SECONDS (needs cargo-fuzz and a nightly toolchain)
 	@if cargo fuzz --version >/dev/null 2>&1 && rustup run nightly rustc --version >/dev/null 2>&1; \
-	then cargo +nightly fuzz run parse -- -max_len=512 -max_total_time=$(FUZZ_SECONDS); \
+	then mkdir -p fuzz/target/found; \
+		cargo +nightly fuzz run parse fuzz/target/found fuzz/corpus/parse -- -max_len=512 -max_total_time=$(FUZZ_SECONDS); \
 	else echo "skipped: needs cargo-fuzz (cargo install cargo-fuzz; rustup toolchain install nightly)" >&2; fi

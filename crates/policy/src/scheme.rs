@@ -58,6 +58,13 @@ pub(crate) trait QueueScheme: DeserializeOwned + JsonSchema {
     /// A fresh queue for a port.
     fn build(plan: &Self::Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline>;
 
+    /// The rate above which it lets nothing leave, whatever its line could carry; none when that is
+    /// the line's, or depends on the packets.
+    fn shaped_to(plan: &Self::Plan) -> Option<Rate> {
+        let _ = plan;
+        None
+    }
+
     /// The queues inside it.
     fn inner(plan: &Self::Plan) -> Vec<&QueuePlan> {
         let _ = plan;
@@ -221,6 +228,13 @@ macro_rules! register_queues {
             /// The name of the scheme in policies.
             pub fn scheme(&self) -> String {
                 match self { $(QueuePlan::$Scheme(_) => $crate::scheme::kebab(stringify!($module))),+ }
+            }
+
+            /// The rate above which it lets nothing leave, whatever its line could carry; none when
+            /// that is the line's, or depends on the packets.
+            pub fn shaped_to(&self) -> Option<shortflow_units::Rate> {
+                use crate::scheme::QueueScheme;
+                match self { $(QueuePlan::$Scheme(plan) => $module::Keys::shaped_to(plan)),+ }
             }
 
             /// The queues inside it, in their order; none in most.

@@ -133,6 +133,15 @@ mod tests {
     }
 
     #[test]
+    fn a_match_on_the_sender_is_empty_where_it_asks_for_nothing() {
+        let nothing = SenderMatch::default();
+        assert!(nothing.is_empty());
+        assert!(!SenderMatch { label: Some(Label(0)), ..nothing }.is_empty());
+        assert!(!SenderMatch { sent_up_to: Some(Bytes(0)), ..nothing }.is_empty());
+        assert!(!SenderMatch { remaining_up_to: Some(Bytes(0)), ..nothing }.is_empty());
+    }
+
+    #[test]
     fn what_a_source_host_knows_matches_there_and_nowhere_else() {
         let rule = |sender| MultiField { sender: Some(sender), ..MultiField::default() };
         let sender = SenderView {

@@ -3,13 +3,18 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use shortflow_elements::marker::{Counted, DstfMarker, DstfParams, SizeLevels};
+use shortflow_elements::classifier::{Classifier, MultiField};
+use shortflow_elements::marker::{
+    AdmissionControl, AdmissionParams, ColorMarker, Counted, DstfMarker, DstfParams, LoadWindow,
+    SizeLevels,
+};
 use shortflow_elements::meter::{
-    FairMarker, FairMarkerParams, FlowTableSize, InitialRate, TokenBucket, TokenBucketParams,
-    TswParams,
+    ColorMode, FairMarker, FairMarkerParams, FlowTableSize, InitialRate, SrTcm, SrTcmParams,
+    TokenBucket, TokenBucketParams, TrTcm, TrTcmParams, TswParams, TwoBuckets, TwoBucketsParams,
 };
 use shortflow_elements::{
-    Address, Aggregate, Drops, Marker, Meter, Packet, Per, PerAggregate, QueueDiscipline,
+    Acknowledgements, Address, Aggregate, Conditioner, Drops, Dscp, Marker, Meter, NewClass,
+    Packet, Per, PerAggregate, QueueDiscipline, Settling,
 };
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 
@@ -93,29 +98,91 @@ fn a_queue_with_room_never_allocates_again() {
     }
 }
 
-#[test]
-fn a_table_with_room_never_allocates_again_whatever_addresses_come() {
-    let per = || Per::new(Aggregate::Source, 5_000, Duration::from_secs(60)).unwrap();
+/// Every marker that keeps accounts, under each kind of account.
+fn marking() -> Vec<NewClass> {
+    let per = |aggregate| Per::new(aggregate, ACCOUNTS, Duration::from_secs(60)).unwrap();
     let levels = SizeLevels::new(&SizeLevels::HARP, SizeLevels::default_code_points(8)).unwrap();
-    let dstf = DstfParams::new(levels, per(), Counted::Packet, Rate::ZERO).unwrap();
-    let mut dstf = DstfMarker::new(dstf, rng());
-    let bucket = TokenBucket::new(TokenBucketParams::new(mbit(1), Bytes(3_000)).unwrap());
-    let mut users = PerAggregate::new(per(), bucket, rng()).unwrap();
+    let dstf = |aggregate| {
+        let params =
+            DstfParams::new(levels.clone(), per(aggregate), Counted::Packet, Rate::ZERO).unwrap();
+        Box::new(DstfMarker::new(params, rng())) as Box<dyn Marker>
+    };
+    let bucket = TokenBucketParams::new(mbit(1), Bytes(3_000)).unwrap();
     let tsw = TswParams::new(mbit(1), Duration::from_secs(1), InitialRate::Zero).unwrap();
-    let fair = FairMarkerParams::new(tsw, 7, FlowTableSize::AtMost(5_000)).unwrap();
-    let mut fair = FairMarker::new(fair, rng());
-    dstf.reserve(5_000);
-    users.reserve(5_000);
-    fair.reserve(5_000);
-    let asked = allocations(|| {
-        for number in 0..50_000_u32 {
-            let now = Instant::START + Duration::from_micros(u64::from(number));
-            let mut packet = p(number).packet();
-            packet.key.src = Address::v6(u128::from(number) << 64);
-            let _ = dstf.mark(now, &mut packet, None);
-            let _ = users.meter(now, &packet);
-            let _ = fair.meter(now, &packet);
-        }
-    });
-    assert_eq!(asked, 0);
+    let fair = |table| {
+        let params = FairMarkerParams::new(tsw.clone(), 7, table).unwrap();
+        colored(Box::new(FairMarker::new(params, rng())))
+    };
+    let idle_timeout = Duration::from_secs(60);
+    let window = LoadWindow::new(Duration::from_millis(500), 10).unwrap();
+    let admitted = [Dscp::EF, Dscp::BEST_EFFORT];
+    let streams = per(Aggregate::Source);
+    let admission =
+        AdmissionParams::new(mbit(5), mbit(1), Some(Bytes(3_000)), window, streams, admitted);
+    let two =
+        TwoBucketsParams { green: bucket.clone(), yellow: bucket.clone(), mode: ColorMode::Blind };
+    let sr_tcm = SrTcmParams::new(mbit(1), Bytes(3_000), Bytes(3_000), ColorMode::Blind).unwrap();
+    let tr_tcm =
+        TrTcmParams::new(mbit(1), Bytes(3_000), mbit(2), Bytes(3_000), ColorMode::Blind).unwrap();
+    let each: Vec<(&str, Box<dyn Marker>)> = vec![
+        ("dstf by flow", dstf(Aggregate::Flow)),
+        ("dstf by pair", dstf(Aggregate::HostPair)),
+        ("dstf by source", dstf(Aggregate::Source)),
+        ("dstf by destination", dstf(Aggregate::Destination)),
+        ("token bucket", metered(per(Aggregate::Source), TokenBucket::new(bucket))),
+        ("two buckets", metered(per(Aggregate::Source), TwoBuckets::new(two))),
+        ("srTCM", metered(per(Aggregate::Source), SrTcm::new(sr_tcm))),
+        ("trTCM", metered(per(Aggregate::Source), TrTcm::new(tr_tcm))),
+        ("Fair Marker", fair(FlowTableSize::AtMost(ACCOUNTS))),
+        ("Fair Marker without limit", fair(FlowTableSize::Unlimited { idle_timeout })),
+        ("admission", Box::new(AdmissionControl::new(admission.unwrap(), rng()))),
+    ];
+    let class = |(name, marker): (&str, _)| NewClass {
+        name: name.to_owned(),
+        marker: Some(marker),
+        police: None,
+    };
+    each.into_iter().map(class).collect()
+}
+
+fn colored(meter: Box<dyn Meter>) -> Box<dyn Marker> {
+    Box::new(ColorMarker::new(meter, [Dscp::AF11, Dscp::AF12, Dscp::AF13]))
+}
+
+/// A meter of its own for each user.
+fn metered<M: Settling + 'static>(per: Per, meter: M) -> Box<dyn Marker> {
+    colored(Box::new(PerAggregate::new(per, meter, rng()).unwrap()))
+}
+
+const ACCOUNTS: usize = 5_000;
+
+/// Ten times as many addresses come as there is room for, so that tables also give up accounts; of
+/// a table without a limit only those that come within its timeout are held.
+#[test]
+fn a_marker_with_room_never_allocates_again_whatever_addresses_come() {
+    for class in marking() {
+        let name = class.name.clone();
+        let is_unlimited = name.ends_with("without limit");
+        let pass = |reserved: bool, class: NewClass| {
+            let all = Classifier::new(vec![(MultiField::default(), 0)]);
+            let mut edge = Conditioner::new(all, [class], Acknowledgements::Marked);
+            if reserved {
+                edge.reserve(ACCOUNTS);
+            }
+            let step = Duration::from_millis(if is_unlimited { 20 } else { 1 });
+            let addresses = 10 * ACCOUNTS as u32;
+            allocations(|| {
+                for number in 0..addresses {
+                    let now = Instant::START + step * u64::from(number);
+                    let mut packet = p(number).packet();
+                    packet.key.src = Address::v6(u128::from(number) << 64);
+                    packet.key.dst = Address::v6(u128::from(number) << 64 | 1);
+                    let _ = edge.condition(now, &mut packet, None);
+                }
+            })
+        };
+        assert_eq!(pass(true, class), 0, "{name}");
+        let again = marking().into_iter().find(|class| class.name == name).unwrap();
+        assert!(pass(false, again) > 0, "{name} asks for memory where none was made ready");
+    }
 }

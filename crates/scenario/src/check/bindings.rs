@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shortflow_policy::{Policy, Role};
+use shortflow_policy::{Policy, QueuePlan, Role};
 use shortflow_text::{Document, suggestion};
 
 use super::topology::Topology;
@@ -73,25 +73,57 @@ pub(super) fn check(
     let bindings: Vec<Binding> = kept.map(|(_, binding)| binding).collect();
     // A binding that is wrong itself says nothing about the others.
     if !file.bind.is_empty() && document.is_sound() {
-        warn_of_unbound(document, file, policy, policy_name, &bindings);
+        // Where the command line gives the policy, the scenario has nothing to show.
+        let is_named_here =
+            file.policy.as_ref().is_some_and(|path| policy_name.ends_with(file_name(path)));
+        let path = if is_named_here { "policy" } else { "" };
+        warn_of_unbound(document, path, policy, policy_name, &bindings);
+        warn_of_idle_shapers(document, path, topology, policy, &bindings);
     }
     bindings
+}
+
+/// A shaper that lets through what its line carries anyway holds nothing back; once for each role.
+fn warn_of_idle_shapers(
+    document: &mut Document,
+    path: &str,
+    topology: &Topology,
+    policy: &Policy,
+    bindings: &[Binding],
+) {
+    let mut warned: BTreeSet<&str> = BTreeSet::new();
+    for Binding { role, at, direction } in bindings {
+        let Direction::To(neighbour) = *direction else { continue };
+        let queue = policy.role(role).and_then(|role| role.queue.as_ref());
+        let Some(shaped_to) = queue.and_then(QueuePlan::shaped_to) else { continue };
+        let Some(link) = topology.link(*at, neighbour) else { continue };
+        let line = if link.a == *at { &link.forward } else { &link.back };
+        if shaped_to < line.rate || !warned.insert(role) {
+            continue;
+        }
+        let name = |node| &topology.node(node).name;
+        let message = format!(
+            "the shaper of the role `{role}` lets {shaped_to} leave, and the line `{}->{}` carries {}: \
+             it holds nothing back",
+            name(*at),
+            name(neighbour),
+            line.rate,
+        );
+        let help = "give it a rate a little below that of the bottleneck";
+        document.warning(path, message, help);
+    }
 }
 
 /// A role that does something and is bound nowhere leaves the policy without effect, or with a part
 /// of it.
 fn warn_of_unbound(
     document: &mut Document,
-    file: &ScenarioFile,
+    path: &str,
     policy: &Policy,
     policy_name: &str,
     bindings: &[Binding],
 ) {
     let bound: BTreeSet<&str> = bindings.iter().map(|binding| binding.role.as_str()).collect();
-    // Where the command line gives the policy, the scenario has nothing to show.
-    let is_named_here =
-        file.policy.as_ref().is_some_and(|path| policy_name.ends_with(file_name(path)));
-    let path = if is_named_here { "policy" } else { "" };
     for role in policy.roles.iter().filter(|role| !bound.contains(role.name.as_str())) {
         let (does, place) = match (role.conditions(), role.queues()) {
             (false, false) => continue,

@@ -114,6 +114,25 @@ warning: the role `edge` of p.toml conditions packets, but it is not bound to an
 }
 
 #[test]
+fn a_shaper_that_lets_through_what_its_line_carries_is_warned_of() {
+    let shaper = |rate: &str| {
+        warnings(&format!(
+            "[roles.core.queue.shaper]\nrate = \"{rate}\"\nqueue.fifo.limit = \"10 pkt\"\n"
+        ))
+    };
+    let expected = "\
+warning: the shaper of the role `core` lets 10 Mbit/s leave, and the line `r[0]->r[1]` carries 10 Mbit/s: it holds nothing back
+ --> s.toml:1:10
+  |
+1 | policy = \"p.toml\"
+  |          ^^^^^^^^
+  |
+  = help: give it a rate a little below that of the bottleneck";
+    assert_eq!(shaper("10 Mbit/s"), expected);
+    assert_eq!(shaper("9.9 Mbit/s"), "");
+}
+
+#[test]
 fn a_policy_that_does_nothing_and_a_class_that_never_matches_are_warned_of() {
     let nothing = warnings("[roles.core]\n");
     assert!(

@@ -111,3 +111,24 @@ fn packets_from_several_sides_are_put_in_order_of_arrival() {
         "#,
     ));
 }
+
+/// Packets of two hosts meet at n in the same instants; those of one come over a link of 1 ns a packet,
+/// the least that is allowed. Were it none, then whether they join its port ahead would decide who
+/// finds room at n.
+#[test]
+fn packets_over_the_fastest_link_meet_others_in_the_same_order() {
+    assert_the_same_when_watched(&scenario(
+        r#"
+        duration = "20 s"
+        hosts = { a1 = {}, a2 = {}, b = {} }
+        routers = { r1 = {}, n = {} }
+        links.fast = { between = ["r1", "n"], rate = "224 Gbit/s", delay = "0 s" }
+        links.second = { between = ["a2", "n"], rate = "10 Mbit/s", delay = "5 ms" }
+        links.third = { between = ["a1", "r1"], rate = "10 Mbit/s", delay = "5 ms" }
+        links.out = { between = ["n", "b"], rate = "8 Mbit/s", delay = "5 ms", queue = "20 pkt" }
+        measure.ports = ["n->b"]
+        workloads.first.bulk = { from = "a1", to = "b" }
+        workloads.second.bulk = { from = "a2", to = "b" }
+        "#,
+    ));
+}

@@ -136,6 +136,16 @@ mod tests {
         assert_eq!(control.window(), Bytes(20 * MSS));
     }
 
+    /// RFC 5681 §4.1: after an idle time the window is no more than the restart window.
+    #[test]
+    fn a_cap_shrinks_the_window_and_never_widens_it() {
+        let mut control = starting_with(40);
+        control.cap_window(Bytes(10 * MSS));
+        assert_eq!(control.window(), Bytes(10 * MSS));
+        control.cap_window(Bytes(20 * MSS));
+        assert_eq!(control.window(), Bytes(10 * MSS));
+    }
+
     #[test]
     fn without_marks_alpha_decays_and_the_window_grows_as_renos() {
         let mut control = starting_with(10);

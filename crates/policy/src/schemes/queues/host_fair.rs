@@ -16,7 +16,7 @@ flow_queue_keys! {
         by: OneOf<Fairness>,
         /// How many bits of its address a host of IPv6 is known by: those that its provider gives
         /// to one user; 64 by default.
-        #[schemars(extend("x-range" = "1 to 128"))]
+        #[schemars(range(min = 1, max = 128), extend("x-range" = "1 to 128"))]
         ipv6_prefix: Option<u8>,
     }
 }

@@ -72,6 +72,11 @@ queue.fq-codel = {}
         Box::new(shaper)
     }
 
+    fn shaped_to(plan: &Plan) -> Option<Rate> {
+        // What is counted for each packet beside its bytes takes the more, the smaller packets are.
+        (plan.params.overhead() == Bytes::ZERO).then_some(plan.params.rate())
+    }
+
     fn inner(plan: &Plan) -> Vec<&QueuePlan> {
         vec![&plan.queue]
     }
