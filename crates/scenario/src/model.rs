@@ -14,12 +14,13 @@ use crate::workloads::WorkloadKind;
 pub const MOST_STREAMS: u32 = (1 << 16) - 16_384;
 
 /// A node: an index into [`Scenario::nodes`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct NodeId(pub u32);
 
 impl NodeId {
     /// The index into [`Scenario::nodes`].
-    pub fn index(self) -> usize {
+    #[inline]
+    pub const fn index(self) -> usize {
         self.0 as usize
     }
 

@@ -14,12 +14,13 @@ use shortflow_units::Rng;
 
 use crate::engine::Engine;
 use crate::host::session;
-use crate::host::source::{Connections, Source, Stream};
+use crate::host::source::{Connections, Source, Stream, StreamId};
 use crate::network::ends::{FarEnd, NearEnd};
+use crate::network::index::{PortId, Ports};
 use crate::network::key::NodeKey;
 use crate::network::layout::{Colors, Hop, Network};
 use crate::network::port::Port;
-use crate::network::routes::{NodeIndex, PortIndex, Routes};
+use crate::network::routes::Routes;
 use crate::record::counters::{CodePoints, Counters};
 use crate::record::flow_sampler::FlowSampler;
 use crate::record::sampler::Sampler;
@@ -28,7 +29,7 @@ use crate::record::sampler::Sampler;
 pub(crate) struct Build {
     pub(crate) engine: Engine,
     /// The ports of the plan, in its order.
-    pub(crate) watched: Vec<PortIndex>,
+    pub(crate) watched: Vec<PortId>,
 }
 
 /// Builds replica number `replica` of `scenario`. Every element is new, and has the random stream
@@ -62,13 +63,12 @@ pub(crate) fn entities(scenario: &Scenario) -> usize {
 }
 
 /// The pairs of hosts between which packets go.
-pub(crate) fn pairs(scenario: &Scenario) -> Vec<(NodeIndex, NodeIndex)> {
-    let pairs = scenario.workloads.iter().flat_map(|workload| workload.kind.pairs());
-    pairs.map(|(a, b)| (a.0, b.0)).collect()
+pub(crate) fn pairs(scenario: &Scenario) -> Vec<(NodeId, NodeId)> {
+    scenario.workloads.iter().flat_map(|workload| workload.kind.pairs()).copied().collect()
 }
 
 fn network(scenario: &Scenario, seed: u64, code_points: &CodePoints) -> Network {
-    let ends: Vec<(u32, u32)> = ports(scenario).map(|(from, to, _)| (from.0, to.0)).collect();
+    let ends: Vec<(NodeId, NodeId)> = ports(scenario).map(|(from, to, _)| (from, to)).collect();
     let forwards: Vec<bool> =
         scenario.nodes.iter().map(|node| node.kind == NodeKind::Router).collect();
     let hops = ports(scenario)
@@ -82,7 +82,7 @@ fn network(scenario: &Scenario, seed: u64, code_points: &CodePoints) -> Network 
         .as_ref()
         .map_or([Dscp::AF11, Dscp::AF12, Dscp::AF13], |policy| policy.code_points());
     Network {
-        ports: hops,
+        ports: Ports::new(hops),
         port_names,
         ingress_names,
         nodes: scenario.nodes.len(),
@@ -124,8 +124,8 @@ fn hop(
         .map(|loss| LinkLoss::new(loss.clone(), Rng::stream(seed, &format!("{name}/loss"))));
     Hop {
         port,
-        from: from.0,
-        to: to.0,
+        from,
+        to,
         near: NearEnd::of(egress.and_then(|role| role.conditioner(at_egress))),
         far: FarEnd::of(loss, ingress.and_then(|role| role.conditioner(at_ingress))),
         through: None,
@@ -133,14 +133,14 @@ fn hop(
 }
 
 /// The ports that are reported one by one.
-fn watched(scenario: &Scenario) -> Vec<PortIndex> {
+fn watched(scenario: &Scenario) -> Vec<PortId> {
     scenario
         .measure
         .ports
         .iter()
         .map(|&(from, to)| {
             let index = ports(scenario).position(|(a, b, _)| (a, b) == (from, to));
-            index.expect("a checked scenario measures ports that exist") as PortIndex
+            PortId(index.expect("a checked scenario measures ports that exist") as u32)
         })
         .collect()
 }
@@ -161,7 +161,7 @@ fn sources(scenario: &Scenario, seed: u64, replica: u32) -> (Vec<Source>, Vec<St
 pub(crate) fn connections(index: u16, workload: &Workload, port: u16) -> Connections {
     Connections {
         workload: index,
-        pairs: workload.kind.pairs().iter().map(|(a, b)| (a.0, b.0)).collect(),
+        pairs: workload.kind.pairs().to_vec(),
         port,
         config: Arc::clone(&workload.tcp),
     }
@@ -217,19 +217,19 @@ fn add_stream(
     port: u16,
     dscp: Dscp,
     streams: &mut Vec<Stream>,
-) -> u32 {
-    let stream = streams.len() as u32;
+) -> StreamId {
+    let stream = StreamId(streams.len() as u32);
     // Streams have source ports of their own, so that no two share a 5-tuple.
     let key = NodeKey {
-        src: from.0,
-        dst: to.0,
-        src_port: (FIRST_STREAM_PORT + stream)
+        src: from,
+        dst: to,
+        src_port: (FIRST_STREAM_PORT + stream.0)
             .try_into()
             .expect("a checked scenario has a port for each stream"),
         dst_port: port,
         protocol: Protocol::UDP,
     };
-    streams.push(Stream { workload, node: from.0, key, dscp });
+    streams.push(Stream { workload, node: from, key, dscp });
     stream
 }
 

@@ -14,7 +14,7 @@ use crate::host::application::Progress;
 use crate::host::flow::{Flow, Flows, Side, endpoint_of, owner};
 use crate::host::ports::EphemeralPorts;
 use crate::host::session::{PendingSend, Sessions, World};
-use crate::host::source::{Emission, Source, Stream};
+use crate::host::source::{Emission, Source, Stream, StreamId};
 use crate::network::fabric::Fabric;
 use crate::network::layout::Network;
 use crate::network::pool::Parcel;
@@ -38,9 +38,6 @@ pub(crate) struct Engine {
     /// Packets with data that came reordered, by the index of their workload.
     pub(crate) reordered: BTreeMap<u16, u64>,
 }
-
-/// A flow name with this bit names a UDP stream.
-const STREAM: u32 = 1 << 31;
 
 /// How many events pass between two looks at the outside world.
 const EVENTS_PER_LOOK: u32 = 1 << 15;
@@ -122,10 +119,9 @@ impl Engine {
     #[cold]
     fn account_lost(&mut self) {
         while let Some(packet) = self.fabric.take_lost() {
-            if packet.flow.0 & STREAM != 0 {
-                let stream = &self.streams[(packet.flow.0 & !STREAM) as usize];
-                let index = packet.flow.0 & !STREAM;
-                self.recorder.datagram_dropped(packet.sent_at, stream.workload, index);
+            if let Some(id) = StreamId::of(packet.flow) {
+                let stream = &self.streams[id.index()];
+                self.recorder.datagram_dropped(packet.sent_at, stream.workload, id.0);
             } else if let Some(flow) = self.flows.get_mut(packet.flow)
                 && flow.receiver(packet.key.into()).is_some()
             {
@@ -140,8 +136,8 @@ impl Engine {
     fn deliver(&mut self, parcel: Parcel) {
         let packet = self.fabric.pool.packet(&parcel);
         let id = packet.flow;
-        if id.0 & STREAM != 0 {
-            return self.deliver_datagram(id.0 & !STREAM, parcel);
+        if let Some(stream) = StreamId::of(id) {
+            return self.deliver_datagram(stream, parcel);
         }
         let flow = self.flows.get_mut(id);
         let Some((flow, side)) = flow.and_then(|f| f.receiver(packet.key).map(|side| (f, side)))
@@ -151,7 +147,7 @@ impl Engine {
         };
         let now = self.fabric.now;
         flow.tally.marked[self.fabric.network.colors.place(packet.dscp)] += 1;
-        let end = &mut flow.ends[side as usize];
+        let end = &mut flow.ends[side];
         if packet.payload > 0 || !packet.tcp.flags.only_acknowledge() {
             end.received_dscp = packet.dscp;
         }
@@ -175,11 +171,11 @@ impl Engine {
     }
 
     #[cold]
-    fn deliver_datagram(&mut self, index: u32, parcel: Parcel) {
+    fn deliver_datagram(&mut self, stream: StreamId, parcel: Parcel) {
         let now = self.fabric.now;
-        let workload = self.streams[index as usize].workload;
+        let workload = self.streams[stream.index()].workload;
         let delay = now.since(self.fabric.pool.packet(&parcel).sent_at);
-        self.recorder.datagram(now, workload, index, delay);
+        self.recorder.datagram(now, workload, stream.0, delay);
         self.fabric.pool.release(parcel);
     }
 
@@ -231,7 +227,7 @@ impl Engine {
         while let Some((at, name)) = self.timers.pop(now) {
             let (id, side) = endpoint_of(name);
             let Some(flow) = self.flows.get_mut(id) else { continue };
-            let end = &mut flow.ends[side as usize];
+            let end = &mut flow.ends[side];
             if end.armed != at {
                 continue;
             }
@@ -298,7 +294,7 @@ impl Engine {
                 && let Some(watcher) = &mut self.fabric.watcher
                 && is_new
             {
-                watcher.opens(id, flow.key.into(), flow.ends[0].tcp.shared_config());
+                watcher.opens(id, flow.key.into(), flow.ends[Side::Client].tcp.shared_config());
             }
             self.flush(id, Side::Client);
         }
@@ -313,13 +309,13 @@ impl Engine {
         }
     }
 
-    fn send_datagram(&mut self, index: u32, size: u32) {
+    fn send_datagram(&mut self, id: StreamId, size: u32) {
         let now = self.fabric.now;
-        let stream = &self.streams[index as usize];
-        self.recorder.datagram_sent(now, stream.workload, index);
+        let stream = &self.streams[id.index()];
+        self.recorder.datagram_sent(now, stream.workload, id.0);
         let packet = Packet {
             sent_at: now,
-            flow: FlowId(index | STREAM),
+            flow: id.flow(),
             size,
             key: stream.key,
             dscp: stream.dscp,
@@ -364,7 +360,7 @@ impl Engine {
         self.sampler.restart(self.fabric.now, &self.fabric.network);
         self.fabric.restart_counters(until);
         for flow in self.flows.iter_mut() {
-            flow.delivered_before = flow.ends[Side::Server as usize].delivered;
+            flow.delivered_before = flow.ends[Side::Server].delivered;
         }
     }
 }
@@ -383,7 +379,7 @@ fn transmit(
     timers: &mut Timers,
 ) -> bool {
     let now = fabric.now;
-    let end = &mut flow.ends[side as usize];
+    let end = &mut flow.ends[side];
     while let Some(segment) = end.tcp.poll_transmit(now) {
         flow.tally.sent += 1;
         let key = match side {

@@ -5,14 +5,14 @@
 //! departures, have no entity for them.
 
 use crate::event::calendar::Entity;
+use crate::network::index::PortId;
 use crate::network::layout::Network;
-use crate::network::routes::PortIndex;
 
 /// The numbering of entities.
 #[derive(Debug)]
 pub(crate) struct Entities {
     /// The ports that have departures, by entity.
-    served: Vec<PortIndex>,
+    served: Vec<PortId>,
     /// The entity of each port's departures; meaningless where there are none.
     departures: Vec<u32>,
     ports: u32,
@@ -23,9 +23,9 @@ pub(crate) struct Entities {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntityKind {
     /// The departures of a port.
-    Departure(PortIndex),
+    Departure(PortId),
     /// The arrivals at the far end of a port.
-    Arrival(PortIndex),
+    Arrival(PortId),
     /// The timers of all connections.
     Timers,
     /// A source.
@@ -42,10 +42,10 @@ impl Entities {
             ports: network.ports.len() as u32,
             sources: sources as u32,
         };
-        for (index, hop) in network.ports.iter().enumerate() {
+        for (port, hop) in PortId::first(network.ports.len()).zip(network.ports.iter()) {
             entities.departures.push(entities.served.len() as u32);
             if !hop.port.is_plain() {
-                entities.served.push(index as PortIndex);
+                entities.served.push(port);
             }
         }
         entities
@@ -59,7 +59,7 @@ impl Entities {
     pub(crate) fn kind(&self, entity: Entity) -> EntityKind {
         // An entity below `served` wraps around, to no arrival.
         let place = entity.0.wrapping_sub(self.served.len() as u32);
-        if place < self.ports { EntityKind::Arrival(place) } else { self.rare_kind(entity) }
+        if place < self.ports { EntityKind::Arrival(PortId(place)) } else { self.rare_kind(entity) }
     }
 
     fn rare_kind(&self, entity: Entity) -> EntityKind {
@@ -74,18 +74,18 @@ impl Entities {
     }
 
     #[inline]
-    pub(crate) fn departure(&self, port: PortIndex) -> Entity {
-        Entity(self.departures[port as usize])
+    pub(crate) fn departure(&self, port: PortId) -> Entity {
+        Entity(self.departures[port.index()])
     }
 
     #[inline]
-    pub(crate) fn arrival(&self, port: PortIndex) -> Entity {
-        Entity(self.served.len() as u32 + port)
+    pub(crate) fn arrival(&self, port: PortId) -> Entity {
+        Entity(self.served.len() as u32 + port.0)
     }
 
     #[inline]
     pub(crate) fn timers(&self) -> Entity {
-        self.arrival(self.ports)
+        self.arrival(PortId(self.ports))
     }
 
     pub(crate) fn source(&self, source: usize) -> Entity {

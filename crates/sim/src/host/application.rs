@@ -4,7 +4,7 @@ use shortflow_measure::{Ends, Transfer};
 use shortflow_tcp::{ENDLESS, State};
 use shortflow_units::Instant;
 
-use crate::host::flow::{Flow, Side};
+use crate::host::flow::{BySide, Flow, Side};
 use crate::host::session::Dialogue;
 
 /// What a connection is for.
@@ -93,7 +93,7 @@ impl Flow {
 
     /// Opens the connection, with the data that the client sends first.
     pub(crate) fn open(&mut self, now: Instant) {
-        let [client, server] = &mut self.ends;
+        let BySide([client, server]) = &mut self.ends;
         server.tcp.open(now);
         let client = &mut client.tcp;
         client.open(now);
@@ -113,7 +113,7 @@ impl Flow {
     pub(crate) fn on_progress(&mut self, now: Instant, side: Side) -> Progress {
         match self.application {
             Application::Bulk { .. } => {
-                let tcp = &mut self.ends[side as usize].tcp;
+                let tcp = &mut self.ends[side].tcp;
                 if tcp.peer_closed() {
                     tcp.close(now);
                 }
@@ -125,21 +125,21 @@ impl Flow {
     }
 
     fn on_exchange_progress(&mut self, now: Instant, side: Side) -> Progress {
-        let received = self.ends[side as usize].tcp.received();
-        let peer_closed = self.ends[side as usize].tcp.peer_closed();
+        let received = self.ends[side].tcp.received();
+        let peer_closed = self.ends[side].tcp.peer_closed();
         let mut complete = false;
         if let Application::Exchange(exchange) = &mut self.application {
             match side {
                 Side::Server => {
                     if exchange.requested_at == Instant::NEVER && received >= exchange.request {
                         exchange.requested_at = now;
-                        let server = &mut self.ends[Side::Server as usize].tcp;
+                        let server = &mut self.ends[Side::Server].tcp;
                         server.write(now, exchange.reply);
                         server.close(now);
                     }
                 }
                 Side::Client => {
-                    let client = &self.ends[Side::Client as usize].tcp;
+                    let client = &self.ends[Side::Client].tcp;
                     if exchange.connected_at == Instant::NEVER && client.is_established() {
                         exchange.connected_at = now;
                     }
@@ -154,7 +154,7 @@ impl Flow {
             }
         }
         if peer_closed {
-            self.ends[side as usize].tcp.close(now);
+            self.ends[side].tcp.close(now);
         }
         if complete { Progress::Complete(Box::new(self.transfer())) } else { Progress::Nothing }
     }
@@ -167,7 +167,7 @@ impl Flow {
         let connected_at = happened(exchange.connected_at).unwrap_or(exchange.start);
         let requested_at = happened(exchange.requested_at).unwrap_or(connected_at);
         let replied_at = happened(exchange.replied_at).unwrap_or(requested_at);
-        let [client, server] = [self.ends[0].tcp.stats(), self.ends[1].tcp.stats()];
+        let [client, server] = self.ends.0.each_ref().map(|end| end.tcp.stats());
         Transfer {
             workload: exchange.workload,
             id: exchange.id,
@@ -192,7 +192,7 @@ impl Flow {
     /// before the server heard of it.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        let [client, server] = &self.ends;
+        let BySide([client, server]) = &self.ends;
         client.tcp.is_closed() && (server.tcp.is_closed() || server.tcp.state() == State::Listen)
     }
 
@@ -210,14 +210,14 @@ impl Flow {
 
     /// Whether an end gave up, or was reset.
     pub(crate) fn has_failed(&self) -> bool {
-        self.ends.iter().any(|end| end.tcp.failure().is_some())
+        self.ends.0.iter().any(|end| end.tcp.failure().is_some())
     }
 
     /// The record of an exchange that is not complete.
     pub(crate) fn unfinished(&self) -> Option<Transfer> {
         match &self.application {
             Application::Exchange(exchange) if !exchange.is_done() => {
-                let carried_bytes = self.ends[Side::Client as usize].delivered;
+                let carried_bytes = self.ends[Side::Client].delivered;
                 Some(Transfer { carried_bytes, ..self.transfer() })
             }
             _ => None,
@@ -227,8 +227,8 @@ impl Flow {
     /// Between whom the connection runs.
     pub(crate) fn between(&self) -> Ends {
         Ends {
-            client: self.key.src,
-            server: self.key.dst,
+            client: self.key.src.0,
+            server: self.key.dst.0,
             client_port: self.key.src_port,
             server_port: self.key.dst_port,
         }

@@ -1,5 +1,6 @@
 //! Connections: two endpoints, the application over them, and what is told of them.
 
+use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
 use shortflow_elements::{Dscp, FlowId};
@@ -34,6 +35,26 @@ pub(crate) enum Side {
     Server = 1,
 }
 
+/// Something of each end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct BySide<T>(pub(crate) [T; 2]);
+
+impl<T> Index<Side> for BySide<T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, side: Side) -> &T {
+        &self.0[side as usize]
+    }
+}
+
+impl<T> IndexMut<Side> for BySide<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, side: Side) -> &mut T {
+        &mut self.0[side as usize]
+    }
+}
+
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Flow {
@@ -43,7 +64,7 @@ pub(crate) struct Flow {
     pub(crate) key: NodeKey,
     /// Bytes of headers on each packet.
     pub(crate) header: u16,
-    pub(crate) ends: [Endpoint; 2],
+    pub(crate) ends: BySide<Endpoint>,
     /// What had been delivered at the server when the warm-up ended.
     pub(crate) delivered_before: u64,
     /// When an end gave up, or was reset; never, while none has.
@@ -77,7 +98,7 @@ impl Flow {
             serial: 0,
             key,
             header: config.header,
-            ends: [endpoint(Role::Active), endpoint(Role::Passive)],
+            ends: BySide([endpoint(Role::Active), endpoint(Role::Passive)]),
             delivered_before: 0,
             failed_at: Instant::NEVER,
             application,
@@ -124,7 +145,7 @@ impl Flows {
 
     /// Forgets a connection.
     pub(crate) fn remove(&mut self, id: FlowId) -> Option<Flow> {
-        let flow = self.slots[id.0 as usize].take()?;
+        let flow = self.slots[id.index()].take()?;
         self.open -= 1;
         self.free.push(id.0);
         Some(flow)
@@ -133,18 +154,18 @@ impl Flows {
     /// The connection with this name, if it is still open.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
-        self.slots.get_mut(id.0 as usize)?.as_mut()
+        self.slots.get_mut(id.index())?.as_mut()
     }
 
     /// The connection with this name, if it is still open.
     pub(crate) fn get(&self, id: FlowId) -> Option<&Flow> {
-        self.slots.get(id.0 as usize)?.as_ref()
+        self.slots.get(id.index())?.as_ref()
     }
 
     /// Asks for a connection, which is needed soon.
     #[inline]
     pub(crate) fn prefetch(&self, id: FlowId) {
-        prefetch_element(self.slots.as_ptr(), id.0 as usize);
+        prefetch_element(self.slots.as_ptr(), id.index());
     }
 
     /// All open connections.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use shortflow_elements::FlowId;
+use shortflow_scenario::NodeId;
 
 use crate::host::flow::Flows;
 use crate::network::key::NodeKey;
-use crate::network::routes::NodeIndex;
 
 /// The port that each node gives to its next outgoing connection.
 ///
@@ -19,7 +19,7 @@ pub(crate) struct EphemeralPorts {
     /// How many ports each node has had its turn of.
     turns: Vec<u64>,
     /// The connections that were open when the ports of a node last began again.
-    open_before: BTreeMap<NodeIndex, BTreeMap<NodeKey, FlowId>>,
+    open_before: BTreeMap<NodeId, BTreeMap<NodeKey, FlowId>>,
     exhausted: Option<NodeKey>,
 }
 
@@ -33,7 +33,7 @@ impl EphemeralPorts {
     /// all open connections.
     ///
     /// Where each 5-tuple is taken, one comes twice, and the ports are [exhausted](Self::exhausted).
-    pub(crate) fn assign(&mut self, client: NodeIndex, key: NodeKey, flows: &Flows) -> NodeKey {
+    pub(crate) fn assign(&mut self, client: NodeId, key: NodeKey, flows: &Flows) -> NodeKey {
         for _ in 0..self.count() {
             let key = NodeKey { src_port: self.next(client, flows), ..key };
             if !self.is_taken(client, &key, flows) {
@@ -55,9 +55,9 @@ impl EphemeralPorts {
         u64::from(u16::MAX - self.first) + 1
     }
 
-    fn next(&mut self, client: NodeIndex, flows: &Flows) -> u16 {
+    fn next(&mut self, client: NodeId, flows: &Flows) -> u16 {
         let count = self.count();
-        let turn = &mut self.turns[client as usize];
+        let turn = &mut self.turns[client.index()];
         let place = *turn % count;
         if place == 0 && *turn > 0 {
             let open = flows.named().filter(|(_, flow)| flow.key.src == client);
@@ -69,7 +69,7 @@ impl EphemeralPorts {
     }
 
     /// Whether a connection from an earlier turn of this port still has the 5-tuple.
-    fn is_taken(&self, client: NodeIndex, key: &NodeKey, flows: &Flows) -> bool {
+    fn is_taken(&self, client: NodeId, key: &NodeKey, flows: &Flows) -> bool {
         let before = self.open_before.get(&client).and_then(|open| open.get(key));
         before.is_some_and(|&id| flows.get(id).is_some_and(|flow| flow.key == *key))
     }
@@ -104,13 +104,13 @@ mod tests {
         /// Opens a connection to this port, and says which of the four it comes from.
         fn open(&mut self, server_port: u16) -> (FlowId, u16) {
             let key = NodeKey {
-                src: 0,
-                dst: 1,
+                src: NodeId(0),
+                dst: NodeId(1),
                 src_port: 0,
                 dst_port: server_port,
                 protocol: Protocol::TCP,
             };
-            let key = self.ports.assign(0, key, &self.flows);
+            let key = self.ports.assign(key.src, key, &self.flows);
             let application = Application::Bulk { workload: 0, size: None };
             let flow = Flow::new(key, &Arc::new(Era::LinuxToday.config()), application);
             (self.flows.insert(flow).0, key.src_port - self.ports.first)

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::iter::Peekable;
 use std::sync::Arc;
 
-use shortflow_elements::{Dscp, Protocol};
+use shortflow_elements::{Dscp, FlowId, Protocol};
 use shortflow_measure::Ends;
+use shortflow_scenario::NodeId;
 use shortflow_tcp::Config;
 use shortflow_units::Instant;
 use shortflow_workloads::{CbrStream, FlowStart, PoissonStream, TransferArrivals};
@@ -15,7 +16,6 @@ use crate::host::flow::Flows;
 use crate::host::ports::EphemeralPorts;
 use crate::host::session::Sessions;
 use crate::network::key::NodeKey;
-use crate::network::routes::NodeIndex;
 
 /// A connection to be opened.
 pub(crate) struct NewFlow {
@@ -31,14 +31,40 @@ pub(crate) enum Emission {
     /// Wakes sessions.
     Wake,
     /// Sends a datagram of `size` bytes, headers included.
-    Datagram { stream: u32, size: u32 },
+    Datagram { stream: StreamId, size: u32 },
+}
+
+/// A UDP stream: an index into the list of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StreamId(pub(crate) u32);
+
+impl StreamId {
+    /// A flow's name with this bit names a stream.
+    const MARK: u32 = 1 << 31;
+
+    /// The stream that a flow's name names; none if it names a connection.
+    #[inline]
+    pub(crate) fn of(flow: FlowId) -> Option<StreamId> {
+        (flow.0 & StreamId::MARK != 0).then_some(StreamId(flow.0 & !StreamId::MARK))
+    }
+
+    /// Its name as a flow.
+    pub(crate) fn flow(self) -> FlowId {
+        FlowId(self.0 | StreamId::MARK)
+    }
+
+    /// The number as an index.
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// A UDP stream: where its datagrams come from and how they look.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) workload: u16,
-    pub(crate) node: NodeIndex,
+    pub(crate) node: NodeId,
     pub(crate) key: NodeKey,
     pub(crate) dscp: Dscp,
 }
@@ -47,7 +73,7 @@ pub(crate) struct Stream {
 #[derive(Debug)]
 pub(crate) struct Connections {
     pub(crate) workload: u16,
-    pub(crate) pairs: Vec<(NodeIndex, NodeIndex)>,
+    pub(crate) pairs: Vec<(NodeId, NodeId)>,
     pub(crate) port: u16,
     pub(crate) config: Arc<Config>,
 }
@@ -61,9 +87,9 @@ pub(crate) enum Source {
     /// Sessions.
     Sessions(Sessions),
     /// A stream at a constant bit rate.
-    Cbr { stream: u32, departures: Peekable<CbrStream> },
+    Cbr { stream: StreamId, departures: Peekable<CbrStream> },
     /// A Poisson stream.
-    Poisson { stream: u32, departures: Peekable<PoissonStream> },
+    Poisson { stream: StreamId, departures: Peekable<PoissonStream> },
 }
 
 impl Source {
@@ -122,7 +148,7 @@ impl Connections {
     /// The nodes of session number `session`, for what is carried by no one connection of it.
     pub(crate) fn between(&self, session: usize) -> Ends {
         let (client, server) = self.pairs[self.pair_of(session)];
-        Ends { client, server, ..Ends::default() }
+        Ends { client: client.0, server: server.0, ..Ends::default() }
     }
 
     /// A connection over pair `pair`, to be opened.

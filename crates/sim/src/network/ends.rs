@@ -5,11 +5,10 @@ use shortflow_elements::dropper::LinkLoss;
 use shortflow_elements::{DropReason, Packet, SenderView};
 use shortflow_measure::results;
 use shortflow_run::{Event, Tap};
-use shortflow_scenario::NodeId;
 
 use crate::network::fabric::Fabric;
+use crate::network::index::PortId;
 use crate::network::pool::Parcel;
-use crate::network::routes::PortIndex;
 use crate::record::tap::Watcher;
 
 /// What packets pass before they join the port's queue.
@@ -51,8 +50,8 @@ impl Fabric {
     /// Lets `tap` look on from now on.
     pub(crate) fn show_to(&mut self, tap: Option<Box<dyn Tap>>) {
         let Some(tap) = tap else { return };
-        for hop in &mut self.network.ports {
-            if tap.watches(NodeId(hop.from), NodeId(hop.to)) {
+        for hop in self.network.ports.iter_mut() {
+            if tap.watches(hop.from, hop.to) {
                 hop.near.get_or_insert_default().is_watched = true;
                 hop.far.get_or_insert_default().is_watched = true;
             }
@@ -68,11 +67,11 @@ impl Fabric {
     /// Passes a packet by what stands before a port's queue; a reason when it goes no further.
     pub(crate) fn pass_near_end(
         &mut self,
-        index: PortIndex,
+        index: PortId,
         parcel: &mut Parcel,
         sender: Option<&SenderView>,
     ) -> Option<DropReason> {
-        let hop = &mut self.network.ports[index as usize];
+        let hop = &mut self.network.ports[index];
         let end = hop.near.as_mut()?;
         let now = self.now;
         let refused = end.conditioner.as_mut().and_then(|conditioner| {
@@ -86,8 +85,8 @@ impl Fabric {
 
     /// Passes a packet by what stands at the far end of this link, and counts it when it goes
     /// further; none when it does not.
-    pub(crate) fn pass_far_end(&mut self, index: PortIndex, mut parcel: Parcel) -> Option<Parcel> {
-        let hop = &mut self.network.ports[index as usize];
+    pub(crate) fn pass_far_end(&mut self, index: PortId, mut parcel: Parcel) -> Option<Parcel> {
+        let hop = &mut self.network.ports[index];
         let end = hop.far.as_mut().expect("something stands at the far end");
         if let Some(loss) = &mut end.loss {
             match loss.pass(self.pool.remove(parcel), &mut self.drops) {
@@ -110,21 +109,21 @@ impl Fabric {
         if end.is_watched {
             self.show(index, &mut parcel, Event::Arrived);
         }
-        self.network.ports[index as usize].port.counters.forwarded(&parcel);
+        self.network.ports[index].port.counters.forwarded(&parcel);
         Some(parcel)
     }
 
     #[cold]
-    fn show(&mut self, index: PortIndex, parcel: &mut Parcel, event: Event) {
+    fn show(&mut self, index: PortId, parcel: &mut Parcel, event: Event) {
         let Some(watcher) = &mut self.watcher else { return };
-        let hop = &self.network.ports[index as usize];
+        let hop = &self.network.ports[index];
         self.pool.change(parcel, |packet| watcher.see(self.now, hop, event, packet));
     }
 
     /// Shows a packet that was dropped, if somebody looks at its link.
-    pub(crate) fn show_dropped(&mut self, index: PortIndex, packet: &Packet, reason: DropReason) {
+    pub(crate) fn show_dropped(&mut self, index: PortId, packet: &Packet, reason: DropReason) {
         let Some(watcher) = &mut self.watcher else { return };
-        let hop = &self.network.ports[index as usize];
+        let hop = &self.network.ports[index];
         if hop.near.as_ref().is_some_and(|end| end.is_watched) {
             watcher.see(self.now, hop, Event::Dropped(reason), packet);
         }

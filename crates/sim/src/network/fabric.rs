@@ -1,17 +1,18 @@
 //! The network in motion: ports, the packets in them, and the events that move these.
 
 use shortflow_elements::{DropReason, Drops, Packet, SenderView};
+use shortflow_scenario::NodeId;
 use shortflow_units::Instant;
 
 use crate::event::calendar::{Calendar, Entity};
 use crate::event::entities::{Entities, EntityKind};
 use crate::host::flow::{Flow, Flows};
+use crate::network::index::PortId;
 use crate::network::key::Resident;
 use crate::network::layout::Network;
 use crate::network::pool::{Parcel, Pool};
 use crate::network::port::{Changed, Passage};
 use crate::network::prefetch::prefetch_element;
-use crate::network::routes::{NodeIndex, PortIndex};
 use crate::record::tap::Watcher;
 
 /// Everything between hosts.
@@ -52,7 +53,7 @@ pub struct Totals {
 impl Totals {
     /// Adds what the ends of a connection have counted.
     pub(crate) fn add(&mut self, flow: &Flow) {
-        for end in &flow.ends {
+        for end in &flow.ends.0 {
             let stats = end.tcp.stats();
             self.retransmitted += u64::from(stats.retransmitted_segments);
             self.syn_retransmitted += u64::from(stats.syn_retransmissions);
@@ -110,9 +111,9 @@ impl Fabric {
     /// What the answer needs is asked for now, and what the next packet on this link will need: itself
     /// and its connection, one of `flows`, if it is for the same host, else the last port on its way.
     #[inline]
-    pub(crate) fn arrive(&mut self, index: PortIndex, flows: &Flows) -> Option<Parcel> {
+    pub(crate) fn arrive(&mut self, index: PortId, flows: &Flows) -> Option<Parcel> {
         let ports = self.network.ports.as_ptr();
-        let hop = &mut self.network.ports[index as usize];
+        let hop = &mut self.network.ports[index];
         if hop.through.is_some() {
             self.refuse_arrived(index);
             return None;
@@ -126,7 +127,7 @@ impl Fabric {
                 self.pool.prefetch(&next.parcel);
                 flows.prefetch(next.parcel.flow);
             } else {
-                prefetch_element(ports, self.network.routes.last_hop(next.parcel.to) as usize);
+                prefetch_element(ports, self.network.routes.last_hop(next.parcel.to).index());
             }
         }
         self.calendar.set(self.entities.arrival(index), next_at);
@@ -138,7 +139,7 @@ impl Fabric {
         }
         if parcel.to == node {
             self.totals.delivered += 1;
-            prefetch_element(ports, self.network.routes.only(node) as usize);
+            prefetch_element(ports, self.network.routes.only(node).index());
             return Some(parcel);
         }
         self.send(self.network.routes.port(node, parcel.to), parcel, None);
@@ -148,8 +149,8 @@ impl Fabric {
     /// Hands a packet to a port, where the role bound to it conditions it first. `sender` is the
     /// state of the sending TCP, which only its own host can show.
     #[inline(always)]
-    fn send(&mut self, index: PortIndex, parcel: Parcel, sender: Option<&SenderView>) {
-        let hop = &mut self.network.ports[index as usize];
+    fn send(&mut self, index: PortId, parcel: Parcel, sender: Option<&SenderView>) {
+        let hop = &mut self.network.ports[index];
         if hop.near.is_some() || !hop.port.is_plain() {
             return self.send_by_policy(index, parcel, sender);
         }
@@ -157,14 +158,9 @@ impl Fabric {
     }
 
     #[inline(never)]
-    fn send_by_policy(
-        &mut self,
-        index: PortIndex,
-        mut parcel: Parcel,
-        sender: Option<&SenderView>,
-    ) {
+    fn send_by_policy(&mut self, index: PortId, mut parcel: Parcel, sender: Option<&SenderView>) {
         let refused = self.pass_near_end(index, &mut parcel, sender);
-        let hop = &mut self.network.ports[index as usize];
+        let hop = &mut self.network.ports[index];
         if let Some(reason) = refused {
             return self.refuse(index, parcel, reason);
         }
@@ -177,8 +173,8 @@ impl Fabric {
 
     /// A packet joins the queue of a plain port.
     #[inline(always)]
-    fn join(&mut self, index: PortIndex, parcel: Parcel) {
-        match self.network.ports[index as usize].port.book(self.now, &parcel) {
+    fn join(&mut self, index: PortId, parcel: Parcel) {
+        match self.network.ports[index].port.book(self.now, &parcel) {
             Some(arrives) => self.carry(index, Passage { arrives, parcel }),
             None => self.refuse(index, parcel, DropReason::Overlimit),
         }
@@ -186,8 +182,8 @@ impl Fabric {
 
     /// Puts a packet on a port's wire.
     #[inline(always)]
-    pub(crate) fn carry(&mut self, index: PortIndex, passage: Passage) {
-        let hop = &mut self.network.ports[index as usize];
+    pub(crate) fn carry(&mut self, index: PortId, passage: Passage) {
+        let hop = &mut self.network.ports[index];
         if hop.through.is_some() {
             return self.hand_on(index, passage);
         }
@@ -199,33 +195,33 @@ impl Fabric {
 
     /// The next arrival at the far end of a port.
     #[inline]
-    pub(crate) fn set_arrival(&mut self, index: PortIndex, at: Instant) {
+    pub(crate) fn set_arrival(&mut self, index: PortId, at: Instant) {
         self.calendar.set(self.entities.arrival(index), at);
     }
 
     /// A port does not take a packet.
     #[cold]
-    pub(crate) fn refuse(&mut self, index: PortIndex, parcel: Parcel, reason: DropReason) {
-        self.network.ports[index as usize].port.counters.arrived(&parcel);
+    pub(crate) fn refuse(&mut self, index: PortId, parcel: Parcel, reason: DropReason) {
+        self.network.ports[index].port.counters.arrived(&parcel);
         let packet = self.pool.remove(parcel);
         self.drop_at(index, packet, reason);
     }
 
     /// A port's line is free for the next packet.
-    pub(crate) fn depart(&mut self, index: PortIndex) {
-        let hop = &mut self.network.ports[index as usize];
+    pub(crate) fn depart(&mut self, index: PortId) {
+        let hop = &mut self.network.ports[index];
         let changed = hop.port.serve(self.now, &mut self.pool, &mut self.drops);
         self.after_port(index, changed);
     }
 
     /// Does what follows from a change at a port.
     #[inline(always)]
-    fn after_port(&mut self, index: PortIndex, changed: Changed) {
+    fn after_port(&mut self, index: PortId, changed: Changed) {
         if let Some(passage) = changed.sent {
             self.carry(index, passage);
         }
         if changed.departure {
-            let departs_at = self.network.ports[index as usize].port.departs_at();
+            let departs_at = self.network.ports[index].port.departs_at();
             self.calendar.set(self.entities.departure(index), departs_at);
         }
         if !self.drops.is_empty() {
@@ -234,7 +230,7 @@ impl Fabric {
     }
 
     #[cold]
-    pub(crate) fn account_drops(&mut self, index: PortIndex) {
+    pub(crate) fn account_drops(&mut self, index: PortId) {
         let mut drops = std::mem::take(&mut self.drops);
         for dropped in drops.drain() {
             self.drop_at(index, dropped.packet, dropped.reason);
@@ -242,10 +238,10 @@ impl Fabric {
         self.drops = drops;
     }
 
-    pub(crate) fn drop_at(&mut self, index: PortIndex, packet: Packet, reason: DropReason) {
+    pub(crate) fn drop_at(&mut self, index: PortId, packet: Packet, reason: DropReason) {
         self.totals.dropped += 1;
         self.show_dropped(index, &packet, reason);
-        self.network.ports[index as usize].port.counters.dropped(&packet, reason);
+        self.network.ports[index].port.counters.dropped(&packet, reason);
         self.lost.push(packet);
     }
 
@@ -263,16 +259,16 @@ impl Fabric {
     /// The port through which a host sends to `destination`, and whether a conditioner there may
     /// look at the sending TCP.
     #[inline]
-    pub(crate) fn outlet(&self, node: NodeIndex, destination: NodeIndex) -> (PortIndex, bool) {
+    pub(crate) fn outlet(&self, node: NodeId, destination: NodeId) -> (PortId, bool) {
         let index = self.network.routes.port(node, destination);
-        (index, self.network.ports[index as usize].near.is_some())
+        (index, self.network.ports[index].near.is_some())
     }
 
     /// A host sends a packet through one of its ports.
     #[inline]
     pub(crate) fn leave_host(
         &mut self,
-        index: PortIndex,
+        index: PortId,
         packet: Resident,
         sender: Option<&SenderView>,
     ) {
@@ -283,7 +279,7 @@ impl Fabric {
 
     /// The warm-up is over: what was counted so far counts no more. Waits count until `until`.
     pub(crate) fn restart_counters(&mut self, until: Instant) {
-        for hop in &mut self.network.ports {
+        for hop in self.network.ports.iter_mut() {
             hop.port.restart_counters(self.now, until);
         }
     }

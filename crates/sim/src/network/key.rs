@@ -2,17 +2,16 @@
 
 use shortflow_elements::{FlowKey, Packet, Protocol};
 
-use crate::network::layout::{address_of, node_of};
-use crate::network::routes::NodeIndex;
+use shortflow_scenario::NodeId;
 
 /// A 5-tuple with nodes for addresses: 16 bytes, so that a packet under way fits into a cache line.
 /// Elements, which know addresses, are shown the [`FlowKey`] that it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct NodeKey {
     /// The node that sends.
-    pub(crate) src: NodeIndex,
+    pub(crate) src: NodeId,
     /// The node for which it is.
-    pub(crate) dst: NodeIndex,
+    pub(crate) dst: NodeId,
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
     pub(crate) protocol: Protocol,
@@ -39,8 +38,8 @@ impl From<NodeKey> for FlowKey {
     #[inline]
     fn from(key: NodeKey) -> FlowKey {
         FlowKey {
-            src: address_of(key.src),
-            dst: address_of(key.dst),
+            src: key.src.address(),
+            dst: key.dst.address(),
             src_port: key.src_port,
             dst_port: key.dst_port,
             protocol: key.protocol,
@@ -53,8 +52,8 @@ impl From<FlowKey> for NodeKey {
     #[inline]
     fn from(key: FlowKey) -> NodeKey {
         NodeKey {
-            src: node_of(key.src),
-            dst: node_of(key.dst),
+            src: NodeId::of_address(key.src),
+            dst: NodeId::of_address(key.dst),
             src_port: key.src_port,
             dst_port: key.dst_port,
             protocol: key.protocol,
@@ -73,8 +72,13 @@ mod tests {
 
     #[test]
     fn a_key_comes_back_from_what_elements_are_shown() {
-        let key =
-            NodeKey { src: 3, dst: 70_000, src_port: 1024, dst_port: 80, protocol: Protocol::UDP };
+        let key = NodeKey {
+            src: NodeId(3),
+            dst: NodeId(70_000),
+            src_port: 1024,
+            dst_port: 80,
+            protocol: Protocol::UDP,
+        };
         assert_eq!(NodeKey::from(FlowKey::from(key)), key);
         assert_eq!(FlowKey::from(key.reversed()), FlowKey::from(key).reversed());
     }

@@ -1,11 +1,12 @@
 //! The network as the engine sees it: ports, routes, and what is bound to them.
 
-use shortflow_elements::{Address, Color, Dscp, Label};
+use shortflow_elements::{Color, Dscp, Label};
 use shortflow_scenario::NodeId;
 
 use crate::network::ends::{FarEnd, NearEnd};
+use crate::network::index::Ports;
 use crate::network::port::Port;
-use crate::network::routes::{NodeIndex, Routes};
+use crate::network::routes::Routes;
 use crate::network::through::Through;
 
 /// A port and what its packets pass on the way to the next node. What few ports have is boxed: the
@@ -13,9 +14,9 @@ use crate::network::through::Through;
 pub(crate) struct Hop {
     pub(crate) port: Port,
     /// The node that it belongs to.
-    pub(crate) from: NodeIndex,
+    pub(crate) from: NodeId,
     /// The node at the far end.
-    pub(crate) to: NodeIndex,
+    pub(crate) to: NodeId,
     /// What packets pass before they join the port's queue.
     pub(crate) near: Option<Box<NearEnd>>,
     /// What packets pass as they enter the node at the far end.
@@ -26,7 +27,7 @@ pub(crate) struct Hop {
 
 /// Ports and routes.
 pub(crate) struct Network {
-    pub(crate) ports: Vec<Hop>,
+    pub(crate) ports: Ports,
     /// `r1->r2`.
     pub(crate) port_names: Vec<String>,
     /// `r2<-r1`, the far end.
@@ -64,15 +65,4 @@ impl Colors {
     pub(crate) fn place(&self, dscp: Dscp) -> usize {
         usize::from(self.0[usize::from(dscp.value())])
     }
-}
-
-/// The address of a node.
-pub(crate) fn address_of(node: NodeIndex) -> Address {
-    NodeId(node).address()
-}
-
-/// The node with this address.
-#[inline]
-pub(crate) fn node_of(address: Address) -> NodeIndex {
-    NodeId::of_address(address).0
 }

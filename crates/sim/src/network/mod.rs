@@ -2,6 +2,7 @@
 
 pub(crate) mod ends;
 pub(crate) mod fabric;
+pub(crate) mod index;
 pub(crate) mod key;
 pub(crate) mod layout;
 pub(crate) mod line;

@@ -6,10 +6,10 @@
 //! most packets there ever were at once.
 
 use shortflow_elements::{Dscp, FlowId, Packet};
+use shortflow_scenario::NodeId;
 
 use crate::network::key::Resident;
 use crate::network::prefetch::prefetch_element;
-use crate::network::routes::NodeIndex;
 
 /// A packet on its way: its place in the pool, and what ports need to know of it. Whoever holds it
 /// owns the packet, so it is not `Clone`.
@@ -18,7 +18,7 @@ use crate::network::routes::NodeIndex;
 pub(crate) struct Parcel {
     slot: u32,
     /// The node for which it is.
-    pub(crate) to: NodeIndex,
+    pub(crate) to: NodeId,
     /// The host's own name for the flow.
     pub(crate) flow: FlowId,
     /// Bytes times 64, plus the code point: so that a parcel takes 16 bytes.

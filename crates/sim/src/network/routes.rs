@@ -5,32 +5,34 @@
 
 use std::collections::VecDeque;
 
-/// An index into the simulator's nodes.
-pub(crate) type NodeIndex = u32;
-/// An index into the simulator's ports.
-pub(crate) type PortIndex = u32;
+use shortflow_scenario::NodeId;
 
-/// Marks a place without a port or router.
-const NONE: u32 = u32::MAX;
+use crate::network::index::PortId;
+
+/// Stands where there is no port.
+const NO_PORT: PortId = PortId(u32::MAX);
+
+/// Stands where there is no row.
+const NO_ROW: u32 = u32::MAX;
 
 /// The routes of all nodes.
 #[derive(Debug)]
 pub(crate) struct Routes {
     nodes: Vec<Node>,
     /// The first port of the way from the node of a row to the node of a column.
-    table: Vec<PortIndex>,
+    table: Vec<PortId>,
     rows: usize,
 }
 
 /// A node, as a source and as a destination.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    /// The only port of a node that has just one, else `NONE`.
-    only: PortIndex,
+    /// The only port of a node that has just one, else `NO_PORT`.
+    only: PortId,
     /// The node that stands for this one in the table: itself, or the one it hangs from.
-    attachment: NodeIndex,
+    attachment: NodeId,
     /// The port from the attachment to this node, where they differ.
-    last_hop: PortIndex,
+    last_hop: PortId,
     /// The row and column of the attachment in the table.
     row: u32,
 }
@@ -38,29 +40,30 @@ struct Node {
 impl Routes {
     /// Routes over `ports`, each a pair of nodes (from, to), of nodes of which only those that
     /// `forwards` says pass on what is not for them.
-    pub(crate) fn new(forwards: &[bool], ports: &[(NodeIndex, NodeIndex)]) -> Self {
+    pub(crate) fn new(forwards: &[bool], ports: &[(NodeId, NodeId)]) -> Self {
         let nodes = forwards.len();
-        let mut out: Vec<Vec<PortIndex>> = vec![Vec::new(); nodes];
-        for (port, (from, _)) in ports.iter().enumerate() {
-            out[*from as usize].push(port as PortIndex);
+        let mut out: Vec<Vec<PortId>> = vec![Vec::new(); nodes];
+        for (port, (from, _)) in PortId::first(ports.len()).zip(ports) {
+            out[from.index()].push(port);
         }
         let mut routes = Routes { nodes: Vec::new(), table: Vec::new(), rows: 0 };
         for (node, ports) in out.iter().enumerate() {
-            let only = if ports.len() == 1 { ports[0] } else { NONE };
-            let row = if ports.len() > 1 { routes.rows as u32 } else { NONE };
+            let only = if let [only] = ports[..] { only } else { NO_PORT };
+            let row = if ports.len() > 1 { routes.rows as u32 } else { NO_ROW };
             routes.rows += usize::from(ports.len() > 1);
-            routes.nodes.push(Node { only, attachment: node as u32, last_hop: NONE, row });
+            let attachment = NodeId(node as u32);
+            routes.nodes.push(Node { only, attachment, last_hop: NO_PORT, row });
         }
-        for (port, &(from, to)) in ports.iter().enumerate() {
-            if routes.nodes[to as usize].only != NONE {
-                let row = routes.nodes[from as usize].row;
-                let node = &mut routes.nodes[to as usize];
-                *node = Node { attachment: from, last_hop: port as PortIndex, row, ..*node };
+        for (port, &(from, to)) in PortId::first(ports.len()).zip(ports) {
+            if routes.nodes[to.index()].only != NO_PORT {
+                let row = routes.nodes[from.index()].row;
+                let node = &mut routes.nodes[to.index()];
+                *node = Node { attachment: from, last_hop: port, row, ..*node };
             }
         }
-        routes.table = vec![NONE; routes.rows * routes.rows];
-        for source in 0..nodes as NodeIndex {
-            if routes.nodes[source as usize].only == NONE {
+        routes.table = vec![NO_PORT; routes.rows * routes.rows];
+        for source in (0..nodes as u32).map(NodeId) {
+            if routes.nodes[source.index()].only == NO_PORT {
                 routes.fill(source, forwards, &out, ports);
             }
         }
@@ -70,27 +73,28 @@ impl Routes {
     /// Breadth first from `source` over inner nodes, noting the first port of each path.
     fn fill(
         &mut self,
-        source: NodeIndex,
+        source: NodeId,
         forwards: &[bool],
-        out: &[Vec<PortIndex>],
-        ports: &[(NodeIndex, NodeIndex)],
+        out: &[Vec<PortId>],
+        ports: &[(NodeId, NodeId)],
     ) {
-        let row = self.nodes[source as usize].row;
-        if row == NONE {
+        let row = self.nodes[source.index()].row;
+        if row == NO_ROW {
             return;
         }
         let row = row as usize * self.rows;
-        let mut queue = VecDeque::from([(source, NONE)]);
+        let mut queue = VecDeque::from([(source, NO_PORT)]);
         while let Some((node, first)) = queue.pop_front() {
-            for &port in &out[node as usize] {
-                let next = ports[port as usize].1;
-                let Node { row: column, only, .. } = self.nodes[next as usize];
-                if only != NONE || next == source || self.table[row + column as usize] != NONE {
+            for &port in &out[node.index()] {
+                let next = ports[port.index()].1;
+                let Node { row: column, only, .. } = self.nodes[next.index()];
+                if only != NO_PORT || next == source || self.table[row + column as usize] != NO_PORT
+                {
                     continue;
                 }
-                let first = if first == NONE { port } else { first };
+                let first = if first == NO_PORT { port } else { first };
                 self.table[row + column as usize] = first;
-                if forwards[next as usize] {
+                if forwards[next.index()] {
                     queue.push_back((next, first));
                 }
             }
@@ -99,25 +103,25 @@ impl Routes {
 
     /// The last port on the way to `node`, where that hangs from another; else no port.
     #[inline]
-    pub(crate) fn last_hop(&self, node: NodeIndex) -> PortIndex {
-        self.nodes[node as usize].last_hop
+    pub(crate) fn last_hop(&self, node: NodeId) -> PortId {
+        self.nodes[node.index()].last_hop
     }
 
     /// The port through which `node` sends, where it has just one; else no port.
     #[inline]
-    pub(crate) fn only(&self, node: NodeIndex) -> PortIndex {
-        self.nodes[node as usize].only
+    pub(crate) fn only(&self, node: NodeId) -> PortId {
+        self.nodes[node.index()].only
     }
 
     /// The port through which `node` sends towards `destination`; they must differ and be
     /// connected.
     #[inline]
-    pub(crate) fn port(&self, node: NodeIndex, destination: NodeIndex) -> PortIndex {
-        let source = &self.nodes[node as usize];
-        if source.only != NONE {
+    pub(crate) fn port(&self, node: NodeId, destination: NodeId) -> PortId {
+        let source = &self.nodes[node.index()];
+        if source.only != NO_PORT {
             return source.only;
         }
-        let destination = &self.nodes[destination as usize];
+        let destination = &self.nodes[destination.index()];
         if destination.attachment == node {
             return destination.last_hop;
         }
@@ -130,18 +134,20 @@ mod tests {
     use super::*;
 
     /// Duplex links as pairs of ports: link i is ports 2i and 2i + 1.
-    fn duplex(links: &[(u32, u32)]) -> Vec<(u32, u32)> {
-        links.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect()
+    fn duplex(links: &[(u32, u32)]) -> Vec<(NodeId, NodeId)> {
+        let links = links.iter().map(|&(a, b)| (NodeId(a), NodeId(b)));
+        links.flat_map(|(a, b)| [(a, b), (b, a)]).collect()
     }
 
     /// The nodes that a packet passes from `from` to `to`.
-    fn path(nodes: usize, ports: &[(u32, u32)], from: u32, to: u32) -> Vec<u32> {
+    fn path(nodes: usize, ports: &[(NodeId, NodeId)], from: u32, to: u32) -> Vec<u32> {
         let routes = Routes::new(&vec![true; nodes], ports);
         let mut path = vec![from];
         while *path.last().unwrap() != to {
-            let (at, next) = ports[routes.port(*path.last().unwrap(), to) as usize];
-            assert_eq!(at, *path.last().unwrap());
-            path.push(next);
+            let node = NodeId(*path.last().unwrap());
+            let (at, next) = ports[routes.port(node, NodeId(to)).index()];
+            assert_eq!(at, node);
+            path.push(next.0);
             assert!(path.len() <= nodes, "loop: {path:?}");
         }
         path
@@ -175,8 +181,8 @@ mod tests {
         // 0 and 2 are both next to host 1, but the way between them leads round over 3 and 4.
         let ports = duplex(&[(0, 1), (1, 2), (0, 3), (3, 4), (4, 2)]);
         let routes = Routes::new(&[true, false, true, true, true], &ports);
-        assert_eq!(ports[routes.port(0, 2) as usize], (0, 3));
-        assert_eq!(ports[routes.port(0, 1) as usize], (0, 1));
+        let first = |to| ports[routes.port(NodeId(0), NodeId(to)).index()].1;
+        assert_eq!([first(2), first(1)], [NodeId(3), NodeId(1)]);
     }
 
     proptest::proptest! {

@@ -11,13 +11,15 @@
 use std::collections::VecDeque;
 
 use shortflow_elements::DropReason;
+use shortflow_scenario::NodeId;
 use shortflow_units::Instant;
 
 use crate::network::fabric::Fabric;
+use crate::network::index::PortId;
 use crate::network::layout::Hop;
 use crate::network::pool::Parcel;
 use crate::network::port::Passage;
-use crate::network::routes::{NodeIndex, PortIndex, Routes};
+use crate::network::routes::Routes;
 
 /// What a port keeps that hands packets on at once.
 #[derive(Default)]
@@ -28,7 +30,7 @@ pub(crate) struct Through {
 
 struct Refused {
     arrives: Instant,
-    by: PortIndex,
+    by: PortId,
     parcel: Parcel,
 }
 
@@ -48,38 +50,38 @@ impl Hop {
 impl Fabric {
     /// Finds the ports that can hand packets on at once when all packets go between these `pairs` of
     /// hosts, one way or the other.
-    pub(crate) fn find_through_ports(&mut self, pairs: &[(NodeIndex, NodeIndex)]) {
+    pub(crate) fn find_through_ports(&mut self, pairs: &[(NodeId, NodeId)]) {
         let ports = &self.network.ports;
-        let ends: Vec<NodeIndex> = ports.iter().map(|hop| hop.to).collect();
-        let may_feed = |from: PortIndex, into: PortIndex| {
-            ports[from as usize].far.is_none() && ports[into as usize].may_be_joined_ahead()
+        let ends: Vec<NodeId> = ports.iter().map(|hop| hop.to).collect();
+        let may_feed = |from: PortId, into: PortId| {
+            ports[from].far.is_none() && ports[into].may_be_joined_ahead()
         };
         let through = through_ports(&ends, &self.network.routes, pairs, may_feed);
         for port in through {
-            self.network.ports[port as usize].through = Some(Box::default());
+            self.network.ports[port].through = Some(Box::default());
         }
     }
 
     /// Puts the stub of a packet on the wire of a port that hands packets on at once, and the packet
     /// into the next.
-    pub(crate) fn hand_on(&mut self, index: PortIndex, passage: Passage) {
+    pub(crate) fn hand_on(&mut self, index: PortId, passage: Passage) {
         let Passage { arrives, parcel } = passage;
-        let hop = &mut self.network.ports[index as usize];
+        let hop = &mut self.network.ports[index];
         if hop.port.wire_is_full() {
             self.totals.hops += hop.port.retire(self.now);
         }
         hop.port.carry(Passage { arrives, parcel: parcel.stub() });
         let next = self.network.routes.port(hop.to, parcel.to);
-        match self.network.ports[next as usize].port.book(arrives, &parcel) {
+        match self.network.ports[next].port.book(arrives, &parcel) {
             Some(arrives) => self.carry(next, Passage { arrives, parcel }),
             None => self.refuse_later(index, Refused { arrives, by: next, parcel }),
         }
     }
 
     #[cold]
-    fn refuse_later(&mut self, index: PortIndex, refused: Refused) {
+    fn refuse_later(&mut self, index: PortId, refused: Refused) {
         let arrives = refused.arrives;
-        let through = self.network.ports[index as usize].through.as_mut();
+        let through = self.network.ports[index].through.as_mut();
         let waiting = &mut through.expect("only such ports hand packets on").refused;
         waiting.push_back(refused);
         if waiting.len() == 1 {
@@ -89,8 +91,8 @@ impl Fabric {
 
     /// A packet has arrived that the next port refuses.
     #[cold]
-    pub(crate) fn refuse_arrived(&mut self, index: PortIndex) {
-        let through = self.network.ports[index as usize].through.as_mut();
+    pub(crate) fn refuse_arrived(&mut self, index: PortId) {
+        let through = self.network.ports[index].through.as_mut();
         let waiting = &mut through.expect("only such ports hand packets on").refused;
         let refused = waiting.pop_front().expect("only refused packets schedule arrivals here");
         let next_at = waiting.front().map_or(Instant::NEVER, |next| next.arrives);
@@ -109,22 +111,22 @@ impl Fabric {
 /// The ports, given by the nodes at their far `ends`, all of whose packets go on through ports that
 /// they alone feed, and `may_feed` ahead of time.
 fn through_ports(
-    ends: &[NodeIndex],
+    ends: &[NodeId],
     routes: &Routes,
-    pairs: &[(NodeIndex, NodeIndex)],
-    may_feed: impl Fn(PortIndex, PortIndex) -> bool,
-) -> Vec<PortIndex> {
+    pairs: &[(NodeId, NodeId)],
+    may_feed: impl Fn(PortId, PortId) -> bool,
+) -> Vec<PortId> {
     #[derive(Clone, Copy, PartialEq)]
     enum Feeder {
         Nobody,
         Host,
-        Port(PortIndex),
+        Port(PortId),
     }
     let mut feeders = vec![Feeder::Nobody; ends.len()];
     let mut is_through = vec![true; ends.len()];
     let mut exclude = |feeder: Feeder| {
         if let Feeder::Port(port) = feeder {
-            is_through[port as usize] = false;
+            is_through[port.index()] = false;
         }
     };
     for (from, to) in pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]) {
@@ -132,7 +134,7 @@ fn through_ports(
         let mut feeder = Feeder::Host;
         while node != to {
             let port = routes.port(node, to);
-            match &mut feeders[port as usize] {
+            match &mut feeders[port.index()] {
                 known @ Feeder::Nobody => *known = feeder,
                 known if *known == feeder => {}
                 known => {
@@ -146,13 +148,13 @@ fn through_ports(
                 exclude(feeder);
             }
             feeder = Feeder::Port(port);
-            node = ends[port as usize];
+            node = ends[port.index()];
         }
         // The last port gives packets to a host.
         exclude(feeder);
     }
-    let is_used = |port: &PortIndex| feeders[*port as usize] != Feeder::Nobody;
-    (0..ends.len() as PortIndex).filter(|&p| is_through[p as usize]).filter(is_used).collect()
+    let is_used = |port: &PortId| feeders[port.index()] != Feeder::Nobody;
+    PortId::first(ends.len()).filter(|port| is_through[port.index()]).filter(is_used).collect()
 }
 
 #[cfg(test)]
@@ -164,11 +166,14 @@ mod tests {
     fn through(pairs: &[(u32, u32)], except: &[(u32, u32)]) -> Vec<(u32, u32)> {
         let links = [(0, 2), (1, 2), (2, 3), (3, 4), (3, 5)];
         let ports: Vec<_> = links.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
-        let routes = Routes::new(&[false, false, true, true, false, false], &ports);
-        let ends: Vec<_> = ports.iter().map(|&(_, to)| to).collect();
-        let may_feed = |_, into: PortIndex| !except.contains(&ports[into as usize]);
-        let found = through_ports(&ends, &routes, pairs, may_feed);
-        found.into_iter().map(|port| ports[port as usize]).collect()
+        let nodes = |pairs: &[(u32, u32)]| -> Vec<(NodeId, NodeId)> {
+            pairs.iter().map(|&(a, b)| (NodeId(a), NodeId(b))).collect()
+        };
+        let routes = Routes::new(&[false, false, true, true, false, false], &nodes(&ports));
+        let ends: Vec<_> = ports.iter().map(|&(_, to)| NodeId(to)).collect();
+        let may_feed = |_, into: PortId| !except.contains(&ports[into.index()]);
+        let found = through_ports(&ends, &routes, &nodes(pairs), may_feed);
+        found.into_iter().map(|port| ports[port.index()]).collect()
     }
 
     #[test]

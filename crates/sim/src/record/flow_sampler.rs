@@ -43,7 +43,7 @@ impl FlowSampler {
     pub(crate) fn sample(&mut self, now: Instant, flows: &Flows) {
         let Some(interval) = self.interval else { return };
         for flow in flows.iter().filter(|flow| flow.is_endless()) {
-            let delivered = flow.ends[Side::Server as usize].delivered;
+            let delivered = flow.ends[Side::Server].delivered;
             match self.watched.get_mut(&flow.serial) {
                 Some(watched) => {
                     let bytes = delivered - watched.delivered_before;

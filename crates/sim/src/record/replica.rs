@@ -14,6 +14,7 @@ use crate::build::{self, Build};
 use crate::engine::Engine;
 use crate::host::flow::Side;
 use crate::network::fabric::{Fabric, Totals};
+use crate::network::index::PortId;
 use crate::network::layout::{Hop, Network};
 
 /// What a simulated replica found.
@@ -85,7 +86,7 @@ fn run_until(
         return Ok(());
     }
     let Some(key) = engine.ephemeral.exhausted() else { return Err(Error::Interrupted) };
-    let [client, server] = [key.src, key.dst].map(|node| &scenario.nodes[node as usize].name);
+    let [client, server] = [key.src, key.dst].map(|node| &scenario.nodes[node.index()].name);
     let (port, count) = (key.dst_port, engine.ephemeral.count());
     Err(Error::Refused(Refusal(format!(
         "{client} has {count} open connections to port {port} of {server}, one from each of its ports, \
@@ -110,7 +111,7 @@ pub(crate) fn refuse_beyond(
 fn record_long_flows(engine: &mut Engine) {
     let Engine { flows, recorder, flow_sampler, .. } = engine;
     for flow in flows.iter().filter(|flow| flow.is_endless()) {
-        let bytes = flow.ends[Side::Server as usize].delivered - flow.delivered_before;
+        let bytes = flow.ends[Side::Server].delivered - flow.delivered_before;
         recorder.long_flow(flow.application.workload(), bytes, flow_sampler.samples(flow.serial));
     }
 }
@@ -132,18 +133,18 @@ fn record_open(engine: &mut Engine) {
     }
 }
 
-fn record_ports(engine: &mut Engine, watched: &[u32], measured: Duration) {
+fn record_ports(engine: &mut Engine, watched: &[PortId], measured: Duration) {
     let end = engine.fabric.now;
     let Engine { fabric: Fabric { network, .. }, recorder, .. } = engine;
     for (index, &port) in watched.iter().enumerate() {
-        let hop = &mut network.ports[port as usize];
+        let hop = &mut network.ports[port];
         hop.port.settle_waits(end);
         let counts = port_counts(hop, end, measured);
         recorder.port(index as u16, counts);
     }
     for (index, hop) in network.ports.iter().enumerate() {
         let dropped = hop.port.counters.all_dropped();
-        if dropped > 0 && !watched.contains(&(index as u32)) {
+        if dropped > 0 && !watched.contains(&PortId(index as u32)) {
             recorder.counter(&dropped_name(&network.port_names[index]), dropped as f64);
         }
     }
@@ -183,7 +184,7 @@ fn long_flow_counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u6
     let mut counts = BTreeMap::new();
     for flow in engine.flows.iter().filter(|flow| flow.is_endless()) {
         let workload = &scenario.workloads[usize::from(flow.application.workload())].name;
-        let stats = flow.ends[Side::Client as usize].tcp.stats();
+        let stats = flow.ends[Side::Client].tcp.stats();
         for (name, count) in [
             ("timeouts", stats.timeouts),
             ("fast retransmits", stats.fast_retransmits),

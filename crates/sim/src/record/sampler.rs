@@ -3,8 +3,8 @@
 use shortflow_measure::{Recorder, Sample};
 use shortflow_units::{Duration, Instant};
 
+use crate::network::index::PortId;
 use crate::network::layout::Network;
-use crate::network::routes::PortIndex;
 
 /// The ports that are looked at, and when next.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Sampler {
 
 #[derive(Debug)]
 struct Watched {
-    port: PortIndex,
+    port: PortId,
     busy_before: Duration,
     /// What was sent since the last sample before the port's counters started anew.
     sent_before: Duration,
@@ -24,7 +24,7 @@ struct Watched {
 
 impl Sampler {
     /// Looks at `ports` every `interval`, or never.
-    pub(crate) fn new(ports: &[PortIndex], interval: Option<Duration>) -> Self {
+    pub(crate) fn new(ports: &[PortId], interval: Option<Duration>) -> Self {
         let watched = ports
             .iter()
             .map(|&port| Watched { port, busy_before: Duration::ZERO, sent_before: Duration::ZERO })
@@ -50,7 +50,7 @@ impl Sampler {
         recorder: &mut Recorder,
     ) {
         for (index, watched) in self.watched.iter_mut().enumerate() {
-            let port = &mut network.ports[watched.port as usize].port;
+            let port = &mut network.ports[watched.port].port;
             let backlog = port.backlog(now);
             let busy = port.busy(now);
             let sent =
@@ -73,7 +73,7 @@ impl Sampler {
     /// the next.
     pub(crate) fn restart(&mut self, now: Instant, network: &Network) {
         for watched in &mut self.watched {
-            let busy = network.ports[watched.port as usize].port.busy(now);
+            let busy = network.ports[watched.port].port.busy(now);
             watched.sent_before += busy.saturating_sub(watched.busy_before);
             watched.busy_before = Duration::ZERO;
         }

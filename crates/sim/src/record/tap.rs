@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use shortflow_elements::{FlowId, FlowKey, Packet};
 use shortflow_run::{Event, Sight, Tap};
-use shortflow_scenario::NodeId;
 use shortflow_tcp::Config;
 use shortflow_units::Instant;
 
@@ -24,7 +23,7 @@ impl Watcher {
 
     /// A connection opens.
     pub(crate) fn opens(&mut self, id: FlowId, key: FlowKey, config: &Arc<Config>) {
-        let index = id.0 as usize;
+        let index = id.index();
         if self.connections.len() <= index {
             self.connections.resize(index + 1, None);
         }
@@ -34,11 +33,11 @@ impl Watcher {
     /// Something happens to a packet at a link.
     pub(crate) fn see(&mut self, now: Instant, hop: &Hop, event: Event, packet: &Packet) {
         // The name of a flow is given again once it is over, so the 5-tuple must be its own.
-        let known = self.connections.get(packet.flow.0 as usize).and_then(Option::as_ref);
+        let known = self.connections.get(packet.flow.index()).and_then(Option::as_ref);
         let tcp = known
             .filter(|(key, _)| packet.key == *key || packet.key == key.reversed())
             .map(|(_, config)| &**config);
-        let (from, to) = (NodeId(hop.from), NodeId(hop.to));
+        let (from, to) = (hop.from, hop.to);
         self.tap.see(&Sight { now, from, to, event, packet, tcp });
     }
 }

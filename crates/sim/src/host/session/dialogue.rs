@@ -7,7 +7,7 @@ use shortflow_tcp::Connection;
 use shortflow_units::Instant;
 
 use crate::host::application::{Application, Progress};
-use crate::host::flow::{Flow, Side};
+use crate::host::flow::{BySide, Flow, Side};
 
 /// The session that a connection belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(crate) struct Dialogue {
     asked: VecDeque<Asked>,
     answered: usize,
     /// Bytes that the client and the server have written so far.
-    written: [u64; 2],
+    written: BySide<u64>,
     /// What the connection had cost when the last transfer was complete.
     before: Costs,
 }
@@ -94,12 +94,12 @@ impl Asked {
 
     /// How much of it has come, when the client and the server have `received` so many bytes over
     /// the connection.
-    fn carried(&self, received: [u64; 2]) -> u64 {
+    fn carried(&self, received: BySide<u64>) -> u64 {
         let (side, end) = match self.is_one_way() {
             true => (Side::Server, self.request_end),
             false => (Side::Client, self.reply_end),
         };
-        let missing = end.saturating_sub(received[side as usize]);
+        let missing = end.saturating_sub(received[side]);
         self.size().saturating_sub(missing)
     }
 }
@@ -127,7 +127,7 @@ impl Dialogue {
             knows_connected: false,
             asked: VecDeque::new(),
             answered: 0,
-            written: [0; 2],
+            written: BySide::default(),
             before: Costs::default(),
         }
     }
@@ -139,8 +139,8 @@ impl Dialogue {
         {
             asked.requested_at = now;
             self.answered += 1;
-            self.written[Side::Server as usize] += asked.ask.reply;
-            asked.reply_end = self.written[Side::Server as usize];
+            self.written[Side::Server] += asked.ask.reply;
+            asked.reply_end = self.written[Side::Server];
             server.write(now, asked.ask.reply);
             if self.closing == Closing::ServerAfterReply && self.answered == self.asked.len() {
                 server.close(now);
@@ -174,17 +174,17 @@ impl Flow {
     /// The client asks for something; the request is its number `id`.
     pub(crate) fn ask(&mut self, now: Instant, ask: Ask, id: u64) {
         let dialogue = self.dialogue_mut();
-        dialogue.written[Side::Client as usize] += ask.request;
+        dialogue.written[Side::Client] += ask.request;
         dialogue.asked.push_back(Asked {
             ask,
             id,
             at: now,
             requested_at: Instant::NEVER,
-            request_end: dialogue.written[Side::Client as usize],
+            request_end: dialogue.written[Side::Client],
             reply_end: u64::MAX,
         });
         let closes = dialogue.closing == Closing::ClientAfterRequest;
-        let client = &mut self.ends[Side::Client as usize].tcp;
+        let client = &mut self.ends[Side::Client].tcp;
         client.write(now, ask.request);
         if closes {
             client.close(now);
@@ -194,7 +194,7 @@ impl Flow {
     /// Tells the dialogue that `side` has got a segment.
     #[inline(never)]
     pub(crate) fn on_dialogue_progress(&mut self, now: Instant, side: Side) -> Progress {
-        let [client, server] = &mut self.ends;
+        let BySide([client, server]) = &mut self.ends;
         let Application::Dialogue(dialogue) = &mut self.application else {
             unreachable!("only dialogues come here")
         };
@@ -226,7 +226,7 @@ impl Flow {
 
     /// What is complete next, and its record.
     pub(crate) fn take_reply(&mut self, now: Instant) -> Option<(Ask, Transfer)> {
-        let received = self.ends[Side::Client as usize].tcp.received();
+        let received = self.ends[Side::Client].tcp.received();
         let (costs, ends) = (self.costs(), self.between());
         let dialogue = self.dialogue_mut();
         let is_complete = dialogue.answered > 0 && received >= dialogue.asked[0].reply_end;
@@ -273,7 +273,7 @@ impl Flow {
 
     /// The records of what a session has asked for and not got whole.
     pub(crate) fn asked_for(&self) -> impl Iterator<Item = Transfer> {
-        let received = [self.ends[0].delivered, self.ends[1].delivered];
+        let received = BySide(self.ends.0.each_ref().map(|end| end.delivered));
         let ends = self.between();
         let row = self.dialogue().map_or(0, |dialogue| dialogue.row);
         let asked = self.dialogue().into_iter().flat_map(|dialogue| &dialogue.asked);
@@ -290,7 +290,7 @@ impl Flow {
     }
 
     fn costs(&self) -> Costs {
-        let [client, server] = [self.ends[0].tcp.stats(), self.ends[1].tcp.stats()];
+        let [client, server] = self.ends.0.each_ref().map(|end| end.tcp.stats());
         Costs {
             retransmissions: client.retransmitted_segments + server.retransmitted_segments,
             timeouts: client.timeouts + server.timeouts,

@@ -20,7 +20,7 @@ use shortflow_units::Instant;
 
 use crate::event::timers::Timers;
 use crate::host::application::Application;
-use crate::host::flow::{Flow, Flows};
+use crate::host::flow::{Flow, Flows, Side};
 use crate::host::ports::EphemeralPorts;
 use crate::host::source::Connections;
 
@@ -273,7 +273,7 @@ impl SessionContext<'_> {
     /// The client closes a connection.
     pub(crate) fn close(&mut self, id: FlowId) {
         let now = self.world.now;
-        self.flow(id).ends[0].tcp.close(now);
+        self.flow(id).ends[Side::Client].tcp.close(now);
         self.world.pending_sends.push(PendingSend { id, is_new: false });
     }
 
