@@ -51,11 +51,7 @@ pub(super) fn check(
             if let Some(other) = taken.insert(key, bindings.len()) {
                 let (at, other) = (&topology.node(at).name, &bindings[other].role);
                 let message = format!("this port of `{at}` already plays the role `{other}`");
-                document.mistake(
-                    &format!("{path}.role"),
-                    message,
-                    "a port can play one role in each direction: remove one of the two bindings",
-                );
+                document.mistake(&format!("{path}.role"), message, ONE_ROLE);
                 break;
             }
             bindings.push(binding);
@@ -152,6 +148,9 @@ fn warn_of_unbound(
         document.warning(path, message, help);
     }
 }
+
+/// The help where a second role would be played at a port.
+const ONE_ROLE: &str = "a port can play one role in each direction: remove one of the two bindings";
 
 /// The last part of a path as it is written.
 fn file_name(path: &str) -> &str {
