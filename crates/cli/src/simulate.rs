@@ -7,10 +7,12 @@ use shortflow_measure::Point;
 use shortflow_measure::Run;
 use shortflow_measure::results::{Comparison, REPORT};
 use shortflow_report::{self as report, brief, ranking, text};
-use shortflow_run::{Case, Error, Experiment, OutputFolder, Results, StartTap, folder_name};
+use shortflow_run::{
+    Case, Error, Experiment, OutputFolder, Results, StartTap, command_line, folder_name,
+};
 use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
 use shortflow_sim::Simulator;
-use shortflow_text::{Diagnostics, InputFiles, MOST_TEXT, name_of};
+use shortflow_text::{InputFiles, MOST_TEXT, name_of};
 use shortflow_trace::Request;
 
 use crate::args::{Compare, RunOptions, Simulate};
@@ -57,7 +59,7 @@ fn conduct(
 ) -> Result<(), Failure> {
     let all: Vec<&Loaded> = cases.iter().map(|case| &case.loaded).collect();
     refuse_too_large(&all, options.jobs, options.memory)?;
-    let warnings = warnings(cases);
+    let warnings = Case::warnings(cases);
     console.warnings(&warnings);
     let output = OutputFolder::prepare(target, options.force)?;
     let start = |trace: &Request, of: &Scenario| trace.start(of).map_err(Error::Trace);
@@ -68,7 +70,7 @@ fn conduct(
         threads: options.jobs.unwrap_or(0).into(),
         keeps_transfers: !options.no_transfers,
         tap: tap.as_ref().map(|start| start as &StartTap<'_>),
-        command: &command_line(),
+        command: &command_line(std::env::args_os().skip(1)),
     };
     let bar = Bar::new(console);
     let results = experiment.run(&output, stop_on_interrupt()?, &bar);
@@ -111,31 +113,6 @@ fn conduct(
         let what = format!("interrupted: kept the {kept} of {all} replicas that are complete");
         Err(Failure::Interrupted(what))
     })
-}
-
-/// The warnings of all cases, each once.
-fn warnings(cases: &[Case]) -> Diagnostics {
-    let mut all = Diagnostics::default();
-    for found in cases.iter().flat_map(|case| &case.loaded.warnings.0) {
-        if !all.0.contains(found) {
-            all.0.push(found.clone());
-        }
-    }
-    all
-}
-
-/// The command line as it can be given again.
-fn command_line() -> String {
-    let quoted = |argument: String| {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-        if !argument.is_empty() && argument.chars().all(is_plain) {
-            argument
-        } else {
-            format!("'{}'", argument.replace('\'', r"'\''"))
-        }
-    };
-    let arguments = std::env::args_os().skip(1).map(|a| quoted(a.to_string_lossy().into_owned()));
-    std::iter::once("shortflow".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
 /// What the options say about the scenario itself.

@@ -132,3 +132,58 @@ impl std::fmt::Debug for Conditioner {
         f.debug_struct("Conditioner").field("counters", &self.counters()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classifier::MultiField;
+    use crate::packet::test_packet;
+    use crate::{Dscp, TcpFlags, TcpHeader};
+
+    /// One class for all, without a marker.
+    fn counting(acks: Acknowledgements) -> Conditioner {
+        let all = Classifier::new(vec![(MultiField::default(), 0)]);
+        Conditioner::new(
+            all,
+            [NewClass { name: "all".to_owned(), marker: None, police: None }],
+            acks,
+        )
+    }
+
+    fn acknowledgement() -> Packet {
+        let tcp = TcpHeader { flags: TcpFlags::ACK, ..TcpHeader::default() };
+        Packet { payload: 0, size: 40, tcp, ..test_packet() }
+    }
+
+    #[test]
+    fn an_acknowledgement_echoes_what_came_where_its_host_tells_it() {
+        let mut conditioner = counting(Acknowledgements::Echoed);
+        let after_green = SenderView { received_dscp: Some(Dscp::AF11), ..SenderView::default() };
+        let mut echoed = acknowledgement();
+        conditioner.condition(Instant::START, &mut echoed, Some(&after_green));
+        assert_eq!(echoed.dscp, Dscp::AF11);
+        assert_eq!(conditioner.counters()[0].packets, [0, 0, 0], "it belongs to no class");
+
+        // Data go their way through the classes, and so does what nobody tells of.
+        let mut data = test_packet();
+        conditioner.condition(Instant::START, &mut data, Some(&after_green));
+        let nothing_came = SenderView::default();
+        let mut first = acknowledgement();
+        conditioner.condition(Instant::START, &mut first, Some(&nothing_came));
+        let mut at_router = acknowledgement();
+        conditioner.condition(Instant::START, &mut at_router, None);
+        assert_eq!([data.dscp, first.dscp, at_router.dscp], [Dscp::BEST_EFFORT; 3]);
+        assert_eq!(conditioner.counters()[0].packets, [3, 0, 0]);
+        assert_eq!(conditioner.counters()[0].bytes, [1080, 0, 0]);
+    }
+
+    #[test]
+    fn an_acknowledgement_that_is_marked_as_any_other_packet_keeps_its_code_point() {
+        let mut conditioner = counting(Acknowledgements::Marked);
+        let after_green = SenderView { received_dscp: Some(Dscp::AF11), ..SenderView::default() };
+        let mut packet = acknowledgement();
+        conditioner.condition(Instant::START, &mut packet, Some(&after_green));
+        assert_eq!(packet.dscp, Dscp::BEST_EFFORT);
+        assert_eq!(conditioner.counters()[0].packets, [1, 0, 0]);
+    }
+}

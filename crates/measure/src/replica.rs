@@ -210,10 +210,14 @@ impl ClassResult {
         }
     }
 
-    /// The share of transfers that took longer than limit number `limit` of the plan, 0 to 1. One
-    /// that is not complete at the end counts as soon as it is older than that: then it is known to.
+    /// The share of transfers that take longer than limit number `limit` of the plan, 0 to 1. Where
+    /// some are not complete at the end it is the product limit's (see [`Survival`]); nothing where the
+    /// data end before the limit.
     pub fn share_over(&self, limit: usize) -> Option<f64> {
         let over = self.over.get(limit)?;
+        if self.unfinished > 0 {
+            return over.estimated;
+        }
         let known = self.completion.n() + over.open;
         (known > 0).then(|| (over.completed + over.open) as f64 / known as f64)
     }
@@ -238,6 +242,9 @@ impl ClassResult {
         self.median = curve.quantile(0.50);
         self.p95 = curve.quantile(0.95);
         self.p99 = curve.quantile(0.99);
+        if self.unfinished > 0 {
+            self.over.iter_mut().for_each(|over| over.estimated = curve.share_over(over.limit));
+        }
     }
 
     /// Counts in all that `other` has counted. Means and percentiles are then to be
@@ -309,6 +316,10 @@ pub struct OverLimit {
     pub completed: u64,
     /// Not complete at the end, and older than that.
     pub open: u64,
+    /// The share of all that take longer, computed when the recording ends; where some are not
+    /// complete, and the data do not end before the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated: Option<f64>,
 }
 
 /// Percentiles of the delays of datagrams that were delivered, in seconds. One beyond which fewer

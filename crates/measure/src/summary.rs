@@ -129,7 +129,7 @@ pub struct ClassSummary {
 pub struct OverSummary {
     /// The limit in seconds.
     pub limit: f64,
-    /// The share, 0 to 1, those known to take longer that are open at the end among them.
+    /// The share, 0 to 1; absent where the data of some replica end before the limit.
     pub share: Option<Estimate>,
 }
 
@@ -380,13 +380,19 @@ fn class(replicas: &[&ClassResult]) -> ClassSummary {
         request: Estimate::over(replicas, |c| c.request.mean()),
         reply: Estimate::over(replicas, |c| c.reply.mean()),
         over: (0..pooled.over.len())
-            .map(|i| OverSummary {
-                limit: pooled.over[i].limit,
-                share: Estimate::over(replicas, |c| c.share_over(i)),
-            })
+            .map(|i| OverSummary { limit: pooled.over[i].limit, share: share_over(replicas, i) })
             .collect(),
         label: pooled.label,
         times: pooled.times,
+    }
+}
+
+/// The share over a limit; nothing as soon as one replica with transfers cannot tell.
+fn share_over(replicas: &[&ClassResult], limit: usize) -> Option<Estimate> {
+    let cannot_tell = |class: &&ClassResult| class.n() > 0 && class.share_over(limit).is_none();
+    match replicas.iter().any(cannot_tell) {
+        true => None,
+        false => Estimate::over(replicas, |class| class.share_over(limit)),
     }
 }
 

@@ -37,6 +37,9 @@ const MEAN_TOLERANCE: f64 = 0.02;
 /// longest time that happened to occur.
 const LEAST_BEYOND: f64 = 10.0;
 
+/// How much longer than a time the end of its cell in a histogram may be.
+const CELL: f64 = 1.001;
+
 /// What is left of rounding when a share is compared with one minus a quantile.
 const ROUNDING: f64 = 1e-12;
 
@@ -163,6 +166,14 @@ impl Curve<'_> {
         let found = self.steps.iter().find(|step| step.longer <= beyond);
         let step = found.expect("what is left after the last step are unfinished ones");
         Some(Reading::Exact(step.seconds))
+    }
+
+    /// The share of all that take longer than this, where some are unfinished; nothing where the data
+    /// end before it.
+    pub(crate) fn share_over(&self, seconds: f64) -> Option<f64> {
+        let before = self.steps.partition_point(|step| step.seconds <= seconds * CELL);
+        let longer = before.checked_sub(1).map_or(1.0, |at| self.steps[at].longer);
+        (longer == 0.0 || seconds <= self.of.end()).then_some(longer)
     }
 
     /// The mean up to the oldest age where some are unfinished (the restricted mean); a bound where

@@ -85,13 +85,16 @@ fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
         ],
         _ => &[Measure::Completion],
     };
+    // Of many runs the intervals would hide each other and the points.
+    let has_intervals = runs.len() <= MOST_CURVES;
     let mut series = Vec::new();
     for run in runs {
         for measure in measures {
             let mark = |(at, label): (usize, &&str)| {
                 let what = Subject { workload, class: Some(label), ..Subject::default() };
                 let found = measure.estimate(&run.points[0].summary, &what)?;
-                Some(Mark::of(at as f64 + 1.0, &found))
+                let mark = Mark::of(at as f64 + 1.0, &found);
+                Some(if has_intervals { mark } else { Mark { low: None, high: None, ..mark } })
             };
             let name = measure.about().column;
             series.push(Series {
@@ -108,9 +111,9 @@ fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
             cases::by_size(cases::item(runs, workload))
         ),
         caption: format!(
-            "{} of the completion time for each size, with 95 % intervals over replicas; \
-             logarithmic.",
-            if runs.len() == 1 { "Mean and percentiles" } else { "Mean" }
+            "{} of the completion time for each size{}; logarithmic.",
+            if runs.len() == 1 { "Mean and percentiles" } else { "Mean" },
+            if has_intervals { ", with 95 % intervals over replicas" } else { "" }
         ),
         x_label: "size".into(),
         y_label: "completion time".into(),

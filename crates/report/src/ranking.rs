@@ -189,7 +189,13 @@ fn standing(runs: &[Run], ranking: &Ranking, line: &RankedRun) -> Option<String>
     };
     let place = format!("{name} ranks {} of {}", ordinal(line.rank), ranking.lines.len());
     if worst.ratio < 1.005 {
-        return Some(format!("{place}: nothing is served better by another policy."));
+        return Some(match ranking.undecided {
+            false => format!("{place}: nothing is served better by another policy."),
+            true => format!(
+                "{place}: nothing is known to be served better by another policy, but too much was \
+                 not complete at the end to settle the order."
+            ),
+        });
     }
     let at = match swept_key(runs) {
         Some(key) => format!(" at {key} = {}", point_label(&runs[0], worst.point)),

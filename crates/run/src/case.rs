@@ -48,6 +48,17 @@ impl Case {
         }
         Ok(cases)
     }
+
+    /// The warnings of all cases, each once.
+    pub fn warnings(cases: &[Case]) -> Diagnostics {
+        let mut all = Diagnostics::default();
+        for found in cases.iter().flat_map(|case| &case.loaded.warnings.0) {
+            if !all.0.contains(found) {
+                all.0.push(found.clone());
+            }
+        }
+        all
+    }
 }
 
 /// The label at `at`, with `place` where another is the same.

@@ -57,6 +57,7 @@
 //! prints nothing, and it reads no arguments. Which claims a study makes is beyond it too.
 
 mod case;
+mod command;
 mod engine;
 mod experiment;
 mod names;
@@ -68,6 +69,7 @@ mod results;
 mod tap;
 
 pub use case::{Case, distinct, folder_name};
+pub use command::command_line;
 pub use engine::{
     Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, TimingError,
 };

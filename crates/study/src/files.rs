@@ -58,7 +58,7 @@ fn draw(figure: &figure::Figure) -> Figure {
     let (y_label, y_axis) = axis(&figure.y);
     let caption = match figure.kind {
         FigureKind::Distribution => {
-            "For each time, the share of completed transfers that took longer, all replicas together."
+            "For each time, the share of transfers that took longer, all replicas together."
         }
         FigureKind::Series => "Over time, in the first replica.",
         FigureKind::Sweep | FigureKind::Classes | FigureKind::Streams => {

@@ -46,8 +46,8 @@ mod tests {
     /// Ten seconds, in which pages took 1, 2 and 6 s and three long flows got 1, 3 and 0 Mbit/s.
     fn replica() -> Replica {
         let over = vec![
-            OverLimit { limit: 5.0, completed: 0, open: 3 },
-            OverLimit { limit: 10.0, completed: 0, open: 0 },
+            OverLimit { limit: 5.0, completed: 0, open: 3, estimated: None },
+            OverLimit { limit: 10.0, completed: 0, open: 0, estimated: None },
         ];
         let completion = moments(&[1.0, 2.0, 6.0]);
         let small = ClassResult {

@@ -256,5 +256,7 @@ mod tests {
     fn a_medium_threshold_below_the_high_one_is_refused() {
         let refused = TcpStateParams::new(8, 4, Crossing::Sharp, RecoverySegments::All);
         assert_eq!(refused.unwrap_err().to_string(), "medium 4 must not be below high 8");
+        // The paper's setting for Telnet has one threshold for both.
+        assert!(TcpStateParams::new(8, 8, Crossing::Sharp, RecoverySegments::All).is_ok());
     }
 }

@@ -140,8 +140,8 @@ measures! {
         column: "over",
         unit: Share,
         better: Lower,
-        meaning: "Share of transfers that took longer than a limit of `measure.limits`. What \
-                  is not complete counts once it is older than the limit.",
+        meaning: "Share of transfers that take longer than a limit of `measure.limits`. What is not \
+                  complete at the end counts as under way up to its age.",
         one: |r, w| exact(share_over(r, w)),
         all: |s, w| figure(summed_class(s, w)?.over.iter().find(|over| Some(over.limit) == w.limit)?.share),
     }

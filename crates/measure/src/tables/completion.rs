@@ -144,7 +144,15 @@ fn parts_of(runs: &[Run], workload: &str) -> Table {
     }
     let item = item(runs, workload).singular();
     let title = format!("{workload}: where the mean {item}'s time goes, in {}", scale.name());
-    Table::of_cases(runs, title, &["size"], columns, rows)
+    let unfinished: u64 = summaries(runs)
+        .filter_map(|summary| Some(summary.workload(workload)?.all.unfinished))
+        .sum();
+    let note = (unfinished > 0).then(|| {
+        "The parts are of those that were complete at the end; the others have no known parts, and \
+         would lengthen them."
+            .to_owned()
+    });
+    Table { note, ..Table::of_cases(runs, title, &["size"], columns, rows) }
 }
 
 /// The shares over each limit of these workloads, by size where `sizes`; none when there is no
@@ -180,7 +188,7 @@ pub fn over_limits(runs: &[Run], workloads: &[&str], sizes: bool) -> Option<Tabl
         rows.extend(of_workload);
     }
     let column = |limit: &f64| Column::of(Measure::ShareOver).called(format!("over {limit} s"));
-    let title = "What share took longer; open at the end counts once it is older than the limit";
+    let title = "What share took longer; what is open at the end counts as under way up to its age";
     let labels: &[&str] = if sizes { &["workload", "size"] } else { &["workload"] };
     Some(Table::of_cases(runs, title, labels, limits.iter().map(column).collect(), rows))
 }

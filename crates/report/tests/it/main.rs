@@ -1,5 +1,6 @@
 //! Tests of pages, figures and tables over made-up runs.
 
+mod bounds;
 mod figures;
 mod pages;
 mod ranking;

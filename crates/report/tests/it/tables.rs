@@ -167,7 +167,7 @@ fn shares_over_limits_stand_beside_the_completion_times_where_they_were_asked_fo
             .into();
     }
     let expected = "\
-What share took longer; open at the end counts once it is older than the limit
+What share took longer; what is open at the end counts as under way up to its age
 workload      over 5 s    over 10 s
 web       15.0 ± 1.0 %  7.5 ± 1.0 %
 ";

@@ -33,7 +33,7 @@ pub(super) fn check(
     }
     let policy_name = inputs.policy.as_ref().map_or("", |(name, _)| name);
     let of_file = file.bind.len() - by_hand.min(file.bind.len());
-    let mut taken: BTreeMap<_, usize> = BTreeMap::new();
+    let mut taken: BTreeMap<BoundPort, usize> = BTreeMap::new();
     let mut bindings: Vec<Binding> = Vec::new();
     for (index, bind) in file.bind.iter().enumerate() {
         let path = format!("bind.{index}");
@@ -51,26 +51,13 @@ pub(super) fn check(
             if let Some(other) = taken.insert(key, bindings.len()) {
                 let (at, other) = (&topology.node(at).name, &bindings[other].role);
                 let message = format!("this port of `{at}` already plays the role `{other}`");
-                document.mistake(
-                    &format!("{path}.role"),
-                    message,
-                    "a port can play one role in each direction: remove one of the two bindings",
-                );
+                document.mistake(&format!("{path}.role"), message, ONE_ROLE);
                 break;
             }
             bindings.push(binding);
         }
     }
-    // A port that the file and the command line bind has the latter's role.
-    let is_by_hand = |(at, direction, _)| taken.contains_key(&(at, direction, true));
-    let replaced: BTreeSet<usize> = taken
-        .iter()
-        .filter(|((.., by_hand), _)| !by_hand)
-        .filter(|(key, _)| is_by_hand(**key))
-        .map(|(_, index)| *index)
-        .collect();
-    let kept = bindings.into_iter().enumerate().filter(|(index, _)| !replaced.contains(index));
-    let bindings: Vec<Binding> = kept.map(|(_, binding)| binding).collect();
+    let bindings = without_replaced(bindings, &taken);
     // A binding that is wrong itself says nothing about the others.
     if !file.bind.is_empty() && document.is_sound() {
         // Where the command line gives the policy, the scenario has nothing to show.
@@ -81,6 +68,23 @@ pub(super) fn check(
         warn_of_idle_shapers(document, path, topology, policy, &bindings);
     }
     bindings
+}
+
+/// A port, what its role sees, and whether the command line binds it.
+type BoundPort = (NodeId, (bool, NodeId), bool);
+
+/// A port that the file and the command line bind has the latter's role; `taken` is the index of each
+/// binding.
+fn without_replaced(bindings: Vec<Binding>, taken: &BTreeMap<BoundPort, usize>) -> Vec<Binding> {
+    let is_by_hand = |(at, direction, _)| taken.contains_key(&(at, direction, true));
+    let replaced: BTreeSet<usize> = taken
+        .iter()
+        .filter(|((.., by_hand), _)| !by_hand)
+        .filter(|(key, _)| is_by_hand(**key))
+        .map(|(_, index)| *index)
+        .collect();
+    let kept = bindings.into_iter().enumerate().filter(|(index, _)| !replaced.contains(index));
+    kept.map(|(_, binding)| binding).collect()
 }
 
 /// A shaper that lets through what its line carries anyway holds nothing back; once for each role.
@@ -144,6 +148,9 @@ fn warn_of_unbound(
         document.warning(path, message, help);
     }
 }
+
+/// The help where a second role would be played at a port.
+const ONE_ROLE: &str = "a port can play one role in each direction: remove one of the two bindings";
 
 /// The last part of a path as it is written.
 fn file_name(path: &str) -> &str {

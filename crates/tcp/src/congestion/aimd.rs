@@ -164,6 +164,19 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_begins_the_count_of_acknowledged_bytes_anew() {
+        let mut control = Aimd::new(1000, Bytes(20 * MSS));
+        control.on_congestion(Instant::START, Congestion::Loss, Bytes(20 * MSS));
+        // Nine of ten segments are counted when the next loss comes, at the same window.
+        acknowledge(&mut control, 9 * MSS);
+        control.on_congestion(Instant::START, Congestion::Loss, Bytes(20 * MSS));
+        acknowledge(&mut control, 9 * MSS);
+        assert_eq!(control.window(), Bytes(10 * MSS), "a whole window after the loss, not before");
+        acknowledge(&mut control, MSS);
+        assert_eq!(control.window(), Bytes(11 * MSS));
+    }
+
+    #[test]
     fn acknowledgements_of_two_segments_count_for_one_where_acknowledgements_are_counted() {
         let after_a_window = |control: Aimd| {
             let mut control = control;

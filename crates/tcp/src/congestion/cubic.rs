@@ -257,6 +257,20 @@ mod tests {
         assert!(cubic.window - before < 4.0, "{} after {before}", cubic.window);
     }
 
+    /// A cap, as after an idle time, is no detour: the window grows on a curve that begins there.
+    #[test]
+    fn growth_begins_anew_where_the_window_was_capped() {
+        let (mut cubic, mut now) = reduced_from(100.0);
+        while cubic.window < 95.0 {
+            round_trip(&mut cubic, &mut now, RTT);
+        }
+        cubic.cap_window(segments(80.0));
+        round_trip(&mut cubic, &mut now, RTT);
+        // From 80 the plateau of 100 is cbrt(20 / 0.4) = 3.68 s away, and two round trips of 0.1 s bring
+        // 0.4 · (3.68³ − 3.48³) = 3.1 segments. The old curve would lead back to 95 in one.
+        assert!((80.0..83.5).contains(&cubic.window), "{}", cubic.window);
+    }
+
     /// RFC 9438 §4.2: the window is never more than a round trip beside the curve.
     #[test]
     fn the_window_follows_the_curve_concave_and_convex() {

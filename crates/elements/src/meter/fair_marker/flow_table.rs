@@ -59,3 +59,20 @@ impl FlowTable {
         before
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shortflow_units::Rng;
+
+    use super::*;
+
+    #[test]
+    fn a_table_without_room_takes_every_packet_for_a_first_and_counts_it_as_a_miss() {
+        let hash = FlowHash::seeded(&mut Rng::stream(1, "flow table"));
+        let mut table = FlowTable::new(FlowTableSize::AtMost(0), hash);
+        for seen in 1..=3 {
+            assert_eq!(table.count(Instant::START, FlowKey::default()), 0);
+            assert_eq!((table.len(), table.stats().misses), (0, seen));
+        }
+    }
+}

@@ -74,8 +74,7 @@ impl Keys {
             }
             (Some(TableSizeKey::Unlimited), None) => {
                 let message = "an unlimited table needs an idle_timeout";
-                let help =
-                    "add `idle_timeout = \"…\"`: a flow that is silent for so long leaves the table";
+                let help = "add `idle_timeout = \"…\"`: a flow that is silent for so long leaves the table";
                 checker.document.mistake(&format!("{path}.table_size"), message, help);
                 None
             }

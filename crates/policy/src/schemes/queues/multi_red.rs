@@ -77,7 +77,8 @@ max_probability = 0.2
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
         if self.levels.is_empty() || self.levels.len() > Dscp::COUNT {
             let help = "list the best protected level first";
-            let message = format!("multi-red must have 1 to 64 levels; found {}", self.levels.len());
+            let message =
+                format!("multi-red must have 1 to 64 levels; found {}", self.levels.len());
             checker.document.mistake(&format!("{path}.levels"), message, help);
             return None;
         }
@@ -112,7 +113,8 @@ impl Keys {
             let path = format!("{path}.levels.{index}.code_points");
             match &level.code_points {
                 LevelPoints::Rest if index != rest => {
-                    let help = "write \"rest\" in one level only, and list the code points of the others";
+                    let help =
+                        "write \"rest\" in one level only, and list the code points of the others";
                     checker.document.mistake(&path, "two levels have \"rest\"", help);
                 }
                 LevelPoints::Rest => {}

@@ -92,7 +92,8 @@ impl Bands {
         match keys {
             BandKeys::Rest => {
                 if self.rest.replace(self.count).is_some() {
-                    let help = "write \"rest\" in one band only, and list the code points of the others";
+                    let help =
+                        "write \"rest\" in one band only, and list the code points of the others";
                     checker.document.mistake(path, "two bands have \"rest\"", help);
                 }
                 self.count += 1;

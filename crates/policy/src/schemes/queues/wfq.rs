@@ -121,7 +121,8 @@ impl ClassKeys {
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<WfqClass> {
         if self.flow_limit.is_some() && self.per.0 == Owner::Class {
             let message = "`flow_limit` has no effect in a class that is served as one flow";
-            let help = "set per = \"flow\" to serve each flow of the class by itself, or remove the key";
+            let help =
+                "set per = \"flow\" to serve each flow of the class by itself, or remove the key";
             checker.document.mistake(&format!("{path}.flow_limit"), message, help);
         }
         let weight = match self.weight {

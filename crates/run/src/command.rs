@@ -1,0 +1,32 @@
+//! The command that led to results, as they keep it.
+
+use std::ffi::OsString;
+
+/// The command line as it can be given again to a shell, from the arguments after the program's name.
+pub fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
+    let quoted = |argument: OsString| {
+        let argument = argument.to_string_lossy().into_owned();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+        if !argument.is_empty() && argument.chars().all(is_plain) {
+            argument
+        } else {
+            format!("'{}'", argument.replace('\'', r"'\''"))
+        }
+    };
+    let arguments = arguments.map(quoted);
+    std::iter::once("shortflow".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_shell_would_split_or_expand_is_quoted() {
+        let arguments = ["simulate", "a b.toml", "--set", "drain=2 s", "$x", "it's", ""];
+        assert_eq!(
+            command_line(arguments.map(OsString::from).into_iter()),
+            r"shortflow simulate 'a b.toml' --set 'drain=2 s' '$x' 'it'\''s' ''"
+        );
+    }
+}
