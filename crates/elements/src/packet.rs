@@ -383,6 +383,24 @@ impl<K> Packet<K> {
         let Packet { sent_at, flow, size, payload, dscp, ecn, bytes, tcp, key: old } = self;
         Packet { sent_at, flow, size, payload, dscp, ecn, bytes, tcp, key: key(old) }
     }
+
+    /// Takes the packet out of its place, with another key. What is left there is the packet without its
+    /// SACK blocks, to be overwritten: a place that holds many packets in turn need not be cleared.
+    #[inline(always)]
+    pub fn take_with_key<L>(&mut self, key: L) -> Packet<L> {
+        let TcpHeader { seq, ack, window, flags, ref mut sack } = self.tcp;
+        Packet {
+            sent_at: self.sent_at,
+            flow: self.flow,
+            size: self.size,
+            payload: self.payload,
+            dscp: self.dscp,
+            ecn: self.ecn,
+            bytes: self.bytes,
+            tcp: TcpHeader { seq, ack, window, flags, sack: std::mem::take(sack) },
+            key,
+        }
+    }
 }
 
 impl Packet {

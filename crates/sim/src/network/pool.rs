@@ -93,9 +93,10 @@ impl Pool {
     /// Gives a packet out, to elements.
     #[inline]
     pub(crate) fn remove(&mut self, parcel: Parcel) -> Packet {
-        let packet = std::mem::take(&mut self.entries[parcel.slot as usize].0);
+        let resident = &mut self.entries[parcel.slot as usize].0;
+        let packet = resident.take_with_key(resident.key.into());
         self.release(parcel);
-        packet.with_key(Into::into)
+        packet
     }
 
     /// Forgets a packet, which has arrived.
@@ -125,7 +126,7 @@ impl Pool {
     ) -> T {
         let resident = &mut self.entries[parcel.slot as usize].0;
         let key = resident.key;
-        let mut packet = std::mem::take(resident).with_key(Into::into);
+        let mut packet = resident.take_with_key(key.into());
         let result = change(&mut packet);
         *resident = packet.with_key(|_| key);
         *parcel = Parcel::new(parcel.slot, resident);
