@@ -1,20 +1,16 @@
 //! `check`: is this file a right policy or a right scenario?
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::{Value, json};
-use shortflow_policy::{Policy, Role};
-use shortflow_scenario::{Loaded, NodeKind, Overrides, Scenario};
-use shortflow_text::{
-    Diagnostic, Diagnostics, Document, InputFiles, MOST_TEXT, Override, Source, name_of,
-};
+use shortflow_run::refuse_too_large;
+use shortflow_scenario::{FileKind, Loaded, Overrides};
+use shortflow_text::{Diagnostic, Diagnostics, InputFiles, Override, name_of};
 
 use crate::args::Check;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::loads;
-use crate::machine::refuse_too_large;
 
 /// `shortflow check`.
 pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {
@@ -98,7 +94,7 @@ fn refuse_without_scenario(inputs: &InputFiles, args: &Check) -> Result<(), Fail
         (None, None, Some((key, value))) => format!("--set '{key}={value}'"),
         (None, None, None) => return Ok(()),
     };
-    let is_policy = |path: &PathBuf| matches!(kind_of(inputs, path), Ok(FileKind::Policy));
+    let is_policy = |path: &PathBuf| matches!(FileKind::of(inputs, path), Ok(FileKind::Policy));
     if !args.files.iter().all(is_policy) {
         return Ok(());
     }
@@ -123,94 +119,16 @@ fn of_policies(args: &Check) -> Vec<Override> {
 /// What kind of file it is, and what is in it.
 fn check_file(inputs: &InputFiles, path: &Path, args: &Check) -> Result<Sound, Failure> {
     // What cannot be read or is no TOML is told by whoever reads it.
-    let kind = kind_of(inputs, path)?;
+    let kind = FileKind::of(inputs, path)?;
     if kind == FileKind::Policy {
         let policy = shortflow_policy::load_from(inputs, path, &of_policies(args))?;
-        let what = describe_policy(&policy);
+        let what = policy.summary();
         return Ok(Sound { kind, what, warnings: policy.warnings, loaded: None });
     }
     let (policy, set, bind) = (args.policy.clone(), args.set.clone(), args.bind.clone());
     let overrides = Overrides { policy, set, bind };
     let loaded = shortflow_scenario::load_from(inputs, path, &overrides)?;
     refuse_too_large(&[&loaded], None, args.memory)?;
-    let (what, warnings) = (describe_scenario(&loaded), loaded.warnings.clone());
+    let (what, warnings) = (loaded.summary(), loaded.warnings.clone());
     Ok(Sound { kind, what, warnings, loaded: Some(loaded) })
-}
-
-/// What a file describes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FileKind {
-    Policy,
-    Scenario,
-}
-
-impl FileKind {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            FileKind::Policy => "policy",
-            FileKind::Scenario => "scenario",
-        }
-    }
-}
-
-/// Tells a policy from a scenario by the tables that only one of them has.
-pub(crate) fn kind_of(inputs: &InputFiles, path: &Path) -> Result<FileKind, Diagnostics> {
-    const OF_POLICY: [&str; 2] = ["roles", "code_points"];
-    const OF_SCENARIO: [&str; 9] =
-        ["hosts", "routers", "links", "workloads", "bind", "tcp", "measure", "duration", "policy"];
-    // A file that cannot be read is told of as a scenario.
-    let Ok(text) = inputs.read(path, MOST_TEXT) else { return Ok(FileKind::Scenario) };
-    let source = Arc::new(Source { name: name_of(path), text });
-    let document = Document::parse(source.clone(), &[])?;
-    let names = document.names_in("");
-    let has = |of: &[&str]| names.iter().filter(|name| of.contains(&name.as_str())).count();
-    match (has(&OF_POLICY), has(&OF_SCENARIO)) {
-        (0, 0) => {
-            let message = format!("{} is neither a policy nor a scenario", source.name);
-            let help = "a policy has [roles]; a scenario has [hosts], [links] and [workloads]";
-            let found = Diagnostic::of_whole(&source.name, message, Some(help.to_owned()));
-            Err(Diagnostics::one(found))
-        }
-        (policy, scenario) if policy > scenario => Ok(FileKind::Policy),
-        _ => Ok(FileKind::Scenario),
-    }
-}
-
-fn describe_policy(policy: &Policy) -> String {
-    let does = |role: &Role| match (role.conditions(), role.queues()) {
-        (true, true) => "conditions and queues",
-        (true, false) => "conditions",
-        (false, true) => "queues",
-        (false, false) => "does nothing",
-    };
-    let roles: Vec<String> =
-        policy.roles.iter().map(|role| format!("{} ({})", role.name, does(role))).collect();
-    format!("policy {:?} with {}: {}", policy.name, count(roles.len(), "role"), roles.join(", "))
-}
-
-fn describe_scenario(loaded: &Loaded) -> String {
-    let points = loaded.points();
-    let Scenario { nodes, links, workloads, .. } = &points[0].scenario;
-    let scenario = &points[0].scenario;
-    let of_kind = |kind| nodes.iter().filter(|node| node.kind == kind).count();
-    let mut what = format!(
-        "scenario {:?}: {}, {}, {}, {}",
-        loaded.name,
-        count(of_kind(NodeKind::Host), "host"),
-        count(of_kind(NodeKind::Router), "router"),
-        count(links.len(), "link"),
-        count(workloads.len(), "workload"),
-    );
-    if let Some(policy) = &scenario.policy {
-        let bindings = count(scenario.bindings.len(), "place");
-        what += &format!("; policy {:?} in {bindings}", policy.name);
-    }
-    if !loaded.axes.is_empty() {
-        what += &format!("; {} over {}", count(points.len(), "point"), loaded.axes.join(", "));
-    }
-    what + &format!("; {} of {}", count(scenario.replicas as usize, "replica"), scenario.duration)
-}
-
-fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

@@ -65,6 +65,12 @@ impl From<Diagnostics> for Failure {
     }
 }
 
+impl From<run::TooLarge> for Failure {
+    fn from(refused: run::TooLarge) -> Self {
+        Failure::Input(refused.to_string())
+    }
+}
+
 impl From<results::Error> for Failure {
     fn from(error: results::Error) -> Self {
         let remedy = match &error {

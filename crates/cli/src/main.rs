@@ -15,7 +15,6 @@ mod generate;
 mod init;
 mod interrupt;
 mod loads;
-mod machine;
 mod progress;
 mod report;
 mod reproduce;

@@ -9,18 +9,18 @@ use shortflow_measure::results::{Comparison, REPORT};
 use shortflow_report::{self as report, brief, ranking, text};
 use shortflow_run::{
     Case, Error, Experiment, OutputFolder, Results, StartTap, command_line, folder_name,
+    refuse_too_large,
 };
-use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
+use shortflow_scenario::{FileKind, Loaded, Overrides, Scenario, load_from};
 use shortflow_sim::Simulator;
 use shortflow_text::{InputFiles, MOST_TEXT, name_of};
 use shortflow_trace::Request;
 
 use crate::args::{Compare, RunOptions, Simulate};
-use crate::check::{self, FileKind, kind_of};
+use crate::check;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
-use crate::machine::refuse_too_large;
 use crate::progress::Bar;
 
 /// `shortflow simulate`.
@@ -174,7 +174,7 @@ fn check_kind(
         // Whoever reads the file next tells why it cannot be read.
         return Ok(());
     }
-    match kind_of(inputs, path) {
+    match FileKind::of(inputs, path) {
         Ok(found) if found != wanted => Err(Failure::Input(format!(
             "{} is a {}, not a {}\n{remedy}",
             name_of(path),

@@ -25,6 +25,21 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// What is in it, in one line.
+    pub fn summary(&self) -> String {
+        let does = |role: &Role| match (role.conditions(), role.queues()) {
+            (true, true) => "conditions and queues",
+            (true, false) => "conditions",
+            (false, true) => "queues",
+            (false, false) => "does nothing",
+        };
+        let roles: Vec<String> =
+            self.roles.iter().map(|role| format!("{} ({})", role.name, does(role))).collect();
+        let plural = if roles.len() == 1 { "" } else { "s" };
+        let (name, count) = (&self.name, roles.len());
+        format!("policy {name:?} with {count} role{plural}: {}", roles.join(", "))
+    }
+
     /// The labels of connections that some role mentions.
     pub fn labels(&self) -> &[String] {
         &self.labels

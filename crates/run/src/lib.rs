@@ -60,6 +60,7 @@ mod case;
 mod command;
 mod engine;
 mod experiment;
+mod memory;
 mod names;
 mod observe;
 mod output;
@@ -74,6 +75,7 @@ pub use engine::{
     Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, TimingError,
 };
 pub use experiment::{Experiment, StartTap};
+pub use memory::{TooLarge, refuse_too_large};
 pub use names::{
     code_points, conditioner_counts, drop_reasons, dropped_name, ingress_name, port_name, ports,
     role_at, seed_of, workload_counter,

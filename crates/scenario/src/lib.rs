@@ -35,6 +35,7 @@ mod bind;
 mod check;
 mod explain;
 mod file;
+mod file_kind;
 mod files;
 mod frequency;
 mod load;
@@ -42,12 +43,14 @@ mod loss;
 mod memory;
 mod model;
 mod offered;
+mod summary;
 mod sweep;
 mod which_tcp;
 mod workloads;
 
 pub use check::MOST_REPLICAS;
 pub use explain::Topic;
+pub use file_kind::FileKind;
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, load_from, schema};
 pub use memory::Memory;
 pub use model::{

@@ -1,19 +1,30 @@
 //! What the machine can hold, and the refusal of runs that it cannot.
 
+use std::fmt;
 use std::fs;
 
 use shortflow_scenario::{Loaded, Memory};
 use shortflow_units::Bytes;
 
-use crate::failure::Failure;
+/// A run that needs more memory than there is. Its first line says by how much, the second what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooLarge(String);
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TooLarge {}
 
 /// Refuses a run of all points of `cases` with `jobs` replicas at once that needs more memory than
 /// `stated`, or where nothing is stated, than the machine has.
-pub(crate) fn refuse_too_large(
+pub fn refuse_too_large(
     cases: &[&Loaded],
     jobs: Option<u16>,
     stated: Option<Bytes>,
-) -> Result<(), Failure> {
+) -> Result<(), TooLarge> {
     let Some(limit) = stated.or_else(memory_limit) else { return Ok(()) };
     let points = cases.iter().flat_map(|loaded| loaded.points());
     let (mut replicas, mut samples) = (0_u64, 0_u64);
@@ -50,7 +61,7 @@ pub(crate) fn refuse_too_large(
     let each = if what == "samples of series" { "" } else { " in each replica" };
     let plural = if at_once == 1 { "" } else { "s" };
     let replicas_at_once = format!("{at_once} replica{plural}");
-    Err(Failure::Input(format!(
+    Err(TooLarge(format!(
         "this run needs about {} of memory, and {whose} {}; it runs {replicas_at_once} at once, and \
          {what} take {}{each}\n{remedy}, run fewer replicas at once with --jobs, or state another \
          limit with --memory",

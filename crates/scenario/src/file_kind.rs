@@ -1,0 +1,57 @@
+//! What a file describes, found out before it is read as one or the other.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use shortflow_text::{Diagnostic, Diagnostics, Document, InputFiles, MOST_TEXT, Source, name_of};
+
+/// What a file describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A policy.
+    Policy,
+    /// A scenario.
+    Scenario,
+}
+
+impl FileKind {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            FileKind::Policy => "policy",
+            FileKind::Scenario => "scenario",
+        }
+    }
+
+    /// Tells a policy from a scenario by the tables that only one of them has. A file that cannot be
+    /// read counts as a scenario: whoever reads it next tells why.
+    pub fn of(inputs: &InputFiles, path: &Path) -> Result<FileKind, Diagnostics> {
+        const OF_POLICY: [&str; 2] = ["roles", "code_points"];
+        const OF_SCENARIO: [&str; 9] = [
+            "hosts",
+            "routers",
+            "links",
+            "workloads",
+            "bind",
+            "tcp",
+            "measure",
+            "duration",
+            "policy",
+        ];
+        let Ok(text) = inputs.read(path, MOST_TEXT) else { return Ok(FileKind::Scenario) };
+        let source = Arc::new(Source { name: name_of(path), text });
+        let document = Document::parse(source.clone(), &[])?;
+        let names = document.names_in("");
+        let has = |of: &[&str]| names.iter().filter(|name| of.contains(&name.as_str())).count();
+        match (has(&OF_POLICY), has(&OF_SCENARIO)) {
+            (0, 0) => {
+                let message = format!("{} is neither a policy nor a scenario", source.name);
+                let help = "a policy has [roles]; a scenario has [hosts], [links] and [workloads]";
+                let found = Diagnostic::of_whole(&source.name, message, Some(help.to_owned()));
+                Err(Diagnostics::one(found))
+            }
+            (policy, scenario) if policy > scenario => Ok(FileKind::Policy),
+            _ => Ok(FileKind::Scenario),
+        }
+    }
+}
