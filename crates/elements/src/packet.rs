@@ -348,14 +348,10 @@ impl FrameId {
 /// # let _ = packet;
 /// # Ok::<(), String>(())
 /// ```
-///
-/// Elements know packets whose key is a [`FlowKey`]. A host that can name flows in fewer bytes may keep
-/// the packets that no element is at with a key of its own, and
-/// [change the key](Self::with_key) before an element sees them.
 #[derive(Debug, Default, PartialEq)]
 #[must_use]
 #[repr(C)]
-pub struct Packet<K = FlowKey> {
+pub struct Packet {
     /// When the sending application or host created it: what a payload timestamp would say.
     pub sent_at: Instant,
     /// The host's own name for the flow; no element may look at it.
@@ -373,34 +369,7 @@ pub struct Packet<K = FlowKey> {
     /// The TCP fields; all zero when the protocol is not TCP. Elements look at the flags alone.
     pub tcp: TcpHeader,
     /// The 5-tuple.
-    pub key: K,
-}
-
-impl<K> Packet<K> {
-    /// The same packet with another key.
-    #[inline(always)]
-    pub fn with_key<L>(self, key: impl FnOnce(K) -> L) -> Packet<L> {
-        let Packet { sent_at, flow, size, payload, dscp, ecn, bytes, tcp, key: old } = self;
-        Packet { sent_at, flow, size, payload, dscp, ecn, bytes, tcp, key: key(old) }
-    }
-
-    /// Takes the packet out of its place, with another key. What is left there is the packet without its
-    /// SACK blocks, to be overwritten: a place that holds many packets in turn need not be cleared.
-    #[inline(always)]
-    pub fn take_with_key<L>(&mut self, key: L) -> Packet<L> {
-        let TcpHeader { seq, ack, window, flags, ref mut sack } = self.tcp;
-        Packet {
-            sent_at: self.sent_at,
-            flow: self.flow,
-            size: self.size,
-            payload: self.payload,
-            dscp: self.dscp,
-            ecn: self.ecn,
-            bytes: self.bytes,
-            tcp: TcpHeader { seq, ack, window, flags, sack: std::mem::take(sack) },
-            key,
-        }
-    }
+    pub key: FlowKey,
 }
 
 impl Packet {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_elements::{Dscp, Ecn, FlowId, Packet, SenderView, TcpHeader};
+use shortflow_elements::{Dscp, Ecn, FlowId, SenderView, TcpHeader};
 use shortflow_measure::Recorder;
 use shortflow_units::Instant;
 
@@ -17,7 +17,7 @@ use crate::host::session::{PendingSend, Sessions, World};
 use crate::host::source::{Emission, Source, Stream, StreamId};
 use crate::network::fabric::Fabric;
 use crate::network::layout::Network;
-use crate::network::pool::Parcel;
+use crate::network::pool::{Parcel, Resident};
 use crate::record::flow_sampler::FlowSampler;
 use crate::record::sampler::Sampler;
 
@@ -118,16 +118,18 @@ impl Engine {
     /// Tells the senders' records of dropped packets.
     #[cold]
     fn account_lost(&mut self) {
-        while let Some(packet) = self.fabric.take_lost() {
+        while let Some(parcel) = self.fabric.take_lost() {
+            let packet = self.fabric.pool.packet(&parcel);
             if let Some(id) = StreamId::of(packet.flow) {
                 let stream = &self.streams[id.index()];
                 self.recorder.datagram_dropped(packet.sent_at, stream.workload, id.0);
             } else if let Some(flow) = self.flows.get_mut(packet.flow)
-                && flow.receiver(packet.key.into()).is_some()
+                && flow.receiver(packet.key).is_some()
             {
                 flow.tally.dropped += 1;
                 flow.tally.marked[self.fabric.network.colors.place(packet.dscp)] += 1;
             }
+            self.fabric.pool.release(parcel);
         }
     }
 
@@ -313,7 +315,7 @@ impl Engine {
         let now = self.fabric.now;
         let stream = &self.streams[id.index()];
         self.recorder.datagram_sent(now, stream.workload, id.0);
-        let packet = Packet {
+        let packet = Resident {
             sent_at: now,
             flow: id.flow(),
             size,
@@ -321,7 +323,6 @@ impl Engine {
             dscp: stream.dscp,
             ecn: Ecn::NotEct,
             payload: size.saturating_sub(UDP_HEADERS) as u16,
-            bytes: None,
             tcp: TcpHeader::default(),
         };
         let (outlet, shows_sender) = self.fabric.outlet(stream.node, stream.key.dst);
@@ -392,7 +393,7 @@ fn transmit(
             label: fabric.network.label(flow.application.workload()),
             ..end.tcp.view_of(&segment)
         });
-        let packet = Packet {
+        let packet = Resident {
             sent_at: now,
             flow: id,
             size: u32::from(segment.payload) + u32::from(flow.header),
@@ -400,7 +401,6 @@ fn transmit(
             dscp: Dscp::BEST_EFFORT,
             ecn: segment.ecn,
             payload: segment.payload,
-            bytes: None,
             tcp: segment.header,
         };
         fabric.leave_host(outlet, packet, sender.as_ref());

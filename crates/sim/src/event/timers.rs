@@ -12,7 +12,28 @@ use shortflow_units::Instant;
 /// The pending entries, earliest first; ties go to the lower owner.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
-    heap: BinaryHeap<Reverse<(Instant, u32)>>,
+    heap: BinaryHeap<Reverse<Entry>>,
+}
+
+/// An instant above the owner of its timer: one number, so that a heap compares without branches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
+
+impl Entry {
+    #[inline]
+    fn new(at: Instant, owner: u32) -> Self {
+        Entry(u128::from(at.nanos()) << u32::BITS | u128::from(owner))
+    }
+
+    #[inline]
+    fn at(self) -> Instant {
+        Instant::from_nanos((self.0 >> u32::BITS) as u64)
+    }
+
+    #[inline]
+    fn owner(self) -> u32 {
+        self.0 as u32
+    }
 }
 
 impl Timers {
@@ -21,23 +42,23 @@ impl Timers {
     pub(crate) fn arm(&mut self, owner: u32, armed: &mut Instant, deadline: Instant) {
         if deadline < *armed {
             *armed = deadline;
-            self.heap.push(Reverse((deadline, owner)));
+            self.heap.push(Reverse(Entry::new(deadline, owner)));
         }
     }
 
     /// When the first entry comes up, stale or not.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
-        self.heap.peek().map_or(Instant::NEVER, |Reverse((at, _))| *at)
+        self.heap.peek().map_or(Instant::NEVER, |Reverse(first)| first.at())
     }
 
     /// Takes the first entry if it is due at `now`.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<(Instant, u32)> {
-        let &Reverse((at, owner)) = self.heap.peek()?;
-        if at > now {
+        let Reverse(first) = *self.heap.peek()?;
+        if first.at() > now {
             return None;
         }
         self.heap.pop();
-        Some((at, owner))
+        Some((first.at(), first.owner()))
     }
 }

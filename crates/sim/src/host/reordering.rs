@@ -1,7 +1,8 @@
 //! Packets that come later than others of their connection that were sent after them.
 
-use shortflow_elements::Packet;
 use shortflow_units::Instant;
+
+use crate::network::pool::Resident;
 
 /// Of the packets with data that have come to an end of a connection, the one that was sent last.
 ///
@@ -19,7 +20,7 @@ impl LatestSent {
     /// retransmission is not late. What leaves a host at the same instant leaves it in the order of
     /// sequence numbers. A packet without data is never reordered.
     #[inline]
-    pub(crate) fn is_before<K>(&mut self, packet: &Packet<K>) -> bool {
+    pub(crate) fn is_before(&mut self, packet: &Resident) -> bool {
         if packet.payload == 0 {
             return false;
         }
@@ -40,12 +41,12 @@ mod tests {
 
     use super::*;
 
-    fn packet(sent_ms: u64, seq: u32) -> Packet {
-        Packet {
+    fn packet(sent_ms: u64, seq: u32) -> Resident {
+        Resident {
             sent_at: Instant::START + Duration::from_millis(sent_ms),
             payload: 1000,
             tcp: TcpHeader { seq, ..TcpHeader::default() },
-            ..Packet::default()
+            ..Resident::default()
         }
     }
 
@@ -74,7 +75,7 @@ mod tests {
     #[test]
     fn acknowledgements_count_for_nothing() {
         let mut latest = LatestSent::default();
-        let bare = Packet { payload: 0, ..packet(7, 1) };
+        let bare = Resident { payload: 0, ..packet(7, 1) };
         assert!(!latest.is_before(&bare) && !latest.is_before(&packet(1, 1)));
     }
 }

@@ -2,7 +2,7 @@
 
 use shortflow_elements::Conditioner;
 use shortflow_elements::dropper::LinkLoss;
-use shortflow_elements::{DropReason, Packet, SenderView};
+use shortflow_elements::{DropReason, SenderView};
 use shortflow_measure::results;
 use shortflow_run::{Event, Tap};
 
@@ -89,7 +89,7 @@ impl Fabric {
         let hop = &mut self.network.ports[index];
         let end = hop.far.as_mut().expect("something stands at the far end");
         if let Some(loss) = &mut end.loss {
-            match loss.pass(self.pool.remove(parcel), &mut self.drops) {
+            match loss.pass(self.pool.lend(parcel), &mut self.drops) {
                 Some(kept) => parcel = self.pool.take_back(kept),
                 None => {
                     self.account_drops(index);
@@ -102,30 +102,28 @@ impl Fabric {
             self.pool.change(&mut parcel, |packet| conditioner.condition(now, packet, None))
         });
         if let Some(reason) = refused {
-            let packet = self.pool.remove(parcel);
-            self.drop_at(index, packet, reason);
+            self.drop_at(index, parcel, reason);
             return None;
         }
         if end.is_watched {
-            self.show(index, &mut parcel, Event::Arrived);
+            self.show(index, &parcel, Event::Arrived);
         }
         self.network.ports[index].port.counters.forwarded(&parcel);
         Some(parcel)
     }
 
     #[cold]
-    fn show(&mut self, index: PortId, parcel: &mut Parcel, event: Event) {
+    fn show(&mut self, index: PortId, parcel: &Parcel, event: Event) {
         let Some(watcher) = &mut self.watcher else { return };
         let hop = &self.network.ports[index];
-        self.pool.change(parcel, |packet| watcher.see(self.now, hop, event, packet));
+        watcher.see(self.now, hop, event, &self.pool.in_full(parcel));
     }
 
     /// Shows a packet that was dropped, if somebody looks at its link.
-    pub(crate) fn show_dropped(&mut self, index: PortId, packet: &Packet, reason: DropReason) {
-        let Some(watcher) = &mut self.watcher else { return };
+    pub(crate) fn show_dropped(&mut self, index: PortId, parcel: &Parcel, reason: DropReason) {
         let hop = &self.network.ports[index];
         if hop.near.as_ref().is_some_and(|end| end.is_watched) {
-            watcher.see(self.now, hop, Event::Dropped(reason), packet);
+            self.show(index, parcel, Event::Dropped(reason));
         }
     }
 }

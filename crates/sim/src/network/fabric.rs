@@ -1,6 +1,6 @@
 //! The network in motion: ports, the packets in them, and the events that move these.
 
-use shortflow_elements::{DropReason, Drops, Packet, SenderView};
+use shortflow_elements::{DropReason, Drops, SenderView};
 use shortflow_scenario::NodeId;
 use shortflow_units::Instant;
 
@@ -8,9 +8,8 @@ use crate::event::calendar::{Calendar, Entity};
 use crate::event::entities::{Entities, EntityKind};
 use crate::host::flow::{Flow, Flows};
 use crate::network::index::PortId;
-use crate::network::key::Resident;
 use crate::network::layout::Network;
-use crate::network::pool::{Parcel, Pool};
+use crate::network::pool::{Parcel, Pool, Resident};
 use crate::network::port::{Changed, Passage};
 use crate::network::prefetch::prefetch_element;
 use crate::record::tap::Watcher;
@@ -28,7 +27,7 @@ pub(crate) struct Fabric {
     /// What a queue has just dropped.
     pub(crate) drops: Drops,
     /// Dropped packets that the hosts have not been told of.
-    lost: Vec<Packet>,
+    lost: Vec<Parcel>,
 }
 
 /// What the whole network did, for the law of conservation and for speed.
@@ -203,8 +202,7 @@ impl Fabric {
     #[cold]
     pub(crate) fn refuse(&mut self, index: PortId, parcel: Parcel, reason: DropReason) {
         self.network.ports[index].port.counters.arrived(&parcel);
-        let packet = self.pool.remove(parcel);
-        self.drop_at(index, packet, reason);
+        self.drop_at(index, parcel, reason);
     }
 
     /// A port's line is free for the next packet.
@@ -233,16 +231,17 @@ impl Fabric {
     pub(crate) fn account_drops(&mut self, index: PortId) {
         let mut drops = std::mem::take(&mut self.drops);
         for dropped in drops.drain() {
-            self.drop_at(index, dropped.packet, dropped.reason);
+            let parcel = self.pool.take_back(dropped.packet);
+            self.drop_at(index, parcel, dropped.reason);
         }
         self.drops = drops;
     }
 
-    pub(crate) fn drop_at(&mut self, index: PortId, packet: Packet, reason: DropReason) {
+    pub(crate) fn drop_at(&mut self, index: PortId, parcel: Parcel, reason: DropReason) {
         self.totals.dropped += 1;
-        self.show_dropped(index, &packet, reason);
-        self.network.ports[index].port.counters.dropped(&packet, reason);
-        self.lost.push(packet);
+        self.show_dropped(index, &parcel, reason);
+        self.network.ports[index].port.counters.dropped(&parcel, reason);
+        self.lost.push(parcel);
     }
 
     /// Whether packets were dropped that the hosts have not been told of.
@@ -252,7 +251,7 @@ impl Fabric {
     }
 
     /// Takes one of them.
-    pub(crate) fn take_lost(&mut self) -> Option<Packet> {
+    pub(crate) fn take_lost(&mut self) -> Option<Parcel> {
         self.lost.pop()
     }
 

@@ -1,11 +1,10 @@
 //! The 5-tuple as the simulator keeps it.
 
-use shortflow_elements::{FlowKey, Packet, Protocol};
-
+use shortflow_elements::{FlowKey, Protocol};
 use shortflow_scenario::NodeId;
 
-/// A 5-tuple with nodes for addresses: 16 bytes, so that a packet under way fits into a cache line.
-/// Elements, which know addresses, are shown the [`FlowKey`] that it stands for.
+/// A 5-tuple with nodes for addresses, in 16 bytes. Elements, which know addresses, are shown the
+/// [`FlowKey`] that it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct NodeKey {
     /// The node that sends.
@@ -16,9 +15,6 @@ pub(crate) struct NodeKey {
     pub(crate) dst_port: u16,
     pub(crate) protocol: Protocol,
 }
-
-/// A packet that no element is at.
-pub(crate) type Resident = Packet<NodeKey>;
 
 impl NodeKey {
     /// The key of the packets that go the other way.
@@ -47,31 +43,12 @@ impl From<NodeKey> for FlowKey {
     }
 }
 
-/// Of packets that the simulator made; others have addresses that are no node's.
-impl From<FlowKey> for NodeKey {
-    #[inline]
-    fn from(key: FlowKey) -> NodeKey {
-        NodeKey {
-            src: NodeId::of_address(key.src),
-            dst: NodeId::of_address(key.dst),
-            src_port: key.src_port,
-            dst_port: key.dst_port,
-            protocol: key.protocol,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_under_way_fits_into_a_cache_line() {
-        assert_eq!(size_of::<Resident>(), 64);
-    }
-
-    #[test]
-    fn a_key_comes_back_from_what_elements_are_shown() {
+    fn elements_are_shown_the_addresses_of_the_nodes() {
         let key = NodeKey {
             src: NodeId(3),
             dst: NodeId(70_000),
@@ -79,7 +56,9 @@ mod tests {
             dst_port: 80,
             protocol: Protocol::UDP,
         };
-        assert_eq!(NodeKey::from(FlowKey::from(key)), key);
+        let shown = FlowKey::from(key);
+        assert_eq!([shown.src, shown.dst].map(NodeId::of_address), [key.src, key.dst]);
+        assert_eq!((shown.src_port, shown.dst_port, shown.protocol), (1024, 80, Protocol::UDP));
         assert_eq!(FlowKey::from(key.reversed()), FlowKey::from(key).reversed());
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! A packet keeps its slot from host to host. What ports hand on is a [`Parcel`], which says all
 //! that forwarding asks of a packet: a hop copies nothing, and does not touch the packet, which may
-//! have left the cache. A slot that falls free is the next to be used; the pool is as large as the
-//! most packets there ever were at once.
+//! have left the cache. Elements get what a router would show them, a [`Packet`] that names the slot
+//! as the place of its bytes. A slot that falls free is the next to be used; the pool is as large as
+//! the most packets there ever were at once.
 
-use shortflow_elements::{Dscp, FlowId, Packet};
+use shortflow_elements::{Dscp, Ecn, FlowId, FrameId, Packet, SackBlocks, TcpHeader};
 use shortflow_scenario::NodeId;
+use shortflow_units::Instant;
 
-use crate::network::key::Resident;
+use crate::network::key::NodeKey;
 use crate::network::prefetch::prefetch_element;
 
 /// A packet on its way: its place in the pool, and what ports need to know of it. Whoever holds it
@@ -28,7 +30,7 @@ pub(crate) struct Parcel {
 impl Parcel {
     #[inline]
     fn new(slot: u32, packet: &Resident) -> Self {
-        let size_and_dscp = packet.size << DSCP_BITS | u32::from(packet.dscp.value());
+        let size_and_dscp = size_and_dscp(packet.size, packet.dscp);
         Parcel { slot, to: packet.key.dst, flow: packet.flow, size_and_dscp }
     }
 
@@ -45,11 +47,21 @@ impl Parcel {
         self.size_and_dscp >> DSCP_BITS
     }
 
+    #[inline]
+    fn set_dscp(&mut self, dscp: Dscp) {
+        self.size_and_dscp = size_and_dscp(self.size(), dscp);
+    }
+
     /// The number of the code point.
     #[inline]
     pub(crate) fn dscp(&self) -> usize {
         self.size_and_dscp as usize % Dscp::COUNT
     }
+}
+
+#[inline]
+fn size_and_dscp(size: u32, dscp: Dscp) -> u32 {
+    size << DSCP_BITS | u32::from(dscp.value())
 }
 
 /// The slot of a stub.
@@ -60,14 +72,46 @@ const DSCP_BITS: u32 = Dscp::COUNT.trailing_zeros();
 /// All packets.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    entries: Vec<Entry>,
+    entries: Vec<Resident>,
     free: Vec<u32>,
 }
 
-/// A packet in a cache line of its own.
-#[derive(Debug)]
+/// A packet under way, in a cache line of its own.
+#[derive(Debug, Default)]
 #[repr(align(64))]
-struct Entry(Resident);
+pub(crate) struct Resident {
+    /// When its host sent it.
+    pub(crate) sent_at: Instant,
+    /// The host's own name for the flow.
+    pub(crate) flow: FlowId,
+    /// Bytes: payload and headers.
+    pub(crate) size: u32,
+    /// Bytes of payload.
+    pub(crate) payload: u16,
+    pub(crate) dscp: Dscp,
+    pub(crate) ecn: Ecn,
+    pub(crate) tcp: TcpHeader,
+    pub(crate) key: NodeKey,
+}
+
+impl Resident {
+    /// What elements see of it.
+    #[inline]
+    fn shown(&self, slot: u32) -> Packet {
+        let flags = self.tcp.flags;
+        Packet {
+            sent_at: self.sent_at,
+            flow: self.flow,
+            size: self.size,
+            payload: self.payload,
+            dscp: self.dscp,
+            ecn: self.ecn,
+            bytes: FrameId::new(slot),
+            tcp: TcpHeader { seq: 0, ack: 0, window: 0, flags, sack: SackBlocks::default() },
+            key: self.key.into(),
+        }
+    }
+}
 
 impl Pool {
     /// Takes a packet in.
@@ -75,31 +119,55 @@ impl Pool {
     pub(crate) fn insert(&mut self, packet: Resident) -> Parcel {
         if let Some(slot) = self.free.pop() {
             let parcel = Parcel::new(slot, &packet);
-            self.entries[slot as usize].0 = packet;
+            self.entries[slot as usize] = packet;
             parcel
         } else {
             let parcel = Parcel::new(self.entries.len() as u32, &packet);
-            self.entries.push(Entry(packet));
+            self.entries.push(packet);
             parcel
         }
     }
 
-    /// Takes a packet in that elements have had.
+    /// Hands a packet to elements, which may keep it for a while.
+    #[inline]
+    pub(crate) fn lend(&self, parcel: Parcel) -> Packet {
+        self.packet(&parcel).shown(parcel.slot)
+    }
+
+    /// Takes a packet back that was lent, with the code point and the ECN field that it has now.
     #[inline]
     pub(crate) fn take_back(&mut self, packet: Packet) -> Parcel {
-        self.insert(packet.with_key(Into::into))
+        let slot = packet.bytes.expect("a packet that was lent names its slot").number();
+        let resident = &mut self.entries[slot as usize];
+        resident.dscp = packet.dscp;
+        resident.ecn = packet.ecn;
+        Parcel::new(slot, resident)
     }
 
-    /// Gives a packet out, to elements.
+    /// Lets a conditioner at the packet of a parcel, where it may change the code point and the ECN
+    /// field.
     #[inline]
-    pub(crate) fn remove(&mut self, parcel: Parcel) -> Packet {
-        let resident = &mut self.entries[parcel.slot as usize].0;
-        let packet = resident.take_with_key(resident.key.into());
-        self.release(parcel);
-        packet
+    pub(crate) fn change<T>(
+        &mut self,
+        parcel: &mut Parcel,
+        change: impl FnOnce(&mut Packet) -> T,
+    ) -> T {
+        let resident = &mut self.entries[parcel.slot as usize];
+        let mut packet = resident.shown(parcel.slot);
+        let result = change(&mut packet);
+        resident.dscp = packet.dscp;
+        resident.ecn = packet.ecn;
+        parcel.set_dscp(packet.dscp);
+        result
     }
 
-    /// Forgets a packet, which has arrived.
+    /// The packet of a parcel with all that its header says.
+    pub(crate) fn in_full(&self, parcel: &Parcel) -> Packet {
+        let resident = self.packet(parcel);
+        Packet { tcp: resident.tcp.clone(), ..resident.shown(parcel.slot) }
+    }
+
+    /// Forgets a packet, which has arrived or was dropped.
     #[inline]
     pub(crate) fn release(&mut self, parcel: Parcel) {
         self.free.push(parcel.slot);
@@ -108,7 +176,7 @@ impl Pool {
     /// The packet of a parcel.
     #[inline]
     pub(crate) fn packet(&self, parcel: &Parcel) -> &Resident {
-        &self.entries[parcel.slot as usize].0
+        &self.entries[parcel.slot as usize]
     }
 
     /// Asks for the packet of a parcel, which is needed soon.
@@ -116,20 +184,14 @@ impl Pool {
     pub(crate) fn prefetch(&self, parcel: &Parcel) {
         prefetch_element(self.entries.as_ptr(), parcel.slot as usize);
     }
+}
 
-    /// Lets a conditioner at the packet of a parcel, where it may change the code point.
-    #[inline]
-    pub(crate) fn change<T>(
-        &mut self,
-        parcel: &mut Parcel,
-        change: impl FnOnce(&mut Packet) -> T,
-    ) -> T {
-        let resident = &mut self.entries[parcel.slot as usize].0;
-        let key = resident.key;
-        let mut packet = resident.take_with_key(key.into());
-        let result = change(&mut packet);
-        *resident = packet.with_key(|_| key);
-        *parcel = Parcel::new(parcel.slot, resident);
-        result
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_under_way_fits_into_a_cache_line() {
+        assert_eq!(size_of::<Resident>(), 64);
     }
 }

@@ -155,7 +155,7 @@ impl Port {
         };
         self.counters.stood(now, || served.queue.backlog());
         served.tell(now, self.line.free_at);
-        served.queue.enqueue(now, pool.remove(parcel), drops);
+        served.queue.enqueue(now, pool.lend(parcel), drops);
         if self.line.free_at <= now {
             return self.serve(now, pool, drops);
         }

@@ -1,7 +1,7 @@
 //! What a port counts: enough to check that no packet was lost or made, and, at the ports that are
 //! reported, everything by code point.
 
-use shortflow_elements::{Backlog, DropReason, Dscp, Packet};
+use shortflow_elements::{Backlog, DropReason, Dscp};
 use shortflow_units::{Bytes, Duration, Instant};
 
 use crate::network::pool::Parcel;
@@ -226,10 +226,10 @@ impl Counters {
         self.detail.as_ref().map(|detail| &detail.waits)
     }
 
-    pub(crate) fn dropped(&mut self, packet: &Packet, reason: DropReason) {
-        self.dropped.add(packet.size);
-        if let Some(class) = self.class(usize::from(packet.dscp.value())) {
-            class.dropped[reason as usize].add(packet.size);
+    pub(crate) fn dropped(&mut self, parcel: &Parcel, reason: DropReason) {
+        self.dropped.add(parcel.size());
+        if let Some(class) = self.class(parcel.dscp()) {
+            class.dropped[reason as usize].add(parcel.size());
         }
     }
 
