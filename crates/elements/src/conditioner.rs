@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::classifier::MultiField;
     use crate::packet::test_packet;
-    use crate::{Dscp, TcpFlags, TcpHeader};
+    use crate::{Dscp, TcpFlags};
 
     /// One class for all, without a marker.
     fn counting(acks: Acknowledgements) -> Conditioner {
@@ -151,8 +151,7 @@ mod tests {
     }
 
     fn acknowledgement() -> Packet {
-        let tcp = TcpHeader { flags: TcpFlags::ACK, ..TcpHeader::default() };
-        Packet { payload: 0, size: 40, tcp, ..test_packet() }
+        Packet { payload: 0, size: 40, flags: TcpFlags::ACK, ..test_packet() }
     }
 
     #[test]

@@ -87,9 +87,6 @@ pub use address::{Address, Prefix};
 pub use aggregate::{Aggregate, Per, PerAggregate, Settling};
 pub use conditioner::{Acknowledgements, ClassCounters, Conditioner, NewClass};
 pub use drops::{DropReason, Dropped, Drops};
-pub use packet::{
-    Color, Dscp, Ecn, FlowId, FlowKey, FrameId, Packet, ParseDscpError, Protocol, SackBlocks,
-    TcpFlags, TcpHeader,
-};
+pub use packet::{Color, Dscp, Ecn, FlowKey, FrameId, Packet, ParseDscpError, Protocol, TcpFlags};
 pub use params::ParamsError;
 pub use traits::{Backlog, Label, Marker, Meter, Phase, QueueDiscipline, Queued, SenderView};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-use shortflow_units::{Bytes, Instant};
+use shortflow_units::Bytes;
 
 use crate::Address;
 
@@ -66,19 +66,6 @@ impl FlowKey {
             dst_port: self.src_port,
             protocol: self.protocol,
         }
-    }
-}
-
-/// The host's own name for a flow: a dense index that hosts use to find their state. No element
-/// may look at it: a real packet has none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct FlowId(pub u32);
-
-impl FlowId {
-    /// The number as an index.
-    #[inline]
-    pub const fn index(self) -> usize {
-        self.0 as usize
     }
 }
 
@@ -253,57 +240,6 @@ impl TcpFlags {
     }
 }
 
-/// Up to three SACK blocks (RFC 2018 §3), the most recent first: sequence numbers from (included)
-/// and to (excluded). They are kept beside the packet, since few packets carry any.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SackBlocks(Option<Box<Blocks>>);
-
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Blocks {
-    /// The blocks; only the first `len` mean something.
-    blocks: [(u32, u32); SackBlocks::MAX],
-    len: u8,
-}
-
-impl SackBlocks {
-    /// How many blocks fit beside a timestamp option.
-    pub const MAX: usize = 3;
-
-    /// Adds a block; one that no longer fits is left out.
-    pub fn push(&mut self, from: u32, to: u32) {
-        let held = self.0.get_or_insert_default();
-        if let Some(place) = held.blocks.get_mut(usize::from(held.len)) {
-            *place = (from, to);
-            held.len += 1;
-        }
-    }
-
-    /// The blocks, most recent first.
-    pub fn as_slice(&self) -> &[(u32, u32)] {
-        self.0.as_ref().map_or(&[], |held| &held.blocks[..usize::from(held.len)])
-    }
-
-    /// Whether there is no block.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_none()
-    }
-}
-
-/// The sequence fields of a TCP header.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TcpHeader {
-    /// Sequence number of the first byte.
-    pub seq: u32,
-    /// Acknowledgement number.
-    pub ack: u32,
-    /// Receive window in bytes, after scaling (RFC 7323 §2.3).
-    pub window: u32,
-    /// Control bits.
-    pub flags: TcpFlags,
-    /// Selective acknowledgements.
-    pub sack: SackBlocks,
-}
-
 /// The bytes of a packet, by the name that their owner gave them: a place in the host's ring or
 /// pool. Elements carry it and never look at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -352,22 +288,18 @@ impl FrameId {
 #[must_use]
 #[repr(C)]
 pub struct Packet {
-    /// When the sending application or host created it: what a payload timestamp would say.
-    pub sent_at: Instant,
-    /// The host's own name for the flow; no element may look at it.
-    pub flow: FlowId,
     /// Size in bytes as it counts on links and in queues: payload and headers.
     pub size: u32,
+    /// Where the packet's bytes are, for a host that has them.
+    pub bytes: Option<FrameId>,
     /// Bytes of payload.
     pub payload: u16,
     /// The DS field's code point.
     pub dscp: Dscp,
     /// The ECN field.
     pub ecn: Ecn,
-    /// Where the packet's bytes are, for a host that has them.
-    pub bytes: Option<FrameId>,
-    /// The TCP fields; all zero when the protocol is not TCP. Elements look at the flags alone.
-    pub tcp: TcpHeader,
+    /// The control bits of TCP; none when the protocol is not TCP.
+    pub flags: TcpFlags,
     /// The 5-tuple.
     pub key: FlowKey,
 }
@@ -376,7 +308,7 @@ impl Packet {
     /// Whether this is a TCP segment that only acknowledges: no data, no SYN, FIN or RST.
     #[inline]
     pub fn is_bare_acknowledgement(&self) -> bool {
-        self.key.protocol == Protocol::TCP && self.payload == 0 && self.tcp.flags.only_acknowledge()
+        self.key.protocol == Protocol::TCP && self.payload == 0 && self.flags.only_acknowledge()
     }
 
     /// The size as a quantity.
@@ -395,6 +327,7 @@ pub(crate) fn test_packet() -> Packet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Queued;
 
     #[test]
     fn every_code_point_reads_back_from_its_name() {
@@ -415,10 +348,8 @@ mod tests {
 
     #[test]
     fn a_bare_acknowledgement_has_neither_data_nor_control() {
-        let is_bare = |payload, flags| {
-            let tcp = TcpHeader { flags, ..TcpHeader::default() };
-            Packet { payload, tcp, ..test_packet() }.is_bare_acknowledgement()
-        };
+        let is_bare =
+            |payload, flags| Packet { payload, flags, ..test_packet() }.is_bare_acknowledgement();
         assert!(is_bare(0, TcpFlags::ACK) && is_bare(0, TcpFlags::ACK.with(TcpFlags::ECE)));
         assert!(!is_bare(1, TcpFlags::ACK) && !is_bare(0, TcpFlags(0)));
         for control in [TcpFlags::SYN, TcpFlags::FIN, TcpFlags::RST] {
@@ -427,9 +358,8 @@ mod tests {
     }
 
     #[test]
-    fn what_a_host_needs_of_every_packet_is_in_its_first_cache_line() {
-        assert!(std::mem::offset_of!(Packet, key) <= 64);
-        assert_eq!(size_of::<Packet>(), 88);
+    fn a_descriptor_and_when_it_was_queued_fit_into_a_cache_line() {
+        assert_eq!((size_of::<Packet>(), size_of::<Queued>()), (56, 64));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use shortflow_elements::{DropReason, Packet};
 use shortflow_measure::results;
 use shortflow_scenario::NodeId;
-use shortflow_tcp::Config;
+use shortflow_tcp::{Config, TcpHeader};
 use shortflow_units::Instant;
 
 /// Somebody who looks at the packets that pass some links, and changes nothing.
@@ -29,8 +29,12 @@ pub struct Sight<'a> {
     pub to: NodeId,
     /// What happens to the packet.
     pub event: Event,
-    /// The packet.
+    /// What elements see of the packet.
     pub packet: &'a Packet,
+    /// When its host sent it.
+    pub sent_at: Instant,
+    /// Its header of TCP; all zero when the protocol is another.
+    pub header: &'a TcpHeader,
     /// The settings of its TCP, as long as the connection is there.
     pub tcp: Option<&'a Config>,
 }

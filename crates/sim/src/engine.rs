@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_elements::{Dscp, Ecn, FlowId, SenderView, TcpHeader};
+use shortflow_elements::{Dscp, Ecn, SenderView};
 use shortflow_measure::Recorder;
+use shortflow_tcp::TcpHeader;
 use shortflow_units::Instant;
 
 use crate::event::calendar::Entity;
 use crate::event::entities::EntityKind;
 use crate::event::timers::Timers;
 use crate::host::application::Progress;
-use crate::host::flow::{Flow, Flows, Side, endpoint_of, owner};
+use crate::host::flow::{Flow, FlowId, Flows, Side, endpoint_of, owner};
 use crate::host::ports::EphemeralPorts;
 use crate::host::session::{PendingSend, Sessions, World};
 use crate::host::source::{Emission, Source, Stream, StreamId};

@@ -1,8 +1,9 @@
 //! Explicit congestion notification between two ends (RFC 3168 §6.1).
 
-use shortflow_elements::{Ecn, TcpFlags, TcpHeader};
+use shortflow_elements::{Ecn, TcpFlags};
 
 use crate::EchoRule;
+use crate::header::TcpHeader;
 
 /// What an endpoint remembers about ECN, in both of its directions.
 #[derive(Debug)]

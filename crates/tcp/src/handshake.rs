@@ -1,9 +1,10 @@
 //! Opening: SYN, SYN-ACK and what may come instead of them.
 
-use shortflow_elements::{TcpFlags, TcpHeader};
+use shortflow_elements::TcpFlags;
 use shortflow_units::Instant;
 
 use crate::connection::{Connection, Control};
+use crate::header::TcpHeader;
 use crate::receiver::AckDue;
 use crate::seq::from_wire;
 use crate::state::{Failure, State};

@@ -1,10 +1,11 @@
 //! Segments coming in (RFC 9293 §3.10.7).
 
-use shortflow_elements::{Ecn, TcpFlags, TcpHeader};
+use shortflow_elements::{Ecn, TcpFlags};
 use shortflow_units::Instant;
 
 use crate::Segment;
 use crate::connection::{Connection, Control};
+use crate::header::TcpHeader;
 use crate::receiver::{Acceptance, AckDue};
 use crate::seq::from_wire;
 use crate::state::{Failure, State};

@@ -47,6 +47,7 @@
 //! | file | what it knows |
 //! |---|---|
 //! | `config`, `era`, `describe` | the settings, the presets, and their names for readers |
+//! | `header`, `segment` | what goes on the wire |
 //! | `connection` | the endpoint: joins the halves below |
 //! | `input`, `output`, `handshake` | segments in, segments out, opening (RFC 9293 §3.10.7) |
 //! | `state` | the states and their transitions (RFC 9293 §3.3.2) |
@@ -65,6 +66,7 @@ mod describe;
 mod ecn;
 mod era;
 mod handshake;
+mod header;
 mod input;
 mod output;
 mod rates;
@@ -83,6 +85,7 @@ pub use config::{Config, DelayedAck, EchoRule, EcnCapable, Recovery, RtoFloor};
 pub use congestion::{Ack, Aimd, Algorithm, Congestion, CongestionControl, Cubic, Delivery, Limit};
 pub use connection::{Connection, ENDLESS};
 pub use era::Era;
+pub use header::{SackBlocks, TcpHeader};
 pub use recovery::LossPhase;
 pub use segment::Segment;
 pub use state::{Failure, Role, State};

@@ -1,10 +1,11 @@
 //! Segments going out.
 
-use shortflow_elements::{Ecn, SackBlocks, TcpFlags, TcpHeader};
+use shortflow_elements::{Ecn, TcpFlags};
 use shortflow_units::Instant;
 
 use crate::connection::{Connection, Control};
 use crate::ecn::EcnState;
+use crate::header::{SackBlocks, TcpHeader};
 use crate::receiver::AckDue;
 use crate::sender::{Chunk, ChunkKind};
 use crate::seq::to_wire;

@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use shortflow_elements::SackBlocks;
-
+use crate::header::SackBlocks;
 use crate::seq::to_wire;
 
 /// Blocks held beyond the next expected offset.

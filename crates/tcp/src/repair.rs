@@ -1,10 +1,10 @@
 //! What the sender does about losses: it asks recovery, and acts.
 
-use shortflow_elements::TcpHeader;
 use shortflow_units::{Bytes, Instant};
 
 use crate::Config;
 use crate::congestion::{Congestion, CongestionControl};
+use crate::header::TcpHeader;
 use crate::recovery::{Asks, GoBack, Outstanding};
 use crate::sender::{Chunk, Sender, Urgent};
 

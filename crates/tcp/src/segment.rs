@@ -1,6 +1,8 @@
 //! What goes on the wire.
 
-use shortflow_elements::{Ecn, TcpFlags, TcpHeader};
+use shortflow_elements::{Ecn, TcpFlags};
+
+use crate::header::TcpHeader;
 
 /// A segment to be sent. Its size on the wire is `payload` plus [`Config::header`](crate::Config).
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! The sending half: what is outstanding, what may go next, and the retransmission timer.
 
-use shortflow_elements::{TcpFlags, TcpHeader};
+use shortflow_elements::TcpFlags;
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use crate::congestion::{Ack, Congestion, CongestionControl, Controller, Limit};
 use crate::ecn::EcnState;
+use crate::header::TcpHeader;
 use crate::rates::Rates;
 use crate::recovery::{LossPhase, LossRecovery};
 use crate::rtt::RttEstimator;

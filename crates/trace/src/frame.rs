@@ -2,10 +2,10 @@
 
 use std::net::Ipv4Addr;
 
-use shortflow_elements::{Address, Packet, Protocol, TcpFlags};
+use shortflow_elements::{Address, Protocol, TcpFlags};
 use shortflow_run::Sight;
 use shortflow_scenario::NodeId;
-use shortflow_tcp::{Config, Recovery};
+use shortflow_tcp::Recovery;
 use shortflow_wire::{
     ControlBits, DsField, EtherType, EthernetHeader, Fragmentation, IpProtocol, Ipv4Header,
     MacAddress, SackBlock, SackList, TcpHeader, TcpOption, TcpOptions, UdpHeader, WireError,
@@ -56,7 +56,7 @@ fn emit(out: &mut [u8], sight: &Sight<'_>) -> Result<usize, WireError> {
     // What is simulated has zeros as payload.
     let (protocol, length) = match packet.key.protocol {
         Protocol::TCP => {
-            let tcp = tcp_header(packet, sight.tcp);
+            let tcp = tcp_header(sight);
             let tcp = tcp.with_checksum(source.into(), destination.into(), &[], payload);
             (IpProtocol::TCP, tcp.emit(&mut out[at..])?)
         }
@@ -75,7 +75,7 @@ fn emit(out: &mut [u8], sight: &Sight<'_>) -> Result<usize, WireError> {
     let ip = Ipv4Header {
         ds: DsField::new(packet.dscp.value(), packet.ecn as u8),
         total_length: within_16_bits((Ipv4Header::LEAST + length) as u32 + payload),
-        identification: identification(packet),
+        identification: identification(sight),
         fragmentation: Fragmentation::DONT_FRAGMENT,
         protocol,
         ..Ipv4Header::between(source, destination)
@@ -99,8 +99,8 @@ fn hardware_address(node: NodeId) -> MacAddress {
     MacAddress([0x02, 0, a, b, c, d])
 }
 
-fn tcp_header(packet: &Packet, config: Option<&Config>) -> TcpHeader {
-    let tcp = &packet.tcp;
+fn tcp_header(sight: &Sight<'_>) -> TcpHeader {
+    let Sight { packet, header: tcp, tcp: config, .. } = *sight;
     // The scale follows from the settings; once the connection is gone, from the window itself,
     // which never shrinks.
     let scale = window_scale(config.map_or(tcp.window.into(), |config| config.receive_window.0));
@@ -115,7 +115,7 @@ fn tcp_header(packet: &Packet, config: Option<&Config>) -> TcpHeader {
         window: within_16_bits(window),
         checksum: 0,
         urgent: 0,
-        options: options(packet, config, scale).expect("options have at most 40 bytes"),
+        options: options(sight, scale).expect("options have at most 40 bytes"),
     }
 }
 
@@ -123,9 +123,10 @@ fn tcp_header(packet: &Packet, config: Option<&Config>) -> TcpHeader {
 ///
 /// The simulation counts the same headers on every segment. Options that do not fit in are written
 /// all the same; where it counts more, as for timestamps, the list ends early (RFC 9293 §3.2).
-fn options(packet: &Packet, config: Option<&Config>, scale: u8) -> Result<TcpOptions, WireError> {
+fn options(sight: &Sight<'_>, scale: u8) -> Result<TcpOptions, WireError> {
+    let Sight { packet, header: tcp, tcp: config, .. } = *sight;
     let mut options = TcpOptions::NONE;
-    if packet.tcp.flags.has(TcpFlags::SYN)
+    if tcp.flags.has(TcpFlags::SYN)
         && let Some(config) = config
     {
         // RFC 6691: the size without any options.
@@ -139,7 +140,7 @@ fn options(packet: &Packet, config: Option<&Config>, scale: u8) -> Result<TcpOpt
         }
     }
     let mut blocks = [SackBlock::default(); SackList::MOST];
-    let held = packet.tcp.sack.as_slice();
+    let held = tcp.sack.as_slice();
     for (block, (from, to)) in blocks.iter_mut().zip(held) {
         *block = SackBlock { from: *from, to: *to };
     }

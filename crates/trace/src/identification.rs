@@ -1,14 +1,14 @@
 //! The identification of a packet in its IP header.
 
-use shortflow_elements::Packet;
+use shortflow_run::Sight;
 
 /// The identification of a packet: the same at every place where it is seen, and another one when the
 /// same data are sent again, so that programs do not take a retransmission for a packet that was
 /// captured twice. It follows from what names a transmission: the flow, the sequence numbers, and the
 /// time at which it was sent. Two packets of a flow have the same one by chance only, as 16 bits go;
 /// of packets that are not cut, nothing more is asked (RFC 6864 §4.1).
-pub(crate) fn identification(packet: &Packet) -> u16 {
-    let tcp = &packet.tcp;
+pub(crate) fn identification(sight: &Sight<'_>) -> u16 {
+    let Sight { packet, header: tcp, sent_at, .. } = sight;
     let key = &packet.key;
     let sacked = tcp.sack.as_slice().iter().flat_map(|(from, to)| [*from, *to]);
     let numbers = [
@@ -19,7 +19,7 @@ pub(crate) fn identification(packet: &Packet) -> u16 {
         tcp.ack,
         u32::from(tcp.flags.0) << 16 | u32::from(packet.payload),
     ];
-    let mut hash = fnv(FNV_BASIS, &packet.sent_at.nanos().to_be_bytes());
+    let mut hash = fnv(FNV_BASIS, &sent_at.nanos().to_be_bytes());
     for number in numbers.into_iter().chain(sacked) {
         hash = fnv(hash, &number.to_be_bytes());
     }

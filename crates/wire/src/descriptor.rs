@@ -3,35 +3,28 @@
 
 use core::net::IpAddr;
 
-use shortflow_elements::{
-    Address, Dscp, Ecn, FlowKey, FrameId, Packet, Protocol, TcpFlags, TcpHeader as TcpFields,
-};
-use shortflow_units::Instant;
+use shortflow_elements::{Address, Dscp, Ecn, FlowKey, FrameId, Packet, Protocol, TcpFlags};
 
 use crate::{DsField, Ip, IpProtocol, Layers, Ports, Transport};
 
 impl Layers {
-    /// The descriptor of a packet that came in at `now`; its bytes are kept at `frame`, if anywhere.
+    /// The descriptor of a packet whose bytes are kept at `frame`, if anywhere.
     /// `None` if there is no IP header.
     ///
     /// Its size is that of the whole IP packet, as the header tells it. A packet without ports, or of
-    /// which they are not known, has port 0 in both. Windows are as they stand in the header, since
-    /// no single packet tells their scale, and selective acknowledgements are left out: no element
-    /// looks at them.
-    pub fn descriptor(&self, now: Instant, frame: Option<FrameId>) -> Option<Packet> {
+    /// which they are not known, has port 0 in both.
+    pub fn descriptor(&self, frame: Option<FrameId>) -> Option<Packet> {
         let ip = self.ip.as_ref()?;
         let key = self.flow_key(ip)?;
         let payload = self.payload.len() + self.missing;
         Some(Packet {
-            sent_at: now,
             size: ip.packet_length() as u32,
             payload: u16::try_from(payload).unwrap_or(u16::MAX),
             dscp: Dscp::new(ip.ds().dscp()).expect("six bits are a code point"),
             ecn: ecn(ip.ds()),
             bytes: frame,
-            tcp: self.tcp_fields(),
+            flags: self.tcp_flags(),
             key,
-            ..Packet::default()
         })
     }
 
@@ -43,15 +36,11 @@ impl Layers {
         Some(FlowKey { src, dst, src_port, dst_port, protocol: Protocol(protocol) })
     }
 
-    fn tcp_fields(&self) -> TcpFields {
-        let Transport::Tcp(header) = &self.transport else { return TcpFields::default() };
-        TcpFields {
-            seq: header.sequence,
-            ack: header.acknowledgement,
-            window: u32::from(header.window),
-            // The descriptor has the eight bits that RFC 9293 and RFC 3168 define.
-            flags: TcpFlags(header.control.bits() as u8),
-            ..TcpFields::default()
+    fn tcp_flags(&self) -> TcpFlags {
+        match &self.transport {
+            // The eight bits that RFC 9293 and RFC 3168 define.
+            Transport::Tcp(header) => TcpFlags(header.control.bits() as u8),
+            _ => TcpFlags::default(),
         }
     }
 }
@@ -86,8 +75,6 @@ mod tests {
         ControlBits, Fragmentation, Ipv4Header, Ipv6Header, TcpHeader, TcpOptions, UdpHeader,
     };
 
-    const NOW: Instant = Instant::START;
-
     fn segment() -> TcpHeader {
         TcpHeader {
             source_port: 49152,
@@ -120,7 +107,7 @@ mod tests {
     #[test]
     fn a_segment_s_descriptor_has_its_addresses_ports_code_point_and_control_bits() {
         let bytes = ipv4(DsField::new(46, 2), Fragmentation(0));
-        let packet = Layers::of_ip(&bytes).descriptor(NOW, None).unwrap();
+        let packet = Layers::of_ip(&bytes).descriptor(None).unwrap();
         let expected = FlowKey {
             src: "10.0.0.1".parse().unwrap(),
             dst: "10.0.0.2".parse().unwrap(),
@@ -131,8 +118,7 @@ mod tests {
         assert_eq!(packet.key, expected);
         assert_eq!((packet.size, packet.payload), (45, 5));
         assert_eq!((packet.dscp, packet.ecn), (Dscp::EF, Ecn::Ect0));
-        assert_eq!((packet.tcp.seq, packet.tcp.ack, packet.tcp.window), (7, 9, 512));
-        assert_eq!(packet.tcp.flags, TcpFlags::ACK.with(TcpFlags::ECE));
+        assert_eq!(packet.flags, TcpFlags::ACK.with(TcpFlags::ECE));
     }
 
     #[test]
@@ -147,11 +133,11 @@ mod tests {
         let at = header.emit(&mut bytes).unwrap();
         let udp = UdpHeader { source_port: 5, destination_port: 6, length: 8, checksum: 0 };
         udp.emit(&mut bytes[at..]).unwrap();
-        let key = Layers::of_ip(&bytes).descriptor(NOW, None).unwrap().key;
+        let key = Layers::of_ip(&bytes).descriptor(None).unwrap().key;
         assert_eq!((key.src, key.dst), (source.parse().unwrap(), destination.parse().unwrap()));
         assert_eq!((key.src_port, key.dst_port, key.protocol), (5, 6, Protocol::UDP));
         let bytes = ipv4(DsField(0), Fragmentation(10));
-        let key = Layers::of_ip(&bytes).descriptor(NOW, None).unwrap().key;
+        let key = Layers::of_ip(&bytes).descriptor(None).unwrap().key;
         assert_eq!(key, FlowKey::without_ports(key.src, key.dst, Protocol::TCP));
     }
 
@@ -159,21 +145,21 @@ mod tests {
     fn what_the_elements_decide_is_written_back() {
         let mut bytes = ipv4(DsField::new(0, 2), Fragmentation(0));
         let layers = Layers::of_ip(&bytes);
-        let mut packet = layers.descriptor(NOW, None).unwrap();
+        let mut packet = layers.descriptor(None).unwrap();
         packet.dscp = Dscp::AF11;
         packet.ecn = Ecn::Ce;
         layers.ds_place().unwrap().write(&mut bytes, DsField::from(&packet)).unwrap();
-        let after = Layers::of_ip(&bytes).descriptor(NOW, None).unwrap();
+        let after = Layers::of_ip(&bytes).descriptor(None).unwrap();
         assert_eq!((after.dscp, after.ecn), (Dscp::AF11, Ecn::Ce));
         assert!(Ipv4Header::parse(&bytes).unwrap().is_checksum_right());
     }
 
     #[test]
     fn bytes_without_an_ip_header_have_no_descriptor() {
-        assert_eq!(Layers::of_ip(&[0x45, 0, 0]).descriptor(NOW, None), None);
+        assert_eq!(Layers::of_ip(&[0x45, 0, 0]).descriptor(None), None);
         let short = ipv4(DsField(0), Fragmentation(0));
         let mut lying = short;
         lying[3] = 19;
-        assert_eq!(Layers::of_ip(&lying).descriptor(NOW, None), None, "shorter than its header");
+        assert_eq!(Layers::of_ip(&lying).descriptor(None), None, "shorter than its header");
     }
 }

@@ -120,7 +120,7 @@ impl TcpStateMarker {
         let is_recovering = sender.phase == Some(Phase::FastRecovery)
             && (self.params.recovery == RecoverySegments::All
                 || sender.is_retransmission == Some(true));
-        is_recovering || packet.tcp.flags.has(TcpFlags::SYN)
+        is_recovering || packet.flags.has(TcpFlags::SYN)
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_syn_is_green_whatever_the_window() {
         let mut packet = test_packet();
-        packet.tcp.flags = TcpFlags::SYN;
+        packet.flags = TcpFlags::SYN;
         let sender = at(10, Phase::Handshake);
         assert_eq!(sharp().mark(Instant::START, &mut packet, Some(&sender)), Color::Green);
     }

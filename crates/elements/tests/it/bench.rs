@@ -1,8 +1,8 @@
 //! The language of the timelines: packets by number, queues at instants.
 
 use shortflow_elements::{
-    Address, DropReason, Drops, Dscp, Ecn, FlowId, FlowKey, Packet, Protocol, QueueDiscipline,
-    TcpHeader,
+    Address, DropReason, Drops, Dscp, Ecn, FlowKey, FrameId, Packet, Protocol, QueueDiscipline,
+    TcpFlags,
 };
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 
@@ -57,8 +57,6 @@ impl P {
 
     pub(crate) fn packet(self) -> Packet {
         Packet {
-            sent_at: Instant::START,
-            flow: FlowId(u32::from(self.flow)),
             size: self.size,
             key: FlowKey {
                 src: Address::v4(0x0a00_0001),
@@ -70,10 +68,15 @@ impl P {
             dscp: self.dscp,
             ecn: self.ecn,
             payload: 0,
-            bytes: None,
-            tcp: TcpHeader { seq: self.number, ..TcpHeader::default() },
+            bytes: FrameId::new(self.number),
+            flags: TcpFlags::default(),
         }
     }
+}
+
+/// The number of a packet that [`P`] made.
+pub(crate) fn number_of(packet: &Packet) -> u32 {
+    packet.bytes.expect("a packet of a test has a number").number()
 }
 
 /// A queue on a bench: what it gives and drops is compared with what the timeline says.
@@ -112,7 +115,7 @@ impl<Q: QueueDiscipline> At<'_, Q> {
             .drops
             .drain()
             .map(|dropped| {
-                assert_eq!(dropped.packet.tcp.seq, packet.number, "another packet was dropped");
+                assert_eq!(number_of(&dropped.packet), packet.number, "another packet was dropped");
                 dropped.reason
             })
             .collect();

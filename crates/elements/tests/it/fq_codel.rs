@@ -4,7 +4,7 @@ use shortflow_elements::queue::{CoDelParams, EcnMode, FlowQueueSettings, FqCodel
 use shortflow_elements::{DropReason, Drops, Ecn, Packet, QueueDiscipline};
 use shortflow_units::{Bytes, Duration, Instant, Length, Rng};
 
-use crate::bench::{P, ms, p};
+use crate::bench::{P, ms, number_of, p};
 
 /// A queue, and what it dropped.
 pub(crate) struct Line<Q> {
@@ -31,12 +31,12 @@ impl<Q: QueueDiscipline> Line<Q> {
 
     /// The number of the packet that is given at `now`.
     pub(crate) fn number(&mut self, now: Instant) -> Option<u32> {
-        self.gives(now).map(|packet| packet.tcp.seq)
+        self.gives(now).map(|packet| number_of(&packet))
     }
 
     /// The packets dropped since the last look, and why.
     pub(crate) fn all_dropped(&mut self) -> Vec<(u32, DropReason)> {
-        self.drops.drain().map(|dropped| (dropped.packet.tcp.seq, dropped.reason)).collect()
+        self.drops.drain().map(|dropped| (number_of(&dropped.packet), dropped.reason)).collect()
     }
 
     /// The numbers of the packets dropped since the last look.

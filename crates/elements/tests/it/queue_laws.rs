@@ -18,7 +18,7 @@ use shortflow_elements::scheduler::{SourceScheduler, WeightedRoundRobin};
 use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline, Queued};
 use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rng};
 
-use crate::bench::{mbit, p, rng};
+use crate::bench::{mbit, number_of, p, rng};
 use crate::source_scheduler::scheduler;
 use crate::strict_priority::Paced;
 
@@ -101,7 +101,7 @@ impl Audit {
         let Some(Queued { packet, since }) = given else { return };
         assert!(ready_at.is_some_and(|at| at <= self.now), "a packet left before ready_at");
         assert!(since <= self.now);
-        let (number, flow) = (packet.tcp.seq, packet.key.src_port);
+        let (number, flow) = (number_of(&packet), packet.key.src_port);
         let before = self.last_given.insert(flow, number);
         assert!(before.is_none_or(|before| before < number), "order within flow {flow}");
         self.leaves(&packet);
@@ -109,9 +109,9 @@ impl Audit {
     }
 
     fn leaves(&mut self, packet: &Packet) {
-        let known = self.held.remove(&packet.tcp.seq);
+        let known = self.held.remove(&number_of(packet));
         assert_eq!(known, Some((packet.key.src_port, packet.size)), "an unknown packet came out");
-        assert!(self.out.insert(packet.tcp.seq), "a packet came out twice");
+        assert!(self.out.insert(number_of(packet)), "a packet came out twice");
     }
 
     fn balance(&mut self) {

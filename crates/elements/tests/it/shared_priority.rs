@@ -6,7 +6,7 @@ use shortflow_elements::queue::{SharedPriority, SharedPriorityParams};
 use shortflow_elements::{DropReason, Drops, Dscp, QueueDiscipline};
 use shortflow_units::{Bytes, Length};
 
-use crate::bench::{Bench, P, ms, p};
+use crate::bench::{Bench, P, ms, number_of, p};
 
 /// Band 0 for code point 63, and so on; best effort is the last of 64.
 fn queue(limit: Length) -> Bench<SharedPriority> {
@@ -128,12 +128,12 @@ proptest! {
                     let number = number as u32;
                     queue.enqueue(ms(0), of_band(band, number).packet(), &mut drops);
                     oracle.enqueue(limit, band, number);
-                    let lost: Vec<u32> = drops.drain().map(|drop| drop.packet.tcp.seq).collect();
+                    let lost: Vec<u32> = drops.drain().map(|drop| number_of(&drop.packet)).collect();
                     prop_assert_eq!(&lost, &std::mem::take(&mut oracle.lost));
                 }
                 None => {
                     let given = queue.dequeue(ms(0), &mut drops);
-                    prop_assert_eq!(given.map(|given| given.packet.tcp.seq), oracle.dequeue());
+                    prop_assert_eq!(given.map(|given| number_of(&given.packet)), oracle.dequeue());
                 }
             }
         }

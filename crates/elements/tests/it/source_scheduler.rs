@@ -10,7 +10,7 @@ use shortflow_elements::scheduler::{ConnectionRule, SourceLimits, SourceParams, 
 use shortflow_elements::{Drops, Dscp, QueueDiscipline};
 use shortflow_units::{Bytes, Duration, Instant, Length, Rate};
 
-use crate::bench::{Bench, P, ms, p, rng};
+use crate::bench::{Bench, P, ms, number_of, p, rng};
 
 const MARKS: [Dscp; 3] = [Dscp::AF11, Dscp::AF12, Dscp::AF13];
 
@@ -435,7 +435,7 @@ proptest! {
                     let flow = given.key.src_port;
                     let priority = MARKS.iter().position(|&mark| mark == given.dscp).unwrap();
                     prop_assert_eq!(Some((flow / 100, priority)), oracle.served(ready_at, step));
-                    prop_assert_eq!(oracle.sent(step, flow, priority).number, given.tcp.seq);
+                    prop_assert_eq!(oracle.sent(step, flow, priority).number, number_of(&given));
                     ready = oracle.ready_at(step);
                 }
                 Move::Wait { steps } => step += steps,

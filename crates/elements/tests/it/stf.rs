@@ -5,7 +5,7 @@ use shortflow_elements::queue::{Stf, StfParams};
 use shortflow_elements::{DropReason, Drops, QueueDiscipline};
 use shortflow_units::{Bytes, Duration, Length};
 
-use crate::bench::{Bench, P, ms, p, rng};
+use crate::bench::{Bench, P, ms, number_of, p, rng};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -179,12 +179,12 @@ proptest! {
                     let arrival = of(flow, number).sized(100 * size);
                     queue.enqueue(ms(0), arrival.packet(), &mut drops);
                     let lost = oracle.enqueue(limit, (flow, 100 * size, number));
-                    let dropped: Vec<u32> = drops.drain().map(|drop| drop.packet.tcp.seq).collect();
+                    let dropped: Vec<u32> = drops.drain().map(|drop| number_of(&drop.packet)).collect();
                     prop_assert_eq!(dropped, Vec::from_iter(lost));
                 }
                 None => {
                     let given = queue.dequeue(ms(0), &mut drops);
-                    prop_assert_eq!(given.map(|given| given.packet.tcp.seq), oracle.dequeue());
+                    prop_assert_eq!(given.map(|given| number_of(&given.packet)), oracle.dequeue());
                 }
             }
         }

@@ -8,7 +8,7 @@ use shortflow_elements::queue::{Share, Weight, Wfq, WfqClass, WfqParams};
 use shortflow_elements::{DropReason, Drops, QueueDiscipline};
 use shortflow_units::{Bytes, Instant, Length, Rate, Transmission};
 
-use crate::bench::{Bench, P, mbit, ms, p, rng, us};
+use crate::bench::{Bench, P, mbit, ms, number_of, p, rng, us};
 
 fn rate(kilobits: u64) -> Rate {
     Rate::from_bits_per_sec(1000 * kilobits)
@@ -66,7 +66,7 @@ fn sent(queue: &mut Wfq, rate: Rate, arrivals: &[Arrival]) -> (Vec<Instant>, Vec
             next += 1;
         }
         let given = queue.dequeue(free_at, &mut drops).expect("a packet waits");
-        let number = given.packet.tcp.seq as usize;
+        let number = number_of(&given.packet) as usize;
         free_at += line.time(given.packet.size);
         finished[number] = free_at;
         order.push(number);

@@ -8,7 +8,7 @@ mod plans;
 mod queueing;
 mod reading;
 
-use shortflow_elements::{Address, Dscp, Ecn, FlowId, FlowKey, Packet, Protocol, TcpHeader};
+use shortflow_elements::{Address, Dscp, Ecn, FlowKey, Packet, Protocol, TcpFlags};
 use shortflow_policy::{Policy, PortSite, from_text};
 use shortflow_units::{Instant, Rate};
 
@@ -25,8 +25,6 @@ fn place(name: &str) -> PortSite<'_> {
 /// A TCP packet of 1000 bytes from port 80 of 10.0.0.1 to port 2000 of 10.0.0.2.
 fn packet() -> Packet {
     Packet {
-        sent_at: Instant::START,
-        flow: FlowId(0),
         size: 1000,
         key: FlowKey {
             src: Address::v4(0x0a00_0001),
@@ -39,7 +37,7 @@ fn packet() -> Packet {
         ecn: Ecn::NotEct,
         payload: 960,
         bytes: None,
-        tcp: TcpHeader::default(),
+        flags: TcpFlags::default(),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use shortflow_elements::{
     Address, Conditioner, DropReason, Dscp, Label, Packet, Phase, Protocol, SenderView, TcpFlags,
-    TcpHeader,
 };
 use shortflow_policy::from_text;
 use shortflow_units::Bytes;
@@ -255,8 +254,7 @@ fn acknowledgements_echo_where_the_role_says_so_and_belong_to_no_class() {
             "[roles.edge]\n{acks}\n[[roles.edge.classes]]\nname = \"all\"\nmarker.fixed.dscp = \"EF\""
         )
     };
-    let tcp = TcpHeader { flags: TcpFlags::ACK, ..TcpHeader::default() };
-    let ack = || Packet { payload: 0, tcp: tcp.clone(), ..packet() };
+    let ack = || Packet { payload: 0, flags: TcpFlags::ACK, ..packet() };
     let sender = SenderView { received_dscp: Some(Dscp::AF12), ..SenderView::default() };
     let mut echoing = conditioner(&text("acks = \"echo\""));
     assert_eq!(told(&mut echoing, ack(), &sender), "AF12");

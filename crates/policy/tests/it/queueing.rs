@@ -1,7 +1,7 @@
 //! Queues of a role.
 
 use shortflow_elements::{
-    Address, DropReason, Drops, Dscp, Ecn, Packet, Protocol, QueueDiscipline,
+    Address, DropReason, Drops, Dscp, Ecn, FrameId, Packet, Protocol, QueueDiscipline,
 };
 
 use crate::{at, packet, place, policy};
@@ -12,6 +12,11 @@ fn queue(text: &str) -> Box<dyn QueueDiscipline> {
 
 fn marked(dscp: Dscp) -> Packet {
     Packet { dscp, ..packet() }
+}
+
+/// The number that a test gave a packet, in place of its bytes.
+fn number_of(packet: &Packet) -> u32 {
+    packet.bytes.expect("it was given one").number()
 }
 
 /// Fills `queue` with 40 packets of `first`, then offers `packets` of `dscp`; how many are dropped
@@ -153,7 +158,8 @@ fn three_priority_red_refuses_low_before_med_and_med_before_high() {
 /// The numbers of the packets that `queue` gives until it is empty.
 fn served(queue: &mut dyn QueueDiscipline) -> Vec<u32> {
     let drops = &mut Drops::default();
-    std::iter::from_fn(|| queue.dequeue(at(1), drops).map(|queued| queued.packet.tcp.seq)).collect()
+    std::iter::from_fn(|| queue.dequeue(at(1), drops).map(|queued| number_of(&queued.packet)))
+        .collect()
 }
 
 /// Offers packets of these code points, numbered from 0, and says which were dropped.
@@ -161,10 +167,10 @@ fn offered(queue: &mut dyn QueueDiscipline, code_points: &[Dscp]) -> Vec<u32> {
     let mut drops = Drops::default();
     for (number, &dscp) in code_points.iter().enumerate() {
         let mut packet = marked(dscp);
-        packet.tcp.seq = number as u32;
+        packet.bytes = FrameId::new(number as u32);
         queue.enqueue(at(0), packet, &mut drops);
     }
-    drops.drain().map(|drop| drop.packet.tcp.seq).collect()
+    drops.drain().map(|drop| number_of(&drop.packet)).collect()
 }
 
 #[test]
@@ -200,7 +206,7 @@ fn a_band_of_a_shared_buffer_may_be_a_rule_among_code_points() {
         [(Dscp::AF11, 7), (Dscp::AF11, 80), (Dscp::EF, 80)].into_iter().enumerate()
     {
         let mut packet = marked(dscp);
-        (packet.key.src_port, packet.tcp.seq) = (src_port, number as u32);
+        (packet.key.src_port, packet.bytes) = (src_port, FrameId::new(number as u32));
         shared.enqueue(at(0), packet, &mut drops);
     }
     assert_eq!(served(shared.as_mut()), [2, 1, 0]);
@@ -212,7 +218,7 @@ fn stf_serves_the_flow_of_which_the_fewest_bytes_have_left() {
     let mut drops = Drops::default();
     let mut offer = |stf: &mut dyn QueueDiscipline, number: u32, src_port| {
         let mut packet = packet();
-        (packet.key.src_port, packet.tcp.seq) = (src_port, number);
+        (packet.key.src_port, packet.bytes) = (src_port, FrameId::new(number));
         stf.enqueue(at(0), packet, &mut drops);
     };
     offer(stf.as_mut(), 0, 80);

@@ -3,7 +3,7 @@
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
-use shortflow_elements::{Dscp, FlowId};
+use shortflow_elements::Dscp;
 use shortflow_tcp::{Config, Connection, Role};
 use shortflow_units::Instant;
 
@@ -11,6 +11,18 @@ use crate::host::application::Application;
 use crate::host::reordering::LatestSent;
 use crate::network::key::NodeKey;
 use crate::network::prefetch::prefetch_element;
+
+/// The simulator's own name for a flow: a dense index. A real packet has none, so no element sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub(crate) struct FlowId(pub(crate) u32);
+
+impl FlowId {
+    /// The number as an index.
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// One end of a connection.
 #[derive(Debug)]

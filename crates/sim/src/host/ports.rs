@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_elements::FlowId;
 use shortflow_scenario::NodeId;
 
-use crate::host::flow::Flows;
+use crate::host::flow::{FlowId, Flows};
 use crate::network::key::NodeKey;
 
 /// The port that each node gives to its next outgoing connection.

@@ -36,7 +36,7 @@ impl LatestSent {
 
 #[cfg(test)]
 mod tests {
-    use shortflow_elements::TcpHeader;
+    use shortflow_tcp::TcpHeader;
     use shortflow_units::Duration;
 
     use super::*;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::iter::Peekable;
 use std::sync::Arc;
 
-use shortflow_elements::{Dscp, FlowId, Protocol};
+use shortflow_elements::{Dscp, Protocol};
 use shortflow_measure::Ends;
 use shortflow_scenario::NodeId;
 use shortflow_tcp::Config;
@@ -12,7 +12,7 @@ use shortflow_units::Instant;
 use shortflow_workloads::{CbrStream, FlowStart, PoissonStream, TransferArrivals};
 
 use crate::host::application::{Application, Exchange};
-use crate::host::flow::Flows;
+use crate::host::flow::{FlowId, Flows};
 use crate::host::ports::EphemeralPorts;
 use crate::host::session::Sessions;
 use crate::network::key::NodeKey;

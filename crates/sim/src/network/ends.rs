@@ -116,7 +116,8 @@ impl Fabric {
     fn show(&mut self, index: PortId, parcel: &Parcel, event: Event) {
         let Some(watcher) = &mut self.watcher else { return };
         let hop = &self.network.ports[index];
-        watcher.see(self.now, hop, event, &self.pool.in_full(parcel));
+        let (resident, packet) = (self.pool.packet(parcel), self.pool.shown(parcel));
+        watcher.see(self.now, hop, event, resident, &packet);
     }
 
     /// Shows a packet that was dropped, if somebody looks at its link.

@@ -6,10 +6,12 @@
 //! as the place of its bytes. A slot that falls free is the next to be used; the pool is as large as
 //! the most packets there ever were at once.
 
-use shortflow_elements::{Dscp, Ecn, FlowId, FrameId, Packet, SackBlocks, TcpHeader};
+use shortflow_elements::{Dscp, Ecn, FrameId, Packet};
 use shortflow_scenario::NodeId;
+use shortflow_tcp::TcpHeader;
 use shortflow_units::Instant;
 
+use crate::host::flow::FlowId;
 use crate::network::key::NodeKey;
 use crate::network::prefetch::prefetch_element;
 
@@ -98,16 +100,13 @@ impl Resident {
     /// What elements see of it.
     #[inline]
     fn shown(&self, slot: u32) -> Packet {
-        let flags = self.tcp.flags;
         Packet {
-            sent_at: self.sent_at,
-            flow: self.flow,
             size: self.size,
+            bytes: FrameId::new(slot),
             payload: self.payload,
             dscp: self.dscp,
             ecn: self.ecn,
-            bytes: FrameId::new(slot),
-            tcp: TcpHeader { seq: 0, ack: 0, window: 0, flags, sack: SackBlocks::default() },
+            flags: self.tcp.flags,
             key: self.key.into(),
         }
     }
@@ -131,7 +130,7 @@ impl Pool {
     /// Hands a packet to elements, which may keep it for a while.
     #[inline]
     pub(crate) fn lend(&self, parcel: Parcel) -> Packet {
-        self.packet(&parcel).shown(parcel.slot)
+        self.shown(&parcel)
     }
 
     /// Takes a packet back that was lent, with the code point and the ECN field that it has now.
@@ -161,10 +160,9 @@ impl Pool {
         result
     }
 
-    /// The packet of a parcel with all that its header says.
-    pub(crate) fn in_full(&self, parcel: &Parcel) -> Packet {
-        let resident = self.packet(parcel);
-        Packet { tcp: resident.tcp.clone(), ..resident.shown(parcel.slot) }
+    /// What elements would see of the packet of a parcel.
+    pub(crate) fn shown(&self, parcel: &Parcel) -> Packet {
+        self.packet(parcel).shown(parcel.slot)
     }
 
     /// Forgets a packet, which has arrived or was dropped.

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{FlowId, FlowKey, Packet};
+use shortflow_elements::{FlowKey, Packet};
 use shortflow_run::{Event, Sight, Tap};
 use shortflow_tcp::Config;
 use shortflow_units::Instant;
 
+use crate::host::flow::FlowId;
 use crate::network::layout::Hop;
+use crate::network::pool::Resident;
 
 /// Who looks on in a run, and what it must be told of the connections.
 pub(crate) struct Watcher {
@@ -30,14 +32,22 @@ impl Watcher {
         self.connections[index] = Some((key, Arc::clone(config)));
     }
 
-    /// Something happens to a packet at a link.
-    pub(crate) fn see(&mut self, now: Instant, hop: &Hop, event: Event, packet: &Packet) {
+    /// Something happens at a link to a packet, of which elements see `packet`.
+    pub(crate) fn see(
+        &mut self,
+        now: Instant,
+        hop: &Hop,
+        event: Event,
+        resident: &Resident,
+        packet: &Packet,
+    ) {
         // The name of a flow is given again once it is over, so the 5-tuple must be its own.
-        let known = self.connections.get(packet.flow.index()).and_then(Option::as_ref);
+        let known = self.connections.get(resident.flow.index()).and_then(Option::as_ref);
         let tcp = known
             .filter(|(key, _)| packet.key == *key || packet.key == key.reversed())
             .map(|(_, config)| &**config);
         let (from, to) = (hop.from, hop.to);
-        self.tap.see(&Sight { now, from, to, event, packet, tcp });
+        let Resident { sent_at, tcp: ref header, .. } = *resident;
+        self.tap.see(&Sight { now, from, to, event, packet, sent_at, header, tcp });
     }
 }

@@ -9,8 +9,7 @@ mod reno;
 mod sack;
 mod scoreboard;
 
-use shortflow_elements::TcpHeader;
-
+use crate::header::TcpHeader;
 use crate::{Config, Recovery};
 
 use scoreboard::Scoreboard;

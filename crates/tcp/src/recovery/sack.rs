@@ -1,9 +1,8 @@
 //! Selective acknowledgements: the scoreboard says what is lost and what is in flight (RFC 6675).
 
-use shortflow_elements::TcpHeader;
-
 use super::scoreboard::Scoreboard;
 use super::{Asks, LossRecovery, Outstanding};
+use crate::header::TcpHeader;
 use crate::seq::from_wire;
 use crate::{Config, Recovery};
 

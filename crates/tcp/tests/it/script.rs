@@ -7,8 +7,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use shortflow_elements::{Ecn, Phase, SackBlocks, TcpFlags, TcpHeader};
-use shortflow_tcp::{Config, Connection, EcnCapable, Era, Recovery, Role, Segment, State};
+use shortflow_elements::{Ecn, Phase, TcpFlags};
+use shortflow_tcp::{
+    Config, Connection, EcnCapable, Era, Recovery, Role, SackBlocks, Segment, State, TcpHeader,
+};
 use shortflow_units::{Bytes, Duration, Instant};
 
 /// The full segment of these timelines.

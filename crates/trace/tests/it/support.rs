@@ -114,7 +114,7 @@ impl Tap for Counting {
 
     fn see(&mut self, sight: &Sight<'_>) {
         let is_sent = sight.event == Event::Sent && self.hosts.contains(&sight.from);
-        if is_sent && !sight.packet.tcp.sack.is_empty() {
+        if is_sent && !sight.header.sack.is_empty() {
             self.sack_segments.fetch_add(1, Ordering::Relaxed);
         }
         self.trace.see(sight);

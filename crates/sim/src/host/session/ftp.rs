@@ -1,11 +1,12 @@
 //! Sessions that send files: each over a connection of its own, with a pause in between.
 
-use shortflow_elements::FlowId;
 use shortflow_measure::Transfer;
 use shortflow_units::Instant;
 use shortflow_workloads::Files;
 
 use super::{Ask, Closing, Session, SessionContext, Tag};
+
+use crate::host::flow::FlowId;
 
 /// A user who sends files.
 pub(crate) struct FtpSession {

@@ -14,13 +14,12 @@ mod ftp;
 mod telnet;
 mod web;
 
-use shortflow_elements::FlowId;
 use shortflow_measure::{Recorder, Transfer};
 use shortflow_units::Instant;
 
 use crate::event::timers::Timers;
 use crate::host::application::Application;
-use crate::host::flow::{Flow, Flows, Side};
+use crate::host::flow::{Flow, FlowId, Flows, Side};
 use crate::host::ports::EphemeralPorts;
 use crate::host::source::Connections;
 

@@ -1,11 +1,12 @@
 //! Typing sessions: a character, its echo, a pause, over one connection.
 
-use shortflow_elements::FlowId;
 use shortflow_measure::Transfer;
 use shortflow_units::Instant;
 use shortflow_workloads::Typist;
 
 use super::{Ask, Closing, Session, SessionContext, Tag};
+
+use crate::host::flow::FlowId;
 
 /// A user who types.
 pub(crate) struct TelnetSession {

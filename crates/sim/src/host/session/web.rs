@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use shortflow_elements::FlowId;
 use shortflow_measure::Transfer;
 use shortflow_units::Instant;
 use shortflow_workloads::{ACCESS_COLUMNS, Access, Busy, Http, Visit, Visitor};
 
 use super::{Ask, Closing, Session, SessionContext, Tag};
+
+use crate::host::flow::FlowId;
 
 /// A user who browses.
 pub(crate) struct WebSession {
