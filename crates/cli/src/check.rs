@@ -10,7 +10,6 @@ use shortflow_text::{Diagnostic, Diagnostics, InputFiles, Override, name_of};
 use crate::args::Check;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::loads;
 
 /// `shortflow check`.
 pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {
@@ -63,13 +62,13 @@ struct Sound {
 
 impl Sound {
     fn loads(&self) -> String {
-        self.loaded.as_ref().map_or(String::new(), loads::text)
+        self.loaded.as_ref().map_or(String::new(), Loaded::loads_in_words)
     }
 
     fn as_json(&self, name: &str) -> Value {
         json!({
             "file": name, "kind": self.kind.name(), "ok": true, "what": self.what,
-            "warnings": as_json(&self.warnings), "loads": self.loaded.as_ref().map(loads::as_json),
+            "warnings": as_json(&self.warnings), "loads": self.loaded.as_ref().map(Loaded::loads),
         })
     }
 }

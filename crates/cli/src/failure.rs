@@ -44,16 +44,6 @@ impl Failure {
             _ => Failure::Machine(format!("cannot write to standard output: {error}")),
         }
     }
-
-    /// A folder of results cannot be read.
-    pub(crate) fn reading(error: &results::Error) -> Failure {
-        match error {
-            results::Error::Io { source, .. } if source.kind() != io::ErrorKind::NotFound => {
-                Failure::Machine(error.to_string())
-            }
-            _ => Failure::Input(format!("{error}\ngive folders that `shortflow simulate` wrote")),
-        }
-    }
 }
 
 /// The exit code of a run that Ctrl-C ended.
@@ -68,6 +58,22 @@ impl From<Diagnostics> for Failure {
 impl From<run::TooLarge> for Failure {
     fn from(refused: run::TooLarge) -> Self {
         Failure::Input(refused.to_string())
+    }
+}
+
+impl From<run::ReadError> for Failure {
+    fn from(error: run::ReadError) -> Self {
+        match &error {
+            run::ReadError::Results(results::Error::Io { source, .. })
+                if source.kind() != io::ErrorKind::NotFound =>
+            {
+                Failure::Machine(error.to_string())
+            }
+            run::ReadError::Results(_) => {
+                Failure::Input(format!("{error}\ngive folders that `shortflow simulate` wrote"))
+            }
+            run::ReadError::NoResults(what) => Failure::Input(what.clone()),
+        }
     }
 }
 

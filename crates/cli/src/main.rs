@@ -14,7 +14,6 @@ mod failure;
 mod generate;
 mod init;
 mod interrupt;
-mod loads;
 mod progress;
 mod report;
 mod reproduce;

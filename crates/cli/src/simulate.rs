@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use shortflow_measure::Point;
 use shortflow_measure::Run;
-use shortflow_measure::results::{Comparison, REPORT};
-use shortflow_report::{self as report, brief, ranking, text};
+use shortflow_measure::results::REPORT;
+use shortflow_report::{self as report, brief, text};
 use shortflow_run::{
     Case, Error, Experiment, OutputFolder, Results, StartTap, command_line, folder_name,
     refuse_too_large,
@@ -80,28 +79,12 @@ fn conduct(
     report::write(output.folder(None)?.path(), &runs).map_err(|e| output.named_finally(e))?;
     let page = output.publish()?.join(REPORT);
     if options.json {
-        let numbers = |point: &Point| point.replicas.iter().map(|r| r.number).collect::<Vec<_>>();
-        let run = |run: &Run| {
-            json!({
-                "label": run.label,
-                "tcp": run.manifest.tcp,
-                "replicas": run.points.iter().map(numbers).collect::<Vec<_>>(),
-                "points": run.points,
-            })
-        };
-        let named: Vec<(&str, &[Point])> =
-            runs.iter().map(|run| (run.label.as_str(), run.points.as_slice())).collect();
-        let gains = (runs.len() > 1).then(|| Comparison::gains(&named));
-        let ranking = (runs.len() > 1).then(|| ranking(&runs).lines);
-        console.print_json(&json!({
-            "report": page,
-            "trace": trace.map(|trace| &trace.file),
-            "warnings": check::as_json(&warnings),
-            "interrupted": interruption.is_some(),
-            "ranking": ranking,
-            "gains": gains,
-            "runs": runs.iter().map(run).collect::<Vec<_>>(),
-        }))?;
+        let mut found = report::json(&runs);
+        found["report"] = json!(page);
+        found["trace"] = json!(trace.map(|trace| &trace.file));
+        found["warnings"] = json!(check::as_json(&warnings));
+        found["interrupted"] = json!(interruption.is_some());
+        console.print_json(&found)?;
     } else {
         let told = if options.brief { brief } else { text };
         console.print(&format!("{}\n", told(&runs, console.color_out)))?;

@@ -30,6 +30,7 @@ mod files;
 mod format;
 mod hero;
 mod html;
+mod json;
 mod line;
 mod page;
 mod positions;
@@ -45,6 +46,7 @@ mod thin;
 
 pub use figures::figures;
 pub use files::write;
+pub use json::json;
 pub use line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
 pub use page::page;
 pub use ranking::{ranking, ranking_table};

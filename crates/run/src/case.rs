@@ -62,7 +62,7 @@ impl Case {
 }
 
 /// The label at `at`, with `place` where another is the same.
-pub fn distinct(labels: &[String], at: usize, place: &str) -> String {
+pub(crate) fn distinct(labels: &[String], at: usize, place: &str) -> String {
     match labels.iter().filter(|label| **label == labels[at]).count() {
         1 => labels[at].clone(),
         _ => format!("{} ({place})", labels[at]),

@@ -66,10 +66,11 @@ mod observe;
 mod output;
 mod parallel;
 mod plan;
+mod read;
 mod results;
 mod tap;
 
-pub use case::{Case, distinct, folder_name};
+pub use case::{Case, folder_name};
 pub use command::command_line;
 pub use engine::{
     Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, TimingError,
@@ -81,8 +82,9 @@ pub use names::{
     role_at, seed_of, workload_counter,
 };
 pub use observe::{Observer, Progress};
-pub use output::{OutputError, OutputFolder, is_unfinished, refuse_foreign};
+pub use output::{OutputError, OutputFolder, refuse_foreign};
 pub use parallel::run_tasks;
 pub use plan::{end_of, plan};
+pub use read::{ReadError, read_runs};
 pub use results::{CaseResults, Interruption, Results, which_tcp};
 pub use tap::{Event, Sight, Tap};

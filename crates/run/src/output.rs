@@ -145,7 +145,7 @@ fn is_staging(entry: &DirEntry) -> bool {
 }
 
 /// Whether a run that is not done has entries of this name in its folder.
-pub fn is_unfinished(name: &str) -> bool {
+pub(crate) fn is_unfinished(name: &str) -> bool {
     name.starts_with(STAGING) && name.ends_with(".tmp")
 }
 

@@ -39,6 +39,7 @@ mod file_kind;
 mod files;
 mod frequency;
 mod load;
+mod loads;
 mod loss;
 mod memory;
 mod model;
@@ -52,6 +53,7 @@ pub use check::MOST_REPLICAS;
 pub use explain::Topic;
 pub use file_kind::FileKind;
 pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, load_from, schema};
+pub use loads::{LinkLoad, PointLoads};
 pub use memory::Memory;
 pub use model::{
     Binding, Direction, Inputs, Line, Link, MOST_STREAMS, MeasurePlan, Node, NodeId, NodeKind,

@@ -36,6 +36,7 @@ mod replay;
 mod reproduce;
 pub mod spec;
 mod table;
+mod text;
 #[cfg(test)]
 mod whole;
 
@@ -45,3 +46,4 @@ pub use library::StudyFiles;
 pub use quantity::Data;
 pub use reproduce::{Error, Options, Reproduced, find, reproduce};
 pub use table::{Table, table};
+pub use text::text;

@@ -1,0 +1,117 @@
+//! Runs read back from the folders that hold their results.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use shortflow_measure::Run;
+use shortflow_measure::results::{self, COMPARISON, Comparison, Folder, MANIFEST};
+
+use crate::case::distinct;
+use crate::output::is_unfinished;
+
+/// Why runs cannot be read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// A folder holds no results, or its run was given before: what, and what to do.
+    NoResults(String),
+    /// A file is not there, or is not what it should be.
+    Results(results::Error),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::NoResults(what) => f.write_str(what),
+            ReadError::Results(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+impl From<results::Error> for ReadError {
+    fn from(error: results::Error) -> Self {
+        ReadError::Results(error)
+    }
+}
+
+/// Reads the runs that `folders` hold, each a run or a comparison of several. No two get the same
+/// label.
+pub fn read_runs(folders: &[PathBuf]) -> Result<Vec<Run>, ReadError> {
+    let mut held = Vec::new();
+    for folder in folders {
+        held.extend(runs_in(folder)?);
+    }
+    refuse_twice(&held)?;
+    let mut runs = held.iter().map(|folder| Run::read(folder)).collect::<Result<Vec<_>, _>>()?;
+    let labels: Vec<String> = runs.iter().map(|run| run.label.clone()).collect();
+    for (at, run) in runs.iter_mut().enumerate() {
+        run.label = distinct(&labels, at, &held[at].display().to_string());
+    }
+    Ok(runs)
+}
+
+/// The folders of the runs that `folder` holds: itself, or those of a comparison.
+fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, ReadError> {
+    if folder.join(MANIFEST).exists() {
+        return Ok(vec![folder.to_owned()]);
+    }
+    if !folder.join(COMPARISON).exists() {
+        return Err(ReadError::NoResults(why_no_results(folder)));
+    }
+    let read: Result<Comparison, _> = Folder::open(folder).read_json(COMPARISON);
+    let Comparison { runs, .. } = read?;
+    Ok(runs.iter().map(|name| folder.join(name)).collect())
+}
+
+/// Refuses the same run twice: it would be compared with itself.
+fn refuse_twice(folders: &[PathBuf]) -> Result<(), ReadError> {
+    let places: Vec<PathBuf> =
+        folders.iter().map(|f| f.canonicalize().unwrap_or_else(|_| f.clone())).collect();
+    match (1..folders.len()).find(|&at| places[..at].contains(&places[at])) {
+        Some(at) => Err(ReadError::NoResults(format!(
+            "the run in {} is given twice\ngive each folder once",
+            folders[at].display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What `folder`, which holds no complete results, is instead, and what to do.
+fn why_no_results(folder: &Path) -> String {
+    let name = folder.display();
+    let give = "give a folder that `shortflow simulate` or `shortflow compare` wrote";
+    if !folder.exists() {
+        return format!("there is no folder {name}\n{give}");
+    }
+    if !folder.is_dir() {
+        return format!("{name} is a file, not a folder of results\n{give}");
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    if names.iter().any(|name| is_unfinished(name)) {
+        return format!(
+            "{name} holds no complete results: the run that writes it has not ended, or was killed\n\
+             wait for it, or run its command again; Ctrl-C keeps what is complete, a kill does not"
+        );
+    }
+    if names.iter().any(|name| name == "ledger.json") {
+        return format!(
+            "{name} holds the results of a study, not of a run\n\
+             its report is report.html; `shortflow reproduce` writes it again"
+        );
+    }
+    let inside = names.iter().find(|name| folder.join(name).join(MANIFEST).exists());
+    if let Some(inside) = inside {
+        let inside = folder.join(inside);
+        return format!(
+            "{name} holds no results itself, but folders of results\n\
+             give one or several of them, such as {}",
+            inside.display()
+        );
+    }
+    format!("{name} is not a folder of results: it has no {MANIFEST}\n{give}")
+}
