@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::TcpFlags;
-use shortflow_tcp::{Config, Connection, Failure, Role, State};
+use shortflow_elements::{Ecn, TcpFlags};
+use shortflow_tcp::{Config, Connection, Failure, Role, State, TcpHeader};
 use shortflow_units::{Duration, Instant};
 
 use crate::script::*;
@@ -181,6 +181,26 @@ fn a_reset_elsewhere_in_the_window_is_challenged() {
         .sends(ack(1))
         .gets(reset(1))
         .then(|end| assert_eq!((end.is_closed(), end.failure()), (true, Some(Failure::Reset))));
+}
+
+// A host may hand on several segments before it asks what is to be sent.
+#[test]
+fn a_reset_cancels_the_acknowledgement_that_is_due() {
+    let now = Instant::START;
+    let config = Arc::new(newreno());
+    let mut end = Connection::new(Arc::clone(&config), Role::Passive);
+    end.open(now);
+    let mut gets = |seq: u32, flags: TcpFlags, payload| {
+        let header = TcpHeader { seq, ack: 1, window: 65_535, flags, ..TcpHeader::default() };
+        end.on_segment(now, &header, payload, Ecn::NotEct);
+        if flags.has(TcpFlags::SYN) { end.poll_transmit(now).map(|s| s.header.flags) } else { None }
+    };
+    assert_eq!(gets(0, TcpFlags::SYN, 0), Some(TcpFlags::SYN.with(TcpFlags::ACK)));
+    gets(1, TcpFlags::ACK, 1000);
+    gets(1001, TcpFlags::ACK, 1000);
+    gets(2001, TcpFlags::RST, 0);
+    assert_eq!((end.received(), end.failure()), (2000, Some(Failure::Reset)));
+    assert_eq!(end.poll_transmit(now), None);
 }
 
 // RFC 9293 §3.10.5.
