@@ -160,7 +160,7 @@ def versions(tables: dict[str, list[Table]], shortflow: Path) -> dict[str, str]:
     """What was compared with what."""
     ours = subprocess.run([shortflow, "--version"], capture_output=True, text=True, check=True)
     peers = dict.fromkeys(table.peer for each in tables.values() for table in each)
-    return {"ours": ours.stdout.split()[-1]} | {
+    return {"ours": ours.stdout.split()[1]} | {
         peer: f"Debian {sides.PACKAGES[peer]} {sides.version(peer)}"
         for peer in peers if peer != "theory"
     }  # fmt: skip
