@@ -93,14 +93,13 @@ pub fn gain(
     label: Option<&str>,
 ) -> Option<Estimate> {
     let (a, b) = (reference.points.get(point)?, ours.points.get(point)?);
-    let same_arrivals = reference.manifest.seed == ours.manifest.seed
-        && a.settings == b.settings
-        && a.replicas.len() == b.replicas.len();
-    if !same_arrivals {
+    if a.settings != b.settings || !reference.manifest.has_arrivals_of(&ours.manifest) {
         return None;
     }
     let mean = |replica: &Replica| class_result(replica, workload, label)?.mean();
-    let pairs = a.replicas.iter().zip(&b.replicas).filter_map(|(a, b)| mean(a).zip(mean(b)));
+    // An interrupted run lacks some numbers.
+    let partner = |a: &Replica| b.replicas.iter().find(|b| b.number == a.number);
+    let pairs = a.replicas.iter().filter_map(|a| mean(a).zip(mean(partner(a)?)));
     let (reference, ours): (Vec<_>, Vec<_>) = pairs.unzip();
     paired_gain_of_readings(&reference, &ours)
 }

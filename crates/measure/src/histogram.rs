@@ -58,6 +58,13 @@ impl Histogram {
         Some(cells.value_at_quantile(quantile) as f64 / MICROS_PER_SECOND)
     }
 
+    /// The same, rounded down to the least duration of its cell: no more than it truly is.
+    pub(crate) fn least_quantile(&self, quantile: f64) -> Option<f64> {
+        let cells = self.0.as_ref()?;
+        let found = cells.value_at_quantile(quantile);
+        Some(Self::seconds(cells.lowest_equivalent(found)))
+    }
+
     /// The complementary distribution: for each duration in seconds that occurs, the share of all
     /// that exceed it.
     pub fn ccdf(&self) -> Vec<(f64, f64)> {

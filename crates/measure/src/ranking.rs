@@ -28,7 +28,7 @@ pub struct Ranking {
 /// A run's place among others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankedRun {
-    /// Its place, from 1.
+    /// Its place, from 1; runs that are alike share one.
     pub rank: usize,
     /// Its name.
     pub label: String,
@@ -147,7 +147,11 @@ impl Ranking {
         };
         let mut lines: Vec<RankedRun> = runs.iter().enumerate().map(line).collect();
         lines.sort_by(|a, b| by_worst_first(&a.ratios(), &b.ratios()));
-        lines.iter_mut().zip(1..).for_each(|(line, rank)| line.rank = rank);
+        for at in 0..lines.len() {
+            let is_alike =
+                at > 0 && by_worst_first(&lines[at].ratios(), &lines[at - 1].ratios()).is_eq();
+            lines[at].rank = if is_alike { lines[at - 1].rank } else { at + 1 };
+        }
         let undecided = lines.iter().any(RankedRun::has_bounds);
         Ranking { lines, undecided }
     }
@@ -405,6 +409,13 @@ mod tests {
         // None lost and one in a thousand are alike; the order in which they were given stays.
         assert_eq!([&order[0].0[..], &order[1].0, &order[2].0], ["1", "0", "20"]);
         assert!(close(order[0].2, 1.0) && close(order[1].2, 1.0) && close(order[2].2, 20.0));
+        let points = [20, 1, 0].map(|lost| point(&served(lost)));
+        let ranking = Ranking::of(&["20", "1", "0"].map({
+            let mut points = points.iter();
+            move |label| (label, points.next().unwrap().as_slice())
+        }));
+        let ranks: Vec<usize> = ranking.lines.iter().map(|line| line.rank).collect();
+        assert_eq!(ranks, [1, 1, 3], "who is alike shares a place");
     }
 
     #[test]

@@ -105,7 +105,8 @@ impl Survival {
     /// The mean in seconds if what is unfinished were completed now.
     fn least_mean(&self) -> f64 {
         let cells = self.completed.occupied().chain(self.unfinished.occupied());
-        let sum: f64 = cells.map(|(cell, n)| Histogram::seconds(cell) * f64::from(n)).sum();
+        let least = |cell| Histogram::seconds(Histogram::least_of(cell));
+        let sum: f64 = cells.map(|(cell, n)| least(cell) * f64::from(n)).sum();
         sum / self.n() as f64
     }
 
@@ -161,7 +162,7 @@ impl Curve<'_> {
         }
         let beyond = 1.0 - quantile + ROUNDING;
         if of.unfinished.n() as f64 > beyond * of.n() as f64 {
-            return of.if_all_ended_now().quantile(quantile).map(Reading::at_least);
+            return of.if_all_ended_now().least_quantile(quantile).map(Reading::at_least);
         }
         let found = self.steps.iter().find(|step| step.longer <= beyond);
         let step = found.expect("what is left after the last step are unfinished ones");

@@ -11,7 +11,7 @@ pub(crate) fn estimate(estimate: &Option<Estimate>, factor: f64) -> String {
     let Some(estimate) = estimate else { return NOTHING.into() };
     let mean = estimate.mean * factor;
     if estimate.at_least {
-        return format!("≥ {}", significant(mean));
+        return format!("≥ {}", rounded_down(mean));
     }
     match estimate.half_width().map(|half| half * factor.abs()) {
         Some(half) => {
@@ -98,17 +98,28 @@ pub(crate) fn signed(value: f64) -> String {
 
 /// A time in seconds with the unit that suits it.
 pub(crate) fn seconds(value: f64) -> String {
+    seconds_in(value, significant)
+}
+
+/// A lower bound of a time, likewise; what is written is a lower bound too.
+pub(crate) fn least_seconds(value: f64) -> String {
+    seconds_in(value, rounded_down)
+}
+
+fn seconds_in(value: f64, digits: fn(f64) -> String) -> String {
     match value {
-        v if v >= 1.0 => format!("{} s", significant(v)),
-        v if v >= 1e-3 => format!("{} ms", significant(v * 1e3)),
-        v => format!("{} µs", significant(v * 1e6)),
+        v if v >= 1.0 => format!("{} s", digits(v)),
+        v if v >= 1e-3 => format!("{} ms", digits(v * 1e3)),
+        v => format!("{} µs", digits(v * 1e6)),
     }
 }
 
 /// The mean of an estimated time in seconds with the unit that suits it; `at least` before a bound.
 pub(crate) fn mean_time(estimate: &Estimate) -> String {
-    let at_least = if estimate.at_least { "at least " } else { "" };
-    format!("{at_least}{}", seconds(estimate.mean))
+    match estimate.at_least {
+        true => format!("at least {}", least_seconds(estimate.mean)),
+        false => seconds(estimate.mean),
+    }
 }
 
 /// An estimate of a time with the unit that suits it, and its interval.
@@ -153,6 +164,13 @@ pub(crate) fn count(value: u64) -> String {
 pub(crate) fn significant(value: f64) -> String {
     let decimals = decimals(value);
     format!("{value:.decimals$}")
+}
+
+/// The same of a lower bound, which no rounding may raise.
+fn rounded_down(value: f64) -> String {
+    let decimals = decimals(value);
+    let unit = 10_f64.powi(decimals as i32);
+    format!("{:.decimals$}", (value * unit).floor() / unit)
 }
 
 /// How many decimals leave three significant digits.
@@ -214,6 +232,15 @@ fn round(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lower_bound_is_rounded_down() {
+        assert_eq!([4.736_066, 27.8528, 9.999].map(least_seconds), ["4.73 s", "27.8 s", "9.9 s"]);
+        assert_eq!(seconds(4.736_066), "4.74 s");
+        let bound = Estimate { mean: 1.8049, low: None, high: None, n: 3, at_least: true };
+        assert_eq!(mean_time(&bound), "at least 1.80 s");
+        assert_eq!(estimate(&Some(bound), 1e3), "≥ 1804");
+    }
 
     #[test]
     fn three_digits_are_kept_and_none_before_the_point_is_lost() {

@@ -53,7 +53,7 @@ pub(crate) fn comparable(runs: &[Run]) -> bool {
     let alike = |other: &Run| {
         let settings =
             |run: &Run| run.points.iter().map(|p| p.settings.clone()).collect::<Vec<_>>();
-        other.manifest.seed == first.manifest.seed && settings(other) == settings(first)
+        other.manifest.has_arrivals_of(&first.manifest) && settings(other) == settings(first)
     };
     !others.is_empty() && others.iter().all(alike)
 }
@@ -129,7 +129,7 @@ pub(crate) fn value(figure: &RankFigure) -> String {
         RankMeasure::Loss if found.mean == 0.0 => "0 %".into(),
         RankMeasure::Loss => format!("{} %", two_digits(found.mean * 100.0)),
         RankMeasure::Goodput => format::rate(found.mean),
-        _ if found.at_least => format!("≥ {}", format::seconds(found.mean)),
+        _ if found.at_least => format!("≥ {}", format::least_seconds(found.mean)),
         _ => format::seconds(found.mean),
     }
 }
@@ -173,12 +173,33 @@ pub(crate) fn sentence(runs: &[Run]) -> Option<String> {
     }
     let ranking = ranking(runs);
     let first = ranking.lines.first()?;
+    if let Some(tie) = of_first_alike(&ranking) {
+        return Some(tie);
+    }
     let mut said = vec![standing(runs, &ranking, first)?];
     let reference = ranking.lines.iter().find(|line| line.run == 0)?;
     if reference.rank > 1 {
         said.extend(standing(runs, &ranking, reference));
     }
     Some(said.join("\n"))
+}
+
+/// What is said when several share the first place.
+fn of_first_alike(ranking: &Ranking) -> Option<String> {
+    let first: Vec<&str> =
+        ranking.lines.iter().filter(|line| line.rank == 1).map(|line| &*line.label).collect();
+    let (last, others) = first.split_last()?;
+    if others.is_empty() {
+        return None;
+    }
+    let names = format!("{} and {last}", others.join(", "));
+    Some(match ranking.undecided {
+        true => format!(
+            "{names} cannot be ranked: too much was not complete at the end. Raise `drain` or \
+             `duration` to let it complete."
+        ),
+        false => format!("{names} share the first place: none serves anything better."),
+    })
 }
 
 fn standing(runs: &[Run], ranking: &Ranking, line: &RankedRun) -> Option<String> {

@@ -15,6 +15,11 @@ use crate::ranking;
 pub fn key_result(runs: &[Run]) -> String {
     let mut timed = whole_workloads(runs);
     timed.truncate(MOST_WORKLOADS);
+    if runs.len() > 1 && !ranking::comparable(runs) {
+        return "These runs had different arrivals, or different points of a sweep: their scenarios, \
+                lengths, seeds or settings differ. So nothing is ranked, and no gain is told."
+            .into();
+    }
     if runs.len() > 1
         && let Some(sentence) = ranking::sentence(runs)
     {
@@ -46,9 +51,17 @@ fn without_times(runs: &[Run]) -> String {
     let opened = |name: &str| {
         summaries(runs).filter_map(|s| s.workload(name)).any(|w| w.completed + w.open > 0)
     };
-    match workloads(runs).iter().any(|name| opened(name)) || runs.is_empty() {
+    let names = workloads(runs);
+    let sends = |name: &str| {
+        let mut found = summaries(runs).filter_map(|s| s.workload(name));
+        found.any(|workload| workload.datagrams.is_some() || workload.fairness.is_some())
+    };
+    match names.iter().any(|name| opened(name)) || runs.is_empty() {
         true => "No transfer completed.".into(),
-        false => "See the tables.".into(),
+        false if names.iter().any(|name| sends(name)) => "See the tables.".into(),
+        false => {
+            "Nothing came within the measured time: no transfer began after the warm-up.".into()
+        }
     }
 }
 
@@ -110,17 +123,17 @@ fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
 
 /// Names have no order in which something could go: the least and the most are told.
 fn among_names(run: &Run, workload: &str, key: &str) -> Option<String> {
-    let mean = |at: usize| Some(run.points[at].summary.workload(workload)?.all.mean?.mean);
+    let mean = |at: usize| run.points[at].summary.workload(workload)?.all.mean;
     let means = (0..run.points.len()).filter_map(|at| Some((at, mean(at)?)));
-    let means: Vec<(usize, f64)> = means.collect();
-    let by_mean = |a: &&(usize, f64), b: &&(usize, f64)| a.1.total_cmp(&b.1);
+    let means: Vec<(usize, Estimate)> = means.collect();
+    let by_mean = |a: &&(usize, Estimate), b: &&(usize, Estimate)| a.1.mean.total_cmp(&b.1.mean);
     let (least, most) = (means.iter().min_by(by_mean)?, means.iter().max_by(by_mean)?);
     Some(format!(
         "Over {key}, the mean {} of {workload} took between {} (at {}) and {} (at {}).",
         item([run], workload).singular(),
-        format::seconds(least.1),
+        format::mean_time(&least.1),
         point_label(run, least.0),
-        format::seconds(most.1),
+        format::mean_time(&most.1),
         point_label(run, most.0)
     ))
 }
@@ -131,7 +144,8 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
     let gains: Vec<(usize, Estimate)> = (0..ours.points.len())
         .filter_map(|at| Some((at, gain((reference, ours), at, workload, None)?)))
         .collect();
-    if let [(at, gain)] = gains[..] {
+    if let ([_], [(at, gain)]) = (&ours.points[..], &gains[..]) {
+        let (at, gain) = (*at, *gain);
         let mean = |run: &Run| Some(run.points[at].summary.workload(workload)?.all.mean?.mean);
         let unclear = gain.n > 1 && !gain.differs_from(0.0);
         return Some(format!(
@@ -147,13 +161,22 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
     }
     let by_mean = |a: &&(usize, Estimate), b: &&(usize, Estimate)| a.1.mean.total_cmp(&b.1.mean);
     let (least, most) = (gains.iter().min_by(by_mean)?, gains.iter().max_by(by_mean)?);
-    Some(format!(
-        "{name} against {other}, mean {item} of {workload}: between {} (at {}) and {} (at {}).",
-        format::change(least.1.mean),
-        point_label(ours, least.0),
-        format::change(most.1.mean),
-        point_label(ours, most.0)
-    ))
+    let at = |(at, gain): &(usize, Estimate)| {
+        format!("{} (at {})", format::change(gain.mean), point_label(ours, *at))
+    };
+    let range = match gains.len() {
+        1 => at(least),
+        _ => format!("between {} and {}", at(least), at(most)),
+    };
+    let untold: Vec<String> = (0..ours.points.len())
+        .filter(|point| gains.iter().all(|(told, _)| told != point))
+        .map(|point| point_label(ours, point))
+        .collect();
+    let untold = match untold.is_empty() {
+        true => String::new(),
+        false => format!("; at {} it cannot be told", untold.join(", ")),
+    };
+    Some(format!("{name} against {other}, mean {item} of {workload}: {range}{untold}."))
 }
 
 /// Where a mean is only bounded, no gain can be told; which bounds there are is said instead.

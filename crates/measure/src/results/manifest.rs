@@ -33,6 +33,22 @@ pub struct Manifest {
     pub inputs: Vec<Input>,
 }
 
+impl Manifest {
+    /// Whether replicas of one number had the same arrivals in both runs: the same seed, length and
+    /// scenario, but for keys on which no arrival depends.
+    pub fn has_arrivals_of(&self, other: &Manifest) -> bool {
+        // The scenario is read first; what it reads after that are policies and logs.
+        let scenario =
+            |manifest: &Manifest| manifest.inputs.first().map(|input| input.text.clone());
+        let settings = |manifest: &Manifest| -> Vec<Setting> {
+            manifest.settings.iter().filter(|setting| setting.moves_arrivals()).cloned().collect()
+        };
+        (self.seed, self.duration, self.warm_up) == (other.seed, other.duration, other.warm_up)
+            && scenario(self) == scenario(other)
+            && settings(self) == settings(other)
+    }
+}
+
 /// A key and the values that it took, one per point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
@@ -49,6 +65,16 @@ pub struct Setting {
     pub key: String,
     /// The value, as written.
     pub value: String,
+}
+
+impl Setting {
+    /// Whether arrivals may depend on it. Policies, TCP and links carry what arrives.
+    fn moves_arrivals(&self) -> bool {
+        const OTHERS: [&str; 7] =
+            ["policy", "tcp", "links", "bind", "measure", "replicas", "drain"];
+        let first = self.key.split(['.', '[']).next().unwrap_or_default();
+        !OTHERS.contains(&first)
+    }
 }
 
 /// A file that was read.

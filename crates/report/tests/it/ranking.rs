@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use shortflow_measure::Run;
+use shortflow_measure::cases::gain;
+use shortflow_measure::results::Setting;
+use shortflow_measure::{Manifest, Point, Run};
 use shortflow_report::{brief, figures, key_result, page, ranking_table, text};
 
 use crate::synthetic::{BEST_EFFORT, Behaviour, FAIR_MARKER, single, sweep};
@@ -52,11 +54,60 @@ fn along_a_sweep_the_worst_point_is_named() {
 }
 
 #[test]
-fn runs_with_other_arrivals_have_no_ranking() {
-    let mut runs = [single(&BEST_EFFORT, 2), single(&FAIR_MARKER, 2)];
-    runs[1].manifest.seed += 1;
-    assert_eq!(ranking_table(&runs), None);
-    assert_eq!(ranking_table(&runs[..1]), None);
+fn runs_with_other_arrivals_have_neither_ranking_nor_gain() {
+    let changes: [fn(&mut Manifest); 4] = [
+        |manifest| manifest.seed += 1,
+        |manifest| manifest.duration *= 2.0,
+        |manifest| manifest.inputs[0].text += "# another load",
+        |manifest| manifest.settings.push(setting("workloads.web.transfers.load", "2 Mbit/s")),
+    ];
+    for change in changes {
+        let mut runs = [single(&BEST_EFFORT, 3), single(&FAIR_MARKER, 3)];
+        change(&mut runs[1].manifest);
+        assert_eq!(ranking_table(&runs), None);
+        assert_eq!(gain((&runs[0], &runs[1]), 0, "web", None), None);
+        assert!(key_result(&runs).starts_with("These runs had different arrivals"));
+    }
+    assert_eq!(ranking_table(&[single(&BEST_EFFORT, 2)]), None);
+}
+
+#[test]
+fn what_moves_no_arrival_may_differ() {
+    let mut runs = [single(&BEST_EFFORT, 3), single(&FAIR_MARKER, 3)];
+    for key in ["policy.parameters.limit", "tcp.recovery", "links.bottleneck.rate", "replicas"] {
+        runs[1].manifest.settings.push(setting(key, "other"));
+    }
+    assert!(ranking_table(&runs).is_some());
+    assert!(gain((&runs[0], &runs[1]), 0, "web", None).is_some());
+}
+
+fn setting(key: &str, value: &str) -> Setting {
+    Setting { key: key.into(), value: value.into() }
+}
+
+#[test]
+fn a_gain_pairs_replicas_by_their_numbers() {
+    let (reference, ours) = (single(&BEST_EFFORT, 6), single(&FAIR_MARKER, 6));
+    let without = |run: &Run, lost: &[u32]| {
+        let kept = run.points[0].replicas.iter().filter(|r| !lost.contains(&r.number));
+        let points = vec![Point::new(vec![], kept.cloned().collect())];
+        Run::new(run.manifest.clone(), points)
+    };
+    // An interrupted run kept 0, 1, 4 and 5.
+    let told = gain((&reference, &without(&ours, &[2, 3])), 0, "web", None).unwrap();
+    let pairs = (&without(&reference, &[2, 3]), &without(&ours, &[2, 3]));
+    assert_eq!(told, gain(pairs, 0, "web", None).unwrap());
+    assert_eq!(told.n, 4);
+}
+
+#[test]
+fn runs_that_are_alike_share_their_place() {
+    let mut runs = [single(&BEST_EFFORT, 2), single(&BEST_EFFORT, 2)];
+    runs[1].label = "the same".into();
+    let table = ranking_table(&runs).unwrap();
+    assert_eq!([&table.rows[0].cells[0], &table.rows[1].cells[0]], ["1", "1"]);
+    let said = key_result(&runs);
+    assert!(said.starts_with("best effort and the same share the first place"), "{said}");
 }
 
 #[test]

@@ -41,7 +41,9 @@ pub(crate) fn sweep(behaviour: &Behaviour) -> Run {
 fn run(behaviour: &Behaviour, loads: &[&str], replicas: u64, swept: bool) -> Run {
     let point = |load: &&str| {
         let number: f64 = load.parse().unwrap();
-        let found = (0..replicas).map(|seed| replica(behaviour, number, seed)).collect();
+        let found = (0..replicas)
+            .map(|seed| Replica { number: seed as u32, ..replica(behaviour, number, seed) })
+            .collect();
         let setting = Setting { key: "alpha".into(), value: (*load).into() };
         Point::new(if swept { vec![setting] } else { vec![] }, found)
     };

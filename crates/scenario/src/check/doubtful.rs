@@ -82,3 +82,24 @@ pub(super) fn unmarked(document: &mut Document, scenario: &Scenario, is_tcp_of_a
                 another congestion control";
     document.warning(&path, message, help);
 }
+
+/// Warns of the line to which most is offered, when that is more than it carries.
+pub(super) fn overloaded(document: &mut Document, scenario: &Scenario) {
+    let load = scenario.offered_load();
+    let lines = load.lines.iter().enumerate();
+    let heaviest = lines.max_by(|(_, one), (_, other)| one.share().total_cmp(&other.share()));
+    let Some((at, line)) = heaviest.filter(|(_, line)| line.share() > 1.0) else { return };
+    let node = |node: NodeId| &scenario.nodes[node.index()].name;
+    let message = format!(
+        "what workloads offer from {} to {} is {:.0} % of what the link carries",
+        node(line.from),
+        node(line.to),
+        100.0 * line.share()
+    );
+    let help = "while all of them are on, what is open piles up, and times depend on how long the run \
+                lasts; `shortflow check` shows the load of each link";
+    // Each link has two lines; a link of several has an index behind its name.
+    let link = &scenario.links[at / 2].name;
+    let name = link.split('[').next().unwrap_or(link);
+    document.warning(&format!("links.{name}"), message, help);
+}

@@ -67,6 +67,7 @@ pub(crate) fn check(
         inputs: Inputs { files: files.digests(), ..inputs },
     };
     doubtful::unmarked(document, &scenario, is_tcp_of_all);
+    doubtful::overloaded(document, &scenario);
     Ok(scenario)
 }
 
