@@ -16,6 +16,7 @@ pub(crate) fn check(
     file: PolicyFile,
     stem: String,
 ) -> Result<Policy, Diagnostics> {
+    let name = document.title(file.name, stem);
     let code_points = [Dscp::AF11, Dscp::AF12, Dscp::AF13];
     let mut checker = Checker { document, code_points, labels: Vec::new() };
     checker.code_points(&file.code_points);
@@ -27,7 +28,7 @@ pub(crate) fn check(
     let Checker { code_points, labels, .. } = checker;
     document.checked()?;
     Ok(Policy {
-        name: file.name.unwrap_or(stem),
+        name,
         description: file.description,
         code_points,
         roles,

@@ -14,7 +14,8 @@ use crate::schemes::queues::QueueKeys;
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Policy")]
 pub(crate) struct PolicyFile {
-    /// The name in results; by default that of the file.
+    /// The name in results, of at most 200 characters; by default that of the file.
+    #[schemars(length(max = 200))]
     pub(crate) name: Option<String>,
     /// What the policy does.
     #[serde(default)]

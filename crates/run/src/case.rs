@@ -69,13 +69,19 @@ pub(crate) fn distinct(labels: &[String], at: usize, place: &str) -> String {
     }
 }
 
-/// A name made fit for a folder: lower case, without spaces and signs.
+/// A name made fit for a folder: lower case, without spaces and signs, and no longer than file systems
+/// take.
 pub fn folder_name(name: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    let words: String = name.chars().map(plain).collect();
+    let mut words: String = name.chars().map(plain).collect();
+    words.truncate(words.floor_char_boundary(MOST_FOLDER_NAME));
     let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
     if words.is_empty() { "run".to_owned() } else { words.join("-") }
 }
+
+/// Bytes of a folder's name; with what stands before and after it, it stays below the 255 bytes that
+/// file systems take.
+const MOST_FOLDER_NAME: usize = 150;
 
 #[cfg(test)]
 mod tests {
@@ -85,6 +91,14 @@ mod tests {
     fn a_name_becomes_a_folder_without_spaces_or_signs() {
         assert_eq!(folder_name("Fair Marker (a/b.toml)"), "fair-marker-a-b-toml");
         assert_eq!(folder_name("../.."), "run");
+    }
+
+    #[test]
+    fn a_long_name_becomes_a_folder_that_file_systems_take() {
+        let found = folder_name(&"é".repeat(200));
+        assert_eq!(found, "é".repeat(75));
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join(format!("10000-{found}-compared"))).unwrap();
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::faults::all_faults;
 use super::named::suggestion;
 use super::parameters::{Parameters, Unresolved};
 use super::tree::{Item, Key, Value, from_table, from_value};
+use super::visible::{self, all_unseen, unseen};
 
 /// A value for a key that takes the place of the text's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +66,9 @@ impl Document {
         document.checked()?;
         for change in overrides {
             document.apply(change);
+        }
+        for (span, found) in all_unseen(&document.root) {
+            document.note(span, visible::message("a text", found), visible::HELP.to_owned());
         }
         document.checked()?;
         document.fill_in();
@@ -193,6 +197,25 @@ impl Document {
     /// The warnings that were noted so far.
     pub fn warnings(&self) -> Diagnostics {
         Diagnostics(self.warnings.clone())
+    }
+
+    /// The name of what the text describes: `written`, which stands under the key `name`, or where
+    /// nothing is written `stem`, the name of the file. It stands in results and names folders.
+    pub fn title(&mut self, written: Option<String>, stem: String) -> String {
+        let (of, help) = match written {
+            Some(_) => ("a name", "write a shorter name, and put the rest into `description`"),
+            None => ("the name of the file", "write a `name` into the file"),
+        };
+        let title = written.unwrap_or(stem);
+        let length = title.chars().count();
+        if length > MOST_NAME {
+            let message = format!("{of} has {length} characters; at most {MOST_NAME} are allowed");
+            self.mistake("name", message, help);
+        }
+        if let Some(found) = unseen(&title) {
+            self.mistake("name", visible::message(of, found), help);
+        }
+        title
     }
 
     /// Notes a mistake in a name, with the names that are allowed.
@@ -439,5 +462,8 @@ impl Document {
         }
     }
 }
+
+/// The most characters of the name of a policy or a scenario: more fit into no table.
+const MOST_NAME: usize = 200;
 
 const UNREADABLE: &str = "dates, and numbers of more than 64 bits, cannot be used here";

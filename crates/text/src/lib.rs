@@ -39,6 +39,7 @@ mod parameters;
 mod scalar;
 mod schema;
 mod tree;
+mod visible;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Severity, Source};
 pub use document::{Document, Override};

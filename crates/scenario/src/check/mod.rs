@@ -35,6 +35,7 @@ pub(crate) fn check(
     files: Files<'_>,
     by_hand: usize,
 ) -> Result<Scenario, Diagnostics> {
+    let name = document.title(file.name.clone(), stem);
     frame(document, &file);
     let topology = Topology::check(document, &file);
     // Names and paths mean little in a topology that is wrong itself.
@@ -51,7 +52,7 @@ pub(crate) fn check(
     document.checked()?;
     let is_tcp_of_all = file.tcp.congestion.is_some();
     let scenario = Scenario {
-        name: file.name.unwrap_or(stem),
+        name,
         description: file.description,
         seed: file.seed,
         replicas: file.replicas as u32,

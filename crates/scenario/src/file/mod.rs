@@ -25,7 +25,8 @@ pub(crate) use tcp::{
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScenarioFile {
-    /// The name in results; by default that of the file.
+    /// The name in results, of at most 200 characters; by default that of the file.
+    #[schemars(length(max = 200))]
     pub(crate) name: Option<String>,
     /// What the scenario shows.
     #[serde(default)]

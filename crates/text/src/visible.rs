@@ -1,0 +1,118 @@
+//! Characters that are not seen but obeyed: by a terminal, by a page, by the direction of writing.
+
+use std::ops::RangeInclusive;
+
+use super::tree::{Item, Value};
+
+/// The first character of `text` that whatever shows the text would obey, or that no page may hold.
+pub(super) fn unseen(text: &str) -> Option<char> {
+    text.chars().find(|c| c.is_control() || UNSEEN.iter().any(|range| range.contains(c)))
+}
+
+/// The texts and keys of `item` that hold a character which [`unseen`] finds: the place of each, and
+/// its character.
+pub(super) fn all_unseen(item: &Item) -> Vec<(std::ops::Range<usize>, char)> {
+    match &item.value {
+        Value::Text(text) => unseen(text).map(|c| (item.span.clone(), c)).into_iter().collect(),
+        Value::List(items) => items.iter().flat_map(all_unseen).collect(),
+        Value::Table(entries) => entries
+            .iter()
+            .flat_map(|(key, item)| {
+                let of_key = unseen(&key.name).map(|c| (key.span.clone(), c));
+                of_key.into_iter().chain(all_unseen(item))
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// What is wrong with a text that holds `found`.
+pub(super) fn message(what: &str, found: char) -> String {
+    format!(
+        "{what} holds the character U+{:04X}, which terminals and pages obey instead of showing it",
+        found as u32
+    )
+}
+
+/// What a text may have instead.
+pub(super) const HELP: &str = "remove it: a text stands on one line, without tabs, and without \
+                               characters that steer a terminal or the direction of writing";
+
+/// Besides the control characters: what turns the direction of writing (Unicode Standard Annex 9 §2),
+/// parts lines, joins or tags in silence, and the two that XML 1.0 §2.2 does not have. The joiners
+/// U+200C and U+200D are not among them: there are scripts that need them.
+const UNSEEN: [RangeInclusive<char>; 11] = [
+    '\u{061c}'..='\u{061c}',
+    '\u{180e}'..='\u{180e}',
+    '\u{200b}'..='\u{200b}',
+    '\u{200e}'..='\u{200f}',
+    '\u{2028}'..='\u{202e}',
+    '\u{2060}'..='\u{206f}',
+    '\u{feff}'..='\u{feff}',
+    '\u{fff9}'..='\u{fffb}',
+    '\u{fffe}'..='\u{ffff}',
+    '\u{1d173}'..='\u{1d17a}',
+    '\u{e0000}'..='\u{e007f}',
+];
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{Document, Override, Source};
+
+    #[test]
+    fn what_is_obeyed_is_found_and_what_is_read_is_not() {
+        for found in ['\u{1b}', '\n', '\t', '\0', '\u{7f}', '\u{9b}', '\u{202e}', '\u{2066}'] {
+            assert_eq!(unseen(&format!("RED{found}")), Some(found));
+        }
+        for text in ["RED, weighted: 50 % (α = ½)", "भाषा", "می\u{200c}خواهم", "👩\u{200d}🔬"]
+        {
+            assert_eq!(unseen(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_with_a_character_that_is_obeyed_is_refused_at_its_place_wherever_it_stands() {
+        let text = "a = \"x\"\nb = [\"\\u001b[2J\"]\n\"c\\u202E\" = 1\n";
+        let source = Arc::new(Source { name: "t.toml".to_owned(), text: text.to_owned() });
+        let found = Document::parse(source.clone(), &[]).unwrap_err();
+        let told: Vec<_> = found.0.iter().map(|m| (m.line(), m.message.as_str())).collect();
+        let [first, second] = [
+            "a text holds the character U+001B, which terminals and pages obey instead of showing it",
+            "a text holds the character U+202E, which terminals and pages obey instead of showing it",
+        ];
+        assert_eq!(told, [(2, first), (3, second)]);
+        assert!(!found.to_string().contains(['\u{1b}', '\u{202e}']), "{found}");
+
+        let set = Override {
+            key: "a".to_owned(),
+            value: "\u{1b}[2J".to_owned(),
+            prefix: "",
+            origin: "--set".to_owned(),
+        };
+        let source = Arc::new(Source { name: "t.toml".to_owned(), text: "a = 1".to_owned() });
+        let found = Document::parse(source, &[set]).unwrap_err();
+        assert_eq!((found.0[0].file(), found.0[0].message.as_str()), ("--set", first));
+        assert!(!found.to_string().contains('\u{1b}'), "{found}");
+    }
+
+    #[test]
+    fn a_name_is_short_and_that_of_a_file_is_looked_at_too() {
+        let source = Arc::new(Source { name: "t.toml".to_owned(), text: "a = 1".to_owned() });
+        let told = |written: Option<&str>, stem: &str| {
+            let mut document = Document::parse(source.clone(), &[]).unwrap();
+            let title = document.title(written.map(str::to_owned), stem.to_owned());
+            document.checked().map(|()| title).map_err(|found| found.0[0].message.clone())
+        };
+        assert_eq!(told(None, "red"), Ok("red".to_owned()));
+        assert_eq!(told(Some(&"é".repeat(200)), "red"), Ok("é".repeat(200)));
+        let long = "a name has 201 characters; at most 200 are allowed";
+        assert_eq!(told(Some(&"é".repeat(201)), "red"), Err(long.to_owned()));
+        let steers = "the name of the file holds the character U+001B, which terminals and pages \
+                      obey instead of showing it";
+        assert_eq!(told(None, "red\u{1b}"), Err(steers.to_owned()));
+        assert_eq!(told(Some("RED"), "red\u{1b}"), Ok("RED".to_owned()));
+    }
+}
