@@ -12,6 +12,7 @@
 //! | `dropper` | packets refused by colour, packets lost on a link |
 //! | `queue` | FIFO; RED with one or several levels; shared-buffer priority; least attained service; WFQ; flows and hosts with CoDel; a shaper over any of them |
 //! | `scheduler` | which of several queues is served next |
+//! | `sharing` | the tokens of one profile, shared by connections |
 //!
 //! An edge that marks 5 Mbit/s green, and a queue that it feeds:
 //!
@@ -79,6 +80,7 @@ mod packet_store;
 mod params;
 pub mod queue;
 pub mod scheduler;
+pub mod sharing;
 mod slab;
 mod table;
 mod traits;

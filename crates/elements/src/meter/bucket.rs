@@ -26,6 +26,16 @@ impl Tokens {
         Tokens(self.0 + more.0)
     }
 
+    /// How many these are, in bit-nanoseconds per second.
+    pub(crate) fn units(self) -> u128 {
+        self.0
+    }
+
+    /// So many bit-nanoseconds per second.
+    pub(crate) fn of_units(units: u128) -> Self {
+        Tokens(units)
+    }
+
     /// The whole bytes that these are.
     pub(crate) fn bytes(self) -> Bytes {
         Bytes((self.0 / PER_BYTE) as u64)

@@ -17,6 +17,7 @@ mod red_levels;
 mod round_robin;
 mod shaper;
 mod shared_priority;
+mod sharing;
 mod source_scheduler;
 mod stf;
 mod strict_priority;

@@ -1,0 +1,36 @@
+//! The tokens of one profile, shared by the connections of an aggregate (Mehra, Tewari & Kandlur
+//! 1999, §4): all the connections of a server keep to one profile together, and each gets its share.
+//!
+//! | | what a connection may take |
+//! |---|---|
+//! | [`Sharing::Partitioned`] | what its own bucket holds, which earns r_m/n; what overflows is lost (§4.2.1) |
+//! | [`Sharing::Common`] | what the one bucket holds (§4.2.2) |
+//! | [`Sharing::Logical`] | what its logical bucket holds; what overflows a full one goes equally to those that are not full (§4.2.3) |
+
+mod profile;
+mod shared_profile;
+mod tokens;
+
+pub use profile::AggregateProfile;
+pub use shared_profile::SharedProfile;
+
+/// How connections share the tokens of their profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// A bucket for each of n connections, which earns r_m/n whatever the others do.
+    Partitioned(Depths),
+    /// One bucket for all.
+    Common,
+    /// A bucket for each of n connections, which earns r_m/n, and what others have no room for.
+    Logical(Depths),
+}
+
+/// How deep the bucket of each connection is; together they are as deep as the profile's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depths {
+    /// B/n.
+    Equal,
+    /// B · rtt_i/Σ rtt, so that a connection loses no tokens while it waits for acknowledgements. One
+    /// whose round-trip time is not known counts with the mean of the others.
+    ByRtt,
+}
