@@ -39,7 +39,7 @@ Begin with:
       --policies policies/best-effort.toml,policies/fq-codel.toml,policies/short-first.toml
 
 Exit codes: 0 done; 1 a check did not hold; 2 the input is wrong; 3 the machine lacks something,
-such as room on the disk; 130 interrupted, and what was complete is kept.";
+such as memory or room on the disk; 130 interrupted, and what was complete is kept.";
 
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -293,7 +293,8 @@ pub(crate) struct Report {
     /// Where to put the report; the folder itself when there is one, else `results/report`.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
-    /// Use the folder even if it holds files that no run wrote; those files are kept.
+    /// Use the folder even if it holds files that no run wrote, which are kept, or another run, whose
+    /// report is replaced.
     #[arg(long)]
     pub(crate) force: bool,
 }

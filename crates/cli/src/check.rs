@@ -33,8 +33,12 @@ pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {
                 mistakes.extend(found.0);
             }
             Err(Failure::Input(what)) => {
-                files.push(json!({ "file": name, "ok": false, "mistakes": [{ "message": what }] }));
+                files.push(refused(&name, &what));
                 too_large = Some(Failure::Input(format!("{name}: {what}")));
+            }
+            Err(Failure::Machine(what)) => {
+                files.push(refused(&name, &what));
+                too_large = Some(Failure::Machine(format!("{name}: {what}")));
             }
             Err(other) => return Err(other),
         }
@@ -48,6 +52,11 @@ pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {
         Some(failure) => Err(failure),
         None => Ok(()),
     }
+}
+
+/// A file that is right, but too large, for machines.
+fn refused(name: &str, what: &str) -> Value {
+    json!({ "file": name, "ok": false, "mistakes": [{ "message": what }] })
 }
 
 /// A file in which no mistake was found.

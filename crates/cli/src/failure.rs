@@ -57,7 +57,10 @@ impl From<Diagnostics> for Failure {
 
 impl From<run::TooLarge> for Failure {
     fn from(refused: run::TooLarge) -> Self {
-        Failure::Input(refused.to_string())
+        match refused.of_machine {
+            true => Failure::Machine(refused.message),
+            false => Failure::Input(refused.message),
+        }
     }
 }
 
@@ -119,6 +122,9 @@ impl From<OutputError> for Failure {
         match error {
             OutputError::Foreign { .. } => Failure::Input(format!(
                 "{error}\nchoose another with --out, or add --force to write beside it"
+            )),
+            OutputError::OtherRun(_) => Failure::Input(format!(
+                "{error}\nchoose another with --out, or add --force to replace it"
             )),
             OutputError::Results(error) => error.into(),
         }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use shortflow_measure::results::{Folder, write_whole};
+use shortflow_run::shell_word;
 
 use crate::args::Init;
 use crate::console::Console;
@@ -91,7 +92,7 @@ fn begin(folder: &Path) -> String {
     format!(
         "Begin with:\n  cd {}\n  shortflow compare scenarios/office.toml \\\n      \
          --policies policies/best-effort.toml,policies/fq-codel.toml,policies/short-first.toml",
-        folder.display()
+        shell_word(folder.as_os_str())
     )
 }
 
@@ -112,5 +113,12 @@ mod tests {
         let mut written: Vec<&str> = FILES.iter().map(|(path, _)| *path).collect();
         written.sort_unstable();
         assert_eq!(written, there);
+    }
+
+    #[test]
+    fn the_folder_can_be_pasted_into_a_shell() {
+        let told = |folder: &str| begin(Path::new(folder)).lines().nth(1).unwrap().to_owned();
+        assert_eq!(told("ex/a b/ünï"), "  cd 'ex/a b/ünï'");
+        assert_eq!(told("examples"), "  cd examples");
     }
 }

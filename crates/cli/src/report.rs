@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use shortflow_report as report;
-use shortflow_run::{read_runs, refuse_foreign};
+use shortflow_run::{read_runs, refuse_other_run};
 
 use crate::args::Report;
 use crate::console::Console;
@@ -18,7 +18,7 @@ pub(crate) fn report(console: &Console, args: &Report) -> Result<(), Failure> {
         (None, _) => PathBuf::from("results/report"),
     };
     if !args.force {
-        refuse_foreign(&target)?;
+        refuse_other_run(&target, &args.folders)?;
     }
     let path = report::write(&target, &runs)?;
     console.file("Report", &path)

@@ -1,20 +1,22 @@
 //! The command that led to results, as they keep it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 /// The command line as it can be given again to a shell, from the arguments after the program's name.
 pub fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
-    let quoted = |argument: OsString| {
-        let argument = argument.to_string_lossy().into_owned();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-        if !argument.is_empty() && argument.chars().all(is_plain) {
-            argument
-        } else {
-            format!("'{}'", argument.replace('\'', r"'\''"))
-        }
-    };
-    let arguments = arguments.map(quoted);
+    let arguments = arguments.map(|argument| shell_word(&argument));
     std::iter::once("shortflow".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+/// An argument as one word for a shell: in quotes where it would split or expand it.
+pub fn shell_word(argument: &OsStr) -> String {
+    let argument = argument.to_string_lossy().into_owned();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    if !argument.is_empty() && argument.chars().all(is_plain) {
+        argument
+    } else {
+        format!("'{}'", argument.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]

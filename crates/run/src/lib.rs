@@ -71,7 +71,7 @@ mod results;
 mod tap;
 
 pub use case::{Case, folder_name};
-pub use command::command_line;
+pub use command::{command_line, shell_word};
 pub use engine::{
     Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, TimingError,
 };
@@ -82,7 +82,7 @@ pub use names::{
     role_at, seed_of, workload_counter,
 };
 pub use observe::{Observer, Progress};
-pub use output::{OutputError, OutputFolder, refuse_foreign};
+pub use output::{OutputError, OutputFolder, refuse_other_run};
 pub use parallel::run_tasks;
 pub use plan::{end_of, plan};
 pub use read::{ReadError, read_runs};

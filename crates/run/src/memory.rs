@@ -6,13 +6,18 @@ use std::fs;
 use shortflow_scenario::{Loaded, Memory};
 use shortflow_units::Bytes;
 
-/// A run that needs more memory than there is. Its first line says by how much, the second what to do.
+/// A run that needs more memory than there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TooLarge(String);
+pub struct TooLarge {
+    /// By how much, and on the second line what to do.
+    pub message: String,
+    /// Whether it is the machine that lacks the memory; else a limit that was stated is passed.
+    pub of_machine: bool,
+}
 
 impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.message)
     }
 }
 
@@ -61,14 +66,15 @@ pub fn refuse_too_large(
     let each = if what == "samples of series" { "" } else { " in each replica" };
     let plural = if at_once == 1 { "" } else { "s" };
     let replicas_at_once = format!("{at_once} replica{plural}");
-    Err(TooLarge(format!(
+    let message = format!(
         "this run needs about {} of memory, and {whose} {}; it runs {replicas_at_once} at once, and \
          {what} take {}{each}\n{remedy}, run fewer replicas at once with --jobs, or state another \
          limit with --memory",
         rounded(Bytes(whole)),
         rounded(limit),
         rounded(most),
-    )))
+    );
+    Err(TooLarge { message, of_machine: stated.is_none() })
 }
 
 /// The memory that this process may use: that of the machine, or less where a control group or a

@@ -36,6 +36,9 @@ pub enum OutputError {
         /// The first thing in it that no run of ours wrote.
         name: String,
     },
+    /// It holds another run.
+    #[error("the folder {} holds the results of another run, whose report would be lost", .0.display())]
+    OtherRun(PathBuf),
     /// The operating system refused.
     #[error(transparent)]
     Results(#[from] results::Error),
@@ -150,7 +153,7 @@ pub(crate) fn is_unfinished(name: &str) -> bool {
 }
 
 /// Refuses a folder that holds something, unless a run of ours wrote it.
-pub fn refuse_foreign(target: &Path) -> Result<(), OutputError> {
+fn refuse_foreign(target: &Path) -> Result<(), OutputError> {
     let Ok(entries) = fs::read_dir(target) else { return Ok(()) };
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -162,6 +165,19 @@ pub fn refuse_foreign(target: &Path) -> Result<(), OutputError> {
         return Ok(());
     }
     Err(OutputError::Foreign { folder: target.to_owned(), name: names.swap_remove(0) })
+}
+
+/// Refuses a folder for a report of the runs in `folders` that holds something else: a former report,
+/// or the runs themselves, may be there.
+pub fn refuse_other_run(target: &Path, folders: &[PathBuf]) -> Result<(), OutputError> {
+    refuse_foreign(target)?;
+    let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let is_given = folders.iter().any(|folder| place(folder) == place(target));
+    let is_run = [MANIFEST, COMPARISON].iter().any(|seal| target.join(seal).exists());
+    if is_run && !is_given {
+        return Err(OutputError::OtherRun(target.to_owned()));
+    }
+    Ok(())
 }
 
 /// Moves everything from one folder into another. What tells that a folder is complete goes first

@@ -21,8 +21,16 @@ pub struct Request {
 
 impl Request {
     /// A capture into `file` at the places that are named; a message when there is no such place. One
-    /// run fits into a file, so there must be one only.
+    /// run fits into a file, so there must be one only. Standard output has the results, so `-` is no
+    /// file.
     pub fn new(file: &Path, names: &[String], loaded: &Loaded) -> Result<Self, String> {
+        if file == Path::new("-") {
+            return Err(
+                "a trace cannot go to standard output, which has the results\nname a file, \
+                        or write ./- for one of this name"
+                    .to_owned(),
+            );
+        }
         let points = loaded.points();
         let replicas = points[0].scenario.replicas;
         if (points.len(), replicas) != (1, 1) {

@@ -183,3 +183,27 @@ fn the_same_run_twice_is_refused() {
     assert_eq!(ended.code, Some(2), "{}", ended.err);
     assert!(ended.err.contains("is given twice\n  give each folder once"), "{}", ended.err);
 }
+
+#[test]
+fn a_report_replaces_a_report_but_not_that_of_another_run() {
+    let home = tempfile::tempdir().unwrap();
+    let [one, other, report] = ["one", "other", "report"].map(|name| home.path().join(name));
+    assert_eq!(simulate(&one, &["--replicas", "1"]).code, Some(0));
+    assert_eq!(simulate(&other, &["--replicas", "1", "--seed", "7"]).code, Some(0));
+    let page = || fs::read_to_string(other.join("report.html")).unwrap();
+    let before = page();
+    let [one, out, report] = [&one, &other, &report].map(|path| path.to_str().unwrap());
+
+    let refused = run(&["report", one, "--out", out]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    let what = "holds the results of another run, whose report would be lost\n  choose another";
+    assert!(refused.err.contains(what), "{}", refused.err);
+    assert_eq!(page(), before);
+
+    for given in [&["report", one, "--out", report][..], &["report", one, out, "--out", report]] {
+        assert_eq!(run(given).code, Some(0), "a report is there or not: {given:?}");
+    }
+    assert_eq!(run(&["report", one, out, "--out", out]).code, Some(0), "one of those given");
+    assert_eq!(run(&["report", one, "--out", out, "--force"]).code, Some(0));
+    assert_ne!(page(), before);
+}

@@ -97,6 +97,21 @@ fn a_run_that_needs_more_memory_than_stated_is_refused() {
     assert_eq!(run(&["check", SMALL, "--memory", "1 GB"]).code, Some(0));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_needs_more_memory_than_the_machine_has_gives_code_3() {
+    // What the shell allows stands for the machine: 2 GB, and the samples take more.
+    let binary = env!("CARGO_BIN_EXE_shortflow");
+    for command in ["check", "simulate"] {
+        let large = "--set replicas=10000 --set 'measure.series_interval=1 ms'";
+        let script = format!("ulimit -v 2000000 && exec '{binary}' {command} {SMALL} {large}");
+        let output = crate::support::command("sh").args(["-c", &script]).output();
+        let ended: Ended = output.expect("there is a shell").into();
+        assert_eq!(ended.code, Some(3), "{}", ended.err);
+        assert!(ended.err.contains("of memory, and this machine has 2.0 GB"), "{}", ended.err);
+    }
+}
+
 #[test]
 fn check_tells_the_load_of_each_link_and_marks_what_is_too_much() {
     let ended = run(&["check", SMALL]);

@@ -83,3 +83,12 @@ fn a_trace_that_cannot_be_written_gives_code_3_before_anything_is_simulated() {
     assert!(ended.err.contains("choose another file with --trace"), "{}", ended.err);
     assert!(!out.exists(), "a folder is left");
 }
+
+#[test]
+fn a_trace_to_standard_output_is_refused_and_makes_no_file() {
+    let ended = run(&["simulate", crate::support::SMALL, "--replicas", "1", "--trace", "-"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    let found = "error: a trace cannot go to standard output, which has the results\n  \
+                 name a file, or write ./- for one of this name\n";
+    assert_eq!(ended.err, found);
+}
