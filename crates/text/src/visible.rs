@@ -9,11 +9,18 @@ pub(super) fn unseen(text: &str) -> Option<char> {
     text.chars().find(|c| c.is_control() || UNSEEN.iter().any(|range| range.contains(c)))
 }
 
-/// The texts and keys of `item` that hold a character which [`unseen`] finds: the place of each, and
-/// its character.
+/// The same in a text that may go over several lines, with tabs in them.
+fn unseen_in_lines(text: &str) -> Option<char> {
+    text.lines().find_map(|line| unseen(&line.replace('\t', " ")))
+}
+
+/// The texts and keys of `item` that hold a character which nobody would see: the place of each, and
+/// its character. Only texts may go over several lines.
 pub(super) fn all_unseen(item: &Item) -> Vec<(std::ops::Range<usize>, char)> {
     match &item.value {
-        Value::Text(text) => unseen(text).map(|c| (item.span.clone(), c)).into_iter().collect(),
+        Value::Text(text) => {
+            unseen_in_lines(text).map(|c| (item.span.clone(), c)).into_iter().collect()
+        }
         Value::List(items) => items.iter().flat_map(all_unseen).collect(),
         Value::Table(entries) => entries
             .iter()
@@ -35,8 +42,8 @@ pub(super) fn message(what: &str, found: char) -> String {
 }
 
 /// What a text may have instead.
-pub(super) const HELP: &str = "remove it: a text stands on one line, without tabs, and without \
-                               characters that steer a terminal or the direction of writing";
+pub(super) const HELP: &str = "remove it: a text has no characters that steer a terminal or the \
+                               direction of writing, and a name has no lines and tabs either";
 
 /// Besides the control characters: what turns the direction of writing (Unicode Standard Annex 9 §2),
 /// parts lines, joins or tags in silence, and the two that XML 1.0 §2.2 does not have. The joiners
@@ -96,6 +103,14 @@ mod tests {
         let found = Document::parse(source, &[set]).unwrap_err();
         assert_eq!((found.0[0].file(), found.0[0].message.as_str()), ("--set", first));
         assert!(!found.to_string().contains('\u{1b}'), "{found}");
+    }
+
+    #[test]
+    fn a_text_may_go_over_several_lines() {
+        let text = "note = '''\none\r\n\ttwo\n'''\n".to_owned();
+        let source = Arc::new(Source { name: "t.toml".to_owned(), text });
+        assert!(Document::parse(source, &[]).is_ok());
+        assert_eq!(unseen_in_lines("one\rtwo"), Some('\r'));
     }
 
     #[test]
