@@ -2,9 +2,11 @@
 
 mod dscp;
 mod multi_field;
+mod sima;
 
 pub use dscp::{DscpSet, DscpTable};
 pub use multi_field::{MultiField, PortRange, SenderMatch};
+pub use sima::SimaClass;
 
 use crate::{Packet, SenderView};
 

@@ -2,6 +2,7 @@
 
 mod admission;
 mod dstf;
+mod sima;
 mod size_levels;
 mod srpt;
 mod tcp_state;
@@ -10,6 +11,7 @@ use shortflow_units::Instant;
 
 pub use admission::{AdmissionControl, AdmissionParams, AdmissionStats, LoadWindow};
 pub use dstf::{Counted, DstfMarker, DstfParams};
+pub use sima::{SimaMarker, SimaParams};
 pub use size_levels::SizeLevels;
 pub use srpt::{SrptMarker, SrptParams};
 pub use tcp_state::{Crossing, RecoverySegments, TcpStateMarker, TcpStateParams};

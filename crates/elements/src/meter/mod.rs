@@ -4,6 +4,7 @@
 pub(crate) mod bucket;
 mod color_mode;
 mod fair_marker;
+mod momentary_rate;
 mod sr_tcm;
 mod token_bucket;
 mod tr_tcm;
@@ -12,6 +13,7 @@ mod two_buckets;
 
 pub use color_mode::ColorMode;
 pub use fair_marker::{FairMarker, FairMarkerParams, FairMarkerStats, FlowTableSize};
+pub use momentary_rate::{MomentaryRate, MomentaryRateParams};
 pub use sr_tcm::{SrTcm, SrTcmParams};
 pub use token_bucket::{TokenBucket, TokenBucketParams};
 pub use tr_tcm::{TrTcm, TrTcmParams};

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use shortflow_elements::classifier::{Classifier, MultiField};
 use shortflow_elements::marker::{
     AdmissionControl, AdmissionParams, ColorMarker, Counted, DstfMarker, DstfParams, LoadWindow,
-    SizeLevels,
+    SimaMarker, SizeLevels,
 };
 use shortflow_elements::meter::{
     ColorMode, FairMarker, FairMarkerParams, FlowTableSize, InitialRate, SrTcm, SrTcmParams,
@@ -19,6 +19,7 @@ use shortflow_elements::{
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 
 use crate::bench::{mbit, p, rng};
+use crate::sima_marker::sima;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -135,6 +136,7 @@ fn marking() -> Vec<NewClass> {
         ("trTCM", metered(per(Aggregate::Source), TrTcm::new(tr_tcm))),
         ("Fair Marker", fair(FlowTableSize::AtMost(ACCOUNTS))),
         ("Fair Marker without limit", fair(FlowTableSize::Unlimited { idle_timeout })),
+        ("SIMA", Box::new(SimaMarker::new(sima(200_000, Some(per(Aggregate::Source))), rng()))),
         ("admission", Box::new(AdmissionControl::new(admission.unwrap(), rng()))),
     ];
     let class = |(name, marker): (&str, _)| NewClass {

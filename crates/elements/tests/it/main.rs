@@ -18,6 +18,7 @@ mod round_robin;
 mod shaper;
 mod shared_priority;
 mod sharing;
+mod sima_marker;
 mod source_scheduler;
 mod stf;
 mod strict_priority;

@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use shortflow_elements::marker::{
     AdmissionControl, AdmissionParams, ColorMarker, Counted, Crossing, DstfMarker, DstfParams,
-    FixedMarker, LoadWindow, RecoverySegments, SizeLevels, SrptMarker, SrptParams, TcpStateMarker,
-    TcpStateParams,
+    FixedMarker, LoadWindow, RecoverySegments, SimaMarker, SizeLevels, SrptMarker, SrptParams,
+    TcpStateMarker, TcpStateParams,
 };
 use shortflow_elements::meter::{TokenBucket, TokenBucketParams};
 use shortflow_elements::{
@@ -14,9 +14,10 @@ use shortflow_elements::{
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 
 use crate::bench::{mbit, p, rng};
+use crate::sima_marker::sima;
 
 fn per(aggregate: Aggregate) -> Per {
-    Per::new(aggregate, 7, Duration::from_millis(100)).unwrap()
+    Per::new(aggregate, 7, Duration::from_secs(9)).unwrap()
 }
 
 /// One of each, with the code points that it may write.
@@ -39,6 +40,11 @@ fn markers() -> Vec<(Box<dyn Marker>, Vec<Dscp>)> {
         let params = TcpStateParams::new(4, 8, crossing, RecoverySegments::All).unwrap();
         TcpStateMarker::new(params, colors, Rng::stream(1, "marker"))
     };
+    let sima = |per| {
+        let params = sima(200_000, per);
+        let code_points = params.code_points().to_vec();
+        (Box::new(SimaMarker::new(params, rng())) as Box<dyn Marker>, code_points)
+    };
     vec![
         (Box::new(FixedMarker::new(Dscp::EF, Color::Green)), vec![Dscp::EF]),
         (Box::new(ColorMarker::new(Box::new(users), colors)), af.clone()),
@@ -47,6 +53,8 @@ fn markers() -> Vec<(Box<dyn Marker>, Vec<Dscp>)> {
         (Box::new(SrptMarker::new(SrptParams::new(levels, None).unwrap())), eight),
         (Box::new(state(Crossing::Sharp)), af.clone()),
         (Box::new(state(Crossing::Randomized)), af),
+        sima(None),
+        sima(Some(per(Aggregate::Flow))),
         (Box::new(AdmissionControl::new(admission, rng())), edge.to_vec()),
     ]
 }

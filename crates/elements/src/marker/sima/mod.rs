@@ -1,0 +1,164 @@
+//! The access node of Simple Integrated Media Access (SIMA; Kilkki 1997; Laatu, Harju & Loula 2003,
+//! §2): packets are marked by how fast a customer sends against the nominal bit rate (NBR) that was
+//! agreed on. Nobody is bound to the NBR: who sends faster is protected less.
+
+mod precedence;
+
+use shortflow_units::{Instant, Rate, Rng};
+
+use self::precedence::{PRECEDENCES, Thresholds};
+use crate::aggregate::Per;
+use crate::classifier::SimaClass;
+use crate::meter::{MomentaryRate, MomentaryRateParams};
+use crate::table::LruTable;
+use crate::{Color, Dscp, FlowKey, Marker, Packet, ParamsError, SenderView};
+
+/// Parameters of a [`SimaMarker`].
+#[derive(Debug, Clone)]
+pub struct SimaParams {
+    nominal_rate: Rate,
+    thresholds: Thresholds,
+    meter: MomentaryRateParams,
+    per: Option<Per>,
+    code_points: [Dscp; PRECEDENCES],
+}
+
+impl SimaParams {
+    /// NBR; how the momentary bit rate is measured; whose packets have an NBR of their own, those of
+    /// each flow for example, where not all packets share one; and the code points of the drop
+    /// precedences 0 to 6 ([`Self::default_code_points`]).
+    ///
+    /// In a full table a new account takes over the load of the least recently seen one. One that was
+    /// silent is forgotten; `per`'s idle timeout must be long enough that this gains nothing
+    /// ([`MomentaryRateParams::settled_after`]).
+    pub fn new(
+        nominal_rate: Rate,
+        meter: MomentaryRateParams,
+        per: Option<Per>,
+        code_points: [Dscp; PRECEDENCES],
+    ) -> Result<Self, ParamsError> {
+        let thresholds = Thresholds::new(nominal_rate)?;
+        let settled = meter.settled_after(thresholds.best());
+        let per = per.map(|per| per.settling_in(settled)).transpose()?;
+        Ok(SimaParams { nominal_rate, thresholds, meter, per, code_points })
+    }
+
+    /// The code points of the drop precedences 0 to 6 of a class: [`SimaClass::code_points`] without
+    /// the last, which an access node never gives.
+    pub fn default_code_points(class: SimaClass) -> [Dscp; PRECEDENCES] {
+        let [first @ .., _] = class.code_points();
+        first
+    }
+
+    /// NBR.
+    pub fn nominal_rate(&self) -> Rate {
+        self.nominal_rate
+    }
+
+    /// How the momentary bit rate is measured.
+    pub fn meter(&self) -> &MomentaryRateParams {
+        &self.meter
+    }
+
+    /// Whose packets have an NBR of their own, where not all share one.
+    pub fn per(&self) -> Option<Per> {
+        self.per
+    }
+
+    /// The code points of the drop precedences 0 to 6.
+    pub fn code_points(&self) -> &[Dscp] {
+        &self.code_points
+    }
+}
+
+/// Marks each packet with the drop precedence that its momentary bit rate has against the NBR: 4 at
+/// the NBR, one more at each halving down to 6, one less at each doubling down to 0. The packet itself
+/// counts in the rate. Precedence 6 is green, 0 red, the others yellow. O(1) per packet.
+#[derive(Debug)]
+pub struct SimaMarker {
+    thresholds: Thresholds,
+    meter: MomentaryRateParams,
+    rates: Rates,
+    code_points: [Dscp; PRECEDENCES],
+    packets: [u64; PRECEDENCES],
+    bytes: [u64; PRECEDENCES],
+}
+
+/// Who has a momentary bit rate.
+#[derive(Debug)]
+enum Rates {
+    One(MomentaryRate),
+    Each(Per, LruTable<FlowKey, MomentaryRate>),
+}
+
+impl SimaMarker {
+    /// A marker that has seen nothing yet; its table, if it has one, hashes under a seed from `rng`.
+    pub fn new(params: SimaParams, rng: Rng) -> Self {
+        let SimaParams { thresholds, meter, per, code_points, .. } = params;
+        SimaMarker {
+            thresholds,
+            meter,
+            rates: match per {
+                None => Rates::One(MomentaryRate::default()),
+                Some(per) => Rates::Each(per, per.table(rng)),
+            },
+            code_points,
+            packets: [0; PRECEDENCES],
+            bytes: [0; PRECEDENCES],
+        }
+    }
+}
+
+impl Marker for SimaMarker {
+    fn reserve(&mut self, flows: usize) {
+        if let Rates::Each(_, table) = &mut self.rates {
+            table.reserve(flows);
+        }
+    }
+
+    #[inline]
+    fn mark(&mut self, now: Instant, packet: &mut Packet, _sender: Option<&SenderView>) -> Color {
+        let rate = match &mut self.rates {
+            Rates::One(rate) => rate,
+            Rates::Each(per, table) => {
+                let name = per.name(packet.key);
+                let fresh = MomentaryRate::default();
+                table.see(now, name, |displaced| displaced.map_or(fresh, |old| *old.value)).value
+            }
+        };
+        let rate = rate.update(&self.meter, now, packet.size);
+        let precedence = self.thresholds.precedence(rate);
+        self.packets[precedence] += 1;
+        self.bytes[precedence] += u64::from(packet.size);
+        packet.dscp = self.code_points[precedence];
+        match precedence {
+            0 => Color::Red,
+            BEST => Color::Green,
+            _ => Color::Yellow,
+        }
+    }
+
+    fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        for (precedence, names) in NAMES.iter().enumerate() {
+            visit(names[0], self.packets[precedence]);
+            visit(names[1], self.bytes[precedence]);
+        }
+        if let Rates::Each(_, table) = &self.rates {
+            let stats = table.stats();
+            visit("aggregates seen", stats.misses);
+            visit("aggregates evicted", stats.evictions);
+        }
+    }
+}
+
+const BEST: usize = PRECEDENCES - 1;
+
+const NAMES: [[&str; 2]; PRECEDENCES] = [
+    ["DP 0 packets", "DP 0 bytes"],
+    ["DP 1 packets", "DP 1 bytes"],
+    ["DP 2 packets", "DP 2 bytes"],
+    ["DP 3 packets", "DP 3 bytes"],
+    ["DP 4 packets", "DP 4 bytes"],
+    ["DP 5 packets", "DP 5 bytes"],
+    ["DP 6 packets", "DP 6 bytes"],
+];
