@@ -199,8 +199,8 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "ROLE=PLACE")]
     pub(crate) bind: Vec<String>,
     /// The seed of all random numbers; the same seed gives the same results, bit for bit.
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub(crate) seed: Option<u64>,
     /// How many replicas of each point, 1 to 10000; more replicas give narrower intervals.
     #[arg(long, value_name = "N", value_parser = replicas)]
     pub(crate) replicas: Option<u32>,

@@ -101,7 +101,7 @@ fn conduct(
 /// What the options say about the scenario itself.
 fn overrides(options: &RunOptions, policy: Option<&Path>) -> Result<Overrides, Failure> {
     let mut set = options.set.clone();
-    for (key, value) in [("seed", options.seed), ("replicas", options.replicas)] {
+    for (key, value) in [("seed", options.seed), ("replicas", options.replicas.map(u64::from))] {
         let Some(value) = value else { continue };
         if let Some((_, other)) = options.set.iter().find(|(set, _)| set == key) {
             return Err(Failure::Input(format!(

@@ -466,4 +466,4 @@ impl Document {
 /// The most characters of the name of a policy or a scenario: more fit into no table.
 const MOST_NAME: usize = 200;
 
-const UNREADABLE: &str = "dates, and numbers of more than 64 bits, cannot be used here";
+const UNREADABLE: &str = "dates, and numbers beyond 9223372036854775807, cannot be used here";

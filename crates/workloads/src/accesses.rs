@@ -69,6 +69,8 @@ impl fmt::Display for Access {
 /// At the first line that is wrong: not the columns above, a client that is not there, a time before
 /// that of the line above, a length of nothing.
 pub fn parse_accesses(text: &str, clients: u32) -> Result<Vec<Access>, AccessError> {
+    // Some editors begin a text with a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = (1..).zip(text.lines().map(|line| line.trim_end_matches('\r')));
     match lines.next() {
         Some((_, ACCESS_COLUMNS)) => {}
@@ -93,7 +95,9 @@ fn parse_line(text: &str, clients: u32, earliest: Instant) -> Result<Access, Str
     };
     let seconds: f64 = time.parse().map_err(|_| format!("\"{time}\" is not a time in seconds"))?;
     if !(0.0..LONGEST_SECONDS).contains(&seconds) {
-        return Err(format!("a time must be zero or more; found {time} s"));
+        return Err(format!(
+            "a time must be 0 s or more, and below {LONGEST_SECONDS} s; found {time} s"
+        ));
     }
     let at = Instant::START + Duration::from_secs_f64(seconds);
     if at < earliest {
@@ -156,6 +160,7 @@ mod tests {
         let text = format!("{ACCESS_COLUMNS}\n{}\n", lines.join("\n"));
         assert_eq!(parse_accesses(&text, 18).unwrap(), accesses);
         assert_eq!(parse_accesses(&text.replace('\n', "\r\n"), 18).unwrap(), accesses);
+        assert_eq!(parse_accesses(&format!("\u{feff}{text}"), 18).unwrap(), accesses);
     }
 
     #[test]
@@ -167,7 +172,14 @@ mod tests {
         assert_eq!(error("1,0,,5,\n0.5,0,,5,"), "line 3: 0.5 s is before the line above");
         assert_eq!(error("1,3,,5,"), "line 2: there is no client 3: the sessions are 0 to 2");
         assert_eq!(error("soon,0,,5,"), "line 2: \"soon\" is not a time in seconds");
-        assert_eq!(error("-1,0,,5,"), "line 2: a time must be zero or more; found -1 s");
+        assert_eq!(
+            error("-1,0,,5,"),
+            "line 2: a time must be 0 s or more, and below 8640000 s; found -1 s"
+        );
+        assert_eq!(
+            error("1e300,0,,5,"),
+            "line 2: a time must be 0 s or more, and below 8640000 s; found 1e300 s"
+        );
         assert_eq!(error("1,0,home,5,"), "line 2: \"home\" is not the number of a page");
         assert_eq!(error("1,0,,0,"), "line 2: a length must be 1 B to 1000 GB; found 0 B");
         assert_eq!(error("1,0,,5,10;20"), "line 2: \"10;20\" is not a length in bytes");

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use shortflow_elements::classifier::{MultiField, PortRange, SenderMatch};
-use shortflow_elements::{Address, Label, Prefix};
+use shortflow_elements::{Address, Label, Prefix, Protocol};
 use shortflow_units::Bytes;
 
 use super::CodePoints;
@@ -85,6 +85,7 @@ impl Checker<'_> {
         };
         let (src, dst) = (at("src", &keys.src), at("dst", &keys.dst));
         self.ports_of(path, keys);
+        self.families_of(path, keys, [("src", src), ("dst", dst)]);
         let mut at = |key: &str, ports: Option<PortsKey>| {
             let PortsKey(first, last) = ports?;
             self.accept(&format!("{path}.{key}"), PortRange::new(first, last))
@@ -108,6 +109,41 @@ impl Checker<'_> {
         for (key, _) in asked.into_iter().filter(|(_, ports)| ports.is_some()) {
             let help = "leave the port out, or name a protocol that has ports, such as \"udp\"";
             self.document.mistake_in_key(&format!("{path}.{key}"), why, help);
+        }
+    }
+
+    /// Warns of addresses that no packet has together, or none of this protocol.
+    fn families_of(&mut self, path: &str, keys: &MatchKeys, prefixes: [(&str, Option<Prefix>); 2]) {
+        // A prefix of IPv6 as short as ::/0 has the addresses of IPv4 too, as they are kept.
+        let is_v4 = |prefix: Prefix| match prefix.network().as_v4() {
+            Some(_) => Some(true),
+            None => (!prefix.contains(Address::v4(0))).then_some(false),
+        };
+        let protocol = match keys.protocol {
+            Some(ProtocolKey(Protocol::ICMP)) => Some(("ICMP", true)),
+            Some(ProtocolKey(Protocol::ICMPV6)) => Some(("ICMPv6", false)),
+            _ => None,
+        };
+        let name = |is_v4: bool| if is_v4 { "IPv4" } else { "IPv6" };
+        let help = "no packet matches; leave one of the two out";
+        if let [(_, Some(src)), (key, Some(dst))] = prefixes
+            && let (Some(of_src), Some(of_dst)) = (is_v4(src), is_v4(dst))
+            && of_src != of_dst
+        {
+            let message = format!("no packet goes from {} to {}", name(of_src), name(of_dst));
+            self.document.warning(&format!("{path}.{key}"), message, help);
+        }
+        for (key, prefix) in prefixes {
+            if let (Some((protocol, of_v4)), Some(prefix)) = (protocol, prefix)
+                && is_v4(prefix) == Some(!of_v4)
+            {
+                let message = format!(
+                    "{protocol} belongs to {}, and this is an address of {}",
+                    name(of_v4),
+                    name(!of_v4)
+                );
+                self.document.warning(&format!("{path}.{key}"), message, help);
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use shortflow_workloads::Sizes;
 use super::topology::LEAST_PACKET;
 use crate::file::ScenarioFile;
 use crate::loss::LossFile;
-use crate::model::{Binding, Direction, NodeId, Scenario, Workload};
+use crate::model::{Binding, Direction, Link, NodeId, Scenario, Workload};
 use crate::workloads::WorkloadKind;
 
 /// Warns of links that lose everything, and of packets that are too small for their headers.
@@ -98,8 +98,25 @@ pub(super) fn overloaded(document: &mut Document, scenario: &Scenario) {
     );
     let help = "while all of them are on, what is open piles up, and times depend on how long the run \
                 lasts; `shortflow check` shows the load of each link";
-    // Each link has two lines; a link of several has an index behind its name.
-    let link = &scenario.links[at / 2].name;
-    let name = link.split('[').next().unwrap_or(link);
-    document.warning(&format!("links.{name}"), message, help);
+    // Each link has two lines.
+    document.warning(&format!("links.{}", group_of(&scenario.links[at / 2])), message, help);
+}
+
+/// Warns of the first link on which nothing arrives while the run lasts.
+pub(super) fn late(document: &mut Document, scenario: &Scenario) {
+    let end = scenario.duration + scenario.drain;
+    let is_late = |link: &&Link| link.forward.delay.max(link.back.delay) >= end;
+    let Some(link) = scenario.links.iter().find(is_late) else { return };
+    let message = format!(
+        "nothing arrives on the link `{}`: its delay is {}, and the run ends after {end}",
+        link.name,
+        link.forward.delay.max(link.back.delay)
+    );
+    let help = "shorten the delay, or run for longer";
+    document.warning(&format!("links.{}.delay", group_of(link)), message, help);
+}
+
+/// The name of a link in the text: without the index that one of several has.
+fn group_of(link: &Link) -> &str {
+    link.name.split('[').next().unwrap_or(&link.name)
 }

@@ -69,6 +69,7 @@ pub(crate) fn check(
     };
     doubtful::unmarked(document, &scenario, is_tcp_of_all);
     doubtful::overloaded(document, &scenario);
+    doubtful::late(document, &scenario);
     Ok(scenario)
 }
 

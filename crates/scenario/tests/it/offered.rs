@@ -189,4 +189,20 @@ fn what_is_absurd_but_allowed_is_warned_of() {
         calls(10)
     );
     assert_eq!(calls(28), "");
+    let far = format!("{RING}{LONG}").replacen("\"1 ms\"", "\"1000 h\"", 1);
+    assert!(warned(&far).contains("nothing arrives on the link"), "{}", warned(&far));
+}
+
+#[test]
+fn a_load_that_no_link_carries_is_warned_of_with_its_figure() {
+    let cbr = |rate: &str| {
+        format!(
+            "{RING}[workloads.calls.cbr]\nfrom = \"h[0]\"\nto = \"h[1]\"\nrate = \"{rate}\"\npacket = \"1000 B\"\n"
+        )
+    };
+    let warned = |rate: &str| load(&cbr(rate), "").warnings.to_string();
+    assert_eq!(warned("1 kbit/s"), "");
+    let found = warned("1000 Gbit/s");
+    assert!(found.contains("what workloads offer from r[0] to r[1] is "), "{found}");
+    assert!(found.contains(" % of what the link carries"), "{found}");
 }

@@ -183,7 +183,7 @@ fn a_reset_elsewhere_in_the_window_is_challenged() {
         .then(|end| assert_eq!((end.is_closed(), end.failure()), (true, Some(Failure::Reset))));
 }
 
-// A host may hand on several segments before it asks what is to be sent.
+// RFC 9293 §3.10.7.4, second. A host may hand on several segments before it asks what is to be sent.
 #[test]
 fn a_reset_cancels_the_acknowledgement_that_is_due() {
     let now = Instant::START;
