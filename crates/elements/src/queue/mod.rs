@@ -1,5 +1,5 @@
 //! Queues: a FIFO that drops what does not fit, RED with one or several levels, strict priority
-//! over one buffer, least attained service, weighted fair queueing, and queues for flows
+//! over one buffer, two buffers behind a test of precedence, least attained service, weighted fair queueing, and queues for flows
 //! and hosts with CoDel on each.
 
 mod blue;
@@ -15,6 +15,7 @@ mod red;
 mod ring;
 mod shaper;
 mod shared_priority;
+mod sima;
 mod stf;
 mod wfq;
 
@@ -27,5 +28,6 @@ pub use red::{AboveMax, Averages, DropCurve, EcnMode, Red, RedParams, RedSetting
 pub(crate) use ring::{checked_limit, fits};
 pub use shaper::{Shaper, ShaperParams};
 pub use shared_priority::{BandOf, SharedPriority, SharedPriorityParams};
+pub use sima::{PrecedenceMap, Sima, SimaBuffer, SimaQueueParams};
 pub use stf::{Stf, StfParams};
 pub use wfq::{Share, Weight, Wfq, WfqClass, WfqParams};

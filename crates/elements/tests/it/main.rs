@@ -19,6 +19,7 @@ mod shaper;
 mod shared_priority;
 mod sharing;
 mod sima_marker;
+mod sima_queue;
 mod source_scheduler;
 mod stf;
 mod strict_priority;

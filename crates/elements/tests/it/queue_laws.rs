@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use proptest::prelude::*;
-use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField};
+use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField, SimaClass};
 use shortflow_elements::queue::{
     AboveMax, Averages, DropCurve, EcnMode, Fifo, FifoParams, Red, RedParams, RedSettings, Share,
     SharedPriority, SharedPriorityParams, Spacing, Stf, StfParams, Weight, Wfq, WfqClass,
@@ -13,6 +13,7 @@ use shortflow_elements::queue::{
 use shortflow_elements::queue::{CoDelParams, Fairness, FlowQueueSettings, FqCodel};
 use shortflow_elements::queue::{FqCodelParams, HostFair, HostFairParams, Shaper, ShaperParams};
 use shortflow_elements::queue::{Pie, PieParams, PieSettings};
+use shortflow_elements::queue::{PrecedenceMap, Sima, SimaBuffer, SimaQueueParams};
 use shortflow_elements::scheduler::{DeficitRoundRobin, SourceLimits, StrictPriority};
 use shortflow_elements::scheduler::{SourceScheduler, WeightedRoundRobin};
 use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline, Queued};
@@ -216,6 +217,8 @@ queue_laws! {
     a_shaper_over_fq_codel: BYTES => shaper(Box::new(fq_codel(BYTES, 64)), Bytes(0));
     source_scheduler_in_packets: PACKETS => source(PACKETS);
     source_scheduler_in_bytes: BYTES => source(BYTES);
+    sima_by_its_occupancy: BYTES => sima(1.0);
+    sima_by_an_average: BYTES => sima(0.1);
 }
 
 /// Whatever queue a policy names is built from one of these types.
@@ -361,6 +364,17 @@ fn pie(limit: Option<Length>) -> Pie {
 fn shared_priority(limit: Option<Length>) -> SharedPriority {
     let bands = DscpTable::filled(2).with(Dscp::AF11, 0).with(Dscp::AF12, 1);
     SharedPriority::new(SharedPriorityParams::by_code_point(limit.unwrap(), bands).unwrap())
+}
+
+/// AF11 is real-time traffic of precedence 7, AF12 such of 2, AF13 non-real-time of 5.
+fn sima(weight: f64) -> Sima {
+    let mut code_points = [SimaClass::RealTime, SimaClass::NonRealTime].map(SimaClass::code_points);
+    code_points[0][7] = Dscp::AF11;
+    code_points[0][2] = Dscp::AF12;
+    code_points[1][5] = Dscp::AF13;
+    let [real_time, other] = [(4_000, code_points[0]), (5_000, code_points[1])]
+        .map(|(limit, points)| SimaBuffer::new(Bytes(limit), weight, points).unwrap());
+    Sima::new(SimaQueueParams::new(real_time, other, PrecedenceMap::FloorOfGreater).unwrap())
 }
 
 fn stf(limit: Option<Length>, flows: usize) -> Stf {
