@@ -39,7 +39,9 @@ fn the_allowed_precedence_follows_the_fuller_buffer_as_the_ceiling_of_seven_time
     // 2 of 10: ⌈1.4⌉ = 2; the 1 of 20 in NRT does not count beside it.
     queue.at(ms(3)).drops(of(NonRealTime, 1, 6), Forced).takes(of(NonRealTime, 2, 7));
     queue.holds(4, 4_000);
-    (8..16).for_each(|number| drop(queue.at(ms(4)).takes(of(RealTime, 7, number))));
+    (8..16).for_each(|number| {
+        queue.at(ms(4)).takes(of(RealTime, 7, number));
+    });
     // 10 of 10: 7 is allowed, but there is no room in RT; NRT has room.
     queue.at(ms(5)).drops(of(RealTime, 7, 16), Overlimit).drops(of(NonRealTime, 6, 17), Forced);
     queue.at(ms(6)).takes(of(NonRealTime, 7, 18));
@@ -75,7 +77,9 @@ fn the_average_follows_what_is_held_by_its_weight_at_each_arrival() {
     let params = SimaQueueParams::new(buffers.0, buffers.1, PrecedenceMap::default()).unwrap();
     let mut queue = Bench::of(Sima::new(params));
     // The samples of RT are 0, 1000 and 2000: 0, 500, 1250; ⌈0.875⌉ = 1.
-    (1..4).for_each(|number| drop(queue.at(ms(0)).takes(of(RealTime, 7, number))));
+    (1..4).for_each(|number| {
+        queue.at(ms(0)).takes(of(RealTime, 7, number));
+    });
     assert_eq!(queue.queue.allowed_precedence(), 1);
     // 3000: 2125, ⌈1.4875⌉ = 2. A packet that is dropped took its sample too.
     queue.at(ms(1)).drops(of(NonRealTime, 1, 4), Forced);
