@@ -84,8 +84,12 @@ fn the_average_follows_what_is_held_by_its_weight_at_each_arrival() {
     // 3000: 2125, ⌈1.4875⌉ = 2. A packet that is dropped took its sample too.
     queue.at(ms(1)).drops(of(NonRealTime, 1, 4), Forced);
     // Once it is empty, arrivals let the average fall below a byte, 2125/2^12, and 0 passes again.
-    (1..4).for_each(|number| drop(queue.at(ms(2)).gives(of(RealTime, 7, number))));
-    (0..11).for_each(|_| drop(queue.at(ms(3)).drops(of(NonRealTime, 0, 5), Forced)));
+    (1..4).for_each(|number| {
+        queue.at(ms(2)).gives(of(RealTime, 7, number));
+    });
+    (0..11).for_each(|_| {
+        queue.at(ms(3)).drops(of(NonRealTime, 0, 5), Forced);
+    });
     queue.at(ms(4)).takes(of(NonRealTime, 0, 6));
 }
 
