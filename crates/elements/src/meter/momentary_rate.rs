@@ -3,16 +3,16 @@
 //!
 //! Laatu, Harju & Loula 2003, §2, say that the MBR follows "the principle of exponentially weighted
 //! moving average" with a weight each for real-time and non-real-time traffic, and leave its form to
-//! their references. The form here is that of Kilkki 1997 (draft-kalevi-simple-media-access-01; so also
-//! *Differentiated Services for the Internet*, 1999), for cells in the time slots of an access link of
-//! rate C: with N slots from one cell to the next,
+//! their references. The form here is modelled on Kilkki's SIMA (draft-kalevi-simple-media-access-01,
+//! 1997) and not checked against that text; it is an interpretation. For cells in the time slots of an
+//! access link of rate C, with N slots from one cell to the next,
 //!
 //! ρ ← (1 − α)^N · ρ + α,    MBR = C · ln(1 − α) / ln(1 − α/ρ).
 //!
 //! Packets differ in length, cells do not. So a slot is the time that a packet of a given length takes
 //! on the link, N is a time and need not be whole, and a packet of k slots adds 1 − (1 − α)^k in place
 //! of α, and stands for k/N of C: the same for k = 1. This is the choice made here. What is kept of
-//! Kilkki's form is what it is for: of packets of one length at one distance the MBR settles at their
+//! the form for cells is what it is for: of packets of one length at one distance the MBR settles at their
 //! exact rate, whatever the weight, and the first packet of a stream has the MBR zero.
 
 use shortflow_units::{Bytes, Duration, Instant, Rate};
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn with_packets_of_a_slot_it_is_kilkkis_formula() {
+    fn with_packets_of_a_slot_it_is_the_formula_for_cells() {
         // Three packets at distances of 10 and 4 slots: ρ = q^14·α + q^4·α + α, by hand for α = 0.1:
         // 0.9^4 = 0.6561, 0.9^14 = 0.228768, ρ = 0.1884868; ln 0.9 = −0.1053605,
         // ln(1 − 0.1/ρ) = ln 0.4694589 = −0.7561746; 10 Mbit/s · 0.1393336.
