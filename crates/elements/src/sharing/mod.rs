@@ -25,6 +25,17 @@ pub enum Sharing {
     Logical(Depths),
 }
 
+impl Sharing {
+    /// All ways.
+    pub const ALL: [Sharing; 5] = [
+        Sharing::Partitioned(Depths::Equal),
+        Sharing::Partitioned(Depths::ByRtt),
+        Sharing::Common,
+        Sharing::Logical(Depths::Equal),
+        Sharing::Logical(Depths::ByRtt),
+    ];
+}
+
 /// How deep the bucket of each connection is; together they are as deep as the profile's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depths {

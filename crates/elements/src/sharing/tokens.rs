@@ -378,14 +378,6 @@ mod tests {
         }
     }
 
-    const SHARINGS: [Sharing; 5] = [
-        Sharing::Partitioned(Depths::Equal),
-        Sharing::Partitioned(Depths::ByRtt),
-        Sharing::Common,
-        Sharing::Logical(Depths::Equal),
-        Sharing::Logical(Depths::ByRtt),
-    ];
-
     #[derive(Debug, Clone, Copy)]
     enum Step {
         Earn(Units),
@@ -409,7 +401,7 @@ mod tests {
         fn tokens_are_shared_as_one_would_hand_them_out_unit_by_unit(
             depth in 40..120i128, steps in steps(),
         ) {
-            for sharing in SHARINGS {
+            for sharing in Sharing::ALL {
                 let mut tokens = SharedTokens::new(sharing, depth);
                 let mut oracle = Oracle { sharing, depth, list: Vec::new(), pool: depth };
                 let is_common = sharing == Sharing::Common;

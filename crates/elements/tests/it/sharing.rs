@@ -1,18 +1,10 @@
 //! What holds for a profile that connections share, however they share it.
 
 use proptest::prelude::*;
-use shortflow_elements::sharing::{AggregateProfile, Depths, SharedProfile, Sharing};
+use shortflow_elements::sharing::{AggregateProfile, SharedProfile, Sharing};
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use crate::bench::{mbit, ms, p, us};
-
-const SHARINGS: [Sharing; 5] = [
-    Sharing::Partitioned(Depths::Equal),
-    Sharing::Partitioned(Depths::ByRtt),
-    Sharing::Common,
-    Sharing::Logical(Depths::Equal),
-    Sharing::Logical(Depths::ByRtt),
-];
 
 proptest! {
     /// Over every interval the admitted bytes are at most r_m·t + B, without any rounding;
@@ -22,7 +14,7 @@ proptest! {
         steps in prop::collection::vec((0..3_000_000u64, 0..5u32, 1..1500u32, 0..10u8), 1..80),
         rate in 1..20_000_000u64, depth in 1500..6000u64,
     ) {
-        for sharing in SHARINGS {
+        for sharing in Sharing::ALL {
             let rate = Rate::from_bits_per_sec(rate);
             let profile = AggregateProfile::new(rate, Bytes(depth), Bytes(1500)).unwrap();
             let mut shared = SharedProfile::new(profile, sharing);
