@@ -266,9 +266,18 @@ pub(crate) struct Init {
 /// `reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The study: `cm05`, `harp05` or `nt02`, which are built in, or a folder with a study.toml and a
-    /// claims.toml, such as `papers/cm05`.
+    /// The study: `cm05`, `harp05` or `nt02`, which are built in; a folder with a study.toml and a
+    /// claims.toml, such as `papers/cm05`; or `all` for the committed ledgers of all built-in studies,
+    /// which takes no time.
     pub(crate) study: String,
+    /// With `all`: run every study again, which takes hours. It may be interrupted, and goes on where
+    /// it stopped.
+    #[arg(long)]
+    pub(crate) renew: bool,
+    /// Run the grid of what the paper leaves open, and find the reading that fits what it reports of
+    /// its set-up.
+    #[arg(long, conflicts_with_all = ["quick", "renew"])]
+    pub(crate) calibrate: bool,
     /// Run a short form, which takes minutes: fewer points and fewer replicas, so wider intervals.
     #[arg(long)]
     pub(crate) quick: bool,

@@ -1,8 +1,8 @@
 //! How far the replicas are, drawn on a terminal.
 
 use std::fmt::Write;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -15,12 +15,16 @@ use crate::console::Console;
 #[derive(Debug)]
 pub(crate) struct Bar<'c> {
     console: &'c Console,
-    drawn: OnceLock<Drawn>,
+    /// The part of the whole that is under way, where it has parts.
+    stage: RwLock<String>,
+    drawn: RwLock<Option<Drawn>>,
 }
 
 #[derive(Debug)]
 struct Drawn {
     bar: ProgressBar,
+    /// The part of the whole.
+    stage: String,
     replicas: usize,
     /// Replicas that were complete before the command began; they are not among the others.
     kept: usize,
@@ -31,24 +35,30 @@ struct Drawn {
 
 impl Bar<'_> {
     pub(crate) fn new(console: &Console) -> Bar<'_> {
-        Bar { console, drawn: OnceLock::new() }
+        Bar { console, stage: RwLock::default(), drawn: RwLock::default() }
     }
 
     /// Takes the bar away.
     pub(crate) fn end(&self) {
-        if let Some(drawn) = self.drawn.get() {
+        if let Some(drawn) = written(&self.drawn).take() {
             drawn.bar.finish_and_clear();
         }
     }
 }
 
 impl Progress for Bar<'_> {
+    fn stage(&self, name: &str) {
+        name.clone_into(&mut written(&self.stage));
+    }
+
     fn begins(&self, replicas: usize, kept: usize) {
-        let _ = self.drawn.set(Drawn::new(self.console, replicas, kept));
+        self.end();
+        let stage = written(&self.stage).clone();
+        *written(&self.drawn) = Some(Drawn::new(self.console, stage, replicas, kept));
     }
 
     fn advanced(&self, share: f64) {
-        if let Some(drawn) = self.drawn.get() {
+        if let Some(drawn) = &*read(&self.drawn) {
             let step = (share * BILLION as f64) as u64;
             let done = drawn.done.fetch_add(step, Ordering::Relaxed) + step;
             drawn.bar.set_position(done / (BILLION / STEPS));
@@ -56,14 +66,23 @@ impl Progress for Bar<'_> {
     }
 
     fn completed(&self) {
-        if let Some(drawn) = self.drawn.get() {
+        if let Some(drawn) = &*read(&self.drawn) {
             drawn.count(drawn.complete.fetch_add(1, Ordering::Relaxed) + 1);
         }
     }
 }
 
+/// What is shown is whole after a panic too.
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn written<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Drawn {
-    fn new(console: &Console, replicas: usize, kept: usize) -> Drawn {
+    fn new(console: &Console, stage: String, replicas: usize, kept: usize) -> Drawn {
         let target = if console.shows_progress() {
             ProgressDrawTarget::stderr()
         } else {
@@ -77,7 +96,7 @@ impl Drawn {
             .with_key("left", write_time_left);
         bar.set_style(style);
         let (complete, done) = (AtomicUsize::new(0), AtomicU64::new(0));
-        let drawn = Drawn { bar, replicas, kept, complete, done };
+        let drawn = Drawn { bar, stage, replicas, kept, complete, done };
         drawn.count(0);
         drawn.bar.enable_steady_tick(Duration::from_millis(200));
         drawn
@@ -88,7 +107,8 @@ impl Drawn {
             0 => String::new(),
             kept => format!(", {kept} kept from before"),
         };
-        self.bar.set_message(format!("{complete} of {} replicas{kept}", self.replicas));
+        let stage = if self.stage.is_empty() { String::new() } else { format!("{}: ", self.stage) };
+        self.bar.set_message(format!("{stage}{complete} of {} replicas{kept}", self.replicas));
     }
 }
 

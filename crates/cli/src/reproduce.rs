@@ -1,10 +1,11 @@
-//! `reproduce`: a published study run again, and the ledger of its claims.
+//! `reproduce`: published studies run again, and the ledgers of their claims.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use shortflow_sim::Simulator;
 use shortflow_study::judge::Verdict;
-use shortflow_study::{self as study, Reproduced, files};
+use shortflow_study::{self as study, Calibration, Ledger, Reproduced, StudyFiles, files};
 
 use crate::args::Reproduce;
 use crate::console::Console;
@@ -12,36 +13,134 @@ use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
 
+/// What stands for all built-in studies.
+const ALL: &str = "all";
+
 /// `shortflow reproduce`.
 pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failure> {
-    let found = study::find(&args.study)?;
-    let out = args.out.clone().unwrap_or_else(|| Path::new("results").join(&*found.id));
-    let kept = out.join(if args.quick { "replicas-quick" } else { "replicas" });
-    let options = study::Options {
-        quick: args.quick,
-        threads: args.jobs.map_or(0, usize::from),
-        folder: &kept,
+    if args.study != ALL {
+        if args.renew {
+            let run = format!("`shortflow reproduce {}` runs the study as it is", args.study);
+            return Err(Failure::Input(format!("--renew is for `reproduce all`; {run}")));
+        }
+        let found = study::find(&args.study)?;
+        let out = args.out.clone().unwrap_or_else(|| Path::new("results").join(&*found.id));
+        let one = One { console, args, files: &found, out, stop: stop_on_interrupt()? };
+        return match args.calibrate {
+            true => one.calibrate(),
+            false => verdict(&[one.reproduce()?]),
+        };
+    }
+    let ledgers = match args.renew || args.quick || args.calibrate {
+        true => every(console, args)?,
+        false => {
+            let ledgers = StudyFiles::committed();
+            if args.json {
+                console.print_json(&serde_json::json!(ledgers))?;
+            } else {
+                console.print(&study::overview(&ledgers, console.color_out))?;
+            }
+            ledgers
+        }
     };
-    let bar = Bar::new(console);
+    verdict(&ledgers)
+}
+
+/// Every built-in study, one after the other.
+fn every(console: &Console, args: &Reproduce) -> Result<Vec<Ledger>, Failure> {
     let stop = stop_on_interrupt()?;
-    let reproduced = study::reproduce(&Simulator, &found, &options, stop, &bar);
-    bar.end();
-    let reproduced = reproduced?;
-    if let Some(note) = stale(reproduced.stale) {
-        console.note(&note);
+    let results = args.out.clone().unwrap_or_else(|| PathBuf::from("results"));
+    let mut ledgers = Vec::new();
+    for name in StudyFiles::names() {
+        let found = study::find(name)?;
+        let one = One { console, args, files: &found, out: results.join(name), stop };
+        if !args.calibrate {
+            ledgers.push(one.reproduce()?);
+        } else if one.files.is_calibrated() {
+            one.calibrate()?;
+        }
     }
-    let Some(ledger) = &reproduced.ledger else { return Err(interrupted(&reproduced)) };
-    let page = files::write(&out, &reproduced, ledger)?;
-    if args.json {
-        console.print(&files::json(ledger))?;
-    } else {
-        console.print(&study::text(&reproduced, ledger, console.color_out))?;
-        console.file("Report", &page)?;
+    Ok(ledgers)
+}
+
+/// Whether no claim fails.
+fn verdict(ledgers: &[Ledger]) -> Result<(), Failure> {
+    let mut claims = ledgers.iter().flat_map(|ledger| &ledger.claims);
+    match claims.any(|claim| claim.verdict == Verdict::Fails) {
+        true => Err(Failure::Check),
+        false => Ok(()),
     }
-    match ledger.claims.iter().all(|claim| claim.verdict != Verdict::Fails) {
-        true => Ok(()),
-        false => Err(Failure::Check),
+}
+
+/// One study on its way.
+struct One<'a> {
+    console: &'a Console,
+    args: &'a Reproduce,
+    files: &'a StudyFiles,
+    out: PathBuf,
+    stop: &'a AtomicBool,
+}
+
+impl One<'_> {
+    fn reproduce(&self) -> Result<Ledger, Failure> {
+        let kept = self.out.join(if self.args.quick { "replicas-quick" } else { "replicas" });
+        let bar = Bar::new(self.console);
+        let options = self.options(&kept);
+        let reproduced = study::reproduce(&Simulator, self.files, &options, self.stop, &bar);
+        bar.end();
+        let reproduced = reproduced?;
+        if let Some(note) = stale(reproduced.stale) {
+            self.console.note(&note);
+        }
+        let Some(ledger) = &reproduced.ledger else { return Err(interrupted(reproduced.finished)) };
+        let page = files::write(&self.out, &reproduced, ledger)?;
+        self.tell(&reproduced, ledger, &page)?;
+        Ok(ledger.clone())
     }
+
+    fn tell(&self, reproduced: &Reproduced, ledger: &Ledger, page: &Path) -> Result<(), Failure> {
+        if self.args.json {
+            return self.console.print(&files::json(ledger));
+        }
+        self.console.print(&study::text(reproduced, ledger, self.console.color_out))?;
+        self.console.file("Report", page)
+    }
+
+    fn calibrate(&self) -> Result<(), Failure> {
+        let kept = self.out.join("replicas-calibration");
+        let bar = Bar::new(self.console);
+        let options = self.options(&kept);
+        let calibrated = study::calibrate(&Simulator, self.files, &options, self.stop, &bar);
+        bar.end();
+        let Some(calibrated) = calibrated? else {
+            let message =
+                "interrupted: what is complete is kept; the same command goes on from there";
+            return Err(Failure::Interrupted(message.to_owned()));
+        };
+        let written = calibrated.write(&self.out, self.files)?;
+        if self.args.json {
+            return self.console.print_json(&serde_json::json!(calibrated));
+        }
+        self.console.print(&in_words(&calibrated))?;
+        written.iter().try_for_each(|path| self.console.file("Calibration", path))
+    }
+
+    fn options<'o>(&self, folder: &'o Path) -> study::Options<'o> {
+        let threads = self.args.jobs.map_or(0, usize::from);
+        study::Options { quick: self.args.quick, threads, folder }
+    }
+}
+
+/// The grid, and whether any reading passes.
+fn in_words(calibrated: &Calibration) -> String {
+    let passing = calibrated.grid.iter().filter(|fit| fit.passes).count();
+    let best = calibrated.grid.first().map(|fit| fit.reading.join(", ")).unwrap_or_default();
+    let many = calibrated.grid.len();
+    let passing = match passing {
+        0 => format!("None of {many} readings meets every figure; the best fit is {best}."),
+        n => format!("{n} of {many} readings meet every figure; the best fit is {best}."),
+    };
+    format!("{}\n{passing}\n", calibrated.table())
 }
 
 /// What is said of replicas that were kept and could not be used.
@@ -56,9 +155,8 @@ fn stale(count: usize) -> Option<String> {
     })
 }
 
-fn interrupted(reproduced: &Reproduced) -> Failure {
+fn interrupted(finished: usize) -> Failure {
     Failure::Interrupted(format!(
-        "interrupted: {} of {} replicas are complete and kept; the same command goes on from there",
-        reproduced.finished, reproduced.wanted
+        "interrupted: {finished} replicas are complete and kept; the same command goes on from there"
     ))
 }

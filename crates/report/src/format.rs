@@ -161,7 +161,7 @@ pub(crate) fn count(value: u64) -> String {
 }
 
 /// Three significant digits, but all digits before the point.
-pub(crate) fn significant(value: f64) -> String {
+pub fn significant(value: f64) -> String {
     let decimals = decimals(value);
     format!("{value:.decimals$}")
 }

@@ -46,6 +46,7 @@ mod thin;
 
 pub use figures::figures;
 pub use files::write;
+pub use format::significant;
 pub use json::json;
 pub use line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
 pub use page::page;

@@ -16,12 +16,18 @@ pub struct ClaimRow {
     pub claim: String,
     /// The same in a few words.
     pub short: String,
-    /// `"holds"`, `"fails"` or `"unsettled"`.
+    /// `"holds"`, `"fails"`, `"depends"` or `"unsettled"`.
     pub verdict: String,
+    /// What it comes to under other readings of what the paper leaves open: the reading, the verdict.
+    pub readings: Vec<(String, String)>,
+    /// The replicas that it took.
+    pub replicas: u32,
     /// What else is to be said: why it fails, what was assumed.
     pub note: String,
     /// The checks that it was judged by.
     pub checks: Vec<CheckRow>,
+    /// What is reported beside it, without a vote.
+    pub observations: Vec<CheckRow>,
 }
 
 /// One computed check of a claim.
@@ -33,12 +39,14 @@ pub struct CheckRow {
     pub paper: String,
     /// Ours.
     pub ours: Option<f64>,
-    /// The lower end of its 95 % interval.
+    /// The lower end of its interval.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
-    /// Whether the check holds; none when its interval leaves it open.
-    pub holds: Option<bool>,
+    /// `"holds"`, `"fails"` or `"unsettled"`; empty for an observation.
+    pub verdict: String,
+    /// What a reader should know of it: under what it would hold, or how many replicas would decide.
+    pub remark: String,
 }
 
 /// One page about a study: what it is `about`, how many claims hold, each claim with its checks, the tables, the figures.
@@ -53,15 +61,18 @@ pub fn study_page(
     let of = |verdict: &str| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let _ = writeln!(
         body,
-        "<p class=\"result\">{} claims checked. Hold: {}. Fail: {}. Unsettled: {}.</p>",
+        "<p class=\"result\">{} claims checked. Hold: {}. Fail: {}. Depend: {}. Unsettled: {}.</p>",
         claims.len(),
         of("holds"),
         of("fails"),
+        of("depends"),
         of("unsettled")
     );
     body += "<p class=\"soft\">What each check is, and how it is judged, was fixed before the runs. \
-             Unsettled means that the intervals decide neither way. A claim that fails is shown \
-             like all others.</p>\n";
+             Intervals are of the level at which a check is judged, with the error of all looks at a \
+             claim within 5 %. Depends: it holds under one reading of what the paper leaves open and \
+             fails under another. Unsettled: the replicas decide neither way. A claim that fails is \
+             shown like all others.</p>\n";
     body += &overview(claims);
     body += "<h2>Claims</h2>\n";
     claims.iter().for_each(|row| body += &claim(row));
@@ -107,31 +118,55 @@ fn claim(row: &ClaimRow) -> String {
     if !row.note.is_empty() {
         let _ = writeln!(out, "<p class=\"note\">{}</p>", escape(&row.note));
     }
-    let _ = write!(
-        out,
-        "<div class=\"scroll wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Checks of {id}\"><table>\
-         <caption>Checks</caption>\n<thead><tr><th scope=\"col\" class=\"label\">what</th>\
-         <th scope=\"col\">holds</th><th scope=\"col\">paper</th><th scope=\"col\">ours</th>\
-         <th scope=\"col\">95 % interval</th></tr></thead>\n<tbody>\n",
-        id = escape(&row.id)
+    for (reading, found) in &row.readings {
+        let _ =
+            writeln!(out, "<p class=\"soft\">Under {}: {}</p>", escape(reading), verdict(found));
+    }
+    out += &rows(row, "Checks", &row.checks);
+    if !row.observations.is_empty() {
+        out += &rows(row, "Beside it, without a vote", &row.observations);
+    }
+    out + "</section>\n"
+}
+
+/// A table of checks or observations.
+fn rows(claim: &ClaimRow, caption: &str, rows: &[CheckRow]) -> String {
+    let of = format!("{caption}, {}", claim.id);
+    let replicas = match claim.replicas {
+        1 => "1 replica".to_owned(),
+        n => format!("{n} replicas"),
+    };
+    let mut out = format!(
+        "<div class=\"scroll wrap\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>\
+         <caption>{caption}, {replicas}</caption>\n<thead><tr><th scope=\"col\" class=\"label\">what\
+         </th><th scope=\"col\">holds</th><th scope=\"col\">paper</th><th scope=\"col\">ours</th>\
+         <th scope=\"col\">interval</th></tr></thead>\n<tbody>\n",
+        escape(&of)
     );
-    row.checks.iter().for_each(|row| out += &check(row));
-    out + "</tbody></table></div></section>\n"
+    rows.iter().for_each(|row| out += &check(row));
+    out + "</tbody></table></div>\n"
 }
 
 fn check(row: &CheckRow) -> String {
     let number = |value: f64| significant(value).replace('-', "−");
     let interval = match (row.low, row.high) {
         (Some(low), Some(high)) => format!("{} to {}", number(low), number(high)),
-        _ => NOTHING.into(),
+        (Some(low), None) => format!("at least {}", number(low)),
+        (None, Some(high)) => format!("at most {}", number(high)),
+        (None, None) => NOTHING.into(),
     };
-    let (class, holds) = match row.holds {
-        Some(true) => ("holds", "✓ yes"),
-        Some(false) => ("fails", "✗ no"),
-        None => ("unsettled", "? open"),
+    let (class, holds) = match row.verdict.as_str() {
+        "holds" => ("holds", "✓ yes"),
+        "fails" => ("fails", "✗ no"),
+        "" => ("", NOTHING),
+        _ => ("unsettled", "? open"),
+    };
+    let remark = match row.remark.as_str() {
+        "" => String::new(),
+        remark => format!("<div class=\"soft\">{}</div>", escape(remark)),
     };
     format!(
-        "<tr><th scope=\"row\" class=\"label\">{}</th><td class=\"{class}\">{holds}</td>\
+        "<tr><th scope=\"row\" class=\"label\">{}{remark}</th><td class=\"{class}\">{holds}</td>\
          <td>{}</td><td>{}</td><td>{interval}</td></tr>\n",
         escape(&row.what),
         escape(&row.paper),

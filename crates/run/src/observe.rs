@@ -36,7 +36,10 @@ impl Observer for () {}
 
 /// Who shows people how far a command is. Called from several threads.
 pub trait Progress: Sync {
-    /// `replicas` are to be run; `kept` more were found finished.
+    /// What comes is this part of the whole, where it has parts.
+    fn stage(&self, _name: &str) {}
+
+    /// `replicas` are to be run; `kept` more were found finished. Each part of the whole begins so.
     fn begins(&self, replicas: usize, kept: usize);
 
     /// Another `share` (0 to 1) of one replica is done.

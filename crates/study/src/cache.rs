@@ -81,12 +81,16 @@ impl Cache {
             series: result.series.clone(),
             replica,
         };
+        if !point.place.is_empty() {
+            Folder::create(&self.folder.path().join(&point.place))?;
+        }
         self.folder.write_json(&name(point, number), &entry)
     }
 }
 
 fn name(point: &PointOfRun, number: u32) -> String {
-    format!("{}@{}#{number}.json", point.run, point.x)
+    let file = format!("{}@{}#{number}.json", point.run, point.x);
+    if point.place.is_empty() { file } else { format!("{}/{file}", point.place) }
 }
 
 /// A hash of everything that a replica depends on: the texts, what was changed in them, the engine.
@@ -96,10 +100,13 @@ pub(crate) fn fingerprint(scenario: &Scenario, engine: &str) -> String {
     let mut parts = vec![engine, &inputs.scenario.1, policy];
     parts.extend(inputs.files.iter().map(|(_, digest)| digest.as_str()));
     parts.extend(inputs.overrides.iter().map(String::as_str));
-    let hash = parts
-        .iter()
-        .flat_map(|part| part.bytes().chain([0]))
-        .fold(FNV_OFFSET, |hash, b| (hash ^ u128::from(b)).wrapping_mul(FNV_PRIME));
+    digest(parts)
+}
+
+/// A hash of some texts, in which it matters where one ends.
+pub(crate) fn digest<'t>(parts: impl IntoIterator<Item = &'t str>) -> String {
+    let bytes = parts.into_iter().flat_map(|part| part.bytes().chain([0]));
+    let hash = bytes.fold(FNV_OFFSET, |hash, b| (hash ^ u128::from(b)).wrapping_mul(FNV_PRIME));
     format!("{hash:032x}")
 }
 
@@ -157,7 +164,8 @@ ports = ["a->b"]
         let overrides = shortflow_scenario::Overrides { set: set.collect(), ..Default::default() };
         let loaded = shortflow_scenario::from_texts(&[("two.toml", SCENARIO)], &overrides).unwrap();
         let scenario = loaded.points()[0].scenario.clone();
-        PointOfRun { run: run.to_owned(), x, scenario, replays: None, distributions: Vec::new() }
+        let (place, distributions) = (String::new(), Vec::new());
+        PointOfRun { run: run.to_owned(), x, scenario, place, replays: None, distributions }
     }
 
     /// What files leave out.

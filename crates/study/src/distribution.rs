@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use shortflow_measure::{Replica, Survival};
 
-use crate::spec::{FigureKind, FigureSpec};
+use crate::spec::{ALL, FigureKind, FigureSpec, Quantity};
 
 /// The completion times of a class of a workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,15 +20,26 @@ impl Distribution {
         let here = curves.filter(|of| of.run == run && of.x.is_none_or(|at| (at - x).abs() < 1e-9));
         let mut shown = Vec::new();
         for of in here {
-            let distribution = Distribution {
-                workload: of.workload_name().to_owned(),
-                class: of.class_name().to_owned(),
-            };
+            let distribution = Distribution::named(of, None);
             if !shown.contains(&distribution) {
                 shown.push(distribution);
             }
         }
         shown
+    }
+
+    /// Those that a quantity means, of `class` where it names none.
+    pub(crate) fn named(quantity: &Quantity, class: Option<&str>) -> Distribution {
+        Distribution {
+            workload: quantity.workload_name().to_owned(),
+            class: quantity.class.as_deref().or(class).unwrap_or(ALL).to_owned(),
+        }
+    }
+
+    /// The completion times themselves, if a replica has such a class.
+    pub(crate) fn times<'a>(&self, replica: &'a Replica) -> Option<&'a Survival> {
+        let workload = replica.workload(&self.workload)?;
+        Some(&workload.class(&self.class)?.times)
     }
 
     /// Takes all other completion times out of a replica: they are the most of what it holds.

@@ -176,10 +176,10 @@ mod tests {
     #[test]
     fn each_size_class_stands_at_its_bound() {
         let mut data = Data::default();
-        data.insert("run", 0.6, vec![with_classes([1, 4, 9]), with_classes([3, 8, 9])]);
+        data.extend("run", 0.6, vec![with_classes([1, 4, 9]), with_classes([3, 8, 9])]);
         let bounds = [(1_000_000, 2), (10_000_000, 6)];
         assert_eq!(points("classes", "run = \"run\"", &data), bounds);
-        data.insert("run", 0.8, vec![with_classes([5, 6, 7])]);
+        data.extend("run", 0.8, vec![with_classes([5, 6, 7])]);
         assert_eq!(points("classes", "run = \"run\", x = 0.6", &data), bounds);
         assert_eq!(points("classes", "run = \"run\"", &data), [], "no point is named");
         assert_eq!(points("classes", "run = \"run\", x = 0.7", &data), [], "not run");
@@ -197,7 +197,7 @@ mod tests {
         replica.workloads[0].streams =
             vec![stream("#1", 64_000, 0.020), stream("#2", 8_000, 0.010)];
         let mut data = Data::default();
-        data.insert("run", 0.6, vec![replica]);
+        data.extend("run", 0.6, vec![replica]);
         assert_eq!(
             points("streams", "run = \"run\", measure = \"delay\"", &data),
             [(8_000, 10), (64_000, 20)]
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_distribution_is_of_all_replicas_together() {
         let mut data = Data::default();
-        data.insert("run", 0.6, vec![replica(&[10, 20]), replica(&[20, 40])]);
+        data.extend("run", 0.6, vec![replica(&[10, 20]), replica(&[20, 40])]);
         assert_eq!(points("distribution", "run = \"run\"", &data), [(10, 750), (20, 250), (40, 0)]);
     }
 
@@ -243,7 +243,7 @@ mod tests {
             sample(0, 10, 1.0, 7),
             sample(1, 10, 0.5, 0),
         ];
-        data.insert("run", 0.6, vec![with(first), with(vec![sample(0, 5, 0.75, 9)])]);
+        data.extend("run", 0.6, vec![with(first), with(vec![sample(0, 5, 0.75, 9)])]);
         let there = "run = \"run\", at = \"there\", measure =";
         assert_eq!(
             points("series", &format!("{there} \"utilisation\", unit = 0.1"), &data),

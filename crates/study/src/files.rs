@@ -8,10 +8,11 @@ use shortflow_report::{
 };
 
 use crate::figure;
-use crate::ledger::{CheckResult, ClaimResult, Ledger};
+use crate::ledger::{CheckResult, ClaimResult, Ledger, ObservationResult, ReadingResult};
 use crate::reproduce::Reproduced;
 use crate::spec::FigureKind;
 use crate::table;
+use crate::text;
 
 /// Writes all files and says where the page is.
 pub fn write(out: &Path, reproduced: &Reproduced, ledger: &Ledger) -> Result<PathBuf, Error> {
@@ -110,15 +111,29 @@ fn claim_row(claim: &ClaimResult) -> ClaimRow {
         ours: check.ours,
         low: check.low,
         high: check.high,
-        holds: check.holds,
+        verdict: check.verdict.name().to_owned(),
+        remark: text::remark(check),
     };
+    let observation = |seen: &ObservationResult| CheckRow {
+        what: seen.what.clone(),
+        paper: seen.paper.clone(),
+        ours: seen.ours,
+        low: seen.low,
+        high: seen.high,
+        verdict: String::new(),
+        remark: String::new(),
+    };
+    let reading = |other: &ReadingResult| (other.reading.clone(), other.verdict.name().to_owned());
     ClaimRow {
         id: claim.id.clone(),
         claim: claim.claim.clone(),
         short: claim.short.clone(),
         verdict: claim.verdict.name().to_owned(),
+        readings: claim.readings.iter().map(reading).collect(),
+        replicas: claim.replicas,
         note: claim.note.clone(),
         checks: claim.checks.iter().map(check).collect(),
+        observations: claim.observations.iter().map(observation).collect(),
     }
 }
 

@@ -6,14 +6,21 @@
 //! fixed before anything was run.
 //!
 //! ```
-//! use shortflow_measure::Estimate;
-//! use shortflow_study::judge::{Verdict, at_most};
+//! use shortflow_measure::Reading;
+//! use shortflow_study::judge::{Bound, Evidence, Looks, Region, Sequence, Verdict};
 //!
-//! let times = Estimate::of(&[0.19, 0.20, 0.21]).expect("there are three replicas");
-//! assert_eq!(at_most(&times, 0.5), Verdict::Holds);
-//! assert_eq!(at_most(&times, 0.1), Verdict::Fails);
+//! // Three replicas of some time in seconds, and one look at them.
+//! let times = Evidence::of_values(&[0.19, 0.20, 0.21].map(Reading::Exact));
+//! let looks = Looks::at(vec![3]).expect("these are numbers that rise");
+//! let verdict = |at_most| {
+//!     let mut claim = Sequence::new(&looks, 1);
+//!     claim.look(&[Some(Region::to(Bound::closed(at_most)).test(&times))]);
+//!     claim.verdict()
+//! };
+//! assert_eq!(verdict(0.5), Verdict::Holds);
+//! assert_eq!(verdict(0.1), Verdict::Fails);
 //! // The bound lies within the interval.
-//! assert_eq!(at_most(&times, 0.2), Verdict::Unsettled);
+//! assert_eq!(verdict(0.2), Verdict::Unsettled);
 //! ```
 //!
 //! # What this crate does not know
@@ -22,10 +29,14 @@
 //! them: it is given one. How ledgers and figures are set on a page, which `report` knows.
 
 mod cache;
+mod calibration;
+mod checks;
+mod distance;
 mod distribution;
 mod figure;
 pub mod files;
 pub mod judge;
+mod judging;
 mod ledger;
 mod library;
 mod measure;
@@ -34,16 +45,22 @@ mod points;
 mod quantity;
 mod replay;
 mod reproduce;
+mod runs;
+mod settle;
 pub mod spec;
 mod table;
 mod text;
+mod variant;
 #[cfg(test)]
 mod whole;
 
+pub use calibration::{Calibration, Fit, Target};
 pub use figure::{Figure, FigureCurve, figure};
-pub use ledger::{CheckResult, ClaimResult, Ledger, judge_all};
+pub use ledger::{
+    CheckResult, ClaimResult, Counterfactual, Ledger, ObservationResult, ReadingResult, Trial,
+};
 pub use library::StudyFiles;
 pub use quantity::Data;
-pub use reproduce::{Error, Options, Reproduced, find, reproduce};
+pub use reproduce::{Error, Options, Reproduced, calibrate, find, reproduce};
 pub use table::{Table, table};
-pub use text::text;
+pub use text::{overview, text};

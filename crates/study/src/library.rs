@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use shortflow_measure::results;
 
+use crate::calibration::{self, OUTCOME};
+use crate::ledger::Ledger;
+
 /// A study's files, by their names within its folder.
 #[derive(Debug, Clone)]
 pub struct StudyFiles {
@@ -32,7 +35,8 @@ impl StudyFiles {
         STUDIES.iter().find(|study| study.id == id)
     }
 
-    /// The study in a folder: all its TOML files, those of folders inside it too.
+    /// The study in a folder: all its TOML files, those of folders inside it too, and what came of its
+    /// calibration.
     pub fn read(folder: &Path) -> Result<StudyFiles, results::Error> {
         let mut files = Vec::new();
         read_into(&mut files, folder, "")?;
@@ -60,6 +64,19 @@ impl StudyFiles {
         }
     }
 
+    /// The folder that it was read from, if any.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match &self.source {
+            Source::BuiltIn(_) => None,
+            Source::Disk { folder, .. } => Some(folder),
+        }
+    }
+
+    /// What names it on the command line.
+    pub(crate) fn argument(&self) -> String {
+        self.folder().map_or_else(|| self.id.to_string(), |folder| folder.display().to_string())
+    }
+
     /// Which study it is, in a sentence.
     pub fn description(&self) -> String {
         match &self.source {
@@ -71,13 +88,30 @@ impl StudyFiles {
         }
     }
 
+    /// Whether something that the paper leaves open is calibrated.
+    pub fn is_calibrated(&self) -> bool {
+        self.text(calibration::SPEC).is_some()
+    }
+
+    /// The ledgers of all studies that come with the program, as they are committed.
+    ///
+    /// # Panics
+    /// When one is not a ledger, which a test would see.
+    pub fn committed() -> Vec<Ledger> {
+        let ledger = |files: &StudyFiles| {
+            let text = files.text("ledger.json")?;
+            Some(serde_json::from_str(text).expect("a committed ledger is one"))
+        };
+        STUDIES.iter().filter_map(ledger).collect()
+    }
+
     /// The names of all studies that come with the program.
     pub fn names() -> impl Iterator<Item = &'static str> {
         STUDIES.iter().map(|study| &*study.id)
     }
 }
 
-/// Reads the TOML files of a folder and of those inside it; their names begin with `prefix`.
+/// Reads the files of a study in a folder and in those inside it; their names begin with `prefix`.
 fn read_into(
     files: &mut Vec<(String, String)>,
     folder: &Path,
@@ -93,7 +127,7 @@ fn read_into(
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
             read_into(files, &path, &format!("{prefix}{name}/"))?;
-        } else if name.ends_with(".toml") {
+        } else if name.ends_with(".toml") || (prefix.is_empty() && name == OUTCOME) {
             let text = std::fs::read_to_string(&path).map_err(failed(&path))?;
             files.push((format!("{prefix}{name}"), text));
         }
@@ -114,6 +148,7 @@ static STUDIES: [StudyFiles; 3] = [
         files!["cm05":
             "study.toml",
             "claims.toml",
+            "ledger.json",
             "single.toml",
             "multi.toml",
             "policies/best-effort.toml",
@@ -128,6 +163,7 @@ static STUDIES: [StudyFiles; 3] = [
         files!["harp05":
             "study.toml",
             "claims.toml",
+            "ledger.json",
             "chain.toml",
             "policies/harp.toml",
             "policies/srpt-fp.toml",
@@ -148,6 +184,7 @@ static STUDIES: [StudyFiles; 3] = [
         files!["nt02":
             "study.toml",
             "claims.toml",
+            "ledger.json",
             "tree.toml",
             "long.toml",
             "policies/application-policed.toml",
@@ -171,7 +208,7 @@ static STUDIES: [StudyFiles; 3] = [
 mod tests {
     use super::*;
     use crate::spec::{
-        CheckSpec, Claims, FigureKind, Measure, Quantity, RowSpec, Rule, RunSpec, Study, TableSpec,
+        CheckSpec, Claims, FigureKind, Measure, Quantity, RowSpec, RunSpec, Study, TableSpec,
     };
 
     fn parse<T: serde::de::DeserializeOwned>(study: &StudyFiles, name: &str) -> T {
@@ -246,14 +283,7 @@ mod tests {
         let points = check.x.iter().flatten().filter(|_| check.ours.x.is_none());
         let absent = points.filter(|x| run(&check.ours.run).is_some_and(|r| !r.values.contains(x)));
         mistakes.extend(absent.map(|x| format!("run {} has no point {x}", check.ours.run)));
-        let compares = matches!(
-            check.rule,
-            Rule::FarBelow
-                | Rule::Above
-                | Rule::Below
-                | Rule::PerceptiblyAbove
-                | Rule::PerceptiblyBelow
-        );
+        let compares = check.rule.compares();
         if compares != check.than.is_some() {
             mistakes.push(format!("{:?} with something to compare: {compares}", check.rule));
         }

@@ -1,4 +1,4 @@
-//! What a study runs: every run at every point of its sweep, checked before anything is run.
+//! What a study runs: runs at points of their sweeps, as scenarios.
 
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 
@@ -6,119 +6,118 @@ use crate::cache::fingerprint;
 use crate::distribution::Distribution;
 use crate::library::StudyFiles;
 use crate::reproduce::Error;
-use crate::spec::{BusySpec, Effort, RunSpec, Study};
+use crate::spec::{BusySpec, RunSpec, Study};
+use crate::variant::Variant;
+
+/// Whether two points of a sweep are the same.
+pub(crate) fn is_same(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-9
+}
 
 /// One run at one point of its sweep.
 pub(crate) struct PointOfRun {
     pub(crate) run: String,
     pub(crate) x: f64,
     pub(crate) scenario: Scenario,
-    /// The point whose requests are replayed, and what a client does that is still loading.
-    pub(crate) replays: Option<(usize, BusySpec)>,
-    /// The distributions of which something is drawn.
+    /// Where its replicas are kept among those of other variants.
+    pub(crate) place: String,
+    /// The run and the point whose requests are replayed, and what a client does that is loading.
+    pub(crate) replays: Option<(String, f64, BusySpec)>,
+    /// The distributions of completion times that are wanted.
     pub(crate) distributions: Vec<Distribution>,
 }
 
-/// All runs at all their points, checked before anything is run by an engine of this identity.
-pub(crate) fn points(
-    files: &StudyFiles,
-    study: &Study,
-    quick: bool,
-    engine: &str,
-) -> Result<Vec<PointOfRun>, Error> {
-    let effort = if quick { &study.quick } else { &study.full };
-    let mut points = Vec::new();
-    for run in &study.runs {
-        let values = match (&run.quick, quick) {
-            (Some(values), true) => values,
-            _ => &run.values,
+/// What a point is made from.
+pub(crate) struct Maker<'s> {
+    pub(crate) files: &'s StudyFiles,
+    pub(crate) study: &'s Study,
+    /// Simulated duration, where a run sets none itself.
+    pub(crate) duration: &'s str,
+    /// The distributions that claims ask for, with the run whose it is.
+    pub(crate) compared: &'s [(String, Distribution)],
+    /// What tells the engine's results from those of another.
+    pub(crate) engine: String,
+}
+
+impl Maker<'_> {
+    /// `run` at `x` in a variant, checked before anything is run.
+    pub(crate) fn point(
+        &self,
+        run: &RunSpec,
+        x: f64,
+        variant: &Variant,
+    ) -> Result<PointOfRun, Error> {
+        let mut scenario = self.scenario(run, x, variant)?;
+        let mut place = variant.name_for(&[run]);
+        let mut replays = None;
+        if let Some(accesses) = &run.accesses {
+            let from = self.drawn(run, &accesses.run)?;
+            let at = accesses.x.unwrap_or(x);
+            if !from.values.iter().any(|value| is_same(*value, at)) {
+                let message = format!("run {}: the run {} has no point {at}", run.name, from.name);
+                return Err(self.mistake(message));
+            }
+            // What it replays is an input of it.
+            let drawn = fingerprint(&self.scenario(from, at, variant)?, &self.engine);
+            scenario.inputs.files.push((format!("requests of {} at {at}", from.name), drawn));
+            place = variant.name_for(&[run, from]);
+            replays = Some((from.name.clone(), at, accesses.busy));
+        }
+        let mut distributions = Distribution::shown(&self.study.figures, &run.name, x);
+        let compared = self.compared.iter().filter(|(of, _)| *of == run.name);
+        for (_, wanted) in compared {
+            if !distributions.contains(wanted) {
+                distributions.push(wanted.clone());
+            }
+        }
+        Ok(PointOfRun { run: run.name.clone(), x, scenario, place, replays, distributions })
+    }
+
+    /// The run called `name`, which draws the requests that `run` replays.
+    fn drawn(&self, run: &RunSpec, name: &str) -> Result<&RunSpec, Error> {
+        let from = self.study.run(name).ok_or_else(|| {
+            self.mistake(format!("run {}: there is no run {name} to replay", run.name))
+        })?;
+        match &from.accesses {
+            None => Ok(from),
+            Some(_) => Err(self.mistake(format!(
+                "run {name} replays requests, so none can be drawn from it by {}",
+                run.name
+            ))),
+        }
+    }
+
+    fn scenario(&self, run: &RunSpec, x: f64, variant: &Variant) -> Result<Scenario, Error> {
+        let text = |name: &str| {
+            self.files.text(name).ok_or_else(|| Error::Study {
+                file: self.files.place(name),
+                message: format!("run {} needs this file, which does not exist", run.name),
+            })
         };
-        let is_drawn_from =
-            |other: &RunSpec| other.accesses.as_ref().is_some_and(|a| a.run == run.name);
-        let draws = study.runs.iter().any(is_drawn_from);
-        if draws && run.accesses.is_some() {
-            return Err(Error::Study {
-                file: files.place("study.toml"),
-                message: format!("run {} replays requests, so none can be drawn from it", run.name),
-            });
+        let policy = variant.policy(run);
+        let texts = [(run.scenario.as_str(), text(&run.scenario)?), (policy, text(policy)?)];
+        let mut set = vec![("duration".to_owned(), self.duration.to_owned())];
+        for setting in variant.settings(run) {
+            let (key, value) = setting.split_once('=').ok_or_else(|| {
+                self.mistake(format!(
+                    "run {}: \"{setting}\" is not of the form key=value",
+                    run.name
+                ))
+            })?;
+            set.push((key.to_owned(), value.to_owned()));
         }
-        for &x in values {
-            points.push(PointOfRun {
-                run: run.name.clone(),
-                x,
-                scenario: scenario(files, run, effort, x, draws)?,
-                replays: None,
-                distributions: Distribution::shown(&study.figures, &run.name, x),
-            });
+        let draws = |other: &RunSpec| other.accesses.as_ref().is_some_and(|a| a.run == run.name);
+        if self.study.runs.iter().any(draws) {
+            set.push(("measure.accesses".to_owned(), "true".to_owned()));
         }
+        set.extend(run.sweep.iter().map(|key| (key.clone(), x.to_string())));
+        let overrides = Overrides { policy: Some(policy.into()), set, ..Overrides::default() };
+        let loaded = from_texts(&texts, &overrides).map_err(Error::Mistakes)?;
+        let point = loaded.into_points().into_iter().next();
+        Ok(point.expect("a scenario without sweep has one point").scenario)
     }
-    for run in &study.runs {
-        find_requests(files, run, &mut points, engine)?;
-    }
-    Ok(points)
-}
 
-/// Finds the points whose requests the points of `run` replay. Their inputs are inputs of these.
-fn find_requests(
-    files: &StudyFiles,
-    run: &RunSpec,
-    points: &mut [PointOfRun],
-    engine: &str,
-) -> Result<(), Error> {
-    let Some(accesses) = &run.accesses else { return Ok(()) };
-    for at in 0..points.len() {
-        if points[at].run != run.name {
-            continue;
-        }
-        let x = accesses.x.unwrap_or(points[at].x);
-        let drawn = points.iter().position(|p| p.run == accesses.run && (p.x - x).abs() < 1e-9);
-        let drawn = drawn.ok_or_else(|| Error::Study {
-            file: files.place("study.toml"),
-            message: format!("run {}: the run {} has no point {x}", run.name, accesses.run),
-        })?;
-        let source = (
-            format!("requests of {} at {x}", accesses.run),
-            fingerprint(&points[drawn].scenario, engine),
-        );
-        points[at].scenario.inputs.files.push(source);
-        points[at].replays = Some((drawn, accesses.busy));
+    fn mistake(&self, message: String) -> Error {
+        Error::Study { file: self.files.place("study.toml"), message }
     }
-    Ok(())
-}
-
-fn scenario(
-    files: &StudyFiles,
-    run: &RunSpec,
-    effort: &Effort,
-    x: f64,
-    draws: bool,
-) -> Result<Scenario, Error> {
-    let text = |name: &str| {
-        files.text(name).ok_or_else(|| Error::Study {
-            file: files.place(name),
-            message: format!("run {} needs this file, which does not exist", run.name),
-        })
-    };
-    let texts =
-        [(run.scenario.as_str(), text(&run.scenario)?), (run.policy.as_str(), text(&run.policy)?)];
-    let mut set = vec![
-        ("duration".to_owned(), effort.duration.clone()),
-        ("replicas".to_owned(), effort.replicas.to_string()),
-    ];
-    for setting in &run.set {
-        let (key, value) = setting.split_once('=').ok_or_else(|| Error::Study {
-            file: files.place("study.toml"),
-            message: format!("run {}: \"{setting}\" is not of the form key=value", run.name),
-        })?;
-        set.push((key.to_owned(), value.to_owned()));
-    }
-    if draws {
-        set.push(("measure.accesses".to_owned(), "true".to_owned()));
-    }
-    set.extend(run.sweep.iter().map(|key| (key.clone(), x.to_string())));
-    let overrides =
-        Overrides { policy: Some(run.policy.clone().into()), set, ..Overrides::default() };
-    let loaded = from_texts(&texts, &overrides).map_err(Error::Mistakes)?;
-    let point = loaded.into_points().into_iter().next();
-    Ok(point.expect("a scenario without sweep has one point").scenario)
 }

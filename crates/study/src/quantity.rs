@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use shortflow_measure::{Estimate, Reading, Replica, relative_gain};
 
 use crate::measure::measure;
+use crate::points::is_same;
 use crate::spec::{Form, Quantity};
 
 /// The replicas of all runs, by run and point.
@@ -12,9 +13,14 @@ use crate::spec::{Form, Quantity};
 pub struct Data(BTreeMap<String, Vec<(f64, Vec<Replica>)>>);
 
 impl Data {
-    /// Takes in the replicas of `run` at `x`. Points of a run come in the order of its sweep.
-    pub fn insert(&mut self, run: &str, x: f64, replicas: Vec<Replica>) {
-        self.0.entry(run.to_owned()).or_default().push((x, replicas));
+    /// Takes in more replicas of `run` at `x`, after those that there are. Points of a run come in the
+    /// order of its sweep.
+    pub fn extend(&mut self, run: &str, x: f64, replicas: Vec<Replica>) {
+        let points = self.0.entry(run.to_owned()).or_default();
+        match points.iter_mut().find(|(at, _)| is_same(*at, x)) {
+            Some((_, there)) => there.extend(replicas),
+            None => points.push((x, replicas)),
+        }
     }
 
     /// The points of a run.
@@ -32,24 +38,15 @@ impl Data {
         Some((x, self.replicas(run, x)?))
     }
 
-    fn replicas(&self, run: &str, x: f64) -> Option<&[Replica]> {
+    /// The replicas of `run` at `x`.
+    pub(crate) fn replicas(&self, run: &str, x: f64) -> Option<&[Replica]> {
         let points = self.0.get(run)?;
-        points.iter().find(|(at, _)| (at - x).abs() < 1e-9).map(|(_, r)| r.as_slice())
+        points.iter().find(|(at, _)| is_same(*at, x)).map(|(_, r)| r.as_slice())
     }
 
-    /// One number per replica, or what is missing. `class` holds where the quantity names none.
-    /// Nothing is said of what some replica knows a lower bound of only: it decides nothing.
-    pub fn values(
-        &self,
-        quantity: &Quantity,
-        x: f64,
-        class: Option<&str>,
-    ) -> Result<Vec<f64>, String> {
-        exact(&quantity.run, &self.readings(quantity, x, class)?)
-    }
-
-    /// What each replica says, or what is missing.
-    fn readings(
+    /// What each replica says, of as many as all runs have, or what is missing. `class` holds where
+    /// the quantity names none.
+    pub fn readings(
         &self,
         quantity: &Quantity,
         x: f64,
@@ -85,13 +82,14 @@ impl Data {
         let mut values = values.ok_or_else(nothing)?;
         if let Some(per) = &quantity.per {
             let per = per.within(quantity, run);
-            let divisors = self.values(&per, x, class)?;
+            let divisors = exact(run, &self.readings(&per, x, class)?)?;
             if divisors.contains(&0.0) {
                 return Err(format!("run {run} at {x} has zero of what it is divided by: {per:?}"));
             }
             let divide = |(value, divisor): (&mut Reading, f64)| {
                 *value = value.map(|value| value / divisor);
             };
+            values.truncate(divisors.len());
             values.iter_mut().zip(divisors).for_each(divide);
         }
         let unit = quantity.unit.unwrap_or(1.0);
@@ -153,15 +151,16 @@ pub(crate) mod tests {
 
     fn data() -> Data {
         let mut data = Data::default();
-        data.insert("old", 1.0, vec![replica(&[100, 300]), replica(&[200, 200])]);
-        data.insert("new", 1.0, vec![replica(&[100, 100]), replica(&[50, 150])]);
-        data.insert("new", 2.0, vec![replica(&[400]), replica(&[])]);
+        data.extend("old", 1.0, vec![replica(&[100, 300]), replica(&[200, 200])]);
+        data.extend("new", 1.0, vec![replica(&[100, 100]), replica(&[50, 150])]);
+        data.extend("new", 2.0, vec![replica(&[400]), replica(&[])]);
         data
     }
 
     fn values(quantity: &str) -> Result<Vec<f64>, String> {
         let text = format!("workload = \"web\"\n{quantity}");
-        data().values(&toml::from_str(&text).unwrap(), 1.0, None)
+        let readings = data().readings(&toml::from_str(&text).unwrap(), 1.0, None)?;
+        Ok(readings.iter().map(|reading| reading.exact().unwrap()).collect())
     }
 
     fn near(quantity: &str, expected: [f64; 2]) {
@@ -186,17 +185,18 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_bounded_is_shown_and_decides_nothing() {
+    fn what_is_bounded_is_shown_as_a_bound_and_divides_nothing() {
         let mut bounded = replica(&[100, 300]);
         let all = &mut bounded.workloads[0].all;
         (all.unfinished, all.oldest_unfinished) = (1, 0.9);
         let mut data = Data::default();
-        data.insert("run", 1.0, vec![bounded, replica(&[100, 300])]);
+        data.extend("run", 1.0, vec![bounded, replica(&[100, 300])]);
         let longest = "run = \"run\"\nworkload = \"web\"\nmeasure = \"completion-max\"";
         let longest = toml::from_str(longest).unwrap();
         let shown = data.estimate(&longest, 1.0, None).unwrap();
         assert!(shown.at_least && (shown.mean - 0.6).abs() < 1e-12, "{shown:?}");
-        let why = data.values(&longest, 1.0, None).unwrap_err();
+        let divided = "run = \"run\"\nworkload = \"web\"\nper.measure = \"completion-max\"";
+        let why = data.readings(&toml::from_str(divided).unwrap(), 1.0, None).unwrap_err();
         assert!(why.starts_with("in 1 of 2 replicas of run too many transfers"), "{why}");
     }
 

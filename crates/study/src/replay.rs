@@ -20,11 +20,7 @@ impl From<BusySpec> for Busy {
 
 /// Makes every workload of `scenario` that browses replay what it asked for in `drawn`, which holds
 /// the replicas of another run in their order.
-pub(crate) fn replay(
-    scenario: &mut Scenario,
-    drawn: &[Option<Replica>],
-    busy: Busy,
-) -> Result<(), String> {
+pub(crate) fn replay(scenario: &mut Scenario, drawn: &[Replica], busy: Busy) -> Result<(), String> {
     for workload in &mut scenario.workloads {
         let WorkloadKind::Web(web) = &mut workload.kind else { continue };
         if matches!(web.visits, Visits::Replay { .. }) {
@@ -32,7 +28,7 @@ pub(crate) fn replay(
         }
         let name = &workload.name;
         let logs: Result<Vec<_>, String> =
-            drawn.iter().flatten().map(|replica| log(replica, name, web)).collect();
+            drawn.iter().map(|replica| log(replica, name, web)).collect();
         web.visits = Visits::Replay { logs: logs?, busy };
     }
     Ok(())

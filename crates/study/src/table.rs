@@ -57,9 +57,9 @@ columns = [
     #[test]
     fn a_cell_is_the_columns_quantity_of_the_rows_run_at_its_point() {
         let mut data = Data::default();
-        data.insert("droptail", 24.0, vec![replica(&[100]), replica(&[300])]);
-        data.insert("droptail", 30.0, vec![replica(&[900]), replica(&[900])]);
-        data.insert("fifo", 1.0, vec![replica(&[400]), replica(&[600])]);
+        data.extend("droptail", 24.0, vec![replica(&[100]), replica(&[300])]);
+        data.extend("droptail", 30.0, vec![replica(&[900]), replica(&[900])]);
+        data.extend("fifo", 1.0, vec![replica(&[400]), replica(&[600])]);
         let table = table(&toml::from_str(TABLE).unwrap(), &data).data;
         let heads: Vec<&str> = table.columns.iter().map(|column| column.head.as_str()).collect();
         assert_eq!(heads, ["mean (s)", "over DropTail", "delay (s)"]);

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use shortflow_report::significant;
+
 use crate::judge::Verdict;
-use crate::ledger::{CheckResult, Ledger};
+use crate::ledger::{CheckResult, Counterfactual, Ledger, Trial};
 use crate::reproduce::Reproduced;
 
 /// The ledger for a terminal, coloured if asked for: every claim, and the checks that do not hold.
@@ -11,57 +13,120 @@ pub fn text(reproduced: &Reproduced, ledger: &Ledger, color: bool) -> String {
     let mut out = format!("{}\n", reproduced.title);
     indent(&mut out, "", &reproduced.about);
     indent(&mut out, "", &ledger.tcp_in_words());
+    if !ledger.reading.is_empty() {
+        indent(&mut out, "", &format!("Calibrated reading: {}.", ledger.reading));
+    }
     for claim in &ledger.claims {
-        let hold = claim.checks.iter().filter(|check| check.holds == Some(true)).count();
+        let hold = claim.checks.iter().filter(|check| check.verdict == Verdict::Holds).count();
         let _ = write!(
             out,
-            "\n{} {:<8} {} of {} checks hold\n",
+            "\n{} {:<8} {} of {} checks hold, {} replicas\n",
             painted(claim.verdict, color),
             claim.id,
             hold,
             claim.checks.len(),
+            claim.replicas,
         );
         indent(&mut out, "    ", &claim.claim);
-        for check in claim.checks.iter().filter(|check| check.holds != Some(true)) {
-            let word = if check.holds.is_none() { "open" } else { "not " };
-            let _ = writeln!(out, "    {word} {}: {}", check.what, value(check));
+        for reading in claim.readings.iter().filter(|other| other.verdict != claim.verdict) {
+            let line = format!("under {}: {}", reading.reading, reading.verdict.name());
+            indent(&mut out, "    ", &line);
+        }
+        for check in claim.checks.iter().filter(|check| check.verdict != Verdict::Holds) {
+            let word = if check.verdict == Verdict::Fails { "not " } else { "open" };
+            indent(&mut out, &format!("    {word} "), &told(check));
+        }
+        for seen in &claim.observations {
+            let paper = if seen.paper.is_empty() { "" } else { ", paper " };
+            let ours = number(seen.ours, seen.low, seen.high);
+            indent(&mut out, "    seen ", &format!("{}: {ours}{paper}{}", seen.what, seen.paper));
         }
         if !claim.note.is_empty() {
             indent(&mut out, "    note: ", &claim.note);
         }
     }
-    let of = |verdict| ledger.claims.iter().filter(|claim| claim.verdict == verdict).count();
+    let _ = writeln!(out, "\n{}. All checks are in the report.", ledger.in_words());
+    out
+}
+
+/// The verdicts of several studies for a terminal, coloured if asked for: a line for each claim.
+pub fn overview(ledgers: &[Ledger], color: bool) -> String {
+    let mut out = String::new();
+    for ledger in ledgers {
+        let _ = writeln!(out, "{}: {}", ledger.study, ledger.in_words());
+        for claim in &ledger.claims {
+            let _ = writeln!(
+                out,
+                "  {} {:<9} {}",
+                painted(claim.verdict, color),
+                claim.id,
+                claim.short
+            );
+        }
+        out.push('\n');
+    }
+    let count = |verdict| ledgers.iter().map(|ledger| ledger.count(verdict)).sum::<usize>();
+    let [hold, fail, depend, unsettled] = Verdict::ALL.map(count);
     let _ = writeln!(
         out,
-        "\n{} claims: {} hold, {} fail, {} unsettled. All checks are in the report.",
-        ledger.claims.len(),
-        of(Verdict::Holds),
-        of(Verdict::Fails),
-        of(Verdict::Unsettled),
+        "{} claims of {} papers: {hold} hold, {fail} fail, {depend} depend on what the paper leaves \
+         open, {unsettled} unsettled.",
+        hold + fail + depend + unsettled,
+        ledgers.len(),
+    );
+    indent(
+        &mut out,
+        "",
+        "These are the committed ledgers. `shortflow reproduce STUDY` runs one again and shows every \
+         check; `shortflow reproduce all --renew` runs all.",
     );
     out
 }
 
-/// `ours 0.71 (0.53 to 0.90), paper ≤ 0.5`.
-fn value(check: &CheckResult) -> String {
-    let Some(ours) = check.ours else { return "not measured".to_owned() };
-    let interval = match (check.low, check.high) {
-        (Some(low), Some(high)) => format!(" ({} to {})", significant(low), significant(high)),
-        _ => String::new(),
-    };
-    format!("ours {}{interval}, paper {}", significant(ours), check.paper)
+/// What a check that does not hold came to.
+fn told(check: &CheckResult) -> String {
+    let ours = number(check.ours, check.low, check.high);
+    let told = format!("{}: {ours}, paper {}", check.what, check.paper);
+    match remark(check).as_str() {
+        "" => told,
+        remark => format!("{told}; {remark}"),
+    }
 }
 
-/// Three significant digits.
-fn significant(value: f64) -> String {
-    let digits = (2.0 - value.abs().max(1e-9).log10().floor()).clamp(0.0, 6.0) as usize;
-    format!("{value:.digits$}")
+/// Under what a check that fails would hold, or how many replicas would decide one that is open.
+pub(crate) fn remark(check: &CheckResult) -> String {
+    match (&check.counterfactual, check.needs) {
+        (Some(Counterfactual::Found(trial)), _) => format!("it holds with {}", tried(trial)),
+        (Some(Counterfactual::Tried { tried: all }), _) => {
+            let all: Vec<String> = all.iter().map(tried).collect();
+            format!("not with {}", all.join(", nor with "))
+        }
+        (None, Some(needs)) => format!("about {needs} replicas would decide"),
+        (None, None) => String::new(),
+    }
+}
+
+fn tried(trial: &Trial) -> String {
+    format!("{}: {}", trial.change, number(trial.ours, trial.low, trial.high))
+}
+
+/// `ours 0.71 (0.53 to 0.90)`.
+fn number(ours: Option<f64>, low: Option<f64>, high: Option<f64>) -> String {
+    let Some(ours) = ours else { return "not measured".to_owned() };
+    let interval = match (low, high) {
+        (None, None) => String::new(),
+        (Some(low), Some(high)) => format!(" ({} to {})", significant(low), significant(high)),
+        (Some(low), None) => format!(" (at least {})", significant(low)),
+        (None, Some(high)) => format!(" (at most {})", significant(high)),
+    };
+    format!("ours {}{interval}", significant(ours))
 }
 
 fn painted(verdict: Verdict, color: bool) -> String {
     let code = match verdict {
         Verdict::Holds => "32",
         Verdict::Fails => "31",
+        Verdict::Depends => "35",
         Verdict::Unsettled => "33",
     };
     let word = format!("{:<9}", verdict.name());

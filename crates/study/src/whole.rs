@@ -6,14 +6,16 @@ use std::sync::atomic::AtomicBool;
 use shortflow_measure::tables::{Cell, Label};
 use shortflow_sim::Simulator;
 
+use crate::judge::Verdict;
+use crate::ledger::Counterfactual;
 use crate::library::StudyFiles;
 use crate::reproduce::{Options, Reproduced, reproduce};
 
 const STUDY: &str = r#"
 title = "pages, a long flow and two streams over one link"
 workload = "web"
-full = { replicas = 3, duration = "30 s" }
-quick = { replicas = 2, duration = "20 s" }
+full = { looks = [3, 5], duration = "30 s" }
+quick = { looks = [2], duration = "20 s" }
 
 [[runs]]
 name = "fifo"
@@ -22,6 +24,16 @@ policy = "fifo.toml"
 sweep = ["policy.parameters.limit"]
 values = [20, 50]
 quick = [20]
+
+[[counterfactuals]]
+name = "silence"
+says = "hardly any datagrams"
+set = ['workloads.call.cbr.rate=["1 kbit/s", "1 kbit/s"]']
+
+[[counterfactuals]]
+name = "half-load"
+says = "half as many pages"
+set = ["workloads.web.transfers.rate=1 /s"]
 
 [[figures]]
 name = "sweep"
@@ -131,6 +143,27 @@ check = [
 ]
 "#;
 
+/// Pages come at 2 a second, so that the first check fails, fewer datagrams do not mend it, and half
+/// as many pages do; the second holds at one point of the sweep.
+const TRIED: &str = r#"
+[[claim]]
+id = "whole.2"
+claim = "Pages are rare."
+counterfactuals = ["silence", "half-load"]
+check = [
+    { what = "pages a second", paper = "≤ 1.6", rule = { at-most = 1.6 }, ours = { run = "fifo", x = 20, measure = "completed-rate" } },
+]
+observation = [
+    { what = "at {x}", ours = { run = "fifo", measure = "completed-rate" } },
+]
+[[claim]]
+id = "whole.3"
+claim = "The long flow can be as fast as itself with a short queue."
+check = [
+    { what = "at {x}", paper = "the same", rule = "alike", points = "some", ours = { run = "fifo", measure = "goodput", workload = "long" }, than = { run = "fifo", measure = "goodput", workload = "long", x = 20 } },
+]
+"#;
+
 /// Between what each value must lie: the link carries 2 Mbit/s, of which 2 pages of 8 KB a second
 /// offer 128 kbit/s and the streams 80. Of exponential sizes of mean m, bytes in those above a are the
 /// share (1 + a/m)·exp(−a/m), here 0.64.
@@ -149,23 +182,45 @@ const VALUES: [(f64, f64); 12] = [
     (0.0, 6.0),
 ];
 
+const FIFO: &str = "[parameters]\nlimit = 20\n[roles.line.queue.fifo]\nlimit = \"= limit pkt\"\n";
+
 static FILES: StudyFiles = StudyFiles::new(
     "whole",
-    &[
-        ("study.toml", STUDY),
-        ("claims.toml", CLAIMS),
-        ("line.toml", LINE),
-        (
-            "fifo.toml",
-            "[parameters]\nlimit = 20\n[roles.line.queue.fifo]\nlimit = \"= limit pkt\"\n",
-        ),
-    ],
+    &[("study.toml", STUDY), ("claims.toml", CLAIMS), ("line.toml", LINE), ("fifo.toml", FIFO)],
+);
+
+static TRYING: StudyFiles = StudyFiles::new(
+    "trying",
+    &[("study.toml", STUDY), ("claims.toml", TRIED), ("line.toml", LINE), ("fifo.toml", FIFO)],
 );
 
 fn run(folder: &Path, quick: bool) -> Reproduced {
+    run_study(&FILES, folder, quick)
+}
+
+fn run_study(files: &StudyFiles, folder: &Path, quick: bool) -> Reproduced {
     let options = Options { quick, threads: 1, folder };
     let never = AtomicBool::new(false);
-    reproduce(&Simulator, &FILES, &options, &never, &()).unwrap_or_else(|e| panic!("{e}"))
+    reproduce(&Simulator, files, &options, &never, &()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn a_check_that_fails_names_the_smallest_change_under_which_it_holds() {
+    let home = tempfile::tempdir().unwrap();
+    let ledger = run_study(&TRYING, home.path(), false).ledger.unwrap();
+    let [rare, alike] = &ledger.claims[..] else { panic!("{ledger:?}") };
+    assert_eq!((rare.verdict, rare.replicas), (Verdict::Fails, 3), "three replicas tell it");
+    let Some(Counterfactual::Found(trial)) = &rare.checks[0].counterfactual else {
+        panic!("{:?}", rare.checks[0])
+    };
+    assert_eq!(trial.change, "half as many pages");
+    assert!(trial.ours.unwrap() < 1.6 && trial.verdict == Verdict::Holds, "{trial:?}");
+    let seen: Vec<&str> = rare.observations.iter().map(|seen| seen.what.as_str()).collect();
+    assert_eq!(seen, ["at 20", "at 50"]);
+    assert_eq!((alike.verdict, alike.checks.len()), (Verdict::Holds, 1), "one point suffices");
+    assert_eq!(alike.checks[0].what, "at 20");
+    let quick = run_study(&TRYING, &home.path().join("quick"), true).ledger.unwrap();
+    assert_eq!(quick.claims[0].checks[0].counterfactual, None, "a first look tries nothing");
 }
 
 #[test]
@@ -210,8 +265,9 @@ fn a_short_study_leaves_out_what_it_did_not_run() {
     let ledger = found.ledger.unwrap();
     let notes: Vec<&str> = ledger.claims.iter().map(|claim| claim.note.as_str()).collect();
     assert!(notes.iter().all(|note| note.is_empty()), "notes speak of a full run: {notes:?}");
-    assert_eq!((ledger.quick, ledger.replicas, ledger.duration.as_str()), (true, 2, "20 s"));
-    let tcp = ledger.tcp.as_deref().unwrap();
+    let ran = (ledger.quick, ledger.looks.as_slice(), ledger.duration.as_str());
+    assert_eq!(ran, (true, [2].as_slice(), "20 s"));
+    let tcp = &ledger.tcp;
     assert!(!tcp.is_empty() && ledger.tcp_in_words() == format!("TCP: {tcp}."), "{tcp}");
     let names: Vec<&str> = found.figures.iter().map(|figure| figure.name.as_str()).collect();
     assert_eq!(names, ["sweep", "classes", "streams", "distribution"]);

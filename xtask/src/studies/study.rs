@@ -16,6 +16,8 @@ pub(super) struct Study {
     /// `None` where no full run is committed; the mistake where it cannot be read.
     ledger: Option<Result<Ledger, String>>,
     tables: String,
+    /// The grid of the calibration; empty where none was run.
+    calibration: String,
 }
 
 #[derive(Deserialize)]
@@ -39,11 +41,10 @@ struct Claim {
 #[derive(Deserialize)]
 struct Ledger {
     quick: bool,
-    replicas: u32,
+    looks: Vec<u32>,
     duration: String,
-    /// Which TCP ran; ledgers of earlier versions do not say.
-    #[serde(default)]
-    tcp: Option<String>,
+    tcp: String,
+    reading: String,
     claims: Vec<Judged>,
 }
 
@@ -51,13 +52,30 @@ struct Ledger {
 struct Judged {
     id: String,
     verdict: String,
+    readings: Vec<Reading>,
+    replicas: u32,
     checks: Vec<Check>,
+}
+
+/// A reading of what the paper leaves open, other than the one that fits best.
+#[derive(Deserialize)]
+struct Reading {
+    reading: String,
+    verdict: String,
 }
 
 #[derive(Deserialize)]
 struct Check {
-    holds: Option<bool>,
+    verdict: String,
 }
+
+/// The verdicts, with the word for several claims that have it and the sign in a table.
+const VERDICTS: [(&str, &str, &str); 4] = [
+    ("holds", "hold", "✓"),
+    ("fails", "fail", "✗"),
+    ("depends", "depend", "±"),
+    ("unsettled", "are unsettled", "?"),
+];
 
 impl Study {
     /// The study in `papers/<id>/`. Mistakes in its TOML are for the crate `study` to find.
@@ -66,33 +84,43 @@ impl Study {
         let title = text("study.toml").and_then(|text| toml::from_str::<StudyFile>(text).ok());
         let claims = text("claims.toml").and_then(|text| toml::from_str::<ClaimsFile>(text).ok());
         let ledger = text("ledger.json").map(parse);
-        let tables = text("tables.md").unwrap_or_default().to_owned();
+        let [tables, calibration] =
+            ["tables.md", "calibration.md"].map(|name| text(name).unwrap_or_default().to_owned());
         Study {
             title: title.map_or_else(|| id.clone(), |file| file.title),
             claims: claims.map_or_else(Vec::new, |file| file.claim),
             ledger,
             tables,
+            calibration,
             id,
         }
     }
 
-    /// Takes the ledger and the tables over from `results`; gives the files that were written.
+    /// Takes the calibration, the ledger and the tables over from `results`; gives the files that were
+    /// written.
     pub(super) fn take_over(&self, results: &Path, top: &Path) -> io::Result<Vec<String>> {
         let from = results.join(&self.id);
+        let mut written = Vec::new();
+        let mut take = |names: [&str; 2]| {
+            names.into_iter().try_for_each(|name| {
+                let path = format!("{PAPERS}{}/{name}", self.id);
+                std::fs::copy(from.join(name), top.join(&path))?;
+                written.push(path);
+                Ok::<_, io::Error>(())
+            })
+        };
+        if from.join("calibration.json").exists() {
+            take(["calibration.json", "calibration.md"])?;
+        }
         let ledger = from.join("ledger.json");
         if !ledger.exists() {
-            return Ok(Vec::new());
+            return Ok(written);
         }
         if let Some(mistake) = self.mistake(&parse(&std::fs::read_to_string(&ledger)?)) {
             let message = format!("{}: {mistake}; {}", ledger.display(), self.remedy());
             return Err(io::Error::other(message));
         }
-        let mut written = Vec::new();
-        for name in ["ledger.json", "tables.md"] {
-            let path = format!("{PAPERS}{}/{name}", self.id);
-            std::fs::copy(from.join(name), top.join(&path))?;
-            written.push(path);
-        }
+        take(["ledger.json", "tables.md"])?;
         Ok(written)
     }
 
@@ -132,10 +160,8 @@ impl Study {
     /// The study's line in the list of all.
     pub(super) fn line(&self) -> String {
         let counts = match &self.ledger {
-            Some(Ok(ledger)) => {
-                ["holds", "fails", "unsettled"].map(|v| ledger.count(v).to_string())
-            }
-            _ => ["–", "–", "–"].map(str::to_owned),
+            Some(Ok(ledger)) => VERDICTS.map(|(verdict, ..)| ledger.count(verdict).to_string()),
+            _ => VERDICTS.map(|_| "–".to_owned()),
         };
         let (title, claims) = (cell(&self.title), self.claims.len());
         let path = format!("{PAPERS}{}/README.md", self.id);
@@ -145,36 +171,49 @@ impl Study {
     /// Every claim and its verdict.
     pub(super) fn claims(&self) -> String {
         let Some(Ok(ledger)) = &self.ledger else { return NO_RUN.to_owned() };
-        let word = |count: usize, one: &str, many: &str| {
-            format!("{count} {}", if count == 1 { one } else { many })
+        let counts = VERDICTS.map(|(verdict, several, _)| match ledger.count(verdict) {
+            1 if verdict == "unsettled" => "1 is unsettled".to_owned(),
+            1 => format!("1 {verdict}"),
+            count => format!("{count} {several}"),
+        });
+        let reading = match ledger.reading.as_str() {
+            "" => String::new(),
+            reading => format!(" Calibrated reading: {reading}."),
         };
         let mut out = format!(
-            "{} replicas of {} each; {}. Of {} claims {}, {}, {}.\n\n\
-             | claim | what the paper says | verdict | checks that hold |\n|---|---|---|---:|\n",
-            ledger.replicas,
+            "Up to {} replicas of {} each; {}.{reading} Of {} claims {}.\n\n\
+             | claim | what the paper says | verdict | checks that hold | replicas |\n\
+             |---|---|---|---:|---:|\n",
+            ledger.looks.last().copied().unwrap_or_default(),
             ledger.duration,
             ledger.tcp(),
             ledger.claims.len(),
-            word(ledger.count("holds"), "holds", "hold"),
-            word(ledger.count("fails"), "fails", "fail"),
-            word(ledger.count("unsettled"), "is unsettled", "are unsettled"),
+            counts.join(", "),
         );
         for (claim, judged) in self.claims.iter().zip(&ledger.claims) {
-            let sign = match judged.verdict.as_str() {
-                "holds" => "✓",
-                "fails" => "✗",
-                _ => "?",
-            };
-            let hold = judged.checks.iter().filter(|check| check.holds == Some(true)).count();
+            let sign = VERDICTS.iter().find(|(verdict, ..)| *verdict == judged.verdict);
+            let hold = judged.checks.iter().filter(|check| check.verdict == "holds").count();
+            let contrary = judged.readings.iter().filter(|other| other.verdict != judged.verdict);
+            let contrary =
+                contrary.map(|other| format!("; {} under {}", other.verdict, other.reading));
             out += &format!(
-                "| {} | {} | {sign} {} | {hold} of {} |\n",
+                "| {} | {} | {} {}{} | {hold} of {} | {} |\n",
                 claim.id,
                 cell(claim.short.as_ref().unwrap_or(&claim.claim)),
+                sign.map_or("?", |(_, _, sign)| sign),
                 judged.verdict,
+                contrary.collect::<String>(),
                 judged.checks.len(),
+                judged.replicas,
             );
         }
         out
+    }
+
+    /// The grid of the calibration.
+    pub(super) fn calibration(&self) -> String {
+        let grid = &self.calibration;
+        if grid.is_empty() { "Nothing is calibrated yet.\n".to_owned() } else { grid.clone() }
     }
 
     /// All tables.
@@ -203,10 +242,9 @@ impl Study {
 impl Ledger {
     /// Which TCP ran, within a sentence.
     fn tcp(&self) -> String {
-        match self.tcp.as_deref() {
-            None => "which TCP ran was not recorded".to_owned(),
-            Some("") => "nothing used TCP".to_owned(),
-            Some(tcp) => format!("TCP: {tcp}"),
+        match self.tcp.as_str() {
+            "" => "nothing used TCP".to_owned(),
+            tcp => format!("TCP: {tcp}"),
         }
     }
 
@@ -248,9 +286,10 @@ mod tests {
             Tree::of(&[("papers/a/study.toml", "title = \"A\""), ("papers/a/claims.toml", claims)]);
         let study = Study::of(&tree, "a".to_owned());
         let ledger = |quick: bool| {
-            let claim = r#"{ "id": "a.1", "verdict": "holds", "checks": [] }"#;
+            let claim = r#"{ "id": "a.1", "verdict": "holds", "readings": [], "replicas": 4, "checks": [] }"#;
             let text = format!(
-                r#"{{ "quick": {quick}, "replicas": 4, "duration": "100 s", "claims": [{claim}] }}"#
+                r#"{{ "quick": {quick}, "looks": [4], "duration": "100 s", "tcp": "", "reading": "",
+                    "claims": [{claim}] }}"#
             );
             fs::write(results.join("a/ledger.json"), text).unwrap();
             fs::write(results.join("a/tables.md"), "tables").unwrap();

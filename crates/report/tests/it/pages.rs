@@ -16,13 +16,7 @@ fn all_pages() -> Vec<String> {
         page(&[reference, ours]),
         page(&along[..1]),
         page(&along),
-        study_page(
-            "A study",
-            "A study.",
-            &[claim("fails", Some(false))],
-            &[table()],
-            &figures(&along),
-        ),
+        study_page("A study", "A study.", &[claim("fails", "fails")], &[table()], &figures(&along)),
     ]
 }
 
@@ -32,21 +26,26 @@ fn table() -> Table {
     Table::set(&data::Table::of_estimates("pages <of all>", &columns, vec![row]))
 }
 
-fn claim(verdict: &str, holds: Option<bool>) -> ClaimRow {
+fn claim(verdict: &str, of_check: &str) -> ClaimRow {
+    let check = |what: &str, verdict: &str, remark: &str| CheckRow {
+        what: what.into(),
+        paper: "≤ 0.5".into(),
+        ours: Some(0.7),
+        low: Some(0.65),
+        high: Some(0.75),
+        verdict: verdict.into(),
+        remark: remark.into(),
+    };
     ClaimRow {
         id: "cm05.5".into(),
         claim: "faster <always>".into(),
         short: "faster".into(),
         verdict: verdict.into(),
+        readings: vec![("load & window".into(), "holds".into())],
+        replicas: 16,
         note: "the load does not settle".into(),
-        checks: vec![CheckRow {
-            what: "ratio & more".into(),
-            paper: "≤ 0.5".into(),
-            ours: Some(0.7),
-            low: Some(0.65),
-            high: Some(0.75),
-            holds,
-        }],
+        checks: vec![check("ratio & more", of_check, "it holds with <64 KiB>")],
+        observations: vec![check("beside it", "", "")],
     }
 }
 
@@ -143,8 +142,10 @@ fn warnings_stand_above_the_numbers() {
 
 #[test]
 fn a_claim_that_fails_is_shown_as_failing_with_its_cause() {
-    let claims =
-        [claim("fails", Some(false)), ClaimRow { id: "cm05.6".into(), ..claim("unsettled", None) }];
+    let claims = [
+        claim("fails", "fails"),
+        ClaimRow { id: "cm05.6".into(), ..claim("unsettled", "unsettled") },
+    ];
     let page = study_page("Casetti & Mellia 2005", "A study.", &claims, &[], &[]);
     assert!(page.contains("2 claims checked. Hold: 0. Fail: 1. Unsettled: 1."));
     assert!(page.contains("✗ fails") && page.contains("the load does not settle"));

@@ -1,0 +1,321 @@
+//! Calibration: which reading of what a paper leaves open meets what it reports of its own set-up.
+//!
+//! The readings, the figures that they must meet and the tolerance stand in `calibration.toml`, which
+//! is committed before any claim is looked at. The grid of all readings is run once; what came of it
+//! is kept in `calibration.json`, and claims are judged at the reading that fits best.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use shortflow_measure::mean;
+use shortflow_measure::results::{self, write_whole};
+use shortflow_report::significant;
+
+use crate::checks::want;
+use crate::library::StudyFiles;
+use crate::mistakes;
+use crate::points::Maker;
+use crate::reproduce::Error;
+use crate::runs::{Bench, Runs, Wanted};
+use crate::spec::{CalibrationSpec, ChangeSpec, TargetSpec};
+use crate::variant::Variant;
+
+/// The file with the readings and the targets.
+pub(crate) const SPEC: &str = "calibration.toml";
+/// The file with what came of the grid.
+pub(crate) const OUTCOME: &str = "calibration.json";
+/// The same for a person.
+const TABLE: &str = "calibration.md";
+
+/// What came of a calibration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// What `calibration.toml` said, as a digest: an outcome belongs to it alone.
+    pub of: String,
+    /// Replicas of each point.
+    pub replicas: u32,
+    /// What was to be met.
+    pub targets: Vec<Target>,
+    /// Every reading, the one that fits best first.
+    pub grid: Vec<Fit>,
+}
+
+/// A figure that a reading must meet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// What it is.
+    pub what: String,
+    /// The paper's figure.
+    pub paper: f64,
+    /// Ours must lie within this factor of it.
+    pub within: f64,
+}
+
+/// A reading, and how well it fits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    /// The names of the readings of all parameters.
+    pub reading: Vec<String>,
+    /// What each target came to; `None` where nothing was measured.
+    pub ours: Vec<Option<f64>>,
+    /// The root of the mean square of ln(ours/paper)/ln(within): 1 is just as far off as is allowed.
+    /// `None` where some target was not measured.
+    pub misfit: Option<f64>,
+    /// Whether every target is met.
+    pub passes: bool,
+}
+
+/// The readings under which claims are judged.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Readings {
+    /// The one that fits best.
+    pub(crate) best: Variant,
+    /// The others that pass.
+    pub(crate) others: Vec<Variant>,
+}
+
+impl Readings {
+    /// Those that the study's calibration gave; one, without any change, where nothing is calibrated.
+    ///
+    /// # Errors
+    /// When the calibration was not run, or is of another `calibration.toml`.
+    pub(crate) fn of(files: &StudyFiles) -> Result<Readings, Error> {
+        let Some(text) = files.text(SPEC) else { return Ok(Readings::default()) };
+        let spec: CalibrationSpec = mistakes::read(files, SPEC)?;
+        let is_missing = |message: &str| Error::Study {
+            file: files.place(OUTCOME),
+            message: format!(
+                "{message}; run `shortflow reproduce {} --calibrate`",
+                files.argument()
+            ),
+        };
+        let outcome =
+            files.text(OUTCOME).ok_or_else(|| is_missing("the study is not calibrated"))?;
+        let outcome: Calibration =
+            serde_json::from_str(outcome).map_err(|error| is_missing(&error.to_string()))?;
+        if outcome.of != digest(text) {
+            return Err(is_missing("calibration.toml has changed since the grid was run"));
+        }
+        let variant = |fit: &Fit| spec.variant(&fit.reading);
+        let best = outcome.grid.first().and_then(variant);
+        let best = best.ok_or_else(|| is_missing("it names no reading of calibration.toml"))?;
+        let others = outcome.grid.iter().skip(1).filter(|fit| fit.passes).filter_map(variant);
+        Ok(Readings { best, others: others.collect() })
+    }
+}
+
+impl CalibrationSpec {
+    /// The changes that these readings make, one for each parameter.
+    fn variant(&self, names: &[String]) -> Option<Variant> {
+        let reading = |(parameter, name): (&crate::spec::ParameterSpec, &String)| {
+            parameter.readings.iter().find(|reading| reading.name == *name).cloned()
+        };
+        let is_complete = names.len() == self.parameters.len();
+        let changes: Option<Vec<ChangeSpec>> =
+            self.parameters.iter().zip(names).map(reading).collect();
+        changes.filter(|_| is_complete).map(Variant::of)
+    }
+
+    /// All readings: every way to read each parameter with every way to read the others.
+    fn grid(&self) -> Vec<Vec<String>> {
+        self.parameters.iter().fold(vec![Vec::new()], |grid, parameter| {
+            let longer = |names: &Vec<String>| {
+                let names = names.clone();
+                let with = move |reading: &ChangeSpec| {
+                    [names.as_slice(), std::slice::from_ref(&reading.name)].concat()
+                };
+                parameter.readings.iter().map(with).collect::<Vec<_>>()
+            };
+            grid.iter().flat_map(longer).collect()
+        })
+    }
+}
+
+/// Runs the whole grid. `None` when it was interrupted.
+///
+/// # Errors
+/// When a scenario is mistaken, a replica fails, or results cannot be kept.
+pub(crate) fn calibrate(
+    spec: &CalibrationSpec,
+    text: &str,
+    maker: &Maker<'_>,
+    bench: &mut Bench<'_>,
+) -> Result<Option<Calibration>, Error> {
+    let mut wanted = Wanted::default();
+    for target in &spec.targets {
+        let run = maker.study.run(&target.ours.run);
+        let only = run.and_then(|run| run.values.first()).copied().unwrap_or_default();
+        want(&mut wanted, &target.ours, target.ours.x.unwrap_or(only), spec.replicas);
+    }
+    let names = spec.grid();
+    let mut grid = Vec::new();
+    for (number, names) in (1..).zip(&names) {
+        let variant = spec.variant(names).expect("the grid is of the readings");
+        let mut runs = Runs::new(maker, variant);
+        bench.progress.stage(&format!("{} ({number} of {})", names.join("+"), spec.grid().len()));
+        if !runs.raise(&wanted, bench)? {
+            return Ok(None);
+        }
+        let ours = spec.targets.iter().map(|target| {
+            let x =
+                target.ours.x.or_else(|| runs.data().point(&target.ours.run, None).map(|p| p.0));
+            let readings = runs.data().readings(&target.ours, x?, None).ok()?;
+            mean(&readings.iter().map(|reading| reading.value()).collect::<Vec<_>>())
+        });
+        grid.push(fit(names.clone(), ours.collect(), &spec.targets));
+    }
+    grid.sort_by(|a, b| {
+        let key = |fit: &Fit| fit.misfit.unwrap_or(f64::INFINITY);
+        key(a).total_cmp(&key(b))
+    });
+    let targets = spec.targets.iter().map(|target| Target {
+        what: target.what.clone(),
+        paper: target.paper,
+        within: target.within,
+    });
+    let targets = targets.collect();
+    Ok(Some(Calibration { of: digest(text), replicas: spec.replicas, targets, grid }))
+}
+
+fn fit(reading: Vec<String>, ours: Vec<Option<f64>>, targets: &[TargetSpec]) -> Fit {
+    let off = |(target, ours): (&TargetSpec, &Option<f64>)| {
+        let ratio = (*ours)? / target.paper;
+        (ratio > 0.0).then(|| (libm::log(ratio) / libm::log(target.within)).abs())
+    };
+    let off: Option<Vec<f64>> = targets.iter().zip(&ours).map(off).collect();
+    let passes = off.as_ref().is_some_and(|off| off.iter().all(|off| *off <= 1.0));
+    let squares = off.map(|off| off.iter().map(|off| off * off).collect::<Vec<_>>());
+    let misfit = squares.and_then(|squares| mean(&squares)).map(f64::sqrt);
+    Fit { reading, ours, misfit, passes }
+}
+
+impl Calibration {
+    /// Writes it for machines and for people into `out`; and where the study is a folder, into that
+    /// and its README too, between `<!-- begin: calibration -->` and `<!-- end: calibration -->`. Gives
+    /// the files that it wrote.
+    ///
+    /// # Errors
+    /// When a file cannot be written, which then is as it was.
+    pub fn write(&self, out: &Path, files: &StudyFiles) -> Result<Vec<PathBuf>, results::Error> {
+        let table = self.table();
+        let mut written = Vec::new();
+        let mut write = |path: PathBuf, text: &str| {
+            write_whole(&path, |file| file.write_all(text.as_bytes()))?;
+            written.push(path);
+            Ok(())
+        };
+        for folder in std::iter::once(out).chain(files.folder()) {
+            results::Folder::create(folder)?;
+            write(folder.join(OUTCOME), &format!("{:#}\n", serde_json::json!(self)))?;
+            write(folder.join(TABLE), &table)?;
+        }
+        let readme = files.folder().map(|folder| folder.join("README.md"));
+        let text = readme.as_ref().and_then(|readme| std::fs::read_to_string(readme).ok());
+        let renewed = text.and_then(|text| with_block(&text, &table));
+        if let (Some(readme), Some(renewed)) = (readme, renewed) {
+            write(readme, &renewed)?;
+        }
+        Ok(written)
+    }
+
+    /// The grid as a table in Markdown, the best fit first.
+    pub fn table(&self) -> String {
+        let mut out = String::from("| reading |");
+        for target in &self.targets {
+            out +=
+                &format!(" {} (paper: {}, within ×{}) |", target.what, target.paper, target.within);
+        }
+        out += " misfit | passes |\n|---|";
+        out += &"---:|".repeat(self.targets.len() + 1);
+        out += "---|\n";
+        for fit in &self.grid {
+            out += &format!("| {} |", fit.reading.join(", "));
+            for ours in fit.ours.iter().chain([&fit.misfit]) {
+                out += &format!(" {} |", ours.map_or_else(|| "–".to_owned(), significant));
+            }
+            out += if fit.passes { " yes |\n" } else { " no |\n" };
+        }
+        out
+    }
+}
+
+/// The document with another text in its part for the calibration, if it has one.
+fn with_block(document: &str, text: &str) -> Option<String> {
+    const BEGIN: &str = "<!-- begin: calibration -->";
+    const END: &str = "<!-- end: calibration -->";
+    let (before, rest) = document.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}\n\n{text}\n{END}{after}"))
+}
+
+/// A text in 128 bits.
+fn digest(text: &str) -> String {
+    crate::cache::digest([text])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPEC: &str = r#"
+says = "the load on the number of flows"
+replicas = 4
+[[parameters]]
+name = "load"
+open = "what counts"
+readings = [{ name = "all", says = "", set = ["load=1"] }, { name = "data", says = "", set = ["load=2"] }]
+[[parameters]]
+name = "window"
+open = "how large"
+readings = [{ name = "20", says = "" }, { name = "64", says = "" }]
+[[targets]]
+what = "flows"
+paper = 20
+within = 1.25
+ours = { run = "a", x = 1 }
+[[targets]]
+what = "loss"
+paper = 0.01
+within = 2.0
+ours = { run = "a", x = 1 }
+"#;
+
+    fn spec() -> CalibrationSpec {
+        toml::from_str(SPEC).unwrap()
+    }
+
+    #[test]
+    fn the_grid_has_every_reading_of_each_parameter_with_every_other() {
+        let names: Vec<String> = spec().grid().iter().map(|names| names.join("+")).collect();
+        assert_eq!(names, ["all+20", "all+64", "data+20", "data+64"]);
+        assert_eq!(spec().variant(&spec().grid()[2]).unwrap().name(), "data+20");
+        assert!(spec().variant(&["all".to_owned()]).is_none());
+        assert!(spec().variant(&["all".to_owned(), "65".to_owned()]).is_none());
+    }
+
+    #[test]
+    fn a_reading_passes_when_it_meets_every_target() {
+        let fit = |flows, loss| {
+            let fit = super::fit(Vec::new(), vec![Some(flows), loss], &spec().targets);
+            (fit.passes, fit.misfit.map(|misfit| (misfit * 1000.0).round() / 1000.0))
+        };
+        assert_eq!(fit(20.0, Some(0.01)), (true, Some(0.0)));
+        assert_eq!(fit(25.0, Some(0.005)), (true, Some(1.0)), "each as far off as is allowed");
+        assert_eq!(
+            fit(20.0, Some(0.04)),
+            (false, Some(2.0_f64.sqrt()).map(|m| (m * 1e3).round() / 1e3))
+        );
+        assert_eq!(fit(20.0, None), (false, None));
+        assert_eq!(fit(20.0, Some(0.0)), (false, None), "no ratio to a figure");
+    }
+
+    #[test]
+    fn the_readme_has_the_grid_between_its_marks() {
+        let document = "# A\n<!-- begin: calibration -->\nold\n<!-- end: calibration -->\nafter\n";
+        let renewed = with_block(document, "| new |\n").unwrap();
+        let expected =
+            "# A\n<!-- begin: calibration -->\n\n| new |\n\n<!-- end: calibration -->\nafter\n";
+        assert_eq!(renewed, expected);
+        assert_eq!(with_block("# A\n", "| new |\n"), None);
+    }
+}

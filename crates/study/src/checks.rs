@@ -1,0 +1,326 @@
+//! The checks of a claim: what each needs to be run, and what the replicas say of it.
+
+use shortflow_measure::Reading;
+
+use crate::distance::greatest_distance;
+use crate::distribution::Distribution;
+use crate::judge::{Bound, Evidence, Region, Shown, Tested};
+use crate::points::is_same;
+use crate::quantity::Data;
+use crate::runs::Wanted;
+use crate::spec::{CheckSpec, ObservationSpec, Points, Quantity, Rule, Study};
+
+/// Greatest factor between ours and a paper's figure.
+const FIGURE_FACTOR: f64 = 1.5;
+/// Greatest ratio that is "far below".
+const FAR_BELOW: f64 = 0.5;
+/// By what share alike things may differ.
+const ALIKE: f64 = 0.1;
+/// Least fairness index that is "fair".
+const FAIR: f64 = 0.95;
+/// Greatest distance of distributions that are alike.
+const DISTANCE: f64 = 0.1;
+
+/// A check with a vote of its own: at one point of a sweep and for one class of transfers, or over
+/// several together.
+#[derive(Debug, Clone)]
+pub(crate) struct Check<'c> {
+    pub(crate) spec: &'c CheckSpec,
+    cases: Vec<Case>,
+}
+
+/// A point of a sweep, and a class of transfers.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Case {
+    x: f64,
+    class: Option<String>,
+}
+
+/// What a look says of a check.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    pub(crate) tested: Tested,
+    /// The number itself.
+    pub(crate) shown: Shown,
+    /// With how many replicas it would be told, where that is known.
+    pub(crate) needs: Option<u32>,
+}
+
+impl Case {
+    /// The text with the point and the class filled in.
+    pub(crate) fn fill(&self, text: &str) -> String {
+        let class = self.class.as_deref().unwrap_or("all");
+        text.replace("{class}", class).replace("{x}", &self.x.to_string())
+    }
+}
+
+/// The checks that `spec` stands for. A short study leaves out some points, and checks with them.
+pub(crate) fn checks<'c>(spec: &'c CheckSpec, study: &Study, quick: bool) -> Vec<Check<'c>> {
+    let cases = cases(&spec.ours, spec.x.as_deref(), spec.class.as_deref(), study, quick);
+    let has_one_vote = spec.points == Points::Some || matches!(spec.rule, Rule::MinimumWithin(..));
+    match has_one_vote {
+        true if cases.is_empty() => Vec::new(),
+        true => vec![Check { spec, cases }],
+        false => cases.into_iter().map(|case| Check { spec, cases: vec![case] }).collect(),
+    }
+}
+
+/// The points and classes of an observation.
+pub(crate) fn cases_of_observation(
+    spec: &ObservationSpec,
+    study: &Study,
+    quick: bool,
+) -> Vec<Case> {
+    cases(&spec.ours, spec.x.as_deref(), spec.class.as_deref(), study, quick)
+}
+
+fn cases(
+    ours: &Quantity,
+    points: Option<&[f64]>,
+    classes: Option<&[String]>,
+    study: &Study,
+    quick: bool,
+) -> Vec<Case> {
+    let of_run = study.run(&ours.run).map(|run| run.points(quick)).unwrap_or_default();
+    let is_run = |x: &f64| of_run.iter().any(|at| is_same(*at, *x));
+    let points: Vec<f64> = match (points, ours.x) {
+        (Some(points), Some(_)) => points.to_vec(),
+        (Some(points), None) => points.iter().copied().filter(is_run).collect(),
+        (None, Some(x)) => [x].into_iter().filter(is_run).collect(),
+        (None, None) => of_run.to_vec(),
+    };
+    let classes: Vec<Option<&String>> = match classes {
+        None => vec![None],
+        Some(classes) => classes.iter().map(Some).collect(),
+    };
+    let of_class = |class: Option<&String>| {
+        let class = class.cloned();
+        points.iter().map(move |x| Case { x: *x, class: class.clone() }).collect::<Vec<_>>()
+    };
+    classes.into_iter().flat_map(of_class).collect()
+}
+
+/// Wants so many replicas of every point that `quantity` is made of at `x`.
+pub(crate) fn want(wanted: &mut Wanted, quantity: &Quantity, x: f64, replicas: u32) {
+    let x = quantity.x.unwrap_or(x);
+    let over = quantity.over.as_ref().map(|over| (over, quantity.over_x.unwrap_or(x)));
+    for (run, x) in std::iter::once((&quantity.run, x)).chain(over) {
+        wanted.add(run, x, replicas);
+        if let Some(per) = &quantity.per {
+            want(wanted, &per.within(quantity, run), x, replicas);
+        }
+    }
+}
+
+/// Wants what an observation is made of.
+pub(crate) fn want_observation(
+    wanted: &mut Wanted,
+    spec: &ObservationSpec,
+    case: &Case,
+    replicas: u32,
+) {
+    for quantity in std::iter::once(&spec.ours).chain(&spec.than) {
+        want(wanted, quantity, case.x, replicas);
+    }
+}
+
+/// What the replicas say of an observation, shown with probability `error` on each side.
+pub(crate) fn observe(
+    spec: &ObservationSpec,
+    case: &Case,
+    data: &Data,
+    error: f64,
+) -> Result<Shown, String> {
+    let ours = data.readings(&spec.ours, case.x, case.class.as_deref())?;
+    let evidence = match &spec.than {
+        None => Evidence::of_values(&ours),
+        Some(than) => {
+            let than = data.readings(than, case.x, case.class.as_deref())?;
+            let pairs = ours.len().min(than.len());
+            Evidence::of_ratios(&ours[..pairs], &than[..pairs])
+        }
+    };
+    evidence.shown(error).ok_or_else(|| nothing(&evidence))
+}
+
+impl Check<'_> {
+    /// Wants what it is made of.
+    pub(crate) fn want(&self, wanted: &mut Wanted, replicas: u32) {
+        for case in &self.cases {
+            for quantity in std::iter::once(&self.spec.ours).chain(&self.spec.than) {
+                want(wanted, quantity, case.x, replicas);
+            }
+        }
+    }
+
+    /// The runs that it is made of.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = String> {
+        let mut wanted = Wanted::default();
+        self.want(&mut wanted, 1);
+        wanted.runs()
+    }
+
+    /// What the first `replicas` replicas say, tested at `level`, and the case that says it.
+    pub(crate) fn test(
+        &self,
+        data: &Data,
+        replicas: u32,
+        level: f64,
+    ) -> Result<(Look, &Case), (String, &Case)> {
+        if let Rule::MinimumWithin(from, to) = self.spec.rule {
+            return self.test_minimum(from, to, data, replicas);
+        }
+        let mut all = Vec::new();
+        for case in &self.cases {
+            all.push((self.test_at(case, data, replicas, level).map_err(|why| (why, case))?, case));
+        }
+        let best =
+            all.iter().min_by(|(a, _), (b, _)| a.tested.p_holds.total_cmp(&b.tested.p_holds));
+        let (best, case) = *best.expect("a check has a case");
+        // One of several must hold: it may be any of them, and it fails when all of them do.
+        let tested = Tested {
+            p_holds: (best.tested.p_holds * all.len() as f64).min(1.0),
+            p_fails: all.iter().fold(0.0, |most, (look, _)| look.tested.p_fails.max(most)),
+        };
+        Ok((Look { tested, ..best }, case))
+    }
+
+    fn test_at(&self, case: &Case, data: &Data, replicas: u32, level: f64) -> Result<Look, String> {
+        let (evidence, region) = self.evidence(case, data, replicas)?;
+        let shown = evidence.shown(level).ok_or_else(|| nothing(&evidence))?;
+        let needs = region.needs(&evidence, &shown, level);
+        // A figure is shown as it is, and judged as a ratio.
+        let shown = match self.spec.rule {
+            Rule::Figure(figure) => shown.scaled(figure),
+            _ => shown,
+        };
+        Ok(Look { tested: region.test(&evidence), shown, needs })
+    }
+
+    /// What is judged, and where it must lie.
+    fn evidence(
+        &self,
+        case: &Case,
+        data: &Data,
+        replicas: u32,
+    ) -> Result<(Evidence, Region), String> {
+        let than = || self.spec.than.as_ref().ok_or("the check names nothing to compare with");
+        let ours = || self.first(&self.spec.ours, case, data, replicas);
+        let value = || Ok::<_, String>(Evidence::of_values(&ours()?));
+        let ratio = || {
+            let (ours, theirs) = (ours()?, self.first(than()?, case, data, replicas)?);
+            Ok::<_, String>(Evidence::of_ratios(&ours, &theirs))
+        };
+        Ok(match self.spec.rule {
+            Rule::Figure(figure) => {
+                let region = Region::within(1.0 / FIGURE_FACTOR, FIGURE_FACTOR);
+                (Evidence::of_ratio_to(&ours()?, figure), region)
+            }
+            Rule::Below => (ratio()?, Region::to(Bound::open(1.0))),
+            Rule::Above => (ratio()?, Region::from(Bound::open(1.0))),
+            Rule::FarBelow => (ratio()?, Region::to(Bound::closed(FAR_BELOW))),
+            Rule::Alike => (ratio()?, Region::within(1.0 - ALIKE, 1.0 + ALIKE)),
+            Rule::NoWorse => (ratio()?, Region::to(Bound::closed(1.0 + ALIKE))),
+            Rule::NoBetter => (ratio()?, Region::from(Bound::closed(1.0 - ALIKE))),
+            Rule::AtMost(bound) => (value()?, Region::to(Bound::closed(bound))),
+            Rule::AtLeast(bound) => (value()?, Region::from(Bound::closed(bound))),
+            Rule::Fair => (value()?, Region::from(Bound::closed(FAIR))),
+            Rule::DistributionsAlike => {
+                let distances = self.distances(than()?, case, data, replicas)?;
+                (Evidence::of_values(&distances), Region::to(Bound::closed(DISTANCE)))
+            }
+            Rule::MinimumWithin(..) => return Err("a minimum needs the whole sweep".to_owned()),
+        })
+    }
+
+    /// What each of the first replicas says.
+    fn first(
+        &self,
+        quantity: &Quantity,
+        case: &Case,
+        data: &Data,
+        replicas: u32,
+    ) -> Result<Vec<Reading>, String> {
+        let mut readings = data.readings(quantity, case.x, case.class.as_deref())?;
+        readings.truncate(replicas as usize);
+        Ok(readings)
+    }
+
+    /// The distance of the two distributions of completion times, replica by replica.
+    fn distances(
+        &self,
+        than: &Quantity,
+        case: &Case,
+        data: &Data,
+        replicas: u32,
+    ) -> Result<Vec<Reading>, String> {
+        let side = |quantity: &Quantity| {
+            let x = quantity.x.unwrap_or(case.x);
+            let distribution = Distribution::named(quantity, case.class.as_deref());
+            let of_point = data.replicas(&quantity.run, x).map(|all| (all, distribution));
+            of_point.ok_or_else(|| format!("run {} has no point {x}", quantity.run))
+        };
+        let ((ours, of_ours), (theirs, of_theirs)) = (side(&self.spec.ours)?, side(than)?);
+        let pairs = ours.iter().zip(theirs).take(replicas as usize);
+        let distance = |(ours, theirs)| {
+            let distance = greatest_distance(of_ours.times(ours)?, of_theirs.times(theirs)?);
+            distance.map(Reading::Exact)
+        };
+        let distances: Option<Vec<Reading>> = pairs.map(distance).collect();
+        distances.ok_or_else(|| format!("some replica completed nothing: {:?}", self.spec.ours))
+    }
+
+    /// Whether the sweep has its least value inside the range. It has when some point inside is below
+    /// every point outside, and has not when some point outside is below every point inside; which
+    /// point it is is not known beforehand.
+    fn test_minimum(
+        &self,
+        from: f64,
+        to: f64,
+        data: &Data,
+        replicas: u32,
+    ) -> Result<(Look, &Case), (String, &Case)> {
+        let mut inside = Vec::new();
+        let mut outside = Vec::new();
+        for case in &self.cases {
+            let values = self.first(&self.spec.ours, case, data, replicas);
+            let values = values.map_err(|why| (why, case))?;
+            let side = if (from..=to).contains(&case.x) { &mut inside } else { &mut outside };
+            side.push((case, values));
+        }
+        if inside.is_empty() || outside.is_empty() {
+            let why = format!("there must be points inside and outside {from} to {to}");
+            return Err((why, &self.cases[0]));
+        }
+        let p_below = |ours: &[Reading], theirs: &[Reading]| {
+            Evidence::of_ratios(ours, theirs).p_below(1.0, false)
+        };
+        let some_is_below_all = |some: &[(&Case, Vec<Reading>)], all: &[(&Case, Vec<Reading>)]| {
+            let worst = |ours: &[Reading]| {
+                all.iter().map(|(_, theirs)| p_below(ours, theirs)).fold(0.0, f64::max)
+            };
+            let best = some.iter().map(|(_, ours)| worst(ours)).fold(1.0, f64::min);
+            (best * some.len() as f64).min(1.0)
+        };
+        let mean = |values: &[Reading]| {
+            values.iter().map(|value| value.value()).sum::<f64>() / values.len() as f64
+        };
+        let least = inside.iter().chain(&outside);
+        let least = least.min_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
+        let (case, _) = least.expect("there are points");
+        let tested = Tested {
+            p_holds: some_is_below_all(&inside, &outside),
+            p_fails: some_is_below_all(&outside, &inside),
+        };
+        let shown = Shown { ours: case.x, low: None, high: None };
+        Ok((Look { tested, shown, needs: None }, case))
+    }
+}
+
+/// Why there is no number.
+fn nothing(evidence: &Evidence) -> String {
+    match evidence.replicas() {
+        0 => "no replica".to_owned(),
+        _ => "what it is compared with is zero".to_owned(),
+    }
+}

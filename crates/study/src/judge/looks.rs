@@ -1,0 +1,99 @@
+//! When a claim is decided: looks at more and more replicas, with the error of all looks together.
+
+use serde::Deserialize;
+
+use super::region::Tested;
+use super::verdict::Verdict;
+
+/// The greatest probability to hold or to refuse a claim wrongly.
+pub const ERROR: f64 = 0.05;
+
+/// The numbers of replicas at which a claim is looked at, each of which may decide it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Vec<u32>")]
+pub struct Looks(Vec<u32>);
+
+impl TryFrom<Vec<u32>> for Looks {
+    type Error = &'static str;
+
+    fn try_from(replicas: Vec<u32>) -> Result<Looks, Self::Error> {
+        Looks::at(replicas)
+            .ok_or("looks are numbers of replicas that rise, such as [8, 16, 32, 64]")
+    }
+}
+
+impl Looks {
+    /// Looks at these numbers of replicas; `None` unless there are some and they rise from 1 on.
+    pub fn at(replicas: Vec<u32>) -> Option<Looks> {
+        let rises = replicas.is_sorted_by(|a, b| a < b);
+        (rises && replicas.first().is_some_and(|first| *first > 0)).then_some(Looks(replicas))
+    }
+
+    /// The numbers of replicas.
+    pub fn replicas(&self) -> &[u32] {
+        &self.0
+    }
+
+    /// The greatest.
+    pub fn most(&self) -> u32 {
+        self.0.last().copied().unwrap_or_default()
+    }
+
+    /// The level of each test at each look: by Bonferroni's inequality over the looks.
+    pub fn level(&self) -> f64 {
+        ERROR / self.0.len() as f64
+    }
+}
+
+/// The checks of a claim over the looks. What a look has decided stays decided.
+#[derive(Debug, Clone)]
+pub struct Sequence {
+    level: f64,
+    decided: Vec<Option<Verdict>>,
+}
+
+impl Sequence {
+    /// A claim with so many checks.
+    pub fn new(looks: &Looks, checks: usize) -> Sequence {
+        Sequence { level: looks.level(), decided: vec![None; checks] }
+    }
+
+    /// Takes in what a look says of each check; `None` where nothing was measured.
+    ///
+    /// # Panics
+    /// When there are more or fewer of them than checks.
+    pub fn look(&mut self, tested: &[Option<Tested>]) {
+        assert_eq!(tested.len(), self.decided.len(), "a test for each check");
+        for (decided, tested) in self.decided.iter_mut().zip(tested) {
+            let holds = tested.is_some_and(|tested| tested.p_holds <= self.level);
+            if decided.is_none() && holds {
+                *decided = Some(Verdict::Holds);
+            }
+        }
+        // Holm 1979: the least probability against the level over all, the next over those left.
+        let mut against: Vec<(usize, f64)> = tested
+            .iter()
+            .enumerate()
+            .filter_map(|(check, tested)| Some((check, tested.as_ref()?.p_fails)))
+            .collect();
+        against.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let mut left = self.decided.len();
+        for (check, p) in against {
+            if p > self.level / left as f64 {
+                break;
+            }
+            self.decided[check].get_or_insert(Verdict::Fails);
+            left -= 1;
+        }
+    }
+
+    /// What became of each check.
+    pub fn checks(&self) -> impl Iterator<Item = Verdict> + '_ {
+        self.decided.iter().map(|decided| decided.unwrap_or(Verdict::Unsettled))
+    }
+
+    /// What became of the claim so far.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::on_all(self.checks())
+    }
+}

@@ -1,0 +1,33 @@
+//! How a check is judged, and a claim by its checks: rules fixed before anything is run.
+//!
+//! A check puts a number in a [`Region`]: a ratio of two runs, of ours to a paper's figure, or a
+//! value. What the replicas say of that number is its [`Evidence`]; a [`Rule`](crate::spec::Rule)
+//! says which region it is.
+//!
+//! | rule | the number | holds when it lies |
+//! |---|---|---|
+//! | `figure` | ours over the paper's | within 1/1.5 to 1.5 |
+//! | `below`, `above` | ours over theirs | below 1, above 1 |
+//! | `far-below` | ours over theirs | at or below 0.5 |
+//! | `alike` | ours over theirs | within 0.9 to 1.1 |
+//! | `no-worse`, `no-better` | ours over theirs | at or below 1.1, at or above 0.9 |
+//! | `at-most`, `at-least` | ours | on the asserted side of the bound |
+//! | `fair` | ours, Jain's index | at or above 0.95 |
+//! | `distributions-alike` | the greatest distance of the two survival functions | at or below 0.1 |
+//! | `minimum-within` | the points of a sweep, each over each | the least is inside the range |
+//!
+//! Replicas come in [`looks`]. At each of K looks a check is held when the test that the number lies
+//! outside its region is refused at 5 %/K, and a claim holds when all its checks do; so it is wrongly
+//! held in at most 5 % of cases. A claim fails when the test that all its numbers lie inside is
+//! refused, by Holm's procedure over its checks at 5 %/K; so it is wrongly refused in at most 5 %. A
+//! wide interval never helps: it leaves a check unsettled.
+
+mod evidence;
+mod looks;
+mod region;
+mod verdict;
+
+pub use evidence::{Evidence, Shown};
+pub use looks::{ERROR, Looks, Sequence};
+pub use region::{Bound, Region, Tested};
+pub use verdict::Verdict;

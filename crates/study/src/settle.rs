@@ -1,0 +1,148 @@
+//! Claims judged look by look, until they are settled or the replicas are used up.
+
+use crate::checks::{Case, Check, checks};
+use crate::judge::{Looks, Sequence, Shown, Verdict};
+use crate::quantity::Data;
+use crate::reproduce::Error;
+use crate::runs::{Bench, Runs, Wanted};
+use crate::spec::{ClaimSpec, Study};
+
+/// A claim on its way to a verdict.
+pub(crate) struct Pending<'c> {
+    checks: Vec<Check<'c>>,
+    sequence: Sequence,
+    /// What the last look at each check said.
+    seen: Vec<Option<Seen>>,
+    /// The replicas of the last look.
+    replicas: u32,
+}
+
+/// What a look said of a check.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    /// What was checked, with its point and class.
+    pub(crate) what: String,
+    /// The number; `None` where it was not measured.
+    pub(crate) shown: Option<Shown>,
+    /// The replicas that say so.
+    pub(crate) replicas: u32,
+    /// With how many it would be told, where that is known.
+    pub(crate) needs: Option<u32>,
+}
+
+/// A check and what became of it.
+pub(crate) struct Settled<'p, 'c> {
+    pub(crate) check: &'p Check<'c>,
+    pub(crate) verdict: Verdict,
+    pub(crate) seen: Option<&'p Seen>,
+}
+
+impl<'c> Pending<'c> {
+    /// A claim of which nothing is known.
+    pub(crate) fn claim(claim: &'c ClaimSpec, study: &Study, quick: bool, looks: &Looks) -> Self {
+        let of = |spec| checks(spec, study, quick);
+        Pending::checks(claim.checks.iter().flat_map(of).collect(), looks)
+    }
+
+    /// Some checks that are judged together.
+    pub(crate) fn checks(checks: Vec<Check<'c>>, looks: &Looks) -> Self {
+        let (sequence, seen) = (Sequence::new(looks, checks.len()), vec![None; checks.len()]);
+        Pending { checks, sequence, seen, replicas: 0 }
+    }
+
+    /// What became of it so far.
+    pub(crate) fn verdict(&self) -> Verdict {
+        self.sequence.verdict()
+    }
+
+    /// The replicas that it took.
+    pub(crate) fn replicas(&self) -> u32 {
+        self.replicas
+    }
+
+    /// Its checks, and what became of each.
+    pub(crate) fn settled<'p>(&'p self) -> impl Iterator<Item = Settled<'p, 'c>> {
+        let each = self.checks.iter().zip(self.sequence.checks()).zip(&self.seen);
+        each.map(|((check, verdict), seen)| Settled { check, verdict, seen: seen.as_ref() })
+    }
+
+    fn is_open(&self) -> bool {
+        self.verdict() == Verdict::Unsettled
+    }
+
+    /// The checks that are not decided, with their places.
+    fn open(&self) -> impl Iterator<Item = (usize, &Check<'c>)> {
+        let each = self.checks.iter().zip(self.sequence.checks()).enumerate();
+        each.filter(|(_, (_, verdict))| *verdict == Verdict::Unsettled)
+            .map(|(place, (check, _))| (place, check))
+    }
+
+    fn want(&self, wanted: &mut Wanted, look: u32, study: &Study) {
+        self.open().for_each(|(_, check)| check.want(wanted, at_most(check, look, study)));
+    }
+
+    fn look(&mut self, data: &Data, look: u32, study: &Study, level: f64) {
+        let open: Vec<usize> = self.open().map(|(place, _)| place).collect();
+        let mut tests = vec![None; self.checks.len()];
+        for place in open {
+            let check = &self.checks[place];
+            let replicas = at_most(check, look, study);
+            let found = check.test(data, replicas, level);
+            let what = |case: &Case| case.fill(&check.spec.what);
+            self.seen[place] = Some(match &found {
+                Ok((look, case)) => {
+                    let (shown, needs) = (Some(look.shown), look.needs);
+                    Seen { what: what(case), shown, replicas, needs }
+                }
+                Err((missing, case)) => {
+                    let what = format!("{} ({missing})", what(case));
+                    Seen { what, shown: None, replicas, needs: None }
+                }
+            });
+            tests[place] = found.ok().map(|(look, _)| look.tested);
+        }
+        self.sequence.look(&tests);
+        self.replicas = self.seen.iter().flatten().map(|seen| seen.replicas).max().unwrap_or(look);
+    }
+}
+
+/// The replicas of a look at a check, some of whose runs may have no more than a few.
+fn at_most(check: &Check<'_>, look: u32, study: &Study) -> u32 {
+    let of_run = |run: String| study.run(&run).and_then(|run| run.at_most);
+    check.runs().filter_map(of_run).fold(look, u32::min)
+}
+
+/// Looks at claims until each is settled or the last look is over; the first look has what is in
+/// `shown` too, without which nothing could be drawn. False when it was interrupted.
+///
+/// # Errors
+/// When a replica fails, or results cannot be kept.
+pub(crate) fn settle(
+    claims: &mut [&mut Pending<'_>],
+    shown: &Wanted,
+    looks: &Looks,
+    study: &Study,
+    runs: &mut Runs<'_>,
+    bench: &mut Bench<'_>,
+) -> Result<bool, Error> {
+    let last = looks.replicas().len();
+    for (number, &look) in (1..).zip(looks.replicas()) {
+        let mut wanted = if number == 1 { shown.clone() } else { Wanted::default() };
+        let mut open: Vec<&mut &mut Pending<'_>> =
+            claims.iter_mut().filter(|claim| claim.is_open()).collect();
+        open.iter().for_each(|claim| claim.want(&mut wanted, look, study));
+        bench.progress.stage(&stage(&runs.variant().name(), number, last));
+        if !runs.raise(&wanted, bench)? {
+            return Ok(false);
+        }
+        for claim in &mut open {
+            claim.look(runs.data(), look, study, looks.level());
+        }
+    }
+    Ok(true)
+}
+
+fn stage(variant: &str, number: usize, of: usize) -> String {
+    let under = if variant.is_empty() { String::new() } else { format!("{variant}, ") };
+    format!("{under}look {number} of {of}")
+}

@@ -1,0 +1,92 @@
+//! What is run.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// One scenario under one policy, over a sweep.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// The name by which claims and figures refer to it.
+    pub name: String,
+    /// Scenario file, beside the study.
+    pub scenario: String,
+    /// Policy file, beside the study.
+    pub policy: String,
+    /// Settings as `key=value`.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// The keys that are swept together.
+    pub sweep: Vec<String>,
+    /// Their values.
+    pub values: Vec<f64>,
+    /// The values under `--quick`; all when absent.
+    pub quick: Option<Vec<f64>>,
+    /// No more replicas than this, of a run that is dear; the last look's when absent.
+    pub at_most: Option<u32>,
+    /// Whose requests are replayed here; what browses draws its own when absent.
+    pub accesses: Option<AccessesSpec>,
+}
+
+impl RunSpec {
+    /// The points of its sweep.
+    pub(crate) fn points(&self, quick: bool) -> &[f64] {
+        match (&self.quick, quick) {
+            (Some(values), true) => values,
+            _ => &self.values,
+        }
+    }
+}
+
+/// Where a run takes the requests of its browsing sessions from: another run drew them, and each
+/// replica replays those of the same replica there.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessesSpec {
+    /// The run that draws them, which has no `accesses` itself.
+    pub run: String,
+    /// The point of its sweep; the same as here when absent.
+    pub x: Option<f64>,
+    /// What a client does when a page comes before the last one is complete.
+    #[serde(default)]
+    pub busy: BusySpec,
+}
+
+/// What a client that replays requests does when a page comes before the last one is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BusySpec {
+    /// It loads both: requests go out at their logged times.
+    #[default]
+    Overlap,
+    /// The page begins when the one before is complete.
+    Wait,
+}
+
+/// A change to runs: a reading of what the paper leaves open, or what is tried where a check fails.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeSpec {
+    /// Its name: letters, digits, hyphens and points.
+    pub name: String,
+    /// What it changes, as a person reads it.
+    pub says: String,
+    /// Settings as `key=value`, after those of the run.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// The scenario files whose runs are changed; all when absent.
+    pub scenarios: Option<Vec<String>>,
+    /// Policy files that stand for others.
+    #[serde(default)]
+    pub policies: BTreeMap<String, String>,
+}
+
+impl ChangeSpec {
+    /// Whether it changes anything of `run`.
+    pub(crate) fn changes(&self, run: &RunSpec) -> bool {
+        let is_meant =
+            self.scenarios.as_ref().is_none_or(|scenarios| scenarios.contains(&run.scenario));
+        is_meant && (!self.set.is_empty() || self.policies.contains_key(&run.policy))
+    }
+}
