@@ -164,8 +164,9 @@ ports = ["a->b"]
         let overrides = shortflow_scenario::Overrides { set: set.collect(), ..Default::default() };
         let loaded = shortflow_scenario::from_texts(&[("two.toml", SCENARIO)], &overrides).unwrap();
         let scenario = loaded.points()[0].scenario.clone();
-        let (place, distributions) = (String::new(), Vec::new());
-        PointOfRun { run: run.to_owned(), x, scenario, place, replays: None, distributions }
+        let (run, place, distributions) = (run.to_owned(), String::new(), Vec::new());
+        let (replaying, replays) = (None, None);
+        PointOfRun { run, x, scenario, replaying, place, replays, distributions }
     }
 
     /// What files leave out.

@@ -12,6 +12,7 @@ use shortflow_measure::results::{self, write_whole};
 use shortflow_report::significant;
 
 use crate::checks::want;
+use crate::kept::{self, Kept};
 use crate::library::StudyFiles;
 use crate::mistakes;
 use crate::points::Maker;
@@ -36,6 +37,9 @@ pub struct Calibration {
     pub replicas: u32,
     /// What was to be met.
     pub targets: Vec<Target>,
+    /// The replicas that are kept, where the paper says what its users asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Kept>,
     /// Every reading, the one that fits best first.
     pub grid: Vec<Fit>,
 }
@@ -72,6 +76,8 @@ pub(crate) struct Readings {
     pub(crate) best: Variant,
     /// The others that pass.
     pub(crate) others: Vec<Variant>,
+    /// The replicas that are kept; all when absent.
+    pub(crate) kept: Option<Kept>,
 }
 
 impl Readings {
@@ -100,7 +106,8 @@ impl Readings {
         let best = outcome.grid.first().and_then(variant);
         let best = best.ok_or_else(|| is_missing("it names no reading of calibration.toml"))?;
         let others = outcome.grid.iter().skip(1).filter(|fit| fit.passes).filter_map(variant);
-        Ok(Readings { best, others: others.collect() })
+        let others = others.collect();
+        Ok(Readings { best, others, kept: outcome.kept })
     }
 }
 
@@ -141,18 +148,25 @@ pub(crate) fn calibrate(
     maker: &Maker<'_>,
     bench: &mut Bench<'_>,
 ) -> Result<Option<Calibration>, Error> {
+    let names = spec.grid();
+    let variant = |names: &Vec<String>| spec.variant(names).expect("the grid is of the readings");
+    let mut maker = maker.clone();
+    let mut kept = None;
+    if let (Some(keep), Some(first)) = (&spec.keep, names.first()) {
+        let Some(found) = kept::keep(keep, &maker, variant(first), bench)? else { return Ok(None) };
+        maker.numbers = Some(found.replicas.clone());
+        kept = Some(found);
+    }
     let mut wanted = Wanted::default();
     for target in &spec.targets {
         let run = maker.study.run(&target.ours.run);
         let only = run.and_then(|run| run.values.first()).copied().unwrap_or_default();
         want(&mut wanted, &target.ours, target.ours.x.unwrap_or(only), spec.replicas);
     }
-    let names = spec.grid();
     let mut grid = Vec::new();
-    for (number, names) in (1..).zip(&names) {
-        let variant = spec.variant(names).expect("the grid is of the readings");
-        let mut runs = Runs::new(maker, variant);
-        bench.progress.stage(&format!("{} ({number} of {})", names.join("+"), spec.grid().len()));
+    for (number, reading) in (1..).zip(&names) {
+        let mut runs = Runs::new(&maker, variant(reading));
+        bench.progress.stage(&format!("{} ({number} of {})", reading.join("+"), names.len()));
         if !runs.raise(&wanted, bench)? {
             return Ok(None);
         }
@@ -162,7 +176,7 @@ pub(crate) fn calibrate(
             let readings = runs.data().readings(&target.ours, x?, None).ok()?;
             mean(&readings.iter().map(|reading| reading.value()).collect::<Vec<_>>())
         });
-        grid.push(fit(names.clone(), ours.collect(), &spec.targets));
+        grid.push(fit(reading.clone(), ours.collect(), &spec.targets));
     }
     grid.sort_by(|a, b| {
         let key = |fit: &Fit| fit.misfit.unwrap_or(f64::INFINITY);
@@ -174,7 +188,7 @@ pub(crate) fn calibrate(
         within: target.within,
     });
     let targets = targets.collect();
-    Ok(Some(Calibration { of: digest(text), replicas: spec.replicas, targets, grid }))
+    Ok(Some(Calibration { of: digest(text), replicas: spec.replicas, targets, kept, grid }))
 }
 
 fn fit(reading: Vec<String>, ours: Vec<Option<f64>>, targets: &[TargetSpec]) -> Fit {
@@ -220,7 +234,11 @@ impl Calibration {
 
     /// The grid as a table in Markdown, the best fit first.
     pub fn table(&self) -> String {
-        let mut out = String::from("| reading |");
+        let mut out = String::new();
+        if let Some(Kept { drawn, replicas }) = &self.kept {
+            out += &format!("Of {drawn} replicas drawn, {} are kept.\n\n", replicas.len());
+        }
+        out += "| reading |";
         for target in &self.targets {
             out +=
                 &format!(" {} (paper: {}, within ×{}) |", target.what, target.paper, target.within);

@@ -57,7 +57,7 @@ impl Case {
 /// The checks that `spec` stands for. A short study leaves out some points, and checks with them.
 pub(crate) fn checks<'c>(spec: &'c CheckSpec, study: &Study, quick: bool) -> Vec<Check<'c>> {
     let cases = cases(&spec.ours, spec.x.as_deref(), spec.class.as_deref(), study, quick);
-    let has_one_vote = spec.points == Points::Some || matches!(spec.rule, Rule::MinimumWithin(..));
+    let has_one_vote = spec.points != Points::All || matches!(spec.rule, Rule::MinimumWithin(..));
     match has_one_vote {
         true if cases.is_empty() => Vec::new(),
         true => vec![Check { spec, cases }],
@@ -174,15 +174,20 @@ impl Check<'_> {
         for case in &self.cases {
             all.push((self.test_at(case, data, replicas, level).map_err(|why| (why, case))?, case));
         }
-        let best =
-            all.iter().min_by(|(a, _), (b, _)| a.tested.p_holds.total_cmp(&b.tested.p_holds));
-        let (best, case) = *best.expect("a check has a case");
-        // One of several must hold: it may be any of them, and it fails when all of them do.
-        let tested = Tested {
-            p_holds: (best.tested.p_holds * all.len() as f64).min(1.0),
-            p_fails: all.iter().fold(0.0, |most, (look, _)| look.tested.p_fails.max(most)),
+        // At least so many must hold.
+        let wanted = match self.spec.points {
+            Points::All => all.len(),
+            Points::Some => 1,
+            Points::Most => all.len() / 2 + 1,
         };
-        Ok((Look { tested, ..best }, case))
+        all.sort_by(|(a, _), (b, _)| a.tested.p_holds.total_cmp(&b.tested.p_holds));
+        let p_holds = at_least(wanted, all.iter().map(|(look, _)| look.tested.p_holds));
+        // It fails when so many fail that too few are left.
+        let too_many = all.len() - wanted + 1;
+        let p_fails = at_least(too_many, all.iter().map(|(look, _)| look.tested.p_fails));
+        // Shown is the last one that is needed.
+        let (look, case) = all[wanted - 1];
+        Ok((Look { tested: Tested { p_holds, p_fails }, ..look }, case))
     }
 
     fn test_at(&self, case: &Case, data: &Data, replicas: u32, level: f64) -> Result<Look, String> {
@@ -317,10 +322,36 @@ impl Check<'_> {
     }
 }
 
+/// The probability to see as much as this if fewer than `wanted` of several hypotheses are true, from
+/// that of each (Benjamini and Heller 2008, by Bonferroni's inequality).
+fn at_least(wanted: usize, each: impl Iterator<Item = f64>) -> f64 {
+    let mut each: Vec<f64> = each.collect();
+    each.sort_by(f64::total_cmp);
+    let others = each.len() - wanted + 1;
+    (each[wanted - 1] * others as f64).min(1.0)
+}
+
 /// Why there is no number.
 fn nothing(evidence: &Evidence) -> String {
     match evidence.replicas() {
         0 => "no replica".to_owned(),
         _ => "what it is compared with is zero".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at_least;
+
+    #[test]
+    fn that_several_are_true_is_as_sure_as_the_least_sure_of_them() {
+        let p = [0.04, 0.01, 0.5];
+        let near = |wanted: usize, expected: f64| {
+            let found = at_least(wanted, p.into_iter());
+            assert!((found - expected).abs() < 1e-12, "{wanted}: {found}");
+        };
+        near(1, 0.03);
+        near(2, 0.08);
+        near(3, 0.5);
     }
 }

@@ -37,6 +37,7 @@ mod figure;
 pub mod files;
 pub mod judge;
 mod judging;
+mod kept;
 mod ledger;
 mod library;
 mod measure;
@@ -56,6 +57,7 @@ mod whole;
 
 pub use calibration::{Calibration, Fit, Target};
 pub use figure::{Figure, FigureCurve, figure};
+pub use kept::Kept;
 pub use ledger::{
     CheckResult, ClaimResult, Counterfactual, Ledger, ObservationResult, ReadingResult, Trial,
 };

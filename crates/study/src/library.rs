@@ -147,6 +147,8 @@ static STUDIES: [StudyFiles; 3] = [
         "cm05",
         files!["cm05":
             "study.toml",
+            "calibration.toml",
+            "calibration.json",
             "claims.toml",
             "ledger.json",
             "single.toml",
@@ -162,6 +164,8 @@ static STUDIES: [StudyFiles; 3] = [
         "harp05",
         files!["harp05":
             "study.toml",
+            "calibration.toml",
+            "calibration.json",
             "claims.toml",
             "ledger.json",
             "chain.toml",
@@ -183,6 +187,8 @@ static STUDIES: [StudyFiles; 3] = [
         "nt02",
         files!["nt02":
             "study.toml",
+            "calibration.toml",
+            "calibration.json",
             "claims.toml",
             "ledger.json",
             "tree.toml",

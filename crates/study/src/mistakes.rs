@@ -208,7 +208,7 @@ mod tests {
     fn claims_of(files: &StudyFiles) -> Result<Claims, Error> {
         let study: Study = read(files, "study.toml")?;
         let (duration, engine) = (&study.full.duration, "1".to_owned());
-        let maker = Maker { files, study: &study, duration, compared: &[], engine };
+        let maker = Maker { files, study: &study, duration, compared: &[], engine, numbers: None };
         let rows = read_scenarios(&maker, &Readings::of(files)?, false)?;
         read_claims(files, &study, &rows)
     }

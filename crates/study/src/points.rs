@@ -19,6 +19,8 @@ pub(crate) struct PointOfRun {
     pub(crate) run: String,
     pub(crate) x: f64,
     pub(crate) scenario: Scenario,
+    /// The scenario with the requests that it replays, once they are drawn.
+    pub(crate) replaying: Option<Scenario>,
     /// Where its replicas are kept among those of other variants.
     pub(crate) place: String,
     /// The run and the point whose requests are replayed, and what a client does that is loading.
@@ -27,7 +29,15 @@ pub(crate) struct PointOfRun {
     pub(crate) distributions: Vec<Distribution>,
 }
 
+impl PointOfRun {
+    /// The scenario that is run.
+    pub(crate) fn to_run(&self) -> &Scenario {
+        self.replaying.as_ref().unwrap_or(&self.scenario)
+    }
+}
+
 /// What a point is made from.
+#[derive(Clone)]
 pub(crate) struct Maker<'s> {
     pub(crate) files: &'s StudyFiles,
     pub(crate) study: &'s Study,
@@ -37,6 +47,8 @@ pub(crate) struct Maker<'s> {
     pub(crate) compared: &'s [(String, Distribution)],
     /// What tells the engine's results from those of another.
     pub(crate) engine: String,
+    /// The numbers of the replicas that are kept; all when absent.
+    pub(crate) numbers: Option<Vec<u32>>,
 }
 
 impl Maker<'_> {
@@ -70,7 +82,8 @@ impl Maker<'_> {
                 distributions.push(wanted.clone());
             }
         }
-        Ok(PointOfRun { run: run.name.clone(), x, scenario, place, replays, distributions })
+        let (run, replaying) = (run.name.clone(), None);
+        Ok(PointOfRun { run, x, scenario, replaying, place, replays, distributions })
     }
 
     /// The run called `name`, which draws the requests that `run` replays.
@@ -115,6 +128,16 @@ impl Maker<'_> {
         let loaded = from_texts(&texts, &overrides).map_err(Error::Mistakes)?;
         let point = loaded.into_points().into_iter().next();
         Ok(point.expect("a scenario without sweep has one point").scenario)
+    }
+
+    /// The number of the replica that comes at this place.
+    pub(crate) fn number(&self, place: u32) -> u32 {
+        self.numbers.as_ref().map_or(place, |numbers| numbers[place as usize])
+    }
+
+    /// The most replicas that there can be of any point.
+    pub(crate) fn most(&self) -> u32 {
+        self.numbers.as_ref().map_or(u32::MAX, |numbers| numbers.len() as u32)
     }
 
     fn mistake(&self, message: String) -> Error {

@@ -19,17 +19,25 @@ impl From<BusySpec> for Busy {
 }
 
 /// Makes every workload of `scenario` that browses replay what it asked for in `drawn`, which holds
-/// the replicas of another run in their order.
-pub(crate) fn replay(scenario: &mut Scenario, drawn: &[Replica], busy: Busy) -> Result<(), String> {
+/// replicas of another run with their numbers. Replicas of other numbers have nothing to replay.
+pub(crate) fn replay<'r>(
+    scenario: &mut Scenario,
+    drawn: impl Iterator<Item = (u32, &'r Replica)> + Clone,
+    busy: Busy,
+) -> Result<(), String> {
     for workload in &mut scenario.workloads {
         let WorkloadKind::Web(web) = &mut workload.kind else { continue };
         if matches!(web.visits, Visits::Replay { .. }) {
             continue;
         }
         let name = &workload.name;
-        let logs: Result<Vec<_>, String> =
-            drawn.iter().map(|replica| log(replica, name, web)).collect();
-        web.visits = Visits::Replay { logs: logs?, busy };
+        let mut logs: Vec<Arc<[Access]>> = Vec::new();
+        for (number, replica) in drawn.clone() {
+            let number = number as usize;
+            logs.resize(logs.len().max(number + 1), Arc::default());
+            logs[number] = log(replica, name, web)?;
+        }
+        web.visits = Visits::Replay { logs, busy };
     }
     Ok(())
 }

@@ -129,7 +129,7 @@ pub fn reproduce(
     let readings = Readings::of(files)?;
     let mut claims = {
         let (duration, engine) = (&effort.duration, engine.identity().to_owned());
-        let maker = Maker { files, study: &study, duration, compared: &[], engine };
+        let maker = Maker { files, study: &study, duration, compared: &[], engine, numbers: None };
         let rows = mistakes::read_scenarios(&maker, &readings, options.quick)?;
         mistakes::read_claims(files, &study, &rows)?
     };
@@ -141,6 +141,7 @@ pub fn reproduce(
         duration: &effort.duration,
         compared: &compared,
         engine: engine.identity().to_owned(),
+        numbers: readings.kept.as_ref().map(|kept| kept.replicas.clone()),
     };
     let mut bench = bench(engine, options, stop, progress)?;
     let judging = Judging {
@@ -204,6 +205,7 @@ pub fn calibrate(
         duration: spec.duration.as_ref().unwrap_or(&study.full.duration),
         compared: &[],
         engine: engine.identity().to_owned(),
+        numbers: None,
     };
     let mut bench = bench(engine, options, stop, progress)?;
     calibration::calibrate(&spec, text, &maker, &mut bench)

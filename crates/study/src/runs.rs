@@ -1,7 +1,6 @@
 //! The runs of a study: which replicas there are, and how more are made.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 use shortflow_measure::Replica;
@@ -81,6 +80,11 @@ impl<'s> Runs<'s> {
         &self.points
     }
 
+    /// The most replicas that there can be of any point.
+    pub(crate) fn most(&self) -> u32 {
+        self.maker.most()
+    }
+
     /// The changes under which they are run.
     pub(crate) fn variant(&self) -> &Variant {
         &self.variant
@@ -126,7 +130,7 @@ impl<'s> Runs<'s> {
             for (at, of_point) in absent.iter_mut().filter(|(at, _)| is_due(*at)) {
                 let point = &self.points[*at];
                 is_complete &= of_point.is_complete();
-                bench.finished += of_point.replicas.iter().flatten().count();
+                bench.finished += of_point.finished();
                 self.data.extend(&point.run, point.x, of_point.take_prefix());
             }
             if !is_complete {
@@ -155,8 +159,11 @@ impl<'s> Runs<'s> {
                 let at = self.place(run, x)?;
                 let point = &self.points[at];
                 let first = self.data.replicas(&run.name, x).map_or(0, <[Replica]>::len) as u32;
-                if first < replicas {
-                    absent.push((at, OfPoint::kept(point, first..replicas, bench)));
+                let numbers: Vec<u32> = (first..replicas.min(self.maker.most()))
+                    .map(|place| self.maker.number(place))
+                    .collect();
+                if !numbers.is_empty() {
+                    absent.push((at, OfPoint::kept(point, numbers, bench)));
                 }
             }
         }
@@ -183,55 +190,61 @@ impl<'s> Runs<'s> {
             let point = &mut self.points[*at];
             let Some((run, x, busy)) = &point.replays else { continue };
             let drawn = self.data.replicas(run, *x).unwrap_or_default();
-            replay(&mut point.scenario, drawn, (*busy).into())
+            let numbered = (0..).zip(drawn).map(|(place, drawn)| (self.maker.number(place), drawn));
+            // Each time anew from the scenario as it is written: there may be more to replay.
+            let mut replaying = point.scenario.clone();
+            replay(&mut replaying, numbered, (*busy).into())
                 .map_err(|message| Error::Requests { run: point.run.clone(), message })?;
+            point.replaying = Some(replaying);
         }
         Ok(())
     }
 
     fn run(&self, due: &[(usize, u32)], bench: &Bench<'_>) -> Vec<Result<Outcome, run::Error>> {
         let task =
-            |&(at, replica): &(usize, u32)| Task { scenario: &self.points[at].scenario, replica };
+            |&(at, replica): &(usize, u32)| Task { scenario: self.points[at].to_run(), replica };
         let tasks: Vec<Task<'_>> = due.iter().map(task).collect();
         let keeper = Keeper { points: &self.points, due, bench };
         run_tasks(bench.engine, &tasks, bench.threads, bench.stop, &keeper)
     }
 }
 
-/// The replicas of a point from some number on, of which some are there.
-struct OfPoint {
-    first: u32,
-    replicas: Vec<Option<Replica>>,
-}
+/// Replicas of a point with their numbers, of which some are there.
+struct OfPoint(Vec<(u32, Option<Replica>)>);
 
 impl OfPoint {
     /// Those of `numbers` that are kept from before.
-    fn kept(point: &PointOfRun, numbers: Range<u32>, bench: &mut Bench<'_>) -> OfPoint {
-        let first = numbers.start;
+    fn kept(point: &PointOfRun, numbers: Vec<u32>, bench: &mut Bench<'_>) -> OfPoint {
         let read = |number| {
             let found = bench.cache.read(point, number);
             bench.stale += usize::from(found.is_none() && bench.cache.has(point, number));
-            found
+            (number, found)
         };
-        OfPoint { first, replicas: numbers.map(read).collect() }
+        OfPoint(numbers.into_iter().map(read).collect())
     }
 
     /// The numbers of those that are not there.
     fn absent(&self) -> impl Iterator<Item = u32> + '_ {
-        (self.first..).zip(&self.replicas).filter(|(_, found)| found.is_none()).map(|(n, _)| n)
+        self.0.iter().filter(|(_, found)| found.is_none()).map(|(number, _)| *number)
     }
 
     fn found(&mut self, number: u32, replica: Replica) {
-        self.replicas[(number - self.first) as usize] = Some(replica);
+        if let Some((_, place)) = self.0.iter_mut().find(|(of, _)| *of == number) {
+            *place = Some(replica);
+        }
+    }
+
+    fn finished(&self) -> usize {
+        self.0.iter().filter(|(_, found)| found.is_some()).count()
     }
 
     fn is_complete(&self) -> bool {
-        self.replicas.iter().all(Option::is_some)
+        self.finished() == self.0.len()
     }
 
     /// Those before the first that is not there.
     fn take_prefix(&mut self) -> Vec<Replica> {
-        self.replicas.iter_mut().map_while(Option::take).collect()
+        self.0.iter_mut().map_while(|(_, found)| found.take()).collect()
     }
 }
 
@@ -354,7 +367,8 @@ think.exponential = { mean = "= think s" }
         let study: Study = toml::from_str(STUDY).unwrap();
         let (duration, engine) = (&study.full.duration, engine.to_owned());
         let cache = Cache::open(Folder::create(home).unwrap(), &engine);
-        let maker = Maker { files: &FILES, study: &study, duration, compared: &[], engine };
+        let maker =
+            Maker { files: &FILES, study: &study, duration, compared: &[], engine, numbers: None };
         let mut runs = Runs::new(&maker, Variant::default());
         let mut wanted = Wanted::default();
         for run in &study.runs {
@@ -432,7 +446,8 @@ think.exponential = { mean = "= think s" }
         let study: Study = toml::from_str(STUDY).unwrap();
         let (duration, engine) = (&study.full.duration, "1".to_owned());
         let cache = Cache::open(Folder::create(home.path()).unwrap(), &engine);
-        let maker = Maker { files: &FILES, study: &study, duration, compared: &[], engine };
+        let maker =
+            Maker { files: &FILES, study: &study, duration, compared: &[], engine, numbers: None };
         let mut runs = Runs::new(&maker, Variant::default());
         let stop = AtomicBool::new(false);
         let (engine, threads, progress) = (&Simulator, 1, &());
@@ -445,7 +460,14 @@ think.exponential = { mean = "= think s" }
             ["draw", "slow"].map(|run| runs.data().replicas(run, 1.0).map_or(0, <[_]>::len))
         };
         assert_eq!(raise("draw", 1), [1, 0]);
-        assert_eq!(raise("slow", 2), [2, 2], "what it replays is drawn first");
-        assert_eq!(raise("draw", 1), [2, 2]);
+        assert_eq!(raise("slow", 1), [1, 1], "what it replays is drawn first");
+        assert_eq!(raise("slow", 3), [3, 3]);
+        assert_eq!(raise("draw", 1), [3, 3]);
+        let asked = |run: &str, replica: usize| {
+            runs.data().replicas(run, 1.0).unwrap()[replica].accesses["web"].clone()
+        };
+        for replica in 0..3 {
+            assert_eq!(asked("draw", replica), asked("slow", replica), "of the same number");
+        }
     }
 }

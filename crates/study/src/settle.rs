@@ -81,7 +81,7 @@ impl<'c> Pending<'c> {
         self.open().for_each(|(_, check)| check.want(wanted, at_most(check, look, study)));
     }
 
-    fn look(&mut self, data: &Data, look: u32, study: &Study, level: f64) {
+    fn take_in(&mut self, data: &Data, look: u32, study: &Study, level: f64) {
         let open: Vec<usize> = self.open().map(|(place, _)| place).collect();
         let mut tests = vec![None; self.checks.len()];
         for place in open {
@@ -127,6 +127,7 @@ pub(crate) fn settle(
 ) -> Result<bool, Error> {
     let last = looks.replicas().len();
     for (number, &look) in (1..).zip(looks.replicas()) {
+        let look = look.min(runs.most());
         let mut wanted = if number == 1 { shown.clone() } else { Wanted::default() };
         let mut open: Vec<&mut &mut Pending<'_>> =
             claims.iter_mut().filter(|claim| claim.is_open()).collect();
@@ -136,7 +137,7 @@ pub(crate) fn settle(
             return Ok(false);
         }
         for claim in &mut open {
-            claim.look(runs.data(), look, study, looks.level());
+            claim.take_in(runs.data(), look, study, looks.level());
         }
     }
     Ok(true)

@@ -135,6 +135,19 @@ measures! {
         meaning: "Transfers completed per second of measured time.",
         one: |r, w| exact(Some(of_class(r, w)?.completion.n() as f64 / r.measured)),
     }
+    Active {
+        name: "active",
+        column: "under way",
+        unit: None,
+        better: Neither,
+        meaning: "Transfers under way on average, by Little's law: completed per second times their mean \
+                  completion time.",
+        one: |r, w| {
+            let class = of_class(r, w)?;
+            let rate = class.completion.n() as f64 / r.measured;
+            Some(class.mean()?.map(|mean| mean * rate))
+        },
+    }
     ShareOver {
         name: "share-over",
         column: "over",

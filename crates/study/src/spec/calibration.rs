@@ -18,6 +18,44 @@ pub struct CalibrationSpec {
     pub parameters: Vec<ParameterSpec>,
     /// What a reading must meet.
     pub targets: Vec<TargetSpec>,
+    /// Which replicas are kept, where the paper says what its users asked for.
+    pub keep: Option<KeepSpec>,
+}
+
+/// Replicas are kept whose users ask for about as much as the paper's: a property of what was drawn,
+/// blind to schemes. Ranges are from the first number to the second.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeepSpec {
+    /// What is asked of the users, and why.
+    pub says: String,
+    /// How many are to be kept: no claim has more.
+    pub replicas: u32,
+    /// How many are drawn at most.
+    pub of: u32,
+    /// The run whose users draw their requests, and the point of its sweep.
+    pub run: String,
+    /// The point.
+    pub x: f64,
+    /// The workload that browses.
+    pub workload: String,
+    /// Files that were asked for.
+    pub flows: (f64, f64),
+    /// Their bytes.
+    pub bytes: (f64, f64),
+    /// Shares of the bytes in files above a size.
+    #[serde(default)]
+    pub above: Vec<AboveSpec>,
+}
+
+/// The share of bytes in files above a size.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AboveSpec {
+    /// The size in bytes.
+    pub size: f64,
+    /// The share, 0 to 1.
+    pub share: (f64, f64),
 }
 
 /// Something that the paper leaves open.

@@ -72,6 +72,8 @@ pub enum Points {
     All,
     /// At one, as where the paper says that something can be.
     Some,
+    /// At more than half of them, as where it says that something typically is.
+    Most,
 }
 
 /// A number beside a claim, which says nothing of whether it holds; repeated for every `x` and `class`.

@@ -9,7 +9,7 @@ mod shown;
 use serde::Deserialize;
 pub use shortflow_measure::Measure;
 
-pub use calibration::{CalibrationSpec, ParameterSpec, TargetSpec};
+pub use calibration::{AboveSpec, CalibrationSpec, KeepSpec, ParameterSpec, TargetSpec};
 pub use claims::{CheckSpec, ClaimSpec, Claims, ObservationSpec, Points, Rule};
 pub(crate) use quantity::ALL;
 pub use quantity::{Form, Quantity};

@@ -77,6 +77,8 @@ pub struct ChangeSpec {
     pub set: Vec<String>,
     /// The scenario files whose runs are changed; all when absent.
     pub scenarios: Option<Vec<String>>,
+    /// The policy files whose runs are changed, for settings that others do not have; all when absent.
+    pub only: Option<Vec<String>>,
     /// Policy files that stand for others.
     #[serde(default)]
     pub policies: BTreeMap<String, String>,
@@ -85,8 +87,11 @@ pub struct ChangeSpec {
 impl ChangeSpec {
     /// Whether it changes anything of `run`.
     pub(crate) fn changes(&self, run: &RunSpec) -> bool {
-        let is_meant =
-            self.scenarios.as_ref().is_none_or(|scenarios| scenarios.contains(&run.scenario));
-        is_meant && (!self.set.is_empty() || self.policies.contains_key(&run.policy))
+        let is_meant = |files: &Option<Vec<String>>, file| {
+            files.as_ref().is_none_or(|files| files.contains(file))
+        };
+        is_meant(&self.scenarios, &run.scenario)
+            && is_meant(&self.only, &run.policy)
+            && (!self.set.is_empty() || self.policies.contains_key(&run.policy))
     }
 }
