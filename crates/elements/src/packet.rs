@@ -178,6 +178,9 @@ pub enum Ecn {
 }
 
 impl Ecn {
+    /// All values, in the order of their bits.
+    pub const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+
     /// Whether congestion may be told by a mark instead of a drop.
     pub fn is_capable(self) -> bool {
         self != Ecn::NotEct

@@ -1,8 +1,8 @@
 //! The faces of elements. All are object-safe, without generics and without I/O.
 
-use shortflow_units::{Bytes, Instant, Rate};
+use shortflow_units::{Bytes, Instant, Length, Rate};
 
-use crate::{Color, Drops, Dscp, Packet};
+use crate::{Color, DropReason, Drops, Dscp, Ecn, Packet};
 
 /// Measures a stream against a profile (RFC 2475). Reads the packet, never writes it.
 pub trait Meter: Send {
@@ -39,6 +39,14 @@ pub trait QueueDiscipline: Send {
     /// Gives the next packet, or `None`; then [`ready_at`](Self::ready_at) says when to come back.
     fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued>;
 
+    /// Takes a packet while the line is idle, and gives the next: what [`enqueue`](Self::enqueue) and
+    /// [`dequeue`](Self::dequeue) do one after the other, for queues that have a shorter way.
+    #[inline]
+    fn pass(&mut self, now: Instant, packet: Packet, drops: &mut Drops) -> Option<Queued> {
+        self.enqueue(now, packet, drops);
+        self.dequeue(now, drops)
+    }
+
     /// Earliest instant at which [`dequeue`](Self::dequeue) may give a packet; `None` when empty.
     fn ready_at(&self) -> Option<Instant>;
 
@@ -70,6 +78,95 @@ pub trait QueueDiscipline: Send {
     }
 }
 
+/// Decides which packets join a queue that is first in, first out. What it lets in leaves in its turn,
+/// and nothing is dropped later: so departures follow from arrivals, and a host that knows its line can
+/// work them out ahead. Such a host keeps the packets itself, and tells the gate of each departure
+/// before anything that happens later.
+pub trait Gate: Send {
+    /// Whether a packet that arrives at `now` joins the queue.
+    fn admit(&mut self, now: Instant, packet: Arrival) -> Verdict;
+
+    /// The first that waits, which came as `packet`, begins to be sent at `now`.
+    fn begin(&mut self, now: Instant, packet: Arrival);
+
+    /// As [`QueueDiscipline::departed`].
+    fn departed(&mut self, _now: Instant) {}
+
+    /// A packet arrives at `now`, where nothing waits and the line has been idle since `free_at`: if
+    /// it joins the queue, it begins to be sent at once.
+    #[inline]
+    fn pass(&mut self, now: Instant, free_at: Instant, packet: Arrival) -> Verdict {
+        self.departed(free_at);
+        let verdict = self.admit(now, packet);
+        if !matches!(verdict, Verdict::Drop(_)) {
+            self.begin(now, packet);
+        }
+        verdict
+    }
+
+    /// A packet has left the line at `now`, and the first that waits, which came as `packet`, begins
+    /// to be sent.
+    #[inline]
+    fn follow(&mut self, now: Instant, packet: Arrival) {
+        self.departed(now);
+        self.begin(now, packet);
+    }
+
+    /// What the queue holds at most.
+    fn limit(&self) -> Length;
+
+    /// As [`QueueDiscipline::set_rate`].
+    fn set_rate(&mut self, _now: Instant, _rate: Rate) {}
+
+    /// As [`QueueDiscipline::average`].
+    fn average(&self) -> Option<f64> {
+        None
+    }
+
+    /// As [`QueueDiscipline::ecn_marks`].
+    fn ecn_marks(&self) -> u64 {
+        0
+    }
+}
+
+/// What a [`Gate`] sees of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Bytes of the whole packet.
+    pub size: u32,
+    /// The code point.
+    pub dscp: Dscp,
+    /// The ECN field.
+    pub ecn: Ecn,
+}
+
+impl Arrival {
+    /// Bytes of the whole packet.
+    #[inline]
+    pub fn bytes(self) -> Bytes {
+        Bytes(u64::from(self.size))
+    }
+}
+
+impl From<&Packet> for Arrival {
+    #[inline]
+    fn from(packet: &Packet) -> Self {
+        Arrival { size: packet.size, dscp: packet.dscp, ecn: packet.ecn }
+    }
+}
+
+/// What a [`Gate`] decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Verdict {
+    /// The packet joins the queue as it is.
+    Pass,
+    /// It joins the queue, and gets an ECN mark ([`Ecn::Ce`]).
+    Mark,
+    /// It goes no further.
+    Drop(DropReason),
+}
+
 /// A packet that a queue gives.
 #[derive(Debug, PartialEq)]
 #[must_use]
@@ -93,15 +190,27 @@ impl Backlog {
     /// Counts `packet` in.
     #[inline]
     pub fn add(&mut self, packet: &Packet) {
-        self.packets += 1;
-        self.bytes += packet.bytes();
+        self.add_sized(packet.bytes());
     }
 
     /// Counts `packet` out.
     #[inline]
     pub fn remove(&mut self, packet: &Packet) {
+        self.remove_sized(packet.bytes());
+    }
+
+    /// Counts a packet of this size in.
+    #[inline]
+    pub fn add_sized(&mut self, size: Bytes) {
+        self.packets += 1;
+        self.bytes += size;
+    }
+
+    /// Counts a packet of this size out.
+    #[inline]
+    pub fn remove_sized(&mut self, size: Bytes) {
         self.packets -= 1;
-        self.bytes -= packet.bytes();
+        self.bytes -= size;
     }
 }
 

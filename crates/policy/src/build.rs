@@ -1,7 +1,7 @@
 //! Building elements from a checked policy: fresh ones for every port.
 
 use shortflow_elements::classifier::Classifier;
-use shortflow_elements::{Conditioner, NewClass, QueueDiscipline};
+use shortflow_elements::{Conditioner, Gate, NewClass, QueueDiscipline};
 use shortflow_units::{Rate, Rng};
 
 use crate::model::Role;
@@ -18,7 +18,13 @@ pub struct PortSite<'a> {
     pub rate: Rate,
 }
 
-impl PortSite<'_> {
+impl<'a> PortSite<'a> {
+    /// Where the queue of a role is built.
+    fn port(self) -> Port<'a> {
+        let PortSite { name, seed, rate } = self;
+        Port { name, seed, rate, path: "queue".to_owned() }
+    }
+
     fn stream(&self, element: &str) -> Rng {
         Rng::stream(self.seed, &format!("{}/{element}", self.name))
     }
@@ -51,9 +57,13 @@ impl Role {
 
     /// A fresh queue for an egress port, or `None` when the role has none.
     pub fn queue(&self, place: PortSite<'_>) -> Option<Box<dyn QueueDiscipline>> {
-        let PortSite { name, seed, rate } = place;
-        let port = Port { name, seed, rate, path: "queue".to_owned() };
-        self.queue.as_ref().map(|plan| plan.build(&port))
+        self.queue.as_ref().map(|plan| plan.build(&place.port()))
+    }
+
+    /// The fresh gate of that queue, for a host that keeps the packets itself; `None` when the role
+    /// has no queue, or one that is not first in, first out behind a gate.
+    pub fn gate(&self, place: PortSite<'_>) -> Option<Box<dyn Gate>> {
+        self.queue.as_ref().and_then(|plan| plan.gate(&place.port()))
     }
 }
 

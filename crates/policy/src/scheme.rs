@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use shortflow_elements::{Color, Dscp, Marker, QueueDiscipline};
+use shortflow_elements::{Color, Dscp, Gate, Marker, QueueDiscipline};
 use shortflow_units::{Rate, Rng};
 
 use crate::check::Checker;
@@ -57,6 +57,12 @@ pub(crate) trait QueueScheme: DeserializeOwned + JsonSchema {
 
     /// A fresh queue for a port.
     fn build(plan: &Self::Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline>;
+
+    /// The gate of that queue, where it is first in, first out behind a gate.
+    fn gate(plan: &Self::Plan, port: &Port<'_>) -> Option<Box<dyn Gate>> {
+        let _ = (plan, port);
+        None
+    }
 
     /// The rate above which it lets nothing leave, whatever its line could carry; none when that is
     /// the line's, or depends on the packets.
@@ -269,6 +275,15 @@ macro_rules! register_queues {
             ) -> Box<dyn shortflow_elements::QueueDiscipline> {
                 use crate::scheme::QueueScheme;
                 match self { $(QueuePlan::$Scheme(plan) => $module::Keys::build(plan, port)),+ }
+            }
+
+            /// The gate of that queue, where it is first in, first out behind a gate.
+            pub(crate) fn gate(
+                &self,
+                port: &crate::scheme::Port<'_>,
+            ) -> Option<Box<dyn shortflow_elements::Gate>> {
+                use crate::scheme::QueueScheme;
+                match self { $(QueuePlan::$Scheme(plan) => $module::Keys::gate(plan, port)),+ }
             }
         }
 

@@ -48,8 +48,8 @@ pub(crate) fn engine(scenario: &Scenario, replica: u32, transfers: Option<Transf
     Build { engine, watched }
 }
 
-/// How many entities of the event queue a scenario needs: the arrivals of each port, the departures
-/// of each port with a policy's queue, the sources, the timers, the sampler.
+/// How many entities of the event queue a scenario needs at most: the arrivals of each port, the
+/// departures of each port with a policy's queue, the sources, the timers, the sampler.
 pub(crate) fn entities(scenario: &Scenario) -> usize {
     let has_departures = |(from, to, _): &(NodeId, NodeId, &Line)| {
         role_at(scenario, *from, Direction::To(*to)).is_some_and(|role| role.queues())
@@ -113,11 +113,13 @@ fn hop(
     let ingress = role_at(scenario, to, Direction::From(from));
     let is_reported = scenario.measure.ports.contains(&(from, to));
     let counters = Counters::new(is_reported.then_some(code_points));
-    let queue = egress.and_then(|role| role.queue(at_egress));
     let Line { rate, delay, limit, overhead, loss } = line;
-    let port = match queue {
-        Some(queue) => Port::with_queue(queue, *rate, *delay, *overhead, counters),
-        None => Port::plain(*rate, *delay, *overhead, *limit, counters),
+    let port = if let Some(gate) = egress.and_then(|role| role.gate(at_egress)) {
+        Port::gated(gate, *rate, *delay, *overhead, counters)
+    } else if let Some(queue) = egress.and_then(|role| role.queue(at_egress)) {
+        Port::with_queue(queue, *rate, *delay, *overhead, counters)
+    } else {
+        Port::plain(*rate, *delay, *overhead, *limit, counters)
     };
     let loss = loss
         .as_ref()

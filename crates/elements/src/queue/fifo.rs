@@ -2,8 +2,9 @@
 
 use shortflow_units::{Instant, Length};
 
-use super::ring::{Ring, checked_limit};
-use crate::{Backlog, DropReason, Drops, Packet, ParamsError, QueueDiscipline, Queued};
+use super::gated::Gated;
+use super::ring::{checked_limit, fits_sized};
+use crate::{Arrival, Backlog, DropReason, Gate, ParamsError, Verdict};
 
 /// Parameters of a [`Fifo`].
 #[derive(Debug, Clone)]
@@ -25,44 +26,45 @@ impl FifoParams {
 
 /// A first-in-first-out queue. A packet that does not fit is dropped as
 /// [`DropReason::Overlimit`]. The packet in transmission is not in the queue. O(1) per packet.
-#[derive(Debug)]
-pub struct Fifo {
-    ring: Ring,
-}
+pub type Fifo = Gated<TailDrop>;
 
 impl Fifo {
     /// An empty queue.
     pub fn new(params: FifoParams) -> Self {
-        Fifo { ring: Ring::new(params.limit) }
+        Gated::behind(TailDrop::new(params))
     }
 }
 
-impl QueueDiscipline for Fifo {
-    fn reserve(&mut self, packets: usize, _flows: usize) {
-        self.ring.reserve(packets);
-    }
+/// The gate of a [`Fifo`]: lets in what fits.
+#[derive(Debug)]
+pub struct TailDrop {
+    limit: Length,
+    backlog: Backlog,
+}
 
+impl TailDrop {
+    /// A gate that has let nothing in.
+    pub fn new(params: FifoParams) -> Self {
+        TailDrop { limit: params.limit, backlog: Backlog::default() }
+    }
+}
+
+impl Gate for TailDrop {
     #[inline]
-    fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
-        if self.ring.has_room_for(&packet) {
-            self.ring.push(now, packet);
-        } else {
-            drops.push(packet, DropReason::Overlimit);
+    fn admit(&mut self, _now: Instant, packet: Arrival) -> Verdict {
+        if !fits_sized(self.limit, self.backlog, packet.bytes()) {
+            return Verdict::Drop(DropReason::Overlimit);
         }
+        self.backlog.add_sized(packet.bytes());
+        Verdict::Pass
     }
 
     #[inline]
-    fn dequeue(&mut self, _now: Instant, _drops: &mut Drops) -> Option<Queued> {
-        self.ring.pop()
+    fn begin(&mut self, _now: Instant, packet: Arrival) {
+        self.backlog.remove_sized(packet.bytes());
     }
 
-    #[inline]
-    fn ready_at(&self) -> Option<Instant> {
-        self.ring.ready_at()
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
+    fn limit(&self) -> Length {
+        self.limit
     }
 }

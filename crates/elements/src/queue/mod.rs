@@ -8,6 +8,7 @@ mod fifo;
 mod flow_map;
 mod flow_queues;
 mod fq_codel;
+mod gated;
 mod host_fair;
 mod pie;
 mod ranking;
@@ -20,11 +21,14 @@ mod stf;
 mod wfq;
 
 pub use codel::CoDelParams;
-pub use fifo::{Fifo, FifoParams};
+pub use fifo::{Fifo, FifoParams, TailDrop};
 pub use fq_codel::{FlowQueueSettings, FqCodel, FqCodelParams};
+pub use gated::Gated;
 pub use host_fair::{Fairness, HostFair, HostFairParams};
 pub use pie::{Pie, PieParams, PieSettings};
-pub use red::{AboveMax, Averages, DropCurve, EcnMode, Red, RedParams, RedSettings, Spacing};
+pub use red::{
+    AboveMax, Averages, DropCurve, EcnMode, Red, RedGate, RedParams, RedSettings, Spacing,
+};
 pub(crate) use ring::{checked_limit, fits};
 pub use shaper::{Shaper, ShaperParams};
 pub use shared_priority::{BandOf, SharedPriority, SharedPriorityParams};

@@ -64,9 +64,15 @@ impl Ring {
 /// Whether `packet` fits beside `backlog` under `limit`.
 #[inline]
 pub(crate) fn fits(limit: Length, backlog: Backlog, packet: &Packet) -> bool {
+    fits_sized(limit, backlog, packet.bytes())
+}
+
+/// Whether a packet of this size fits beside `backlog` under `limit`.
+#[inline]
+pub(super) fn fits_sized(limit: Length, backlog: Backlog, size: Bytes) -> bool {
     match limit {
         Length::Packets(limit) => backlog.packets < limit,
-        Length::Bytes(limit) => backlog.bytes + packet.bytes() <= limit,
+        Length::Bytes(limit) => backlog.bytes + size <= limit,
     }
 }
 

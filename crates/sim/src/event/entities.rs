@@ -1,8 +1,8 @@
-//! Who has events, in the order in which simultaneous events run: the departures of ports with a
-//! policy's queue, the arrivals of all ports, the timers, the sources, the sampler.
+//! Who has events, in the order in which simultaneous events run: the departures of ports that ask
+//! their queue, the arrivals of all ports, the timers, the sources, the sampler.
 //!
-//! The fewer entities there are, the shallower the calendar's tree is: plain ports, which need no
-//! departures, have no entity for them.
+//! The fewer entities there are, the shallower the calendar's tree is: ports whose departures follow from
+//! arrivals have no entity for them.
 
 use crate::event::calendar::Entity;
 use crate::network::index::PortId;
@@ -44,7 +44,7 @@ impl Entities {
         };
         for (port, hop) in PortId::first(network.ports.len()).zip(network.ports.iter()) {
             entities.departures.push(entities.served.len() as u32);
-            if !hop.port.is_plain() {
+            if !hop.port.is_booked() {
                 entities.served.push(port);
             }
         }

@@ -150,7 +150,7 @@ impl Fabric {
     #[inline(always)]
     fn send(&mut self, index: PortId, parcel: Parcel, sender: Option<&SenderView>) {
         let hop = &mut self.network.ports[index];
-        if hop.near.is_some() || !hop.port.is_plain() {
+        if hop.near.is_some() || !hop.port.is_booked() {
             return self.send_by_policy(index, parcel, sender);
         }
         self.join(index, parcel);
@@ -163,19 +163,19 @@ impl Fabric {
         if let Some(reason) = refused {
             return self.refuse(index, parcel, reason);
         }
-        if hop.port.is_plain() {
+        if hop.port.is_booked() {
             return self.join(index, parcel);
         }
         let changed = hop.port.enqueue(self.now, parcel, &mut self.pool, &mut self.drops);
         self.after_port(index, changed);
     }
 
-    /// A packet joins the queue of a plain port.
+    /// A packet joins the queue of a port whose departures follow from arrivals.
     #[inline(always)]
-    fn join(&mut self, index: PortId, parcel: Parcel) {
-        match self.network.ports[index].port.book(self.now, &parcel) {
-            Some(arrives) => self.carry(index, Passage { arrives, parcel }),
-            None => self.refuse(index, parcel, DropReason::Overlimit),
+    fn join(&mut self, index: PortId, mut parcel: Parcel) {
+        match self.network.ports[index].port.book(self.now, &mut parcel, &mut self.pool) {
+            Ok(arrives) => self.carry(index, Passage { arrives, parcel }),
+            Err(reason) => self.refuse(index, parcel, reason),
         }
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod ends;
 pub(crate) mod fabric;
+pub(crate) mod gated;
 pub(crate) mod index;
 pub(crate) mod key;
 pub(crate) mod layout;
@@ -12,3 +13,4 @@ pub(crate) mod prefetch;
 pub(crate) mod routes;
 pub(crate) mod tail_drop;
 pub(crate) mod through;
+pub(crate) mod waiting;

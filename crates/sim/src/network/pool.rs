@@ -2,11 +2,11 @@
 //!
 //! A packet keeps its slot from host to host. What ports hand on is a [`Parcel`], which says all
 //! that forwarding asks of a packet: a hop copies nothing, and does not touch the packet, which may
-//! have left the cache. Elements get what a router would show them, a [`Packet`] that names the slot
+//! have left the cache. Elements but for gates get what a router would show them, a [`Packet`] that names the slot
 //! as the place of its bytes. A slot that falls free is the next to be used; the pool is as large as
 //! the most packets there ever were at once.
 
-use shortflow_elements::{Dscp, Ecn, FrameId, Packet};
+use shortflow_elements::{Arrival, Dscp, Ecn, FrameId, Packet};
 use shortflow_scenario::NodeId;
 use shortflow_tcp::TcpHeader;
 use shortflow_units::Instant;
@@ -25,15 +25,15 @@ pub(crate) struct Parcel {
     pub(crate) to: NodeId,
     /// The host's own name for the flow.
     pub(crate) flow: FlowId,
-    /// Bytes times 64, plus the code point: so that a parcel takes 16 bytes.
-    size_and_dscp: u32,
+    /// Bytes times 256, plus the DS field and the ECN field: so that a parcel takes 16 bytes.
+    size_and_class: u32,
 }
 
 impl Parcel {
     #[inline]
     fn new(slot: u32, packet: &Resident) -> Self {
-        let size_and_dscp = size_and_dscp(packet.size, packet.dscp);
-        Parcel { slot, to: packet.key.dst, flow: packet.flow, size_and_dscp }
+        let size_and_class = size_and_class(packet.size, packet.dscp, packet.ecn);
+        Parcel { slot, to: packet.key.dst, flow: packet.flow, size_and_class }
     }
 
     /// What stays in the books of a port that has handed the parcel on: it counts as the parcel does,
@@ -46,30 +46,43 @@ impl Parcel {
     /// Bytes.
     #[inline]
     pub(crate) fn size(&self) -> u32 {
-        self.size_and_dscp >> DSCP_BITS
-    }
-
-    #[inline]
-    fn set_dscp(&mut self, dscp: Dscp) {
-        self.size_and_dscp = size_and_dscp(self.size(), dscp);
+        self.size_and_class >> CLASS_BITS
     }
 
     /// The number of the code point.
     #[inline]
     pub(crate) fn dscp(&self) -> usize {
-        self.size_and_dscp as usize % Dscp::COUNT
+        (self.size_and_class >> ECN_BITS) as usize % Dscp::COUNT
+    }
+
+    /// What a gate sees of the packet.
+    #[inline]
+    pub(crate) fn arrival(&self) -> Arrival {
+        Arrival {
+            size: self.size(),
+            dscp: Dscp::new(self.dscp() as u8).expect("a number of a code point"),
+            ecn: Ecn::ALL[self.size_and_class as usize % Ecn::ALL.len()],
+        }
+    }
+
+    #[inline]
+    fn set_class(&mut self, dscp: Dscp, ecn: Ecn) {
+        self.size_and_class = size_and_class(self.size(), dscp, ecn);
     }
 }
 
+/// As in the byte of the IP header: the code point, then the ECN field.
 #[inline]
-fn size_and_dscp(size: u32, dscp: Dscp) -> u32 {
-    size << DSCP_BITS | u32::from(dscp.value())
+fn size_and_class(size: u32, dscp: Dscp, ecn: Ecn) -> u32 {
+    size << CLASS_BITS | u32::from(dscp.value()) << ECN_BITS | ecn as u32
 }
 
 /// The slot of a stub.
 const NO_SLOT: u32 = u32::MAX;
 
-const DSCP_BITS: u32 = Dscp::COUNT.trailing_zeros();
+const ECN_BITS: u32 = Ecn::ALL.len().trailing_zeros();
+
+const CLASS_BITS: u32 = Dscp::COUNT.trailing_zeros() + ECN_BITS;
 
 /// All packets.
 #[derive(Debug, Default)]
@@ -156,8 +169,16 @@ impl Pool {
         let result = change(&mut packet);
         resident.dscp = packet.dscp;
         resident.ecn = packet.ecn;
-        parcel.set_dscp(packet.dscp);
+        parcel.set_class(packet.dscp, packet.ecn);
         result
+    }
+
+    /// Gives the packet of a parcel an ECN mark.
+    #[cold]
+    pub(crate) fn mark(&mut self, parcel: &mut Parcel) {
+        let resident = &mut self.entries[parcel.slot as usize];
+        resident.ecn = Ecn::Ce;
+        parcel.set_class(resident.dscp, Ecn::Ce);
     }
 
     /// What elements would see of the packet of a parcel.

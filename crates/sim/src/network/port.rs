@@ -1,23 +1,24 @@
 //! A port: the sending end of a link, with its queue, its line and the packets on the wire.
 //!
-//! A plain port is a drop-tail FIFO, whose departures follow from the arrivals: a packet's arrival
-//! at the far end is known when it joins the queue, so the port needs one event per packet, or none
-//! (see [`crate::network::through`]). A port with a policy's queue asks its queue at each departure, and needs
-//! an event at the end of a transmission only while a packet waits. The packet that is being sent is
-//! not in the queue.
+//! A plain port is a drop-tail FIFO, and many a policy's queue is a FIFO behind a gate. Their departures
+//! follow from the arrivals: a packet's arrival at the far end is known when it joins the queue, so the
+//! port needs one event per packet, or none (see [`crate::network::through`]). A port with another queue
+//! asks it at each departure, and needs an event at the end of a transmission only while a packet waits.
+//! The packet that is being sent is not in the queue.
 
 use std::collections::VecDeque;
 
-use shortflow_elements::{Backlog, Drops, QueueDiscipline};
+use shortflow_elements::{Backlog, DropReason, Drops, Gate, QueueDiscipline, Queued, Verdict};
 use shortflow_units::{Duration, Instant, Length, Rate};
 
+use crate::network::gated::Gated;
 use crate::network::line::Line;
 use crate::network::pool::{Parcel, Pool};
 use crate::network::prefetch::prefetch_after;
 use crate::network::tail_drop::TailDrop;
 use crate::record::counters::{Count, Counters};
 
-/// What follows from a change at a port with a policy's queue.
+/// What follows from a change at a port that asks its queue.
 #[derive(Debug, Default)]
 pub(crate) struct Changed {
     /// A packet that is being sent now, to be put on the wire.
@@ -42,12 +43,12 @@ pub(crate) struct Passage {
 
 /// The sending end of a link.
 pub(crate) struct Port {
-    /// Packets whose departure is fixed, in order: waiting (plain ports only), being sent, on
-    /// their way.
+    /// Packets whose departure is fixed, in order: waiting (where departures follow from arrivals),
+    /// being sent, on their way.
     wire: VecDeque<Passage>,
     buffer: Buffer,
     line: Line,
-    /// When the last packet joined the plain FIFO: the next must not come before.
+    /// When the last packet was booked: the next must not come before.
     booked_at: Instant,
     pub(crate) counters: Counters,
 }
@@ -56,19 +57,19 @@ pub(crate) struct Port {
 enum Buffer {
     /// Drop-tail FIFO.
     Plain(TailDrop),
-    /// A policy's queue.
+    /// A policy's queue that is a FIFO behind a gate.
+    Gated(Gated),
+    /// Another queue of a policy.
     Policy(Served),
 }
 
-/// A policy's queue.
+/// A policy's queue that is asked at each departure.
 struct Served {
     queue: Box<dyn QueueDiscipline>,
     /// When it is asked next.
     departs_at: Instant,
     /// It has not been told yet that its last packet has left.
     is_sending: bool,
-    /// Marks that the AQM had given when counting began.
-    ecn_marks_before: u64,
 }
 
 impl Served {
@@ -96,6 +97,18 @@ impl Port {
         Port::new(Buffer::Plain(TailDrop::new(limit)), line, counters)
     }
 
+    /// A port with a FIFO behind `gate`.
+    pub(crate) fn gated(
+        gate: Box<dyn Gate>,
+        rate: Rate,
+        delay: Duration,
+        overhead: u32,
+        counters: Counters,
+    ) -> Self {
+        let line = Line::new(rate, delay, overhead);
+        Port::new(Buffer::Gated(Gated::behind(gate)), line, counters)
+    }
+
     /// A port with a policy's queue.
     pub(crate) fn with_queue(
         queue: Box<dyn QueueDiscipline>,
@@ -104,8 +117,7 @@ impl Port {
         overhead: u32,
         counters: Counters,
     ) -> Self {
-        let served =
-            Served { queue, departs_at: Instant::NEVER, is_sending: false, ecn_marks_before: 0 };
+        let served = Served { queue, departs_at: Instant::NEVER, is_sending: false };
         Port::new(Buffer::Policy(served), Line::new(rate, delay, overhead), counters)
     }
 
@@ -113,35 +125,68 @@ impl Port {
         Port { wire: VecDeque::new(), buffer, line, booked_at: Instant::START, counters }
     }
 
-    /// Whether this is a drop-tail FIFO.
+    /// Whether departures follow from arrivals, so that packets join by [`book`](Self::book); else
+    /// they do by [`enqueue`](Self::enqueue).
     #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
-        matches!(self.buffer, Buffer::Plain(_))
+    pub(crate) fn is_booked(&self) -> bool {
+        !matches!(self.buffer, Buffer::Policy(_))
     }
 
-    /// A plain port takes a packet, which is then to be put on the [wire](Self::carry): when it
-    /// arrives at the far end. None when the queue is full.
+    /// A port whose departures follow from arrivals takes a packet, which is then to be put on the
+    /// [wire](Self::carry): when it arrives at the far end. Or why the port does not take it.
     #[inline(always)]
-    pub(crate) fn book(&mut self, now: Instant, parcel: &Parcel) -> Option<Instant> {
+    pub(crate) fn book(
+        &mut self,
+        now: Instant,
+        parcel: &mut Parcel,
+        pool: &mut Pool,
+    ) -> Result<Instant, DropReason> {
         let Buffer::Plain(fifo) = &mut self.buffer else {
-            unreachable!("a policy's queue takes packets by `enqueue`")
+            return self.book_gated(now, parcel, pool);
         };
         assert!(now >= self.booked_at, "packets join a port in the order of time");
         self.booked_at = now;
-        fifo.begin(now, &self.wire, self.line.delay);
+        fifo.waiting.begin(now, &self.wire, self.line.delay, |_, _| {});
         if self.line.free_at > now {
             if fifo.is_full(parcel.size()) {
-                return None;
+                return Err(DropReason::Overlimit);
             }
-            fifo.wait(parcel.size(), self.line.free_at);
+            fifo.waiting.push(parcel.size(), self.line.free_at);
         }
+        Ok(self.send_over(now, parcel))
+    }
+
+    #[inline(never)]
+    fn book_gated(
+        &mut self,
+        now: Instant,
+        parcel: &mut Parcel,
+        pool: &mut Pool,
+    ) -> Result<Instant, DropReason> {
+        let Port { buffer: Buffer::Gated(gated), line, wire, .. } = self else {
+            unreachable!("a queue that is asked takes packets by `enqueue`")
+        };
+        assert!(now >= self.booked_at, "packets join a port in the order of time");
+        gated.begin(now, wire, line.delay);
+        match gated.judge(now, parcel, line) {
+            Verdict::Pass => {}
+            Verdict::Mark => pool.mark(parcel),
+            Verdict::Drop(reason) => return Err(reason),
+        }
+        self.booked_at = now;
+        Ok(self.send_over(now, parcel))
+    }
+
+    /// Sends a packet that came at `now` over the line as soon as that is free.
+    #[inline(always)]
+    fn send_over(&mut self, now: Instant, parcel: &Parcel) -> Instant {
         self.counters.arrived(parcel);
         let starts = self.line.free_at.max(now);
         self.counters.waits(parcel.size(), now, starts);
-        Some(self.line.send(starts, parcel.size()))
+        self.line.send(starts, parcel.size())
     }
 
-    /// A policy's queue takes a packet. It, or others held, may end in `drops`.
+    /// A queue that is asked takes a packet. It, or others held, may end in `drops`.
     pub(crate) fn enqueue(
         &mut self,
         now: Instant,
@@ -151,14 +196,15 @@ impl Port {
     ) -> Changed {
         self.counters.arrived(&parcel);
         let Buffer::Policy(served) = &mut self.buffer else {
-            unreachable!("a plain port takes packets by `book`")
+            unreachable!("where departures follow from arrivals, packets join by `book`")
         };
         self.counters.stood(now, || served.queue.backlog());
         served.tell(now, self.line.free_at);
-        served.queue.enqueue(now, pool.lend(parcel), drops);
         if self.line.free_at <= now {
-            return self.serve(now, pool, drops);
+            let next = served.queue.pass(now, pool.lend(parcel), drops);
+            return self.send(now, next, pool);
         }
+        served.queue.enqueue(now, pool.lend(parcel), drops);
         // A departure that is due later than the line is free waits for a shaper, which may let
         // this packet pass the others.
         if served.departs_at <= self.line.free_at {
@@ -169,14 +215,23 @@ impl Port {
         Changed { sent: None, departure: served.departs_at != before }
     }
 
-    /// Sends the policy queue's next packet over the line, which is idle.
+    /// Asks the queue for its next packet, for the line, which is idle.
     pub(crate) fn serve(&mut self, now: Instant, pool: &mut Pool, drops: &mut Drops) -> Changed {
         let Port { buffer: Buffer::Policy(served), line, counters, .. } = self else {
-            unreachable!("a plain port has no departures")
+            unreachable!("where departures follow from arrivals, there are no events for them")
         };
         counters.stood(now, || served.queue.backlog());
         served.tell(now, line.free_at);
         let next = served.queue.dequeue(now, drops);
+        self.send(now, next, pool)
+    }
+
+    /// Sends what the queue has given over the line, which is idle.
+    #[inline]
+    fn send(&mut self, now: Instant, next: Option<Queued>, pool: &mut Pool) -> Changed {
+        let Port { buffer: Buffer::Policy(served), line, counters, .. } = self else {
+            unreachable!("the queue has given a packet")
+        };
         served.is_sending = next.is_some();
         let ready = served.queue.ready_at();
         let sent = next.map(|queued| {
@@ -222,8 +277,10 @@ impl Port {
     /// Lets transmissions begin that are due by `now`.
     #[inline(always)]
     fn begin(&mut self, now: Instant) {
-        if let Buffer::Plain(fifo) = &mut self.buffer {
-            fifo.begin(now, &self.wire, self.line.delay);
+        match &mut self.buffer {
+            Buffer::Plain(fifo) => fifo.waiting.begin(now, &self.wire, self.line.delay, |_, _| {}),
+            Buffer::Gated(gated) => gated.begin(now, &self.wire, self.line.delay),
+            Buffer::Policy(_) => {}
         }
     }
 
@@ -258,17 +315,17 @@ impl Port {
     #[inline]
     pub(crate) fn departs_at(&self) -> Instant {
         match &self.buffer {
-            Buffer::Plain(_) => Instant::NEVER,
+            Buffer::Plain(_) | Buffer::Gated(_) => Instant::NEVER,
             Buffer::Policy(served) => served.departs_at,
         }
     }
 
     /// What waits at `now`, as an AQM would count it: without the packet being sent.
     pub(crate) fn backlog(&mut self, now: Instant) -> Backlog {
-        match &mut self.buffer {
-            Buffer::Plain(fifo) => {
-                fifo.begin(now, &self.wire, self.line.delay);
-                fifo.waiting()
+        self.begin(now);
+        match &self.buffer {
+            Buffer::Plain(TailDrop { waiting, .. }) | Buffer::Gated(Gated { waiting, .. }) => {
+                waiting.backlog()
             }
             Buffer::Policy(served) => served.queue.backlog(),
         }
@@ -281,17 +338,25 @@ impl Port {
 
     /// Starts counting anew, waits until `until`.
     pub(crate) fn restart_counters(&mut self, now: Instant, until: Instant) {
-        let held = self.held();
+        self.begin(now);
         self.line.restart(now);
-        self.counters.restart(held, now, until);
-        match &mut self.buffer {
+        self.counters.restart(self.held(), self.all_ecn_marks(), now, until);
+        let Port { buffer, wire, line, counters, booked_at, .. } = self;
+        match buffer {
             Buffer::Plain(fifo) => {
-                fifo.begin(now, &self.wire, self.line.delay);
-                for (size, begins) in fifo.beginnings(&self.wire, self.line.delay) {
-                    self.counters.waits(size, now, begins);
+                for (size, begins) in fifo.waiting.beginnings(wire, line.delay) {
+                    counters.waits(size, now, begins);
                 }
             }
-            Buffer::Policy(served) => served.ecn_marks_before = served.queue.ecn_marks(),
+            Buffer::Gated(Gated { waiting, .. }) => {
+                // Of those that came at `now` the last waits longest.
+                let newest = waiting.backlog().packets as usize;
+                for (number, (size, begins)) in (1..).zip(waiting.beginnings(wire, line.delay)) {
+                    let came = if number == newest { *booked_at } else { Instant::START };
+                    counters.waits(size, came, begins);
+                }
+            }
+            Buffer::Policy(_) => {}
         }
     }
 
@@ -306,15 +371,22 @@ impl Port {
     pub(crate) fn average(&self) -> Option<f64> {
         match &self.buffer {
             Buffer::Plain(_) => None,
+            Buffer::Gated(gated) => gated.gate.average(),
             Buffer::Policy(served) => served.queue.average(),
         }
     }
 
-    /// Packets that the policy's AQM gave an ECN mark since counting began.
+    /// Packets that the policy's AQM gave an ECN mark since counting began; none at a port that is not
+    /// reported.
     pub(crate) fn ecn_marks(&self) -> u64 {
+        self.counters.ecn_marks_of(self.all_ecn_marks())
+    }
+
+    fn all_ecn_marks(&self) -> u64 {
         match &self.buffer {
             Buffer::Plain(_) => 0,
-            Buffer::Policy(served) => served.queue.ecn_marks() - served.ecn_marks_before,
+            Buffer::Gated(gated) => gated.gate.ecn_marks(),
+            Buffer::Policy(served) => served.queue.ecn_marks(),
         }
     }
 

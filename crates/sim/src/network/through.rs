@@ -1,8 +1,8 @@
 //! Ports that hand packets on at once, and need no events of their own.
 //!
 //! When a packet goes on a wire, the time at which it reaches the next node is fixed. If it goes on
-//! from there through a plain port that no other port and no host feeds, what happens to it there
-//! follows too, since that port gets its packets in the order in which this one sends them. So the
+//! from there through a port whose departures follow from arrivals, and which no other port and no host
+//! feeds, what happens to it there follows too, since that port gets its packets in the order in which this one sends them. So the
 //! packet joins the next port already now, dated with the time at which it will be there: there is
 //! one event less for it. What stays on this port's wire is a stub, which is counted once its time
 //! has come. Results are the same to the bit: a packet that the next port refuses is dropped when it
@@ -32,12 +32,13 @@ struct Refused {
     arrives: Instant,
     by: PortId,
     parcel: Parcel,
+    reason: DropReason,
 }
 
 impl Hop {
     /// Whether packets may join this port ahead of time.
     fn may_be_joined_ahead(&self) -> bool {
-        self.port.is_plain() && self.near.is_none() && !self.port.counters.are_reported()
+        self.port.is_booked() && self.near.is_none() && !self.port.counters.are_reported()
     }
 
     /// Packets that are counted at this port, but are at another already.
@@ -65,16 +66,16 @@ impl Fabric {
     /// Puts the stub of a packet on the wire of a port that hands packets on at once, and the packet
     /// into the next.
     pub(crate) fn hand_on(&mut self, index: PortId, passage: Passage) {
-        let Passage { arrives, parcel } = passage;
+        let Passage { arrives, mut parcel } = passage;
         let hop = &mut self.network.ports[index];
         if hop.port.wire_is_full() {
             self.totals.hops += hop.port.retire(self.now);
         }
         hop.port.carry(Passage { arrives, parcel: parcel.stub() });
         let next = self.network.routes.port(hop.to, parcel.to);
-        match self.network.ports[next].port.book(arrives, &parcel) {
-            Some(arrives) => self.carry(next, Passage { arrives, parcel }),
-            None => self.refuse_later(index, Refused { arrives, by: next, parcel }),
+        match self.network.ports[next].port.book(arrives, &mut parcel, &mut self.pool) {
+            Ok(arrives) => self.carry(next, Passage { arrives, parcel }),
+            Err(reason) => self.refuse_later(index, Refused { arrives, by: next, parcel, reason }),
         }
     }
 
@@ -97,7 +98,7 @@ impl Fabric {
         let refused = waiting.pop_front().expect("only refused packets schedule arrivals here");
         let next_at = waiting.front().map_or(Instant::NEVER, |next| next.arrives);
         self.set_arrival(index, next_at);
-        self.refuse(refused.by, refused.parcel, DropReason::Overlimit);
+        self.refuse(refused.by, refused.parcel, refused.reason);
     }
 
     /// Counts what has passed the ports that hand packets on at once.

@@ -133,6 +133,8 @@ struct Detail {
     code_points: CodePoints,
     classes: Box<[ClassCounters]>,
     waits: Waits,
+    /// ECN marks given when counting began.
+    ecn_marks_before: u64,
 }
 
 impl Counters {
@@ -141,7 +143,8 @@ impl Counters {
         let detail = |code_points: &CodePoints| {
             let classes = vec![ClassCounters::default(); code_points.count].into();
             let waits = Waits::between(Instant::START, Instant::NEVER);
-            Box::new(Detail { code_points: code_points.clone(), classes, waits })
+            let code_points = code_points.clone();
+            Box::new(Detail { code_points, classes, waits, ecn_marks_before: 0 })
         };
         Counters {
             arrived: Count::default(),
@@ -233,8 +236,14 @@ impl Counters {
         }
     }
 
-    /// Starts counting anew, with `held` in the port; waits count from `now` until `until`.
-    pub(crate) fn restart(&mut self, held: Count, now: Instant, until: Instant) {
+    /// How many of all ECN marks given so far count; none at a port that is not reported.
+    pub(crate) fn ecn_marks_of(&self, all: u64) -> u64 {
+        self.detail.as_ref().map_or(0, |detail| all - detail.ecn_marks_before)
+    }
+
+    /// Starts counting anew, with `held` in the port and so many `ecn_marks` given; waits count from
+    /// `now` until `until`.
+    pub(crate) fn restart(&mut self, held: Count, ecn_marks: u64, now: Instant, until: Instant) {
         self.arrived = Count::default();
         self.forwarded = Count::default();
         self.dropped = Count::default();
@@ -242,6 +251,7 @@ impl Counters {
         if let Some(detail) = &mut self.detail {
             detail.classes.fill(ClassCounters::default());
             detail.waits = Waits::between(now, until);
+            detail.ecn_marks_before = ecn_marks;
         }
     }
 

@@ -2,39 +2,86 @@
 
 use shortflow_units::{Duration, Instant};
 
-/// An exponentially weighted average of a queue's length, in packets or bytes, with the length
-/// that it follows (Floyd & Jacobson 1993, §4, Figure 2).
+/// What the averages of a queue have in common.
 #[derive(Debug, Clone)]
-pub(super) struct Average {
+pub(super) struct Pace {
     /// w_q.
     weight: f64,
     /// ln(1 − w_q), for the decay over idle time; −∞ when w_q is 1.
     log_keep: f64,
     /// 1/s, where s is a mean packet's transmission time: packets per nanosecond.
     idle_packets_per_nano: f64,
-    average: f64,
-    length: u64,
-    empty_since: Instant,
     /// The host tells when a packet has left the line.
     is_told: bool,
-    /// What it counted last is being sent: it is empty, but not idle.
-    is_sending: bool,
 }
 
-impl Average {
+impl Pace {
     pub(super) fn new(weight: f64, idle_packet_time: Duration) -> Self {
-        Average {
+        Pace {
             weight,
             log_keep: libm::log1p(-weight),
-            idle_packets_per_nano: 1.0 / idle_packet_time.nanos() as f64,
-            average: 0.0,
-            length: 0,
-            empty_since: Instant::START,
+            idle_packets_per_nano: per_nano(idle_packet_time),
             is_told: false,
-            is_sending: false,
         }
     }
 
+    /// How long no packet has come: each average with the same idle time falls by the same share.
+    #[inline]
+    pub(super) fn at(&self, now: Instant) -> Idle<'_> {
+        Idle { pace: self, now, since: Instant::NEVER, keep: 1.0 }
+    }
+
+    /// The host has told that a packet left the line, as it will from now on.
+    #[inline]
+    pub(super) fn tell(&mut self) {
+        self.is_told = true;
+    }
+
+    /// A mean packet takes this time from now on.
+    pub(super) fn set_idle_packet_time(&mut self, packet_time: Duration) {
+        self.idle_packets_per_nano = per_nano(packet_time);
+    }
+}
+
+fn per_nano(packet_time: Duration) -> f64 {
+    1.0 / packet_time.nanos() as f64
+}
+
+/// The shares that are left of averages after idle times that end now.
+pub(super) struct Idle<'p> {
+    pace: &'p Pace,
+    now: Instant,
+    /// The idle time that was asked for last began here,
+    since: Instant,
+    /// and leaves this share.
+    keep: f64,
+}
+
+impl Idle<'_> {
+    /// (1 − w_q)^m, where m = idle/s small packets could have been sent `since` then.
+    #[inline]
+    fn keep(&mut self, since: Instant) -> f64 {
+        if since != self.since {
+            let packets = self.now.since(since).nanos() as f64 * self.pace.idle_packets_per_nano;
+            self.since = since;
+            self.keep = if packets > 0.0 { libm::exp(packets * self.pace.log_keep) } else { 1.0 };
+        }
+        self.keep
+    }
+}
+
+/// An exponentially weighted average of a queue's length, in packets or bytes, with the length
+/// that it follows (Floyd & Jacobson 1993, §4, Figure 2).
+#[derive(Debug, Clone, Default)]
+pub(super) struct Average {
+    average: f64,
+    length: u64,
+    /// When it was idle last, if nothing has come since; never while what it counted last is being
+    /// sent: it is empty, but not idle.
+    idle_since: Instant,
+}
+
+impl Average {
     #[inline]
     pub(super) fn value(&self) -> f64 {
         self.average
@@ -42,11 +89,11 @@ impl Average {
 
     /// Takes a sample, before the arriving packet is added.
     #[inline]
-    pub(super) fn sample(&mut self, now: Instant) {
-        if self.length > 0 || self.is_sending {
-            self.average += self.weight * (self.length as f64 - self.average);
+    pub(super) fn sample(&mut self, idle: &mut Idle<'_>) {
+        if self.length > 0 || self.idle_since == Instant::NEVER {
+            self.average += idle.pace.weight * (self.length as f64 - self.average);
         } else if self.average > 0.0 {
-            self.decay(now.since(self.empty_since));
+            self.decay(idle);
         }
     }
 
@@ -56,11 +103,10 @@ impl Average {
     }
 
     #[inline]
-    pub(super) fn remove(&mut self, now: Instant, amount: u64) {
+    pub(super) fn remove(&mut self, now: Instant, amount: u64, pace: &Pace) {
         self.length -= amount;
         if self.length == 0 {
-            self.empty_since = now;
-            self.is_sending = self.is_told;
+            self.idle_since = if pace.is_told { Instant::NEVER } else { now };
         }
     }
 
@@ -68,30 +114,25 @@ impl Average {
     /// (Floyd & Jacobson 1993, §4: `q_time` is the start of the queue's idle time).
     #[inline]
     pub(super) fn departed(&mut self, now: Instant) {
-        self.is_told = true;
-        if self.is_sending {
-            self.is_sending = false;
-            self.empty_since = self.empty_since.max(now);
+        if self.idle_since == Instant::NEVER {
+            self.idle_since = now;
         }
     }
 
-    /// A mean packet takes this time from `now` on.
-    pub(super) fn set_idle_packet_time(&mut self, now: Instant, packet_time: Duration) {
-        if self.length == 0 && !self.is_sending {
-            self.decay(now.since(self.empty_since));
+    /// Falls by the idle time so far, as if a sample was taken.
+    pub(super) fn settle(&mut self, idle: &mut Idle<'_>) {
+        if self.length == 0 && self.idle_since != Instant::NEVER {
+            self.decay(idle);
         }
-        self.idle_packets_per_nano = 1.0 / packet_time.nanos() as f64;
     }
 
     /// Lets the average fall as if m = idle/s small packets had arrived to the empty queue:
     /// avg ← (1 − w_q)^m · avg (Floyd & Jacobson 1993, §4, Figure 2).
-    fn decay(&mut self, idle: Duration) {
-        let packets = idle.nanos() as f64 * self.idle_packets_per_nano;
-        if packets > 0.0 {
-            self.average *= libm::exp(packets * self.log_keep);
-        }
+    #[inline]
+    fn decay(&mut self, idle: &mut Idle<'_>) {
+        self.average *= idle.keep(self.idle_since);
         // The same idle time must not count again at the next sample, when this packet is dropped.
-        self.empty_since += idle;
+        self.idle_since = self.idle_since.max(idle.now);
     }
 }
 
@@ -99,84 +140,125 @@ impl Average {
 mod tests {
     use super::*;
 
+    /// A queue of one average.
+    struct Queue {
+        pace: Pace,
+        average: Average,
+    }
+
+    impl Queue {
+        /// In which w_q is `weight`, and a mean packet takes so many ms.
+        fn new(weight: f64, millis: u64) -> Self {
+            let pace = Pace::new(weight, Duration::from_millis(millis));
+            Queue { pace, average: Average::default() }
+        }
+
+        /// Takes a sample: what the average is then.
+        fn sample(&mut self, millis: u64) -> f64 {
+            self.average.sample(&mut self.pace.at(ms(millis)));
+            self.average.value()
+        }
+
+        fn remove(&mut self, millis: u64, amount: u64) {
+            self.average.remove(ms(millis), amount, &self.pace);
+        }
+
+        fn departed(&mut self, millis: u64) {
+            self.pace.tell();
+            self.average.departed(ms(millis));
+        }
+    }
+
     fn ms(millis: u64) -> Instant {
         Instant::START + Duration::from_millis(millis)
     }
 
     #[test]
     fn the_average_follows_a_standing_queue_geometrically() {
-        let mut average = Average::new(0.25, Duration::from_millis(1));
-        average.add(16);
-        let mut samples = Vec::new();
-        for _ in 0..3 {
-            average.sample(ms(0));
-            samples.push(average.value());
-        }
+        let mut queue = Queue::new(0.25, 1);
+        queue.average.add(16);
+        let samples = [0, 0, 0].map(|at| queue.sample(at));
         assert_eq!(samples, [4.0, 7.0, 9.25]);
     }
 
     #[test]
     fn after_an_idle_time_the_average_has_fallen_as_if_small_packets_had_come() {
-        let mut average = Average::new(0.25, Duration::from_millis(2));
-        average.add(16);
-        average.sample(ms(0));
-        average.remove(ms(10), 16);
+        let mut queue = Queue::new(0.25, 2);
+        queue.average.add(16);
+        queue.sample(0);
+        queue.remove(10, 16);
 
-        average.sample(ms(16));
+        let average = queue.sample(16);
 
         // 6 ms idle are m = 3 packets of 2 ms: 4 · 0.75³ = 1.6875.
-        assert!((average.value() - 1.6875).abs() < 1e-12, "{}", average.value());
+        assert!((average - 1.6875).abs() < 1e-12, "{average}");
     }
 
     #[test]
     fn idle_time_counts_once_however_often_it_is_sampled() {
         let sampled_at = |instants: &[u64]| {
-            let mut average = Average::new(0.25, Duration::from_millis(2));
-            average.add(16);
-            average.sample(ms(0));
-            average.remove(ms(10), 16);
-            instants.iter().for_each(|&at| average.sample(ms(at)));
-            average.value()
+            let mut queue = Queue::new(0.25, 2);
+            queue.average.add(16);
+            queue.sample(0);
+            queue.remove(10, 16);
+            instants.iter().for_each(|&at| _ = queue.sample(at));
+            queue.average.value()
         };
         assert!((sampled_at(&[16]) - sampled_at(&[12, 13, 16])).abs() < 1e-12);
     }
 
     #[test]
     fn the_time_in_which_the_last_packet_is_sent_is_not_idle() {
-        let mut average = Average::new(0.25, Duration::from_millis(2));
-        average.departed(ms(0));
-        average.add(16);
-        average.sample(ms(0));
-        average.remove(ms(10), 16);
+        let mut queue = Queue::new(0.25, 2);
+        queue.departed(0);
+        queue.average.add(16);
+        queue.sample(0);
+        queue.remove(10, 16);
         // One that comes while it is sent finds the length 0: 4 · 0.75 = 3.
-        average.sample(ms(12));
-        assert_eq!(average.value(), 3.0);
-        average.departed(ms(20));
+        assert_eq!(queue.sample(12), 3.0);
+        queue.departed(20);
         // 6 ms idle are 3 packets: 3 · 0.75³.
-        average.sample(ms(26));
-        assert!((average.value() - 1.265_625).abs() < 1e-12, "{}", average.value());
+        let average = queue.sample(26);
+        assert!((average - 1.265_625).abs() < 1e-12, "{average}");
     }
 
     #[test]
     fn idle_time_counts_at_the_rate_that_the_line_had() {
-        let mut average = Average::new(0.25, Duration::from_millis(2));
-        average.add(16);
-        average.sample(ms(0));
-        average.remove(ms(10), 16);
-        average.set_idle_packet_time(ms(12), Duration::from_millis(4));
-        average.sample(ms(20));
+        let mut queue = Queue::new(0.25, 2);
+        queue.average.add(16);
+        queue.sample(0);
+        queue.remove(10, 16);
+        queue.average.settle(&mut queue.pace.at(ms(12)));
+        queue.pace.set_idle_packet_time(Duration::from_millis(4));
+        let average = queue.sample(20);
         // A packet of 2 ms and two of 4 ms: 4 · 0.75³.
-        assert!((average.value() - 1.6875).abs() < 1e-12, "{}", average.value());
+        assert!((average - 1.6875).abs() < 1e-12, "{average}");
+    }
+
+    #[test]
+    fn averages_that_were_idle_for_different_times_fall_by_different_shares() {
+        let pace = Pace::new(0.25, Duration::from_millis(2));
+        let mut averages = [10, 12, 10].map(|emptied| {
+            let mut average = Average::default();
+            average.add(16);
+            average.sample(&mut pace.at(ms(0)));
+            average.remove(ms(emptied), 16, &pace);
+            average
+        });
+        let mut idle = pace.at(ms(16));
+        averages.iter_mut().for_each(|average| average.sample(&mut idle));
+        // 6 ms are 3 packets, 4 ms are 2: 4 · 0.75³, 4 · 0.75².
+        for (average, expected) in averages.iter().zip([1.6875, 2.25, 1.6875]) {
+            assert!((average.value() - expected).abs() < 1e-12, "{averages:?}");
+        }
     }
 
     #[test]
     fn with_weight_one_the_average_is_the_length() {
-        let mut average = Average::new(1.0, Duration::from_millis(1));
-        average.add(5);
-        average.sample(ms(0));
-        assert_eq!(average.value(), 5.0);
-        average.remove(ms(1), 5);
-        average.sample(ms(2));
-        assert_eq!(average.value(), 0.0);
+        let mut queue = Queue::new(1.0, 1);
+        queue.average.add(5);
+        assert_eq!(queue.sample(0), 5.0);
+        queue.remove(1, 5);
+        assert_eq!(queue.sample(2), 0.0);
     }
 }

@@ -16,17 +16,18 @@ mod spacing;
 
 use std::ops::Range;
 
-use shortflow_units::{Bytes, Instant, Rate, Rng};
+use shortflow_units::{Bytes, Instant, Length, Rate, Rng};
 
-use self::average::Average;
+use self::average::{Average, Pace};
 pub use self::drop_curve::{AboveMax, DropCurve};
 use self::drop_curve::{Region, Slopes, Unit};
 pub use self::params::{Averages, EcnMode, RedParams, RedSettings};
 use self::spacing::Gap;
 pub use self::spacing::Spacing;
-use super::ring::Ring;
+use super::gated::Gated;
+use super::ring::fits_sized;
 use crate::classifier::DscpTable;
-use crate::{Backlog, DropReason, Drops, Ecn, Packet, QueueDiscipline, Queued};
+use crate::{Arrival, Backlog, DropReason, Dscp, Gate, Verdict};
 
 /// A RED queue (Floyd & Jacobson 1993) with one or several levels.
 ///
@@ -35,12 +36,27 @@ use crate::{Backlog, DropReason, Drops, Ecn, Packet, QueueDiscipline, Queued};
 /// ([`DropReason::Forced`]); one that does not fit under the limit is dropped
 /// ([`DropReason::Overlimit`]). In the gentle region packets are still chosen by chance, so their
 /// reason is `Early`. O(1) per packet, with one step per level for [`Averages::Coupled`].
+pub type Red = Gated<RedGate>;
+
+impl Red {
+    /// An empty queue that draws from `rng`.
+    pub fn new(params: RedParams, rng: Rng) -> Self {
+        Gated::behind(RedGate::new(params, rng))
+    }
+
+    /// The average that packets of `level` are judged by, in packets or bytes.
+    pub fn average_of(&self, level: usize) -> f64 {
+        self.gate.average_of(level)
+    }
+}
+
+/// The gate of a [`Red`] queue.
 #[derive(Debug)]
-pub struct Red {
-    ring: Ring,
+pub struct RedGate {
+    limit: Length,
+    backlog: Backlog,
     levels: Vec<Level>,
-    level_of: DscpTable<u8>,
-    averages: Vec<Average>,
+    pace: Pace,
     coupling: Averages,
     unit: Unit,
     /// 1 over the size of a mean packet; zero when sizes do not matter.
@@ -50,35 +66,32 @@ pub struct Red {
     spare_below: u64,
     idle_packet: Bytes,
     ecn_marks: u64,
+    level_of: DscpTable<u8>,
     rng: Rng,
 }
 
 #[derive(Debug)]
 struct Level {
-    curve: Slopes,
+    /// The average of this number; where one counts all packets, that of the first level.
+    average: Average,
     gap: Gap,
+    curve: Slopes,
 }
 
-enum Verdict {
-    Pass,
-    Mark,
-    Drop(DropReason),
-}
-
-impl Red {
-    /// An empty queue that draws from `rng`.
+impl RedGate {
+    /// A gate that has let nothing in, and draws from `rng`.
     pub fn new(params: RedParams, rng: Rng) -> Self {
         let RedParams { settings, unit, curves, level_of, averages: coupling } = params;
-        let average = Average::new(settings.weight, settings.rate.time_for(settings.idle_packet));
-        let average_count = if coupling == Averages::Shared { 1 } else { curves.len() };
-        Red {
-            ring: Ring::new(settings.limit),
-            levels: curves
-                .iter()
-                .map(|curve| Level { curve: curve.slopes(), gap: Gap::default() })
-                .collect(),
-            level_of,
-            averages: vec![average; average_count],
+        let new_level = |curve: &DropCurve| Level {
+            average: Average::default(),
+            gap: Gap::default(),
+            curve: curve.slopes(),
+        };
+        RedGate {
+            limit: settings.limit,
+            backlog: Backlog::default(),
+            levels: curves.iter().map(new_level).collect(),
+            pace: Pace::new(settings.weight, settings.rate.time_for(settings.idle_packet)),
             coupling,
             unit,
             per_mean_packet: settings.mean_packet.map_or(0.0, |mean| 1.0 / mean.0 as f64),
@@ -87,33 +100,35 @@ impl Red {
             spare_below: settings.spare_below,
             idle_packet: settings.idle_packet,
             ecn_marks: 0,
+            level_of,
             rng,
         }
     }
 
     /// The average that packets of `level` are judged by, in packets or bytes.
-    pub fn average_of(&self, level: usize) -> f64 {
-        self.averages[self.counting(level).start].value()
+    #[inline]
+    fn average_of(&self, level: usize) -> f64 {
+        self.levels[self.counting(level).start].average.value()
     }
 
     #[inline]
-    fn level(&self, packet: &Packet) -> usize {
-        usize::from(self.level_of.get(packet.dscp))
+    fn level(&self, dscp: Dscp) -> usize {
+        usize::from(self.level_of.get(dscp))
     }
 
-    /// The averages that count packets of `level`; the first is the one that judges them.
+    /// The numbers of the averages that count packets of `level`; the first judges them.
     #[inline]
     fn counting(&self, level: usize) -> Range<usize> {
         match self.coupling {
             Averages::Shared => 0..1,
             Averages::PerLevel => level..level + 1,
-            Averages::Coupled => level..self.averages.len(),
+            Averages::Coupled => level..self.levels.len(),
         }
     }
 
     /// What `packet` counts for in the averages.
     #[inline]
-    fn amount(&self, packet: &Packet) -> u64 {
+    fn amount(&self, packet: Arrival) -> u64 {
         match self.unit {
             Unit::Packets => 1,
             Unit::Bytes => u64::from(packet.size),
@@ -121,10 +136,10 @@ impl Red {
     }
 
     #[inline]
-    fn judge(&mut self, level: usize, packet: &Packet) -> Verdict {
+    fn judge(&mut self, level: usize, packet: Arrival) -> Verdict {
         let average = self.average_of(level);
-        let Level { curve, gap } = &mut self.levels[level];
-        let is_spared = self.ring.backlog().packets < self.spare_below;
+        let Level { curve, gap, .. } = &mut self.levels[level];
+        let is_spared = self.backlog.packets < self.spare_below;
         let region = if is_spared { Region::Pass } else { curve.at(average) };
         let may_mark = self.ecn.marks() && packet.ecn.is_capable();
         let may_mark_above = may_mark && self.ecn == EcnMode::MarkAboveMax;
@@ -154,56 +169,59 @@ impl Red {
     }
 }
 
-impl QueueDiscipline for Red {
-    fn reserve(&mut self, packets: usize, _flows: usize) {
-        self.ring.reserve(packets);
-    }
-
+impl Gate for RedGate {
     #[inline]
-    fn enqueue(&mut self, now: Instant, mut packet: Packet, drops: &mut Drops) {
-        let level = self.level(&packet);
+    fn admit(&mut self, now: Instant, packet: Arrival) -> Verdict {
+        let level = self.level(packet.dscp);
         let counting = self.counting(level);
-        for average in &mut self.averages[counting.clone()] {
-            average.sample(now);
+        let mut idle = self.pace.at(now);
+        for level in &mut self.levels[counting.clone()] {
+            level.average.sample(&mut idle);
         }
-        let verdict = self.judge(level, &packet);
-        if let Verdict::Drop(reason) = verdict {
-            return drops.push(packet, reason);
+        let verdict = self.judge(level, packet);
+        if let Verdict::Drop(_) = verdict {
+            return verdict;
         }
-        if !self.ring.has_room_for(&packet) {
-            return drops.push(packet, DropReason::Overlimit);
+        if !fits_sized(self.limit, self.backlog, packet.bytes()) {
+            return Verdict::Drop(DropReason::Overlimit);
         }
         if let Verdict::Mark = verdict {
             // A packet that carries a mark already keeps it; the mark was this queue's too.
-            packet.ecn = Ecn::Ce;
             self.ecn_marks += 1;
         }
-        let amount = self.amount(&packet);
-        for average in &mut self.averages[counting] {
-            average.add(amount);
+        let amount = self.amount(packet);
+        for level in &mut self.levels[counting] {
+            level.average.add(amount);
         }
-        self.ring.push(now, packet);
+        self.backlog.add_sized(packet.bytes());
+        verdict
     }
 
     #[inline]
-    fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Queued> {
-        let queued = self.ring.pop()?;
-        let counting = self.counting(self.level(&queued.packet));
-        let amount = self.amount(&queued.packet);
-        for average in &mut self.averages[counting] {
-            average.remove(now, amount);
+    fn begin(&mut self, now: Instant, packet: Arrival) {
+        let counting = self.counting(self.level(packet.dscp));
+        let amount = self.amount(packet);
+        for level in &mut self.levels[counting] {
+            level.average.remove(now, amount, &self.pace);
         }
-        Some(queued)
+        self.backlog.remove_sized(packet.bytes());
     }
 
     #[inline]
-    fn ready_at(&self) -> Option<Instant> {
-        self.ring.ready_at()
+    fn departed(&mut self, now: Instant) {
+        self.pace.tell();
+        self.levels.iter_mut().for_each(|level| level.average.departed(now));
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
+    fn limit(&self) -> Length {
+        self.limit
+    }
+
+    fn set_rate(&mut self, now: Instant, rate: Rate) {
+        let packet_time = rate.time_for(self.idle_packet);
+        let mut idle = self.pace.at(now);
+        self.levels.iter_mut().for_each(|level| level.average.settle(&mut idle));
+        self.pace.set_idle_packet_time(packet_time);
     }
 
     /// The average of the last level; unless averages are per level, it counts all packets.
@@ -213,15 +231,5 @@ impl QueueDiscipline for Red {
 
     fn ecn_marks(&self) -> u64 {
         self.ecn_marks
-    }
-
-    #[inline]
-    fn departed(&mut self, now: Instant) {
-        self.averages.iter_mut().for_each(|average| average.departed(now));
-    }
-
-    fn set_rate(&mut self, now: Instant, rate: Rate) {
-        let packet_time = rate.time_for(self.idle_packet);
-        self.averages.iter_mut().for_each(|average| average.set_idle_packet_time(now, packet_time));
     }
 }

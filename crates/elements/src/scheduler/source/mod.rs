@@ -235,6 +235,27 @@ impl SourceScheduler {
         self.remarks.set(place, Instant::NEVER);
     }
 
+    /// Whether `packet` fits under the limits, where so much of its connection is `held`.
+    #[inline]
+    fn has_room_for(&self, packet: &Packet, held: Backlog) -> bool {
+        let SourceLimits { limit, limit_per_connection, .. } = self.params.limits;
+        fits(limit, self.backlog, packet)
+            && limit_per_connection.is_none_or(|limit| fits(limit, held, packet))
+    }
+
+    /// Takes the tokens of `packet`, which has just come, if it finds them.
+    #[inline]
+    fn take_tokens(&mut self, now: Instant, packet: &Packet) -> bool {
+        let priority = usize::from(self.priority_of.get(packet.dscp));
+        let Some(regulator) = self.regulators.get_mut(priority) else { return true };
+        regulator.fill(now);
+        let is_admitted = regulator.admits(packet);
+        if is_admitted {
+            regulator.take(packet);
+        }
+        is_admitted
+    }
+
     /// The connection that may send, with the tokens and remarks of the last look, and the priority
     /// of its head.
     fn next(&self) -> Option<(usize, usize)> {
@@ -294,9 +315,8 @@ impl QueueDiscipline for SourceScheduler {
         let Some((place, is_new)) = self.place(&packet) else {
             return drops.push(packet, DropReason::Overlimit);
         };
-        let limit = self.params.limits.limit_per_connection;
         let held = self.connections[place].packets.backlog();
-        if limit.is_some_and(|limit| !fits(limit, held, &packet)) {
+        if !self.has_room_for(&packet, held) {
             if is_new {
                 self.close(place);
             }
@@ -309,6 +329,19 @@ impl QueueDiscipline for SourceScheduler {
             self.earn_tokens(now);
             self.arrive(now, place);
         }
+    }
+
+    /// Where nothing waits, a packet that finds its tokens goes at once, and is not put in any order.
+    #[inline]
+    fn pass(&mut self, now: Instant, packet: Packet, drops: &mut Drops) -> Option<Queued> {
+        if self.backlog.packets == 0
+            && self.has_room_for(&packet, Backlog::default())
+            && self.take_tokens(now, &packet)
+        {
+            return Some(Queued { packet, since: now });
+        }
+        self.enqueue(now, packet, drops);
+        self.dequeue(now, drops)
     }
 
     #[inline]

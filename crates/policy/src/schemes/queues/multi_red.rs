@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use shortflow_elements::classifier::{DscpSet, DscpTable};
-use shortflow_elements::queue::{Averages, Red};
-use shortflow_elements::{Dscp, QueueDiscipline};
+use shortflow_elements::queue::{Averages, Red, RedGate};
+use shortflow_elements::{Dscp, Gate, QueueDiscipline};
 
 use crate::check::Checker;
 use crate::keys::{CodePoints, OneOf, RedPlan, choices, curve_keys, red_keys};
@@ -100,6 +100,10 @@ max_probability = 0.2
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
         Box::new(Red::new(plan.params(port.rate), port.stream()))
+    }
+
+    fn gate(plan: &Plan, port: &Port<'_>) -> Option<Box<dyn Gate>> {
+        Some(Box::new(RedGate::new(plan.params(port.rate), port.stream())))
     }
 }
 

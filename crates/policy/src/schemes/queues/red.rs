@@ -1,8 +1,8 @@
 //! `red`: random early detection.
 
-use shortflow_elements::QueueDiscipline;
 use shortflow_elements::classifier::DscpTable;
-use shortflow_elements::queue::{Averages, Red};
+use shortflow_elements::queue::{Averages, Red, RedGate};
+use shortflow_elements::{Gate, QueueDiscipline};
 
 use crate::check::Checker;
 use crate::keys::{RedPlan, curve_keys};
@@ -43,5 +43,9 @@ max_probability = 0.1
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
         Box::new(Red::new(plan.params(port.rate), port.stream()))
+    }
+
+    fn gate(plan: &Plan, port: &Port<'_>) -> Option<Box<dyn Gate>> {
+        Some(Box::new(RedGate::new(plan.params(port.rate), port.stream())))
     }
 }

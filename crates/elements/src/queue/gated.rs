@@ -1,0 +1,70 @@
+//! A first-in-first-out queue behind a gate.
+
+use shortflow_units::{Instant, Rate};
+
+use super::ring::Ring;
+use crate::{Arrival, Backlog, Drops, Ecn, Gate, Packet, QueueDiscipline, Queued, Verdict};
+
+/// Packets in the order of their arrival, of those that its [`Gate`] lets in.
+#[derive(Debug)]
+pub struct Gated<G> {
+    pub(super) gate: G,
+    ring: Ring,
+}
+
+impl<G: Gate> Gated<G> {
+    /// An empty queue behind `gate`, which has let nothing in yet.
+    pub(super) fn behind(gate: G) -> Self {
+        Gated { ring: Ring::new(gate.limit()), gate }
+    }
+}
+
+impl<G: Gate> QueueDiscipline for Gated<G> {
+    fn reserve(&mut self, packets: usize, _flows: usize) {
+        self.ring.reserve(packets);
+    }
+
+    #[inline]
+    fn enqueue(&mut self, now: Instant, mut packet: Packet, drops: &mut Drops) {
+        match self.gate.admit(now, Arrival::from(&packet)) {
+            Verdict::Pass => {}
+            Verdict::Mark => packet.ecn = Ecn::Ce,
+            Verdict::Drop(reason) => return drops.push(packet, reason),
+        }
+        self.ring.push(now, packet);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Queued> {
+        let queued = self.ring.pop()?;
+        self.gate.begin(now, Arrival::from(&queued.packet));
+        Some(queued)
+    }
+
+    #[inline]
+    fn ready_at(&self) -> Option<Instant> {
+        self.ring.ready_at()
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+
+    #[inline]
+    fn departed(&mut self, now: Instant) {
+        self.gate.departed(now);
+    }
+
+    fn set_rate(&mut self, now: Instant, rate: Rate) {
+        self.gate.set_rate(now, rate);
+    }
+
+    fn average(&self) -> Option<f64> {
+        self.gate.average()
+    }
+
+    fn ecn_marks(&self) -> u64 {
+        self.gate.ecn_marks()
+    }
+}

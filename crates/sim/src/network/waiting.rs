@@ -1,0 +1,71 @@
+//! What waits of the packets whose departures are fixed: the last ones on a port's wire.
+
+use std::collections::VecDeque;
+
+use shortflow_elements::Backlog;
+use shortflow_units::{Bytes, Duration, Instant};
+
+use crate::network::pool::Parcel;
+use crate::network::port::Passage;
+
+/// How much waits, and until when the first of it does.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    backlog: Backlog,
+    /// When the transmission of the first that waits begins.
+    begins: Instant,
+}
+
+impl Waiting {
+    pub(crate) fn nothing() -> Self {
+        Waiting { backlog: Backlog::default(), begins: Instant::NEVER }
+    }
+
+    /// What waits, as of the last [`begin`](Self::begin).
+    #[inline]
+    pub(crate) fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    /// A packet of `size` waits until `begins`, when the last before it has been sent.
+    #[inline]
+    pub(crate) fn push(&mut self, size: u32, begins: Instant) {
+        if self.backlog.packets == 0 {
+            self.begins = begins;
+        }
+        self.backlog.add_sized(Bytes(u64::from(size)));
+    }
+
+    /// The size of each packet that waits, and when its transmission begins.
+    pub(crate) fn beginnings<'w>(
+        &self,
+        wire: &'w VecDeque<Passage>,
+        delay: Duration,
+    ) -> impl Iterator<Item = (u32, Instant)> + 'w {
+        let waiting = wire.range(wire.len() - self.backlog.packets as usize..);
+        waiting.scan(self.begins, move |begins, passage| {
+            // The next begins when this one has left, a propagation delay before it arrives.
+            let begun = std::mem::replace(begins, passage.arrives - delay);
+            Some((passage.parcel.size(), begun))
+        })
+    }
+
+    /// Takes out those of `wire` whose transmission has begun by `now`, and tells of each, with when
+    /// it began: O(1) for each packet, once.
+    #[inline(always)]
+    pub(crate) fn begin(
+        &mut self,
+        now: Instant,
+        wire: &VecDeque<Passage>,
+        delay: Duration,
+        mut begun: impl FnMut(Instant, &Parcel),
+    ) {
+        while self.backlog.packets > 0 && self.begins <= now {
+            let passage = &wire[wire.len() - self.backlog.packets as usize];
+            self.backlog.remove_sized(Bytes(u64::from(passage.parcel.size())));
+            begun(self.begins, &passage.parcel);
+            // The next begins when this one has left, a propagation delay before it arrives.
+            self.begins = passage.arrives - delay;
+        }
+    }
+}
