@@ -80,37 +80,30 @@ pub trait QueueDiscipline: Send {
 
 /// Decides which packets join a queue that is first in, first out. What it lets in leaves in its turn,
 /// and nothing is dropped later: so departures follow from arrivals, and a host that knows its line can
-/// work them out ahead. Such a host keeps the packets itself, and tells the gate of each departure
+/// work them out ahead. Such a host keeps the packets itself, and tells the gate of each transmission
 /// before anything that happens later.
 pub trait Gate: Send {
     /// Whether a packet that arrives at `now` joins the queue.
     fn admit(&mut self, now: Instant, packet: Arrival) -> Verdict;
 
-    /// The first that waits, which came as `packet`, begins to be sent at `now`.
-    fn begin(&mut self, now: Instant, packet: Arrival);
+    /// The first that waits, which came as `packet`, begins to be sent at `now`, and has left the line
+    /// at `left_at`: never, where that is [told](Self::departed) later.
+    fn begin(&mut self, now: Instant, left_at: Instant, packet: Arrival);
 
-    /// As [`QueueDiscipline::departed`].
-    fn departed(&mut self, _now: Instant) {}
-
-    /// A packet arrives at `now`, where nothing waits and the line has been idle since `free_at`: if
-    /// it joins the queue, it begins to be sent at once.
+    /// A packet arrives at `now`, where nothing waits and nothing is being sent: if it joins the queue,
+    /// it begins to be sent at once. What [`admit`](Self::admit) and [`begin`](Self::begin) do one
+    /// after the other, for gates that have a shorter way.
     #[inline]
-    fn pass(&mut self, now: Instant, free_at: Instant, packet: Arrival) -> Verdict {
-        self.departed(free_at);
+    fn pass(&mut self, now: Instant, left_at: Instant, packet: Arrival) -> Verdict {
         let verdict = self.admit(now, packet);
         if !matches!(verdict, Verdict::Drop(_)) {
-            self.begin(now, packet);
+            self.begin(now, left_at, packet);
         }
         verdict
     }
 
-    /// A packet has left the line at `now`, and the first that waits, which came as `packet`, begins
-    /// to be sent.
-    #[inline]
-    fn follow(&mut self, now: Instant, packet: Arrival) {
-        self.departed(now);
-        self.begin(now, packet);
-    }
+    /// What began to be sent has left the line at `now`, where that was not told at its beginning.
+    fn departed(&mut self, _now: Instant) {}
 
     /// What the queue holds at most.
     fn limit(&self) -> Length;

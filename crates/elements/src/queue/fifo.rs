@@ -60,7 +60,7 @@ impl Gate for TailDrop {
     }
 
     #[inline]
-    fn begin(&mut self, _now: Instant, packet: Arrival) {
+    fn begin(&mut self, _now: Instant, _left_at: Instant, packet: Arrival) {
         self.backlog.remove_sized(packet.bytes());
     }
 

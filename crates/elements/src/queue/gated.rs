@@ -10,12 +10,14 @@ use crate::{Arrival, Backlog, Drops, Ecn, Gate, Packet, QueueDiscipline, Queued,
 pub struct Gated<G> {
     pub(super) gate: G,
     ring: Ring,
+    /// The host tells when a packet has left the line.
+    is_told: bool,
 }
 
 impl<G: Gate> Gated<G> {
     /// An empty queue behind `gate`, which has let nothing in yet.
     pub(super) fn behind(gate: G) -> Self {
-        Gated { ring: Ring::new(gate.limit()), gate }
+        Gated { ring: Ring::new(gate.limit()), gate, is_told: false }
     }
 }
 
@@ -37,7 +39,8 @@ impl<G: Gate> QueueDiscipline for Gated<G> {
     #[inline]
     fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Queued> {
         let queued = self.ring.pop()?;
-        self.gate.begin(now, Arrival::from(&queued.packet));
+        let left_at = if self.is_told { Instant::NEVER } else { now };
+        self.gate.begin(now, left_at, Arrival::from(&queued.packet));
         Some(queued)
     }
 
@@ -53,6 +56,7 @@ impl<G: Gate> QueueDiscipline for Gated<G> {
 
     #[inline]
     fn departed(&mut self, now: Instant) {
+        self.is_told = true;
         self.gate.departed(now);
     }
 

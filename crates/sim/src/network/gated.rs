@@ -26,19 +26,28 @@ impl Gated {
     #[inline]
     pub(crate) fn begin(&mut self, now: Instant, wire: &VecDeque<Passage>, delay: Duration) {
         let Gated { gate, waiting } = self;
-        waiting.begin(now, wire, delay, |begins, parcel| gate.follow(begins, parcel.arrival()));
+        waiting.begin(now, wire, delay, |begins, ends, parcel| {
+            gate.begin(begins, ends, parcel.arrival());
+        });
     }
 
-    /// What the gate decides of a parcel that arrives at `now`, as of the last [`begin`](Self::begin).
-    /// What it lets in is to be sent over the `line`.
+    /// What the gate decides of a parcel that arrives at `now`, as of the last [`begin`](Self::begin),
+    /// and which is sent over the `line` if it is let in.
     #[inline]
-    pub(crate) fn judge(&mut self, now: Instant, parcel: &Parcel, line: &Line) -> Verdict {
+    pub(crate) fn join(&mut self, now: Instant, parcel: &Parcel, line: &mut Line) -> Verdict {
         let free_at = line.free_at;
         if free_at <= now {
-            return self.gate.pass(now, free_at, parcel.arrival());
+            let before = line.clone();
+            line.send(now, parcel.size());
+            let verdict = self.gate.pass(now, line.free_at, parcel.arrival());
+            if matches!(verdict, Verdict::Drop(_)) {
+                *line = before;
+            }
+            return verdict;
         }
         let verdict = self.gate.admit(now, parcel.arrival());
         if !matches!(verdict, Verdict::Drop(_)) {
+            line.send(free_at, parcel.size());
             self.waiting.push(parcel.size(), free_at);
         }
         verdict

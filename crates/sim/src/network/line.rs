@@ -3,7 +3,7 @@
 use shortflow_units::{Duration, Instant, Rate, Transmission};
 
 /// What sends packets on their way.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Line {
     /// When it falls idle.
     pub(crate) free_at: Instant,

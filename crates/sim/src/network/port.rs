@@ -146,14 +146,17 @@ impl Port {
         };
         assert!(now >= self.booked_at, "packets join a port in the order of time");
         self.booked_at = now;
-        fifo.waiting.begin(now, &self.wire, self.line.delay, |_, _| {});
+        fifo.waiting.begin(now, &self.wire, self.line.delay, |_, _, _| {});
         if self.line.free_at > now {
             if fifo.is_full(parcel.size()) {
                 return Err(DropReason::Overlimit);
             }
             fifo.waiting.push(parcel.size(), self.line.free_at);
         }
-        Ok(self.send_over(now, parcel))
+        self.counters.arrived(parcel);
+        let starts = self.line.free_at.max(now);
+        self.counters.waits(parcel.size(), now, starts);
+        Ok(self.line.send(starts, parcel.size()))
     }
 
     #[inline(never)]
@@ -163,27 +166,21 @@ impl Port {
         parcel: &mut Parcel,
         pool: &mut Pool,
     ) -> Result<Instant, DropReason> {
-        let Port { buffer: Buffer::Gated(gated), line, wire, .. } = self else {
+        let Port { buffer: Buffer::Gated(gated), line, wire, counters, booked_at } = self else {
             unreachable!("a queue that is asked takes packets by `enqueue`")
         };
-        assert!(now >= self.booked_at, "packets join a port in the order of time");
+        assert!(now >= *booked_at, "packets join a port in the order of time");
         gated.begin(now, wire, line.delay);
-        match gated.judge(now, parcel, line) {
+        let starts = line.free_at.max(now);
+        match gated.join(now, parcel, line) {
             Verdict::Pass => {}
             Verdict::Mark => pool.mark(parcel),
             Verdict::Drop(reason) => return Err(reason),
         }
-        self.booked_at = now;
-        Ok(self.send_over(now, parcel))
-    }
-
-    /// Sends a packet that came at `now` over the line as soon as that is free.
-    #[inline(always)]
-    fn send_over(&mut self, now: Instant, parcel: &Parcel) -> Instant {
-        self.counters.arrived(parcel);
-        let starts = self.line.free_at.max(now);
-        self.counters.waits(parcel.size(), now, starts);
-        self.line.send(starts, parcel.size())
+        *booked_at = now;
+        counters.arrived(parcel);
+        counters.waits(parcel.size(), now, starts);
+        Ok(line.free_at + line.delay)
     }
 
     /// A queue that is asked takes a packet. It, or others held, may end in `drops`.
@@ -278,7 +275,9 @@ impl Port {
     #[inline(always)]
     fn begin(&mut self, now: Instant) {
         match &mut self.buffer {
-            Buffer::Plain(fifo) => fifo.waiting.begin(now, &self.wire, self.line.delay, |_, _| {}),
+            Buffer::Plain(fifo) => {
+                fifo.waiting.begin(now, &self.wire, self.line.delay, |_, _, _| {})
+            }
             Buffer::Gated(gated) => gated.begin(now, &self.wire, self.line.delay),
             Buffer::Policy(_) => {}
         }

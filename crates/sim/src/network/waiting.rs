@@ -51,21 +51,21 @@ impl Waiting {
     }
 
     /// Takes out those of `wire` whose transmission has begun by `now`, and tells of each, with when
-    /// it began: O(1) for each packet, once.
+    /// it began and when it ends: O(1) for each packet, once.
     #[inline(always)]
     pub(crate) fn begin(
         &mut self,
         now: Instant,
         wire: &VecDeque<Passage>,
         delay: Duration,
-        mut begun: impl FnMut(Instant, &Parcel),
+        mut begun: impl FnMut(Instant, Instant, &Parcel),
     ) {
         while self.backlog.packets > 0 && self.begins <= now {
             let passage = &wire[wire.len() - self.backlog.packets as usize];
             self.backlog.remove_sized(Bytes(u64::from(passage.parcel.size())));
-            begun(self.begins, &passage.parcel);
             // The next begins when this one has left, a propagation delay before it arrives.
-            self.begins = passage.arrives - delay;
+            let ends = passage.arrives - delay;
+            begun(std::mem::replace(&mut self.begins, ends), ends, &passage.parcel);
         }
     }
 }

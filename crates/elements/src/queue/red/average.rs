@@ -11,8 +11,6 @@ pub(super) struct Pace {
     log_keep: f64,
     /// 1/s, where s is a mean packet's transmission time: packets per nanosecond.
     idle_packets_per_nano: f64,
-    /// The host tells when a packet has left the line.
-    is_told: bool,
 }
 
 impl Pace {
@@ -21,7 +19,6 @@ impl Pace {
             weight,
             log_keep: libm::log1p(-weight),
             idle_packets_per_nano: per_nano(idle_packet_time),
-            is_told: false,
         }
     }
 
@@ -29,12 +26,6 @@ impl Pace {
     #[inline]
     pub(super) fn at(&self, now: Instant) -> Idle<'_> {
         Idle { pace: self, now, since: Instant::NEVER, keep: 1.0 }
-    }
-
-    /// The host has told that a packet left the line, as it will from now on.
-    #[inline]
-    pub(super) fn tell(&mut self) {
-        self.is_told = true;
     }
 
     /// A mean packet takes this time from now on.
@@ -75,9 +66,10 @@ impl Idle<'_> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Average {
     average: f64,
-    length: u64,
-    /// When it was idle last, if nothing has come since; never while what it counted last is being
-    /// sent: it is empty, but not idle.
+    /// A whole number.
+    length: f64,
+    /// When nothing is left, the line falls idle, or has fallen idle, at this instant; at none that is
+    /// known yet, when it is never. Until then the queue is empty, but not idle.
     idle_since: Instant,
 }
 
@@ -90,28 +82,34 @@ impl Average {
     /// Takes a sample, before the arriving packet is added.
     #[inline]
     pub(super) fn sample(&mut self, idle: &mut Idle<'_>) {
-        if self.length > 0 || self.idle_since == Instant::NEVER {
-            self.average += idle.pace.weight * (self.length as f64 - self.average);
+        if self.length > 0.0 || self.idle_since > idle.now {
+            self.average += idle.pace.weight * (self.length - self.average);
         } else if self.average > 0.0 {
             self.decay(idle);
         }
     }
 
     #[inline]
-    pub(super) fn add(&mut self, amount: u64) {
-        self.length += amount;
+    pub(super) fn add(&mut self, amount: u32) {
+        self.length += f64::from(amount);
     }
 
+    /// So much begins to be sent, and has left the line at `left_at`: when nothing is left here, the
+    /// queue is idle from then on (Floyd & Jacobson 1993, §4: `q_time` is the start of the queue's
+    /// idle time).
     #[inline]
-    pub(super) fn remove(&mut self, now: Instant, amount: u64, pace: &Pace) {
-        self.length -= amount;
-        if self.length == 0 {
-            self.idle_since = if pace.is_told { Instant::NEVER } else { now };
-        }
+    pub(super) fn remove(&mut self, amount: u32, left_at: Instant) {
+        self.length -= f64::from(amount);
+        self.idle_since = left_at;
     }
 
-    /// What was taken out has left the line: if nothing has come since, it is idle from now on
-    /// (Floyd & Jacobson 1993, §4: `q_time` is the start of the queue's idle time).
+    /// Something came and began to be sent at once.
+    #[inline]
+    pub(super) fn pass(&mut self, left_at: Instant) {
+        self.idle_since = left_at;
+    }
+
+    /// What began to be sent has left the line.
     #[inline]
     pub(super) fn departed(&mut self, now: Instant) {
         if self.idle_since == Instant::NEVER {
@@ -121,7 +119,7 @@ impl Average {
 
     /// Falls by the idle time so far, as if a sample was taken.
     pub(super) fn settle(&mut self, idle: &mut Idle<'_>) {
-        if self.length == 0 && self.idle_since != Instant::NEVER {
+        if self.length == 0.0 && self.idle_since <= idle.now {
             self.decay(idle);
         }
     }
@@ -132,7 +130,7 @@ impl Average {
     fn decay(&mut self, idle: &mut Idle<'_>) {
         self.average *= idle.keep(self.idle_since);
         // The same idle time must not count again at the next sample, when this packet is dropped.
-        self.idle_since = self.idle_since.max(idle.now);
+        self.idle_since = idle.now;
     }
 }
 
@@ -159,13 +157,8 @@ mod tests {
             self.average.value()
         }
 
-        fn remove(&mut self, millis: u64, amount: u64) {
-            self.average.remove(ms(millis), amount, &self.pace);
-        }
-
-        fn departed(&mut self, millis: u64) {
-            self.pace.tell();
-            self.average.departed(ms(millis));
+        fn remove(&mut self, amount: u32, left_at: u64) {
+            self.average.remove(amount, ms(left_at));
         }
     }
 
@@ -186,7 +179,7 @@ mod tests {
         let mut queue = Queue::new(0.25, 2);
         queue.average.add(16);
         queue.sample(0);
-        queue.remove(10, 16);
+        queue.remove(16, 10);
 
         let average = queue.sample(16);
 
@@ -200,7 +193,7 @@ mod tests {
             let mut queue = Queue::new(0.25, 2);
             queue.average.add(16);
             queue.sample(0);
-            queue.remove(10, 16);
+            queue.remove(16, 10);
             instants.iter().for_each(|&at| _ = queue.sample(at));
             queue.average.value()
         };
@@ -209,17 +202,26 @@ mod tests {
 
     #[test]
     fn the_time_in_which_the_last_packet_is_sent_is_not_idle() {
-        let mut queue = Queue::new(0.25, 2);
-        queue.departed(0);
-        queue.average.add(16);
-        queue.sample(0);
-        queue.remove(10, 16);
-        // One that comes while it is sent finds the length 0: 4 · 0.75 = 3.
-        assert_eq!(queue.sample(12), 3.0);
-        queue.departed(20);
-        // 6 ms idle are 3 packets: 3 · 0.75³.
-        let average = queue.sample(26);
-        assert!((average - 1.265_625).abs() < 1e-12, "{average}");
+        let told_later = |queue: &mut Queue| {
+            queue.average.remove(16, Instant::NEVER);
+            let average = queue.sample(12);
+            queue.average.departed(ms(20));
+            average
+        };
+        let told_ahead = |queue: &mut Queue| {
+            queue.remove(16, 20);
+            queue.sample(12)
+        };
+        for send in [told_later, told_ahead] {
+            let mut queue = Queue::new(0.25, 2);
+            queue.average.add(16);
+            queue.sample(0);
+            // One that comes while it is sent finds the length 0: 4 · 0.75 = 3.
+            assert_eq!(send(&mut queue), 3.0);
+            // 6 ms idle are 3 packets: 3 · 0.75³.
+            let average = queue.sample(26);
+            assert!((average - 1.265_625).abs() < 1e-12, "{average}");
+        }
     }
 
     #[test]
@@ -227,7 +229,7 @@ mod tests {
         let mut queue = Queue::new(0.25, 2);
         queue.average.add(16);
         queue.sample(0);
-        queue.remove(10, 16);
+        queue.remove(16, 10);
         queue.average.settle(&mut queue.pace.at(ms(12)));
         queue.pace.set_idle_packet_time(Duration::from_millis(4));
         let average = queue.sample(20);
@@ -242,7 +244,7 @@ mod tests {
             let mut average = Average::default();
             average.add(16);
             average.sample(&mut pace.at(ms(0)));
-            average.remove(ms(emptied), 16, &pace);
+            average.remove(16, ms(emptied));
             average
         });
         let mut idle = pace.at(ms(16));
@@ -258,7 +260,7 @@ mod tests {
         let mut queue = Queue::new(1.0, 1);
         queue.average.add(5);
         assert_eq!(queue.sample(0), 5.0);
-        queue.remove(1, 5);
+        queue.remove(5, 1);
         assert_eq!(queue.sample(2), 0.0);
     }
 }

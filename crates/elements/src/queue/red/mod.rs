@@ -128,11 +128,34 @@ impl RedGate {
 
     /// What `packet` counts for in the averages.
     #[inline]
-    fn amount(&self, packet: Arrival) -> u64 {
+    fn amount(&self, packet: Arrival) -> u32 {
         match self.unit {
             Unit::Packets => 1,
-            Unit::Bytes => u64::from(packet.size),
+            Unit::Bytes => packet.size,
         }
+    }
+
+    /// What happens to a packet that arrives at `now`, after a sample for each average that counts it;
+    /// which these are.
+    #[inline]
+    fn sample(&mut self, now: Instant, packet: Arrival) -> (Range<usize>, Verdict) {
+        let level = self.level(packet.dscp);
+        let counting = self.counting(level);
+        let mut idle = self.pace.at(now);
+        for level in &mut self.levels[counting.clone()] {
+            level.average.sample(&mut idle);
+        }
+        let mut verdict = self.judge(level, packet);
+        if !matches!(verdict, Verdict::Drop(_))
+            && !fits_sized(self.limit, self.backlog, packet.bytes())
+        {
+            verdict = Verdict::Drop(DropReason::Overlimit);
+        }
+        if let Verdict::Mark = verdict {
+            // A packet that carries a mark already keeps it; the mark was this queue's too.
+            self.ecn_marks += 1;
+        }
+        (counting, verdict)
     }
 
     #[inline]
@@ -172,44 +195,34 @@ impl RedGate {
 impl Gate for RedGate {
     #[inline]
     fn admit(&mut self, now: Instant, packet: Arrival) -> Verdict {
-        let level = self.level(packet.dscp);
-        let counting = self.counting(level);
-        let mut idle = self.pace.at(now);
-        for level in &mut self.levels[counting.clone()] {
-            level.average.sample(&mut idle);
+        let (counting, verdict) = self.sample(now, packet);
+        if !matches!(verdict, Verdict::Drop(_)) {
+            let amount = self.amount(packet);
+            self.levels[counting].iter_mut().for_each(|level| level.average.add(amount));
+            self.backlog.add_sized(packet.bytes());
         }
-        let verdict = self.judge(level, packet);
-        if let Verdict::Drop(_) = verdict {
-            return verdict;
-        }
-        if !fits_sized(self.limit, self.backlog, packet.bytes()) {
-            return Verdict::Drop(DropReason::Overlimit);
-        }
-        if let Verdict::Mark = verdict {
-            // A packet that carries a mark already keeps it; the mark was this queue's too.
-            self.ecn_marks += 1;
-        }
-        let amount = self.amount(packet);
-        for level in &mut self.levels[counting] {
-            level.average.add(amount);
-        }
-        self.backlog.add_sized(packet.bytes());
         verdict
     }
 
     #[inline]
-    fn begin(&mut self, now: Instant, packet: Arrival) {
+    fn begin(&mut self, _now: Instant, left_at: Instant, packet: Arrival) {
         let counting = self.counting(self.level(packet.dscp));
         let amount = self.amount(packet);
-        for level in &mut self.levels[counting] {
-            level.average.remove(now, amount, &self.pace);
-        }
+        self.levels[counting].iter_mut().for_each(|level| level.average.remove(amount, left_at));
         self.backlog.remove_sized(packet.bytes());
     }
 
     #[inline]
+    fn pass(&mut self, now: Instant, left_at: Instant, packet: Arrival) -> Verdict {
+        let (counting, verdict) = self.sample(now, packet);
+        if !matches!(verdict, Verdict::Drop(_)) {
+            self.levels[counting].iter_mut().for_each(|level| level.average.pass(left_at));
+        }
+        verdict
+    }
+
+    #[inline]
     fn departed(&mut self, now: Instant) {
-        self.pace.tell();
         self.levels.iter_mut().for_each(|level| level.average.departed(now));
     }
 
