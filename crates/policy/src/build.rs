@@ -1,6 +1,5 @@
 //! Building elements from a checked policy: fresh ones for every port.
 
-use shortflow_elements::classifier::Classifier;
 use shortflow_elements::{Conditioner, Gate, NewClass, QueueDiscipline};
 use shortflow_units::{Rate, Rng};
 
@@ -43,8 +42,6 @@ impl Role {
         if !self.conditions() {
             return None;
         }
-        let rules = self.classes.iter().enumerate();
-        let classifier = Classifier::new(rules.map(|(i, class)| (class.rule.clone(), i)).collect());
         let classes = self.classes.iter().map(|class| NewClass {
             name: class.name.clone(),
             marker: class.marker.as_ref().map(|plan| {
@@ -52,7 +49,7 @@ impl Role {
             }),
             police: class.police,
         });
-        Some(Conditioner::new(classifier, classes, self.acks))
+        Some(Conditioner::new(self.classifier.clone(), classes, self.acks))
     }
 
     /// A fresh queue for an egress port, or `None` when the role has none.

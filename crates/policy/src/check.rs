@@ -1,5 +1,6 @@
 //! Checks a policy: names, ranges, and how settings stand to each other.
 
+use shortflow_elements::classifier::Classifier;
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::{Color, Dscp, ParamsError};
 use shortflow_text::{Diagnostics, Document, NAME_RULE, is_name};
@@ -98,7 +99,10 @@ impl Checker<'_> {
         self.reachable(&format!("{path}.classes"), &rules);
         let queue = file.queue.as_ref().and_then(|keys| keys.check(self, &format!("{path}.queue")));
         let acks = file.acks.0;
-        Role { name: name.to_owned(), classes, code_points: self.code_points, queue, acks }
+        let rules = classes.iter().enumerate();
+        let classifier = Classifier::new(rules.map(|(i, class)| (class.rule.clone(), i)).collect());
+        let (name, code_points) = (name.to_owned(), self.code_points);
+        Role { name, classes, classifier, code_points, queue, acks }
     }
 
     fn class(&mut self, path: &str, file: &ClassFile) -> TrafficClass {

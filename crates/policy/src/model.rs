@@ -1,5 +1,6 @@
 //! A checked policy: parameters of elements that cannot be invalid, ready to be read or built.
 
+use shortflow_elements::classifier::Classifier;
 use shortflow_elements::classifier::MultiField;
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::{Acknowledgements, Dscp, Label};
@@ -90,6 +91,8 @@ pub struct Role {
     pub name: String,
     /// Conditioning, tried in order; the first class that fits takes the packet.
     pub classes: Vec<TrafficClass>,
+    /// Which of the classes takes a packet, by its number.
+    pub(crate) classifier: Classifier,
     /// What green, yellow and red are written as.
     pub code_points: [Dscp; 3],
     /// The queue of an egress port.

@@ -8,19 +8,21 @@ pub use dscp::{DscpSet, DscpTable};
 pub use multi_field::{MultiField, PortRange, SenderMatch};
 pub use sima::SimaClass;
 
+use std::sync::Arc;
+
 use crate::{Packet, SenderView};
 
 /// An ordered list of matches, each with the class it leads to: the first that matches decides.
-/// One step per rule.
+/// One step per rule. Clones have the rules in common, so that those of many ports stay in the cache.
 #[derive(Debug, Clone, Default)]
 pub struct Classifier {
-    rules: Vec<(MultiField, usize)>,
+    rules: Arc<[(MultiField, usize)]>,
 }
 
 impl Classifier {
     /// A classifier with `rules` in this order.
     pub fn new(rules: Vec<(MultiField, usize)>) -> Self {
-        Classifier { rules }
+        Classifier { rules: rules.into() }
     }
 
     /// The class of the first match, or `None` when nothing matches.

@@ -162,16 +162,9 @@ impl RedCommon {
 /// The parameters of a RED queue with one or several levels, but for the rate of its link.
 #[derive(Debug, Clone)]
 pub struct RedPlan {
-    limit: Length,
-    weight: f64,
-    mean_packet: Bytes,
     byte_mode: bool,
-    spacing: Spacing,
-    ecn: EcnMode,
-    spare_below: u64,
-    curves: Vec<DropCurve>,
-    level_of: DscpTable<u8>,
-    averages: Averages,
+    /// For a link of some rate: it only scales the idle time.
+    params: RedParams,
 }
 
 impl RedPlan {
@@ -201,56 +194,39 @@ impl RedPlan {
                 return None;
             }
         };
-        let plan = RedPlan {
+        let settings = RedSettings {
             limit: common.limit,
             weight: common.weight,
-            mean_packet: common.mean_packet,
-            byte_mode: common.byte_mode,
+            idle_packet: common.mean_packet,
+            rate: Rate::from_bits_per_sec(1),
+            mean_packet: common.byte_mode.then_some(common.mean_packet),
             spacing: common.spacing,
             ecn,
             spare_below: u64::from(common.spare_below),
-            curves,
-            level_of,
-            averages,
         };
-        // The rate of the link only scales the idle time; any will do to check the rest.
-        checker.accept(path, plan.params_at(Rate::from_bits_per_sec(1)))?;
-        Some(plan)
+        let params = RedParams::with_levels(settings, curves, level_of, averages);
+        Some(RedPlan { byte_mode: common.byte_mode, params: checker.accept(path, params)? })
     }
 
     /// The parameters for a link of this rate, above zero, which settles how fast the average falls
     /// when the queue is idle.
     pub fn params(&self, rate: Rate) -> RedParams {
-        self.params_at(rate).expect("a checked policy has valid parameters")
-    }
-
-    fn params_at(&self, rate: Rate) -> Result<RedParams, ParamsError> {
-        let settings = RedSettings {
-            limit: self.limit,
-            weight: self.weight,
-            idle_packet: self.mean_packet,
-            rate,
-            mean_packet: self.byte_mode.then_some(self.mean_packet),
-            spacing: self.spacing,
-            ecn: self.ecn,
-            spare_below: self.spare_below,
-        };
-        RedParams::with_levels(settings, self.curves.clone(), self.level_of.clone(), self.averages)
+        self.params.at_rate(rate).expect("a link has a rate above zero")
     }
 
     /// What the queue holds.
     pub fn limit(&self) -> Length {
-        self.limit
+        self.params.settings().limit
     }
 
     /// w_q: the weight of a new sample in the average, above 0 and at most 1.
     pub fn weight(&self) -> f64 {
-        self.weight
+        self.params.settings().weight
     }
 
     /// The mean packet of the link.
     pub fn mean_packet(&self) -> Bytes {
-        self.mean_packet
+        self.params.settings().idle_packet
     }
 
     /// Whether the drop probability is in proportion to a packet's size over the mean packet.
@@ -260,31 +236,31 @@ impl RedPlan {
 
     /// How drops are spaced.
     pub fn spacing(&self) -> Spacing {
-        self.spacing
+        self.params.settings().spacing
     }
 
     /// Whether ECN-capable packets are marked.
     pub fn ecn(&self) -> EcnMode {
-        self.ecn
+        self.params.settings().ecn
     }
 
     /// A packet that finds fewer packets waiting is spared.
     pub fn spare_below(&self) -> u64 {
-        self.spare_below
+        self.params.settings().spare_below
     }
 
     /// The drop curve of each level, the best protected first; one in plain RED.
     pub fn curves(&self) -> &[DropCurve] {
-        &self.curves
+        self.params.curves()
     }
 
     /// The level of a packet with this code point, from 0.
     pub fn level_of(&self, dscp: Dscp) -> usize {
-        usize::from(self.level_of.get(dscp))
+        self.params.level_of(dscp)
     }
 
     /// Which packets the average of a level counts.
     pub fn averages(&self) -> Averages {
-        self.averages
+        self.params.averages()
     }
 }

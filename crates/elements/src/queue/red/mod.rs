@@ -15,18 +15,19 @@ mod params;
 mod spacing;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use shortflow_units::{Bytes, Instant, Length, Rate, Rng};
 
 use self::average::{Average, Pace};
 pub use self::drop_curve::{AboveMax, DropCurve};
-use self::drop_curve::{Region, Slopes, Unit};
+use self::drop_curve::{Region, Unit};
+use self::params::Rules;
 pub use self::params::{Averages, EcnMode, RedParams, RedSettings};
 use self::spacing::Gap;
 pub use self::spacing::Spacing;
 use super::gated::Gated;
 use super::ring::fits_sized;
-use crate::classifier::DscpTable;
 use crate::{Arrival, Backlog, DropReason, Dscp, Gate, Verdict};
 
 /// A RED queue (Floyd & Jacobson 1993) with one or several levels.
@@ -53,54 +54,33 @@ impl Red {
 /// The gate of a [`Red`] queue.
 #[derive(Debug)]
 pub struct RedGate {
-    limit: Length,
-    backlog: Backlog,
-    levels: Vec<Level>,
+    rules: Arc<Rules>,
+    levels: Box<[Level]>,
     pace: Pace,
-    coupling: Averages,
-    unit: Unit,
-    /// 1 over the size of a mean packet; zero when sizes do not matter.
-    per_mean_packet: f64,
-    spacing: Spacing,
-    ecn: EcnMode,
-    spare_below: u64,
-    idle_packet: Bytes,
+    backlog: Backlog,
     ecn_marks: u64,
-    level_of: DscpTable<u8>,
+    idle_packet: Bytes,
     rng: Rng,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 struct Level {
     /// The average of this number; where one counts all packets, that of the first level.
     average: Average,
     gap: Gap,
-    curve: Slopes,
 }
 
 impl RedGate {
     /// A gate that has let nothing in, and draws from `rng`.
     pub fn new(params: RedParams, rng: Rng) -> Self {
-        let RedParams { settings, unit, curves, level_of, averages: coupling } = params;
-        let new_level = |curve: &DropCurve| Level {
-            average: Average::default(),
-            gap: Gap::default(),
-            curve: curve.slopes(),
-        };
+        let RedParams { settings, rules } = params;
         RedGate {
-            limit: settings.limit,
-            backlog: Backlog::default(),
-            levels: curves.iter().map(new_level).collect(),
+            levels: vec![Level::default(); rules.slopes.len()].into(),
+            rules,
             pace: Pace::new(settings.weight, settings.rate.time_for(settings.idle_packet)),
-            coupling,
-            unit,
-            per_mean_packet: settings.mean_packet.map_or(0.0, |mean| 1.0 / mean.0 as f64),
-            spacing: settings.spacing,
-            ecn: settings.ecn,
-            spare_below: settings.spare_below,
-            idle_packet: settings.idle_packet,
+            backlog: Backlog::default(),
             ecn_marks: 0,
-            level_of,
+            idle_packet: settings.idle_packet,
             rng,
         }
     }
@@ -113,13 +93,13 @@ impl RedGate {
 
     #[inline]
     fn level(&self, dscp: Dscp) -> usize {
-        usize::from(self.level_of.get(dscp))
+        usize::from(self.rules.level_of.get(dscp))
     }
 
     /// The numbers of the averages that count packets of `level`; the first judges them.
     #[inline]
     fn counting(&self, level: usize) -> Range<usize> {
-        match self.coupling {
+        match self.rules.averages {
             Averages::Shared => 0..1,
             Averages::PerLevel => level..level + 1,
             Averages::Coupled => level..self.levels.len(),
@@ -129,7 +109,7 @@ impl RedGate {
     /// What `packet` counts for in the averages.
     #[inline]
     fn amount(&self, packet: Arrival) -> u32 {
-        match self.unit {
+        match self.rules.unit {
             Unit::Packets => 1,
             Unit::Bytes => packet.size,
         }
@@ -147,7 +127,7 @@ impl RedGate {
         }
         let mut verdict = self.judge(level, packet);
         if !matches!(verdict, Verdict::Drop(_))
-            && !fits_sized(self.limit, self.backlog, packet.bytes())
+            && !fits_sized(self.rules.limit, self.backlog, packet.bytes())
         {
             verdict = Verdict::Drop(DropReason::Overlimit);
         }
@@ -161,11 +141,12 @@ impl RedGate {
     #[inline]
     fn judge(&mut self, level: usize, packet: Arrival) -> Verdict {
         let average = self.average_of(level);
-        let Level { curve, gap, .. } = &mut self.levels[level];
-        let is_spared = self.backlog.packets < self.spare_below;
-        let region = if is_spared { Region::Pass } else { curve.at(average) };
-        let may_mark = self.ecn.marks() && packet.ecn.is_capable();
-        let may_mark_above = may_mark && self.ecn == EcnMode::MarkAboveMax;
+        let Rules { ecn, spare_below, spacing, .. } = *self.rules;
+        let gap = &mut self.levels[level].gap;
+        let is_spared = self.backlog.packets < spare_below;
+        let region = if is_spared { Region::Pass } else { self.rules.slopes[level].at(average) };
+        let may_mark = ecn.marks() && packet.ecn.is_capable();
+        let may_mark_above = may_mark && ecn == EcnMode::MarkAboveMax;
         let (probability, chosen_verdict) = match region {
             Region::Pass => {
                 gap.reset();
@@ -180,11 +161,11 @@ impl RedGate {
             Region::Gentle(p) if may_mark_above => (p, Verdict::Mark),
             Region::Early(p) | Region::Gentle(p) => (p, Verdict::Drop(DropReason::Early)),
         };
-        let share = match self.per_mean_packet {
+        let share = match self.rules.per_mean_packet {
             0.0 => 1.0,
             per_mean_packet => f64::from(packet.size) * per_mean_packet,
         };
-        if gap.chooses(&mut self.rng, self.spacing, probability, share) {
+        if gap.chooses(&mut self.rng, spacing, probability, share) {
             chosen_verdict
         } else {
             Verdict::Pass
@@ -227,7 +208,7 @@ impl Gate for RedGate {
     }
 
     fn limit(&self) -> Length {
-        self.limit
+        self.rules.limit
     }
 
     fn set_rate(&mut self, now: Instant, rate: Rate) {

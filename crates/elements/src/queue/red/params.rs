@@ -1,9 +1,11 @@
 //! Parameters of RED.
 
+use std::sync::Arc;
+
 use shortflow_units::{Bytes, Length, Rate};
 
 use super::DropCurve;
-use super::drop_curve::{Unit, amount, unit};
+use super::drop_curve::{Slopes, Unit, amount, unit};
 use super::spacing::Spacing;
 use crate::classifier::DscpTable;
 use crate::params::above_zero;
@@ -66,14 +68,28 @@ pub enum Averages {
     Coupled,
 }
 
-/// Parameters of [`Red`](super::Red).
+/// Parameters of [`Red`](super::Red). Clones have all but the settings in common, so that what many
+/// ports have alike stays in the cache.
 #[derive(Debug, Clone)]
 pub struct RedParams {
     pub(super) settings: RedSettings,
+    pub(super) rules: Arc<Rules>,
+}
+
+/// What a gate looks up for each packet, and never changes.
+#[derive(Debug)]
+pub(super) struct Rules {
+    pub(super) limit: Length,
     pub(super) unit: Unit,
-    pub(super) curves: Vec<DropCurve>,
-    pub(super) level_of: DscpTable<u8>,
     pub(super) averages: Averages,
+    pub(super) spacing: Spacing,
+    pub(super) ecn: EcnMode,
+    pub(super) spare_below: u64,
+    /// 1 over the size of a mean packet; zero when sizes do not matter.
+    pub(super) per_mean_packet: f64,
+    pub(super) slopes: Vec<Slopes>,
+    curves: Vec<DropCurve>,
+    pub(super) level_of: DscpTable<u8>,
 }
 
 impl RedParams {
@@ -114,7 +130,25 @@ impl RedParams {
                 format!("level {level} is used but there are only {} levels", curves.len()),
             ));
         }
-        Ok(RedParams { settings, unit: first.unit(), curves, level_of, averages })
+        let rules = Rules {
+            limit: settings.limit,
+            unit: first.unit(),
+            averages,
+            spacing: settings.spacing,
+            ecn: settings.ecn,
+            spare_below: settings.spare_below,
+            per_mean_packet: settings.mean_packet.map_or(0.0, |mean| 1.0 / mean.0 as f64),
+            slopes: curves.iter().map(DropCurve::slopes).collect(),
+            curves,
+            level_of,
+        };
+        Ok(RedParams { settings, rules: Arc::new(rules) })
+    }
+
+    /// The same for a link of another rate, above zero.
+    pub fn at_rate(&self, rate: Rate) -> Result<Self, ParamsError> {
+        above_zero("rate", rate)?;
+        Ok(RedParams { settings: RedSettings { rate, ..self.settings.clone() }, ..self.clone() })
     }
 
     /// What the levels have in common.
@@ -124,17 +158,17 @@ impl RedParams {
 
     /// The drop curve of each level, the best protected first.
     pub fn curves(&self) -> &[DropCurve] {
-        &self.curves
+        &self.rules.curves
     }
 
     /// The level of packets with this code point, 0 the best protected.
     pub fn level_of(&self, dscp: Dscp) -> usize {
-        usize::from(self.level_of.get(dscp))
+        usize::from(self.rules.level_of.get(dscp))
     }
 
     /// Which packets the average of a level counts.
     pub fn averages(&self) -> Averages {
-        self.averages
+        self.rules.averages
     }
 }
 

@@ -6,6 +6,8 @@ mod params;
 mod regulator;
 mod round;
 
+use std::sync::Arc;
+
 use hashbrown::HashTable;
 use shortflow_units::{Instant, Rng};
 
@@ -14,7 +16,6 @@ use self::outlook::{Head, Outlook};
 pub use self::params::{ConnectionRule, SourceLimits, SourceParams};
 use self::regulator::Regulator;
 use self::round::{Connection, Rounds};
-use crate::classifier::DscpTable;
 use crate::flow_hash::FlowHash;
 use crate::packet_store::PacketStore;
 use crate::queue::fits;
@@ -61,8 +62,7 @@ const LOW: usize = 2;
 /// packet goes first then hangs on all of them.
 #[derive(Debug)]
 pub struct SourceScheduler {
-    params: SourceParams,
-    priority_of: DscpTable<u8>,
+    params: Arc<SourceParams>,
     hash: FlowHash,
     /// Where in `connections` a key's connection waits.
     places: HashTable<u32>,
@@ -80,14 +80,13 @@ pub struct SourceScheduler {
 
 impl SourceScheduler {
     /// An empty scheduler with full buckets; its table hashes under a seed from `rng`.
-    pub fn new(params: SourceParams, mut rng: Rng) -> Self {
+    pub fn new(params: impl Into<Arc<SourceParams>>, mut rng: Rng) -> Self {
+        let params = params.into();
         let places = params.limits.connections;
-        let [high, medium, _] = params.code_points;
         let rules = params.rules.iter().chain([&params.otherwise]);
         let classes = rules.map(|rule| usize::from(rule.class)).max().unwrap_or(1);
         SourceScheduler {
             hash: FlowHash::seeded(&mut rng),
-            priority_of: DscpTable::filled(LOW as u8).with(medium, 1).with(high, 0),
             // Twice the connections: then removals never make it grow, only tidy itself.
             places: HashTable::with_capacity(2 * places),
             connections: Vec::with_capacity(places),
@@ -106,7 +105,7 @@ impl SourceScheduler {
     /// The priority of `queued` at `now`, after remarking, and when it is remarked next.
     #[inline]
     fn priority(&self, queued: &Queued, now: Instant) -> (usize, Instant) {
-        let mark = usize::from(self.priority_of.get(queued.packet.dscp));
+        let mark = usize::from(self.params.priority_of.get(queued.packet.dscp));
         let period = self.params.remark_after;
         let mut priority = mark;
         let mut remarked_at = queued.since + period;
@@ -204,7 +203,7 @@ impl SourceScheduler {
         if let Some(regulator) = self.regulators.get_mut(priority) {
             regulator.take(&queued.packet);
         }
-        if priority != usize::from(self.priority_of.get(queued.packet.dscp)) {
+        if priority != usize::from(self.params.priority_of.get(queued.packet.dscp)) {
             queued.packet.dscp = self.params.code_points[priority];
         }
         connection.left -= 1;
@@ -246,7 +245,7 @@ impl SourceScheduler {
     /// Takes the tokens of `packet`, which has just come, if it finds them.
     #[inline]
     fn take_tokens(&mut self, now: Instant, packet: &Packet) -> bool {
-        let priority = usize::from(self.priority_of.get(packet.dscp));
+        let priority = usize::from(self.params.priority_of.get(packet.dscp));
         let Some(regulator) = self.regulators.get_mut(priority) else { return true };
         regulator.fill(now);
         let is_admitted = regulator.admits(packet);

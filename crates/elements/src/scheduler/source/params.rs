@@ -2,7 +2,8 @@
 
 use shortflow_units::{Duration, Length};
 
-use crate::classifier::Classifier;
+use super::LOW;
+use crate::classifier::{Classifier, DscpTable};
 use crate::meter::TokenBucketParams;
 use crate::params::above_zero;
 use crate::queue::checked_limit;
@@ -56,6 +57,8 @@ pub struct SourceParams {
     pub(super) medium: TokenBucketParams,
     pub(super) remark_after: Duration,
     pub(super) code_points: [Dscp; 3],
+    /// HIGH, MED and LOW by number.
+    pub(super) priority_of: DscpTable<u8>,
     pub(super) classifier: Classifier,
     pub(super) rules: Vec<ConnectionRule>,
     pub(super) otherwise: ConnectionRule,
@@ -92,6 +95,9 @@ impl SourceParams {
             medium,
             remark_after: above_zero("remark_after", remark_after)?,
             code_points,
+            priority_of: DscpTable::filled(LOW as u8)
+                .with(code_points[1], 1)
+                .with(code_points[0], 0),
             classifier: Classifier::default(),
             rules: Vec::new(),
             otherwise: ConnectionRule { class: 1, weight: 1 },

@@ -1,5 +1,7 @@
 //! `source-scheduler`: a source host's scheduler and shaper over connections.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_elements::classifier::Classifier;
@@ -69,7 +71,7 @@ fn weight() -> u32 {
 }
 
 /// The scheduler's parameters.
-pub type Plan = Box<SourceParams>;
+pub type Plan = Arc<SourceParams>;
 
 impl QueueScheme for Keys {
     type Plan = Plan;
@@ -106,11 +108,11 @@ class = 2
             return None;
         }
         let params = params.with_rules(Classifier::new(matches), rules);
-        checker.accept(path, params).map(Box::new)
+        checker.accept(path, params).map(Arc::new)
     }
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(SourceScheduler::new((**plan).clone(), port.stream()))
+        Box::new(SourceScheduler::new(Arc::clone(plan), port.stream()))
     }
 
     fn writes(plan: &Plan) -> Vec<Dscp> {
