@@ -7,6 +7,7 @@ mod dstf;
 mod fair_marker;
 mod fifo;
 mod fq_codel;
+mod gate_laws;
 mod host_fair;
 mod marker_laws;
 mod meter_laws;

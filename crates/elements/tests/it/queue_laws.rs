@@ -31,6 +31,12 @@ enum Operation {
         ecn: Ecn,
     },
     Dequeue,
+    /// A packet comes to an idle line.
+    Pass {
+        flow: u16,
+        size: u32,
+        ecn: Ecn,
+    },
     Wait(Duration),
     WaitUntilReady,
     /// What was given has left the line.
@@ -40,9 +46,11 @@ enum Operation {
 fn operations() -> impl Strategy<Value = Vec<Operation>> {
     use Operation::*;
     let ecn = prop::sample::select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]);
+    let packet = (0..6u16, 40..1500u32, ecn);
     let operation = prop_oneof![
-        6 => (0..6u16, 40..1500u32, ecn).prop_map(|(flow, size, ecn)| Enqueue { flow, size, ecn }),
+        6 => packet.clone().prop_map(|(flow, size, ecn)| Enqueue { flow, size, ecn }),
         4 => Just(Dequeue),
+        2 => packet.prop_map(|(flow, size, ecn)| Pass { flow, size, ecn }),
         1 => (0..3_000_000u64).prop_map(|nanos| Wait(Duration::from_nanos(nanos))),
         1 => Just(WaitUntilReady),
         1 => Just(Depart),
@@ -58,9 +66,19 @@ enum Event {
     Average(Option<f64>),
 }
 
+/// How a packet that comes to an idle line gets there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Way {
+    /// By `pass`.
+    Short,
+    /// By `enqueue`, then `dequeue`.
+    Long,
+}
+
 /// A queue beside plain books of what it should hold.
 struct Audit {
     queue: Box<dyn QueueDiscipline>,
+    way: Way,
     limit: Option<Length>,
     now: Instant,
     drops: Drops,
@@ -75,11 +93,18 @@ impl Audit {
     fn perform(&mut self, number: u32, operation: Operation) {
         match operation {
             Operation::Enqueue { flow, size, ecn } => {
-                // A code point per flow, so that all packets of a flow are in one class.
-                let dscp = [Dscp::AF11, Dscp::AF12, Dscp::AF13][usize::from(flow % 3)];
-                let packet = p(number).of_flow(flow).sized(size).marked(dscp).with(ecn);
-                self.held.insert(number, (flow, size));
-                self.queue.enqueue(self.now, packet.packet(), &mut self.drops);
+                let packet = self.packet(number, flow, size, ecn);
+                self.queue.enqueue(self.now, packet, &mut self.drops);
+            }
+            Operation::Pass { flow, size, ecn } => {
+                let packet = self.packet(number, flow, size, ecn);
+                if self.way == Way::Short {
+                    let given = self.queue.pass(self.now, packet, &mut self.drops);
+                    self.given(given);
+                } else {
+                    self.queue.enqueue(self.now, packet, &mut self.drops);
+                    self.dequeue();
+                }
             }
             Operation::Dequeue => self.dequeue(),
             Operation::Wait(time) => self.now += time,
@@ -96,11 +121,23 @@ impl Audit {
         self.balance();
     }
 
+    /// A packet that arrives.
+    fn packet(&mut self, number: u32, flow: u16, size: u32, ecn: Ecn) -> Packet {
+        self.held.insert(number, (flow, size));
+        // A code point per flow, so that all packets of a flow are in one class.
+        let dscp = [Dscp::AF11, Dscp::AF12, Dscp::AF13][usize::from(flow % 3)];
+        p(number).of_flow(flow).sized(size).marked(dscp).with(ecn).packet()
+    }
+
     fn dequeue(&mut self) {
-        let ready_at = self.queue.ready_at();
+        let is_ready = self.queue.ready_at().is_some_and(|at| at <= self.now);
         let given = self.queue.dequeue(self.now, &mut self.drops);
+        assert!(is_ready || given.is_none(), "a packet left before ready_at");
+        self.given(given);
+    }
+
+    fn given(&mut self, given: Option<Queued>) {
         let Some(Queued { packet, since }) = given else { return };
-        assert!(ready_at.is_some_and(|at| at <= self.now), "a packet left before ready_at");
         assert!(since <= self.now);
         let (number, flow) = (number_of(&packet), packet.key.src_port);
         let before = self.last_given.insert(flow, number);
@@ -136,11 +173,13 @@ impl Audit {
 
 fn audit(
     queue: Box<dyn QueueDiscipline>,
+    way: Way,
     limit: Option<Length>,
     operations: &[Operation],
 ) -> Vec<Event> {
     let mut audit = Audit {
         queue,
+        way,
         limit,
         now: Instant::START,
         drops: Drops::default(),
@@ -156,7 +195,8 @@ fn audit(
 }
 
 /// Checks the laws for each queue: conservation of packets and bytes, nothing twice, order within
-/// a flow, the limit, `ready_at`, and the same trace from the same seed.
+/// a flow, the limit, `ready_at`, and the same trace from the same seed, whichever way packets take that
+/// come to an idle line.
 macro_rules! queue_laws {
     ($($name:ident: $limit:expr => $queue:expr;)*) => {
         /// One of each, with its name.
@@ -174,8 +214,8 @@ macro_rules! queue_laws {
             $(#[test]
             fn $name(operations in operations()) {
                 let (limit, make): (_, fn() -> Box<dyn QueueDiscipline>) = ($limit, || Box::new($queue));
-                let trace = audit(make(), limit, &operations);
-                prop_assert_eq!(trace, audit(make(), limit, &operations));
+                let trace = audit(make(), Way::Long, limit, &operations);
+                prop_assert_eq!(trace, audit(make(), Way::Short, limit, &operations));
             })*
         }
     };
@@ -237,7 +277,7 @@ fn every_queue_of_the_workspace_is_held_to_the_laws() {
 }
 
 /// The texts of all Rust files in `folder` and below.
-fn sources(folder: &Path) -> Vec<String> {
+pub(crate) fn sources(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let paths = entries.map(|entry| entry.unwrap().path());
     paths
@@ -252,15 +292,23 @@ fn fifo(limit: Length) -> Fifo {
     Fifo::new(FifoParams::new(limit).unwrap())
 }
 
-fn packets(packets: u64) -> Length {
+pub(crate) fn packets(packets: u64) -> Length {
     Length::Packets(packets)
 }
 
-fn bytes(packets: u64) -> Length {
+pub(crate) fn bytes(packets: u64) -> Length {
     Length::Bytes(Bytes(packets * 700))
 }
 
 fn red(limit: Option<Length>, length: fn(u64) -> Length, averages: Averages) -> Red {
+    Red::new(red_params(limit, length, averages), Rng::stream(1, "red"))
+}
+
+pub(crate) fn red_params(
+    limit: Option<Length>,
+    length: fn(u64) -> Length,
+    averages: Averages,
+) -> RedParams {
     let settings = RedSettings {
         limit: limit.unwrap(),
         weight: 0.2,
@@ -281,8 +329,7 @@ fn red(limit: Option<Length>, length: fn(u64) -> Length, averages: Averages) -> 
         curve(1, 6, 0.5, AboveMax::Gentle),
     ];
     let levels = DscpTable::filled(2).with(Dscp::AF11, 0).with(Dscp::AF12, 1);
-    let params = RedParams::with_levels(settings, curves, levels, averages).unwrap();
-    Red::new(params, Rng::stream(1, "red"))
+    RedParams::with_levels(settings, curves, levels, averages).unwrap()
 }
 
 fn paced() -> Paced {
