@@ -7,7 +7,7 @@ use shortflow_run::{Sight, Tap};
 use shortflow_scenario::{NodeId, Scenario};
 use shortflow_sim::{Simulated, run_replica_before};
 
-use crate::bench::{run, scenario};
+use crate::bench::{run, scenario, scenario_under};
 
 struct Everywhere;
 
@@ -40,7 +40,21 @@ fn assert_the_same_when_watched(scenario: &Scenario) -> Simulated {
 /// Transfers and long flows from host a over three routers to host b. Only the port r0->r1 is
 /// reported; the slower ones behind it, which nothing else feeds, have short queues that overflow.
 fn chain(queue: &str) -> Scenario {
-    scenario(&format!(
+    scenario(&chain_text(queue))
+}
+
+/// The same under a policy with this queue for each of the three links between routers and b.
+fn chain_under(queue: &str) -> Scenario {
+    let policy = format!("[roles.line]\n{queue}\n");
+    let binds = [("r0", "r1"), ("r1", "r2"), ("r2", "b")]
+        .map(|(at, to)| format!("[[bind]]\nrole = \"line\"\nat = \"{at}\"\nto = \"{to}\"\n"));
+    let head = "policy = \"policy.toml\"\ntcp.ecn = true\n";
+    let text = [head, &chain_text("1 pkt"), "\n", &binds.concat()].concat();
+    scenario_under(&policy, &text)
+}
+
+fn chain_text(queue: &str) -> String {
+    format!(
         r#"
         duration = "20.0001 s"
         warm_up = "1.0007 s"
@@ -73,7 +87,7 @@ fn chain(queue: &str) -> Scenario {
         rate = "50 /s"
         size.uniform = {{ min = "40 B", max = "1500 B" }}
         "#
-    ))
+    )
 }
 
 #[test]
@@ -84,6 +98,47 @@ fn packets_that_a_later_port_refuses_are_dropped_in_their_time() {
         assert!(text.contains("r1->r2/dropped"), "the second queue overflows: {text}");
         assert!(text.contains("r2->b/dropped"), "the third queue overflows: {text}");
     }
+}
+
+#[test]
+fn packets_that_a_later_gate_drops_or_marks_are_so_in_their_time() {
+    for ecn in [false, true] {
+        let outcome = assert_the_same_when_watched(&chain_under(&format!(
+            "queue.red = {{ limit = \"20 pkt\", min_threshold = \"2 pkt\", max_threshold = \"12 pkt\", \
+             max_probability = 0.1, weight = 0.1, ecn = {ecn} }}"
+        )));
+        let text = found(&outcome);
+        assert!(text.contains("r1->r2/dropped"), "the second gate drops: {text}");
+        assert!(text.contains("r2->b/dropped"), "the third gate drops: {text}");
+        let marks: u64 = outcome.replica.ports.iter().map(|port| port.ecn_marks).sum();
+        assert_eq!(marks > 0, ecn, "the first gate marks: {text}");
+    }
+}
+
+/// A queue within another is asked at each departure. None of these draws random numbers, which would
+/// be others there.
+#[test]
+fn a_queue_behind_a_gate_gives_the_results_of_one_that_is_asked() {
+    for queue in [
+        "queue.fifo = { limit = \"9 pkt\" }",
+        "queue.fifo = { limit = \"12 KB\" }",
+        "queue.red = { limit = \"20 pkt\", min_threshold = \"5 pkt\", max_threshold = \"6 pkt\", \
+         max_probability = 0, weight = 0.3 }",
+        "queue.red = { limit = \"20 KB\", min_threshold = \"5 KB\", max_threshold = \"6 KB\", \
+         max_probability = 0, weight = 0.3, ecn = true, ecn_above_max = true }",
+    ] {
+        let gated = run(&chain_under(queue));
+        let asked = run(&chain_under(&format!("queue.strict-priority.bands = [{{ {queue} }}]")));
+        assert!(found(&gated).contains("r2->b/dropped"), "the third queue drops under {queue}");
+        assert_eq!(found_but_averages(gated), found_but_averages(asked), "under {queue}");
+    }
+}
+
+/// All that was found but the averages of AQMs, which a queue around them does not show, nor its marks.
+fn found_but_averages(mut outcome: Simulated) -> String {
+    outcome.replica.series.iter_mut().for_each(|sample| sample.average = None);
+    outcome.replica.ports.iter_mut().for_each(|port| port.ecn_marks = 0);
+    found(&outcome)
 }
 
 #[test]
