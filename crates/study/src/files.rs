@@ -7,6 +7,7 @@ use shortflow_report::{
     Axis, CheckRow, ClaimRow, Figure, LineFigure, Mark, Series, Table, line_figure, study_page,
 };
 
+use crate::claims_table::claims_table;
 use crate::figure;
 use crate::ledger::{CheckResult, ClaimResult, Ledger, ObservationResult, ReadingResult};
 use crate::reproduce::Reproduced;
@@ -24,6 +25,7 @@ pub fn write(out: &Path, reproduced: &Reproduced, ledger: &Ledger) -> Result<Pat
         write_text(&drawn.path().join(format!("{}.svg", figure.name)), &figure.svg)?;
     }
     write_text(&out.join("tables.md"), &markdown(&reproduced.tables))?;
+    write_text(&out.join("claims.md"), &claims_table(ledger))?;
     let rows: Vec<ClaimRow> = ledger.claims.iter().map(claim_row).collect();
     let tables: Vec<Table> = reproduced.tables.iter().map(set).collect();
     let about = format!("{} {}", reproduced.about, ledger.tcp_in_words());

@@ -31,6 +31,7 @@
 mod cache;
 mod calibration;
 mod checks;
+mod claims_table;
 mod distance;
 mod distribution;
 mod figure;
@@ -56,6 +57,7 @@ mod variant;
 mod whole;
 
 pub use calibration::{Calibration, Fit, Target};
+pub use claims_table::claims_table;
 pub use figure::{Figure, FigureCurve, figure};
 pub use kept::Kept;
 pub use ledger::{

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use shortflow_report::significant;
-
+use crate::claims_table::number;
 use crate::judge::Verdict;
 use crate::ledger::{CheckResult, Counterfactual, Ledger, Trial};
 use crate::reproduce::Reproduced;
@@ -39,7 +38,11 @@ pub fn text(reproduced: &Reproduced, ledger: &Ledger, color: bool) -> String {
         for seen in &claim.observations {
             let paper = if seen.paper.is_empty() { "" } else { ", paper " };
             let ours = number(seen.ours, seen.low, seen.high);
-            indent(&mut out, "    seen ", &format!("{}: {ours}{paper}{}", seen.what, seen.paper));
+            indent(
+                &mut out,
+                "    seen ",
+                &format!("{}: ours {ours}{paper}{}", seen.what, seen.paper),
+            );
         }
         if !claim.note.is_empty() {
             indent(&mut out, "    note: ", &claim.note);
@@ -86,7 +89,7 @@ pub fn overview(ledgers: &[Ledger], color: bool) -> String {
 /// What a check that does not hold came to.
 fn told(check: &CheckResult) -> String {
     let ours = number(check.ours, check.low, check.high);
-    let told = format!("{}: {ours}, paper {}", check.what, check.paper);
+    let told = format!("{}: ours {ours}, paper {}", check.what, check.paper);
     match remark(check).as_str() {
         "" => told,
         remark => format!("{told}; {remark}"),
@@ -107,19 +110,7 @@ pub(crate) fn remark(check: &CheckResult) -> String {
 }
 
 fn tried(trial: &Trial) -> String {
-    format!("{}: {}", trial.change, number(trial.ours, trial.low, trial.high))
-}
-
-/// `ours 0.71 (0.53 to 0.90)`.
-fn number(ours: Option<f64>, low: Option<f64>, high: Option<f64>) -> String {
-    let Some(ours) = ours else { return "not measured".to_owned() };
-    let interval = match (low, high) {
-        (None, None) => String::new(),
-        (Some(low), Some(high)) => format!(" ({} to {})", significant(low), significant(high)),
-        (Some(low), None) => format!(" (at least {})", significant(low)),
-        (None, Some(high)) => format!(" (at most {})", significant(high)),
-    };
-    format!("ours {}{interval}", significant(ours))
+    format!("{}: ours {}", trial.change, number(trial.ours, trial.low, trial.high))
 }
 
 fn painted(verdict: Verdict, color: bool) -> String {

@@ -16,6 +16,8 @@ pub(super) struct Study {
     /// `None` where no full run is committed; the mistake where it cannot be read.
     ledger: Option<Result<Ledger, String>>,
     tables: String,
+    /// The verdicts; empty where there was no full run.
+    verdicts: String,
     /// The grid of the calibration; empty where none was run.
     calibration: String,
 }
@@ -33,18 +35,12 @@ struct ClaimsFile {
 #[derive(Deserialize)]
 struct Claim {
     id: String,
-    claim: String,
-    short: Option<String>,
 }
 
 /// The part of a ledger that is told here.
 #[derive(Deserialize)]
 struct Ledger {
     quick: bool,
-    looks: Vec<u32>,
-    duration: String,
-    tcp: String,
-    reading: String,
     claims: Vec<Judged>,
 }
 
@@ -52,30 +48,10 @@ struct Ledger {
 struct Judged {
     id: String,
     verdict: String,
-    readings: Vec<Reading>,
-    replicas: u32,
-    checks: Vec<Check>,
 }
 
-/// A reading of what the paper leaves open, other than the one that fits best.
-#[derive(Deserialize)]
-struct Reading {
-    reading: String,
-    verdict: String,
-}
-
-#[derive(Deserialize)]
-struct Check {
-    verdict: String,
-}
-
-/// The verdicts, with the word for several claims that have it and the sign in a table.
-const VERDICTS: [(&str, &str, &str); 4] = [
-    ("holds", "hold", "✓"),
-    ("fails", "fail", "✗"),
-    ("depends", "depend", "±"),
-    ("unsettled", "are unsettled", "?"),
-];
+/// The verdicts, in the order of the list of studies.
+const VERDICTS: [&str; 4] = ["holds", "fails", "depends", "unsettled"];
 
 impl Study {
     /// The study in `papers/<id>/`. Mistakes in its TOML are for the crate `study` to find.
@@ -84,13 +60,14 @@ impl Study {
         let title = text("study.toml").and_then(|text| toml::from_str::<StudyFile>(text).ok());
         let claims = text("claims.toml").and_then(|text| toml::from_str::<ClaimsFile>(text).ok());
         let ledger = text("ledger.json").map(parse);
-        let [tables, calibration] =
-            ["tables.md", "calibration.md"].map(|name| text(name).unwrap_or_default().to_owned());
+        let [tables, verdicts, calibration] = ["tables.md", "claims.md", "calibration.md"]
+            .map(|name| text(name).unwrap_or_default().to_owned());
         Study {
             title: title.map_or_else(|| id.clone(), |file| file.title),
             claims: claims.map_or_else(Vec::new, |file| file.claim),
             ledger,
             tables,
+            verdicts,
             calibration,
             id,
         }
@@ -101,8 +78,8 @@ impl Study {
     pub(super) fn take_over(&self, results: &Path, top: &Path) -> io::Result<Vec<String>> {
         let from = results.join(&self.id);
         let mut written = Vec::new();
-        let mut take = |names: [&str; 2]| {
-            names.into_iter().try_for_each(|name| {
+        let mut take = |names: &[&str]| {
+            names.iter().try_for_each(|name| {
                 let path = format!("{PAPERS}{}/{name}", self.id);
                 std::fs::copy(from.join(name), top.join(&path))?;
                 written.push(path);
@@ -110,7 +87,7 @@ impl Study {
             })
         };
         if from.join("calibration.json").exists() {
-            take(["calibration.json", "calibration.md"])?;
+            take(&["calibration.json", "calibration.md"])?;
         }
         let ledger = from.join("ledger.json");
         if !ledger.exists() {
@@ -120,7 +97,7 @@ impl Study {
             let message = format!("{}: {mistake}; {}", ledger.display(), self.remedy());
             return Err(io::Error::other(message));
         }
-        take(["ledger.json", "tables.md"])?;
+        take(&["ledger.json", "claims.md", "tables.md"])?;
         Ok(written)
     }
 
@@ -160,7 +137,7 @@ impl Study {
     /// The study's line in the list of all.
     pub(super) fn line(&self) -> String {
         let counts = match &self.ledger {
-            Some(Ok(ledger)) => VERDICTS.map(|(verdict, ..)| ledger.count(verdict).to_string()),
+            Some(Ok(ledger)) => VERDICTS.map(|verdict| ledger.count(verdict).to_string()),
             _ => VERDICTS.map(|_| "–".to_owned()),
         };
         let (title, claims) = (cell(&self.title), self.claims.len());
@@ -170,44 +147,7 @@ impl Study {
 
     /// Every claim and its verdict.
     pub(super) fn claims(&self) -> String {
-        let Some(Ok(ledger)) = &self.ledger else { return NO_RUN.to_owned() };
-        let counts = VERDICTS.map(|(verdict, several, _)| match ledger.count(verdict) {
-            1 if verdict == "unsettled" => "1 is unsettled".to_owned(),
-            1 => format!("1 {verdict}"),
-            count => format!("{count} {several}"),
-        });
-        let reading = match ledger.reading.as_str() {
-            "" => String::new(),
-            reading => format!(" Calibrated reading: {reading}."),
-        };
-        let mut out = format!(
-            "Up to {} replicas of {} each; {}.{reading} Of {} claims {}.\n\n\
-             | claim | what the paper says | verdict | checks that hold | replicas |\n\
-             |---|---|---|---:|---:|\n",
-            ledger.looks.last().copied().unwrap_or_default(),
-            ledger.duration,
-            ledger.tcp(),
-            ledger.claims.len(),
-            counts.join(", "),
-        );
-        for (claim, judged) in self.claims.iter().zip(&ledger.claims) {
-            let sign = VERDICTS.iter().find(|(verdict, ..)| *verdict == judged.verdict);
-            let hold = judged.checks.iter().filter(|check| check.verdict == "holds").count();
-            let contrary = judged.readings.iter().filter(|other| other.verdict != judged.verdict);
-            let contrary =
-                contrary.map(|other| format!("; {} under {}", other.verdict, other.reading));
-            out += &format!(
-                "| {} | {} | {} {}{} | {hold} of {} | {} |\n",
-                claim.id,
-                cell(claim.short.as_ref().unwrap_or(&claim.claim)),
-                sign.map_or("?", |(_, _, sign)| sign),
-                judged.verdict,
-                contrary.collect::<String>(),
-                judged.checks.len(),
-                judged.replicas,
-            );
-        }
-        out
+        if self.verdicts.is_empty() { NO_RUN.to_owned() } else { self.verdicts.clone() }
     }
 
     /// The grid of the calibration.
@@ -240,14 +180,6 @@ impl Study {
 }
 
 impl Ledger {
-    /// Which TCP ran, within a sentence.
-    fn tcp(&self) -> String {
-        match self.tcp.as_str() {
-            "" => "nothing used TCP".to_owned(),
-            tcp => format!("TCP: {tcp}"),
-        }
-    }
-
     fn count(&self, verdict: &str) -> usize {
         self.claims.iter().filter(|claim| claim.verdict == verdict).count()
     }
@@ -286,12 +218,10 @@ mod tests {
             Tree::of(&[("papers/a/study.toml", "title = \"A\""), ("papers/a/claims.toml", claims)]);
         let study = Study::of(&tree, "a".to_owned());
         let ledger = |quick: bool| {
-            let claim = r#"{ "id": "a.1", "verdict": "holds", "readings": [], "replicas": 4, "checks": [] }"#;
-            let text = format!(
-                r#"{{ "quick": {quick}, "looks": [4], "duration": "100 s", "tcp": "", "reading": "",
-                    "claims": [{claim}] }}"#
-            );
+            let claim = r#"{ "id": "a.1", "verdict": "holds" }"#;
+            let text = format!(r#"{{ "quick": {quick}, "claims": [{claim}] }}"#);
             fs::write(results.join("a/ledger.json"), text).unwrap();
+            fs::write(results.join("a/claims.md"), "claims").unwrap();
             fs::write(results.join("a/tables.md"), "tables").unwrap();
         };
 
@@ -304,8 +234,8 @@ mod tests {
         );
         assert!(!top.join("papers/a/ledger.json").exists());
         ledger(false);
-        let files = ["papers/a/ledger.json", "papers/a/tables.md"];
+        let files = ["papers/a/ledger.json", "papers/a/claims.md", "papers/a/tables.md"];
         assert_eq!(study.take_over(&results, top).unwrap(), files);
-        assert_eq!(fs::read_to_string(top.join(files[1])).unwrap(), "tables");
+        assert_eq!(fs::read_to_string(top.join(files[2])).unwrap(), "tables");
     }
 }
