@@ -15,9 +15,17 @@ pub(crate) fn explain(console: &Console, args: &Explain) -> Result<(), Failure> 
         Some(name) => {
             let found = find(name)?;
             match (args.json, &found) {
-                (false, Found::Scheme(scheme)) => console.print(&scheme.text()),
+                (false, Found::Schemes(schemes)) => {
+                    let texts: Vec<String> = schemes.iter().map(Scheme::text).collect();
+                    console.print(&texts.join("\n"))
+                }
                 (false, Found::Topic(topic)) => console.print(&topic.text()),
-                (true, Found::Scheme(scheme)) => console.print_json(&as_json(scheme)),
+                (true, Found::Schemes(schemes)) => match &schemes[..] {
+                    [scheme] => console.print_json(&as_json(scheme)),
+                    several => {
+                        console.print_json(&Value::Array(several.iter().map(as_json).collect()))
+                    }
+                },
                 (true, Found::Topic(topic)) => console.print_json(&topic_as_json(topic)),
             }
         }
@@ -31,7 +39,8 @@ pub(crate) fn explain(console: &Console, args: &Explain) -> Result<(), Failure> 
 
 /// What can be explained.
 enum Found {
-    Scheme(Box<Scheme>),
+    /// One, or a marker and a queue of the same name.
+    Schemes(Vec<Scheme>),
     Topic(Topic),
 }
 
@@ -40,8 +49,16 @@ enum Found {
 fn find(name: &str) -> Result<Found, Failure> {
     let (schemes, topics) = (explain::schemes(), Topic::all());
     for part in name.rsplit('.') {
-        if let Some(scheme) = schemes.iter().find(|scheme| scheme.name == part) {
-            return Ok(Found::Scheme(Box::new(scheme.clone())));
+        let mut found: Vec<Scheme> =
+            schemes.iter().filter(|scheme| scheme.name == part).cloned().collect();
+        if found.len() > 1 {
+            let is_told = |scheme: &Scheme| name.split('.').any(|part| part == scheme.kind.name());
+            if found.iter().any(is_told) {
+                found.retain(is_told);
+            }
+        }
+        if !found.is_empty() {
+            return Ok(Found::Schemes(found));
         }
         if let Some(topic) = topics.iter().find(|topic| topic.name == part) {
             return Ok(Found::Topic(topic.clone()));

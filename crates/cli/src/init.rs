@@ -34,6 +34,7 @@ const FILES: &[Shipped] = shipped![
     "policies/shaper.toml"
     "policies/shared-priority.toml"
     "policies/short-first.toml"
+    "policies/sima.toml"
     "policies/source-scheduler.toml"
     "policies/stf.toml"
     "policies/strict-priority.toml"

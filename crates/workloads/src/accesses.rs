@@ -9,8 +9,8 @@
 //! ```
 //!
 //! `client` counts the sessions of a workload from 0; `page` is a number for the reader, and may be
-//! empty; `object_bytes` are the lengths of the objects embedded in the page, with a space between
-//! two.
+//! empty; `index_bytes` is empty where a page has no index; `object_bytes` are the lengths of the
+//! objects embedded in the page, with a space between two.
 
 use std::fmt;
 
@@ -55,7 +55,11 @@ impl fmt::Display for Access {
         if let Some(number) = self.page.number {
             write!(f, "{number}")?;
         }
-        write!(f, ",{},", self.page.index.0)?;
+        f.write_str(",")?;
+        if let Some(index) = self.page.index {
+            write!(f, "{}", index.0)?;
+        }
+        f.write_str(",")?;
         for (at, object) in self.page.objects.iter().enumerate() {
             write!(f, "{}{}", if at > 0 { " " } else { "" }, object.0)?;
         }
@@ -120,7 +124,11 @@ fn parse_line(text: &str, clients: u32, earliest: Instant) -> Result<Access, Str
             objects.len()
         ));
     }
-    let page = Page { number, index: length(index)?, objects: objects.into() };
+    let index = if index.is_empty() { None } else { Some(length(index)?) };
+    if index.is_none() && objects.is_empty() {
+        return Err("a page must have an index or an object".to_owned());
+    }
+    let page = Page { number, index, objects: objects.into() };
     Ok(Access { at, client, page })
 }
 
@@ -144,19 +152,21 @@ mod tests {
 
     fn access(nanos: u64, client: u32, number: Option<u32>, objects: &[u64]) -> Access {
         let objects = objects.iter().map(|&size| Bytes(size)).collect();
-        let page = Page { number, index: Bytes(3271), objects };
+        let page = Page { number, index: Some(Bytes(3271)), objects };
         Access { at: Instant::from_nanos(nanos), client, page }
     }
 
     #[test]
     fn a_sequence_reads_back_as_it_was_written_to_the_nanosecond() {
-        let accesses = [
+        let mut accesses = [
             access(0, 0, None, &[]),
             access(371_208_443, 17, Some(20_915), &[5120, 3004]),
             access(3_599_999_999_999, 2, Some(0), &[1]),
         ];
+        accesses[2].page.index = None;
         let lines: Vec<String> = accesses.iter().map(Access::to_string).collect();
         assert_eq!(lines[1], "0.371208443,17,20915,3271,5120 3004");
+        assert_eq!(lines[2], "3599.999999999,2,0,,1");
         let text = format!("{ACCESS_COLUMNS}\n{}\n", lines.join("\n"));
         assert_eq!(parse_accesses(&text, 18).unwrap(), accesses);
         assert_eq!(parse_accesses(&text.replace('\n', "\r\n"), 18).unwrap(), accesses);
@@ -182,6 +192,7 @@ mod tests {
         );
         assert_eq!(error("1,0,home,5,"), "line 2: \"home\" is not the number of a page");
         assert_eq!(error("1,0,,0,"), "line 2: a length must be 1 B to 1000 GB; found 0 B");
+        assert_eq!(error("1,0,,,"), "line 2: a page must have an index or an object");
         assert_eq!(error("1,0,,5,10;20"), "line 2: \"10;20\" is not a length in bytes");
         let headless = parse_accesses("1,0,,5,\n", 3).unwrap_err().to_string();
         assert_eq!(headless, format!("line 1: the columns must be {ACCESS_COLUMNS}"));

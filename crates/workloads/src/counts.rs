@@ -24,6 +24,11 @@ impl Counts {
         Counts(Sizes::choice(numbers, weights))
     }
 
+    /// Exponential, rounded to the nearest whole number, at least 1; `mean` is that before rounding.
+    pub fn exponential(mean: u32) -> Counts {
+        Counts(Sizes::Exponential { mean: Bytes(mean.into()) })
+    }
+
     /// Pareto, rounded to the nearest whole number: at least `min`, with `shape` above 1.
     pub fn pareto(min: f64, shape: f64, max: Option<u32>) -> Counts {
         Counts(Sizes::Pareto { scale: min, shape, max: max.map(|max| Bytes(max.into())) })
@@ -65,6 +70,16 @@ mod tests {
         let found = share(&counts, |n| n == 2);
         assert!((found - two).abs() < 0.005, "{found} for {two}");
         assert!(share(&Counts::pareto(2.0, 1.5, Some(9)), |n| n > 9) < 1e-9);
+    }
+
+    #[test]
+    fn an_exponential_number_is_rounded_and_never_zero() {
+        // P(N = 1) = 1 − e^(−1.5/3).
+        let counts = Counts::exponential(3);
+        assert!(share(&counts, |n| n == 0) < 1e-9);
+        let one = 1.0 - libm::exp(-0.5);
+        let found = share(&counts, |n| n == 1);
+        assert!((found - one).abs() < 0.005, "{found} for {one}");
     }
 
     #[test]

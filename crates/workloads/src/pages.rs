@@ -12,8 +12,8 @@ pub struct Page {
     /// Its number in the pool that it was taken from, counted from 0; none when it was drawn for
     /// one visit.
     pub number: Option<u32>,
-    /// The length of its index, which names the objects.
-    pub index: Bytes,
+    /// The length of its index, which names the objects; none when all is known beforehand.
+    pub index: Option<Bytes>,
     /// The lengths of the objects embedded in it.
     pub objects: Arc<[Bytes]>,
 }
@@ -21,16 +21,21 @@ pub struct Page {
 impl Page {
     /// Index and objects together.
     pub fn size(&self) -> Bytes {
-        self.index + self.objects.iter().copied().sum()
+        self.index.unwrap_or_default() + self.objects.iter().copied().sum()
+    }
+
+    /// How many parts it has: the index, if it has one, and the objects.
+    pub fn parts(&self) -> usize {
+        usize::from(self.index.is_some()) + self.objects.len()
     }
 }
 
 /// How pages are made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageModel {
-    /// Lengths of indexes.
-    pub index: Sizes,
-    /// Numbers of embedded objects.
+    /// Lengths of indexes; none when pages are objects alone.
+    pub index: Option<Sizes>,
+    /// Numbers of embedded objects; at least one where there is no index.
     pub objects: Counts,
     /// Lengths of embedded objects.
     pub object: Sizes,
@@ -48,8 +53,8 @@ impl PageModel {
     }
 
     fn draw(&self, number: Option<u32>, rng: &mut Rng) -> Page {
-        let index = self.index.draw(rng);
-        let objects = self.objects.draw(rng);
+        let index = self.index.as_ref().map(|index| index.draw(rng));
+        let objects = self.objects.draw(rng).max(u32::from(index.is_none()));
         Page { number, index, objects: (0..objects).map(|_| self.object.draw(rng)).collect() }
     }
 }
@@ -81,7 +86,7 @@ mod tests {
     fn harp(pool: Option<u32>) -> PageModel {
         let file = Sizes::Pareto { scale: 3000.0, shape: 1.2, max: None };
         let objects = Counts::pareto(2.0, 1.5, None);
-        PageModel { index: file.clone(), objects, object: file, pool }
+        PageModel { index: Some(file.clone()), objects, object: file, pool }
     }
 
     #[test]
@@ -110,14 +115,26 @@ mod tests {
         let (one, two) = (pages.visit(&mut rng), pages.visit(&mut rng));
         assert_ne!(one, two);
         assert_eq!(one.number, None);
-        assert_eq!(one.size(), one.index + one.objects.iter().copied().sum());
+        assert_eq!(one.size(), one.index.unwrap() + one.objects.iter().copied().sum());
+        assert_eq!(one.parts(), one.objects.len() + 1);
+    }
+
+    #[test]
+    fn a_page_without_an_index_has_an_object_at_least() {
+        let object = Sizes::Constant(Bytes(10_000));
+        let model = PageModel { index: None, objects: Counts::uniform(0, 2), object, pool: None };
+        let mut rng = Rng::stream(1, "visits");
+        let pages: Vec<Page> = (0..50).map(|_| model.pages(1, "web").visit(&mut rng)).collect();
+        let parts: Vec<usize> = pages.iter().map(Page::parts).collect();
+        assert!(parts.contains(&1) && parts.contains(&2) && !parts.contains(&0), "{parts:?}");
+        assert!(pages.iter().all(|page| page.size() == Bytes(10_000 * page.parts() as u64)));
     }
 
     #[test]
     fn a_fixed_page_draws_nothing() {
         // The probes of Noureddine & Tobagi 2002, §2.2.1: an index of 1 KB and 8 objects of 10 KB.
         let model = PageModel {
-            index: Sizes::Constant(Bytes(1000)),
+            index: Some(Sizes::Constant(Bytes(1000))),
             objects: Counts::constant(8),
             object: Sizes::Constant(Bytes(10_000)),
             pool: None,

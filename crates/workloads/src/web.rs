@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use shortflow_units::{Bytes, Instant, Rng};
+use shortflow_units::{Bytes, Duration, Instant, Rng};
 
 use crate::{Access, Page, PageModel, Pages, Sessions, Sizes, Times};
 
@@ -14,6 +14,9 @@ pub struct Web<N> {
     pub sessions: Sessions<N>,
     /// How a page is fetched.
     pub http: Http,
+    /// From the last byte of a part to the request of the next, of which there is then one at a time;
+    /// none when parts are asked for as soon as HTTP allows.
+    pub gap: Option<Times>,
     /// Lengths of requests.
     pub request: Sizes,
     /// Which pages, and when.
@@ -24,13 +27,13 @@ pub struct Web<N> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Http {
     /// HTTP/1.0 (RFC 1945): a connection for each object, closed by the server after its reply. The
-    /// index comes first, then its objects over several connections at a time.
+    /// index, if there is one, comes first, then the objects over several connections at a time.
     V10 {
         /// The most connections of a session at a time, whatever number of pages it loads.
         connections: u32,
     },
-    /// HTTP/1.1 (RFC 2616 §8.1): one persistent connection. When the index is there, all objects
-    /// are asked for at once (pipelining), and come in this order without a gap.
+    /// HTTP/1.1 (RFC 2616 §8.1): one persistent connection. When the index, if there is one, is
+    /// there, all objects are asked for at once (pipelining), and come in this order.
     V11 {
         /// Whether the connection stays open between pages; else the client closes it when the page
         /// is complete.
@@ -72,8 +75,11 @@ pub enum Busy {
 pub struct Visit {
     /// The page.
     pub page: Page,
-    /// The length of the request of the index, then of each object.
+    /// The length of the request of the index, if there is one, then of each object.
     pub requests: Vec<Bytes>,
+    /// From the last byte of a part to the request of the next, for all parts but the last; none when
+    /// nothing waits so.
+    pub gaps: Option<Vec<Duration>>,
 }
 
 /// What one session visits.
@@ -81,6 +87,7 @@ pub struct Visit {
 pub struct Visitor {
     rng: Rng,
     request: Sizes,
+    gap: Option<Times>,
     plan: Plan,
     /// When the next page may be asked for, as far as that is known.
     next_at: Instant,
@@ -101,6 +108,7 @@ impl<N> Web<N> {
         let visitor = |session: u32, plan: Plan, start: Instant| Visitor {
             rng: Sessions::<N>::rng(seed, name, session),
             request: self.request.clone(),
+            gap: self.gap,
             next_at: match &plan {
                 Plan::Browse { .. } => start,
                 Plan::Replay { log } => log.front().map_or(Instant::NEVER, |access| access.at),
@@ -148,8 +156,10 @@ impl Visitor {
                 access.page
             }
         };
-        let requests = (0..=page.objects.len()).map(|_| self.request.draw(&mut self.rng));
-        Some(Visit { requests: requests.collect(), page })
+        let parts = page.parts();
+        let requests = (0..parts).map(|_| self.request.draw(&mut self.rng)).collect();
+        let gaps = self.gap.map(|gap| (1..parts).map(|_| gap.draw(&mut self.rng)).collect());
+        Some(Visit { page, requests, gaps })
     }
 
     /// A page is complete, or given up.
@@ -192,6 +202,7 @@ mod tests {
                 stop: at(100),
             },
             http: Http::V11 { keep_alive: false },
+            gap: None,
             request: Sizes::Uniform { min: Bytes(200), max: Bytes(400) },
             visits,
         }
@@ -199,7 +210,7 @@ mod tests {
 
     fn browsing() -> Web<u32> {
         let pages = PageModel {
-            index: Sizes::Exponential { mean: Bytes(3000) },
+            index: Some(Sizes::Exponential { mean: Bytes(3000) }),
             objects: Counts::uniform(0, 9),
             object: Sizes::Exponential { mean: Bytes(9000) },
             pool: None,
@@ -213,6 +224,7 @@ mod tests {
         assert_eq!(visitor.next_at(), at(1));
         let visit = visitor.visit().unwrap();
         assert_eq!(visit.requests.len(), visit.page.objects.len() + 1);
+        assert_eq!(visit.gaps, None);
         assert_eq!(visitor.next_at(), Instant::NEVER, "while the page is loading");
         visitor.done(at(7));
         assert!(visitor.next_at() > at(7));
@@ -224,7 +236,8 @@ mod tests {
     #[test]
     fn what_a_session_visits_does_not_depend_on_how_long_pages_take() {
         let visits = |seconds: u64| {
-            let mut visitor = browsing().visitors(1, "web", 0).remove(1);
+            let gap = Some(Times::Exponential { mean: Duration::from_millis(10) });
+            let mut visitor = Web { gap, ..browsing() }.visitors(1, "web", 0).remove(1);
             let mut seen = Vec::new();
             for n in 1..6 {
                 seen.push(visitor.visit().unwrap());
@@ -233,6 +246,8 @@ mod tests {
             seen
         };
         assert_eq!(visits(1), visits(5));
+        let gaps = |visit: &Visit| visit.gaps.as_ref().map(Vec::len);
+        assert!(visits(1).iter().all(|visit| gaps(visit) == Some(visit.page.objects.len())));
     }
 
     #[test]
@@ -240,17 +255,17 @@ mod tests {
         let access = |seconds, client| Access {
             at: at(seconds),
             client,
-            page: Page { number: None, index: Bytes(seconds), objects: [].into() },
+            page: Page { number: None, index: Some(Bytes(seconds)), objects: [].into() },
         };
         let logs = vec![vec![access(2, 0), access(3, 1), access(5, 0)].into(), vec![].into()];
         let web = web(Visits::Replay { logs, busy: Busy::Overlap });
         let mut visitors = web.visitors(1, "web", 0);
         let first = &mut visitors[0];
         assert_eq!(first.next_at(), at(2));
-        assert_eq!(first.visit().unwrap().page.index, Bytes(2));
+        assert_eq!(first.visit().unwrap().page.size(), Bytes(2));
         assert_eq!(first.next_at(), at(5), "whether the page before is complete or not");
         assert_eq!((first.held_back(at(4)), first.held_back(at(5))), (0, 1));
-        assert_eq!(first.visit().unwrap().page.index, Bytes(5));
+        assert_eq!(first.visit().unwrap().page.size(), Bytes(5));
         assert_eq!((first.next_at(), first.visit()), (Instant::NEVER, None));
         assert_eq!(visitors[1].next_at(), at(3));
         // The second replica has the second log, which is empty; the third has the first again.

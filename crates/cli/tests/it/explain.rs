@@ -41,6 +41,21 @@ fn a_path_and_what_scenarios_name_are_explained_too() {
 }
 
 #[test]
+fn a_marker_and_a_queue_of_one_name_are_both_explained_unless_the_path_tells_which() {
+    let parts = |name: &str| {
+        let ended = run(&["explain", name]);
+        assert_eq!(ended.code, Some(0), "{name}: {}", ended.err);
+        [ended.out.contains("sima (marker)"), ended.out.contains("sima (queue)")]
+    };
+    assert_eq!(parts("sima"), [true, true]);
+    assert_eq!(parts("queue.sima"), [false, true]);
+    assert_eq!(parts("marker.sima.nbr"), [true, false]);
+    let json = run(&["explain", "sima", "--json"]).out;
+    let both: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(both.as_array().map(Vec::len), Some(2), "{both}");
+}
+
+#[test]
 fn a_machine_can_read_it() {
     let ended = run(&["explain", "red", "--json"]);
     let red: serde_json::Value = serde_json::from_str(&ended.out).unwrap();

@@ -8,6 +8,8 @@ use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 use shortflow_elements::Dscp;
 
+use crate::check::Checker;
+
 /// A code point by its name, or by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CodePoint(pub(crate) Dscp);
@@ -108,5 +110,24 @@ impl JsonSchema for CodePoints {
             "description": "a code point, or a list of them",
             "anyOf": [point, { "type": "array", "items": point, "minItems": 1 }],
         })
+    }
+}
+
+impl Checker<'_> {
+    /// The code points of `N` drop precedences from 0, the `code_points` of the table at `path`; none
+    /// when there are more or fewer.
+    pub(crate) fn each_precedence<const N: usize>(
+        &mut self,
+        path: &str,
+        points: &CodePoints,
+    ) -> Option<[Dscp; N]> {
+        let found: Vec<Dscp> = points.iter().collect();
+        let each = found.try_into();
+        each.map_err(|found: Vec<Dscp>| {
+            let message = format!("there must be {N} code_points; found {}", found.len());
+            let help = format!("list those of the drop precedences 0 to {}, the best last", N - 1);
+            self.document.mistake(&format!("{path}.code_points"), message, help);
+        })
+        .ok()
     }
 }

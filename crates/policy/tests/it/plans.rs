@@ -138,6 +138,13 @@ fn marker(plan: &MarkerPlan, policy: &Policy) -> String {
             let load = format!("{} {} {:?}", plan.target(), plan.peak(), plan.depth());
             format!("{load} {sample} {samples} {per} {marks}")
         }
+        MarkerPlan::Sima(plan) => {
+            let meter = plan.meter();
+            let rates = format!("{} {}", plan.nominal_rate(), meter.link());
+            let per = plan.per().map_or("all".to_owned(), per);
+            let marks = code_points(plan.code_points().iter().copied());
+            format!("{rates} {} {} {per} {marks}", meter.slot(), meter.weight())
+        }
     };
     format!("{}: {read}", plan.scheme())
 }
@@ -234,6 +241,13 @@ fn queue(plan: &QueuePlan, lines: &mut Vec<String>) {
             let times = format!("{} {} {}", pie.target, pie.update, pie.max_burst);
             format!("{} {times} {} {} {:?}", pie.limit, pie.alpha, pie.beta, pie.ecn)
         }
+        QueuePlan::Sima(plan) => {
+            let buffers = [plan.real_time(), plan.non_real_time()].map(|buffer| {
+                let marks = code_points(buffer.code_points().iter().copied());
+                format!("{} {} {marks}", buffer.limit(), buffer.weight())
+            });
+            format!("{} {:?}", buffers.join("; "), plan.map())
+        }
     };
     lines.push(format!("{}: {read}", plan.scheme()));
     plan.inner().into_iter().for_each(|inner| queue(inner, lines));
@@ -261,7 +275,8 @@ fn every_parameter_of_every_shipped_policy_can_be_read() {
     );
 }
 
-/// Each scheme with all of its keys, at values that are not their defaults, and what is read.
+/// Each scheme with all of its keys, at values that are not their defaults, and what is read. A marker
+/// and a queue of one name have their kind before it.
 const WRITTEN_AND_READ: &[(&str, &str, &str)] = &[
     (
         "admission",
@@ -300,6 +315,17 @@ idle_timeout = "9 s""#,
         r#"dscp = "EF"
 bucket = { rate = "64 kbit/s", depth = "3 KB", per = "flow" }"#,
         "EF 64 kbit/s 3 KB per Flow 65536 60 s /64",
+    ),
+    (
+        "marker.sima",
+        r#"nbr = "300 kbit/s"
+class = "real-time"
+link = "2 Mbit/s"
+weight = 0.02
+slot = "500 B"
+per = { each = "source", table_size = 9, idle_timeout = "90 s", ipv6_prefix = 56 }
+code_points = ["BE", "CS1", "CS2", "CS3", "CS4", "CS5", "EF"]"#,
+        "300 kbit/s 2 Mbit/s 500 B 0.02 Source 9 90 s /56 BE CS1 CS2 CS3 CS4 CS5 EF",
     ),
     (
         "srpt",
@@ -458,6 +484,13 @@ bands = ["EF", { match = { protocol = "esp" } }, "rest", "LE"]"#,
         "60 pkt 4 [dscp EF]→0 [protocol 50]→1 [dscp LE]→3 else 2",
     ),
     (
+        "queue.sima",
+        r#"real_time = { limit = "9 KB", weight = 0.01, code_points = [0, 1, 2, 4, 5, 6, 8, 9] }
+non_real_time = { limit = "30 KB", weight = 0.5 }
+allowed = "floor-of-mean""#,
+        "9 KB 0.01 BE LE 2 4 5 6 CS1 9; 30 KB 0.5 3 7 11 15 19 23 27 31 FloorOfMean",
+    ),
+    (
         "source-scheduler",
         r#"limit = "60 pkt"
 limit_per_connection = "9 pkt"
@@ -509,7 +542,9 @@ classes = [
 fn what_is_written_in_any_key_of_any_scheme_is_what_is_read() {
     let mut differ = Vec::new();
     for scheme in schemes() {
-        let found = WRITTEN_AND_READ.iter().find(|(name, ..)| *name == scheme.name);
+        let path = format!("{}.{}", scheme.kind.name(), scheme.name);
+        let named = |name: &str| name == scheme.name || name == path;
+        let found = WRITTEN_AND_READ.iter().find(|(name, ..)| named(name));
         let (_, keys, expected) = found.unwrap_or_else(|| panic!("no line for {}", scheme.name));
         for key in scheme.keys.iter().filter(|key| !key.name.contains('.')) {
             assert!(keys.contains(&format!("{} =", key.name)), "{}.{}", scheme.name, key.name);

@@ -43,6 +43,15 @@ pub(crate) fn counts(document: &mut Document, path: &str, file: &CountsFile) -> 
             few(document, &format!("{path}.constant"), *number).map(Counts::constant)
         }
         CountsFile::Choice(choice) => choice_of(document, &format!("{path}.choice"), choice),
+        CountsFile::Exponential(exponential) => {
+            let path = format!("{path}.exponential.mean");
+            if exponential.mean == 0 {
+                let message = format!("mean must be 1 to {}; found 0", Counts::MOST);
+                document.mistake(&path, message, "");
+                return None;
+            }
+            few(document, &path, exponential.mean).map(Counts::exponential)
+        }
         CountsFile::Pareto(pareto) => {
             let path = format!("{path}.pareto");
             if !(1.0..=f64::from(Counts::MOST)).contains(&pareto.min) {

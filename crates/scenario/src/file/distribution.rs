@@ -56,6 +56,8 @@ pub(crate) enum CountsFile {
     Constant(u32),
     /// One of a list.
     Choice(ChoiceOfCountsFile),
+    /// Exponential, rounded to the nearest whole number, at least 1.
+    Exponential(ExponentialCountFile),
     /// Pareto, rounded to the nearest whole number.
     Pareto(ParetoCountFile),
     /// All numbers of a range equally likely.
@@ -70,6 +72,14 @@ pub(crate) struct ChoiceOfCountsFile {
     pub(crate) numbers: Vec<u32>,
     /// How often each is drawn, in any unit; all alike by default.
     pub(crate) weights: Option<Vec<f64>>,
+}
+
+/// An exponential distribution of numbers.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExponentialCountFile {
+    /// The mean before rounding, a whole number.
+    pub(crate) mean: u32,
 }
 
 /// A Pareto distribution of numbers.

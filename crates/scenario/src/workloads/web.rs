@@ -7,7 +7,7 @@ use serde::Deserialize;
 use shortflow_measure::Item;
 use shortflow_tcp::Config;
 use shortflow_units::{Bytes, Duration};
-use shortflow_workloads::{Access, Busy, Http, PageModel, Visits, Web, parse_accesses};
+use shortflow_workloads::{Access, Busy, Http, PageModel, Times, Visits, Web, parse_accesses};
 
 use super::sessions::SessionKeys;
 use super::{PairEnd, ResultSizes, Traffic, WorkloadKeys};
@@ -15,8 +15,8 @@ use crate::check::{Checker, sizes, tcp, times};
 use crate::file::{CountsFile, OneOrList, SizesFile, TcpFile, TimesFile};
 use crate::model::{NodeId, Part};
 
-/// Browsing over TCP: a page (its index, then the objects embedded in it), a time to think, the
-/// next page. Say `page` and `think`, or `replay`.
+/// Browsing over TCP: a page (its index, if it has one, then its objects), a time to think, the next
+/// page. Say `page` and `think`, or `replay`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "WebFile")]
@@ -36,7 +36,10 @@ pub(crate) struct Keys {
     /// Under HTTP/1.1, whether the connection stays open between pages; false by default.
     #[serde(default)]
     keep_alive: bool,
-    /// Sizes of requests, of the index and of each object.
+    /// Under HTTP/1.1, from the last byte of a part of a page to the request of the next, of which there
+    /// is then one at a time; by default all objects are asked for at once.
+    gap: Option<TimesFile>,
+    /// Sizes of requests, one for the index and for each object.
     request: SizesFile,
     /// The pages.
     page: Option<Box<PageFile>>,
@@ -74,11 +77,12 @@ pub(crate) enum HttpFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PageFile {
-    /// Sizes of indexes.
-    pub(crate) index: SizesFile,
-    /// How many objects are embedded in a page.
+    /// Sizes of indexes, which come before the objects that they name; without it a page is its
+    /// objects, and all are known from the beginning.
+    pub(crate) index: Option<SizesFile>,
+    /// How many objects are embedded in a page; without an index at least one.
     pub(crate) objects: CountsFile,
-    /// Sizes of embedded objects.
+    /// Sizes of objects.
     pub(crate) object: SizesFile,
     /// How many pages there are, made once; each visit is to one of them at random. By default each
     /// visit is to a page of its own.
@@ -138,10 +142,11 @@ impl WorkloadKeys for Keys {
         let request =
             sizes::check(checker.document, &format!("{path}.request"), &self.request, mss);
         let http = self.http(checker, path);
+        let gap = self.gap(checker, path);
         let clients = sessions.as_ref().map(|sessions| sessions.count);
         let visits = self.visits(checker, path, mss, clients);
-        let web = Web { sessions: sessions?, http: http?, request: request?, visits: visits? };
-        Some((web, config))
+        let (sessions, http, gap) = (sessions?, http?, gap?);
+        Some((Web { sessions, http, gap, request: request?, visits: visits? }, config))
     }
 }
 
@@ -157,6 +162,19 @@ impl Keys {
             HttpFile::V10 => Http::V10 { connections },
             HttpFile::V11 => Http::V11 { keep_alive: self.keep_alive },
         })
+    }
+
+    /// The gap between parts, where there is one; an outer none is a mistake.
+    fn gap(&self, checker: &mut Checker<'_>, path: &str) -> Option<Option<Times>> {
+        let Some(gap) = &self.gap else { return Some(None) };
+        if self.http == HttpFile::V10 {
+            let message =
+                "`gap` needs `http = \"1.1\"`: under 1.0 each object has a connection of its own";
+            let help = "leave it out, or write `http = \"1.1\"`";
+            checker.document.mistake_in_key(&format!("{path}.gap"), message, help);
+            return None;
+        }
+        times::check(checker.document, &format!("{path}.gap"), gap).map(Some)
     }
 
     fn visits(
@@ -200,12 +218,24 @@ fn page_model(
     file: &PageFile,
     mss: u64,
 ) -> Option<PageModel> {
-    let index = sizes::check(checker.document, &format!("{path}.index"), &file.index, mss);
+    let index = match &file.index {
+        Some(index) => {
+            sizes::check(checker.document, &format!("{path}.index"), index, mss).map(Some)
+        }
+        None => Some(None),
+    };
     let objects = times::counts(checker.document, &format!("{path}.objects"), &file.objects);
     let object = sizes::check(checker.document, &format!("{path}.object"), &file.object, mss);
     if let Some(pool) = file.pool.filter(|pool| !(1..=MOST_PAGES).contains(pool)) {
         let message = format!("pool must be 1 to {MOST_PAGES}; found {pool}");
         checker.document.mistake(&format!("{path}.pool"), message, "");
+        return None;
+    }
+    let is_empty = objects.as_ref().is_some_and(|objects| objects.constant_number() == Some(0));
+    if file.index.is_none() && is_empty {
+        let message = "a page without an index must have at least one object; found 0";
+        let help = "give the page an `index`, or more objects";
+        checker.document.mistake(&format!("{path}.objects.constant"), message, help);
         return None;
     }
     Some(PageModel { index: index?, objects: objects?, object: object?, pool: file.pool })
@@ -296,8 +326,12 @@ impl Traffic for Plan {
 /// The sizes of pages and of what is in them, where all pages are alike.
 fn page_sizes(visits: &Visits) -> Option<Vec<Bytes>> {
     let Visits::Browse { pages, .. } = visits else { return None };
-    let (index, object, objects) =
-        (pages.index.constant()?, pages.object.constant()?, pages.objects.constant_number()?);
-    let whole = Bytes(index.0 + object.0 * u64::from(objects));
-    Some(if objects > 0 { vec![index, object, whole] } else { vec![index] })
+    let index = match &pages.index {
+        Some(index) => Some(index.constant()?),
+        None => None,
+    };
+    let (object, objects) = (pages.object.constant()?, pages.objects.constant_number()?);
+    let whole = Bytes(index.map_or(0, |index| index.0) + object.0 * u64::from(objects));
+    let objects = if objects > 0 { vec![object, whole] } else { Vec::new() };
+    Some(index.into_iter().chain(objects).collect())
 }

@@ -109,6 +109,53 @@ fn an_http_1_1_page_comes_over_one_connection_with_its_objects_in_order_and_no_g
     assert_eq!(ids, (1..9).collect::<Vec<_>>());
 }
 
+/// ```text
+///    0 ms  SYN; the first object is asked for at 100, and there at 200
+///  700 ms  the second one is asked for, and there at 800
+/// 1300 ms  the third, there at 1400: the page is complete
+/// 3400 ms  after two seconds the next page, over a connection of its own
+/// ```
+#[test]
+fn a_page_without_an_index_and_with_gaps_comes_object_by_object() {
+    let text = r#"[workloads.web.web]
+        client = "user"
+        server = "server"
+        http = "1.1"
+        gap.constant = "500 ms"
+        request.constant = "300 B"
+        page.objects.constant = 3
+        page.object.constant = "1 KB"
+        think.constant = "2 s"
+        [measure]
+        accesses = true
+    "#;
+    let (outcome, rows) = run_with_transfers(&far_apart(text));
+    let (pages, objects) = (of(&rows, "web"), of(&rows, "web/objects"));
+    assert_eq!(starts(&objects[..4]), [0, 700, 1300, 3400]);
+    assert_eq!(starts(&pages[..2]), [0, 3400]);
+    // The rest is the reply, from its first packet at 150 to its last byte at 1400.
+    let parts = [pages[0].handshake, pages[0].request, pages[0].completion].map(|part| part / MS);
+    assert_eq!(parts, [100, 50, 1400]);
+    assert_eq!((pages[0].request_bytes, pages[0].reply_bytes), (3 * 300, 3_000));
+    let log = &outcome.replica.accesses["web"];
+    assert_eq!(log[1].to_string(), "0.000000000,0,,,1000 1000 1000");
+}
+
+fn starts(rows: &[&Row]) -> Vec<u64> {
+    rows.iter().map(|row| row.start / MS).collect()
+}
+
+#[test]
+fn without_an_index_http_1_0_loads_objects_from_the_beginning_as_many_as_it_may() {
+    let text = format!("[workloads.web.web]\nhttp = \"1.0\"\n{PROBE}")
+        .replace("page.index.constant = \"1 KB\"", "");
+    let (_, rows) = run_with_transfers(&far_apart(&text));
+    let (pages, objects) = (of(&rows, "web"), of(&rows, "web/objects"));
+    // Ten segments take 400 ms from the SYN.
+    assert_eq!(starts(&objects[..9]), [0, 0, 0, 0, 400, 400, 400, 400, 2800]);
+    assert!(about(pages[0].completion, 800) && about(pages[0].handshake, 100), "{:?}", pages[0]);
+}
+
 #[test]
 fn a_connection_that_is_kept_spares_the_second_page_its_handshake() {
     let handshakes = |keep_alive: bool| {

@@ -4,7 +4,7 @@
 
 mod precedence;
 
-use shortflow_units::{Instant, Rate, Rng};
+use shortflow_units::{Duration, Instant, Rate, Rng};
 
 use self::precedence::{PRECEDENCES, Thresholds};
 use crate::aggregate::Per;
@@ -30,7 +30,7 @@ impl SimaParams {
     ///
     /// In a full table a new account takes over the load of the least recently seen one. One that was
     /// silent is forgotten; `per`'s idle timeout must be long enough that this gains nothing
-    /// ([`MomentaryRateParams::settled_after`]).
+    /// ([`Self::settled_after`]).
     pub fn new(
         nominal_rate: Rate,
         meter: MomentaryRateParams,
@@ -38,9 +38,15 @@ impl SimaParams {
         code_points: [Dscp; PRECEDENCES],
     ) -> Result<Self, ParamsError> {
         let thresholds = Thresholds::new(nominal_rate)?;
-        let settled = meter.settled_after(thresholds.best());
+        let params = SimaParams { nominal_rate, thresholds, meter, per, code_points };
+        let settled = params.settled_after();
         let per = per.map(|per| per.settling_in(settled)).transpose()?;
-        Ok(SimaParams { nominal_rate, thresholds, meter, per, code_points })
+        Ok(SimaParams { per, ..params })
+    }
+
+    /// The silence after which an account is as good as new.
+    pub fn settled_after(&self) -> Duration {
+        self.meter.settled_after(self.thresholds.best())
     }
 
     /// The code points of the drop precedences 0 to 6 of a class: [`SimaClass::code_points`] without

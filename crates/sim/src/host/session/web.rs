@@ -34,10 +34,12 @@ struct Loading {
     index: Index,
     /// How many objects were asked for.
     asked: usize,
+    /// Where there are gaps: from when on the next part may be asked for.
+    free_at: Instant,
     /// How much was asked for and is not complete, the index included.
     pending: usize,
     has_failed: bool,
-    /// What its parts have taken so far; the times are those of the index.
+    /// What its parts have taken so far; the times are those of the first.
     sum: Transfer,
 }
 
@@ -76,13 +78,14 @@ impl WebSession {
         self.loading.push_back(Loading {
             number: self.pages,
             id: context.begin_page(),
-            visit,
+            free_at: at,
             start: at,
-            index: Index::Wanted,
+            index: if visit.page.index.is_some() { Index::Wanted } else { Index::Here },
             asked: 0,
             pending: 0,
             has_failed: false,
             sum,
+            visit,
         });
         self.pages += 1;
     }
@@ -92,14 +95,14 @@ impl WebSession {
         match self.http {
             Http::V10 { connections } => {
                 while self.in_use < connections
-                    && let Some(ask) = self.next_ask()
+                    && let Some(ask) = self.next_ask(context.now())
                 {
                     context.open(&[ask], Closing::ServerAfterReply);
                     self.in_use += 1;
                 }
             }
             Http::V11 { keep_alive } => {
-                let asks: Vec<Ask> = std::iter::from_fn(|| self.next_ask()).collect();
+                let asks: Vec<Ask> = std::iter::from_fn(|| self.next_ask(context.now())).collect();
                 match self.connection {
                     Some(connection) if !asks.is_empty() => context.ask(connection, &asks),
                     Some(connection) if self.loading.is_empty() && !keep_alive => {
@@ -117,8 +120,14 @@ impl WebSession {
 
     /// What is asked for next: of the first page that has something, its index, or the objects
     /// that the index has named.
-    fn next_ask(&mut self) -> Option<Ask> {
-        self.loading.iter_mut().find_map(Loading::next_ask)
+    fn next_ask(&mut self, now: Instant) -> Option<Ask> {
+        self.loading.iter_mut().find_map(|page| page.next_ask(now))
+    }
+
+    /// When the next page is to be begun.
+    fn begins_at(&self) -> Instant {
+        let waits = self.busy == Busy::Wait && !self.loading.is_empty();
+        if waits { Instant::NEVER } else { self.visitor.next_at() }
     }
 
     fn page(&mut self, number: u32) -> &mut Loading {
@@ -143,12 +152,12 @@ impl WebSession {
 
 impl Session for WebSession {
     fn next_at(&self) -> Instant {
-        let waits = self.busy == Busy::Wait && !self.loading.is_empty();
-        if waits { Instant::NEVER } else { self.visitor.next_at() }
+        let gaps = self.loading.iter().filter_map(Loading::gap_ends_at);
+        gaps.fold(self.begins_at(), Instant::min)
     }
 
     fn wake(&mut self, context: &mut SessionContext<'_>) {
-        while self.next_at() <= context.now() {
+        while self.begins_at() <= context.now() {
             self.begin(context);
         }
         self.fetch(context);
@@ -156,7 +165,7 @@ impl Session for WebSession {
 
     fn on_reply(&mut self, context: &mut SessionContext<'_>, ask: &Ask, transfer: &Transfer) {
         self.in_use = self.in_use.saturating_sub(1);
-        self.page(ask.tag.page).take(ask.tag, transfer);
+        self.page(ask.tag.page).take(context.now(), ask.tag, transfer);
         self.settle(context);
     }
 
@@ -166,7 +175,7 @@ impl Session for WebSession {
             self.connection = None;
         }
         for ask in lost {
-            self.page(ask.tag.page).lose(ask.tag);
+            self.page(ask.tag.page).lose(context.now(), ask.tag);
         }
         self.settle(context);
     }
@@ -183,12 +192,21 @@ impl Session for WebSession {
 }
 
 impl Loading {
-    fn next_ask(&mut self) -> Option<Ask> {
+    /// When the gap before its next part ends, where it is in one.
+    fn gap_ends_at(&self) -> Option<Instant> {
+        let is_in_gap = self.visit.gaps.is_some() && self.pending == 0 && !self.is_over();
+        is_in_gap.then_some(self.free_at)
+    }
+
+    fn next_ask(&mut self, now: Instant) -> Option<Ask> {
         let page = &self.visit.page;
+        if self.visit.gaps.is_some() && (self.pending > 0 || now < self.free_at) {
+            return None;
+        }
         let (object, reply) = match self.index {
             Index::Wanted => {
                 self.index = Index::Asked;
-                (0, page.index)
+                (0, page.index.expect("only an index is wanted"))
             }
             Index::Here if self.asked < page.objects.len() => {
                 self.asked += 1;
@@ -198,14 +216,23 @@ impl Loading {
         };
         self.pending += 1;
         let tag = Tag { page: self.number, object: object as u32 };
-        Some(Ask { tag, request: self.visit.requests[object].0, reply: reply.0 })
+        let request = self.visit.requests[object - self.first_object()];
+        Some(Ask { tag, request: request.0, reply: reply.0 })
+    }
+
+    /// The object of the first part: the index, or the first object where there is none.
+    fn first_object(&self) -> usize {
+        usize::from(self.visit.page.index.is_none())
     }
 
     /// A part has come.
-    fn take(&mut self, tag: Tag, part: &Transfer) {
+    fn take(&mut self, now: Instant, tag: Tag, part: &Transfer) {
         self.pending -= 1;
+        self.wait(now, tag);
         if tag.object == 0 {
             self.index = Index::Here;
+        }
+        if tag.object as usize == self.first_object() {
             self.sum.handshake = part.handshake;
             self.sum.request = part.request;
         }
@@ -220,9 +247,19 @@ impl Loading {
         }
     }
 
+    /// The gap after a part begins.
+    fn wait(&mut self, now: Instant, tag: Tag) {
+        let gaps = self.visit.gaps.as_ref();
+        if let Some(gap) = gaps.and_then(|gaps| gaps.get(tag.object as usize - self.first_object()))
+        {
+            self.free_at = now + *gap;
+        }
+    }
+
     /// A part will never come.
-    fn lose(&mut self, tag: Tag) {
+    fn lose(&mut self, now: Instant, tag: Tag) {
         self.pending -= 1;
+        self.wait(now, tag);
         self.has_failed = true;
         if tag.object == 0 {
             self.index = Index::Lost;
@@ -239,7 +276,7 @@ impl Loading {
     }
 
     /// The record of a page that is complete at `now`: its handshake and its request are those of
-    /// the index, all the rest is the reply.
+    /// its first part, all the rest is the reply.
     fn record(&self, now: Instant) -> Transfer {
         let before = self.sum.handshake + self.sum.request;
         let reply = now.since(self.start).saturating_sub(before);
