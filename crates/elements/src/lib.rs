@@ -73,6 +73,7 @@ mod conditioner;
 pub mod dropper;
 mod drops;
 mod flow_hash;
+mod flow_map;
 pub mod marker;
 pub mod meter;
 mod packet;

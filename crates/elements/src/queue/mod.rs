@@ -5,7 +5,6 @@
 mod blue;
 mod codel;
 mod fifo;
-mod flow_map;
 mod flow_queues;
 mod fq_codel;
 mod host_fair;

@@ -1,6 +1,7 @@
 //! Behaviour of the elements, as timelines and laws.
 
 mod admission;
+mod aggregate_marker;
 mod allocations;
 mod bench;
 mod dstf;
