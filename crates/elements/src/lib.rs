@@ -93,3 +93,4 @@ pub use drops::{DropReason, Dropped, Drops};
 pub use packet::{Color, Dscp, Ecn, FlowKey, FrameId, Packet, ParseDscpError, Protocol, TcpFlags};
 pub use params::ParamsError;
 pub use traits::{Backlog, Label, Marker, Meter, Phase, QueueDiscipline, Queued, SenderView};
+pub use traits::{SenderEvent, SenderNews};

@@ -47,7 +47,7 @@ impl Marker for AggregateMarker {
         let seen = self.connections.see(now, packet);
         let connection = seen.expect("nothing waits in a marker").number;
         if let Some(rtt) = sender.and_then(|sender| sender.smoothed_rtt) {
-            self.connections.shared.set_rtt(connection, rtt);
+            self.connections.set_rtt(connection, rtt);
         }
         let conforms = self.connections.shared.admit(connection, packet);
         self.connections.passed(connection, packet);

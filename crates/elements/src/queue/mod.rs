@@ -2,6 +2,7 @@
 //! over one buffer, two buffers behind a test of precedence, least attained service, weighted fair queueing, and queues for flows
 //! and hosts with CoDel on each.
 
+mod aggregate;
 mod blue;
 mod codel;
 mod fifo;
@@ -18,6 +19,8 @@ mod sima;
 mod stf;
 mod wfq;
 
+pub use aggregate::{AggregateShaper, AggregateShaperParams};
+pub use aggregate::{FreshPackets, ServiceOrder, Triggers};
 pub use codel::CoDelParams;
 pub use fifo::{Fifo, FifoParams};
 pub use fq_codel::{FlowQueueSettings, FqCodel, FqCodelParams};

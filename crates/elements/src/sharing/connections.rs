@@ -144,6 +144,13 @@ impl Connections {
         Some(Seen { number, is_new: found.is_none() })
     }
 
+    /// The round-trip time of the connection is `rtt` from now on.
+    pub(crate) fn set_rtt(&mut self, number: u32, rtt: Duration) {
+        if self.flows[number].has_share {
+            self.shared.set_rtt(number, rtt);
+        }
+    }
+
     /// Packets of the connection wait from now on, or none any more.
     pub(crate) fn set_waiting(&mut self, number: u32, waits: bool) {
         self.flows[number].waits = waits;

@@ -13,7 +13,7 @@ mod shared_profile;
 mod tokens;
 
 pub use connections::ConnectionLimits;
-pub(crate) use connections::Connections;
+pub(crate) use connections::{Connections, Seen};
 pub use profile::AggregateProfile;
 pub use shared_profile::SharedProfile;
 

@@ -2,6 +2,7 @@
 
 mod admission;
 mod aggregate_marker;
+mod aggregate_shaper;
 mod allocations;
 mod bench;
 mod dstf;
