@@ -69,6 +69,12 @@ pub(crate) trait QueueScheme: DeserializeOwned + JsonSchema {
         None
     }
 
+    /// Whether it asks for what only a connection's own host knows.
+    fn reads_sender(plan: &Self::Plan) -> bool {
+        let _ = plan;
+        false
+    }
+
     /// The queues inside it.
     fn inner(plan: &Self::Plan) -> Vec<&QueuePlan> {
         let _ = plan;
@@ -255,6 +261,15 @@ macro_rules! register_queues {
                 };
                 written.extend(self.inner().into_iter().flat_map(QueuePlan::writes));
                 written
+            }
+
+            /// Whether it, or a queue inside it, asks for what only a connection's own host knows.
+            pub fn reads_sender(&self) -> bool {
+                use crate::scheme::QueueScheme;
+                let reads = match self {
+                    $(QueuePlan::$Scheme(plan) => $module::Keys::reads_sender(plan)),+
+                };
+                reads || self.inner().into_iter().any(QueuePlan::reads_sender)
             }
 
             /// Whether it, or a queue inside it, marks packets to tell of congestion (ECN).

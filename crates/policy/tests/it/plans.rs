@@ -237,6 +237,17 @@ fn queue(plan: &QueuePlan, lines: &mut Vec<String>) {
                 rules(plan.classifier()),
             )
         }
+        QueuePlan::AggregateShaper(plan) => {
+            let shares = format!(
+                "{} {:?} {}",
+                profile(&plan.profile),
+                plan.sharing,
+                table(plan.connections)
+            );
+            let triggers: Vec<_> = plan.triggers().iter().collect();
+            let served = format!("{:?} {:?} {triggers:?}", plan.order(), plan.fresh_packets());
+            format!("{shares} {} {} {served}", plan.limit(), plan.timer())
+        }
         QueuePlan::FqCodel(plan) => flow_queues(plan.settings()),
         QueuePlan::HostFair(plan) => {
             let queues = flow_queues(plan.settings());
@@ -299,6 +310,23 @@ sharing = "partitioned-by-rtt"
 connections = 9
 idle_timeout = "8 s""#,
         "500 kbit/s 20 KB Some(Rate(2000000)) 1 KB Partitioned(ByRtt) 9 8 s",
+    ),
+    (
+        "aggregate-shaper",
+        r#"rate = "500 kbit/s"
+depth = "20 KB"
+peak = "2 Mbit/s"
+max_packet = "1000 B"
+sharing = "common"
+connections = 9
+idle_timeout = "8 s"
+limit = "99 pkt"
+timer = "10 ms"
+order = "lru"
+fresh = "overtake"
+triggers = ["idle-ack", "new-connection"]"#,
+        "500 kbit/s 20 KB Some(Rate(2000000)) 1 KB Common 9 8 s 99 pkt 10 ms \
+         LeastRecentlyServed Overtake [IdleAcknowledgement, NewConnection]",
     ),
     (
         "dstf",
