@@ -30,7 +30,7 @@ fn bench(params: AggregateShaperParams) -> Bench<AggregateShaper> {
 
 fn tell(queue: &mut AggregateShaper, now: Instant, flow: u16, event: SenderEvent) {
     let key = p(0).of_flow(flow).packet().key;
-    queue.told(now, &SenderNews { key, event, smoothed_rtt: None });
+    queue.told(now, &SenderNews { key, event, least_rtt: None });
 }
 
 fn counted(queue: &dyn QueueDiscipline) -> BTreeMap<&'static str, u64> {
@@ -151,6 +151,19 @@ fn a_fresh_packet_waits_its_turn_at_a_common_bucket_unless_it_may_overtake() {
     }
 }
 
+/// §4.1: when a received ACK invokes TCP's output routine, the compliance of that connection is checked; §6.3:
+/// the trigger serves whose turn it is.
+#[test]
+fn an_acknowledgement_lets_its_own_connection_go_where_fresh_packets_overtake() {
+    for (fresh, goes) in [(FreshPackets::InTurn, 2), (FreshPackets::Overtake, 3)] {
+        let mut bench = bench(params(1_500, Sharing::Common).with_fresh_packets(fresh));
+        bench.at(ms(0)).takes(of(2, 9)).gives(of(2, 9)).takes(of(1, 2)).takes(of(2, 3));
+        tell(&mut bench.queue, ms(8), 2, SenderEvent::Acknowledgement);
+        let packet = bench.at(ms(8)).next().map(|packet| number_of(&packet));
+        assert_eq!(packet, Some(goes), "{fresh:?}");
+    }
+}
+
 /// Independent rate control of each connection (§4.2.1) knows no turn.
 #[test]
 fn a_share_of_its_own_suffices_whoever_else_waits() {
@@ -178,15 +191,15 @@ fn what_can_never_go_and_what_does_not_fit_is_dropped() {
     bench.holds(20, 20_000);
 }
 
-/// The depths hang on the round-trip times less the time that packets wait here.
+/// b_i = B · rtt_i/Σ rtt (§4.2.1).
 #[test]
-fn the_wait_in_the_shaper_is_no_part_of_the_round_trip_time() {
+fn a_bucket_is_as_deep_as_the_round_trip_time_that_the_host_tells_asks_for() {
     let mut bench = bench(params(12_000, Sharing::Partitioned(Depths::ByRtt)));
     bench.at(ms(0)).takes(of(1, 1)).takes(of(2, 2)).gives(of(1, 1)).gives(of(2, 2));
     for (flow, rtt) in [(1, 100), (2, 500)] {
         let key = of(flow, 0).packet().key;
-        let smoothed_rtt = Some(Duration::from_millis(rtt));
-        let news = SenderNews { key, event: SenderEvent::IdleAcknowledgement, smoothed_rtt };
+        let least_rtt = Some(Duration::from_millis(rtt));
+        let news = SenderNews { key, event: SenderEvent::IdleAcknowledgement, least_rtt };
         bench.queue.told(ms(1), &news);
     }
     // After 10 s both are full: 2 packets and 10.
@@ -238,9 +251,9 @@ fn run(
             }
             Step::Tell(flow, event, rtt) => {
                 let key = of(flow, 0).packet().key;
-                let smoothed_rtt = Some(Duration::from_millis(rtt));
+                let least_rtt = Some(Duration::from_millis(rtt));
                 let event = SenderEvent::ALL[event];
-                queue.told(now, &SenderNews { key, event, smoothed_rtt });
+                queue.told(now, &SenderNews { key, event, least_rtt });
             }
             Step::Take => {}
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use shortflow_elements::DropReason;
 use shortflow_measure::{CodePointCounts, Count, PortCounts, Replica, TransferSink};
 use shortflow_run::{
-    Error, Refusal, Tap, conditioner_counts, dropped_name, end_of, workload_counter,
+    Error, Refusal, Tap, conditioner_counts, dropped_name, end_of, queue_counter, workload_counter,
 };
 use shortflow_scenario::Scenario;
 use shortflow_units::{Duration, Instant};
@@ -158,11 +158,24 @@ fn record_counts(engine: &mut Engine, scenario: &Scenario, before: &BTreeMap<Str
     }
 }
 
-/// What conditioners, the senders of long flows and receivers have counted since the start.
+/// What conditioners, queues, the senders of long flows and receivers have counted since the start.
 fn counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
     let mut counts = all_conditioner_counts(&engine.fabric.network);
+    counts.extend(queue_counts(&engine.fabric.network));
     counts.extend(long_flow_counts(engine, scenario));
     counts.extend(reordering_counts(engine, scenario));
+    counts
+}
+
+/// What the queues of policies have counted, named after their port: `s->r/queue/timers expired`. Those of
+/// the same name inside one queue are added up.
+fn queue_counts(network: &Network) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for (hop, port) in network.ports.iter().zip(&network.port_names) {
+        hop.port.queue_counters(&mut |name, count| {
+            *counts.entry(queue_counter(port, name)).or_default() += count;
+        });
+    }
     counts
 }
 

@@ -4,7 +4,7 @@
 mod params;
 mod stats;
 
-use shortflow_units::{Duration, Instant, Rng};
+use shortflow_units::{Instant, Rng};
 
 pub use self::params::{AggregateShaperParams, FreshPackets, ServiceOrder, Triggers};
 use self::stats::Stats;
@@ -33,9 +33,9 @@ use crate::{Backlog, DropReason, Drops, Packet, QueueDiscipline, Queued};
 /// - With a common bucket, the first in the service order goes or nobody does; else the first whose own
 ///   share suffices.
 ///
-/// Round-trip times, by which shares may be in proportion, are the senders' smoothed ones less the mean
-/// time that the connection's packets wait here: in the paper a packet is withheld before TCP counts it
-/// as sent (§6.1), so its samples do not contain that wait.
+/// Round-trip times, by which shares may be in proportion, are the least that the senders have measured: in
+/// the paper a packet is withheld before TCP counts it as sent (§6.1), so its samples do not contain the
+/// wait here, as all but the first ones do.
 ///
 /// A peak rate counts as part of the profile: what follows a packet too closely does not conform, and
 /// waits for the timer or a trigger.
@@ -71,14 +71,6 @@ struct Line {
     turn: u64,
     /// When its head conforms, if nothing else happens meanwhile.
     due_at: Instant,
-    /// The mean time that its packets wait, as TCP averages round-trip times (RFC 6298 §2.3).
-    mean_wait: Duration,
-}
-
-impl Line {
-    fn has_waited(&mut self, wait: Duration) {
-        self.mean_wait = (self.mean_wait * 7 + wait) / 8;
-    }
 }
 
 /// The shaping timer. It runs while packets wait.
@@ -137,21 +129,27 @@ impl AggregateShaper {
         }
     }
 
+    /// The same, where an event lets its own connection alone go.
+    fn trigger_own(&mut self, now: Instant, event: SenderEvent, number: u32) {
+        if !self.params.triggers.has(event) {
+            return;
+        }
+        let place = |waiting: &[u32]| waiting.iter().position(|&waiting| waiting == number);
+        self.stats.triggered[event as usize] += u64::from(place(&self.waiting).is_some());
+        self.connections.shared.earn(now);
+        let mut before = None;
+        while let Some(place) = place(&self.waiting).filter(|&place| self.conforms(place)) {
+            before = Some(self.send_head(now, place, before));
+        }
+        self.look_ahead();
+    }
+
     /// Lets go, in the service order, what conforms at `now`.
     fn release(&mut self, now: Instant) {
         self.connections.shared.earn(now);
         let mut before = None;
         while let Some(place) = self.next() {
-            let number = self.waiting[place];
-            let head = self.head(number);
-            let (packet, since) = (head.packet.bytes(), head.since);
-            let due_at = self.due_at(number, before).max(since);
-            self.stats.shaped(now.since(due_at));
-            before = Some(due_at);
-            self.lines[number as usize].due_at =
-                due_at + self.params.profile.rate().time_for(packet);
-            self.send_head(now, place, number);
-            self.take_turn(number);
+            before = Some(self.send_head(now, place, before));
         }
         self.look_ahead();
     }
@@ -176,8 +174,8 @@ impl AggregateShaper {
         packets.first(&self.store).expect("a connection that waits has a head")
     }
 
-    /// When the head of the connection could have gone, where the packet before it at the same instant could
-    /// have gone at `before`: with a common bucket, when its own tokens had come after those of that one.
+    /// When the head of the connection could have gone. With a common bucket, where a packet that went before
+    /// it at the same instant could have gone at `before`, when its own tokens had come after that one's.
     fn due_at(&self, number: u32, before: Option<Instant>) -> Instant {
         match before {
             Some(before) if self.is_common() => {
@@ -187,11 +185,15 @@ impl AggregateShaper {
         }
     }
 
-    /// Sends the head of the connection, which conforms at `now`.
-    fn send_head(&mut self, now: Instant, place: usize, number: u32) {
+    /// Sends the head of the connection at `place`, which conforms at `now`. When it could have gone, where
+    /// the packet before it at the same instant could have gone at `before`.
+    fn send_head(&mut self, now: Instant, place: usize, before: Option<Instant>) -> Instant {
+        let number = self.waiting[place];
+        let due_at = self.due_at(number, before).max(self.head(number).since);
+        self.stats.shaped(now.since(due_at));
         let line = &mut self.lines[number as usize];
         let queued = line.packets.pop(&mut self.store).expect("the head is there");
-        line.has_waited(now.since(queued.since));
+        line.due_at = due_at + self.params.profile.rate().time_for(queued.packet.bytes());
         self.connections.shared.admit(number, &queued.packet);
         if line.packets.is_empty() {
             self.waiting.swap_remove(place);
@@ -199,6 +201,8 @@ impl AggregateShaper {
         }
         self.connections.passed(number, &queued.packet);
         self.released.push(&mut self.store, queued);
+        self.take_turn(number);
+        due_at
     }
 
     /// The connection has been assigned tokens: its next turn comes after those of all others, or as soon
@@ -270,7 +274,6 @@ impl AggregateShaper {
         self.backlog.add(&packet);
         if self.may_pass(number) && self.connections.shared.admit(number, &packet) {
             self.stats.passed += 1;
-            self.lines[number as usize].has_waited(Duration::ZERO);
             self.connections.passed(number, &packet);
             self.take_turn(number);
             self.released.push(&mut self.store, Queued { packet, since: now });
@@ -356,13 +359,15 @@ impl QueueDiscipline for AggregateShaper {
     fn told(&mut self, now: Instant, news: &SenderNews) {
         self.advance(now);
         let Some(number) = self.connections.find(&news.key) else { return };
-        if let Some(rtt) = news.smoothed_rtt {
-            let wait = self.lines[number as usize].mean_wait;
+        if let Some(rtt) = news.least_rtt {
             self.connections.shared.earn(now);
-            self.connections.set_rtt(number, if wait < rtt { rtt - wait } else { Duration::ZERO });
+            self.connections.set_rtt(number, rtt);
             self.look_ahead();
         }
-        self.trigger(now, news.event);
+        match self.params.fresh {
+            FreshPackets::InTurn => self.trigger(now, news.event),
+            FreshPackets::Overtake => self.trigger_own(now, news.event, number),
+        }
     }
 
     fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {

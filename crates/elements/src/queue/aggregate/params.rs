@@ -108,13 +108,15 @@ pub enum ServiceOrder {
     LeastRecentlyServed,
 }
 
-/// What becomes of a packet that conforms while packets of other connections wait for a common bucket.
+/// Who goes when tokens have come and a sender has something new: the ones before, or its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FreshPackets {
-    /// It waits for its turn in the service order (§6.3: a trigger selects the connection).
+    /// With a common bucket, a packet that comes while others wait takes its turn in the service order, and
+    /// a trigger lets those go whose turn it is (§6.3).
     InTurn,
-    /// It goes at once, before those that wait (§4.1: compliance is checked when TCP's output routine is
-    /// invoked).
+    /// A packet that conforms when it comes goes at once, before those that wait, and a trigger lets its own
+    /// connection alone go: whoever invokes TCP's output routine is checked for compliance (§4.1). The timer
+    /// serves all in their order.
     Overtake,
 }
 

@@ -25,8 +25,9 @@ aggregate_keys! {
         /// In which order connections are served whose packets wait.
         #[serde(default = "order")]
         order: OneOf<ServiceOrder>,
-        /// What becomes of a packet that finds tokens while other connections wait for a common bucket.
-        /// Section 4.1 lets it pass, section 6.3, which describes the implementation, does not.
+        /// Who goes when tokens have come and a sender has something new, while packets of others wait.
+        /// Section 6.3, which describes the implementation, says "in-turn", section 4.1, which describes the
+        /// simulator, "overtake".
         #[serde(default = "fresh")]
         fresh: OneOf<FreshPackets>,
         /// Which events let packets go before the timer expires; all by default. Only a connection's own
@@ -46,9 +47,10 @@ choices!(ServiceOrder as "ServiceOrder" {
 });
 
 choices!(FreshPackets as "FreshPackets" {
-    /// It waits for its turn.
+    /// With a common bucket, a packet that comes takes its turn, and a trigger lets those go whose turn
+    /// it is.
     "in-turn" => FreshPackets::InTurn,
-    /// It goes at once.
+    /// A packet that finds tokens goes at once, and a trigger lets its own connection alone go.
     "overtake" => FreshPackets::Overtake,
 });
 
