@@ -89,9 +89,8 @@ pub struct SenderNews {
     pub key: FlowKey,
     /// What has happened.
     pub event: SenderEvent,
-    /// The least round-trip time that was measured, which contains the least waiting here; once there is
-    /// a sample.
-    pub least_rtt: Option<shortflow_units::Duration>,
+    /// The smoothed round-trip time, once there is a sample.
+    pub smoothed_rtt: Option<shortflow_units::Duration>,
 }
 
 /// What happens at a connection that may let others send (Mehra, Tewari & Kandlur 1999, §6.2, §6.3).

@@ -284,11 +284,6 @@ impl Connection {
         self.sender.rtt.smoothed()
     }
 
-    /// The least round-trip time that was measured, once there is a sample.
-    pub fn least_rtt(&self) -> Option<Duration> {
-        self.sender.rtt.least()
-    }
-
     /// The retransmission timeout, with its back-off.
     pub fn rto(&self) -> Duration {
         self.sender.rtt.rto()

@@ -12,8 +12,6 @@ const FALLBACK_RTO: Duration = Duration::from_secs(3);
 pub(crate) struct RttEstimator {
     /// SRTT; zero before the first sample.
     smoothed: Duration,
-    /// The least sample, which contains the least waiting.
-    least: Duration,
     /// RTTVAR.
     variation: Duration,
     /// RTO, with its back-off.
@@ -27,7 +25,6 @@ impl RttEstimator {
     pub(crate) fn new(config: &Config) -> Self {
         RttEstimator {
             smoothed: Duration::ZERO,
-            least: Duration::MAX,
             variation: Duration::ZERO,
             rto: config.rto_initial,
             timed_end: 0,
@@ -41,10 +38,6 @@ impl RttEstimator {
 
     pub(crate) fn smoothed(&self) -> Option<Duration> {
         (!self.smoothed.is_zero()).then_some(self.smoothed)
-    }
-
-    pub(crate) fn least(&self) -> Option<Duration> {
-        (self.least < Duration::MAX).then_some(self.least)
     }
 
     /// A segment that ends at `end` leaves for the first time. Whether it is the one that is timed.
@@ -92,7 +85,6 @@ impl RttEstimator {
     }
 
     fn sample(&mut self, measured: Duration, config: &Config) {
-        self.least = self.least.min(measured);
         let tick = config.clock_granularity.nanos().max(1);
         let rtt = measured.nanos().max(1).div_ceil(tick) * tick;
         let (smoothed, variation) = if self.smoothed.is_zero() {

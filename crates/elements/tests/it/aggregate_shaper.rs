@@ -30,7 +30,7 @@ fn bench(params: AggregateShaperParams) -> Bench<AggregateShaper> {
 
 fn tell(queue: &mut AggregateShaper, now: Instant, flow: u16, event: SenderEvent) {
     let key = p(0).of_flow(flow).packet().key;
-    queue.told(now, &SenderNews { key, event, least_rtt: None });
+    queue.told(now, &SenderNews { key, event, smoothed_rtt: None });
 }
 
 fn counted(queue: &dyn QueueDiscipline) -> BTreeMap<&'static str, u64> {
@@ -198,8 +198,8 @@ fn a_bucket_is_as_deep_as_the_round_trip_time_that_the_host_tells_asks_for() {
     bench.at(ms(0)).takes(of(1, 1)).takes(of(2, 2)).gives(of(1, 1)).gives(of(2, 2));
     for (flow, rtt) in [(1, 100), (2, 500)] {
         let key = of(flow, 0).packet().key;
-        let least_rtt = Some(Duration::from_millis(rtt));
-        let news = SenderNews { key, event: SenderEvent::IdleAcknowledgement, least_rtt };
+        let smoothed_rtt = Some(Duration::from_millis(rtt));
+        let news = SenderNews { key, event: SenderEvent::IdleAcknowledgement, smoothed_rtt };
         bench.queue.told(ms(1), &news);
     }
     // After 10 s both are full: 2 packets and 10.
@@ -251,9 +251,9 @@ fn run(
             }
             Step::Tell(flow, event, rtt) => {
                 let key = of(flow, 0).packet().key;
-                let least_rtt = Some(Duration::from_millis(rtt));
+                let smoothed_rtt = Some(Duration::from_millis(rtt));
                 let event = SenderEvent::ALL[event];
-                queue.told(now, &SenderNews { key, event, least_rtt });
+                queue.told(now, &SenderNews { key, event, smoothed_rtt });
             }
             Step::Take => {}
         }

@@ -84,6 +84,6 @@ fn tell(fabric: &mut Fabric, flow: &Flow, side: Side, event: SenderEvent) {
         Side::Server => flow.key.reversed(),
     };
     let (outlet, _) = fabric.outlet(key.src, key.dst);
-    let least_rtt = flow.ends[side].tcp.least_rtt();
-    fabric.tell(outlet, &SenderNews { key: key.into(), event, least_rtt });
+    let smoothed_rtt = flow.ends[side].tcp.smoothed_rtt();
+    fabric.tell(outlet, &SenderNews { key: key.into(), event, smoothed_rtt });
 }

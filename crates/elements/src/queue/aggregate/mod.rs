@@ -4,7 +4,7 @@
 mod params;
 mod stats;
 
-use shortflow_units::{Instant, Rng};
+use shortflow_units::{Duration, Instant, Rng};
 
 pub use self::params::{AggregateShaperParams, FreshPackets, ServiceOrder, Triggers};
 use self::stats::Stats;
@@ -33,9 +33,9 @@ use crate::{Backlog, DropReason, Drops, Packet, QueueDiscipline, Queued};
 /// - With a common bucket, the first in the service order goes or nobody does; else the first whose own
 ///   share suffices.
 ///
-/// Round-trip times, by which shares may be in proportion, are the least that the senders have measured: in
-/// the paper a packet is withheld before TCP counts it as sent (§6.1), so its samples do not contain the
-/// wait here, as all but the first ones do.
+/// The round-trip time of a connection, with which its share may be in proportion, is the least smoothed one
+/// that its sender has told. In the paper a packet is withheld before TCP counts it as sent (§6.1), so its
+/// samples do not contain the wait here; of those told, the first ones contain the least of it.
 ///
 /// A peak rate counts as part of the profile: what follows a packet too closely does not conform, and
 /// waits for the timer or a trigger.
@@ -69,6 +69,8 @@ struct Line {
     packets: PacketList,
     /// The least goes first.
     turn: u64,
+    /// The least that was told, once one was.
+    least_rtt: Option<Duration>,
     /// When its head conforms, if nothing else happens meanwhile.
     due_at: Instant,
 }
@@ -359,9 +361,12 @@ impl QueueDiscipline for AggregateShaper {
     fn told(&mut self, now: Instant, news: &SenderNews) {
         self.advance(now);
         let Some(number) = self.connections.find(&news.key) else { return };
-        if let Some(rtt) = news.least_rtt {
+        let line = &mut self.lines[number as usize];
+        if let Some(rtt) = news.smoothed_rtt {
+            let least = line.least_rtt.map_or(rtt, |least| least.min(rtt));
+            line.least_rtt = Some(least);
             self.connections.shared.earn(now);
-            self.connections.set_rtt(number, rtt);
+            self.connections.set_rtt(number, least);
             self.look_ahead();
         }
         match self.params.fresh {
