@@ -162,3 +162,69 @@ fn pages_on_a_lossy_link_are_triggers_of_every_kind() {
     assert_eq!(triggers.len(), 5);
     assert!(triggers.iter().all(|(_, count)| **count > 0.0), "{triggers:?}");
 }
+
+/// What bulk transfers to three clients at 50, 300 and 600 ms get under this TCP, in kbit/s, where each packet
+/// is lost with the same small probability and nothing else is scarce.
+fn under_random_loss(congestion: &str) -> [f64; 3] {
+    let scenario = format!(
+        r#"
+        duration = "1100 s"
+        warm_up = "100 s"
+        hosts = {{ server = {{}}, near = {{}}, middle = {{}}, far = {{}} }}
+        [tcp]
+        era = "ns2-2002"
+        receive_window = "2 MB"
+        byte_counting = true
+        {congestion}
+        [links]
+        near = {{ between = ["server", "near"], rate = "100 Mbit/s", delay = "25 ms", loss.forward = 0.0003 }}
+        middle = {{ between = ["server", "middle"], rate = "100 Mbit/s", delay = "150 ms", loss.forward = 0.0003 }}
+        far = {{ between = ["server", "far"], rate = "100 Mbit/s", delay = "300 ms", loss.forward = 0.0003 }}
+        [workloads]
+        near.bulk = {{ from = "server", to = "near", flows = 4 }}
+        middle.bulk = {{ from = "server", to = "middle", flows = 4 }}
+        far.bulk = {{ from = "server", to = "far", flows = 4 }}
+        "#
+    );
+    let replica = run(&crate::bench::scenario(&scenario)).replica;
+    ["near", "middle", "far"].map(|name| workload(&replica, name).delivered_bytes as f64 / 125e3)
+}
+
+/// A rate of √(2g/p)/rtt segments: Reno's, with g = 1, falls with the round-trip time; with g = rtt²/rtt_av²
+/// it is the same for all, that of Reno at the mean round-trip time (Mehra, Tewari & Kandlur 1999, §5).
+#[test]
+fn aggregate_fair_growth_gives_all_the_rate_that_reno_has_at_the_mean_round_trip_time() {
+    let [near, middle, far] = under_random_loss(r#"congestion = "reno""#);
+    assert!((4.5..7.5).contains(&(near / middle)) && (1.6..2.4).contains(&(middle / far)));
+    let at_the_mean = middle * 300.0 / (950.0 / 3.0);
+    let fair = under_random_loss(r#"congestion = "aggregate-fair""#);
+    for got in fair {
+        assert!((0.75..1.25).contains(&(got / at_the_mean)), "{fair:?} of {at_the_mean}");
+    }
+    // Constant-Rate is the same where a is 1/rtt_av².
+    let constant =
+        under_random_loss("congestion = \"constant-rate\"\nreference_rtt = \"316.67 ms\"");
+    for (got, fair) in constant.into_iter().zip(fair) {
+        assert!((0.85..1.15).contains(&(got / fair)), "{constant:?} {fair:?}");
+    }
+}
+
+/// √K times as much for those that are far (Henderson et al. 1998), and as Reno for the others.
+#[test]
+fn increase_by_k_helps_the_far_ones_alone() {
+    let [near, middle, far] = under_random_loss(r#"congestion = "reno""#);
+    let by_k = "congestion = \"increase-by-k\"\nincrease = 4\nreference_rtt = \"400 ms\"";
+    let [near_by_k, middle_by_k, far_by_k] = under_random_loss(by_k);
+    assert!((0.85..1.15).contains(&(near_by_k / near)), "{near_by_k} {near}");
+    assert!((0.85..1.15).contains(&(middle_by_k / middle)), "{middle_by_k} {middle}");
+    assert!((1.7..2.3).contains(&(far_by_k / far)), "{far_by_k} {far}");
+}
+
+/// §3.3: the rate window bounds the mean rate at any distance.
+#[test]
+fn a_rate_window_holds_each_connection_to_its_rate_however_far_it_is() {
+    let got = under_random_loss("congestion = \"reno\"\nwindow_rate = \"200 kbit/s\"");
+    // Four connections, whose windows are whole segments: at 50 ms 1250 bytes are one of 1000.
+    assert!((0.6..=1.0).contains(&(got[0] / 800.0)), "{got:?}");
+    assert!((0.85..=1.0).contains(&(got[1] / 800.0)) && (0.85..=1.0).contains(&(got[2] / 800.0)));
+}
