@@ -4,7 +4,7 @@ use std::path::Path;
 
 use shortflow_elements::classifier::{Classifier, MultiField};
 use shortflow_elements::meter::{ColorMode, TokenBucketParams};
-use shortflow_elements::queue::{BandOf, CoDelParams, FlowQueueSettings};
+use shortflow_elements::queue::{AggregateShaperParams, BandOf, CoDelParams, FlowQueueSettings};
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits};
 use shortflow_elements::{Color, Dscp, Per};
 use shortflow_policy::explain::{SchemeKind, schemes};
@@ -188,6 +188,14 @@ fn flow_queues(settings: &FlowQueueSettings) -> String {
     format!("{limit} {queues} {quantum} {} {ecn:?}", codel(each))
 }
 
+fn aggregate_shaper(plan: &AggregateShaperParams) -> String {
+    let shares =
+        format!("{} {:?} {}", profile(&plan.profile), plan.sharing, table(plan.connections));
+    let triggers: Vec<_> = plan.triggers().iter().collect();
+    let served = format!("{:?} {:?} {triggers:?}", plan.order(), plan.fresh_packets());
+    format!("{shares} {} {} {served}", plan.limit(), plan.timer())
+}
+
 fn queue(plan: &QueuePlan, lines: &mut Vec<String>) {
     let read = match plan {
         QueuePlan::Fifo(plan) => plan.limit().to_string(),
@@ -237,17 +245,7 @@ fn queue(plan: &QueuePlan, lines: &mut Vec<String>) {
                 rules(plan.classifier()),
             )
         }
-        QueuePlan::AggregateShaper(plan) => {
-            let shares = format!(
-                "{} {:?} {}",
-                profile(&plan.profile),
-                plan.sharing,
-                table(plan.connections)
-            );
-            let triggers: Vec<_> = plan.triggers().iter().collect();
-            let served = format!("{:?} {:?} {triggers:?}", plan.order(), plan.fresh_packets());
-            format!("{shares} {} {} {served}", plan.limit(), plan.timer())
-        }
+        QueuePlan::AggregateShaper(plan) => aggregate_shaper(plan),
         QueuePlan::FqCodel(plan) => flow_queues(plan.settings()),
         QueuePlan::HostFair(plan) => {
             let queues = flow_queues(plan.settings());

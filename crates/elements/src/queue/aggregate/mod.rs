@@ -43,8 +43,8 @@ use crate::{Backlog, DropReason, Drops, Packet, QueueDiscipline, Queued};
 /// A packet that is larger than the profile allows, that does not fit under the limit, or that is of a new
 /// connection where packets of as many wait as may have a share, is dropped as [`DropReason::Overlimit`].
 ///
-/// A packet takes a step for each connection: how much one may take hangs on what others leave, and when
-/// the next conforms hangs on all that wait.
+/// A packet takes a step for each connection, as how much one may take hangs on what others leave; and, but for
+/// a common bucket, a step for each of them for each that waits, as when the next conforms hangs on all that wait.
 #[derive(Debug)]
 pub struct AggregateShaper {
     params: AggregateShaperParams,
