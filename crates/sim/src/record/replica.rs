@@ -63,7 +63,7 @@ pub fn run_replica_before(
     engine.end_warm_up(measured_until);
     let counted_before = counts(&engine, scenario);
     run_until(measured_until, &mut engine, scenario, &mut look)?;
-    record_long_flows(&mut engine);
+    record_long_flows(&mut engine, scenario);
     record_ports(&mut engine, &watched, measured_until.since(warm_up));
     record_counts(&mut engine, scenario, &counted_before);
     run_until(end, &mut engine, scenario, &mut look)?;
@@ -107,12 +107,19 @@ pub(crate) fn refuse_beyond(
     Err(Refusal(format!("a network of {ports} ports can be simulated for {horizon} at most")))
 }
 
-/// What endless flows have got through.
-fn record_long_flows(engine: &mut Engine) {
+/// What endless flows have got through, and what would be fair.
+fn record_long_flows(engine: &mut Engine, scenario: &Scenario) {
     let Engine { flows, recorder, flow_sampler, .. } = engine;
+    let fair = scenario.max_min_rates();
+    let mut shares: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
     for flow in flows.iter().filter(|flow| flow.is_endless()) {
+        let (workload, key) = (flow.application.workload(), flow.key);
         let bytes = flow.ends[Side::Server].delivered - flow.delivered_before;
-        recorder.long_flow(flow.application.workload(), bytes, flow_sampler.samples(flow.serial));
+        recorder.long_flow(workload, bytes, flow_sampler.samples(flow.serial));
+        shares.entry(workload).or_default().push(fair[&(key.src, key.dst)]);
+    }
+    for (workload, shares) in shares {
+        recorder.max_min_shares(workload, shares);
     }
 }
 

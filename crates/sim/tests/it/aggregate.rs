@@ -228,3 +228,35 @@ fn a_rate_window_holds_each_connection_to_its_rate_however_far_it_is() {
     assert!((0.6..=1.0).contains(&(got[0] / 800.0)), "{got:?}");
     assert!((0.85..=1.0).contains(&(got[1] / 800.0)) && (0.85..=1.0).contains(&(got[2] / 800.0)));
 }
+
+/// 480 kbit/s behind links of 1000, 500 and 100 kbit/s are 190, 190 and 100 (§2: max–min fair).
+#[test]
+fn what_is_fair_behind_unequal_links_is_max_min_fair() {
+    let policy = format!("[roles.server]\n{}\n", shaper("logical", ""));
+    let scenario = r#"
+        duration = "120 s"
+        warm_up = "20 s"
+        policy = "policy.toml"
+        hosts = { server = {}, near = {}, middle = {}, far = {} }
+        routers = { router = {} }
+        bind = [{ role = "server", at = "server", to = "router" }]
+        [tcp]
+        era = "ns2-2002"
+        receive_window = "40 KB"
+        [links]
+        access = { between = ["server", "router"], rate = "10 Mbit/s", delay = "10 us" }
+        near = { between = ["router", "near"], rate = "1 Mbit/s", delay = "25 ms" }
+        middle = { between = ["router", "middle"], rate = "500 kbit/s", delay = "150 ms" }
+        far = { between = ["router", "far"], rate = "100 kbit/s", delay = "300 ms" }
+        [workloads.site.bulk]
+        from = "server"
+        to = ["near", "middle", "far"]
+        flows = 3
+    "#;
+    let replica = run(&scenario_under(&policy, scenario)).replica;
+    let long = workload(&replica, "site").long_flows.clone().unwrap();
+    assert_eq!(long.shares, [190_000.0, 190_000.0, 100_000.0]);
+    // (190 + 190 + 100)²/3(190² + 190² + 100²)
+    assert!((long.fairness().unwrap() - 0.934).abs() < 0.01, "{:?}", long.rates);
+    assert!(long.max_min_fairness().unwrap() > 0.999, "{:?}", long.rates);
+}
