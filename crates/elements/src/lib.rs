@@ -73,6 +73,7 @@ mod conditioner;
 pub mod dropper;
 mod drops;
 mod flow_hash;
+mod flow_map;
 pub mod marker;
 pub mod meter;
 mod packet;
@@ -92,6 +93,6 @@ pub use drops::{DropReason, Dropped, Drops};
 pub use packet::{Color, Dscp, Ecn, FlowKey, FrameId, Packet, ParseDscpError, Protocol, TcpFlags};
 pub use params::ParamsError;
 pub use traits::{
-    Arrival, Backlog, Gate, Label, Marker, Meter, Phase, QueueDiscipline, Queued, SenderView,
-    Verdict,
+    Arrival, Backlog, Gate, Label, Marker, Meter, Phase, QueueDiscipline, Queued, SenderEvent,
+    SenderNews, SenderView, Verdict,
 };

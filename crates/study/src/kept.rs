@@ -77,7 +77,7 @@ impl Asked {
             parse_accesses(&lines.join("\n"), u32::MAX).map_err(|error| error.to_string())?;
         let mut asked = Asked { flows: 0.0, bytes: 0.0, above: vec![0.0; spec.above.len()] };
         for page in accesses.iter().map(|access| &access.page) {
-            for file in std::iter::once(&page.index).chain(page.objects.iter()) {
+            for file in page.index.iter().chain(page.objects.iter()) {
                 let bytes = file.0 as f64;
                 asked.flows += 1.0;
                 asked.bytes += bytes;

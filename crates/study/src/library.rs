@@ -142,7 +142,7 @@ macro_rules! files {
     };
 }
 
-static STUDIES: [StudyFiles; 3] = [
+static STUDIES: [StudyFiles; 4] = [
     StudyFiles::new(
         "cm05",
         files!["cm05":
@@ -181,6 +181,20 @@ static STUDIES: [StudyFiles; 3] = [
             "policies/host-fair.toml",
             "policies/fq-codel.toml",
             "policies/red.toml",
+        ],
+    ),
+    StudyFiles::new(
+        "lhl03",
+        files!["lhl03":
+            "study.toml",
+            "calibration.toml",
+            "calibration.json",
+            "claims.toml",
+            "testbed.toml",
+            "policies/best-effort.toml",
+            "policies/best-effort-linux.toml",
+            "policies/aggregated.toml",
+            "policies/isolated.toml",
         ],
     ),
     StudyFiles::new(

@@ -2,10 +2,10 @@
 //! over one buffer, two buffers behind a test of precedence, least attained service, weighted fair queueing, and queues for flows
 //! and hosts with CoDel on each.
 
+mod aggregate;
 mod blue;
 mod codel;
 mod fifo;
-mod flow_map;
 mod flow_queues;
 mod fq_codel;
 mod gated;
@@ -20,6 +20,8 @@ mod sima;
 mod stf;
 mod wfq;
 
+pub use aggregate::{AggregateShaper, AggregateShaperParams};
+pub use aggregate::{FreshPackets, ServiceOrder, Triggers};
 pub use codel::CoDelParams;
 pub use fifo::{Fifo, FifoParams, TailDrop};
 pub use fq_codel::{FlowQueueSettings, FqCodel, FqCodelParams};
