@@ -190,6 +190,7 @@ static STUDIES: [StudyFiles; 4] = [
             "calibration.toml",
             "calibration.json",
             "claims.toml",
+            "ledger.json",
             "testbed.toml",
             "policies/best-effort.toml",
             "policies/best-effort-linux.toml",

@@ -12,12 +12,19 @@ use crate::support::{Ended, command, run, shortflow};
 
 /// The finished replicas that `out` keeps, with their contents.
 fn kept(out: &Path) -> BTreeMap<String, Vec<u8>> {
-    let Ok(entries) = fs::read_dir(out.join("replicas-quick")) else { return BTreeMap::new() };
-    let file = |entry: fs::DirEntry| {
-        let name = entry.file_name().into_string().unwrap();
-        name.ends_with(".json").then(|| (name, fs::read(entry.path()).unwrap()))
-    };
-    entries.filter_map(|entry| file(entry.unwrap())).collect()
+    let mut files = BTreeMap::new();
+    // Replicas of the calibrated reading are in a folder of their own.
+    let mut folders = vec![out.join("replicas-quick")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "json") {
+                files.insert(path.to_string_lossy().into_owned(), fs::read(path).unwrap());
+            }
+        }
+    }
+    files
 }
 
 /// Goes on with the study until `out` keeps `replicas`, then interrupts it.

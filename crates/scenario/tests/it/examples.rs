@@ -107,8 +107,10 @@ fn eight_megabits_of_the_replies_of_cm05_are_67_7_transfers_a_second() {
     // 8 Mbit/s over 14.2 packets of 1040 bytes.
     let expected = 8e6 / (14.2 * 1040.0 * 8.0);
     assert!((expected - 67.7_f64).abs() < 0.02);
-    for alpha in [0.6, 0.95] {
-        let set = vec![("parameters.alpha".to_owned(), alpha.to_string())];
+    for (alpha, counted) in [(0.6, 1.0), (0.95, 0.875)] {
+        let set = [("alpha", alpha), ("counted", counted)];
+        let set = set.map(|(key, value)| (format!("parameters.{key}"), value.to_string())).to_vec();
+        let expected = counted * expected;
         let loaded = load(&path, &Overrides { set, ..Overrides::default() });
         let loaded = loaded.unwrap_or_else(|mistakes| panic!("{mistakes}"));
         let workloads = &loaded.points()[0].scenario.workloads;
