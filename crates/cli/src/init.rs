@@ -23,6 +23,7 @@ macro_rules! shipped {
 /// All of them; [`init`] writes each under its path.
 const FILES: &[Shipped] = shipped![
     "policies/README.md"
+    "policies/aggregate.toml"
     "policies/best-effort.toml"
     "policies/calls-first.toml"
     "policies/drr.toml"
@@ -30,6 +31,7 @@ const FILES: &[Shipped] = shipped![
     "policies/fair-marker.toml"
     "policies/fq-codel.toml"
     "policies/host-fair.toml"
+    "policies/police-and-mark.toml"
     "policies/red.toml"
     "policies/shaper.toml"
     "policies/shared-priority.toml"

@@ -40,6 +40,11 @@ impl Chains {
         Chains(vec![Link::NONE; indices])
     }
 
+    /// How many indices there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Makes room for so many indices more.
     pub(crate) fn reserve(&mut self, more: usize) {
         self.0.reserve(more);

@@ -2,7 +2,7 @@
 
 use shortflow_units::{Bytes, Instant, Length, Rate};
 
-use crate::{Color, DropReason, Drops, Dscp, Ecn, Packet};
+use crate::{Color, DropReason, Drops, Dscp, Ecn, FlowKey, Packet};
 
 /// Measures a stream against a profile (RFC 2475). Reads the packet, never writes it.
 pub trait Meter: Send {
@@ -67,6 +67,18 @@ pub trait QueueDiscipline: Send {
     /// the rate that the queue was built for.
     fn set_rate(&mut self, _now: Instant, _rate: Rate) {}
 
+    /// Whether it wants to be [told](Self::told) of the senders whose packets it holds.
+    fn listens(&self) -> bool {
+        false
+    }
+
+    /// Something has happened at `now` at a sender of this queue's host. What waited may be ready by then.
+    fn told(&mut self, _now: Instant, _news: &SenderNews) {}
+
+    /// Shows what the queue has counted since the start, each number with its name, for results. The numbers
+    /// only grow: results are differences of two looks.
+    fn counters(&self, _visit: &mut dyn FnMut(&'static str, u64)) {}
+
     /// The average queue that an AQM keeps, in its own unit (packets or bytes), for time series.
     fn average(&self) -> Option<f64> {
         None
@@ -75,6 +87,54 @@ pub trait QueueDiscipline: Send {
     /// How many packets were given an ECN mark.
     fn ecn_marks(&self) -> u64 {
         0
+    }
+}
+
+/// What a source host's kernel tells its queue of a connection.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SenderNews {
+    /// The 5-tuple of the packets that the connection sends.
+    pub key: FlowKey,
+    /// What has happened.
+    pub event: SenderEvent,
+    /// The smoothed round-trip time, once there is a sample.
+    pub smoothed_rtt: Option<shortflow_units::Duration>,
+}
+
+/// What happens at a connection that may let others send (Mehra, Tewari & Kandlur 1999, §6.2, §6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SenderEvent {
+    /// New data are acknowledged, and more wait to be sent.
+    Acknowledgement,
+    /// New data are acknowledged, and there is nothing to send.
+    IdleAcknowledgement,
+    /// A duplicate acknowledgement has come.
+    DuplicateAcknowledgement,
+    /// The application has handed in data, and the window is closed.
+    ClosedWindow,
+    /// A connection is new. A queue sees it by itself, at the connection's first packet.
+    NewConnection,
+}
+
+impl SenderEvent {
+    /// All there are, in the order of their numbers.
+    pub const ALL: [SenderEvent; 5] = [
+        SenderEvent::Acknowledgement,
+        SenderEvent::IdleAcknowledgement,
+        SenderEvent::DuplicateAcknowledgement,
+        SenderEvent::ClosedWindow,
+        SenderEvent::NewConnection,
+    ];
+
+    /// The name in results of how often it was a trigger.
+    pub const fn trigger(self) -> &'static str {
+        match self {
+            SenderEvent::Acknowledgement => "triggers: acknowledgement",
+            SenderEvent::IdleAcknowledgement => "triggers: acknowledgement with nothing to send",
+            SenderEvent::DuplicateAcknowledgement => "triggers: duplicate acknowledgement",
+            SenderEvent::ClosedWindow => "triggers: data with a closed window",
+            SenderEvent::NewConnection => "triggers: new connection",
+        }
     }
 }
 

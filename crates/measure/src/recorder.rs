@@ -178,6 +178,17 @@ impl Recorder {
         long.samples.extend(samples);
     }
 
+    /// What each long flow of `workload` would get if the network were max–min fair, in bits per second and in the
+    /// order in which they were recorded.
+    pub fn max_min_shares(&mut self, workload: u16, shares: Vec<f64>) {
+        let long = &mut self.replica.workloads[usize::from(workload)].long_flows;
+        let is_same = shares.windows(2).all(|pair| pair[0] == pair[1]);
+        if let Some(long) = long.as_mut().filter(|_| !is_same) {
+            assert_eq!(shares.len(), long.rates.len(), "each long flow has a share");
+            long.shares = shares;
+        }
+    }
+
     /// A datagram was sent. `stream` counts over all workloads.
     #[inline]
     pub fn datagram_sent(&mut self, now: Instant, workload: u16, stream: u32) {

@@ -441,6 +441,10 @@ impl DatagramResult {
 pub struct LongFlows {
     /// Each flow's goodput in bits per second.
     pub rates: Vec<f64>,
+    /// What each would get if the network were max–min fair, in the same order, in bits per second; none where
+    /// all would get the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<f64>,
     /// What each flow got over time, in the same order; where it was sampled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<ThroughputSamples>,
@@ -450,6 +454,16 @@ impl LongFlows {
     /// Jain's fairness index of their goodputs.
     pub fn fairness(&self) -> Option<f64> {
         jain(&self.rates)
+    }
+
+    /// The same of goodputs over max–min fair shares, R_i/s_i: 1 where each gets what is fair behind its own
+    /// bottleneck (Mehra, Tewari & Kandlur 1999, §2).
+    pub fn max_min_fairness(&self) -> Option<f64> {
+        if self.shares.is_empty() {
+            return self.fairness();
+        }
+        let parts = self.rates.iter().zip(&self.shares).map(|(rate, share)| rate / share);
+        jain(&parts.collect::<Vec<_>>())
     }
 
     /// Their mean goodput in bits per second.

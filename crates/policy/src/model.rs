@@ -113,7 +113,9 @@ impl Role {
             let marker = class.marker.as_ref();
             class.rule.sender.is_some() || marker.is_some_and(MarkerPlan::reads_sender)
         };
-        self.acks == Acknowledgements::Echoed || self.classes.iter().any(reads)
+        self.acks == Acknowledgements::Echoed
+            || self.classes.iter().any(reads)
+            || self.queue.as_ref().is_some_and(QueuePlan::reads_sender)
     }
 
     /// Whether its queue marks packets to tell of congestion (ECN).

@@ -18,14 +18,18 @@ pub(crate) trait MarkerScheme: DeserializeOwned + JsonSchema {
     const SOURCE: &'static str;
     /// A class that is marked so.
     const EXAMPLE: &'static str;
-    /// Whether it asks for what only a connection's own host knows.
-    const READS_SENDER: bool = false;
 
     /// What the keys, which stand at `path`, come to; none when there is a mistake.
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Self::Plan>;
 
     /// A fresh marker; `code_points` are those of green, yellow and red.
     fn build(plan: &Self::Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker>;
+
+    /// Whether it asks for what only a connection's own host knows.
+    fn reads_sender(plan: &Self::Plan) -> bool {
+        let _ = plan;
+        false
+    }
 
     /// The colours that it may give to a packet.
     fn colors(plan: &Self::Plan) -> &'static [Color];
@@ -69,6 +73,12 @@ pub(crate) trait QueueScheme: DeserializeOwned + JsonSchema {
     fn shaped_to(plan: &Self::Plan) -> Option<Rate> {
         let _ = plan;
         None
+    }
+
+    /// Whether it asks for what only a connection's own host knows.
+    fn reads_sender(plan: &Self::Plan) -> bool {
+        let _ = plan;
+        false
     }
 
     /// The queues inside it.
@@ -154,7 +164,7 @@ macro_rules! register_markers {
             /// Whether it asks for what only a connection's own host knows.
             pub fn reads_sender(&self) -> bool {
                 use crate::scheme::MarkerScheme;
-                match self { $(MarkerPlan::$Scheme(_) => $module::Keys::READS_SENDER),+ }
+                match self { $(MarkerPlan::$Scheme(plan) => $module::Keys::reads_sender(plan)),+ }
             }
 
             /// The colours that it may give to a packet.
@@ -257,6 +267,15 @@ macro_rules! register_queues {
                 };
                 written.extend(self.inner().into_iter().flat_map(QueuePlan::writes));
                 written
+            }
+
+            /// Whether it, or a queue inside it, asks for what only a connection's own host knows.
+            pub fn reads_sender(&self) -> bool {
+                use crate::scheme::QueueScheme;
+                let reads = match self {
+                    $(QueuePlan::$Scheme(plan) => $module::Keys::reads_sender(plan)),+
+                };
+                reads || self.inner().into_iter().any(QueuePlan::reads_sender)
             }
 
             /// Whether it, or a queue inside it, marks packets to tell of congestion (ECN).

@@ -79,7 +79,7 @@ pub use experiment::{Experiment, StartTap};
 pub use memory::{TooLarge, refuse_too_large};
 pub use names::{
     code_points, conditioner_counts, drop_reasons, dropped_name, ingress_name, port_name, ports,
-    role_at, seed_of, workload_counter,
+    queue_counter, role_at, seed_of, workload_counter,
 };
 pub use observe::{Observer, Progress};
 pub use output::{OutputError, OutputFolder, refuse_other_run};

@@ -71,6 +71,11 @@ pub fn dropped_name(port: &str) -> String {
     format!("{port}/dropped")
 }
 
+/// A counter of the queue of a port: `s->r/queue/timers expired`.
+pub fn queue_counter(port: &str, what: &str) -> String {
+    format!("{port}/queue/{what}")
+}
+
 /// A counter of a workload: `web/reordered packets`.
 pub fn workload_counter(workload: &str, what: &str) -> String {
     format!("{workload}/{what}")

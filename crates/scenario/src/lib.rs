@@ -41,6 +41,7 @@ mod frequency;
 mod load;
 mod loads;
 mod loss;
+mod max_min;
 mod memory;
 mod model;
 mod offered;

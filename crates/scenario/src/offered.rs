@@ -102,6 +102,25 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// The lines, forward then back in the order of the links, that the packets of each pair pass from its first
+    /// node to its second.
+    pub(crate) fn ways(&self, pairs: &[(NodeId, NodeId)]) -> Vec<Vec<usize>> {
+        let demands = pairs.iter().enumerate().map(|(index, &(from, to))| {
+            let offer = Offer { from, to, bytes: 1.0, packets: 1.0 };
+            Demand { workload: index, from, to, offer }
+        });
+        let demands = demands.collect();
+        let mut routed = Routed::new(self, self.idle_lines());
+        routed.add(demands);
+        let mut ways = vec![Vec::new(); pairs.len()];
+        for (line, load) in routed.lines.iter().enumerate() {
+            load.workloads.keys().for_each(|&pair| ways[pair].push(line));
+        }
+        ways
+    }
+}
+
 /// Demands on the way that packets take: fewest hops, ties to the link named first.
 struct Routed<'s> {
     scenario: &'s Scenario,

@@ -13,6 +13,7 @@ use crate::event::entities::EntityKind;
 use crate::event::timers::Timers;
 use crate::host::application::Progress;
 use crate::host::flow::{Flow, FlowId, Flows, Side, endpoint_of, owner};
+use crate::host::news::{Before, tell_if_held_back, tell_of_segment};
 use crate::host::ports::EphemeralPorts;
 use crate::host::session::{PendingSend, Sessions, World};
 use crate::host::source::{Emission, Source, Stream, StreamId};
@@ -157,6 +158,10 @@ impl Engine {
         if end.latest.is_before(packet) {
             *self.reordered.entry(flow.application.workload()).or_default() += 1;
         }
+        let heard = self.fabric.listens().then(|| {
+            let is_bare = packet.payload == 0 && packet.tcp.flags.only_acknowledge();
+            (Before::of(&end.tcp), is_bare)
+        });
         end.tcp.on_segment(now, &packet.tcp, packet.payload, packet.ecn);
         self.fabric.pool.release(parcel);
         let received = end.tcp.received();
@@ -164,12 +169,19 @@ impl Engine {
             self.recorder.goodput(now, flow.application.workload(), received - end.delivered);
             end.delivered = received;
         }
+        if let Some((before, is_bare)) = heard {
+            tell_of_segment(&mut self.fabric, flow, side, before, is_bare);
+        }
+        let before = heard.map(|(before, _)| before);
         match flow.on_progress(now, side) {
             Progress::Nothing => {}
             Progress::Complete(transfer) => self.recorder.transfer(&transfer),
-            Progress::Heard => return self.converse(id, side),
+            Progress::Heard => return self.converse(id, side, before),
         }
         let needs_care = transmit(flow, id, side, &mut self.fabric, &mut self.timers);
+        if let Some(before) = &before {
+            tell_if_held_back(&mut self.fabric, flow, side, before);
+        }
         self.after_transmit(id, needs_care);
     }
 
@@ -269,12 +281,12 @@ impl Engine {
 
     /// A session hears of a connection that `side` has got a segment of.
     #[cold]
-    fn converse(&mut self, id: FlowId, side: Side) {
+    fn converse(&mut self, id: FlowId, side: Side, before: Option<Before>) {
         let flow = self.flows.get_mut(id);
         let link = flow.and_then(|flow| Some(flow.dialogue()?.link));
         let link = link.expect("what is heard is of a session");
         self.consult(link.source, |sessions, world| sessions.heard(world, link.session, id));
-        self.flush(id, side);
+        self.flush(id, side, before);
     }
 
     /// Lets sessions act, and sends what they have said.
@@ -299,15 +311,20 @@ impl Engine {
             {
                 watcher.opens(id, flow.key.into(), flow.ends[Side::Client].tcp.shared_config());
             }
-            self.flush(id, Side::Client);
+            let flow = self.flows.get(id).filter(|_| self.fabric.listens());
+            let before = flow.map(|flow| Before::writing(&flow.ends[Side::Client].tcp));
+            self.flush(id, Side::Client, before);
         }
         self.pending_sends = pending_sends;
     }
 
     /// Sends what an end of a connection has to send.
-    fn flush(&mut self, id: FlowId, side: Side) {
+    fn flush(&mut self, id: FlowId, side: Side, before: Option<Before>) {
         if let Some(flow) = self.flows.get_mut(id) {
             let needs_care = transmit(flow, id, side, &mut self.fabric, &mut self.timers);
+            if let Some(before) = &before {
+                tell_if_held_back(&mut self.fabric, flow, side, before);
+            }
             self.after_transmit(id, needs_care);
         }
     }

@@ -78,6 +78,7 @@ mod tests {
             delivered_bytes: 5_000_000,
             long_flows: Some(LongFlows {
                 rates: vec![1e6, 3e6, 0.0],
+                shares: vec![1e6, 3e6, 1e6],
                 samples: vec![samples(&[1, 1]), samples(&[0, 2, 4]), samples(&[0, 0])],
             }),
             ..WorkloadResult::default()
@@ -181,6 +182,8 @@ mod tests {
         assert_eq!(long("measure = \"long-flow-rate\""), Some(4.0 / 3.0));
         // (1 + 3 + 0)² / (3·(1 + 9 + 0))
         assert_eq!(long("measure = \"fairness\""), Some(16.0 / 30.0));
+        // (1 + 1 + 0)²/(3 · 2)
+        assert_eq!(long("measure = \"max-min-fairness\""), Some(4.0 / 6.0));
         assert_eq!(value("measure = \"fairness\""), None, "pages are no long flows");
     }
 

@@ -1,6 +1,6 @@
 //! The settings of an endpoint.
 
-use shortflow_units::{Bytes, Duration};
+use shortflow_units::{Bytes, Duration, Rate};
 
 use crate::{Algorithm, Era};
 
@@ -78,6 +78,14 @@ pub struct Config {
     pub limited_transmit: bool,
     /// How the congestion window grows and shrinks.
     pub congestion: Algorithm,
+    /// The round-trip time at which Constant-Rate grows as Reno does, and above which Increase-by-K grows by
+    /// more.
+    pub reference_rtt: Duration,
+    /// K: by how many segments in a round trip Increase-by-K grows.
+    pub increase: u32,
+    /// The rate of payload to which the window holds a connection, whatever the congestion control (Mehra,
+    /// Tewari & Kandlur 1999, §3.3).
+    pub window_rate: Option<Rate>,
     /// Whether Reno's congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or
     /// adds SMSS·SMSS/cwnd for each acknowledgement. RFC 5681 §3.1 allows both and recommends bytes.
     pub byte_counting: bool,

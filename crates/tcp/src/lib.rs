@@ -82,7 +82,10 @@ mod state;
 mod stats;
 
 pub use config::{Config, DelayedAck, EchoRule, EcnCapable, Recovery, RtoFloor};
-pub use congestion::{Ack, Aimd, Algorithm, Congestion, CongestionControl, Cubic, Delivery, Limit};
+pub use congestion::{
+    Ack, AggregateRtts, Aimd, Algorithm, Congestion, CongestionControl, Cubic, Delivery,
+};
+pub use congestion::{Growth, Limit};
 pub use connection::{Connection, ENDLESS};
 pub use era::Era;
 pub use header::{SackBlocks, TcpHeader};

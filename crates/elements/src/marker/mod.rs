@@ -1,6 +1,7 @@
 //! Markers: what is written into the DS field (RFC 2475 §2.3.3.2).
 
 mod admission;
+mod aggregate;
 mod dstf;
 mod sima;
 mod size_levels;
@@ -10,6 +11,7 @@ mod tcp_state;
 use shortflow_units::Instant;
 
 pub use admission::{AdmissionControl, AdmissionParams, AdmissionStats, LoadWindow};
+pub use aggregate::{AggregateMarker, AggregateMarkerParams};
 pub use dstf::{Counted, DstfMarker, DstfParams};
 pub use sima::{SimaMarker, SimaParams};
 pub use size_levels::SizeLevels;

@@ -1,11 +1,11 @@
 //! Queues: a FIFO that drops what does not fit, RED with one or several levels, strict priority
-//! over one buffer, two buffers behind a test of precedence, least attained service, weighted fair queueing, and queues for flows
-//! and hosts with CoDel on each.
+//! over one buffer, two buffers behind a test of precedence, least attained service, weighted fair queueing, queues for flows
+//! and hosts with CoDel on each, a shaper over any of them, and one of an aggregate of connections.
 
+mod aggregate;
 mod blue;
 mod codel;
 mod fifo;
-mod flow_map;
 mod flow_queues;
 mod fq_codel;
 mod gated;
@@ -20,6 +20,8 @@ mod sima;
 mod stf;
 mod wfq;
 
+pub use aggregate::{AggregateShaper, AggregateShaperParams};
+pub use aggregate::{FreshPackets, ServiceOrder, Triggers};
 pub use codel::CoDelParams;
 pub use fifo::{Fifo, FifoParams, TailDrop};
 pub use fq_codel::{FlowQueueSettings, FqCodel, FqCodelParams};

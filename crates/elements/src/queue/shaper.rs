@@ -4,7 +4,7 @@ use shortflow_units::{Bytes, Instant, Rate};
 
 use crate::meter::bucket::{Bucket, Earned, Tokens, time_to_earn};
 use crate::params::above_zero;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued};
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderNews};
 
 /// Parameters of a [`Shaper`].
 #[derive(Debug, Clone)]
@@ -127,6 +127,18 @@ impl QueueDiscipline for Shaper {
 
     fn ecn_marks(&self) -> u64 {
         self.inner.ecn_marks()
+    }
+
+    fn listens(&self) -> bool {
+        self.inner.listens()
+    }
+
+    fn told(&mut self, now: Instant, news: &SenderNews) {
+        self.inner.told(now, news);
+    }
+
+    fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        self.inner.counters(visit);
     }
 
     fn departed(&mut self, now: Instant) {

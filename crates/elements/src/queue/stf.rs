@@ -8,10 +8,10 @@ use std::cmp::Reverse;
 
 use shortflow_units::{Duration, Instant, Length, Rng};
 
-use super::flow_map::FlowMap;
 use super::ranking::Ranking;
 use super::ring::checked_limit;
 use crate::flow_hash::FlowHash;
+use crate::flow_map::FlowMap;
 use crate::params::above_zero;
 use crate::slab::{List, Slab, Slot};
 use crate::{Backlog, DropReason, Drops, FlowKey, Packet, ParamsError, QueueDiscipline, Queued};

@@ -3,7 +3,7 @@
 use shortflow_units::{Instant, Rate};
 
 use crate::classifier::Classifier;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline};
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, SenderNews};
 
 /// Children, each the queue of a class.
 pub(super) struct Classes {
@@ -63,6 +63,19 @@ impl Classes {
 
     pub(super) fn ecn_marks(&self) -> u64 {
         self.children.iter().map(|child| child.ecn_marks()).sum()
+    }
+
+    pub(super) fn listens(&self) -> bool {
+        self.children.iter().any(|child| child.listens())
+    }
+
+    /// Each child knows which connections are its own.
+    pub(super) fn told(&mut self, now: Instant, news: &SenderNews) {
+        self.children.iter_mut().for_each(|child| child.told(now, news));
+    }
+
+    pub(super) fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        self.children.iter().for_each(|child| child.counters(visit));
     }
 
     /// Any child may hold all of it.

@@ -5,7 +5,7 @@ use shortflow_units::{Bytes, Instant, Rate};
 use super::classes::{Classes, is_ready};
 use crate::classifier::Classifier;
 use crate::params::above_zero;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued};
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderNews};
 
 /// Serves its children in turn, each with its quantum in *bytes* (Shreedhar & Varghese 1995, §3).
 /// What a turn leaves over is settled in the next one, so that shares of the link are as the
@@ -112,6 +112,18 @@ impl QueueDiscipline for DeficitRoundRobin {
 
     fn ecn_marks(&self) -> u64 {
         self.classes.ecn_marks()
+    }
+
+    fn listens(&self) -> bool {
+        self.classes.listens()
+    }
+
+    fn told(&mut self, now: Instant, news: &SenderNews) {
+        self.classes.told(now, news);
+    }
+
+    fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        self.classes.counters(visit);
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use shortflow_units::{Instant, Rate};
 
 use super::classes::{Classes, is_ready};
 use crate::classifier::Classifier;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued};
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderNews};
 
 /// Serves the first child that may give a packet; the packet in transmission is not interrupted.
 /// A child that is held back (by a shaper) is skipped. One step per child.
@@ -53,6 +53,18 @@ impl QueueDiscipline for StrictPriority {
 
     fn ecn_marks(&self) -> u64 {
         self.classes.ecn_marks()
+    }
+
+    fn listens(&self) -> bool {
+        self.classes.listens()
+    }
+
+    fn told(&mut self, now: Instant, news: &SenderNews) {
+        self.classes.told(now, news);
+    }
+
+    fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        self.classes.counters(visit);
     }
 
     #[inline]

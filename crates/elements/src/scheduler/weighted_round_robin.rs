@@ -5,7 +5,7 @@ use shortflow_units::{Instant, Rate};
 use super::classes::{Classes, is_ready};
 use crate::classifier::Classifier;
 use crate::params::above_zero;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued};
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderNews};
 
 /// Serves its children in turn, each with up to its weight in *packets* (Katevenis, Sidiropoulos &
 /// Courcoubetis 1991). A child that has nothing to give, or is held back (by a shaper), loses its
@@ -84,6 +84,18 @@ impl QueueDiscipline for WeightedRoundRobin {
 
     fn ecn_marks(&self) -> u64 {
         self.classes.ecn_marks()
+    }
+
+    fn listens(&self) -> bool {
+        self.classes.listens()
+    }
+
+    fn told(&mut self, now: Instant, news: &SenderNews) {
+        self.classes.told(now, news);
+    }
+
+    fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        self.classes.counters(visit);
     }
 
     #[inline]

@@ -7,10 +7,13 @@
 //! | [`Sharing::Common`] | what the one bucket holds (§4.2.2) |
 //! | [`Sharing::Logical`] | what its logical bucket holds; what overflows a full one goes equally to those that are not full (§4.2.3) |
 
+mod connections;
 mod profile;
 mod shared_profile;
 mod tokens;
 
+pub use connections::ConnectionLimits;
+pub(crate) use connections::{Connections, Seen};
 pub use profile::AggregateProfile;
 pub use shared_profile::SharedProfile;
 

@@ -70,6 +70,11 @@ impl SharedProfile {
         self.tokens.earn(units(earned));
     }
 
+    /// Until when tokens were earned.
+    pub(crate) fn earned_at(&self) -> Instant {
+        self.earned.at()
+    }
+
     /// `connection`, which is not among them, has a share from now on.
     pub fn join(&mut self, connection: u32) {
         self.tokens.join(connection);

@@ -5,13 +5,14 @@ use std::cell::Cell;
 
 use shortflow_elements::classifier::{Classifier, MultiField};
 use shortflow_elements::marker::{
-    AdmissionControl, AdmissionParams, ColorMarker, Counted, DstfMarker, DstfParams, LoadWindow,
-    SimaMarker, SizeLevels,
+    AdmissionControl, AdmissionParams, AggregateMarker, ColorMarker, Counted, DstfMarker,
+    DstfParams, LoadWindow, SimaMarker, SizeLevels,
 };
 use shortflow_elements::meter::{
     ColorMode, FairMarker, FairMarkerParams, FlowTableSize, InitialRate, SrTcm, SrTcmParams,
     TokenBucket, TokenBucketParams, TrTcm, TrTcmParams, TswParams, TwoBuckets, TwoBucketsParams,
 };
+use shortflow_elements::sharing::{Depths, Sharing};
 use shortflow_elements::{
     Acknowledgements, Address, Aggregate, Conditioner, Drops, Dscp, Marker, Meter, NewClass,
     Packet, Per, PerAggregate, QueueDiscipline, Settling,
@@ -137,6 +138,8 @@ fn marking() -> Vec<NewClass> {
         ("Fair Marker", fair(FlowTableSize::AtMost(ACCOUNTS))),
         ("Fair Marker without limit", fair(FlowTableSize::Unlimited { idle_timeout })),
         ("SIMA", Box::new(SimaMarker::new(sima(200_000, Some(per(Aggregate::Source))), rng()))),
+        ("aggregate", Box::new(aggregate(Sharing::Common))),
+        ("aggregate in parts", Box::new(aggregate(Sharing::Logical(Depths::Equal)))),
         ("admission", Box::new(AdmissionControl::new(admission.unwrap(), rng()))),
     ];
     let class = |(name, marker): (&str, _)| NewClass {
@@ -145,6 +148,10 @@ fn marking() -> Vec<NewClass> {
         police: None,
     };
     each.into_iter().map(class).collect()
+}
+
+fn aggregate(sharing: Sharing) -> AggregateMarker {
+    crate::aggregate_marker::marker(mbit(1), 60_000, sharing, 64)
 }
 
 fn colored(meter: Box<dyn Meter>) -> Box<dyn Marker> {

@@ -1,6 +1,8 @@
 //! Behaviour of the elements, as timelines and laws.
 
 mod admission;
+mod aggregate_marker;
+mod aggregate_shaper;
 mod allocations;
 mod bench;
 mod dstf;

@@ -8,6 +8,7 @@ use shortflow_elements::marker::{
     TcpStateMarker, TcpStateParams,
 };
 use shortflow_elements::meter::{TokenBucket, TokenBucketParams};
+use shortflow_elements::sharing::{Depths, Sharing};
 use shortflow_elements::{
     Aggregate, Color, Dscp, Marker, Packet, Per, PerAggregate, Phase, SenderView,
 };
@@ -55,8 +56,14 @@ fn markers() -> Vec<(Box<dyn Marker>, Vec<Dscp>)> {
         (Box::new(state(Crossing::Randomized)), af),
         sima(None),
         sima(Some(per(Aggregate::Flow))),
+        (aggregate(Sharing::Common), vec![Dscp::AF11, Dscp::AF12]),
+        (aggregate(Sharing::Logical(Depths::ByRtt)), vec![Dscp::AF11, Dscp::AF12]),
         (Box::new(AdmissionControl::new(admission, rng())), edge.to_vec()),
     ]
+}
+
+fn aggregate(sharing: Sharing) -> Box<dyn Marker> {
+    Box::new(crate::aggregate_marker::marker(mbit(1), 4_000, sharing, 7))
 }
 
 /// The time since the packet before, flow, size, and what the sender tells, if anything does.
@@ -74,6 +81,7 @@ fn marks(marker: &mut dyn Marker, arrivals: &[Arrival]) -> Vec<(Dscp, Color)> {
         let sender = sender.map(|(window_segments, remaining, is_recovering)| SenderView {
             window_segments: Some(window_segments),
             remaining: Some(Bytes(remaining)),
+            smoothed_rtt: Some(Duration::from_millis(u64::from(window_segments))),
             phase: Some(if is_recovering { Phase::FastRecovery } else { Phase::SlowStart }),
             ..SenderView::default()
         });

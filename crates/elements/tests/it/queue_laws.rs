@@ -10,12 +10,14 @@ use shortflow_elements::queue::{
     SharedPriority, SharedPriorityParams, Spacing, Stf, StfParams, Weight, Wfq, WfqClass,
     WfqParams,
 };
+use shortflow_elements::queue::{AggregateShaper, AggregateShaperParams};
 use shortflow_elements::queue::{CoDelParams, Fairness, FlowQueueSettings, FqCodel};
 use shortflow_elements::queue::{FqCodelParams, HostFair, HostFairParams, Shaper, ShaperParams};
 use shortflow_elements::queue::{Pie, PieParams, PieSettings};
 use shortflow_elements::queue::{PrecedenceMap, Sima, SimaBuffer, SimaQueueParams};
 use shortflow_elements::scheduler::{DeficitRoundRobin, SourceLimits, StrictPriority};
 use shortflow_elements::scheduler::{SourceScheduler, WeightedRoundRobin};
+use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
 use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline, Queued};
 use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rng};
 
@@ -257,6 +259,9 @@ queue_laws! {
     a_shaper_over_fq_codel: BYTES => shaper(Box::new(fq_codel(BYTES, 64)), Bytes(0));
     source_scheduler_in_packets: PACKETS => source(PACKETS);
     source_scheduler_in_bytes: BYTES => source(BYTES);
+    aggregate_shaper_in_parts: PACKETS => aggregate(PACKETS, Sharing::Partitioned(Depths::Equal));
+    aggregate_shaper_of_a_common_bucket: BYTES => aggregate(BYTES, Sharing::Common);
+    aggregate_shaper_in_logical_parts: PACKETS => aggregate(PACKETS, Sharing::Logical(Depths::ByRtt));
     sima_by_its_occupancy: BYTES => sima(1.0);
     sima_by_an_average: BYTES => sima(0.1);
 }
@@ -392,6 +397,15 @@ fn host_fair(limit: Option<Length>, fairness: Fairness) -> HostFair {
 
 fn shaper(inner: Box<dyn QueueDiscipline>, burst: Bytes) -> Shaper {
     Shaper::new(ShaperParams::new(mbit(5), burst).unwrap(), inner)
+}
+
+/// Tokens for a packet or two, a timer of about a packet's time, and fewer connections than come.
+fn aggregate(limit: Option<Length>, sharing: Sharing) -> AggregateShaper {
+    let profile = AggregateProfile::new(mbit(5), Bytes(3_000), Bytes(1_500)).unwrap();
+    let connections = ConnectionLimits::new(4, Duration::from_millis(20)).unwrap();
+    let timer = Duration::from_millis(1);
+    let params = AggregateShaperParams::new(profile, sharing, connections, limit.unwrap(), timer);
+    AggregateShaper::new(params.unwrap(), rng())
 }
 
 /// With so small a target that it drops and marks within the few milliseconds of a run.

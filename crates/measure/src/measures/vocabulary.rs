@@ -248,6 +248,14 @@ measures! {
         one: |r, w| exact(long_flows(r, w)?.fairness()),
         all: |s, w| figure(summed(s, w)?.fairness),
     }
+    MaxMinFairness {
+        name: "max-min-fairness",
+        column: "max–min fairness",
+        unit: None,
+        better: Higher,
+        meaning: "The same of each flow's goodput over its max–min fair share, which links and shapers give.",
+        one: |r, w| exact(long_flows(r, w)?.max_min_fairness()),
+    }
     LongFlowRate {
         name: "long-flow-rate",
         column: "rate",

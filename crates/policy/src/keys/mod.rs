@@ -1,5 +1,6 @@
 //! Keys that several schemes share: what is written, and what it comes to.
 
+mod aggregate;
 mod choice;
 mod code_point;
 mod flow_queues;
@@ -14,6 +15,8 @@ mod threshold;
 mod tsw;
 mod turns;
 
+pub(crate) use aggregate::{aggregate_keys, connection_timeout, connections};
+pub(crate) use aggregate::{max_packet, reads_rtt};
 pub(crate) use choice::{Choices, OneOf, choices};
 pub(crate) use code_point::{CodePoint, CodePoints};
 pub(crate) use flow_queues::flow_queue_keys;

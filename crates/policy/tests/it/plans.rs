@@ -4,7 +4,8 @@ use std::path::Path;
 
 use shortflow_elements::classifier::{Classifier, MultiField};
 use shortflow_elements::meter::{ColorMode, TokenBucketParams};
-use shortflow_elements::queue::{BandOf, CoDelParams, FlowQueueSettings};
+use shortflow_elements::queue::{AggregateShaperParams, BandOf, CoDelParams, FlowQueueSettings};
+use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits};
 use shortflow_elements::{Color, Dscp, Per};
 use shortflow_policy::explain::{SchemeKind, schemes};
 use shortflow_policy::keys::{Metered, RedPlan, Turns};
@@ -71,6 +72,15 @@ fn per(per: Per) -> String {
     format!("{aggregate:?} {size} {timeout} /{}", per.ipv6_prefix())
 }
 
+fn profile(profile: &AggregateProfile) -> String {
+    let (rate, depth, peak) = (profile.rate(), profile.depth(), profile.peak());
+    format!("{rate} {depth} {peak:?} {}", profile.max_packet())
+}
+
+fn table(limits: ConnectionLimits) -> String {
+    format!("{} {}", limits.connections(), limits.idle_timeout())
+}
+
 /// A meter's parameters by `params`, its mode, and whose packets have one of their own.
 fn metered<P>(plan: &Metered<P>, mode: Option<&ColorMode>, params: String) -> String {
     let aware = mode.map(|mode| match mode {
@@ -132,6 +142,9 @@ fn marker(plan: &MarkerPlan, policy: &Policy) -> String {
         MarkerPlan::TcpState(plan) => {
             format!("{} {} {:?} {:?}", plan.high(), plan.medium(), plan.crossing(), plan.recovery())
         }
+        MarkerPlan::Aggregate(plan) => {
+            format!("{} {:?} {}", profile(&plan.profile), plan.sharing, table(plan.connections))
+        }
         MarkerPlan::Admission(plan) => {
             let (sample, samples) = (plan.window().sample(), plan.window().samples());
             let (marks, per) = (code_points(plan.code_points()), per(plan.streams()));
@@ -173,6 +186,14 @@ fn codel(codel: &CoDelParams) -> String {
 fn flow_queues(settings: &FlowQueueSettings) -> String {
     let FlowQueueSettings { limit, queues, quantum, codel: each, ecn } = settings;
     format!("{limit} {queues} {quantum} {} {ecn:?}", codel(each))
+}
+
+fn aggregate_shaper(plan: &AggregateShaperParams) -> String {
+    let shares =
+        format!("{} {:?} {}", profile(&plan.profile), plan.sharing, table(plan.connections));
+    let triggers: Vec<_> = plan.triggers().iter().collect();
+    let served = format!("{:?} {:?} {triggers:?}", plan.order(), plan.fresh_packets());
+    format!("{shares} {} {} {served}", plan.limit(), plan.timer())
 }
 
 fn queue(plan: &QueuePlan, lines: &mut Vec<String>) {
@@ -224,6 +245,7 @@ fn queue(plan: &QueuePlan, lines: &mut Vec<String>) {
                 rules(plan.classifier()),
             )
         }
+        QueuePlan::AggregateShaper(plan) => aggregate_shaper(plan),
         QueuePlan::FqCodel(plan) => flow_queues(plan.settings()),
         QueuePlan::HostFair(plan) => {
             let queues = flow_queues(plan.settings());
@@ -275,6 +297,34 @@ per = { each = "source", table_size = 9, idle_timeout = "9 s", ipv6_prefix = 56 
 admitted = "EF"
 refused = "LE""#,
         "1 Mbit/s 80 kbit/s Some(Bytes(3000)) 400 ms 12 Source 9 9 s /56 EF LE",
+    ),
+    (
+        "aggregate",
+        r#"rate = "500 kbit/s"
+depth = "20 KB"
+peak = "2 Mbit/s"
+max_packet = "1000 B"
+sharing = "partitioned-by-rtt"
+connections = 9
+idle_timeout = "8 s""#,
+        "500 kbit/s 20 KB Some(Rate(2000000)) 1 KB Partitioned(ByRtt) 9 8 s",
+    ),
+    (
+        "aggregate-shaper",
+        r#"rate = "500 kbit/s"
+depth = "20 KB"
+peak = "2 Mbit/s"
+max_packet = "1000 B"
+sharing = "common"
+connections = 9
+idle_timeout = "8 s"
+limit = "99 pkt"
+timer = "10 ms"
+order = "lru"
+fresh = "overtake"
+triggers = ["idle-ack", "new-connection"]"#,
+        "500 kbit/s 20 KB Some(Rate(2000000)) 1 KB Common 9 8 s 99 pkt 10 ms \
+         LeastRecentlyServed Overtake [IdleAcknowledgement, NewConnection]",
     ),
     (
         "dstf",

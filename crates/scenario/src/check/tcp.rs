@@ -46,6 +46,9 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
         }),
     );
     set(&mut config.congestion, file.congestion.map(|algorithm| algorithm.0));
+    set(&mut config.reference_rtt, file.reference_rtt);
+    set(&mut config.increase, file.increase);
+    set(&mut config.window_rate, file.window_rate.map(Some));
     set(&mut config.duplicate_ack_threshold, file.duplicate_ack_threshold);
     set(&mut config.limited_transmit, file.limited_transmit);
     set(&mut config.byte_counting, file.byte_counting);
@@ -108,6 +111,16 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
         let message =
             format!("duplicate_ack_threshold must be 1 to {MOST_SEGMENTS}; found {found}");
         refuse("duplicate_ack_threshold", message, "RFC 5681 says 3");
+    }
+    if config.reference_rtt.is_zero() {
+        refuse("reference_rtt", "reference_rtt must be above zero; found 0 ns".to_owned(), "");
+    }
+    if !(1..=MOST_SEGMENTS).contains(&config.increase) {
+        let message = format!("increase must be 1 to {MOST_SEGMENTS}; found {}", config.increase);
+        refuse("increase", message, "1 is Reno's");
+    }
+    if config.window_rate.is_some_and(|rate| rate.bits_per_sec() == 0) {
+        refuse("window_rate", "window_rate must be above zero; found 0 bit/s".to_owned(), "");
     }
     if config.slow_start_limit == Some(0) {
         refuse("slow_start_limit", "slow_start_limit must be at least 1; found 0".to_owned(), "");

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use shortflow_tcp::Algorithm;
-use shortflow_units::{Bytes, Duration};
+use shortflow_units::{Bytes, Duration, Rate};
 
 /// Settings of TCP: an era's defaults and what differs from them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -29,6 +29,12 @@ pub(crate) struct TcpFile {
     pub(crate) recovery: Option<RecoveryFile>,
     /// How the congestion window grows and shrinks, for example reno or cubic.
     pub(crate) congestion: Option<AlgorithmFile>,
+    /// The round-trip time at which constant-rate grows as reno, and above which increase-by-k grows by more.
+    pub(crate) reference_rtt: Option<Duration>,
+    /// By how many segments in a round trip increase-by-k grows.
+    pub(crate) increase: Option<u32>,
+    /// The rate of payload to which the window holds a connection; unlimited by default.
+    pub(crate) window_rate: Option<Rate>,
     /// Duplicate acknowledgements that start a fast retransmit.
     pub(crate) duplicate_ack_threshold: Option<u32>,
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).

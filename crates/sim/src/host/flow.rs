@@ -1,10 +1,12 @@
 //! Connections: two endpoints, the application over them, and what is told of them.
 
+use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
 use shortflow_elements::Dscp;
-use shortflow_tcp::{Config, Connection, Role};
+use shortflow_scenario::NodeId;
+use shortflow_tcp::{AggregateRtts, Algorithm, Config, Connection, Role};
 use shortflow_units::Instant;
 
 use crate::host::application::Application;
@@ -118,6 +120,18 @@ impl Flow {
         }
     }
 
+    /// The same connection, each end of which is one of the aggregate of its node.
+    fn among(self, aggregates: &mut BTreeMap<NodeId, AggregateRtts>) -> Self {
+        let nodes = [self.key.src, self.key.dst];
+        let mut join = |end: Endpoint, node| {
+            let control = end.tcp.config().in_aggregate(aggregates.entry(node).or_default());
+            Endpoint { tcp: end.tcp.with_congestion_control(control), ..end }
+        };
+        let BySide([client, server]) = self.ends;
+        let ends = BySide([join(client, nodes[0]), join(server, nodes[1])]);
+        Flow { ends, ..self }
+    }
+
     /// The end to which a packet of this 5-tuple goes; `None` when it belongs to an earlier
     /// connection that had the same place.
     #[inline]
@@ -138,13 +152,18 @@ pub(crate) struct Flows {
     slots: Vec<Option<Flow>>,
     free: Vec<u32>,
     open: usize,
+    /// The round-trip times of the aggregate-fair connections of each node.
+    aggregates: BTreeMap<NodeId, AggregateRtts>,
     /// How many there have been.
     opened: u64,
 }
 
 impl Flows {
     /// Takes in a connection.
-    pub(crate) fn insert(&mut self, flow: Flow) -> (FlowId, &mut Flow) {
+    pub(crate) fn insert(&mut self, mut flow: Flow) -> (FlowId, &mut Flow) {
+        if flow.ends[Side::Client].tcp.config().congestion == Algorithm::AggregateFair {
+            flow = flow.among(&mut self.aggregates);
+        }
         self.open += 1;
         let serial = self.opened;
         self.opened += 1;

@@ -2,6 +2,7 @@
 
 pub(crate) mod application;
 pub(crate) mod flow;
+pub(crate) mod news;
 pub(crate) mod ports;
 pub(crate) mod reordering;
 pub(crate) mod session;

@@ -1,6 +1,6 @@
 //! The network in motion: ports, the packets in them, and the events that move these.
 
-use shortflow_elements::{DropReason, Drops, SenderView};
+use shortflow_elements::{DropReason, Drops, SenderNews, SenderView};
 use shortflow_scenario::NodeId;
 use shortflow_units::Instant;
 
@@ -22,6 +22,7 @@ pub(crate) struct Fabric {
     pub(crate) pool: Pool,
     entities: Entities,
     calendar: Calendar,
+    listens: bool,
     /// Who looks on.
     pub(crate) watcher: Option<Watcher>,
     /// What a queue has just dropped.
@@ -63,8 +64,10 @@ impl Totals {
 impl Fabric {
     pub(crate) fn new(network: Network, sources: usize) -> Self {
         let entities = Entities::new(&network, sources);
+        let listens = network.ports.iter().any(|hop| hop.port.listens());
         Fabric {
             network,
+            listens,
             now: Instant::START,
             totals: Totals::default(),
             pool: Pool::default(),
@@ -203,6 +206,19 @@ impl Fabric {
     pub(crate) fn refuse(&mut self, index: PortId, parcel: Parcel, reason: DropReason) {
         self.network.ports[index].port.counters.arrived(&parcel);
         self.drop_at(index, parcel, reason);
+    }
+
+    /// Whether a queue wants to be told of senders.
+    #[inline]
+    pub(crate) fn listens(&self) -> bool {
+        self.listens
+    }
+
+    /// Tells the queue of a host's port of a sender there.
+    pub(crate) fn tell(&mut self, index: PortId, news: &SenderNews) {
+        let hop = &mut self.network.ports[index];
+        let changed = hop.port.tell(self.now, news, &mut self.pool, &mut self.drops);
+        self.after_port(index, changed);
     }
 
     /// A port's line is free for the next packet.

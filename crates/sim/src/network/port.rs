@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 
+use shortflow_elements::SenderNews;
 use shortflow_elements::{Backlog, DropReason, Drops, Gate, QueueDiscipline, Queued, Verdict};
 use shortflow_units::{Duration, Instant, Length, Rate};
 
@@ -210,6 +211,42 @@ impl Port {
         let Some(ready) = served.queue.ready_at() else { return Changed::default() };
         let before = std::mem::replace(&mut served.departs_at, ready.max(self.line.free_at));
         Changed { sent: None, departure: served.departs_at != before }
+    }
+
+    /// Whether the policy's queue wants to be told of the senders whose packets it holds.
+    pub(crate) fn listens(&self) -> bool {
+        matches!(&self.buffer, Buffer::Policy(served) if served.queue.listens())
+    }
+
+    /// Tells the policy's queue, which listens, of a sender; packets that waited may go.
+    #[cold]
+    pub(crate) fn tell(
+        &mut self,
+        now: Instant,
+        news: &SenderNews,
+        pool: &mut Pool,
+        drops: &mut Drops,
+    ) -> Changed {
+        let Buffer::Policy(served) = &mut self.buffer else { return Changed::default() };
+        if !served.queue.listens() {
+            return Changed::default();
+        }
+        served.tell(now, self.line.free_at);
+        served.queue.told(now, news);
+        if self.line.free_at <= now {
+            return self.serve(now, pool, drops);
+        }
+        let departs_at =
+            served.queue.ready_at().map_or(Instant::NEVER, |ready| ready.max(self.line.free_at));
+        let before = std::mem::replace(&mut served.departs_at, departs_at);
+        Changed { sent: None, departure: departs_at != before }
+    }
+
+    /// Shows what the policy's queue has counted since the start.
+    pub(crate) fn queue_counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        if let Buffer::Policy(served) = &self.buffer {
+            served.queue.counters(visit);
+        }
     }
 
     /// Asks the queue for its next packet, for the line, which is idle.

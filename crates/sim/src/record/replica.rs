@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use shortflow_elements::DropReason;
 use shortflow_measure::{CodePointCounts, Count, PortCounts, Replica, TransferSink};
 use shortflow_run::{
-    Error, Refusal, Tap, conditioner_counts, dropped_name, end_of, workload_counter,
+    Error, Refusal, Tap, conditioner_counts, dropped_name, end_of, queue_counter, workload_counter,
 };
 use shortflow_scenario::Scenario;
 use shortflow_units::{Duration, Instant};
@@ -63,7 +63,7 @@ pub fn run_replica_before(
     engine.end_warm_up(measured_until);
     let counted_before = counts(&engine, scenario);
     run_until(measured_until, &mut engine, scenario, &mut look)?;
-    record_long_flows(&mut engine);
+    record_long_flows(&mut engine, scenario);
     record_ports(&mut engine, &watched, measured_until.since(warm_up));
     record_counts(&mut engine, scenario, &counted_before);
     run_until(end, &mut engine, scenario, &mut look)?;
@@ -107,12 +107,19 @@ pub(crate) fn refuse_beyond(
     Err(Refusal(format!("a network of {ports} ports can be simulated for {horizon} at most")))
 }
 
-/// What endless flows have got through.
-fn record_long_flows(engine: &mut Engine) {
+/// What endless flows have got through, and what would be fair.
+fn record_long_flows(engine: &mut Engine, scenario: &Scenario) {
     let Engine { flows, recorder, flow_sampler, .. } = engine;
+    let fair = scenario.max_min_rates();
+    let mut shares: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
     for flow in flows.iter().filter(|flow| flow.is_endless()) {
+        let (workload, key) = (flow.application.workload(), flow.key);
         let bytes = flow.ends[Side::Server].delivered - flow.delivered_before;
-        recorder.long_flow(flow.application.workload(), bytes, flow_sampler.samples(flow.serial));
+        recorder.long_flow(workload, bytes, flow_sampler.samples(flow.serial));
+        shares.entry(workload).or_default().push(fair[&(key.src, key.dst)]);
+    }
+    for (workload, shares) in shares {
+        recorder.max_min_shares(workload, shares);
     }
 }
 
@@ -158,11 +165,24 @@ fn record_counts(engine: &mut Engine, scenario: &Scenario, before: &BTreeMap<Str
     }
 }
 
-/// What conditioners, the senders of long flows and receivers have counted since the start.
+/// What conditioners, queues, the senders of long flows and receivers have counted since the start.
 fn counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
     let mut counts = all_conditioner_counts(&engine.fabric.network);
+    counts.extend(queue_counts(&engine.fabric.network));
     counts.extend(long_flow_counts(engine, scenario));
     counts.extend(reordering_counts(engine, scenario));
+    counts
+}
+
+/// What the queues of policies have counted, named after their port: `s->r/queue/timers expired`. Those of
+/// the same name inside one queue are added up.
+fn queue_counts(network: &Network) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for (hop, port) in network.ports.iter().zip(&network.port_names) {
+        hop.port.queue_counters(&mut |name, count| {
+            *counts.entry(queue_counter(port, name)).or_default() += count;
+        });
+    }
     counts
 }
 

@@ -1,5 +1,6 @@
 //! Whole simulations against theory, hand computation and laws.
 
+mod aggregate;
 mod bench;
 mod censoring;
 mod completion_time;

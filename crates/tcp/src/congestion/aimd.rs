@@ -60,6 +60,11 @@ impl Aimd {
         }
     }
 
+    /// Opens the window by `bytes`.
+    pub(super) fn widen(&mut self, bytes: Bytes) {
+        self.window = self.window.saturating_add(capped(bytes));
+    }
+
     #[inline]
     fn segment(&self) -> u32 {
         u32::from(self.mss)

@@ -7,6 +7,8 @@ mod aimd;
 mod controller;
 mod cubic;
 mod dctcp;
+mod growth;
+mod rate_window;
 
 use std::fmt;
 
@@ -15,10 +17,12 @@ use shortflow_units::{Bytes, Duration, Instant, Rate};
 use crate::recovery::LossPhase;
 use crate::{Config, EchoRule};
 use dctcp::Dctcp;
+use rate_window::RateWindow;
 
 pub use aimd::Aimd;
 pub(crate) use controller::Controller;
 pub use cubic::Cubic;
+pub use growth::{AggregateRtts, Growth};
 
 /// How the congestion window grows and shrinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +33,12 @@ pub enum Algorithm {
     Cubic,
     /// DCTCP (RFC 8257).
     Dctcp,
+    /// Constant-Rate (Floyd 1991).
+    ConstantRate,
+    /// Increase-by-K (Henderson et al. 1998).
+    IncreaseByK,
+    /// Aggregate-fair (Mehra, Tewari & Kandlur 1999, §5).
+    AggregateFair,
 }
 
 /// What there is to know of an algorithm without running it.
@@ -42,7 +52,14 @@ struct Row {
 
 impl Algorithm {
     /// All there are.
-    pub const ALL: &[Algorithm] = &[Algorithm::Reno, Algorithm::Cubic, Algorithm::Dctcp];
+    pub const ALL: &[Algorithm] = &[
+        Algorithm::Reno,
+        Algorithm::Cubic,
+        Algorithm::Dctcp,
+        Algorithm::ConstantRate,
+        Algorithm::IncreaseByK,
+        Algorithm::AggregateFair,
+    ];
 
     const fn row(self) -> Row {
         match self {
@@ -66,6 +83,39 @@ impl Algorithm {
                 about: "a decrease by the share of marked bytes (RFC 8257); needs ecn = true",
                 echo: EchoRule::Exact,
                 make: |config, window| Controller::of(Dctcp::new(aimd(config, window))),
+            },
+            Algorithm::ConstantRate => Row {
+                name: "constant-rate",
+                title: "Constant-Rate",
+                about: "Reno that grows by rtt²/reference_rtt² segments in a round trip (Floyd 1991)",
+                echo: EchoRule::UntilReduced,
+                make: |config, window| {
+                    let (reno, mss) = (aimd(config, window), config.mss);
+                    Controller::of(Growth::constant_rate(reno, mss, config.reference_rtt))
+                },
+            },
+            Algorithm::IncreaseByK => Row {
+                name: "increase-by-k",
+                title: "Increase-by-K",
+                about: "Reno that grows by `increase` segments in a round trip above reference_rtt (Henderson \
+                        et al. 1998)",
+                echo: EchoRule::UntilReduced,
+                make: |config, window| {
+                    let (reno, mss) = (aimd(config, window), config.mss);
+                    Controller::of(Growth::by(reno, mss, config.increase, config.reference_rtt))
+                },
+            },
+            Algorithm::AggregateFair => Row {
+                name: "aggregate-fair",
+                title: "aggregate-fair Reno",
+                about: "Reno that grows by rtt² over the square of the mean of all such connections of its \
+                        host (Mehra, Tewari & Kandlur 1999)",
+                echo: EchoRule::UntilReduced,
+                make: |config, window| {
+                    let reno = aimd(config, window);
+                    let alone = AggregateRtts::default();
+                    Controller::of(Growth::aggregate_fair(reno, config.mss, &alone))
+                },
             },
         }
     }
@@ -92,7 +142,28 @@ impl Algorithm {
 
     /// A control with the settings of `config`, in slow start from `initial_window`.
     pub(crate) fn controller(self, config: &Config, initial_window: Bytes) -> Controller {
-        (self.row().make)(config, initial_window)
+        let control = (self.row().make)(config, initial_window);
+        bounded(config, control)
+    }
+}
+
+impl Config {
+    /// The aggregate-fair control of a connection of `aggregate`, with these settings.
+    pub fn in_aggregate(&self, aggregate: &AggregateRtts) -> Box<dyn CongestionControl> {
+        let window = Bytes(u64::from(self.initial_window) * u64::from(self.mss));
+        let growth = Growth::aggregate_fair(aimd(self, window), self.mss, aggregate);
+        match self.window_rate {
+            Some(rate) => Box::new(RateWindow::new(Controller::of(growth), self.mss, rate)),
+            None => Box::new(growth),
+        }
+    }
+}
+
+/// `control` with the rate window of `config`, if it has one.
+fn bounded(config: &Config, control: Controller) -> Controller {
+    match config.window_rate {
+        Some(rate) => Controller::of(RateWindow::new(control, config.mss, rate)),
+        None => control,
     }
 }
 

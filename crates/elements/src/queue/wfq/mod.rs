@@ -12,9 +12,9 @@ use shortflow_units::{Instant, Length, Rate, Rng};
 
 use self::gps::{Gps, virtual_time_per_byte};
 pub use self::params::{Share, Weight, WfqClass, WfqParams};
-use super::flow_map::FlowMap;
 use super::ranking::Ranking;
 use crate::flow_hash::{FlowHash, Hashed};
+use crate::flow_map::FlowMap;
 use crate::slab::{List, Slab};
 use crate::{Backlog, DropReason, Drops, FlowKey, Packet, QueueDiscipline, Queued};
 

@@ -33,7 +33,6 @@ pub type Plan = SrptParams;
 impl MarkerScheme for Keys {
     type Plan = Plan;
     const SOURCE: &'static str = "Guo, Zhu, Zhang & Zhang 2005";
-    const READS_SENDER: bool = true;
     const EXAMPLE: &'static str = r#"[[roles.servers.classes]]
 name = "all"
 marker.srpt = { thresholds = ["10 KB", "100 KB"], code_points = ["AF11", "AF12", "AF13"] }
@@ -48,6 +47,10 @@ marker.srpt = { thresholds = ["10 KB", "100 KB"], code_points = ["AF11", "AF12",
 
     fn build(plan: &Plan, _: [Dscp; 3], _: Rng) -> Box<dyn Marker> {
         Box::new(SrptMarker::new(plan.clone()))
+    }
+
+    fn reads_sender(_: &Plan) -> bool {
+        true
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

@@ -54,7 +54,6 @@ pub type Plan = TcpStateParams;
 impl MarkerScheme for Keys {
     type Plan = Plan;
     const SOURCE: &'static str = "Noureddine & Tobagi 2002";
-    const READS_SENDER: bool = true;
     const EXAMPLE: &'static str = r#"[[roles.servers.classes]]
 name = "web"
 match = { protocol = "tcp", src_port = 80 }
@@ -70,6 +69,10 @@ marker.tcp-state = { high = 4, medium = 8 }
 
     fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
         Box::new(TcpStateMarker::new(plan.clone(), code_points, rng))
+    }
+
+    fn reads_sender(_: &Plan) -> bool {
+        true
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

@@ -10,7 +10,7 @@ use crate::flow_hash::{FlowHash, Hashed};
 /// it is known. Numbers are used again, so that the memory grows to the busiest moment and then no
 /// more. Each call is O(1).
 #[derive(Debug)]
-pub(super) struct FlowMap<N, T> {
+pub(crate) struct FlowMap<N, T> {
     hash: FlowHash,
     numbers: HashTable<u32>,
     flows: Vec<(N, T)>,
@@ -19,7 +19,7 @@ pub(super) struct FlowMap<N, T> {
 
 impl<N: Hashed, T> FlowMap<N, T> {
     /// A map that has room for `flows` at the start.
-    pub(super) fn new(hash: FlowHash, flows: usize) -> Self {
+    pub(crate) fn new(hash: FlowHash, flows: usize) -> Self {
         FlowMap {
             hash,
             // Twice the flows: then removals never make it grow, only tidy itself.
@@ -30,7 +30,7 @@ impl<N: Hashed, T> FlowMap<N, T> {
     }
 
     /// Makes room for `flows` in all.
-    pub(super) fn reserve(&mut self, flows: usize) {
+    pub(crate) fn reserve(&mut self, flows: usize) {
         let FlowMap { hash, numbers, flows: known, free } = self;
         let more = (2 * flows).saturating_sub(numbers.len());
         numbers.reserve(more, |&at| hash.of(&known[at as usize].0));
@@ -39,19 +39,19 @@ impl<N: Hashed, T> FlowMap<N, T> {
     }
 
     #[inline]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.numbers.len()
     }
 
     #[inline]
-    pub(super) fn find(&self, name: &N) -> Option<u32> {
+    pub(crate) fn find(&self, name: &N) -> Option<u32> {
         let found =
             self.numbers.find(self.hash.of(name), |&number| self.flows[number as usize].0 == *name);
         found.copied()
     }
 
     /// Adds a flow whose name is not there, and gives its number.
-    pub(super) fn insert(&mut self, name: N, flow: T) -> u32 {
+    pub(crate) fn insert(&mut self, name: N, flow: T) -> u32 {
         let hash_of_name = self.hash.of(&name);
         let number = match self.free.pop() {
             Some(number) => {
@@ -68,7 +68,7 @@ impl<N: Hashed, T> FlowMap<N, T> {
         number
     }
 
-    pub(super) fn remove(&mut self, number: u32) {
+    pub(crate) fn remove(&mut self, number: u32) {
         self.numbers
             .find_entry(self.hash.of(&self.flows[number as usize].0), |&at| at == number)
             .expect("a flow with a number is in the table")

@@ -1,0 +1,384 @@
+//! A shaper for the connections of an aggregate, at their source host (Mehra, Tewari & Kandlur 1999,
+//! §4.1, §4.2 and §6).
+
+mod params;
+mod stats;
+
+use shortflow_units::{Duration, Instant, Rng};
+
+pub use self::params::{AggregateShaperParams, FreshPackets, ServiceOrder, Triggers};
+use self::stats::Stats;
+use super::ring::fits;
+use crate::packet_store::{PacketList, PacketStore};
+use crate::sharing::{Connections, Seen, Sharing};
+use crate::traits::{SenderEvent, SenderNews};
+use crate::{Backlog, DropReason, Drops, Packet, QueueDiscipline, Queued};
+
+/// Holds packets that do not keep to the profile of an aggregate until they do.
+///
+/// ```text
+///            one FIFO per connection      a packet that conforms, in the service order,
+///            ┌ ▤ ▤ ─┐                     when the timer expires or at a trigger
+/// packet ──▶ ┼ ▤ ▤ ▤ ┼──▶ tokens, shared ──▶ ▤ ──▶ line
+///     │      └ ▤ ────┘                     ▲
+///     └──────────── conforms ──────────────┘
+/// ```
+///
+/// - A packet that conforms when it comes passes at once, unless its connection has others waiting, or,
+///   with a common bucket, [any](FreshPackets) connection has.
+/// - The others wait. While some do, one coarse timer expires periodically for the whole aggregate (15 ms
+///   in the paper, §4.1), and then those go that conform by then.
+/// - Events at the senders are triggers for the same (§6.2, §6.3): the host [tells](QueueDiscipline::told)
+///   of acknowledgements and of data that the application hands in; a new connection is seen here.
+/// - With a common bucket, the first in the service order goes or nobody does; else the first whose own
+///   share suffices.
+///
+/// The round-trip time of a connection, with which its share may be in proportion, is the least smoothed one
+/// that its sender has told. In the paper a packet is withheld before TCP counts it as sent (§6.1), so its
+/// samples do not contain the wait here; of those told, the first ones contain the least of it.
+///
+/// A peak rate counts as part of the profile: what follows a packet too closely does not conform, and
+/// waits for the timer or a trigger.
+///
+/// A packet that is larger than the profile allows, that does not fit under the limit, or that is of a new
+/// connection where packets of as many wait as may have a share, is dropped as [`DropReason::Overlimit`].
+///
+/// A packet takes a step for each connection, as how much one may take hangs on what others leave; and, but for
+/// a common bucket, a step for each of them for each that waits, as when the next conforms hangs on all that wait.
+#[derive(Debug)]
+pub struct AggregateShaper {
+    params: AggregateShaperParams,
+    connections: Connections,
+    store: PacketStore,
+    /// By the number of the connection.
+    lines: Vec<Line>,
+    /// The numbers of those that wait.
+    waiting: Vec<u32>,
+    /// What conformed and has not been taken.
+    released: PacketList,
+    backlog: Backlog,
+    /// The number of the next step in the service order.
+    next_turn: u64,
+    timer: Timer,
+    stats: Stats,
+}
+
+/// The packets of one connection that wait.
+#[derive(Debug, Default)]
+struct Line {
+    packets: PacketList,
+    /// The least goes first.
+    turn: u64,
+    /// The least that was told, once one was.
+    least_rtt: Option<Duration>,
+    /// When its head conforms, if nothing else happens meanwhile.
+    due_at: Instant,
+}
+
+/// The shaping timer. It runs while packets wait.
+#[derive(Debug)]
+struct Timer {
+    /// When it expires next; never while it does not run.
+    at: Instant,
+    /// The first expiry at which a packet conforms, if nothing else happens until then.
+    useful_at: Instant,
+}
+
+impl AggregateShaper {
+    /// An empty shaper with a full bucket; its table hashes under a seed from `rng`.
+    pub fn new(params: AggregateShaperParams, rng: Rng) -> Self {
+        let AggregateShaperParams { profile, sharing, connections, .. } = params.clone();
+        AggregateShaper {
+            params,
+            connections: Connections::new(profile, sharing, connections, rng),
+            store: PacketStore::new(),
+            lines: Vec::new(),
+            waiting: Vec::new(),
+            released: PacketList::default(),
+            backlog: Backlog::default(),
+            next_turn: 0,
+            timer: Timer { at: Instant::NEVER, useful_at: Instant::NEVER },
+            stats: Stats::default(),
+        }
+    }
+
+    fn is_common(&self) -> bool {
+        self.params.sharing == Sharing::Common
+    }
+
+    /// Lets the timer expire as often as it has by `now`.
+    fn advance(&mut self, now: Instant) {
+        while self.timer.useful_at <= now {
+            let at = self.timer.useful_at;
+            self.stats.timer_expired(self.timer.at, at, self.params.timer);
+            self.timer.at = at + self.params.timer;
+            self.release(at);
+        }
+        // Expiries before the next useful one let nothing go.
+        if self.timer.at <= now {
+            let missed = now.since(self.timer.at).nanos() / self.params.timer.nanos();
+            let last = self.timer.at + self.params.timer * missed;
+            self.stats.timer_expired(self.timer.at, last, self.params.timer);
+            self.timer.at = last + self.params.timer;
+        }
+    }
+
+    /// An event lets those packets go that conform at `now`, if it is a trigger.
+    fn trigger(&mut self, now: Instant, event: SenderEvent) {
+        if self.params.triggers.has(event) && !self.waiting.is_empty() {
+            self.stats.triggered[event as usize] += 1;
+            self.release(now);
+        }
+    }
+
+    /// The same, where an event lets its own connection alone go.
+    fn trigger_own(&mut self, now: Instant, event: SenderEvent, number: u32) {
+        if !self.params.triggers.has(event) {
+            return;
+        }
+        let place = |waiting: &[u32]| waiting.iter().position(|&waiting| waiting == number);
+        self.stats.triggered[event as usize] += u64::from(place(&self.waiting).is_some());
+        self.connections.shared.earn(now);
+        let mut before = None;
+        while let Some(place) = place(&self.waiting).filter(|&place| self.conforms(place)) {
+            before = Some(self.send_head(now, place, before));
+        }
+        self.look_ahead();
+    }
+
+    /// Lets go, in the service order, what conforms at `now`.
+    fn release(&mut self, now: Instant) {
+        self.connections.shared.earn(now);
+        let mut before = None;
+        while let Some(place) = self.next() {
+            before = Some(self.send_head(now, place, before));
+        }
+        self.look_ahead();
+    }
+
+    /// The place among those that wait of the one that goes next, if any conforms.
+    fn next(&self) -> Option<usize> {
+        let turn = |&place: &usize| self.lines[self.waiting[place] as usize].turn;
+        let places = 0..self.waiting.len();
+        if self.is_common() {
+            return places.min_by_key(turn).filter(|&place| self.conforms(place));
+        }
+        places.filter(|&place| self.conforms(place)).min_by_key(turn)
+    }
+
+    fn conforms(&self, place: usize) -> bool {
+        let number = self.waiting[place];
+        self.connections.shared.conforms(number, &self.head(number).packet)
+    }
+
+    fn head(&self, number: u32) -> &Queued {
+        let packets = &self.lines[number as usize].packets;
+        packets.first(&self.store).expect("a connection that waits has a head")
+    }
+
+    /// When the head of the connection could have gone. With a common bucket, where a packet that went before
+    /// it at the same instant could have gone at `before`, when its own tokens had come after that one's.
+    fn due_at(&self, number: u32, before: Option<Instant>) -> Instant {
+        match before {
+            Some(before) if self.is_common() => {
+                before + self.params.profile.rate().time_for(self.head(number).packet.bytes())
+            }
+            _ => self.lines[number as usize].due_at,
+        }
+    }
+
+    /// Sends the head of the connection at `place`, which conforms at `now`. When it could have gone, where
+    /// the packet before it at the same instant could have gone at `before`.
+    fn send_head(&mut self, now: Instant, place: usize, before: Option<Instant>) -> Instant {
+        let number = self.waiting[place];
+        let due_at = self.due_at(number, before).max(self.head(number).since);
+        self.stats.shaped(now.since(due_at));
+        let line = &mut self.lines[number as usize];
+        let queued = line.packets.pop(&mut self.store).expect("the head is there");
+        line.due_at = due_at + self.params.profile.rate().time_for(queued.packet.bytes());
+        self.connections.shared.admit(number, &queued.packet);
+        if line.packets.is_empty() {
+            self.waiting.swap_remove(place);
+            self.connections.set_waiting(number, false);
+        }
+        self.connections.passed(number, &queued.packet);
+        self.released.push(&mut self.store, queued);
+        self.take_turn(number);
+        due_at
+    }
+
+    /// The connection has been assigned tokens: its next turn comes after those of all others, or as soon
+    /// as it no longer conforms, or stays what it is.
+    fn take_turn(&mut self, number: u32) {
+        let is_last = match self.params.order {
+            ServiceOrder::Sequential => false,
+            ServiceOrder::LeastRecentlyServed => true,
+            ServiceOrder::FirstCome => {
+                let place = self.waiting.iter().position(|&waiting| waiting == number);
+                place.is_some_and(|place| !self.conforms(place))
+            }
+        };
+        if is_last {
+            self.lines[number as usize].turn = self.turn();
+        }
+    }
+
+    /// The number of the next step in the service order.
+    fn turn(&mut self) -> u64 {
+        self.next_turn += 1;
+        self.next_turn
+    }
+
+    /// Finds out when the packets that wait conform, and which expiry of the timer is the first to let one
+    /// go.
+    fn look_ahead(&mut self) {
+        let mut earliest = Instant::NEVER;
+        let shared = &self.connections.shared;
+        let first = self.waiting.iter().map(|&number| self.lines[number as usize].turn).min();
+        for &number in &self.waiting {
+            let line = &mut self.lines[number as usize];
+            // With a common bucket nobody goes before the first.
+            if self.params.sharing == Sharing::Common && Some(line.turn) != first {
+                line.due_at = Instant::NEVER;
+                continue;
+            }
+            let head = line.packets.first(&self.store).expect("a waiting connection has a head");
+            let conforms_at = shared.conforms_at(number, &head.packet);
+            earliest = earliest.min(conforms_at);
+            // What conforms already is due since it did.
+            let is_due = conforms_at == shared.earned_at();
+            line.due_at = if is_due { line.due_at.min(conforms_at) } else { conforms_at };
+        }
+        self.timer.useful_at = match earliest {
+            Instant::NEVER => Instant::NEVER,
+            _ if earliest <= self.timer.at => self.timer.at,
+            _ => {
+                let period = self.params.timer.nanos();
+                let periods = earliest.since(self.timer.at).nanos().div_ceil(period);
+                self.timer.at + self.params.timer * periods
+            }
+        };
+        if self.waiting.is_empty() && self.timer.at != Instant::NEVER {
+            self.timer.at = Instant::NEVER;
+            self.stats.timers_cancelled += 1;
+        }
+    }
+
+    /// Takes a packet of a connection that has a share.
+    fn take(&mut self, now: Instant, Seen { number, is_new }: Seen, packet: Packet) {
+        if number as usize >= self.lines.len() {
+            self.lines.resize_with(number as usize + 1, Line::default);
+        }
+        if is_new {
+            self.lines[number as usize] = Line { turn: self.turn(), ..Line::default() };
+            self.trigger(now, SenderEvent::NewConnection);
+        }
+        self.backlog.add(&packet);
+        if self.may_pass(number) && self.connections.shared.admit(number, &packet) {
+            self.stats.passed += 1;
+            self.connections.passed(number, &packet);
+            self.take_turn(number);
+            self.released.push(&mut self.store, Queued { packet, since: now });
+        } else {
+            self.hold(now, number, packet);
+        }
+    }
+
+    /// A packet waits from now on, the last of its connection's.
+    fn hold(&mut self, now: Instant, number: u32, packet: Packet) {
+        let line = &mut self.lines[number as usize];
+        let is_first = line.packets.is_empty();
+        line.packets.push(&mut self.store, Queued { packet, since: now });
+        if is_first {
+            self.lines[number as usize].due_at = Instant::NEVER;
+            self.waiting.push(number);
+            self.connections.set_waiting(number, true);
+            if self.params.order == ServiceOrder::FirstCome {
+                self.lines[number as usize].turn = self.turn();
+            }
+        }
+        if self.timer.at == Instant::NEVER {
+            self.timer.at = now + self.params.timer;
+            self.stats.timers_set += 1;
+        }
+    }
+
+    /// Whether a packet of the connection need not wait for others that do.
+    fn may_pass(&self, number: u32) -> bool {
+        self.lines[number as usize].packets.is_empty()
+            && (self.waiting.is_empty()
+                || !self.is_common()
+                || self.params.fresh == FreshPackets::Overtake)
+    }
+}
+
+impl QueueDiscipline for AggregateShaper {
+    fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
+        self.advance(now);
+        if packet.bytes() > self.params.profile.max_packet()
+            || !fits(self.params.limit, self.backlog, &packet)
+        {
+            return drops.push(packet, DropReason::Overlimit);
+        }
+        match self.connections.see(now, &packet) {
+            Some(seen) => self.take(now, seen, packet),
+            None => drops.push(packet, DropReason::Overlimit),
+        }
+        // Even where it was dropped, others may have been forgotten, and shares be greater.
+        self.look_ahead();
+    }
+
+    fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Queued> {
+        self.advance(now);
+        let queued = self.released.pop(&mut self.store)?;
+        self.backlog.remove(&queued.packet);
+        Some(queued)
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        match self.released.first(&self.store) {
+            Some(head) => Some(head.since),
+            None => (!self.waiting.is_empty()).then_some(self.timer.useful_at),
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn reserve(&mut self, packets: usize, flows: usize) {
+        self.store.reserve(packets);
+        self.connections.reserve(flows);
+        let flows = flows.min(self.params.connections.connections());
+        self.lines.reserve(flows.saturating_sub(self.lines.len()));
+        self.waiting.reserve(flows.saturating_sub(self.waiting.len()));
+    }
+
+    fn listens(&self) -> bool {
+        true
+    }
+
+    fn told(&mut self, now: Instant, news: &SenderNews) {
+        self.advance(now);
+        let Some(number) = self.connections.find(&news.key) else { return };
+        let line = &mut self.lines[number as usize];
+        if let Some(rtt) = news.smoothed_rtt {
+            let least = line.least_rtt.map_or(rtt, |least| least.min(rtt));
+            line.least_rtt = Some(least);
+            self.connections.shared.earn(now);
+            self.connections.set_rtt(number, least);
+            self.look_ahead();
+        }
+        match self.params.fresh {
+            FreshPackets::InTurn => self.trigger(now, news.event),
+            FreshPackets::Overtake => self.trigger_own(now, news.event, number),
+        }
+    }
+
+    fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+        let connections = self.connections.stats();
+        visit("connections seen", connections.joined);
+        visit("connections evicted", connections.evicted);
+        self.stats.visit(visit);
+    }
+}

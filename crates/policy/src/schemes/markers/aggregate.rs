@@ -1,0 +1,47 @@
+//! `aggregate`: police-and-mark for the connections of an aggregate.
+
+use shortflow_elements::marker::{AggregateMarker, AggregateMarkerParams};
+use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_units::Rng;
+
+use crate::check::Checker;
+use crate::keys::{aggregate_keys, reads_rtt};
+use crate::scheme::{MarkerScheme, TWO_COLORS};
+
+aggregate_keys! {
+    /// Marks what keeps to the profile of an aggregate of connections green, the rest yellow; `police`
+    /// may drop that. Each connection takes tokens by its share of the profile.
+    #[schemars(rename = "Aggregate")]
+    struct Keys {}
+}
+
+/// The marker's parameters.
+pub type Plan = AggregateMarkerParams;
+
+impl MarkerScheme for Keys {
+    type Plan = Plan;
+    const SOURCE: &'static str = "Mehra, Tewari & Kandlur 1999, section 4.2";
+    const EXAMPLE: &'static str = r#"[[roles.servers.classes]]
+name = "site"
+match = { src_port = 80 }
+marker.aggregate = { rate = "5 Mbit/s", depth = "200 KB", sharing = "logical" }
+"#;
+
+    fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        let (profile, connections) = (self.profile(checker, path), self.limits(checker, path));
+        let sharing = self.sharing.0;
+        Some(AggregateMarkerParams { profile: profile?, sharing, connections: connections? })
+    }
+
+    fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
+        Box::new(AggregateMarker::new(plan.clone(), code_points, rng))
+    }
+
+    fn reads_sender(plan: &Plan) -> bool {
+        reads_rtt(plan.sharing)
+    }
+
+    fn colors(_: &Plan) -> &'static [Color] {
+        TWO_COLORS
+    }
+}
