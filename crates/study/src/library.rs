@@ -142,7 +142,7 @@ macro_rules! files {
     };
 }
 
-static STUDIES: [StudyFiles; 3] = [
+static STUDIES: [StudyFiles; 4] = [
     StudyFiles::new(
         "cm05",
         files!["cm05":
@@ -181,6 +181,24 @@ static STUDIES: [StudyFiles; 3] = [
             "policies/host-fair.toml",
             "policies/fq-codel.toml",
             "policies/red.toml",
+        ],
+    ),
+    StudyFiles::new(
+        "mtk99",
+        files!["mtk99":
+            "study.toml",
+            "claims.toml",
+            "calibration.toml",
+            "calibration.json",
+            "ledger.json",
+            "access.toml",
+            "outside.toml",
+            "policies/uncontrolled.toml",
+            "policies/red.toml",
+            "policies/shaping.toml",
+            "policies/shaping-triggers.toml",
+            "policies/shaping-timer.toml",
+            "policies/marking.toml",
         ],
     ),
     StudyFiles::new(
