@@ -6,7 +6,7 @@ SHELL := bash
 
 SHORTFLOW := target/release/shortflow
 SMOKE := target/smoke
-STUDIES := cm05 harp05 lhl03 nt02
+STUDIES := cm05 harp05 lhl03 mtk99 nt02
 DEMO := policies/best-effort.toml,policies/fq-codel.toml,policies/short-first.toml,policies/calls-first.toml
 # Why the figures of bench-guard are renewed; empty is refused.
 export REASON ?=

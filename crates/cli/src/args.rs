@@ -266,9 +266,9 @@ pub(crate) struct Init {
 /// `reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The study: `cm05`, `harp05`, `lhl03` or `nt02`, which are built in; a folder with a study.toml
-    /// and a claims.toml, such as `papers/cm05`; or `all` for the committed ledgers of all built-in
-    /// studies, which takes no time.
+    /// The study: `cm05`, `harp05`, `lhl03`, `mtk99` or `nt02`, which are built in; a folder with a
+    /// study.toml and a claims.toml, such as `papers/cm05`; or `all` for the committed ledgers of all
+    /// built-in studies, which takes no time.
     pub(crate) study: String,
     /// With `all`: run every study again, which takes hours. It may be interrupted, and goes on where
     /// it stopped.

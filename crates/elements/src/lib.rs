@@ -10,7 +10,7 @@
 //! | `meter` | whether a stream keeps to its profile: a colour per packet |
 //! | `marker` | what is written into the DS field: by colour, bytes sent or remaining, TCP's state; admission |
 //! | `dropper` | packets refused by colour, packets lost on a link |
-//! | `queue` | FIFO; RED with one or several levels; shared-buffer priority; least attained service; WFQ; flows and hosts with CoDel; a shaper over any of them |
+//! | `queue` | FIFO; RED with one or several levels; shared-buffer priority; least attained service; WFQ; flows and hosts with CoDel; a shaper over any of them, and one of an aggregate |
 //! | `scheduler` | which of several queues is served next |
 //! | `sharing` | the tokens of one profile, shared by connections |
 //!

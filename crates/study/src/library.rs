@@ -142,7 +142,7 @@ macro_rules! files {
     };
 }
 
-static STUDIES: [StudyFiles; 4] = [
+static STUDIES: [StudyFiles; 5] = [
     StudyFiles::new(
         "cm05",
         files!["cm05":
@@ -196,6 +196,24 @@ static STUDIES: [StudyFiles; 4] = [
             "policies/best-effort-linux.toml",
             "policies/aggregated.toml",
             "policies/isolated.toml",
+        ],
+    ),
+    StudyFiles::new(
+        "mtk99",
+        files!["mtk99":
+            "study.toml",
+            "claims.toml",
+            "calibration.toml",
+            "calibration.json",
+            "ledger.json",
+            "access.toml",
+            "outside.toml",
+            "policies/uncontrolled.toml",
+            "policies/red.toml",
+            "policies/shaping.toml",
+            "policies/shaping-triggers.toml",
+            "policies/shaping-timer.toml",
+            "policies/marking.toml",
         ],
     ),
     StudyFiles::new(
