@@ -3,6 +3,7 @@
 mod bad;
 mod conditioning;
 mod explaining;
+mod keys;
 mod marking;
 mod plans;
 mod queueing;
