@@ -241,6 +241,12 @@ impl Port {
         Changed { sent, departure: departs_at != before }
     }
 
+    /// Whether it is a FIFO behind a gate.
+    #[inline]
+    pub(crate) fn has_gate(&self) -> bool {
+        matches!(self.buffer, Buffer::Gated(_))
+    }
+
     /// Asks for what a policy's queue needs for a packet that joins soon.
     #[inline]
     pub(crate) fn prefetch_queue(&self) {
