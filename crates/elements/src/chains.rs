@@ -34,12 +34,6 @@ impl Chain {
 }
 
 impl Chains {
-    /// Links for the indices below `indices`, none of which is in a chain.
-    pub(crate) fn new(indices: usize) -> Self {
-        assert!(indices < NONE as usize, "indices are fewer than 2^32 - 1");
-        Chains(vec![Link::NONE; indices])
-    }
-
     /// How many indices there are.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
@@ -52,6 +46,7 @@ impl Chains {
 
     /// Links for one index more, which is in no chain.
     pub(crate) fn add(&mut self) {
+        assert!(self.0.len() < NONE as usize, "indices are fewer than 2^32 - 1");
         self.0.push(Link::NONE);
     }
 
@@ -101,7 +96,8 @@ mod tests {
         /// The oracle is two deques, searched from end to end.
         #[test]
         fn two_chains_are_two_lists(moves in prop::collection::vec((0..8usize, 0..3usize), 0..200)) {
-            let mut chains = Chains::new(8);
+            let mut chains = Chains::default();
+            (0..8).for_each(|_| chains.add());
             let mut linked = [Chain::EMPTY; 2];
             let mut lists = [VecDeque::new(), VecDeque::new()];
             for (at, to) in moves {

@@ -51,9 +51,9 @@ impl Tokens {
 /// How long `rate` takes to earn `amount`, rounded up to a whole nanosecond; for ever without a
 /// rate, or beyond what a duration can be.
 pub(crate) fn time_to_earn(rate: Rate, amount: Tokens) -> Duration {
-    let nanos = match amount.0.checked_div(u128::from(rate.bits_per_sec())) {
-        Some(_) => amount.0.div_ceil(u128::from(rate.bits_per_sec())),
-        None => return Duration::MAX,
+    let nanos = match rate.bits_per_sec() {
+        0 => return Duration::MAX,
+        rate => amount.0.div_ceil(u128::from(rate)),
     };
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }

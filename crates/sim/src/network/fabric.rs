@@ -141,7 +141,11 @@ impl Fabric {
         }
         if parcel.to == node {
             self.totals.delivered += 1;
-            prefetch_element(ports, self.network.routes.only(node).index());
+            let outlet = self.network.routes.only(node);
+            prefetch_element(ports, outlet.index());
+            if let Some(outlet) = self.network.ports.get(outlet) {
+                outlet.prefetch_policy();
+            }
             return Some(parcel);
         }
         self.send(self.network.routes.port(node, parcel.to), parcel, None);

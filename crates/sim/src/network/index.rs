@@ -44,6 +44,12 @@ impl Ports {
         self.0.iter_mut()
     }
 
+    /// The port of this number, if there is one.
+    #[inline]
+    pub(crate) fn get(&self, port: PortId) -> Option<&Hop> {
+        self.0.get(port.index())
+    }
+
     /// Where they stand in memory.
     #[inline]
     pub(crate) fn as_ptr(&self) -> *const Hop {

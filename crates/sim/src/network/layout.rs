@@ -6,6 +6,7 @@ use shortflow_scenario::NodeId;
 use crate::network::ends::{FarEnd, NearEnd};
 use crate::network::index::Ports;
 use crate::network::port::Port;
+use crate::network::prefetch::prefetch_start;
 use crate::network::routes::Routes;
 use crate::network::through::Through;
 
@@ -23,6 +24,15 @@ pub(crate) struct Hop {
     pub(crate) far: Option<Box<FarEnd>>,
     /// There when this port hands packets on at once.
     pub(crate) through: Option<Box<Through>>,
+}
+
+impl Hop {
+    /// Asks for what a policy keeps for each packet that joins this port.
+    #[inline]
+    pub(crate) fn prefetch_policy(&self) {
+        self.near.as_deref().inspect(|near| prefetch_start(*near));
+        self.port.prefetch_queue();
+    }
 }
 
 /// Ports and routes.

@@ -16,7 +16,7 @@ use shortflow_units::{Duration, Instant, Length, Rate};
 use crate::network::gated::Gated;
 use crate::network::line::Line;
 use crate::network::pool::{Parcel, Pool};
-use crate::network::prefetch::prefetch_after;
+use crate::network::prefetch::{prefetch_after, prefetch_start};
 use crate::network::tail_drop::TailDrop;
 use crate::record::counters::{Count, Counters};
 
@@ -277,6 +277,26 @@ impl Port {
         let departs_at = ready.map_or(Instant::NEVER, |ready| ready.max(line.free_at));
         let before = std::mem::replace(&mut served.departs_at, departs_at);
         Changed { sent, departure: departs_at != before }
+    }
+
+    /// Whether it is a FIFO behind a gate.
+    #[inline]
+    pub(crate) fn has_gate(&self) -> bool {
+        matches!(self.buffer, Buffer::Gated(_))
+    }
+
+    /// Asks for what a policy's queue needs for a packet that joins soon.
+    #[inline]
+    pub(crate) fn prefetch_queue(&self) {
+        match &self.buffer {
+            Buffer::Plain(_) => {}
+            Buffer::Gated(gated) => {
+                prefetch_start(&*gated.gate);
+                let begins_next = gated.waiting.first(&self.wire).or(self.wire.back());
+                begins_next.inspect(|passage| prefetch_after(*passage, 0));
+            }
+            Buffer::Policy(served) => prefetch_start(&*served.queue),
+        }
     }
 
     /// Puts a packet on the wire. True when it is the only one there.

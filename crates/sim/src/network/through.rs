@@ -67,6 +67,11 @@ impl Fabric {
     /// into the next.
     pub(crate) fn hand_on(&mut self, index: PortId, passage: Passage) {
         let Passage { arrives, mut parcel } = passage;
+        if self.network.ports[index].port.has_gate() {
+            // The last port on the way, which is joined next or soon, is one of many.
+            let last = self.network.routes.last_hop(parcel.to);
+            self.network.ports.get(last).inspect(|last| last.prefetch_policy());
+        }
         let hop = &mut self.network.ports[index];
         if hop.port.wire_is_full() {
             self.totals.hops += hop.port.retire(self.now);

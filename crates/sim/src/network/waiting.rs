@@ -36,6 +36,12 @@ impl Waiting {
         self.backlog.add_sized(Bytes(u64::from(size)));
     }
 
+    /// The first that waits, as of the last [`begin`](Self::begin).
+    #[inline]
+    pub(crate) fn first<'w>(&self, wire: &'w VecDeque<Passage>) -> Option<&'w Passage> {
+        wire.get(wire.len() - self.backlog.packets as usize)
+    }
+
     /// The size of each packet that waits, and when its transmission begins.
     pub(crate) fn beginnings<'w>(
         &self,

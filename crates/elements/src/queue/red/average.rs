@@ -2,45 +2,46 @@
 
 use shortflow_units::{Duration, Instant};
 
-/// What the averages of a queue have in common.
+/// How much a new sample counts in an average.
 #[derive(Debug, Clone)]
-pub(super) struct Pace {
+pub(super) struct Weight {
     /// w_q.
     weight: f64,
     /// ln(1 − w_q), for the decay over idle time; −∞ when w_q is 1.
     log_keep: f64,
+}
+
+impl Weight {
+    /// Of w_q, above 0 and at most 1.
+    pub(super) fn new(weight: f64) -> Self {
+        Weight { weight, log_keep: libm::log1p(-weight) }
+    }
+}
+
+/// How fast the averages of a queue fall in idle time.
+#[derive(Debug, Clone)]
+pub(super) struct Pace {
     /// 1/s, where s is a mean packet's transmission time: packets per nanosecond.
     idle_packets_per_nano: f64,
 }
 
 impl Pace {
-    pub(super) fn new(weight: f64, idle_packet_time: Duration) -> Self {
-        Pace {
-            weight,
-            log_keep: libm::log1p(-weight),
-            idle_packets_per_nano: per_nano(idle_packet_time),
-        }
+    /// A mean packet takes this time.
+    pub(super) fn of(idle_packet_time: Duration) -> Self {
+        Pace { idle_packets_per_nano: 1.0 / idle_packet_time.nanos() as f64 }
     }
 
     /// How long no packet has come: each average with the same idle time falls by the same share.
     #[inline]
-    pub(super) fn at(&self, now: Instant) -> Idle<'_> {
-        Idle { pace: self, now, since: Instant::NEVER, keep: 1.0 }
+    pub(super) fn at<'p>(&'p self, now: Instant, weight: &'p Weight) -> Idle<'p> {
+        Idle { pace: self, weight, now, since: Instant::NEVER, keep: 1.0 }
     }
-
-    /// A mean packet takes this time from now on.
-    pub(super) fn set_idle_packet_time(&mut self, packet_time: Duration) {
-        self.idle_packets_per_nano = per_nano(packet_time);
-    }
-}
-
-fn per_nano(packet_time: Duration) -> f64 {
-    1.0 / packet_time.nanos() as f64
 }
 
 /// The shares that are left of averages after idle times that end now.
 pub(super) struct Idle<'p> {
     pace: &'p Pace,
+    weight: &'p Weight,
     now: Instant,
     /// The idle time that was asked for last began here,
     since: Instant,
@@ -55,7 +56,7 @@ impl Idle<'_> {
         if since != self.since {
             let packets = self.now.since(since).nanos() as f64 * self.pace.idle_packets_per_nano;
             self.since = since;
-            self.keep = if packets > 0.0 { libm::exp(packets * self.pace.log_keep) } else { 1.0 };
+            self.keep = if packets > 0.0 { libm::exp(packets * self.weight.log_keep) } else { 1.0 };
         }
         self.keep
     }
@@ -83,7 +84,7 @@ impl Average {
     #[inline]
     pub(super) fn sample(&mut self, idle: &mut Idle<'_>) {
         if self.length > 0.0 || self.idle_since > idle.now {
-            self.average += idle.pace.weight * (self.length - self.average);
+            self.average += idle.weight.weight * (self.length - self.average);
         } else if self.average > 0.0 {
             self.decay(idle);
         }
@@ -140,6 +141,7 @@ mod tests {
 
     /// A queue of one average.
     struct Queue {
+        weight: Weight,
         pace: Pace,
         average: Average,
     }
@@ -147,13 +149,13 @@ mod tests {
     impl Queue {
         /// In which w_q is `weight`, and a mean packet takes so many ms.
         fn new(weight: f64, millis: u64) -> Self {
-            let pace = Pace::new(weight, Duration::from_millis(millis));
-            Queue { pace, average: Average::default() }
+            let pace = Pace::of(Duration::from_millis(millis));
+            Queue { weight: Weight::new(weight), pace, average: Average::default() }
         }
 
         /// Takes a sample: what the average is then.
         fn sample(&mut self, millis: u64) -> f64 {
-            self.average.sample(&mut self.pace.at(ms(millis)));
+            self.average.sample(&mut self.pace.at(ms(millis), &self.weight));
             self.average.value()
         }
 
@@ -230,8 +232,8 @@ mod tests {
         queue.average.add(16);
         queue.sample(0);
         queue.remove(16, 10);
-        queue.average.settle(&mut queue.pace.at(ms(12)));
-        queue.pace.set_idle_packet_time(Duration::from_millis(4));
+        queue.average.settle(&mut queue.pace.at(ms(12), &queue.weight));
+        queue.pace = Pace::of(Duration::from_millis(4));
         let average = queue.sample(20);
         // A packet of 2 ms and two of 4 ms: 4 · 0.75³.
         assert!((average - 1.6875).abs() < 1e-12, "{average}");
@@ -239,15 +241,15 @@ mod tests {
 
     #[test]
     fn averages_that_were_idle_for_different_times_fall_by_different_shares() {
-        let pace = Pace::new(0.25, Duration::from_millis(2));
+        let (weight, pace) = (Weight::new(0.25), Pace::of(Duration::from_millis(2)));
         let mut averages = [10, 12, 10].map(|emptied| {
             let mut average = Average::default();
             average.add(16);
-            average.sample(&mut pace.at(ms(0)));
+            average.sample(&mut pace.at(ms(0), &weight));
             average.remove(16, ms(emptied));
             average
         });
-        let mut idle = pace.at(ms(16));
+        let mut idle = pace.at(ms(16), &weight);
         averages.iter_mut().for_each(|average| average.sample(&mut idle));
         // 6 ms are 3 packets, 4 ms are 2: 4 · 0.75³, 4 · 0.75².
         for (average, expected) in averages.iter().zip([1.6875, 2.25, 1.6875]) {

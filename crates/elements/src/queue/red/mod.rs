@@ -11,6 +11,7 @@
 
 mod average;
 mod drop_curve;
+mod levels;
 mod params;
 mod spacing;
 
@@ -22,13 +23,14 @@ use shortflow_units::{Bytes, Instant, Length, Rate, Rng};
 use self::average::{Average, Pace};
 pub use self::drop_curve::{AboveMax, DropCurve};
 use self::drop_curve::{Region, Unit};
+use self::levels::Levels;
 use self::params::Rules;
 pub use self::params::{Averages, EcnMode, RedParams, RedSettings};
 use self::spacing::Gap;
 pub use self::spacing::Spacing;
 use super::gated::Gated;
 use super::ring::fits_sized;
-use crate::{Arrival, Backlog, DropReason, Dscp, Gate, Verdict};
+use crate::{Arrival, Backlog, DropReason, Gate, Verdict};
 
 /// A RED queue (Floyd & Jacobson 1993) with one or several levels.
 ///
@@ -51,13 +53,15 @@ impl Red {
     }
 }
 
-/// The gate of a [`Red`] queue.
+/// The gate of a [`Red`] queue. What each packet asks for stands first, so that it shares few cache
+/// lines: a network has many of these.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct RedGate {
     rules: Arc<Rules>,
-    levels: Box<[Level]>,
     pace: Pace,
     backlog: Backlog,
+    levels: Levels,
     ecn_marks: u64,
     idle_packet: Bytes,
     rng: Rng,
@@ -75,9 +79,9 @@ impl RedGate {
     pub fn new(params: RedParams, rng: Rng) -> Self {
         let RedParams { settings, rules } = params;
         RedGate {
-            levels: vec![Level::default(); rules.slopes.len()].into(),
+            levels: Levels::new(rules.slopes.len()),
             rules,
-            pace: Pace::new(settings.weight, settings.rate.time_for(settings.idle_packet)),
+            pace: Pace::of(settings.rate.time_for(settings.idle_packet)),
             backlog: Backlog::default(),
             ecn_marks: 0,
             idle_packet: settings.idle_packet,
@@ -86,67 +90,75 @@ impl RedGate {
     }
 
     /// The average that packets of `level` are judged by, in packets or bytes.
-    #[inline]
     fn average_of(&self, level: usize) -> f64 {
-        self.levels[self.counting(level).start].average.value()
+        self.levels[self.rules.counting(level).start].average.value()
     }
 
+    /// What happens to a packet that arrives at `now`, after a sample for each average that counts it.
+    /// If it joins the queue, these are told by `join`.
     #[inline]
-    fn level(&self, dscp: Dscp) -> usize {
-        usize::from(self.rules.level_of.get(dscp))
+    fn decide(
+        &mut self,
+        now: Instant,
+        packet: Arrival,
+        join: impl Fn(&mut Average, u32),
+    ) -> Verdict {
+        let rules = &*self.rules;
+        let levels = &mut *self.levels;
+        let level = usize::from(rules.level_of.get(packet.dscp));
+        let counting = rules.counting(level);
+        let mut idle = self.pace.at(now, &rules.weight);
+        for level in &mut levels[counting.clone()] {
+            level.average.sample(&mut idle);
+        }
+        let region = if self.backlog.packets < rules.spare_below {
+            Region::Pass
+        } else {
+            rules.slopes[level].at(levels[counting.start].average.value())
+        };
+        let mut verdict = rules.judge(region, packet, &mut levels[level].gap, &mut self.rng);
+        if !matches!(verdict, Verdict::Drop(_))
+            && !fits_sized(rules.limit, self.backlog, packet.bytes())
+        {
+            verdict = Verdict::Drop(DropReason::Overlimit);
+        }
+        match verdict {
+            Verdict::Drop(_) => return verdict,
+            // A packet that carries a mark already keeps it; the mark was this queue's too.
+            Verdict::Mark => self.ecn_marks += 1,
+            Verdict::Pass => {}
+        }
+        let amount = rules.amount(packet);
+        levels[counting].iter_mut().for_each(|level| join(&mut level.average, amount));
+        verdict
     }
+}
 
+impl Rules {
     /// The numbers of the averages that count packets of `level`; the first judges them.
     #[inline]
     fn counting(&self, level: usize) -> Range<usize> {
-        match self.rules.averages {
+        match self.averages {
             Averages::Shared => 0..1,
             Averages::PerLevel => level..level + 1,
-            Averages::Coupled => level..self.levels.len(),
+            Averages::Coupled => level..self.slopes.len(),
         }
     }
 
     /// What `packet` counts for in the averages.
     #[inline]
     fn amount(&self, packet: Arrival) -> u32 {
-        match self.rules.unit {
+        match self.unit {
             Unit::Packets => 1,
             Unit::Bytes => packet.size,
         }
     }
 
-    /// What happens to a packet that arrives at `now`, after a sample for each average that counts it;
-    /// which these are.
+    /// What happens to a packet whose average is in this `region`, where there is room for it.
     #[inline]
-    fn sample(&mut self, now: Instant, packet: Arrival) -> (Range<usize>, Verdict) {
-        let level = self.level(packet.dscp);
-        let counting = self.counting(level);
-        let mut idle = self.pace.at(now);
-        for level in &mut self.levels[counting.clone()] {
-            level.average.sample(&mut idle);
-        }
-        let mut verdict = self.judge(level, packet);
-        if !matches!(verdict, Verdict::Drop(_))
-            && !fits_sized(self.rules.limit, self.backlog, packet.bytes())
-        {
-            verdict = Verdict::Drop(DropReason::Overlimit);
-        }
-        if let Verdict::Mark = verdict {
-            // A packet that carries a mark already keeps it; the mark was this queue's too.
-            self.ecn_marks += 1;
-        }
-        (counting, verdict)
-    }
-
-    #[inline]
-    fn judge(&mut self, level: usize, packet: Arrival) -> Verdict {
-        let average = self.average_of(level);
-        let Rules { ecn, spare_below, spacing, .. } = *self.rules;
-        let gap = &mut self.levels[level].gap;
-        let is_spared = self.backlog.packets < spare_below;
-        let region = if is_spared { Region::Pass } else { self.rules.slopes[level].at(average) };
-        let may_mark = ecn.marks() && packet.ecn.is_capable();
-        let may_mark_above = may_mark && ecn == EcnMode::MarkAboveMax;
+    fn judge(&self, region: Region, packet: Arrival, gap: &mut Gap, rng: &mut Rng) -> Verdict {
+        let may_mark = self.ecn.marks() && packet.ecn.is_capable();
+        let may_mark_above = may_mark && self.ecn == EcnMode::MarkAboveMax;
         let (probability, chosen_verdict) = match region {
             Region::Pass => {
                 gap.reset();
@@ -161,11 +173,11 @@ impl RedGate {
             Region::Gentle(p) if may_mark_above => (p, Verdict::Mark),
             Region::Early(p) | Region::Gentle(p) => (p, Verdict::Drop(DropReason::Early)),
         };
-        let share = match self.rules.per_mean_packet {
+        let share = match self.per_mean_packet {
             0.0 => 1.0,
             per_mean_packet => f64::from(packet.size) * per_mean_packet,
         };
-        if gap.chooses(&mut self.rng, spacing, probability, share) {
+        if gap.chooses(rng, self.spacing, probability, share) {
             chosen_verdict
         } else {
             Verdict::Pass
@@ -176,10 +188,8 @@ impl RedGate {
 impl Gate for RedGate {
     #[inline]
     fn admit(&mut self, now: Instant, packet: Arrival) -> Verdict {
-        let (counting, verdict) = self.sample(now, packet);
+        let verdict = self.decide(now, packet, Average::add);
         if !matches!(verdict, Verdict::Drop(_)) {
-            let amount = self.amount(packet);
-            self.levels[counting].iter_mut().for_each(|level| level.average.add(amount));
             self.backlog.add_sized(packet.bytes());
         }
         verdict
@@ -187,19 +197,16 @@ impl Gate for RedGate {
 
     #[inline]
     fn begin(&mut self, _now: Instant, left_at: Instant, packet: Arrival) {
-        let counting = self.counting(self.level(packet.dscp));
-        let amount = self.amount(packet);
-        self.levels[counting].iter_mut().for_each(|level| level.average.remove(amount, left_at));
+        let level = usize::from(self.rules.level_of.get(packet.dscp));
+        let amount = self.rules.amount(packet);
+        let counting = &mut self.levels[self.rules.counting(level)];
+        counting.iter_mut().for_each(|level| level.average.remove(amount, left_at));
         self.backlog.remove_sized(packet.bytes());
     }
 
     #[inline]
     fn pass(&mut self, now: Instant, left_at: Instant, packet: Arrival) -> Verdict {
-        let (counting, verdict) = self.sample(now, packet);
-        if !matches!(verdict, Verdict::Drop(_)) {
-            self.levels[counting].iter_mut().for_each(|level| level.average.pass(left_at));
-        }
-        verdict
+        self.decide(now, packet, |average, _| average.pass(left_at))
     }
 
     #[inline]
@@ -213,9 +220,9 @@ impl Gate for RedGate {
 
     fn set_rate(&mut self, now: Instant, rate: Rate) {
         let packet_time = rate.time_for(self.idle_packet);
-        let mut idle = self.pace.at(now);
+        let mut idle = self.pace.at(now, &self.rules.weight);
         self.levels.iter_mut().for_each(|level| level.average.settle(&mut idle));
-        self.pace.set_idle_packet_time(packet_time);
+        self.pace = Pace::of(packet_time);
     }
 
     /// The average of the last level; unless averages are per level, it counts all packets.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use shortflow_units::{Bytes, Length, Rate};
 
 use super::DropCurve;
+use super::average::Weight;
 use super::drop_curve::{Slopes, Unit, amount, unit};
 use super::spacing::Spacing;
 use crate::classifier::DscpTable;
@@ -82,6 +83,7 @@ pub(super) struct Rules {
     pub(super) limit: Length,
     pub(super) unit: Unit,
     pub(super) averages: Averages,
+    pub(super) weight: Weight,
     pub(super) spacing: Spacing,
     pub(super) ecn: EcnMode,
     pub(super) spare_below: u64,
@@ -134,6 +136,7 @@ impl RedParams {
             limit: settings.limit,
             unit: first.unit(),
             averages,
+            weight: Weight::new(settings.weight),
             spacing: settings.spacing,
             ecn: settings.ecn,
             spare_below: settings.spare_below,

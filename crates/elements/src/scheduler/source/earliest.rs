@@ -3,21 +3,43 @@
 use shortflow_units::Instant;
 
 /// A tournament over instants: node `i` holds the earlier of nodes `2i` and `2i + 1`, and the
-/// leaves are those of the indices. O(log n) to set one, O(1) to see the earliest.
+/// leaves are those of the indices. O(log n) to set one, O(1) to see the earliest. It has room for the
+/// indices that were ever set: few of them fit into a cache line.
 #[derive(Debug)]
 pub(super) struct Earliest {
     nodes: Vec<Instant>,
 }
 
+/// The leaves of the smallest tournament, which takes 64 bytes.
+const FEWEST: usize = 4;
+
 impl Earliest {
-    /// One instant, as yet never, for each index below `indices`.
-    pub(super) fn new(indices: usize) -> Self {
-        Earliest { nodes: vec![Instant::NEVER; 2 * indices.next_power_of_two()] }
+    /// As yet never, for each index.
+    pub(super) fn new() -> Self {
+        Earliest { nodes: vec![Instant::NEVER; 2 * FEWEST] }
+    }
+
+    /// Makes room for the indices below `indices`.
+    pub(super) fn reserve(&mut self, indices: usize) {
+        let before = self.nodes.len() / 2;
+        let leaves = indices.next_power_of_two();
+        if leaves > before {
+            let set = self.nodes.split_off(before);
+            self.nodes.clear();
+            self.nodes.resize(2 * leaves, Instant::NEVER);
+            for (index, instant) in set.into_iter().enumerate() {
+                self.set(index, instant);
+            }
+        }
     }
 
     #[inline]
     pub(super) fn set(&mut self, index: usize, instant: Instant) {
         let mut node = self.nodes.len() / 2 + index;
+        if node >= self.nodes.len() {
+            self.reserve(index + 1);
+            node = self.nodes.len() / 2 + index;
+        }
         if self.nodes[node] == instant {
             return;
         }
@@ -59,9 +81,11 @@ mod tests {
         #[test]
         fn the_earliest_is_the_minimum(
             indices in 1..10usize,
+            reserved in 0..10usize,
             moves in prop::collection::vec((0..10usize, 0..6u64), 1..100),
         ) {
-            let mut earliest = Earliest::new(indices);
+            let mut earliest = Earliest::new();
+            earliest.reserve(reserved);
             let mut plain = vec![Instant::NEVER; indices];
             for (index, nanos) in moves {
                 let index = index % indices;

@@ -60,42 +60,44 @@ const LOW: usize = 2;
 /// O(log n) per packet for n waiting connections. When tokens are short, one step per connection
 /// that waits for them, and a sort of these when one of them is remarked before tokens come: which
 /// packet goes first then hangs on all of them.
+///
+/// What each packet asks for stands first, and tables grow to their busiest moment, so that few cache
+/// lines are touched: a network has many hosts, of which most have few connections that wait.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct SourceScheduler {
+    regulators: [Regulator; LOW],
+    backlog: Backlog,
+    ready_at: Option<Instant>,
     params: Arc<SourceParams>,
     hash: FlowHash,
-    /// Where in `connections` a key's connection waits.
-    places: HashTable<u32>,
-    connections: Vec<Connection>,
-    free: Vec<u32>,
-    store: PacketStore,
     rounds: Rounds,
     /// When the head of each connection is remarked.
     remarks: Earliest,
-    regulators: [Regulator; LOW],
+    connections: Vec<Connection>,
+    store: PacketStore,
+    /// Where in `connections` a key's connection waits.
+    places: HashTable<u32>,
+    free: Vec<u32>,
     outlook: Outlook,
-    backlog: Backlog,
-    ready_at: Option<Instant>,
 }
 
 impl SourceScheduler {
     /// An empty scheduler with full buckets; its table hashes under a seed from `rng`.
     pub fn new(params: impl Into<Arc<SourceParams>>, mut rng: Rng) -> Self {
         let params = params.into();
-        let places = params.limits.connections;
         let rules = params.rules.iter().chain([&params.otherwise]);
         let classes = rules.map(|rule| usize::from(rule.class)).max().unwrap_or(1);
         SourceScheduler {
             hash: FlowHash::seeded(&mut rng),
-            // Twice the connections: then removals never make it grow, only tidy itself.
-            places: HashTable::with_capacity(2 * places),
-            connections: Vec::with_capacity(places),
-            free: Vec::with_capacity(places),
+            places: HashTable::new(),
+            connections: Vec::new(),
+            free: Vec::new(),
             store: PacketStore::new(),
-            rounds: Rounds::new(classes, places),
-            remarks: Earliest::new(places),
+            rounds: Rounds::new(classes),
+            remarks: Earliest::new(),
             regulators: [Regulator::new(&params.high), Regulator::new(&params.medium)],
-            outlook: Outlook::with_room_for(places),
+            outlook: Outlook::default(),
             backlog: Backlog::default(),
             ready_at: None,
             params,
@@ -162,7 +164,7 @@ impl SourceScheduler {
     /// head's priority at `now`.
     fn join(&mut self, place: usize, now: Instant) {
         let (priority, remarked_at) = self.priority(self.head(place), now);
-        self.connections[place].priority = priority;
+        self.connections[place].priority = priority as u8;
         self.rounds.join(&self.connections[place], place);
         self.remarks.set(place, remarked_at);
     }
@@ -178,7 +180,7 @@ impl SourceScheduler {
         }
         let rule = self.params.classifier.classify(packet);
         let rule = rule.map_or(self.params.otherwise, |rule| self.params.rules[rule]);
-        let connection = Connection::new(packet.key, rule);
+        let connection = Connection::new(packet.key, hashed, rule);
         let place = match self.free.pop() {
             Some(place) => {
                 self.connections[place as usize] = connection;
@@ -186,12 +188,13 @@ impl SourceScheduler {
             }
             None if self.connections.len() < self.params.limits.connections => {
                 self.connections.push(connection);
+                self.rounds.add();
                 (self.connections.len() - 1) as u32
             }
             None => return None,
         };
-        let SourceScheduler { hash, connections, .. } = self;
-        self.places.insert_unique(hashed, place, |&at| hash.of(&connections[at as usize].key));
+        let connections = &self.connections;
+        self.places.insert_unique(hashed, place, |&at| connections[at as usize].hashed);
         Some((place as usize, true))
     }
 
@@ -227,7 +230,7 @@ impl SourceScheduler {
     }
 
     fn close(&mut self, place: usize) {
-        let hashed = self.hash.of(&self.connections[place].key);
+        let hashed = self.connections[place].hashed;
         let found = self.places.find_entry(hashed, |&at| at as usize == place);
         found.expect("a connection that waits is in the hash table").remove();
         self.free.push(place as u32);
@@ -259,22 +262,21 @@ impl SourceScheduler {
     /// of its head.
     fn next(&self) -> Option<(usize, usize)> {
         let mut is_blocked = [false; LOW];
-        for class in 0..self.rounds.classes() {
-            for (priority, is_blocked) in is_blocked.iter_mut().enumerate() {
-                if *is_blocked {
-                    continue;
-                }
-                let regulator = &self.regulators[priority];
-                let mut round = self.rounds.of(class, priority);
-                let admitted = round.find(|&place| regulator.admits(&self.head(place).packet));
-                if let Some(place) = admitted {
-                    return Some((place, priority));
-                }
-                *is_blocked = !self.rounds.is_empty(class, priority);
+        for round in self.rounds.waiting() {
+            let priority = round.priority;
+            let mut places = self.rounds.of(round);
+            let Some(is_blocked) = is_blocked.get_mut(priority) else {
+                return places.next().map(|place| (place, LOW));
+            };
+            if *is_blocked {
+                continue;
             }
-            if let Some(place) = self.rounds.of(class, LOW).next() {
-                return Some((place, LOW));
+            let regulator = &self.regulators[priority];
+            let admitted = places.find(|&place| regulator.admits(&self.head(place).packet));
+            if let Some(place) = admitted {
+                return Some((place, priority));
             }
+            *is_blocked = true;
         }
         None
     }
@@ -302,7 +304,18 @@ impl SourceScheduler {
 }
 
 impl QueueDiscipline for SourceScheduler {
-    fn reserve(&mut self, packets: usize, _flows: usize) {
+    fn reserve(&mut self, packets: usize, flows: usize) {
+        let SourceScheduler { connections, places, rounds, .. } = self;
+        let flows = flows.min(self.params.limits.connections);
+        let more = flows.saturating_sub(connections.len());
+        connections.reserve(more);
+        rounds.reserve(more);
+        // Twice the connections: then removals never make it grow, only tidy itself.
+        let more = (2 * flows).saturating_sub(places.len());
+        places.reserve(more, |&at| connections[at as usize].hashed);
+        self.free.reserve(flows.saturating_sub(self.free.len()));
+        self.remarks.reserve(flows);
+        self.outlook.reserve(flows);
         self.store.reserve(packets);
     }
 

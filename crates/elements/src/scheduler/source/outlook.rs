@@ -37,9 +37,10 @@ struct High {
 }
 
 impl Outlook {
-    /// Has room for so many `heads`.
-    pub(super) fn with_room_for(heads: usize) -> Self {
-        Outlook { high: Vec::with_capacity(heads) }
+    /// Makes room for so many `heads`.
+    pub(super) fn reserve(&mut self, heads: usize) {
+        self.high.clear();
+        self.high.reserve(heads);
     }
 
     /// The first instant from `now` on at which one of `heads` can go, all of which are HIGH or MED

@@ -161,7 +161,7 @@ impl SourceParams {
     }
 }
 
-/// What is kept for each connection is allocated at the start.
+/// More than any host has.
 const MOST_CONNECTIONS: usize = 1 << 20;
 /// The paper has three.
-const MOST_CLASSES: u8 = 8;
+pub(super) const MOST_CLASSES: u8 = 8;

@@ -1,5 +1,8 @@
 //! Who is next among the connections of a class whose heads have one priority.
 
+use std::num::NonZeroU32;
+
+use super::params::MOST_CLASSES;
 use super::{ConnectionRule, LOW};
 use crate::FlowKey;
 use crate::chains::{Chain, Chains};
@@ -9,70 +12,112 @@ use crate::packet_store::PacketList;
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) key: FlowKey,
+    /// The hash of the key.
+    pub(super) hashed: u64,
     pub(super) packets: PacketList,
-    /// The class, counted from 0.
-    pub(super) class: usize,
     pub(super) weight: u32,
     /// Packets that may still go in this turn.
     pub(super) left: u32,
+    /// The class, counted from 0.
+    class: u8,
     /// The priority of its head, as of the last look.
-    pub(super) priority: usize,
+    pub(super) priority: u8,
 }
 
 impl Connection {
-    pub(super) fn new(key: FlowKey, rule: ConnectionRule) -> Self {
+    pub(super) fn new(key: FlowKey, hashed: u64, rule: ConnectionRule) -> Self {
         let ConnectionRule { class, weight } = rule;
-        let class = usize::from(class) - 1;
         let packets = PacketList::default();
-        Connection { key, packets, class, weight, left: weight, priority: LOW }
+        let priority = LOW as u8;
+        Connection { key, hashed, packets, weight, left: weight, class: class - 1, priority }
+    }
+
+    #[inline]
+    fn round(&self) -> Round {
+        Round { class: usize::from(self.class), priority: usize::from(self.priority) }
     }
 }
 
 /// A round for each class and priority, the connection next in turn first.
 #[derive(Debug)]
 pub(super) struct Rounds {
+    /// A bit for each round in which a connection waits, in class order, in a class HIGH, then MED,
+    /// then LOW.
+    waiting: u32,
     chains: Chains,
-    rounds: Vec<[Chain; LOW + 1]>,
+    rounds: Vec<[Chain; PRIORITIES]>,
+}
+
+const PRIORITIES: usize = LOW + 1;
+const _: () = assert!(MOST_CLASSES as usize * PRIORITIES <= u32::BITS as usize);
+
+/// Where a connection waits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Round {
+    pub(super) class: usize,
+    pub(super) priority: usize,
+}
+
+impl Round {
+    #[inline]
+    fn bit(self) -> u32 {
+        1 << (self.class * PRIORITIES + self.priority)
+    }
 }
 
 impl Rounds {
-    pub(super) fn new(classes: usize, connections: usize) -> Self {
-        let rounds = vec![[Chain::EMPTY; LOW + 1]; classes];
-        Rounds { chains: Chains::new(connections), rounds }
+    pub(super) fn new(classes: usize) -> Self {
+        let rounds = vec![[Chain::EMPTY; PRIORITIES]; classes];
+        Rounds { waiting: 0, chains: Chains::default(), rounds }
     }
 
-    pub(super) fn classes(&self) -> usize {
-        self.rounds.len()
+    /// Makes room for so many connections more.
+    pub(super) fn reserve(&mut self, more: usize) {
+        self.chains.reserve(more);
+    }
+
+    /// Makes a place for one connection more.
+    pub(super) fn add(&mut self) {
+        self.chains.add();
     }
 
     #[inline]
     pub(super) fn join(&mut self, connection: &Connection, place: usize) {
-        let round = &mut self.rounds[connection.class][connection.priority];
-        self.chains.push_last(round, place);
+        let round = connection.round();
+        self.chains.push_last(&mut self.rounds[round.class][round.priority], place);
+        self.waiting |= round.bit();
     }
 
     #[inline]
     pub(super) fn leave(&mut self, connection: &Connection, place: usize) {
-        let round = &mut self.rounds[connection.class][connection.priority];
-        self.chains.remove(round, place);
+        let round = connection.round();
+        let chain = &mut self.rounds[round.class][round.priority];
+        self.chains.remove(chain, place);
+        if chain.first().is_none() {
+            self.waiting &= !round.bit();
+        }
     }
 
+    /// The rounds in which a connection waits, in order.
     #[inline]
-    pub(super) fn is_empty(&self, class: usize, priority: usize) -> bool {
-        self.rounds[class][priority].first().is_none()
+    pub(super) fn waiting(&self) -> impl Iterator<Item = Round> + use<> {
+        let mut waiting = self.waiting;
+        std::iter::from_fn(move || {
+            let first = NonZeroU32::new(waiting)?.trailing_zeros() as usize;
+            waiting &= waiting - 1;
+            Some(Round { class: first / PRIORITIES, priority: first % PRIORITIES })
+        })
     }
 
     /// The places of a round, in turn.
     #[inline]
-    pub(super) fn of(&self, class: usize, priority: usize) -> impl Iterator<Item = usize> + '_ {
-        self.chains.iter(&self.rounds[class][priority])
+    pub(super) fn of(&self, round: Round) -> impl Iterator<Item = usize> + '_ {
+        self.chains.iter(&self.rounds[round.class][round.priority])
     }
 
     /// The places of all rounds but those of LOW, each with its class.
     pub(super) fn regulated(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let classes = self.rounds.iter().enumerate();
-        let rounds = classes
-            .flat_map(|(class, rounds)| rounds[..LOW].iter().map(move |round| (class, round)));
-        rounds.flat_map(|(class, round)| self.chains.iter(round).map(move |place| (class, place)))
+        let rounds = self.waiting().filter(|round| round.priority != LOW);
+        rounds.flat_map(|round| self.of(round).map(move |place| (round.class, place)))
     }
 }

@@ -1,0 +1,47 @@
+//! The levels of a RED gate, beside the gate where they are few.
+
+use std::ops::{Deref, DerefMut};
+
+use super::Level;
+
+/// As many as the three of assured forwarding stand in the gate itself; more stand in a piece of
+/// memory of their own.
+#[derive(Debug)]
+pub(super) enum Levels {
+    Few(u8, [Level; FEW]),
+    Many(Box<[Level]>),
+}
+
+const FEW: usize = 3;
+
+impl Levels {
+    pub(super) fn new(levels: usize) -> Self {
+        if levels <= FEW {
+            Levels::Few(levels as u8, Default::default())
+        } else {
+            Levels::Many(vec![Level::default(); levels].into())
+        }
+    }
+}
+
+impl Deref for Levels {
+    type Target = [Level];
+
+    #[inline]
+    fn deref(&self) -> &[Level] {
+        match self {
+            Levels::Few(levels, few) => &few[..usize::from(*levels)],
+            Levels::Many(many) => many,
+        }
+    }
+}
+
+impl DerefMut for Levels {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [Level] {
+        match self {
+            Levels::Few(levels, few) => &mut few[..usize::from(*levels)],
+            Levels::Many(many) => many,
+        }
+    }
+}
