@@ -147,7 +147,7 @@ fn a_claim_that_fails_is_shown_as_failing_with_its_cause() {
         ClaimRow { id: "cm05.6".into(), ..claim("unsettled", "unsettled") },
     ];
     let page = study_page("Casetti & Mellia 2005", "A study.", &claims, &[], &[]);
-    assert!(page.contains("2 claims checked. Hold: 0. Fail: 1. Unsettled: 1."));
+    assert!(page.contains("2 claims checked. Hold: 0. Fail: 1. Depend: 0. Unsettled: 1."));
     assert!(page.contains("✗ fails") && page.contains("the load does not settle"));
     assert!(page.contains("0.650 to 0.750") && page.contains("✗ no"));
     assert!(page.contains("faster &lt;always&gt;") && page.contains("Casetti &amp; Mellia"));
