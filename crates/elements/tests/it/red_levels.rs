@@ -2,7 +2,7 @@
 
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::queue::{AboveMax, Averages, Red, RedParams, RedSettings};
-use shortflow_elements::{DropReason, Dscp, QueueDiscipline};
+use shortflow_elements::{DropReason, Drops, Dscp, Packet, QueueDiscipline};
 use shortflow_units::{Bytes, Length, Rng};
 
 use crate::bench::{Bench, P, mbit, ms, p};
@@ -10,6 +10,10 @@ use crate::red::{curve, settings};
 
 fn green(number: u32) -> P {
     p(number).marked(Dscp::AF11)
+}
+
+fn marked(dscp: Dscp) -> Packet {
+    Packet { size: 500, dscp, ..Packet::default() }
 }
 
 fn yellow(number: u32) -> P {
@@ -46,6 +50,35 @@ fn what_an_average_counts_is_a_setting() {
     assert_eq!(averages(Averages::Shared), [8.0, 8.0]);
     assert_eq!(averages(Averages::PerLevel), [4.0, 3.0]);
     assert_eq!(averages(Averages::Coupled), [4.0, 8.0]);
+}
+
+/// Three levels stand in the gate itself, more of them elsewhere.
+#[test]
+fn levels_that_no_packet_has_change_nothing() {
+    let history = |levels: usize| {
+        let settings = RedSettings { limit: Length::Packets(200), ..settings() };
+        let curves = vec![curve(5, 60, 0.2, AboveMax::Gentle); levels];
+        let level_of = DscpTable::filled(1).with(Dscp::AF11, 0);
+        let params =
+            RedParams::with_levels(settings, curves, level_of, Averages::PerLevel).unwrap();
+        let mut queue = Red::new(params, Rng::stream(1, "red"));
+        let mut moves = Rng::stream(1, "moves");
+        let mut drops = Drops::default();
+        let mut history = Vec::new();
+        for millis in 0..2000 {
+            let packet = if moves.below(2) == 0 { marked(Dscp::AF11) } else { marked(Dscp::AF12) };
+            queue.enqueue(ms(millis), packet, &mut drops);
+            if moves.below(5) < 4 {
+                let _ = queue.dequeue(ms(millis), &mut drops);
+            }
+            let reasons: Vec<_> = drops.drain().map(|dropped| dropped.reason).collect();
+            history.push((reasons, queue.backlog(), queue.average_of(0), queue.average_of(1)));
+        }
+        history
+    };
+    let three = history(3);
+    assert!(three.iter().any(|(reasons, ..)| !reasons.is_empty()));
+    assert_eq!(three, history(5));
 }
 
 #[test]
