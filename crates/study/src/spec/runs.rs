@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::{Deserializer, Error};
 
 /// One scenario under one policy, over a sweep.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
-    /// The name by which claims and figures refer to it.
+    /// The name by which claims and figures refer to it: letters, digits, hyphens and points.
+    #[serde(deserialize_with = "name")]
     pub name: String,
     /// Scenario file, beside the study.
     pub scenario: String,
@@ -69,6 +71,7 @@ pub enum BusySpec {
 #[serde(deny_unknown_fields)]
 pub struct ChangeSpec {
     /// Its name: letters, digits, hyphens and points.
+    #[serde(deserialize_with = "name")]
     pub name: String,
     /// What it changes, as a person reads it.
     pub says: String,
@@ -93,5 +96,34 @@ impl ChangeSpec {
         is_meant(&self.scenarios, &run.scenario)
             && is_meant(&self.only, &run.policy)
             && (!self.set.is_empty() || self.policies.contains_key(&run.policy))
+    }
+}
+
+/// A name that may stand in the name of a file.
+fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
+    let name = String::deserialize(text)?;
+    let may_stand = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+    match name.chars().all(may_stand) && name.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        true => Ok(name),
+        false => Err(D::Error::custom(format!(
+            "a name is letters, digits, hyphens and points, a letter or digit first; found `{name}`"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ChangeSpec;
+
+    #[test]
+    fn a_name_leads_to_no_other_folder() {
+        let of =
+            |name: &str| toml::from_str::<ChangeSpec>(&format!("says = \"\"\nname = \"{name}\""));
+        for good in ["20x1000", "threshold-0.60", "A"] {
+            assert_eq!(of(good).unwrap().name, good);
+        }
+        for bad in ["", "..", "../evil", "a/b", "a+b", ".hidden", "a b"] {
+            assert!(of(bad).unwrap_err().to_string().contains("letters, digits, hyphens"), "{bad}");
+        }
     }
 }
