@@ -108,8 +108,8 @@ fn part(path: &str, name: &str, studies: &[Study]) -> Result<String, String> {
 
 /// Every study, and how many of its claims hold.
 fn list(studies: &[Study]) -> String {
-    let head =
-        "| study | claims | hold | fail | depend | unsettled |\n|---|---:|---:|---:|---:|---:|\n";
+    let head = "| study | what it is about | claims | hold | fail | depend | unsettled |\n\
+                |---|---|---:|---:|---:|---:|---:|\n";
     let list = studies.iter().fold(head.to_owned(), |list, study| list + &study.line());
     let is_complete = studies.iter().all(Study::was_run);
     if is_complete { list } else { list + "\n–: no full run is committed yet.\n" }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::tidy::read;
 
-    const STUDY: &str = "title = \"Someone 2005: a marker\"\nruns = []\n";
+    const STUDY: &str = "title = \"Someone 2005: a marker\"\nabout = \"It marks\"\nruns = []\n";
     const CLAIMS: &str = "[[claim]]\nid = \"a.1\"\nclaim = \"Long.\"\nshort = \"faster | always\"\n\
                           [[claim]]\nid = \"a.2\"\nclaim = \"No loss.\"\n";
     const LEDGER: &str = r#"{ "quick": false, "claims": [
@@ -145,9 +145,9 @@ mod tests {
     }
 
     const LIST: &str = "
-| study | claims | hold | fail | depend | unsettled |
-|---|---:|---:|---:|---:|---:|
-| [Someone 2005: a marker](papers/a/README.md) | 2 | 1 | 0 | 1 | 0 |
+| study | what it is about | claims | hold | fail | depend | unsettled |
+|---|---|---:|---:|---:|---:|---:|
+| [Someone 2005: a marker](papers/a/README.md) | It marks | 2 | 1 | 0 | 1 | 0 |
 ";
 
     const VERDICTS: &str = "\n| a.1 | faster | ✓ holds |\n| a.2 | No loss. | ± depends |\n";
@@ -181,7 +181,8 @@ mod tests {
     #[test]
     fn a_study_without_a_ledger_says_so() {
         const NOTE: &str = "\n–: no full run is committed yet.\n";
-        let line = "| [Someone 2005: a marker](papers/a/README.md) | 2 | – | – | – | – |";
+        let line =
+            "| [Someone 2005: a marker](papers/a/README.md) | It marks | 2 | – | – | – | – |";
         let readme = block("studies", &(LIST.replace(LIST.lines().nth(3).unwrap(), line) + NOTE));
 
         let claims = block("claims", "\nNo full run is committed yet.\n");

@@ -12,6 +12,8 @@ use crate::tidy::{Finding, Tree};
 pub(super) struct Study {
     pub(super) id: String,
     title: String,
+    /// What its paper is about.
+    about: String,
     claims: Vec<Claim>,
     /// `None` where no full run is committed; the mistake where it cannot be read.
     ledger: Option<Result<Ledger, String>>,
@@ -25,6 +27,8 @@ pub(super) struct Study {
 #[derive(Deserialize)]
 struct StudyFile {
     title: String,
+    #[serde(default)]
+    about: String,
 }
 
 #[derive(Deserialize)]
@@ -63,6 +67,7 @@ impl Study {
         let [tables, verdicts, calibration] = ["tables.md", "claims.md", "calibration.md"]
             .map(|name| text(name).unwrap_or_default().to_owned());
         Study {
+            about: title.as_ref().map(|file| file.about.clone()).unwrap_or_default(),
             title: title.map_or_else(|| id.clone(), |file| file.title),
             claims: claims.map_or_else(Vec::new, |file| file.claim),
             ledger,
@@ -142,7 +147,8 @@ impl Study {
         };
         let (title, claims) = (cell(&self.title), self.claims.len());
         let path = format!("{PAPERS}{}/README.md", self.id);
-        format!("| [{title}]({path}) | {claims} | {} |\n", counts.join(" | "))
+        let about = cell(&self.about);
+        format!("| [{title}]({path}) | {about} | {claims} | {} |\n", counts.join(" | "))
     }
 
     /// Every claim and its verdict.

@@ -24,6 +24,9 @@ use crate::judge::Looks;
 pub struct Study {
     /// What it reproduces.
     pub title: String,
+    /// What the paper is about, in a sentence for those who do not know it.
+    #[serde(default)]
+    pub about: String,
     /// The workload that the quantities of its figures, tables and claims mean where they name none.
     pub workload: Option<String>,
     /// How long and how often in full.
