@@ -16,7 +16,7 @@
 //! | `distributions-alike` | the greatest distance of the two survival functions | at or below 0.1 |
 //! | `minimum-within` | the points of a sweep, each over each | the least is inside the range |
 //!
-//! Replicas come in [`looks`]. At each of K looks a check is held when the test that the number lies
+//! Replicas come in [looks](Looks). At each of K looks a check is held when the test that the number lies
 //! outside its region is refused at 5 %/K, and a claim holds when all its checks do; so it is wrongly
 //! held in at most 5 % of cases. A claim fails when the test that all its numbers lie inside is
 //! refused, by Holm's procedure over its checks at 5 %/K; so it is wrongly refused in at most 5 %. A
