@@ -21,6 +21,10 @@
 //! held in at most 5 % of cases. A claim fails when the test that all its numbers lie inside is
 //! refused, by Holm's procedure over its checks at 5 %/K; so it is wrongly refused in at most 5 %. A
 //! wide interval never helps: it leaves a check unsettled.
+//!
+//! The tests are Student's, so the rates are those of data that are about normal; the table beside the
+//! test of the judge says by how much skewed data exceed them. Replicas that all say the same have no
+//! spread, and are taken at their word however few they are.
 
 mod evidence;
 mod looks;
