@@ -8,6 +8,8 @@ use shortflow_measure::{Replica, Sample, Survival};
 use shortflow_scenario::Scenario;
 
 use crate::distribution::Distribution;
+use crate::found::Found;
+use crate::one_by_one::Item;
 use crate::points::PointOfRun;
 
 /// A folder with a file for each finished replica.
@@ -28,6 +30,9 @@ struct Entry {
     /// The distributions of completion times that figures show; a replica's own file leaves them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     distributions: Vec<(Distribution, Survival)>,
+    /// The transfers that are held against those of another run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    items: Vec<(Distribution, Vec<Item>)>,
     /// The time series, where the run has any; a replica's own file leaves them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     series: Vec<Sample>,
@@ -41,7 +46,7 @@ impl Cache {
 
     /// The replica kept for this place, if it was made from the same inputs and all that is wanted of
     /// it was kept.
-    pub(crate) fn read(&self, point: &PointOfRun, number: u32) -> Option<Replica> {
+    pub(crate) fn read(&self, point: &PointOfRun, number: u32) -> Option<Found> {
         let entry: Entry = self.folder.read_json(&name(point, number)).ok()?;
         if entry.fingerprint != fingerprint(&point.scenario, &self.engine) {
             return None;
@@ -54,12 +59,19 @@ impl Cache {
             let at = kept.iter().position(|(distribution, _)| distribution == wanted)?;
             *place = kept.swap_remove(at).1;
         }
-        Some(replica)
+        let mut items = entry.items;
+        items.retain(|(class, _)| point.items.contains(class));
+        (items.len() == point.items.len()).then_some(Found { replica, items })
     }
 
     /// Whether a replica is kept for this place, made from whatever inputs.
     pub(crate) fn has(&self, point: &PointOfRun, number: u32) -> bool {
         self.folder.path().join(name(point, number)).exists()
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     /// Keeps a finished replica.
@@ -68,6 +80,7 @@ impl Cache {
         point: &PointOfRun,
         number: u32,
         result: &Replica,
+        items: Vec<(Distribution, Vec<Item>)>,
     ) -> Result<(), Error> {
         let mut replica = result.clone();
         let distributions = point.distributions.iter().filter_map(|wanted| {
@@ -78,6 +91,7 @@ impl Cache {
             fingerprint: fingerprint(&point.scenario, &self.engine),
             distributions: distributions.collect(),
             accesses: result.accesses.clone(),
+            items,
             series: result.series.clone(),
             replica,
         };
@@ -165,8 +179,8 @@ ports = ["a->b"]
         let loaded = shortflow_scenario::from_texts(&[("two.toml", SCENARIO)], &overrides).unwrap();
         let scenario = loaded.points()[0].scenario.clone();
         let (run, place, distributions) = (run.to_owned(), String::new(), Vec::new());
-        let (replaying, replays) = (None, None);
-        PointOfRun { run, x, scenario, replaying, place, replays, distributions }
+        let (replaying, replays, items) = (None, None, Vec::new());
+        PointOfRun { run, x, scenario, replaying, place, replays, distributions, items }
     }
 
     /// What files leave out.
@@ -184,9 +198,9 @@ ports = ["a->b"]
         assert_eq!(cache.read(&first, 0), None);
         let mut replica = run(&first);
         assert!(!replica.series.is_empty());
-        cache.write(&first, 0, &replica).unwrap();
+        cache.write(&first, 0, &replica, Vec::new()).unwrap();
         replica.workloads.iter_mut().for_each(forget_distributions);
-        assert_eq!(cache.read(&first, 0), Some(replica));
+        assert_eq!(cache.read(&first, 0), Some(replica.into()));
         assert_eq!(cache.read(&first, 1), None, "another replica");
         assert_eq!(cache.read(&point("run", 0.65, &[]), 0), None, "another point");
         assert_eq!(cache.read(&point("run", 0.6, &[("seed", "2")]), 0), None, "another input");
@@ -220,10 +234,10 @@ ports = ["a->b"]
         let all = replica.workload("web").unwrap().all.completion.n();
         assert!(all > 5);
 
-        cache.write(&plain, 0, &replica).unwrap();
+        cache.write(&plain, 0, &replica, Vec::new()).unwrap();
         assert_eq!(cache.read(&plain, 0).map(|kept| n(&kept)), Some((0, 0)));
         assert_eq!(cache.read(&shown, 0), None, "kept before the figure was wanted");
-        cache.write(&shown, 0, &replica).unwrap();
+        cache.write(&shown, 0, &replica, Vec::new()).unwrap();
         assert_eq!(cache.read(&shown, 0).map(|kept| n(&kept)), Some((all, 0)));
         let mut finished = replica;
         Distribution::forget_others(&shown.distributions, &mut finished);

@@ -4,7 +4,9 @@ use shortflow_measure::Reading;
 
 use crate::distance::greatest_distance;
 use crate::distribution::Distribution;
+use crate::found::Found;
 use crate::judge::{Bound, Evidence, Region, Shown, Tested};
+use crate::one_by_one::share_slower;
 use crate::points::is_same;
 use crate::quantity::Data;
 use crate::runs::Wanted;
@@ -20,6 +22,8 @@ const ALIKE: f64 = 0.1;
 const FAIR: f64 = 0.95;
 /// Greatest distance of distributions that are alike.
 const DISTANCE: f64 = 0.1;
+/// Of a thing that is slower, more than this share of what it is made of is.
+const HALF: f64 = 0.5;
 
 /// A check with a vote of its own: at one point of a sweep and for one class of transfers, or over
 /// several together.
@@ -231,8 +235,19 @@ impl Check<'_> {
             Rule::AtLeast(bound) => (value()?, Region::from(Bound::closed(bound))),
             Rule::Fair => (value()?, Region::from(Bound::closed(FAIR))),
             Rule::DistributionsAlike => {
-                let distances = self.distances(than()?, case, data, replicas)?;
+                let distance = |ours: (&Found, &Distribution), theirs: (&Found, &Distribution)| {
+                    let (ours, theirs) = (ours.1.times(ours.0)?, theirs.1.times(theirs.0)?);
+                    greatest_distance(ours, theirs).map(Reading::Exact)
+                };
+                let distances = self.pairs(than()?, case, data, replicas, distance)?;
                 (Evidence::of_values(&distances), Region::to(Bound::closed(DISTANCE)))
+            }
+            Rule::SlowerOneByOne => {
+                let share = |ours: (&Found, &Distribution), theirs: (&Found, &Distribution)| {
+                    share_slower(ours.0.items(ours.1)?, theirs.0.items(theirs.1)?)
+                };
+                let shares = self.pairs(than()?, case, data, replicas, share)?;
+                (Evidence::of_values(&shares), Region::from(Bound::open(HALF)))
             }
             Rule::MinimumWithin(..) => return Err("a minimum needs the whole sweep".to_owned()),
         })
@@ -251,28 +266,26 @@ impl Check<'_> {
         Ok(readings)
     }
 
-    /// The distance of the two distributions of completion times, replica by replica.
-    fn distances(
+    /// What the classes of transfers that ours and `than` mean say together, replica by replica.
+    fn pairs(
         &self,
         than: &Quantity,
         case: &Case,
         data: &Data,
         replicas: u32,
+        of: impl Fn((&Found, &Distribution), (&Found, &Distribution)) -> Option<Reading>,
     ) -> Result<Vec<Reading>, String> {
         let side = |quantity: &Quantity| {
             let x = quantity.x.unwrap_or(case.x);
-            let distribution = Distribution::named(quantity, case.class.as_deref());
-            let of_point = data.replicas(&quantity.run, x).map(|all| (all, distribution));
+            let class = Distribution::named(quantity, case.class.as_deref());
+            let of_point = data.replicas(&quantity.run, x).map(|all| (all, class));
             of_point.ok_or_else(|| format!("run {} has no point {x}", quantity.run))
         };
         let ((ours, of_ours), (theirs, of_theirs)) = (side(&self.spec.ours)?, side(than)?);
         let pairs = ours.iter().zip(theirs).take(replicas as usize);
-        let distance = |(ours, theirs)| {
-            let distance = greatest_distance(of_ours.times(ours)?, of_theirs.times(theirs)?);
-            distance.map(Reading::Exact)
-        };
-        let distances: Option<Vec<Reading>> = pairs.map(distance).collect();
-        distances.ok_or_else(|| format!("some replica completed nothing: {:?}", self.spec.ours))
+        let said = pairs.map(|(ours, theirs)| of((ours, &of_ours), (theirs, &of_theirs)));
+        let said: Option<Vec<Reading>> = said.collect();
+        said.ok_or_else(|| format!("some replica completed nothing: {:?}", self.spec.ours))
     }
 
     /// Whether the sweep has its least value inside the range. It has when some point inside is below

@@ -36,6 +36,17 @@ impl Distribution {
         }
     }
 
+    /// Whether a transfer of this workload and size belongs to it, by the classes of `replica`.
+    pub(crate) fn has(&self, replica: &Replica, workload: &str, bytes: u64) -> bool {
+        if workload != self.workload {
+            return false;
+        }
+        let classes = replica.workload(workload).map_or(&[][..], |found| &found.classes);
+        let is_up_to = |up_to: Option<u64>| up_to.is_none_or(|most| bytes <= most);
+        let class = classes.iter().find(|class| is_up_to(class.up_to));
+        self.class == ALL || class.is_some_and(|class| class.label == self.class)
+    }
+
     /// The completion times themselves, if a replica has such a class.
     pub(crate) fn times<'a>(&self, replica: &'a Replica) -> Option<&'a Survival> {
         let workload = replica.workload(&self.workload)?;

@@ -48,15 +48,12 @@ impl<'a> Judging<'a> {
         }
         let mut runs = Runs::new(self.maker, readings.best.clone());
         let Some(best) = self.settle_all(&shown, &mut runs, bench)? else { return Ok(None) };
-        let mut others = Vec::new();
+        let mut others: Vec<Vec<ReadingResult>> = best.iter().map(|_| Vec::new()).collect();
         let mut counterfactuals = Vec::new();
         // The short form is a first look.
         if !self.quick {
-            for reading in &readings.others {
-                let mut runs = Runs::new(self.maker, reading.clone());
-                let settled = self.settle_all(&Wanted::default(), &mut runs, bench)?;
-                let Some(settled) = settled else { return Ok(None) };
-                others.push((reading.name(), settled));
+            if !self.read_otherwise(readings, &mut others, bench)? {
+                return Ok(None);
             }
             match self.counterfactuals(&best, &readings.best, bench)? {
                 None => return Ok(None),
@@ -64,13 +61,8 @@ impl<'a> Judging<'a> {
             }
         }
         let mut counterfactuals = counterfactuals.into_iter();
-        let claims = self.claims.claims.iter().zip(&best).enumerate();
-        let claims = claims.map(|(place, (spec, pending))| {
-            let elsewhere = others.iter().map(|(reading, claims)| ReadingResult {
-                reading: reading.clone(),
-                verdict: claims[place].verdict(),
-            });
-            let readings: Vec<ReadingResult> = elsewhere.collect();
+        let claims = self.claims.claims.iter().zip(&best).zip(others);
+        let claims = claims.map(|((spec, pending), readings)| {
             let checks = pending.settled().map(|settled| {
                 let fails = settled.verdict == Verdict::Fails;
                 check(&settled, if fails { counterfactuals.next().flatten() } else { None })
@@ -111,6 +103,44 @@ impl<'a> Judging<'a> {
             let cases = cases_of_observation(spec, self.study, self.quick);
             cases.into_iter().map(move |case| (spec, case))
         })
+    }
+
+    /// Judges claims under other readings: those that the calibration passes too, and those that no
+    /// figure can decide, each of which concerns the claims about runs that it changes. False when it
+    /// was interrupted.
+    fn read_otherwise(
+        &self,
+        readings: &Readings,
+        results: &mut [Vec<ReadingResult>],
+        bench: &mut Bench<'_>,
+    ) -> Result<bool, Error> {
+        let passing = readings.others.iter().map(|reading| (reading.clone(), reading.name(), None));
+        let undecided = self
+            .study
+            .readings
+            .iter()
+            .map(|change| (readings.best.with(change), change.says.clone(), Some(change)));
+        for (variant, name, change) in passing.chain(undecided) {
+            let mut claims: Vec<(usize, Pending<'a>)> = self
+                .claims
+                .claims
+                .iter()
+                .map(|claim| Pending::claim(claim, self.study, self.quick, self.looks))
+                .enumerate()
+                .filter(|(_, claim)| change.is_none_or(|change| claim.is_of(change, self.study)))
+                .collect();
+            let mut runs = Runs::new(self.maker, variant);
+            let mut all: Vec<&mut Pending<'a>> =
+                claims.iter_mut().map(|(_, claim)| claim).collect();
+            if !settle(&mut all, &Wanted::default(), self.looks, self.study, &mut runs, bench)? {
+                return Ok(false);
+            }
+            for (place, claim) in &claims {
+                let (reading, verdict) = (name.clone(), claim.verdict());
+                results[*place].push(ReadingResult { reading, verdict });
+            }
+        }
+        Ok(true)
     }
 
     fn settle_all(

@@ -48,7 +48,8 @@ pub(crate) fn read_scenarios(
         if quick {
             continue;
         }
-        let tried = study.counterfactuals.iter().filter(|change| change.changes(run));
+        let tried = study.readings.iter().chain(&study.counterfactuals);
+        let tried = tried.filter(|change| change.changes(run));
         let tried = tried.map(|change| readings.best.with(change));
         let mut others = readings.others.iter().cloned().chain(tried);
         if let Some(x) = run.points(quick).first() {
@@ -208,7 +209,15 @@ mod tests {
     fn claims_of(files: &StudyFiles) -> Result<Claims, Error> {
         let study: Study = read(files, "study.toml")?;
         let (duration, engine) = (&study.full.duration, "1".to_owned());
-        let maker = Maker { files, study: &study, duration, compared: &[], engine, numbers: None };
+        let maker = Maker {
+            files,
+            study: &study,
+            duration,
+            compared: &[],
+            one_by_one: &[],
+            engine,
+            numbers: None,
+        };
         let rows = read_scenarios(&maker, &Readings::of(files)?, false)?;
         read_claims(files, &study, &rows)
     }

@@ -27,6 +27,8 @@ pub(crate) struct PointOfRun {
     pub(crate) replays: Option<(String, f64, BusySpec)>,
     /// The distributions of completion times that are wanted.
     pub(crate) distributions: Vec<Distribution>,
+    /// The classes of transfers that are wanted one by one.
+    pub(crate) items: Vec<Distribution>,
 }
 
 impl PointOfRun {
@@ -45,6 +47,8 @@ pub(crate) struct Maker<'s> {
     pub(crate) duration: &'s str,
     /// The distributions that claims ask for, with the run whose it is.
     pub(crate) compared: &'s [(String, Distribution)],
+    /// The classes whose transfers claims compare one by one, likewise.
+    pub(crate) one_by_one: &'s [(String, Distribution)],
     /// What tells the engine's results from those of another.
     pub(crate) engine: String,
     /// The numbers of the replicas that are kept; all when absent.
@@ -82,8 +86,10 @@ impl Maker<'_> {
                 distributions.push(wanted.clone());
             }
         }
+        let items = self.one_by_one.iter().filter(|(of, _)| *of == run.name);
+        let items = items.map(|(_, wanted)| wanted.clone()).collect();
         let (run, replaying) = (run.name.clone(), None);
-        Ok(PointOfRun { run, x, scenario, replaying, place, replays, distributions })
+        Ok(PointOfRun { run, x, scenario, replaying, place, replays, distributions, items })
     }
 
     /// The run called `name`, which draws the requests that `run` replays.

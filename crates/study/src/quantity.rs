@@ -2,24 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_measure::{Estimate, Reading, Replica, relative_gain};
+use shortflow_measure::{Estimate, Reading, relative_gain};
 
+use crate::found::Found;
 use crate::measure::measure;
 use crate::points::is_same;
 use crate::spec::{Form, Quantity};
 
 /// The replicas of all runs, by run and point.
 #[derive(Debug, Default)]
-pub struct Data(BTreeMap<String, Vec<(f64, Vec<Replica>)>>);
+pub struct Data(BTreeMap<String, Vec<(f64, Vec<Found>)>>);
 
 impl Data {
     /// Takes in more replicas of `run` at `x`, after those that there are. Points of a run come in the
     /// order of its sweep.
-    pub fn extend(&mut self, run: &str, x: f64, replicas: Vec<Replica>) {
+    pub fn extend<R: Into<Found>>(&mut self, run: &str, x: f64, replicas: Vec<R>) {
+        let replicas = replicas.into_iter().map(Into::into);
         let points = self.0.entry(run.to_owned()).or_default();
         match points.iter_mut().find(|(at, _)| is_same(*at, x)) {
             Some((_, there)) => there.extend(replicas),
-            None => points.push((x, replicas)),
+            None => points.push((x, replicas.collect())),
         }
     }
 
@@ -29,7 +31,7 @@ impl Data {
     }
 
     /// The replicas of `run` at `x`, or at its only point; and that point.
-    pub(crate) fn point(&self, run: &str, x: Option<f64>) -> Option<(f64, &[Replica])> {
+    pub(crate) fn point(&self, run: &str, x: Option<f64>) -> Option<(f64, &[Found])> {
         let x = match (x, self.0.get(run)?.as_slice()) {
             (Some(x), _) => x,
             (None, [(only, _)]) => *only,
@@ -39,7 +41,7 @@ impl Data {
     }
 
     /// The replicas of `run` at `x`.
-    pub(crate) fn replicas(&self, run: &str, x: f64) -> Option<&[Replica]> {
+    pub(crate) fn replicas(&self, run: &str, x: f64) -> Option<&[Found]> {
         let points = self.0.get(run)?;
         points.iter().find(|(at, _)| is_same(*at, x)).map(|(_, r)| r.as_slice())
     }
@@ -124,7 +126,7 @@ fn exact(run: &str, readings: &[Reading]) -> Result<Vec<f64>, String> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use shortflow_measure::{ClassResult, Transfer, WorkloadResult};
+    use shortflow_measure::{ClassResult, Replica, Transfer, WorkloadResult};
     use shortflow_units::Duration;
 
     use super::*;

@@ -129,17 +129,27 @@ pub fn reproduce(
     let readings = Readings::of(files)?;
     let mut claims = {
         let (duration, engine) = (&effort.duration, engine.identity().to_owned());
-        let maker = Maker { files, study: &study, duration, compared: &[], engine, numbers: None };
+        let maker = Maker {
+            files,
+            study: &study,
+            duration,
+            compared: &[],
+            one_by_one: &[],
+            engine,
+            numbers: None,
+        };
         let rows = mistakes::read_scenarios(&maker, &readings, options.quick)?;
         mistakes::read_claims(files, &study, &rows)?
     };
     study.name_workload(claims.quantities_mut());
-    let compared = compared(&claims);
+    let alike = compared(&claims, Rule::DistributionsAlike);
+    let one_by_one = compared(&claims, Rule::SlowerOneByOne);
     let maker = Maker {
         files,
         study: &study,
         duration: &effort.duration,
-        compared: &compared,
+        compared: &alike,
+        one_by_one: &one_by_one,
         engine: engine.identity().to_owned(),
         numbers: readings.kept.as_ref().map(|kept| kept.replicas.clone()),
     };
@@ -204,6 +214,7 @@ pub fn calibrate(
         study: &study,
         duration: spec.duration.as_ref().unwrap_or(&study.full.duration),
         compared: &[],
+        one_by_one: &[],
         engine: engine.identity().to_owned(),
         numbers: None,
     };
@@ -222,10 +233,10 @@ fn bench<'a>(
     Ok(Bench { engine, cache, threads, stop, progress, finished: 0, stale: 0 })
 }
 
-/// The distributions that checks compare, each with the run whose it is.
-fn compared(claims: &Claims) -> Vec<(String, Distribution)> {
+/// The classes of transfers that checks of a rule compare, each once with the run whose it is.
+fn compared(claims: &Claims, rule: Rule) -> Vec<(String, Distribution)> {
     let checks = claims.claims.iter().flat_map(|claim| &claim.checks);
-    let compared = checks.filter(|check| check.rule == Rule::DistributionsAlike);
+    let compared = checks.filter(|check| check.rule == rule);
     let each = compared.flat_map(|check| {
         let classes: Vec<Option<&str>> = match &check.class {
             None => vec![None],
@@ -237,7 +248,13 @@ fn compared(claims: &Claims) -> Vec<(String, Distribution)> {
             classes.clone().into_iter().map(named)
         })
     });
-    each.collect()
+    let mut classes = Vec::new();
+    for class in each {
+        if !classes.contains(&class) {
+            classes.push(class);
+        }
+    }
+    classes
 }
 
 /// What figures and tables show: every point of their runs, at the first look.

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use shortflow_measure::Replica;
+use shortflow_measure::TransferSink;
 use shortflow_run::{self as run, Engine, Measured, Observer, Outcome, Progress, Task, run_tasks};
 
 use crate::cache::Cache;
 use crate::distribution::Distribution;
+use crate::found::Found;
+use crate::one_by_one;
 use crate::points::{Maker, PointOfRun, is_same};
 use crate::quantity::Data;
 use crate::replay::replay;
@@ -116,7 +118,15 @@ impl<'s> Runs<'s> {
                 let (_, of_point) = place.expect("it was absent there");
                 match outcome {
                     Ok(outcome) => match outcome.measured {
-                        Measured::Replica(found) => of_point.found(*number, *found),
+                        Measured::Replica(replica) => {
+                            let point = &self.points[*at];
+                            let kept = match point.items.is_empty() {
+                                true => None,
+                                false => bench.cache.read(point, *number),
+                            };
+                            let found = kept.unwrap_or_else(|| Found::from(*replica));
+                            of_point.found(*number, found);
+                        }
                         Measured::Means(_) => {
                             return Err(Error::MeansOnly { engine: bench.engine.name() });
                         }
@@ -158,7 +168,7 @@ impl<'s> Runs<'s> {
             for (_, x, replicas) in all.of().filter(|(name, ..)| *name == run.name) {
                 let at = self.place(run, x)?;
                 let point = &self.points[at];
-                let first = self.data.replicas(&run.name, x).map_or(0, <[Replica]>::len) as u32;
+                let first = self.data.replicas(&run.name, x).map_or(0, <[Found]>::len) as u32;
                 let numbers: Vec<u32> = (first..replicas.min(self.maker.most()))
                     .map(|place| self.maker.number(place))
                     .collect();
@@ -190,7 +200,8 @@ impl<'s> Runs<'s> {
             let point = &mut self.points[*at];
             let Some((run, x, busy)) = &point.replays else { continue };
             let drawn = self.data.replicas(run, *x).unwrap_or_default();
-            let numbered = (0..).zip(drawn).map(|(place, drawn)| (self.maker.number(place), drawn));
+            let numbered =
+                (0..).zip(drawn).map(|(place, drawn)| (self.maker.number(place), &drawn.replica));
             // Each time anew from the scenario as it is written: there may be more to replay.
             let mut replaying = point.scenario.clone();
             replay(&mut replaying, numbered, (*busy).into())
@@ -210,7 +221,7 @@ impl<'s> Runs<'s> {
 }
 
 /// Replicas of a point with their numbers, of which some are there.
-struct OfPoint(Vec<(u32, Option<Replica>)>);
+struct OfPoint(Vec<(u32, Option<Found>)>);
 
 impl OfPoint {
     /// Those of `numbers` that are kept from before.
@@ -228,7 +239,7 @@ impl OfPoint {
         self.0.iter().filter(|(_, found)| found.is_none()).map(|(number, _)| *number)
     }
 
-    fn found(&mut self, number: u32, replica: Replica) {
+    fn found(&mut self, number: u32, replica: Found) {
         if let Some((_, place)) = self.0.iter_mut().find(|(of, _)| *of == number) {
             *place = Some(replica);
         }
@@ -243,7 +254,7 @@ impl OfPoint {
     }
 
     /// Those before the first that is not there.
-    fn take_prefix(&mut self) -> Vec<Replica> {
+    fn take_prefix(&mut self) -> Vec<Found> {
         self.0.iter_mut().map_while(|(_, found)| found.take()).collect()
     }
 }
@@ -256,6 +267,15 @@ struct Keeper<'a, 'b> {
 }
 
 impl Observer for Keeper<'_, '_> {
+    fn transfers(&self, task: usize) -> Result<Option<TransferSink>, run::Error> {
+        let (at, number) = self.due[task];
+        let point = &self.points[at];
+        if point.items.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(one_by_one::sink(self.bench.cache.folder(), point.to_run(), at, number)?))
+    }
+
     fn advanced(&self, _: usize, share: f64) {
         self.bench.progress.advanced(share);
     }
@@ -263,7 +283,12 @@ impl Observer for Keeper<'_, '_> {
     fn completed(&self, task: usize, outcome: &mut Outcome) -> Result<(), run::Error> {
         let (at, number) = self.due[task];
         if let Measured::Replica(replica) = &mut outcome.measured {
-            self.bench.cache.write(&self.points[at], number, replica)?;
+            let point = &self.points[at];
+            let items = match point.items.as_slice() {
+                [] => Vec::new(),
+                items => one_by_one::take(self.bench.cache.folder(), at, number, items, replica)?,
+            };
+            self.bench.cache.write(point, number, replica, items)?;
             Distribution::forget_others(&self.points[at].distributions, replica);
         }
         self.bench.progress.completed();
@@ -356,19 +381,26 @@ think.exponential = { mean = "= think s" }
     }
 
     /// What came of so many replicas of each point, as `run@x` with its replicas.
-    struct Found {
-        points: Vec<(String, Vec<Replica>)>,
+    struct Came {
+        points: Vec<(String, Vec<Found>)>,
         finished: usize,
         stale: usize,
     }
 
     /// By an engine of this identity, two replicas of each point.
-    fn run_by(engine: &str, home: &Path, replicas_until_stop: usize) -> Found {
+    fn run_by(engine: &str, home: &Path, replicas_until_stop: usize) -> Came {
         let study: Study = toml::from_str(STUDY).unwrap();
         let (duration, engine) = (&study.full.duration, engine.to_owned());
         let cache = Cache::open(Folder::create(home).unwrap(), &engine);
-        let maker =
-            Maker { files: &FILES, study: &study, duration, compared: &[], engine, numbers: None };
+        let maker = Maker {
+            files: &FILES,
+            study: &study,
+            duration,
+            compared: &[],
+            one_by_one: &[],
+            engine,
+            numbers: None,
+        };
         let mut runs = Runs::new(&maker, Variant::default());
         let mut wanted = Wanted::default();
         for run in &study.runs {
@@ -391,10 +423,10 @@ think.exponential = { mean = "= think s" }
             (format!("{}@{}", point.run, point.x), replicas.to_vec())
         };
         let points = runs.points().iter().map(of).collect();
-        Found { points, finished: bench.finished, stale: bench.stale }
+        Came { points, finished: bench.finished, stale: bench.stale }
     }
 
-    fn run(home: &Path, replicas_until_stop: usize) -> Found {
+    fn run(home: &Path, replicas_until_stop: usize) -> Came {
         run_by("1", home, replicas_until_stop)
     }
 
@@ -433,7 +465,7 @@ think.exponential = { mean = "= think s" }
         }
         let resumed = run(home.path(), usize::MAX);
         // All but the distributions, which files leave out.
-        let means = |found: &Found| -> Vec<Option<shortflow_measure::Reading>> {
+        let means = |found: &Came| -> Vec<Option<shortflow_measure::Reading>> {
             let all = found.points.iter().flat_map(|(_, replicas)| replicas);
             all.map(|replica| replica.workload("web").unwrap().all.mean()).collect()
         };
@@ -446,8 +478,15 @@ think.exponential = { mean = "= think s" }
         let study: Study = toml::from_str(STUDY).unwrap();
         let (duration, engine) = (&study.full.duration, "1".to_owned());
         let cache = Cache::open(Folder::create(home.path()).unwrap(), &engine);
-        let maker =
-            Maker { files: &FILES, study: &study, duration, compared: &[], engine, numbers: None };
+        let maker = Maker {
+            files: &FILES,
+            study: &study,
+            duration,
+            compared: &[],
+            one_by_one: &[],
+            engine,
+            numbers: None,
+        };
         let mut runs = Runs::new(&maker, Variant::default());
         let stop = AtomicBool::new(false);
         let (engine, threads, progress) = (&Simulator, 1, &());

@@ -5,7 +5,7 @@ use crate::judge::{Looks, Sequence, Shown, Verdict};
 use crate::quantity::Data;
 use crate::reproduce::Error;
 use crate::runs::{Bench, Runs, Wanted};
-use crate::spec::{ClaimSpec, Study};
+use crate::spec::{ChangeSpec, ClaimSpec, Study};
 
 /// A claim on its way to a verdict.
 pub(crate) struct Pending<'c> {
@@ -64,6 +64,12 @@ impl<'c> Pending<'c> {
     pub(crate) fn settled<'p>(&'p self) -> impl Iterator<Item = Settled<'p, 'c>> {
         let each = self.checks.iter().zip(self.sequence.checks()).zip(&self.seen);
         each.map(|((check, verdict), seen)| Settled { check, verdict, seen: seen.as_ref() })
+    }
+
+    /// Whether a change changes any of the runs that it is about.
+    pub(crate) fn is_of(&self, change: &ChangeSpec, study: &Study) -> bool {
+        let runs = self.checks.iter().flat_map(Check::runs);
+        runs.filter_map(|run| study.run(&run)).any(|run| change.changes(run))
     }
 
     fn is_open(&self) -> bool {

@@ -122,6 +122,9 @@ pub enum Rule {
     /// Completion times are distributed as those of `than`: their survival functions are nowhere
     /// further apart than 0.1.
     DistributionsAlike,
+    /// More than half of the transfers that both asked for take longer than in `than`, each held against
+    /// itself.
+    SlowerOneByOne,
     /// Over the whole sweep, the least value lies at an x from the first to the second number.
     MinimumWithin(f64, f64),
 }
@@ -136,7 +139,8 @@ impl Rule {
             | Rule::Alike
             | Rule::NoWorse
             | Rule::NoBetter
-            | Rule::DistributionsAlike => true,
+            | Rule::DistributionsAlike
+            | Rule::SlowerOneByOne => true,
             Rule::Figure(_)
             | Rule::AtMost(_)
             | Rule::AtLeast(_)

@@ -35,6 +35,10 @@ pub struct Study {
     pub quick: Effort,
     /// The runs.
     pub runs: Vec<RunSpec>,
+    /// Readings of what the paper leaves open and none of its figures can decide: claims about runs that
+    /// one of them changes are judged under it too.
+    #[serde(default)]
+    pub readings: Vec<ChangeSpec>,
     /// Changes that are tried for checks that fail.
     #[serde(default)]
     pub counterfactuals: Vec<ChangeSpec>,

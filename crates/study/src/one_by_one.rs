@@ -1,0 +1,160 @@
+//! Transfers held against the same transfers of another run, one by one.
+//!
+//! Two runs of one study ask for the same at the same times, where one replays the requests of the
+//! other. Of a few large transfers a mean is that of the largest; which of two runs carried each of
+//! them faster is known whatever its size, and mostly even where one of them was open at the end.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use shortflow_measure::results::{Error, Folder};
+use shortflow_measure::{Reading, Replica, RowNames, TransferSink};
+use shortflow_scenario::Scenario;
+
+use crate::distribution::Distribution;
+
+/// A transfer, a page or whatever else is timed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Item {
+    /// Who asked for it.
+    client: String,
+    /// When, in seconds.
+    start: f64,
+    /// How large it is.
+    bytes: u64,
+    /// How long it took; how old it was at the end, where it was not complete.
+    seconds: f64,
+    is_complete: bool,
+}
+
+impl Item {
+    /// What it is known by in every run: who asked, when to the nanosecond, and for how much.
+    fn key(&self) -> (&str, u64, u64) {
+        (&self.client, (self.start * 1e9).round() as u64, self.bytes)
+    }
+
+    /// Whether it took longer than `other`, where that is known.
+    fn is_slower(&self, other: &Item) -> Option<bool> {
+        match (self.is_complete, other.is_complete) {
+            (true, true) => Some(self.seconds > other.seconds),
+            (false, _) if self.seconds >= other.seconds && other.is_complete => Some(true),
+            (_, false) if other.seconds >= self.seconds && self.is_complete => Some(false),
+            _ => None,
+        }
+    }
+}
+
+/// The share of the items in both lists that are slower in `ours`; a lower bound where of some it is
+/// not known. None where they have nothing in common.
+pub(crate) fn share_slower(ours: &[Item], theirs: &[Item]) -> Option<Reading> {
+    let theirs: HashMap<_, &Item> = theirs.iter().map(|item| (item.key(), item)).collect();
+    let pairs = ours.iter().filter_map(|item| Some((item, *theirs.get(&item.key())?)));
+    let slower: Vec<Option<bool>> = pairs.map(|(ours, theirs)| ours.is_slower(theirs)).collect();
+    let count = |which: Option<bool>| slower.iter().filter(|slower| **slower == which).count();
+    let share = count(Some(true)) as f64 / slower.len() as f64;
+    match count(None) {
+        _ if slower.is_empty() => None,
+        0 => Some(Reading::Exact(share)),
+        _ => Some(Reading::at_least(share)),
+    }
+}
+
+/// Where a replica's transfers are written while it runs, among those of other points.
+pub(crate) fn sink(
+    folder: &Folder,
+    scenario: &Scenario,
+    point: usize,
+    replica: u32,
+) -> Result<TransferSink, Error> {
+    let rows = scenario.result_rows();
+    let names = RowNames {
+        labels: rows.iter().map(|_| String::new()).collect(),
+        workloads: rows.into_iter().map(|row| row.name).collect(),
+        nodes: scenario.nodes.iter().map(|node| node.name.clone()).collect(),
+        ..RowNames::default()
+    };
+    TransferSink::create(folder, point, replica, names)
+}
+
+/// A row as a sink writes it.
+#[derive(Deserialize)]
+struct Row {
+    workload: String,
+    start_s: f64,
+    reply_bytes: u64,
+    counted: bool,
+    state: String,
+    age_s: f64,
+    client: String,
+}
+
+/// The items of these classes among those that a sink wrote, which are removed.
+pub(crate) fn take(
+    folder: &Folder,
+    point: usize,
+    number: u32,
+    wanted: &[Distribution],
+    replica: &Replica,
+) -> Result<Vec<(Distribution, Vec<Item>)>, Error> {
+    let path = folder.path().join(format!("transfers-{point:03}-{number:03}.csv"));
+    let mut items: Vec<(Distribution, Vec<Item>)> =
+        wanted.iter().map(|class| (class.clone(), Vec::new())).collect();
+    read(&path, |row| {
+        for (class, items) in &mut items {
+            if row.counted && class.has(replica, &row.workload, row.reply_bytes) {
+                items.push(Item {
+                    client: row.client.clone(),
+                    start: row.start_s,
+                    bytes: row.reply_bytes,
+                    seconds: row.age_s,
+                    is_complete: row.state == "completed",
+                });
+            }
+        }
+    })
+    .map_err(|error| Error::Malformed { path, reason: error.to_string() })?;
+    TransferSink::remove(folder, point, number)?;
+    Ok(items)
+}
+
+fn read(path: &Path, mut each: impl FnMut(Row)) -> csv::Result<()> {
+    for row in csv::Reader::from_path(path)?.deserialize() {
+        each(row?);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(client: &str, start: f64, seconds: f64, is_complete: bool) -> Item {
+        Item { client: client.to_owned(), start, bytes: 5_000_000, seconds, is_complete }
+    }
+
+    #[test]
+    fn each_item_is_held_against_itself_and_what_only_one_run_has_counts_not() {
+        let ours =
+            [item("a", 1.5, 9.0, true), item("b", 1.5, 3.0, true), item("b", 2.5, 7.0, true)];
+        let theirs = [item("b", 1.5, 4.0, true), item("a", 1.5, 8.0, true)];
+        assert_eq!(share_slower(&ours, &theirs), Some(Reading::Exact(0.5)));
+        assert_eq!(share_slower(&theirs, &ours), Some(Reading::Exact(0.5)));
+        assert_eq!(share_slower(&ours, &[]), None);
+    }
+
+    #[test]
+    fn what_is_open_took_longer_than_its_age() {
+        let slower = |ours: (f64, bool), theirs: (f64, bool)| {
+            item("a", 1.0, ours.0, ours.1).is_slower(&item("a", 1.0, theirs.0, theirs.1))
+        };
+        assert_eq!(slower((30.0, false), (20.0, true)), Some(true));
+        assert_eq!(slower((10.0, false), (20.0, true)), None, "it may yet be faster");
+        assert_eq!(slower((20.0, true), (30.0, false)), Some(false));
+        assert_eq!(slower((40.0, true), (30.0, false)), None);
+        assert_eq!(slower((30.0, false), (30.0, false)), None);
+        let (open, done) = (item("a", 1.0, 30.0, false), item("b", 1.0, 30.0, true));
+        let other = [item("a", 1.0, 40.0, true), item("b", 1.0, 20.0, true)];
+        assert_eq!(share_slower(&[open, done], &other), Some(Reading::at_least(0.5)));
+    }
+}
