@@ -27,9 +27,12 @@ pub struct Ledger {
 impl Ledger {
     /// Which TCP ran, in a sentence.
     pub fn tcp_in_words(&self) -> String {
-        match self.tcp.as_str() {
-            "" => "TCP: none.".to_owned(),
-            tcp => format!("TCP: {tcp}."),
+        // The runs of a study may differ in it; the report of each scenario tells its own.
+        let mut each = self.tcp.split(" | ");
+        match (each.next().unwrap_or_default(), each.count()) {
+            ("", _) => "TCP: none.".to_owned(),
+            (only, 0) => format!("TCP: {only}."),
+            (first, others) => format!("TCP: {first}; in {others} other forms where runs say so."),
         }
     }
 

@@ -208,6 +208,7 @@ static STUDIES: [StudyFiles; 5] = [
             "ledger.json",
             "access.toml",
             "outside.toml",
+            "short.toml",
             "policies/uncontrolled.toml",
             "policies/red.toml",
             "policies/shaping.toml",

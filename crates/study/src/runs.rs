@@ -169,9 +169,9 @@ impl<'s> Runs<'s> {
                 let at = self.place(run, x)?;
                 let point = &self.points[at];
                 let first = self.data.replicas(&run.name, x).map_or(0, <[Found]>::len) as u32;
-                let numbers: Vec<u32> = (first..replicas.min(self.maker.most()))
-                    .map(|place| self.maker.number(place))
-                    .collect();
+                let most = self.maker.most().min(run.at_most.unwrap_or(u32::MAX));
+                let numbers: Vec<u32> =
+                    (first..replicas.min(most)).map(|place| self.maker.number(place)).collect();
                 if !numbers.is_empty() {
                     absent.push((at, OfPoint::kept(point, numbers, bench)));
                 }
