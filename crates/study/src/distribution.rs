@@ -38,13 +38,15 @@ impl Distribution {
 
     /// Whether a transfer of this workload and size belongs to it, by the classes of `replica`.
     pub(crate) fn has(&self, replica: &Replica, workload: &str, bytes: u64) -> bool {
-        if workload != self.workload {
+        let found = replica.workload(workload).filter(|_| workload == self.workload);
+        let Some((found, wanted)) =
+            found.and_then(|found| Some((found, found.class(&self.class)?)))
+        else {
             return false;
-        }
-        let classes = replica.workload(workload).map_or(&[][..], |found| &found.classes);
+        };
         let is_up_to = |up_to: Option<u64>| up_to.is_none_or(|most| bytes <= most);
-        let class = classes.iter().find(|class| is_up_to(class.up_to));
-        self.class == ALL || class.is_some_and(|class| class.label == self.class)
+        let class = found.classes.iter().find(|class| is_up_to(class.up_to));
+        self.class == ALL || class.is_some_and(|class| class.label == wanted.label)
     }
 
     /// The completion times themselves, if a replica has such a class.

@@ -164,7 +164,7 @@ pub fn reproduce(
     let shown = shown(&study, &effort, options.quick);
     let judged = judging.judge(&readings, &shown, &mut bench)?;
     let (finished, stale) = (bench.finished, bench.stale);
-    let about = about(files, &effort, options.quick);
+    let about = about(files, &study, &effort, options.quick);
     let title = study.title.clone();
     let Some(Judged { claims, runs }) = judged else {
         let (figures, tables) = (Vec::new(), Vec::new());
@@ -275,8 +275,11 @@ fn shown(study: &Study, effort: &Effort, quick: bool) -> Wanted {
 }
 
 /// Which study it is, and how much of it is run.
-fn about(files: &StudyFiles, effort: &Effort, quick: bool) -> String {
-    let mut about = files.description();
+fn about(files: &StudyFiles, study: &Study, effort: &Effort, quick: bool) -> String {
+    let mut about = match study.about.as_str() {
+        "" => files.description(),
+        paper => format!("{paper}. {}", files.description()),
+    };
     if quick {
         let Effort { looks, duration } = effort;
         about += &format!(

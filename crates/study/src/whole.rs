@@ -194,6 +194,68 @@ static TRYING: StudyFiles = StudyFiles::new(
     &[("study.toml", STUDY), ("claims.toml", TRIED), ("line.toml", LINE), ("fifo.toml", FIFO)],
 );
 
+/// The same pages over a line of 10 Mbit/s and over one of 0.5.
+const READ_STUDY: &str = r#"
+title = "the same pages over a fast and a slow line"
+workload = "web"
+full = { looks = [3, 6], duration = "30 s" }
+quick = { looks = [2], duration = "20 s" }
+
+[[runs]]
+name = "fast"
+scenario = "line.toml"
+policy = "fifo.toml"
+set = ["links.line.rate=10 Mbit/s"]
+sweep = ["policy.parameters.limit"]
+values = [20]
+
+[[runs]]
+name = "slow"
+scenario = "line.toml"
+policy = "slow.toml"
+set = ["links.line.rate=0.5 Mbit/s"]
+sweep = ["policy.parameters.limit"]
+values = [20]
+
+[[readings]]
+name = "wide"
+says = "a slow line of 100 Mbit/s"
+set = ["links.line.rate=100 Mbit/s"]
+only = ["slow.toml"]
+"#;
+
+const READ_CLAIMS: &str = r#"
+[[claim]]
+id = "read.1"
+claim = "Pages come."
+check = [
+    { what = "pages a second", paper = "", rule = { at-least = 1.0 }, ours = { run = "fast", measure = "completed-rate" } },
+]
+[[claim]]
+id = "read.2"
+claim = "Pages of 1 to 10 KB are slower over the slow line."
+check = [
+    { what = "of the same pages", paper = "slower", rule = "slower-one-by-one", ours = { run = "slow", class = "10 KB" }, than = { run = "fast", class = "10 KB" } },
+]
+[[claim]]
+id = "read.3"
+claim = "They are slower over the fast line."
+check = [
+    { what = "of the same pages", paper = "slower", rule = "slower-one-by-one", ours = { run = "fast", class = "10 KB" }, than = { run = "slow", class = "10 KB" } },
+]
+"#;
+
+static READ: StudyFiles = StudyFiles::new(
+    "read",
+    &[
+        ("study.toml", READ_STUDY),
+        ("claims.toml", READ_CLAIMS),
+        ("line.toml", LINE),
+        ("fifo.toml", FIFO),
+        ("slow.toml", FIFO),
+    ],
+);
+
 fn run(folder: &Path, quick: bool) -> Reproduced {
     run_study(&FILES, folder, quick)
 }
@@ -221,6 +283,36 @@ fn a_check_that_fails_names_the_smallest_change_under_which_it_holds() {
     assert_eq!(alike.checks[0].what, "at 20");
     let quick = run_study(&TRYING, &home.path().join("quick"), true).ledger.unwrap();
     assert_eq!(quick.claims[0].checks[0].counterfactual, None, "a first look tries nothing");
+}
+
+#[test]
+fn a_claim_depends_where_another_reading_of_its_runs_says_otherwise() {
+    let home = tempfile::tempdir().unwrap();
+    let ledger = run_study(&READ, home.path(), false).ledger.unwrap();
+    let verdicts: Vec<Verdict> = ledger.claims.iter().map(|claim| claim.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Holds, Verdict::Depends, Verdict::Depends]);
+    let readings = ledger.claims.iter().map(|claim| claim.readings.as_slice());
+    let [[], [slower], [faster]] = readings.collect::<Vec<_>>()[..] else { panic!("{ledger:?}") };
+    assert_eq!(
+        (slower.reading.as_str(), slower.verdict),
+        ("a slow line of 100 Mbit/s", Verdict::Fails)
+    );
+    assert_eq!(faster.verdict, Verdict::Holds);
+}
+
+#[test]
+fn transfers_are_held_against_themselves_in_runs_made_now_and_in_those_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let share = |found: Reproduced| {
+        let ledger = found.ledger.unwrap();
+        [1, 2].map(|claim: usize| ledger.claims[claim].checks[0].ours.unwrap())
+    };
+    let now = share(run_study(&READ, home.path(), true));
+    assert!(now[0] > 0.9 && now[1] < 0.1, "{now:?}");
+    assert_eq!(share(run_study(&READ, home.path(), true)), now);
+    let left = std::fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<String> = left.map(|name| name.to_string_lossy().into_owned()).collect();
+    assert!(left.iter().all(|name| name.ends_with(".json")), "{left:?}");
 }
 
 #[test]
