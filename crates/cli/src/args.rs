@@ -267,8 +267,8 @@ pub(crate) struct Init {
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
     /// The study: `cm05`, `harp05`, `lhl03`, `mtk99` or `nt02`, which are built in; a folder with a
-    /// study.toml and a claims.toml, such as `papers/cm05`; or `all` for the committed ledgers of all
-    /// built-in studies, which takes no time.
+    /// study.toml and a claims.toml, such as `papers/cm05`; or `all`: the committed ledgers of all
+    /// built-in studies, which takes no time, or with --renew, --quick or --calibrate each of them.
     pub(crate) study: String,
     /// With `all`: run every study again, which takes hours. It may be interrupted, and goes on where
     /// it stopped.

@@ -31,7 +31,13 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
             false => verdict(&[one.reproduce()?]),
         };
     }
-    let ledgers = match args.renew || args.quick || args.calibrate {
+    let runs = args.renew || args.quick || args.calibrate;
+    if !runs && (args.out.is_some() || args.jobs.is_some()) {
+        let message = "`reproduce all` prints the committed ledgers and runs nothing; --renew, --quick or \
+                       --calibrate runs all studies";
+        return Err(Failure::Input(message.to_owned()));
+    }
+    let ledgers = match runs {
         true => every(console, args)?,
         false => {
             let ledgers = StudyFiles::committed();

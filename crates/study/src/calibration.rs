@@ -11,6 +11,7 @@ use shortflow_measure::mean;
 use shortflow_measure::results::{self, write_whole};
 use shortflow_report::significant;
 
+use crate::cache::fingerprint;
 use crate::checks::want;
 use crate::kept::{self, Kept};
 use crate::library::StudyFiles;
@@ -33,6 +34,9 @@ const TABLE: &str = "calibration.md";
 pub struct Calibration {
     /// What `calibration.toml` said, as a digest: an outcome belongs to it alone.
     pub of: String,
+    /// What the grid ran, as a digest of its scenarios and policies; empty where that was not noted.
+    #[serde(default)]
+    pub ran: String,
     /// Replicas of each point.
     pub replicas: u32,
     /// What was to be met.
@@ -78,6 +82,8 @@ pub(crate) struct Readings {
     pub(crate) others: Vec<Variant>,
     /// The replicas that are kept; all when absent.
     pub(crate) kept: Option<Kept>,
+    /// Whether the scenarios or policies of the grid have changed since it was run.
+    pub(crate) is_stale: bool,
 }
 
 impl Readings {
@@ -85,7 +91,8 @@ impl Readings {
     ///
     /// # Errors
     /// When the calibration was not run, or is of another `calibration.toml`.
-    pub(crate) fn of(files: &StudyFiles) -> Result<Readings, Error> {
+    pub(crate) fn of(maker: &Maker<'_>) -> Result<Readings, Error> {
+        let files = maker.files;
         let Some(text) = files.text(SPEC) else { return Ok(Readings::default()) };
         let spec: CalibrationSpec = mistakes::read(files, SPEC)?;
         let is_missing = |message: &str| Error::Study {
@@ -107,7 +114,8 @@ impl Readings {
         let best = best.ok_or_else(|| is_missing("it names no reading of calibration.toml"))?;
         let others = outcome.grid.iter().skip(1).filter(|fit| fit.passes).filter_map(variant);
         let others = others.collect();
-        Ok(Readings { best, others, kept: outcome.kept })
+        let is_stale = !outcome.ran.is_empty() && outcome.ran != ran(&spec, maker, &best)?;
+        Ok(Readings { best, others, kept: outcome.kept, is_stale })
     }
 }
 
@@ -188,7 +196,22 @@ pub(crate) fn calibrate(
         within: target.within,
     });
     let targets = targets.collect();
-    Ok(Some(Calibration { of: digest(text), replicas: spec.replicas, targets, kept, grid }))
+    let best = grid.first().map_or_else(Variant::default, |fit| variant(&fit.reading));
+    let (of, ran) = (digest(text), ran(spec, &maker, &best)?);
+    Ok(Some(Calibration { of, ran, replicas: spec.replicas, targets, kept, grid }))
+}
+
+/// A digest of the scenarios and policies of what the targets measure, under the reading that fits best.
+fn ran(spec: &CalibrationSpec, maker: &Maker<'_>, best: &Variant) -> Result<String, Error> {
+    let duration = spec.duration.as_ref().unwrap_or(&maker.study.full.duration);
+    let maker = Maker { duration, ..maker.clone() };
+    let mut each = Vec::new();
+    for target in &spec.targets {
+        let Some(run) = maker.study.run(&target.ours.run) else { continue };
+        let Some(x) = target.ours.x.or_else(|| run.values.first().copied()) else { continue };
+        each.push(fingerprint(&maker.point(run, x, best)?.scenario, ""));
+    }
+    Ok(crate::cache::digest(each.iter().map(String::as_str)))
 }
 
 fn fit(reading: Vec<String>, ours: Vec<Option<f64>>, targets: &[TargetSpec]) -> Fit {

@@ -198,6 +198,8 @@ impl Check<'_> {
         let (evidence, region) = self.evidence(case, data, replicas)?;
         let shown = evidence.shown(level).ok_or_else(|| nothing(&evidence))?;
         let needs = region.needs(&evidence, &shown, level);
+        // What was not complete may keep as many from telling.
+        let needs = needs.filter(|needs| *needs > replicas);
         // A figure is shown as it is, and judged as a ratio.
         let shown = match self.spec.rule {
             Rule::Figure(figure) => shown.scaled(figure),
@@ -247,7 +249,7 @@ impl Check<'_> {
                     share_slower(ours.0.items(ours.1)?, theirs.0.items(theirs.1)?)
                 };
                 let shares = self.pairs(than()?, case, data, replicas, share)?;
-                (Evidence::of_values(&shares), Region::from(Bound::open(HALF)))
+                (Evidence::of_ranges(&shares), Region::from(Bound::open(HALF)))
             }
             Rule::MinimumWithin(..) => return Err("a minimum needs the whole sweep".to_owned()),
         })
@@ -267,14 +269,14 @@ impl Check<'_> {
     }
 
     /// What the classes of transfers that ours and `than` mean say together, replica by replica.
-    fn pairs(
+    fn pairs<T>(
         &self,
         than: &Quantity,
         case: &Case,
         data: &Data,
         replicas: u32,
-        of: impl Fn((&Found, &Distribution), (&Found, &Distribution)) -> Option<Reading>,
-    ) -> Result<Vec<Reading>, String> {
+        of: impl Fn((&Found, &Distribution), (&Found, &Distribution)) -> Option<T>,
+    ) -> Result<Vec<T>, String> {
         let side = |quantity: &Quantity| {
             let x = quantity.x.unwrap_or(case.x);
             let class = Distribution::named(quantity, case.class.as_deref());
@@ -284,8 +286,8 @@ impl Check<'_> {
         let ((ours, of_ours), (theirs, of_theirs)) = (side(&self.spec.ours)?, side(than)?);
         let pairs = ours.iter().zip(theirs).take(replicas as usize);
         let said = pairs.map(|(ours, theirs)| of((ours, &of_ours), (theirs, &of_theirs)));
-        let said: Option<Vec<Reading>> = said.collect();
-        said.ok_or_else(|| format!("some replica completed nothing: {:?}", self.spec.ours))
+        let said: Option<Vec<T>> = said.collect();
+        said.ok_or_else(|| format!("nothing to compare in some replica of {}", self.spec.ours.run))
     }
 
     /// Whether the sweep has its least value inside the range. It has when some point inside is below

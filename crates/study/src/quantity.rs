@@ -80,13 +80,16 @@ impl Data {
             self.replicas(run, x).ok_or_else(|| format!("run {run} has no point {x}"))?;
         let values: Option<Vec<Reading>> =
             replicas.iter().map(|replica| measure(quantity, replica, class)).collect();
-        let nothing = || format!("run {run} at {x} measured nothing: {quantity:?}");
+        let nothing = || format!("run {run} at {x} measured no {}", quantity.in_words(class));
         let mut values = values.ok_or_else(nothing)?;
         if let Some(per) = &quantity.per {
             let per = per.within(quantity, run);
             let divisors = exact(run, &self.readings(&per, x, class)?)?;
             if divisors.contains(&0.0) {
-                return Err(format!("run {run} at {x} has zero of what it is divided by: {per:?}"));
+                return Err(format!(
+                    "run {run} at {x} has no {} to divide by",
+                    per.in_words(class)
+                ));
             }
             let divide = |(value, divisor): (&mut Reading, f64)| {
                 *value = value.map(|value| value / divisor);
@@ -212,10 +215,10 @@ pub(crate) mod tests {
     fn what_cannot_be_divided_says_why() {
         let of = |quantity: &str| values(quantity).unwrap_err();
         let nothing = of("run = \"old\"\nper = { run = \"new\", x = 2.0 }");
-        assert!(nothing.starts_with("run new at 2 measured nothing"), "{nothing}");
+        assert_eq!(nothing, "run new at 2 measured no completion of web");
         let zero =
             of("run = \"old\"\nper = { run = \"new\", x = 2.0, measure = \"completed-rate\" }");
-        assert!(zero.starts_with("run old at 1 has zero of what it is divided by"), "{zero}");
+        assert_eq!(zero, "run old at 1 has no completed-rate of web to divide by");
         assert!(of("run = \"old\"\nper.run = \"other\"").contains("run other has no point 1"));
     }
 }

@@ -124,10 +124,9 @@ pub fn reproduce(
     stop: &AtomicBool,
     progress: &dyn Progress,
 ) -> Result<Reproduced, Error> {
-    let mut study: Study = mistakes::read(files, "study.toml")?;
+    let mut study = mistakes::read_study(files)?;
     let effort = if options.quick { study.quick.clone() } else { study.full.clone() };
-    let readings = Readings::of(files)?;
-    let mut claims = {
+    let (readings, mut claims) = {
         let (duration, engine) = (&effort.duration, engine.identity().to_owned());
         let maker = Maker {
             files,
@@ -138,8 +137,10 @@ pub fn reproduce(
             engine,
             numbers: None,
         };
+        let readings = Readings::of(&maker)?;
         let rows = mistakes::read_scenarios(&maker, &readings, options.quick)?;
-        mistakes::read_claims(files, &study, &rows)?
+        mistakes::check_shown(files, &study, &rows)?;
+        (readings, mistakes::read_claims(files, &study, &rows)?)
     };
     study.name_workload(claims.quantities_mut());
     let alike = compared(&claims, Rule::DistributionsAlike);
@@ -164,7 +165,10 @@ pub fn reproduce(
     let shown = shown(&study, &effort, options.quick);
     let judged = judging.judge(&readings, &shown, &mut bench)?;
     let (finished, stale) = (bench.finished, bench.stale);
-    let about = about(files, &study, &effort, options.quick);
+    let mut about = about(files, &study, &effort, options.quick);
+    if readings.is_stale {
+        about += " Its scenarios or policies have changed since it was calibrated (--calibrate does it anew).";
+    }
     let title = study.title.clone();
     let Some(Judged { claims, runs }) = judged else {
         let (figures, tables) = (Vec::new(), Vec::new());
@@ -206,7 +210,7 @@ pub fn calibrate(
         let message = "this study has no such file: there is nothing to calibrate".to_owned();
         return Err(Error::Study { file: files.place(calibration::SPEC), message });
     };
-    let mut study: Study = mistakes::read(files, "study.toml")?;
+    let mut study = mistakes::read_study(files)?;
     let mut spec = mistakes::read_calibration(files, &study)?;
     study.name_workload(spec.quantities_mut());
     let maker = Maker {

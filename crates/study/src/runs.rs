@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use shortflow_measure::TransferSink;
+use shortflow_measure::{TransferSink, results};
 use shortflow_run::{self as run, Engine, Measured, Observer, Outcome, Progress, Task, run_tasks};
 
 use crate::cache::Cache;
@@ -112,7 +112,7 @@ impl<'s> Runs<'s> {
                 .filter(|(at, _)| is_due(*at))
                 .flat_map(|(at, of_point)| of_point.absent().map(|number| (*at, number)))
                 .collect();
-            let outcomes = self.run(&due, bench);
+            let outcomes = self.run(&due, bench)?;
             for (outcome, (at, number)) in outcomes.into_iter().zip(&due) {
                 let place = absent.iter_mut().find(|(of, _)| of == at);
                 let (_, of_point) = place.expect("it was absent there");
@@ -211,12 +211,23 @@ impl<'s> Runs<'s> {
         Ok(())
     }
 
-    fn run(&self, due: &[(usize, u32)], bench: &Bench<'_>) -> Vec<Result<Outcome, run::Error>> {
+    fn run(
+        &self,
+        due: &[(usize, u32)],
+        bench: &Bench<'_>,
+    ) -> Result<Vec<Result<Outcome, run::Error>>, Error> {
         let task =
             |&(at, replica): &(usize, u32)| Task { scenario: self.points[at].to_run(), replica };
         let tasks: Vec<Task<'_>> = due.iter().map(task).collect();
-        let keeper = Keeper { points: &self.points, due, bench };
-        run_tasks(bench.engine, &tasks, bench.threads, bench.stop, &keeper)
+        let keeps_items = due.iter().any(|(at, _)| !self.points[*at].items.is_empty());
+        let folder = bench.cache.folder().path();
+        let transfers = keeps_items.then(|| tempfile::tempdir_in(folder)).transpose();
+        let transfers = transfers.map_err(|source| {
+            let path = folder.to_owned();
+            results::Error::Io { action: "write", path, source }
+        })?;
+        let keeper = Keeper { points: &self.points, due, bench, transfers };
+        Ok(run_tasks(bench.engine, &tasks, bench.threads, bench.stop, &keeper))
     }
 }
 
@@ -264,16 +275,21 @@ struct Keeper<'a, 'b> {
     points: &'a [PointOfRun],
     due: &'a [(usize, u32)],
     bench: &'a Bench<'b>,
+    /// Where transfers are written that are held against those of other runs, where there are such: a folder
+    /// of this process beside the replicas, which goes when all have run.
+    transfers: Option<tempfile::TempDir>,
 }
 
 impl Observer for Keeper<'_, '_> {
     fn transfers(&self, task: usize) -> Result<Option<TransferSink>, run::Error> {
         let (at, number) = self.due[task];
         let point = &self.points[at];
-        if point.items.is_empty() {
-            return Ok(None);
+        match &self.transfers {
+            Some(folder) if !point.items.is_empty() => {
+                Ok(Some(one_by_one::sink(folder.path(), point.to_run(), at, number)?))
+            }
+            _ => Ok(None),
         }
-        Ok(Some(one_by_one::sink(self.bench.cache.folder(), point.to_run(), at, number)?))
     }
 
     fn advanced(&self, _: usize, share: f64) {
@@ -284,9 +300,11 @@ impl Observer for Keeper<'_, '_> {
         let (at, number) = self.due[task];
         if let Measured::Replica(replica) = &mut outcome.measured {
             let point = &self.points[at];
-            let items = match point.items.as_slice() {
-                [] => Vec::new(),
-                items => one_by_one::take(self.bench.cache.folder(), at, number, items, replica)?,
+            let items = match (&self.transfers, point.items.as_slice()) {
+                (Some(folder), wanted @ [_, ..]) => {
+                    one_by_one::take(folder.path(), at, number, wanted, replica)?
+                }
+                _ => Vec::new(),
             };
             self.bench.cache.write(point, number, replica, items)?;
             Distribution::forget_others(&self.points[at].distributions, replica);

@@ -98,7 +98,11 @@ impl<'c> Pending<'c> {
             self.seen[place] = Some(match &found {
                 Ok((look, case)) => {
                     let (shown, needs) = (Some(look.shown), look.needs);
-                    Seen { what: what(case), shown, replicas, needs }
+                    let mut what = what(case);
+                    if look.shown.ours.is_infinite() {
+                        what += " (which is zero)";
+                    }
+                    Seen { what, shown, replicas, needs }
                 }
                 Err((missing, case)) => {
                     let what = format!("{} ({missing})", what(case));

@@ -16,6 +16,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
     pairs: Pairs,
+    /// What each replica says at most, where `pairs` are what it says at least.
+    at_most: Option<Pairs>,
     /// Ours is only known to be at least this in some replica: nothing then shows that it is small.
     is_at_least: bool,
     /// Theirs is only known to be at least this in some replica: the ratio may be smaller still.
@@ -58,7 +60,14 @@ impl Evidence {
         } else {
             Pairs::Values(values)
         };
-        Evidence { pairs, is_at_least, is_at_most: false }
+        Evidence { pairs, at_most: None, is_at_least, is_at_most: false }
+    }
+
+    /// Of a value of which each replica says what it is at least, and at most.
+    pub fn of_ranges(ours: &[(f64, f64)]) -> Evidence {
+        let (low, high) = ours.iter().copied().unzip();
+        let (pairs, at_most) = (Pairs::Values(low), Some(Pairs::Values(high)));
+        Evidence { pairs, at_most, is_at_least: false, is_at_most: false }
     }
 
     /// Of ours over theirs, replica by replica.
@@ -76,7 +85,7 @@ impl Evidence {
             Pairs::Fractions(pairs)
         };
         let is_bound = |side: &[Reading]| side.iter().any(|reading| reading.is_bound());
-        Evidence { pairs, is_at_least: is_bound(ours), is_at_most: is_bound(theirs) }
+        Evidence { pairs, at_most: None, is_at_least: is_bound(ours), is_at_most: is_bound(theirs) }
     }
 
     /// Of ours over a figure.
@@ -96,51 +105,24 @@ impl Evidence {
     /// small when the truth is below. `or_equal` counts equality as below, for replicas that all say
     /// the same.
     pub fn p_below(&self, bound: f64, or_equal: bool) -> f64 {
-        if self.is_at_least { 1.0 } else { self.tail(bound, -1.0, or_equal) }
+        if self.is_at_least {
+            return 1.0;
+        }
+        self.at_most.as_ref().unwrap_or(&self.pairs).tail(bound, -1.0, or_equal)
     }
 
     /// The same above `bound`.
     pub fn p_above(&self, bound: f64, or_equal: bool) -> f64 {
-        if self.is_at_most { 1.0 } else { self.tail(bound, 1.0, or_equal) }
-    }
-
-    fn tail(&self, bound: f64, side: f64, or_equal: bool) -> f64 {
-        let distance = Mean::of(&self.against(bound));
-        if distance.n < 2 || distance.mean.is_nan() {
-            return 1.0;
-        }
-        let towards = side * distance.mean;
-        if distance.error == 0.0 {
-            return if towards > 0.0 || (or_equal && towards == 0.0) { 0.0 } else { 1.0 };
-        }
-        let skewness = match &self.pairs {
-            Pairs::Values(_) | Pairs::Logarithms(_) => distance.skewness,
-            Pairs::Fractions(_) => 0.0,
-        };
-        let statistic = unskewed(distance.mean / distance.deviation(), skewness, distance.n);
-        student(distance.n).sf(side * statistic * (distance.n as f64).sqrt())
-    }
-
-    /// One number for each replica, whose mean is above zero when the truth is above `bound`.
-    fn against(&self, bound: f64) -> Vec<f64> {
-        match &self.pairs {
-            Pairs::Values(values) => values.iter().map(|value| value - bound).collect(),
-            Pairs::Logarithms(values) => {
-                let bound = libm::log(bound.max(0.0));
-                values.iter().map(|value| value - bound).collect()
-            }
-            Pairs::Fractions(pairs) => pairs.iter().map(|(a, b)| a - bound * b).collect(),
-        }
+        if self.is_at_most { 1.0 } else { self.pairs.tail(bound, 1.0, or_equal) }
     }
 
     /// The estimate, and the interval whose ends the truth is beyond with probability `error` each;
-    /// `None` without a replica, or where theirs is zero throughout.
+    /// `None` without a replica, or where both are zero throughout; infinite where theirs alone is.
     pub fn shown(&self, error: f64) -> Option<Shown> {
-        let shown = match &self.pairs {
-            Pairs::Values(values) => Mean::of(values).interval(error)?,
-            Pairs::Logarithms(values) => Mean::of(values).interval(error)?.map(libm::exp),
-            Pairs::Fractions(pairs) => fieller(pairs, error)?,
-        };
+        let mut shown = self.pairs.shown(error)?;
+        if let Some(at_most) = &self.at_most {
+            shown.high = at_most.shown(error)?.high;
+        }
         let low = shown.low.filter(|_| !self.is_at_most);
         Some(Shown { low, high: shown.high.filter(|_| !self.is_at_least), ..shown })
     }
@@ -148,7 +130,7 @@ impl Evidence {
     /// With how many replicas a test at level `error` would tell the truth from `bound`, if the truth
     /// is what these say and they spread as they do; `None` where that is more than anybody runs.
     pub fn replicas_to_tell_from(&self, bound: f64, error: f64) -> Option<u32> {
-        let distance = Mean::of(&self.against(bound));
+        let distance = Mean::of(&self.pairs.against(bound));
         let spread = distance.deviation();
         if distance.n < 2 || distance.mean == 0.0 || !spread.is_finite() {
             return None;
@@ -170,6 +152,46 @@ impl Evidence {
             if tells(middle) { enough = middle } else { not = middle }
         }
         Some(enough as u32)
+    }
+}
+
+impl Pairs {
+    fn tail(&self, bound: f64, side: f64, or_equal: bool) -> f64 {
+        let distance = Mean::of(&self.against(bound));
+        if distance.n < 2 || distance.mean.is_nan() {
+            return 1.0;
+        }
+        let towards = side * distance.mean;
+        if distance.error == 0.0 {
+            return if towards > 0.0 || (or_equal && towards == 0.0) { 0.0 } else { 1.0 };
+        }
+        let skewness = match self {
+            Pairs::Values(_) | Pairs::Logarithms(_) => distance.skewness,
+            Pairs::Fractions(_) => 0.0,
+        };
+        let statistic = unskewed(distance.mean / distance.deviation(), skewness, distance.n);
+        student(distance.n).sf(side * statistic * (distance.n as f64).sqrt())
+    }
+
+    /// One number for each replica, whose mean is above zero when the truth is above `bound`.
+    fn against(&self, bound: f64) -> Vec<f64> {
+        match self {
+            Pairs::Values(values) => values.iter().map(|value| value - bound).collect(),
+            Pairs::Logarithms(values) => {
+                let bound = libm::log(bound.max(0.0));
+                values.iter().map(|value| value - bound).collect()
+            }
+            Pairs::Fractions(pairs) => pairs.iter().map(|(a, b)| a - bound * b).collect(),
+        }
+    }
+
+    /// The estimate and its interval; `None` without a replica.
+    fn shown(&self, error: f64) -> Option<Shown> {
+        match self {
+            Pairs::Values(values) => Mean::of(values).interval(error),
+            Pairs::Logarithms(values) => Some(Mean::of(values).interval(error)?.map(libm::exp)),
+            Pairs::Fractions(pairs) => fieller(pairs, error),
+        }
     }
 }
 
@@ -262,11 +284,11 @@ fn fieller(pairs: &[(f64, f64)], error: f64) -> Option<Shown> {
     let ours = Mean::of(&pairs.iter().map(|(ours, _)| *ours).collect::<Vec<_>>());
     let theirs = Mean::of(&pairs.iter().map(|(_, theirs)| *theirs).collect::<Vec<_>>());
     let ratio = ours.mean / theirs.mean;
-    if !ratio.is_finite() {
+    if ratio.is_nan() {
         return None;
     }
     let unbounded = Some(Shown { ours: ratio, low: None, high: None });
-    if n < 2 {
+    if n < 2 || ratio.is_infinite() {
         return unbounded;
     }
     let products: f64 = pairs.iter().map(|(a, b)| (a - ours.mean) * (b - theirs.mean)).sum();
@@ -349,9 +371,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_zero_throughout_bounds_no_ratio() {
-        let evidence = Evidence::of_ratios(&exact(&[1.0, 2.0]), &exact(&[0.0, 0.0]));
-        assert_eq!(evidence.shown(0.025), None);
+    fn beside_zero_there_is_no_ratio_but_what_is_above_it_is_above() {
+        let (some, zero) = (exact(&[1.0, 2.0, 1.5]), exact(&[0.0; 3]));
+        let evidence = Evidence::of_ratios(&some, &zero);
+        assert!(evidence.p_above(1.0, false) < 0.05 && evidence.p_below(1.0, false) > 0.95);
+        let shown = evidence.shown(0.025).unwrap();
+        assert_eq!((shown.ours, shown.low, shown.high), (f64::INFINITY, None, None));
+        assert_eq!(Evidence::of_ratios(&zero, &zero).shown(0.025), None);
+    }
+
+    #[test]
+    fn a_range_speaks_with_its_nearer_end() {
+        let evidence = Evidence::of_ranges(&[(0.0, 0.2), (0.1, 0.3), (0.0, 0.3), (0.1, 0.2)]);
+        near(evidence.shown(0.025).unwrap().ours, 0.05);
+        assert!(evidence.p_below(0.5, false) < 0.01, "at most 0.25 on average");
+        let wide = Evidence::of_ranges(&[(0.0, 0.9), (0.1, 0.9), (0.0, 1.0), (0.1, 0.9)]);
+        assert!(wide.p_below(0.5, false) > 0.5 && wide.p_above(0.5, false) > 0.5);
     }
 
     #[test]

@@ -18,15 +18,18 @@ impl TryFrom<Vec<u32>> for Looks {
 
     fn try_from(replicas: Vec<u32>) -> Result<Looks, Self::Error> {
         Looks::at(replicas)
-            .ok_or("looks are numbers of replicas that rise, such as [8, 16, 32, 64]")
+            .ok_or("looks are numbers of replicas up to 10000 that rise, such as [8, 16, 32, 64]")
     }
 }
 
 impl Looks {
-    /// Looks at these numbers of replicas; `None` unless there are some and they rise from 1 on.
+    /// Looks at these numbers of replicas; `None` unless there are some and they rise from 1 on, to as many
+    /// as a run of a scenario may have.
     pub fn at(replicas: Vec<u32>) -> Option<Looks> {
         let rises = replicas.is_sorted_by(|a, b| a < b);
-        (rises && replicas.first().is_some_and(|first| *first > 0)).then_some(Looks(replicas))
+        let is_allowed = |replicas: &u32| (1..=10_000).contains(replicas);
+        (rises && !replicas.is_empty() && replicas.iter().all(is_allowed))
+            .then_some(Looks(replicas))
     }
 
     /// The numbers of replicas.

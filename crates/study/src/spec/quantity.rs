@@ -57,6 +57,28 @@ impl Quantity {
         self.class.as_deref().unwrap_or(ALL)
     }
 
+    /// `delay of web, class 11 seg`.
+    pub(crate) fn in_words(&self, class: Option<&str>) -> String {
+        let mut words = self.measure.about().name.to_owned();
+        if let Some(workload) = &self.workload {
+            words += &format!(" of {workload}");
+        }
+        let class = self.class.as_deref().or(class);
+        let parts = [
+            ("class", class),
+            ("stream", self.stream.as_deref()),
+            ("at", self.at.as_deref()),
+            ("above", self.above.as_deref()),
+            ("code point", self.code_point.as_deref()),
+        ];
+        for (kind, part) in parts {
+            if let Some(part) = part {
+                words += &format!(", {kind} {part}");
+            }
+        }
+        words
+    }
+
     /// The quantity, of `run` where it names none.
     pub(crate) fn or_of(&self, run: &str) -> Quantity {
         let run = if self.run.is_empty() { run } else { &self.run };

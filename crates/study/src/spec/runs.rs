@@ -100,7 +100,7 @@ impl ChangeSpec {
 }
 
 /// A name that may stand in the name of a file.
-fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
+pub(super) fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Error> {
     let name = String::deserialize(text)?;
     let may_stand = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
     match name.chars().all(may_stand) && name.starts_with(|c: char| c.is_ascii_alphanumeric()) {

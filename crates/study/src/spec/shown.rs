@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::Quantity;
+use super::runs::name;
 
 /// What runs along the x axis of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -27,7 +28,8 @@ pub enum FigureKind {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureSpec {
-    /// The file's name without its ending.
+    /// The file's name without its ending: letters, digits, hyphens and points.
+    #[serde(deserialize_with = "name")]
     pub name: String,
     /// What it shows.
     pub title: String,
@@ -67,7 +69,8 @@ pub struct Curve {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpec {
-    /// Its name: letters, digits and hyphens.
+    /// Its name: letters, digits, hyphens and points.
+    #[serde(deserialize_with = "name")]
     pub name: String,
     /// What it shows.
     pub title: String,

@@ -1,0 +1,176 @@
+//! Quantities, points and rules that claims, figures and tables name.
+
+use shortflow_text::Document;
+
+use super::Rows;
+use crate::points::is_same;
+use crate::spec::{CheckSpec, Form, Quantity, RowSpec, Rule, Study};
+
+/// What is checked against: the study, and the rows of results of its runs.
+pub(super) struct Checker<'c> {
+    pub(super) document: &'c mut Document,
+    pub(super) study: &'c Study,
+    pub(super) rows: &'c Rows,
+}
+
+impl Checker<'_> {
+    pub(super) fn check(&mut self, path: &str, check: &CheckSpec) {
+        self.compared(path, &check.ours, check.than.as_ref());
+        self.cases(path, &check.ours.run, check.x.as_deref(), check.class.as_deref());
+        self.rule(&format!("{path}.rule"), check.rule);
+        if check.rule.compares() && check.than.is_none() {
+            let message = "this rule compares `ours` with another quantity, and there is none";
+            self.document.mistake(&format!("{path}.rule"), message, "add `than = { … }`");
+        }
+        if !check.rule.compares() && check.than.is_some() {
+            let message = "this rule compares `ours` with nothing";
+            self.document.mistake(&format!("{path}.than"), message, "leave it out");
+        }
+        let own = check.counterfactuals.as_deref().unwrap_or_default();
+        self.changes(&format!("{path}.counterfactuals"), own);
+    }
+
+    /// The numbers of a rule.
+    fn rule(&mut self, path: &str, rule: Rule) {
+        match rule {
+            Rule::Figure(figure) => self.above_zero(path, figure),
+            Rule::AtMost(bound) | Rule::AtLeast(bound) if !bound.is_finite() => {
+                self.document.mistake(path, format!("a bound is a number; found {bound}"), "");
+            }
+            Rule::MinimumWithin(from, to) if !(from.is_finite() && from <= to) => {
+                let message = format!("a range rises; found {from} to {to}");
+                self.document.mistake(path, message, "write the smaller number first");
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn compared(&mut self, path: &str, ours: &Quantity, than: Option<&Quantity>) {
+        self.quantity(&format!("{path}.ours"), ours, true);
+        if let Some(than) = than {
+            self.quantity(&format!("{path}.than"), than, true);
+        }
+    }
+
+    /// The points and classes at which something is looked at.
+    pub(super) fn cases(
+        &mut self,
+        path: &str,
+        run: &str,
+        points: Option<&[f64]>,
+        classes: Option<&[String]>,
+    ) {
+        if let Some(points) = points {
+            self.some(&format!("{path}.x"), "point", points.len());
+            for (index, x) in points.iter().enumerate() {
+                let path = format!("{path}.x.{index}");
+                self.point(&path, run, *x);
+                if points[..index].iter().any(|earlier| is_same(*earlier, *x)) {
+                    self.document.mistake(&path, format!("the point {x} stands here twice"), "");
+                }
+            }
+        }
+        if let Some(classes) = classes {
+            self.some(&format!("{path}.class"), "class", classes.len());
+        }
+    }
+
+    /// A list must not be empty.
+    pub(super) fn some(&mut self, path: &str, kind: &str, count: usize) {
+        if count == 0 {
+            let message = format!("there is no {kind} here, so that nothing would be looked at");
+            self.document.mistake(path, message, "");
+        }
+    }
+
+    pub(super) fn changes(&mut self, path: &str, names: &[String]) {
+        let known: Vec<&str> =
+            self.study.counterfactuals.iter().map(|change| change.name.as_str()).collect();
+        for (index, name) in names.iter().enumerate() {
+            if !known.contains(&name.as_str()) {
+                let (path, list) = (format!("{path}.{index}"), "counterfactuals of study.toml");
+                self.document.unknown(&path, "counterfactual", name, list, &known);
+            }
+        }
+    }
+
+    pub(super) fn factor(&mut self, path: &str, within: f64) {
+        if !(within.is_finite() && within > 1.0) {
+            let message = format!("a tolerance is a factor above 1; found {within}");
+            let help = "1.25 lets ours be a quarter more than the paper's";
+            self.document.mistake(path, message, help);
+        }
+    }
+
+    pub(super) fn above_zero(&mut self, path: &str, number: f64) {
+        if !(number.is_finite() && number > 0.0) {
+            let message = format!("this must be a number above zero; found {number}");
+            self.document.mistake(path, message, "");
+        }
+    }
+
+    /// A row of a table.
+    pub(super) fn row(&mut self, path: &str, row: &RowSpec) {
+        self.run(&format!("{path}.run"), &row.run);
+        match row.x {
+            Some(x) => self.point(&format!("{path}.x"), &row.run, x),
+            None => {
+                let points = self.study.run(&row.run).map_or(0, |run| run.values.len());
+                if points > 1 {
+                    let message = format!("the run `{}` has {points} points", row.run);
+                    self.document.mistake(path, message, "say which is meant: `x = …`");
+                }
+            }
+        }
+    }
+
+    pub(super) fn quantity(&mut self, path: &str, quantity: &Quantity, needs_run: bool) {
+        if needs_run || !quantity.run.is_empty() {
+            self.run(&format!("{path}.run"), &quantity.run);
+        }
+        if let Some(over) = &quantity.over {
+            self.run(&format!("{path}.over"), over);
+        } else if quantity.form != Form::Value {
+            let message = "there is no run that this one is held against";
+            self.document.mistake(&format!("{path}.form"), message, "name it: `over = \"…\"`");
+        }
+        if let Some(x) = quantity.x {
+            self.point(&format!("{path}.x"), &quantity.run, x);
+        }
+        if let Some(workload) = &quantity.workload {
+            self.workload(&format!("{path}.workload"), &quantity.run, workload);
+        }
+        if let Some(unit) = quantity.unit {
+            self.above_zero(&format!("{path}.unit"), unit);
+        }
+        if let Some(per) = &quantity.per {
+            self.quantity(&format!("{path}.per"), per, false);
+        }
+    }
+
+    fn run(&mut self, path: &str, name: &str) {
+        let names: Vec<&str> = self.study.runs.iter().map(|run| run.name.as_str()).collect();
+        if !names.contains(&name) {
+            self.document.unknown(path, "run", name, "runs of study.toml", &names);
+        }
+    }
+
+    /// A run that is not there is told of where it is named.
+    fn point(&mut self, path: &str, run: &str, x: f64) {
+        let Some(spec) = self.study.run(run) else { return };
+        if !spec.values.iter().any(|value| is_same(*value, x)) {
+            let values: Vec<String> = spec.values.iter().map(f64::to_string).collect();
+            let message = format!("the run `{run}` has no point {x}");
+            self.document.mistake(path, message, format!("its points: {}", values.join(", ")));
+        }
+    }
+
+    fn workload(&mut self, path: &str, run: &str, name: &str) {
+        let Some(rows) = self.rows.get(run) else { return };
+        let names: Vec<&str> = rows.iter().map(String::as_str).collect();
+        if !names.contains(&name) {
+            let allowed = format!("workloads of the run `{run}`");
+            self.document.unknown(path, "workload", name, &allowed, &names);
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Mistakes in the files of a study, found with their places before anything is run.
+
+mod checker;
+mod names;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use shortflow_text::{Document, Source};
+
+use crate::calibration::{self, Readings};
+use crate::library::StudyFiles;
+use crate::points::Maker;
+use crate::reproduce::Error;
+use crate::spec::{CalibrationSpec, Claims, Study};
+use checker::Checker;
+use names::told_apart;
+
+/// Reads the file `name` of a study.
+pub(crate) fn read<T: DeserializeOwned>(files: &StudyFiles, name: &str) -> Result<T, Error> {
+    document(files, name)?.read().map_err(Error::Mistakes)
+}
+
+const STUDY: &str = "study.toml";
+
+fn document(files: &StudyFiles, name: &str) -> Result<Document, Error> {
+    let place = files.place(name);
+    let Some(text) = files.text(name) else {
+        return Err(Error::Study { file: place, message: "there is no such file".to_owned() });
+    };
+    let source = Source { name: place, text: text.to_owned() };
+    Document::parse(Arc::new(source), &[]).map_err(Error::Mistakes)
+}
+
+/// Reads `study.toml`, whose names must be told apart, and whose changes must change something.
+pub(crate) fn read_study(files: &StudyFiles) -> Result<Study, Error> {
+    let mut document = document(files, STUDY)?;
+    let study: Study = document.read().map_err(Error::Mistakes)?;
+    let runs = study.runs.iter().map(|run| run.name.as_str());
+    told_apart(&mut document, "runs", "name", "run", runs);
+    let changes = || study.readings.iter().chain(&study.counterfactuals);
+    let readings = study.readings.len();
+    for (index, change) in changes().enumerate() {
+        let path = match index.checked_sub(readings) {
+            None => format!("readings.{index}"),
+            Some(index) => format!("counterfactuals.{index}"),
+        };
+        names::change(&mut document, &path, change, &study);
+        if changes().take(index).any(|earlier| earlier.name == change.name) {
+            let message = format!("there is a change `{}` already", change.name);
+            document.mistake(&format!("{path}.name"), message, "each needs a name of its own");
+        }
+    }
+    let figures = study.figures.iter().map(|figure| figure.name.as_str());
+    told_apart(&mut document, "figures", "name", "figure", figures);
+    let tables = study.tables.iter().map(|table| table.name.as_str());
+    told_apart(&mut document, "tables", "name", "table", tables);
+    for (index, run) in study.runs.iter().enumerate() {
+        names::run(&mut document, &format!("runs.{index}"), run);
+    }
+    document.checked().map_err(Error::Mistakes)?;
+    Ok(study)
+}
+
+/// Checks the figures and tables of a study, whose quantities must name runs, points and workloads that
+/// there are.
+pub(crate) fn check_shown(files: &StudyFiles, study: &Study, rows: &Rows) -> Result<(), Error> {
+    let mut document = document(files, STUDY)?;
+    let mut checker = Checker { document: &mut document, study, rows };
+    for (number, figure) in study.figures.iter().enumerate() {
+        for (index, curve) in figure.curves.iter().enumerate() {
+            checker.quantity(&format!("figures.{number}.curves.{index}.of"), &curve.of, true);
+        }
+    }
+    for (number, table) in study.tables.iter().enumerate() {
+        for (index, row) in table.rows.iter().enumerate() {
+            checker.row(&format!("tables.{number}.rows.{index}"), row);
+        }
+        for (index, column) in table.columns.iter().enumerate() {
+            checker.quantity(&format!("tables.{number}.columns.{index}.of"), &column.of, false);
+        }
+    }
+    document.checked().map_err(Error::Mistakes)
+}
+
+/// The rows of results that each run has, by its name.
+pub(crate) type Rows = BTreeMap<String, Vec<String>>;
+
+/// Reads every scenario that a study may run under its readings, so that a mistake in one is told
+/// before anything is run: each point under the best reading, the first point of each run that another
+/// reading or a counterfactual changes.
+pub(crate) fn read_scenarios(
+    maker: &Maker<'_>,
+    readings: &Readings,
+    quick: bool,
+) -> Result<Rows, Error> {
+    let study = maker.study;
+    let mut rows = Rows::new();
+    for run in &study.runs {
+        for x in run.points(quick) {
+            let point = maker.point(run, *x, &readings.best)?;
+            let names = point.scenario.result_rows().into_iter().map(|row| row.name);
+            rows.insert(run.name.clone(), names.collect());
+        }
+        if quick {
+            continue;
+        }
+        let tried = study.readings.iter().chain(&study.counterfactuals);
+        let tried = tried.filter(|change| change.changes(run));
+        let tried = tried.map(|change| readings.best.with(change));
+        let mut others = readings.others.iter().cloned().chain(tried);
+        if let Some(x) = run.points(quick).first() {
+            others.try_for_each(|variant| maker.point(run, *x, &variant).map(|_| ()))?;
+        }
+    }
+    Ok(rows)
+}
+
+/// Reads the claims of a study, whose quantities must name runs, points, workloads and changes that
+/// there are.
+pub(crate) fn read_claims(files: &StudyFiles, study: &Study, rows: &Rows) -> Result<Claims, Error> {
+    let mut document = document(files, "claims.toml")?;
+    let claims: Claims = document.read().map_err(Error::Mistakes)?;
+    let ids = claims.claims.iter().map(|claim| claim.id.as_str());
+    told_apart(&mut document, "claim", "id", "claim", ids);
+    if claims.claims.is_empty() {
+        document.mistake("claim", "there is no claim to be judged", "add a `[[claim]]`");
+    }
+    let mut checker = Checker { document: &mut document, study, rows };
+    for (number, claim) in claims.claims.iter().enumerate() {
+        let path = format!("claim.{number}");
+        checker.some(&format!("{path}.check"), "check", claim.checks.len());
+        checker.changes(&format!("{path}.counterfactuals"), &claim.counterfactuals);
+        for (index, check) in claim.checks.iter().enumerate() {
+            checker.check(&format!("{path}.check.{index}"), check);
+        }
+        for (index, seen) in claim.observations.iter().enumerate() {
+            let path = format!("{path}.observation.{index}");
+            checker.compared(&path, &seen.ours, seen.than.as_ref());
+            checker.cases(&path, &seen.ours.run, seen.x.as_deref(), seen.class.as_deref());
+        }
+    }
+    document.checked().map_err(Error::Mistakes)?;
+    Ok(claims)
+}
+
+/// Reads the calibration of a study, whose quantities must name runs and points that there are, and
+/// whose readings must be told apart by their names.
+pub(crate) fn read_calibration(
+    files: &StudyFiles,
+    study: &Study,
+) -> Result<CalibrationSpec, Error> {
+    let mut document = document(files, calibration::SPEC)?;
+    let spec: CalibrationSpec = document.read().map_err(Error::Mistakes)?;
+    let rows = Rows::new();
+    let mut checker = Checker { document: &mut document, study, rows: &rows };
+    for (number, target) in spec.targets.iter().enumerate() {
+        let path = format!("targets.{number}");
+        checker.quantity(&format!("{path}.ours"), &target.ours, true);
+        checker.factor(&format!("{path}.within"), target.within);
+        checker.above_zero(&format!("{path}.paper"), target.paper);
+    }
+    if spec.replicas == 0 {
+        document.mistake("replicas", "replicas must be 1 or more; found 0", "4 are usual");
+    }
+    for (number, parameter) in spec.parameters.iter().enumerate() {
+        let readings = parameter.readings.iter().map(|reading| reading.name.as_str());
+        told_apart(
+            &mut document,
+            &format!("parameters.{number}.readings"),
+            "name",
+            "reading",
+            readings,
+        );
+        for (index, reading) in parameter.readings.iter().enumerate() {
+            let path = format!("parameters.{number}.readings.{index}");
+            names::files(&mut document, &path, reading, study);
+        }
+    }
+    document.checked().map_err(Error::Mistakes)?;
+    Ok(spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    fn claims_of(files: &StudyFiles) -> Result<Claims, Error> {
+        let study = read_study(files)?;
+        let (duration, engine) = (&study.full.duration, "1".to_owned());
+        let maker = Maker {
+            files,
+            study: &study,
+            duration,
+            compared: &[],
+            one_by_one: &[],
+            engine,
+            numbers: None,
+        };
+        let rows = read_scenarios(&maker, &Readings::of(&maker)?, false)?;
+        check_shown(files, &study, &rows)?;
+        read_claims(files, &study, &rows)
+    }
+
+    #[test]
+    fn the_claims_of_all_studies_name_what_there_is() {
+        for name in StudyFiles::names() {
+            let files = StudyFiles::find(name).unwrap();
+            assert!(claims_of(files).is_ok_and(|claims| !claims.claims.is_empty()), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_mistaken_claim_is_told_with_its_line_and_what_there_is() {
+        let home = tempfile::tempdir().unwrap();
+        let of_study = StudyFiles::find("cm05").unwrap();
+        for name in ["study.toml", "single.toml", "multi.toml"] {
+            std::fs::write(home.path().join(name), of_study.text(name).unwrap()).unwrap();
+        }
+        let shipped = of_study.text("study.toml").unwrap();
+        let study: Study = toml::from_str(shipped).unwrap();
+        std::fs::create_dir(home.path().join("policies")).unwrap();
+        for run in &study.runs {
+            let text = of_study.text(&run.policy).unwrap();
+            std::fs::write(home.path().join(&run.policy), text).unwrap();
+        }
+        let run = &study.runs[0].name;
+        let told = |check: &str| {
+            let claim = "[[claim]]\nid = \"c.1\"\nclaim = \"c\"\n[[claim.check]]\nwhat = \"w\"\npaper = \"p\"\n";
+            let claims = format!("{claim}{check}\n");
+            std::fs::write(home.path().join("claims.toml"), claims).unwrap();
+            claims_of(&StudyFiles::read(home.path()).unwrap()).unwrap_err().to_string()
+        };
+        let ours = format!("ours = {{ run = \"{run}\" }}");
+        for (check, message, line) in [
+            ("rule = \"fair\"\nours = { run = \"none\" }".to_owned(), "there is no run `none`", 8),
+            (format!("rule = \"above\"\n{ours}"), "this rule compares `ours`", 7),
+            (format!("rule = \"fair\"\nx = [12345]\n{ours}"), "has no point 12345", 8),
+            (
+                format!("rule = \"fair\"\nours = {{ run = \"{run}\", workload = \"tea\" }}"),
+                "there is no workload `tea`",
+                8,
+            ),
+            (format!("rule = \"sideways\"\n{ours}"), "unknown name `sideways`", 7),
+        ] {
+            let told = told(&check);
+            assert!(told.contains(message), "{told}");
+            assert!(told.contains(&format!("claims.toml:{line}:")), "{told}");
+        }
+    }
+
+    const STUDY: &str = r#"title = "a line"
+full = { looks = [2], duration = "1 s" }
+quick = { looks = [2], duration = "1 s" }
+[[runs]]
+name = "a"
+scenario = "line.toml"
+policy = "fifo.toml"
+sweep = ["parameters.load"]
+values = [1, 2]
+[[counterfactuals]]
+name = "less"
+says = "half the load"
+set = ["parameters.load=0.5"]
+"#;
+
+    /// What is told of the study with this behind it.
+    fn told_of(more: &str) -> Option<String> {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("study.toml"), format!("{STUDY}{more}\n")).unwrap();
+        let files = StudyFiles::read(home.path()).unwrap();
+        let study = read_study(&files);
+        let study = study.and_then(|study| check_shown(&files, &study, &Rows::new()));
+        study.err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_mistake_in_a_study_is_told_with_its_line() {
+        assert_eq!(told_of(""), None);
+        let run = "[[runs]]\nname = \"b\"\nscenario = \"line.toml\"\npolicy = \"fifo.toml\"";
+        let change = "[[readings]]\nname = \"wide\"\nsays = \"\"";
+        let figure = "title = \"\"\nx = \"\"\ny = \"\"";
+        let table = "[[tables]]\nname = \"t\"\ntitle = \"\"\ncolumns = []";
+        for (more, message, line) in [
+            (run.replace("\"b\"", "\"a\"") + "\nsweep = []\nvalues = [1]", "already", 15),
+            (format!("{run}\nsweep = []\nvalues = [1, 2]"), "nothing is swept", 19),
+            (format!("{run}\nsweep = []\nvalues = []"), "one point or more", 19),
+            (format!("{run}\nsweep = []\nvalues = [1]\nat_most = 0"), "1 replica or more", 20),
+            (format!("{change}\nset = [\"a=1\"]\nonly = [\"fif.toml\"]"), "`fif.toml`", 18),
+            (format!("{change}\npolicies = {{ \"x\" = \"y\" }}"), "file `x`", 17),
+            (change.to_owned(), "changes no run", 15),
+            (change.replace("wide", "less") + "\nset = [\"a=1\"]", "already", 11),
+            (format!("[[figures]]\nname = \"../evil\"\n{figure}\ncurves = []"), "a name is", 15),
+            (
+                format!(
+                    "[[figures]]\nname = \"f\"\n{figure}\ncurves = [{{ label = \"\", of = {{ run = \"z\" }} }}]"
+                ),
+                "no run `z`",
+                19,
+            ),
+            (format!("{table}\nrows = [{{ label = \"\", run = \"a\" }}]"), "has 2 points", 18),
+            (format!("{table}\nrows = [{{ label = \"\", run = \"a\", x = 3 }}]"), "no point 3", 18),
+        ] {
+            let told = told_of(&more).unwrap_or_else(|| panic!("{more}"));
+            assert!(told.contains(message), "{told}");
+            assert!(told.contains(&format!("study.toml:{line}:")), "{told}");
+        }
+    }
+}

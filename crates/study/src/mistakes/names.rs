@@ -1,0 +1,94 @@
+//! Names in `study.toml`: each for one thing, and of things that there are.
+
+use shortflow_text::Document;
+
+use crate::spec::{ChangeSpec, RunSpec, Study};
+
+/// Notes each of `names`, which stand as `key` in the tables of `list`, that another has already.
+pub(super) fn told_apart<'n>(
+    document: &mut Document,
+    list: &str,
+    key: &str,
+    kind: &str,
+    names: impl Iterator<Item = &'n str>,
+) {
+    let mut known: Vec<&str> = Vec::new();
+    for (index, name) in names.enumerate() {
+        if known.contains(&name) {
+            let message = format!("there is a {kind} `{name}` already");
+            let help = format!("each needs a name of its own: it is what a {kind} is known by");
+            document.mistake(&format!("{list}.{index}.{key}"), message, help);
+        }
+        known.push(name);
+    }
+}
+
+/// Notes what is wrong with the points and replicas of a run.
+pub(super) fn run(document: &mut Document, path: &str, run: &RunSpec) {
+    if run.at_most == Some(0) {
+        let help = "leave the run out if it is not wanted";
+        document.mistake(&format!("{path}.at_most"), "a run has 1 replica or more; found 0", help);
+    }
+    for (list, values) in [("values", Some(&run.values)), ("quick", run.quick.as_ref())] {
+        let Some(values) = values else { continue };
+        let path = format!("{path}.{list}");
+        // A short study may leave a run out.
+        if values.is_empty() && list == "values" {
+            document.mistake(&path, "a run has one point or more; found none", "");
+        }
+        for (index, value) in values.iter().enumerate() {
+            if !value.is_finite() {
+                let message = format!("a point is a number; found {value}");
+                document.mistake(&format!("{path}.{index}"), message, "");
+            }
+        }
+        if run.sweep.is_empty() && values.len() > 1 {
+            let message = "nothing is swept, so that all points are the same";
+            document.mistake(&path, message, "name what is swept in `sweep`");
+        }
+    }
+}
+
+/// Notes a change that changes none of the study's runs.
+pub(super) fn change(document: &mut Document, path: &str, change: &ChangeSpec, study: &Study) {
+    let is_sound = files(document, path, change, study);
+    if is_sound && !study.runs.iter().any(|run| change.changes(run)) {
+        let message = format!("the change `{}` changes no run", change.name);
+        document.mistake(&format!("{path}.name"), message, "it needs `set` or `policies`");
+    }
+}
+
+/// Notes files that no run has among those that a change is limited to. False where there are such.
+pub(super) fn files(
+    document: &mut Document,
+    path: &str,
+    change: &ChangeSpec,
+    study: &Study,
+) -> bool {
+    let files = |of: fn(&RunSpec) -> &str| study.runs.iter().map(of).collect::<Vec<_>>();
+    let scenarios = files(|run| &run.scenario);
+    let policies = files(|run| &run.policy);
+    let replaced: Vec<String> = change.policies.keys().cloned().collect();
+    let mut is_sound = true;
+    let lists = [
+        ("scenarios", change.scenarios.as_ref(), &scenarios),
+        ("only", change.only.as_ref(), &policies),
+        ("policies", Some(&replaced), &policies),
+    ];
+    for (key, named, known) in lists {
+        for (index, name) in named.into_iter().flatten().enumerate() {
+            if !known.contains(&name.as_str()) {
+                let place = match key {
+                    "policies" => format!("{path}.policies"),
+                    _ => format!("{path}.{key}.{index}"),
+                };
+                let mut each = known.clone();
+                each.sort_unstable();
+                each.dedup();
+                document.unknown(&place, "run with the file", name, "files of the runs", &each);
+                is_sound = false;
+            }
+        }
+    }
+    is_sound
+}
