@@ -45,6 +45,11 @@ impl AggregateProfile {
         Ok(AggregateProfile { peak: Some(peak), ..self })
     }
 
+    /// The same without a peak rate, where packets are spaced elsewhere.
+    pub(crate) fn without_peak(self) -> Self {
+        AggregateProfile { peak: None, ..self }
+    }
+
     /// r_m: the rate at which tokens come.
     pub fn rate(&self) -> Rate {
         self.rate

@@ -13,11 +13,11 @@ use crate::bench::{Bench, P, mbit, ms, number_of, p, rng};
 
 /// 1 Mbit/s, so that 1000 bytes take 8 ms, and a timer of 15 ms.
 fn params(depth: u64, sharing: Sharing) -> AggregateShaperParams {
-    at_rate(mbit(1), depth, sharing, 20)
+    let profile = AggregateProfile::new(mbit(1), Bytes(depth), Bytes(1_500)).unwrap();
+    of_profile(profile, sharing, 20)
 }
 
-fn at_rate(rate: Rate, depth: u64, sharing: Sharing, limit: u64) -> AggregateShaperParams {
-    let profile = AggregateProfile::new(rate, Bytes(depth), Bytes(1_500)).unwrap();
+fn of_profile(profile: AggregateProfile, sharing: Sharing, limit: u64) -> AggregateShaperParams {
     let connections = ConnectionLimits::new(3, Duration::from_secs(60)).unwrap();
     let timer = Duration::from_millis(15);
     AggregateShaperParams::new(profile, sharing, connections, Length::Packets(limit), timer)
@@ -58,6 +58,23 @@ fn three_connections_wait(order: ServiceOrder) -> Vec<u32> {
         number_of(&packet)
     };
     [15, 30, 45, 60].map(expire).into()
+}
+
+/// The bucket lets four packets go at once; at 8 Mbit/s they follow each other by a millisecond, whatever the
+/// timer. The fifth waits for its tokens, and for the timer.
+#[test]
+fn a_peak_rate_spaces_what_conforms_without_waiting_for_the_timer() {
+    let profile = AggregateProfile::new(mbit(1), Bytes(4_000), Bytes(1_500)).unwrap();
+    let profile = profile.with_peak(mbit(8)).unwrap();
+    let mut bench = bench(of_profile(profile, Sharing::Common, 20));
+    for number in 1..=5 {
+        bench.at(ms(0)).takes(of(1, number));
+    }
+    for (at, number) in [(0, 1), (1, 2), (2, 3), (3, 4)] {
+        bench.at(ms(at)).gives(of(1, number)).gives_nothing();
+    }
+    bench.at(ms(14)).gives_nothing();
+    bench.at(ms(15)).gives(of(1, 5)).gives_nothing();
 }
 
 #[test]
@@ -271,13 +288,20 @@ proptest! {
     #[test]
     fn packets_keep_to_the_profile_and_go_the_same_however_often_the_host_looks(
         steps in steps(), rate in 300_000..8_000_000u64, depth in 1500..6000u64,
+        peak in proptest::option::of(1..5u64),
         order in 0..3usize, triggers in any::<bool>(), overtakes in any::<bool>(),
     ) {
         let orders =
             [ServiceOrder::Sequential, ServiceOrder::FirstCome, ServiceOrder::LeastRecentlyServed];
         for sharing in Sharing::ALL {
             let rate = Rate::from_bits_per_sec(rate);
-            let params = at_rate(rate, depth, sharing, 1_000)
+            let profile = AggregateProfile::new(rate, Bytes(depth), Bytes(1_500)).unwrap();
+            let peak = peak.map(|times| Rate::from_bits_per_sec(rate.bits_per_sec() * times));
+            let profile = match peak {
+                Some(peak) => profile.with_peak(peak).unwrap(),
+                None => profile,
+            };
+            let params = of_profile(profile, sharing, 1_000)
                 .with_order(orders[order])
                 .with_triggers(if triggers { Triggers::ALL } else { Triggers::NONE })
                 .with_fresh_packets(if overtakes { FreshPackets::Overtake } else { FreshPackets::InTurn });
@@ -290,6 +314,10 @@ proptest! {
                     let allowed = u128::from(rate.bits_per_sec()) * elapsed;
                     prop_assert!(bytes * 8_000_000_000 <= allowed + u128::from(depth) * 8_000_000_000);
                 }
+            }
+            // Of packets that follow each other closely, a host that looks now and then finds one.
+            if peak.is_some() {
+                continue;
             }
             let (lazy, lazily_counted) = run(&params, &steps, false);
             let packets = |given: Vec<(Instant, Packet)>| -> Vec<_> {

@@ -37,8 +37,9 @@ use crate::{Backlog, DropReason, Drops, Packet, QueueDiscipline, Queued};
 /// that its sender has told. In the paper a packet is withheld before TCP counts it as sent (§6.1), so its
 /// samples do not contain the wait here; of those told, the first ones contain the least of it.
 ///
-/// A peak rate counts as part of the profile: what follows a packet too closely does not conform, and
-/// waits for the timer or a trigger.
+/// A peak rate spaces what conforms on its way to the line, whose readiness tells when the next may go: to
+/// wait for the coarse timer would let about one packet go at each expiry. A stream that keeps to a bucket
+/// still does when it is spaced at no less than the bucket's rate (Le Boudec & Thiran 2001, theorem 1.5.2).
 ///
 /// A packet that is larger than the profile allows, that does not fit under the limit, or that is of a new
 /// connection where packets of as many wait as may have a share, is dropped as [`DropReason::Overlimit`].
@@ -56,6 +57,8 @@ pub struct AggregateShaper {
     waiting: Vec<u32>,
     /// What conformed and has not been taken.
     released: PacketList,
+    /// When the packet that was taken last has passed at the peak rate.
+    peak_free_at: Instant,
     backlog: Backlog,
     /// The number of the next step in the service order.
     next_turn: u64,
@@ -90,11 +93,12 @@ impl AggregateShaper {
         let AggregateShaperParams { profile, sharing, connections, .. } = params.clone();
         AggregateShaper {
             params,
-            connections: Connections::new(profile, sharing, connections, rng),
+            connections: Connections::new(profile.without_peak(), sharing, connections, rng),
             store: PacketStore::new(),
             lines: Vec::new(),
             waiting: Vec::new(),
             released: PacketList::default(),
+            peak_free_at: Instant::START,
             backlog: Backlog::default(),
             next_turn: 0,
             timer: Timer { at: Instant::NEVER, useful_at: Instant::NEVER },
@@ -330,16 +334,23 @@ impl QueueDiscipline for AggregateShaper {
 
     fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Queued> {
         self.advance(now);
+        if now < self.peak_free_at {
+            return None;
+        }
         let queued = self.released.pop(&mut self.store)?;
+        if let Some(peak) = self.params.profile.peak() {
+            self.peak_free_at = now + peak.time_for(queued.packet.bytes());
+        }
         self.backlog.remove(&queued.packet);
         Some(queued)
     }
 
     fn ready_at(&self) -> Option<Instant> {
-        match self.released.first(&self.store) {
+        let ready_at = match self.released.first(&self.store) {
             Some(head) => Some(head.since),
             None => (!self.waiting.is_empty()).then_some(self.timer.useful_at),
-        }
+        };
+        ready_at.map(|at| at.max(self.peak_free_at))
     }
 
     fn backlog(&self) -> Backlog {
