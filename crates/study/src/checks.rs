@@ -174,6 +174,9 @@ impl Check<'_> {
         if let Rule::MinimumWithin(from, to) = self.spec.rule {
             return self.test_minimum(from, to, data, replicas);
         }
+        if self.spec.points == Points::Together {
+            return self.test_together(data, replicas, level);
+        }
         let mut all = Vec::new();
         for case in &self.cases {
             all.push((self.test_at(case, data, replicas, level).map_err(|why| (why, case))?, case));
@@ -181,7 +184,7 @@ impl Check<'_> {
         // At least so many must hold.
         let wanted = match self.spec.points {
             Points::All => all.len(),
-            Points::Some => 1,
+            Points::Some | Points::Together => 1,
             Points::Most => all.len() / 2 + 1,
         };
         all.sort_by(|(a, _), (b, _)| a.tested.p_holds.total_cmp(&b.tested.p_holds));
@@ -194,10 +197,39 @@ impl Check<'_> {
         Ok((Look { tested: Tested { p_holds, p_fails }, ..look }, case))
     }
 
+    /// What all points say together.
+    fn test_together(
+        &self,
+        data: &Data,
+        replicas: u32,
+        level: f64,
+    ) -> Result<(Look, &Case), (String, &Case)> {
+        let case = &self.cases[0];
+        let each = self.cases.iter().map(|case| self.evidence(case, data, replicas));
+        let each: Result<Vec<(Evidence, Region)>, String> = each.collect();
+        let (each, regions): (Vec<_>, Vec<_>) =
+            each.map_err(|why| (why, case))?.into_iter().unzip();
+        let together = Evidence::together(&each).ok_or("some point is not above zero");
+        let look = together
+            .map_err(str::to_owned)
+            .and_then(|evidence| self.look(&evidence, regions[0], replicas, level));
+        Ok((look.map_err(|why| (why, case))?, case))
+    }
+
     fn test_at(&self, case: &Case, data: &Data, replicas: u32, level: f64) -> Result<Look, String> {
         let (evidence, region) = self.evidence(case, data, replicas)?;
-        let shown = evidence.shown(level).ok_or_else(|| nothing(&evidence))?;
-        let needs = region.needs(&evidence, &shown, level);
+        self.look(&evidence, region, replicas, level)
+    }
+
+    fn look(
+        &self,
+        evidence: &Evidence,
+        region: Region,
+        replicas: u32,
+        level: f64,
+    ) -> Result<Look, String> {
+        let shown = evidence.shown(level).ok_or_else(|| nothing(evidence))?;
+        let needs = region.needs(evidence, &shown, level);
         // What was not complete may keep as many from telling.
         let needs = needs.filter(|needs| *needs > replicas);
         // A figure is shown as it is, and judged as a ratio.
@@ -205,7 +237,7 @@ impl Check<'_> {
             Rule::Figure(figure) => shown.scaled(figure),
             _ => shown,
         };
-        Ok(Look { tested: region.test(&evidence), shown, needs })
+        Ok(Look { tested: region.test(evidence), shown, needs })
     }
 
     /// What is judged, and where it must lie.

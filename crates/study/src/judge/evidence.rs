@@ -88,6 +88,30 @@ impl Evidence {
         Evidence { pairs, at_most: None, is_at_least: is_bound(ours), is_at_most: is_bound(theirs) }
     }
 
+    /// Of the geometric mean of several, replica by replica; `None` where one of them is not above zero
+    /// throughout.
+    pub fn together(each: &[Evidence]) -> Option<Evidence> {
+        let logarithms: Option<Vec<&[f64]>> = each.iter().map(Evidence::logarithms).collect();
+        let logarithms = logarithms?;
+        let replicas = logarithms.iter().map(|values| values.len()).min()?;
+        let mean = |replica: usize| {
+            logarithms.iter().map(|values| values[replica]).sum::<f64>() / logarithms.len() as f64
+        };
+        Some(Evidence {
+            pairs: Pairs::Logarithms((0..replicas).map(mean).collect()),
+            at_most: None,
+            is_at_least: each.iter().any(|evidence| evidence.is_at_least),
+            is_at_most: each.iter().any(|evidence| evidence.is_at_most),
+        })
+    }
+
+    fn logarithms(&self) -> Option<&[f64]> {
+        match &self.pairs {
+            Pairs::Logarithms(values) => Some(values),
+            Pairs::Values(_) | Pairs::Fractions(_) => None,
+        }
+    }
+
     /// Of ours over a figure.
     pub fn of_ratio_to(ours: &[Reading], figure: f64) -> Evidence {
         Evidence::of_ratios(ours, &vec![Reading::Exact(figure); ours.len()])
@@ -378,6 +402,17 @@ mod tests {
         let shown = evidence.shown(0.025).unwrap();
         assert_eq!((shown.ours, shown.low, shown.high), (f64::INFINITY, None, None));
         assert_eq!(Evidence::of_ratios(&zero, &zero).shown(0.025), None);
+    }
+
+    #[test]
+    fn several_points_together_are_surer_than_each() {
+        let of = |ratios: &[f64]| Evidence::of_ratio_to(&exact(ratios), 1.0);
+        let each = [of(&[0.5, 1.2, 0.9]), of(&[1.1, 0.6, 0.8]), of(&[0.9, 0.7, 0.9])];
+        let together = Evidence::together(&each).unwrap();
+        near(together.shown(0.025).unwrap().ours, (0.54_f64 * 0.528 * 0.567).powf(1.0 / 9.0));
+        let surest = each.iter().map(|one| one.p_below(1.0, false)).fold(1.0, f64::min);
+        assert!(together.p_below(1.0, false) < surest);
+        assert_eq!(Evidence::together(&[of(&[1.0, 0.0])]), None);
     }
 
     #[test]

@@ -74,6 +74,9 @@ pub enum Points {
     Some,
     /// At more than half of them, as where it says that something typically is.
     Most,
+    /// Over all of them together, by the geometric mean of each replica, as where it says that something is on
+    /// the whole.
+    Together,
 }
 
 /// A number beside a claim, which says nothing of whether it holds; repeated for every `x` and `class`.
