@@ -18,6 +18,11 @@ impl<T: Copy> DscpTable<T> {
         self
     }
 
+    /// A table of what `made` makes of each value.
+    pub fn map<U>(&self, made: impl Fn(T) -> U) -> DscpTable<U> {
+        DscpTable(self.0.map(made))
+    }
+
     /// What the table holds for `dscp`.
     #[inline]
     pub fn get(&self, dscp: Dscp) -> T {

@@ -85,7 +85,15 @@ impl Average {
     pub(super) fn sample(&mut self, idle: &mut Idle<'_>) {
         if self.length > 0.0 || self.idle_since > idle.now {
             self.average += idle.weight.weight * (self.length - self.average);
-        } else if self.average > 0.0 {
+        } else {
+            self.sample_idle(idle);
+        }
+    }
+
+    /// Takes a sample where nothing waits and nothing is being sent.
+    #[inline]
+    pub(super) fn sample_idle(&mut self, idle: &mut Idle<'_>) {
+        if self.average > 0.0 {
             self.decay(idle);
         }
     }

@@ -15,12 +15,11 @@ mod levels;
 mod params;
 mod spacing;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use shortflow_units::{Bytes, Instant, Length, Rate, Rng};
 
-use self::average::{Average, Pace};
+use self::average::{Average, Idle, Pace};
 pub use self::drop_curve::{AboveMax, DropCurve};
 use self::drop_curve::{Region, Unit};
 use self::levels::Levels;
@@ -91,60 +90,52 @@ impl RedGate {
 
     /// The average that packets of `level` are judged by, in packets or bytes.
     fn average_of(&self, level: usize) -> f64 {
-        self.levels[self.rules.counting(level).start].average.value()
+        let first = if self.rules.averages == Averages::Shared { 0 } else { level };
+        self.levels[first].average.value()
     }
 
-    /// What happens to a packet that arrives at `now`, after a sample for each average that counts it.
+    /// What happens to a packet that arrives at `now`, after a `sample` for each average that counts it.
     /// If it joins the queue, these are told by `join`.
     #[inline]
     fn decide(
         &mut self,
         now: Instant,
         packet: Arrival,
+        sample: impl Fn(&mut Average, &mut Idle<'_>),
         join: impl Fn(&mut Average, u32),
     ) -> Verdict {
         let rules = &*self.rules;
         let levels = &mut *self.levels;
-        let level = usize::from(rules.level_of.get(packet.dscp));
-        let counting = rules.counting(level);
+        let place = rules.place_of.get(packet.class.dscp());
         let mut idle = self.pace.at(now, &rules.weight);
-        for level in &mut levels[counting.clone()] {
-            level.average.sample(&mut idle);
-        }
-        let region = if self.backlog.packets < rules.spare_below {
-            Region::Pass
+        let counting = &mut levels[place.counting()];
+        counting.iter_mut().for_each(|level| sample(&mut level.average, &mut idle));
+        let average = counting[0].average.value();
+        let slopes = &rules.slopes[place.level];
+        let gap = &mut levels[place.level].gap;
+        let verdict = if slopes.is_below(average) || self.backlog.packets < rules.spare_below {
+            gap.reset();
+            Verdict::Pass
         } else {
-            rules.slopes[level].at(levels[counting.start].average.value())
+            rules.judge(slopes.at(average), packet, gap, &mut self.rng)
         };
-        let mut verdict = rules.judge(region, packet, &mut levels[level].gap, &mut self.rng);
-        if !matches!(verdict, Verdict::Drop(_))
-            && !fits_sized(rules.limit, self.backlog, packet.bytes())
-        {
-            verdict = Verdict::Drop(DropReason::Overlimit);
+        if matches!(verdict, Verdict::Drop(_)) {
+            return verdict;
         }
-        match verdict {
-            Verdict::Drop(_) => return verdict,
+        if !fits_sized(rules.limit, self.backlog, packet.bytes()) {
+            return Verdict::Drop(DropReason::Overlimit);
+        }
+        if verdict == Verdict::Mark {
             // A packet that carries a mark already keeps it; the mark was this queue's too.
-            Verdict::Mark => self.ecn_marks += 1,
-            Verdict::Pass => {}
+            self.ecn_marks += 1;
         }
         let amount = rules.amount(packet);
-        levels[counting].iter_mut().for_each(|level| join(&mut level.average, amount));
+        levels[place.counting()].iter_mut().for_each(|level| join(&mut level.average, amount));
         verdict
     }
 }
 
 impl Rules {
-    /// The numbers of the averages that count packets of `level`; the first judges them.
-    #[inline]
-    fn counting(&self, level: usize) -> Range<usize> {
-        match self.averages {
-            Averages::Shared => 0..1,
-            Averages::PerLevel => level..level + 1,
-            Averages::Coupled => level..self.slopes.len(),
-        }
-    }
-
     /// What `packet` counts for in the averages.
     #[inline]
     fn amount(&self, packet: Arrival) -> u32 {
@@ -155,9 +146,8 @@ impl Rules {
     }
 
     /// What happens to a packet whose average is in this `region`, where there is room for it.
-    #[inline]
     fn judge(&self, region: Region, packet: Arrival, gap: &mut Gap, rng: &mut Rng) -> Verdict {
-        let may_mark = self.ecn.marks() && packet.ecn.is_capable();
+        let may_mark = self.ecn.marks() && packet.class.ecn().is_capable();
         let may_mark_above = may_mark && self.ecn == EcnMode::MarkAboveMax;
         let (probability, chosen_verdict) = match region {
             Region::Pass => {
@@ -188,7 +178,7 @@ impl Rules {
 impl Gate for RedGate {
     #[inline]
     fn admit(&mut self, now: Instant, packet: Arrival) -> Verdict {
-        let verdict = self.decide(now, packet, Average::add);
+        let verdict = self.decide(now, packet, Average::sample, Average::add);
         if !matches!(verdict, Verdict::Drop(_)) {
             self.backlog.add_sized(packet.bytes());
         }
@@ -197,16 +187,16 @@ impl Gate for RedGate {
 
     #[inline]
     fn begin(&mut self, _now: Instant, left_at: Instant, packet: Arrival) {
-        let level = usize::from(self.rules.level_of.get(packet.dscp));
+        let place = self.rules.place_of.get(packet.class.dscp());
         let amount = self.rules.amount(packet);
-        let counting = &mut self.levels[self.rules.counting(level)];
+        let counting = &mut self.levels[place.counting()];
         counting.iter_mut().for_each(|level| level.average.remove(amount, left_at));
         self.backlog.remove_sized(packet.bytes());
     }
 
     #[inline]
     fn pass(&mut self, now: Instant, left_at: Instant, packet: Arrival) -> Verdict {
-        self.decide(now, packet, |average, _| average.pass(left_at))
+        self.decide(now, packet, Average::sample_idle, |average, _| average.pass(left_at))
     }
 
     #[inline]
@@ -227,7 +217,7 @@ impl Gate for RedGate {
 
     /// The average of the last level; unless averages are per level, it counts all packets.
     fn average(&self) -> Option<f64> {
-        Some(self.average_of(self.levels.len() - 1))
+        Some(self.average_of(self.rules.slopes.len() - 1))
     }
 
     fn ecn_marks(&self) -> u64 {
