@@ -29,6 +29,12 @@ impl<T: Copy> DscpTable<T> {
         self.0[usize::from(dscp.value())]
     }
 
+    /// As [`get`](Self::get), left in place.
+    #[inline]
+    pub fn at(&self, dscp: Dscp) -> &T {
+        &self.0[usize::from(dscp.value())]
+    }
+
     /// What the table holds, by code point.
     pub fn values(&self) -> impl Iterator<Item = T> + '_ {
         self.0.iter().copied()

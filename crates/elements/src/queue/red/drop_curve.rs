@@ -131,7 +131,7 @@ pub(super) enum Region {
 }
 
 /// A [`DropCurve`] ready for use.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Slopes {
     min: f64,
     max: f64,

@@ -78,7 +78,7 @@ impl RedGate {
     pub fn new(params: RedParams, rng: Rng) -> Self {
         let RedParams { settings, rules } = params;
         RedGate {
-            levels: Levels::new(rules.slopes.len()),
+            levels: Levels::new(rules.levels()),
             rules,
             pace: Pace::of(settings.rate.time_for(settings.idle_packet)),
             backlog: Backlog::default(),
@@ -94,43 +94,46 @@ impl RedGate {
         self.levels[first].average.value()
     }
 
-    /// What happens to a packet that arrives at `now`, after a `sample` for each average that counts it.
-    /// If it joins the queue, these are told by `join`.
+    /// What happens to a packet that arrives at `now`. Each average that counts it takes a sample and
+    /// counts it in by `join`; if it does not join the queue, it is counted out by `refuse`.
     #[inline]
     fn decide(
         &mut self,
         now: Instant,
         packet: Arrival,
-        sample: impl Fn(&mut Average, &mut Idle<'_>),
-        join: impl Fn(&mut Average, u32),
+        join: impl Fn(&mut Average, &mut Idle<'_>, u32),
+        refuse: impl Fn(&mut Average, u32),
     ) -> Verdict {
         let rules = &*self.rules;
         let levels = &mut *self.levels;
-        let place = rules.place_of.get(packet.class.dscp());
+        let place = rules.place_of.at(packet.class.dscp());
+        let amount = rules.amount(packet);
         let mut idle = self.pace.at(now, &rules.weight);
         let counting = &mut levels[place.counting()];
-        counting.iter_mut().for_each(|level| sample(&mut level.average, &mut idle));
+        counting.iter_mut().for_each(|level| join(&mut level.average, &mut idle, amount));
         let average = counting[0].average.value();
-        let slopes = &rules.slopes[place.level];
         let gap = &mut levels[place.level].gap;
-        let verdict = if slopes.is_below(average) || self.backlog.packets < rules.spare_below {
-            gap.reset();
-            Verdict::Pass
-        } else {
-            rules.judge(slopes.at(average), packet, gap, &mut self.rng)
-        };
-        if matches!(verdict, Verdict::Drop(_)) {
-            return verdict;
+        let mut verdict =
+            if place.slopes.is_below(average) || self.backlog.packets < rules.spare_below {
+                gap.reset();
+                Verdict::Pass
+            } else {
+                rules.judge(place.slopes.at(average), packet, gap, &mut self.rng)
+            };
+        if !matches!(verdict, Verdict::Drop(_))
+            && !fits_sized(rules.limit, self.backlog, packet.bytes())
+        {
+            verdict = Verdict::Drop(DropReason::Overlimit);
         }
-        if !fits_sized(rules.limit, self.backlog, packet.bytes()) {
-            return Verdict::Drop(DropReason::Overlimit);
-        }
-        if verdict == Verdict::Mark {
+        match verdict {
+            Verdict::Pass => {}
             // A packet that carries a mark already keeps it; the mark was this queue's too.
-            self.ecn_marks += 1;
+            Verdict::Mark => self.ecn_marks += 1,
+            Verdict::Drop(_) => {
+                let counting = &mut levels[place.counting()];
+                counting.iter_mut().for_each(|level| refuse(&mut level.average, amount));
+            }
         }
-        let amount = rules.amount(packet);
-        levels[place.counting()].iter_mut().for_each(|level| join(&mut level.average, amount));
         verdict
     }
 }
@@ -178,7 +181,11 @@ impl Rules {
 impl Gate for RedGate {
     #[inline]
     fn admit(&mut self, now: Instant, packet: Arrival) -> Verdict {
-        let verdict = self.decide(now, packet, Average::sample, Average::add);
+        let join = |average: &mut Average, idle: &mut Idle<'_>, amount| {
+            average.sample(idle);
+            average.add(amount);
+        };
+        let verdict = self.decide(now, packet, join, Average::take_back);
         if !matches!(verdict, Verdict::Drop(_)) {
             self.backlog.add_sized(packet.bytes());
         }
@@ -187,7 +194,7 @@ impl Gate for RedGate {
 
     #[inline]
     fn begin(&mut self, _now: Instant, left_at: Instant, packet: Arrival) {
-        let place = self.rules.place_of.get(packet.class.dscp());
+        let place = self.rules.place_of.at(packet.class.dscp());
         let amount = self.rules.amount(packet);
         let counting = &mut self.levels[place.counting()];
         counting.iter_mut().for_each(|level| level.average.remove(amount, left_at));
@@ -196,7 +203,12 @@ impl Gate for RedGate {
 
     #[inline]
     fn pass(&mut self, now: Instant, left_at: Instant, packet: Arrival) -> Verdict {
-        self.decide(now, packet, Average::sample_idle, |average, _| average.pass(left_at))
+        let join = |average: &mut Average, idle: &mut Idle<'_>, _| {
+            average.sample_idle(idle);
+            average.pass(left_at);
+        };
+        // Since the sample it is idle from now on.
+        self.decide(now, packet, join, |average, _| average.pass(now))
     }
 
     #[inline]
@@ -217,7 +229,7 @@ impl Gate for RedGate {
 
     /// The average of the last level; unless averages are per level, it counts all packets.
     fn average(&self) -> Option<f64> {
-        Some(self.average_of(self.rules.slopes.len() - 1))
+        Some(self.average_of(self.rules.levels() - 1))
     }
 
     fn ecn_marks(&self) -> u64 {
