@@ -69,7 +69,7 @@ impl FarEnd {
 
 impl Fabric {
     /// The port through which a host sends to `destination`, and what is shown there of the sender.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn outlet(&self, node: NodeId, destination: NodeId) -> (PortId, Shown) {
         let index = self.network.routes.port(node, destination);
         let near = self.network.ports[index].near.as_ref();
