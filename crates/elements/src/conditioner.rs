@@ -78,6 +78,12 @@ impl Conditioner {
         class.police?[color as usize].apply(packet)
     }
 
+    /// What it does to a host's acknowledgements without data.
+    #[inline]
+    pub fn acknowledgements(&self) -> Acknowledgements {
+        self.acks
+    }
+
     /// Makes room for `flows` in each class: see [`Marker::reserve`].
     pub fn reserve(&mut self, flows: usize) {
         let markers = self.classes.iter_mut().filter_map(|class| class.marker.as_mut());

@@ -80,6 +80,7 @@ impl Drops {
     }
 
     /// How many packets were handed in.
+    #[inline]
     pub fn len(&self) -> usize {
         self.0.len()
     }

@@ -90,7 +90,9 @@ pub use address::{Address, Prefix};
 pub use aggregate::{Aggregate, Per, PerAggregate, Settling};
 pub use conditioner::{Acknowledgements, ClassCounters, Conditioner, NewClass};
 pub use drops::{DropReason, Dropped, Drops};
-pub use packet::{Color, Dscp, Ecn, FlowKey, FrameId, Packet, ParseDscpError, Protocol, TcpFlags};
+pub use packet::{
+    Color, Dscp, Ecn, FlowKey, FrameId, Packet, ParseDscpError, Protocol, TcpFlags, TrafficClass,
+};
 pub use params::ParamsError;
 pub use traits::{
     Arrival, Backlog, Gate, Label, Marker, Meter, Phase, QueueDiscipline, Queued, SenderEvent,

@@ -182,8 +182,38 @@ impl Ecn {
     pub const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
 
     /// Whether congestion may be told by a mark instead of a drop.
+    #[inline]
     pub fn is_capable(self) -> bool {
         self != Ecn::NotEct
+    }
+}
+
+/// The byte of the IP header that holds both, the code point in its upper six bits (RFC 2474 §3) and
+/// the ECN field in the lower two (RFC 3168 §5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrafficClass(pub u8);
+
+impl TrafficClass {
+    /// Bits of the byte.
+    pub const BITS: u32 = u8::BITS;
+    const ECN_BITS: u32 = Ecn::ALL.len().trailing_zeros();
+
+    /// The byte of a packet with this code point and this ECN field.
+    #[inline]
+    pub const fn new(dscp: Dscp, ecn: Ecn) -> Self {
+        TrafficClass(dscp.0 << Self::ECN_BITS | ecn as u8)
+    }
+
+    /// The code point.
+    #[inline]
+    pub const fn dscp(self) -> Dscp {
+        Dscp(self.0 >> Self::ECN_BITS)
+    }
+
+    /// The ECN field.
+    #[inline]
+    pub const fn ecn(self) -> Ecn {
+        Ecn::ALL[self.0 as usize % Ecn::ALL.len()]
     }
 }
 

@@ -2,7 +2,7 @@
 
 use shortflow_units::{Bytes, Instant, Length, Rate};
 
-use crate::{Color, DropReason, Drops, Dscp, Ecn, FlowKey, Packet};
+use crate::{Color, DropReason, Drops, Dscp, FlowKey, Packet, TrafficClass};
 
 /// Measures a stream against a profile (RFC 2475). Reads the packet, never writes it.
 pub trait Meter: Send {
@@ -139,10 +139,8 @@ pub trait Gate: Send {
 pub struct Arrival {
     /// Bytes of the whole packet.
     pub size: u32,
-    /// The code point.
-    pub dscp: Dscp,
-    /// The ECN field.
-    pub ecn: Ecn,
+    /// The code point and the ECN field.
+    pub class: TrafficClass,
 }
 
 impl Arrival {
@@ -156,7 +154,7 @@ impl Arrival {
 impl From<&Packet> for Arrival {
     #[inline]
     fn from(packet: &Packet) -> Self {
-        Arrival { size: packet.size, dscp: packet.dscp, ecn: packet.ecn }
+        Arrival { size: packet.size, class: TrafficClass::new(packet.dscp, packet.ecn) }
     }
 }
 

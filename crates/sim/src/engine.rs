@@ -17,6 +17,7 @@ use crate::host::news::{Before, tell_if_held_back, tell_of_segment};
 use crate::host::ports::EphemeralPorts;
 use crate::host::session::{PendingSend, Sessions, World};
 use crate::host::source::{Emission, Source, Stream, StreamId};
+use crate::network::ends::Shown;
 use crate::network::fabric::Fabric;
 use crate::network::layout::Network;
 use crate::network::pool::{Parcel, Resident};
@@ -343,8 +344,9 @@ impl Engine {
             payload: size.saturating_sub(UDP_HEADERS) as u16,
             tcp: TcpHeader::default(),
         };
-        let (outlet, shows_sender) = self.fabric.outlet(stream.node, stream.key.dst);
+        let (outlet, shown) = self.fabric.outlet(stream.node, stream.key.dst);
         let label = self.fabric.network.label(stream.workload);
+        let shows_sender = shown != Shown::Nothing;
         let sender = shows_sender.then(|| SenderView { label, ..SenderView::default() });
         self.fabric.leave_host(outlet, packet, sender.as_ref());
     }
@@ -405,11 +407,15 @@ fn transmit(
             Side::Client => flow.key,
             Side::Server => flow.key.reversed(),
         };
-        let (outlet, shows_tcp) = fabric.outlet(key.src, key.dst);
-        let sender = shows_tcp.then(|| SenderView {
-            received_dscp: Some(end.received_dscp),
-            label: fabric.network.label(flow.application.workload()),
-            ..end.tcp.view_of(&segment)
+        let (outlet, shown) = fabric.outlet(key.src, key.dst);
+        let sender = (shown != Shown::Nothing).then(|| {
+            let is_echo = shown == Shown::AllButOfEchoes && segment.is_bare_acknowledgement();
+            let view = if is_echo { SenderView::default() } else { end.tcp.view_of(&segment) };
+            SenderView {
+                received_dscp: Some(end.received_dscp),
+                label: fabric.network.label(flow.application.workload()),
+                ..view
+            }
         });
         let packet = Resident {
             sent_at: now,

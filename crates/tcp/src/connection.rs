@@ -231,6 +231,7 @@ impl Connection {
 
     /// What a marker at this host may see between two segments. `received_dscp` and `label` are the
     /// host's to tell.
+    #[inline]
     pub fn sender_view(&self) -> SenderView {
         let window = self.congestion_window().min(u64::from(self.sender.peer_window));
         // Of what was written, the SYN is no part, nor is the FIN.
@@ -249,6 +250,7 @@ impl Connection {
     /// What a marker at this host may see of `segment`, which
     /// [`poll_transmit`](Self::poll_transmit) has just given: `sent` and `remaining` are those
     /// before it.
+    #[inline]
     pub fn view_of(&self, segment: &Segment) -> SenderView {
         let mut view = self.sender_view();
         view.is_retransmission = Some(segment.is_retransmission);
@@ -264,6 +266,7 @@ impl Connection {
         view
     }
 
+    #[inline]
     fn phase(&self) -> Phase {
         match self.sender.recovery.phase() {
             LossPhase::Fast => Phase::FastRecovery,

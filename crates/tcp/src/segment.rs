@@ -18,6 +18,12 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// Whether it only acknowledges: no data, no SYN, FIN or RST.
+    #[inline]
+    pub fn is_bare_acknowledgement(&self) -> bool {
+        self.payload == 0 && self.header.flags.only_acknowledge()
+    }
+
     /// The reset with which a host answers a segment that belongs to no connection, or `None`
     /// when it is a reset itself (RFC 9293 §3.10.7.1).
     pub fn reset_in_reply(header: &TcpHeader, payload: u16) -> Option<Segment> {

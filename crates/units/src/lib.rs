@@ -35,6 +35,6 @@ pub use bytes::Bytes;
 pub use length::{Length, Size};
 pub use probability::Probability;
 pub use quantity::ParseQuantityError;
-pub use rate::{Rate, Transmission};
+pub use rate::{Rate, Remainder, Transmission};
 pub use rng::Rng;
 pub use time::{Duration, Instant};

@@ -137,19 +137,42 @@ impl Transmission {
     /// The time of the next `bytes`, which follow the bytes before without a gap.
     #[inline]
     pub fn time(&mut self, bytes: u32) -> Duration {
-        if self.whole > 0 {
-            return Duration::from_nanos(u64::from(bytes) * self.whole);
-        }
-        let numerator = u64::from(bytes) * NANOBITS + self.remainder;
-        let nanos = numerator / self.rate;
-        self.remainder = numerator - nanos * self.rate;
-        Duration::from_nanos(nanos)
+        let (time, remainder) = self.time_after(self.remainder(), bytes);
+        self.set_remainder(remainder);
+        time
     }
 
-    /// Forgets the remainder: the line fell idle.
-    pub fn idle(&mut self) {
-        self.remainder = 0;
+    /// What is carried to the next bytes.
+    #[inline]
+    pub fn remainder(&self) -> Remainder {
+        Remainder(self.remainder)
     }
+
+    /// From now on this is carried to the next bytes.
+    #[inline]
+    pub fn set_remainder(&mut self, remainder: Remainder) {
+        self.remainder = remainder.0;
+    }
+
+    /// The time that `bytes` would take to which this `remainder` is carried, and what they carry on.
+    #[inline]
+    pub fn time_after(&self, remainder: Remainder, bytes: u32) -> (Duration, Remainder) {
+        if self.whole > 0 {
+            return (Duration::from_nanos(u64::from(bytes) * self.whole), remainder);
+        }
+        let numerator = u64::from(bytes) * NANOBITS + remainder.0;
+        let nanos = numerator / self.rate;
+        (Duration::from_nanos(nanos), Remainder(numerator - nanos * self.rate))
+    }
+}
+
+/// The part of a nanosecond that one packet of a [`Transmission`] carries to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remainder(u64);
+
+impl Remainder {
+    /// After a time in which the line was idle.
+    pub const NONE: Remainder = Remainder(0);
 }
 
 /// Bits of a byte times nanoseconds of a second.

@@ -18,10 +18,21 @@ impl<T: Copy> DscpTable<T> {
         self
     }
 
+    /// A table of what `made` makes of each value.
+    pub fn map<U>(&self, made: impl Fn(T) -> U) -> DscpTable<U> {
+        DscpTable(self.0.map(made))
+    }
+
     /// What the table holds for `dscp`.
     #[inline]
     pub fn get(&self, dscp: Dscp) -> T {
         self.0[usize::from(dscp.value())]
+    }
+
+    /// As [`get`](Self::get), left in place.
+    #[inline]
+    pub fn at(&self, dscp: Dscp) -> &T {
+        &self.0[usize::from(dscp.value())]
     }
 
     /// What the table holds, by code point.

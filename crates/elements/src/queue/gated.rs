@@ -19,6 +19,12 @@ impl<G: Gate> Gated<G> {
     pub(super) fn behind(gate: G) -> Self {
         Gated { ring: Ring::new(gate.limit()), gate, is_told: false }
     }
+
+    /// When a packet that is given at `now` has left the line.
+    #[inline]
+    fn left_at(&self, now: Instant) -> Instant {
+        if self.is_told { Instant::NEVER } else { now }
+    }
 }
 
 impl<G: Gate> QueueDiscipline for Gated<G> {
@@ -39,9 +45,29 @@ impl<G: Gate> QueueDiscipline for Gated<G> {
     #[inline]
     fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Queued> {
         let queued = self.ring.pop()?;
-        let left_at = if self.is_told { Instant::NEVER } else { now };
-        self.gate.begin(now, left_at, Arrival::from(&queued.packet));
+        self.gate.begin(now, self.left_at(now), Arrival::from(&queued.packet));
         Some(queued)
+    }
+
+    /// Where nothing waits, a packet that is let in goes at once, without a place in the ring.
+    #[inline]
+    fn pass(&mut self, now: Instant, mut packet: Packet, drops: &mut Drops) -> Option<Queued> {
+        if self.ring.backlog().packets > 0 {
+            self.enqueue(now, packet, drops);
+            return self.dequeue(now, drops);
+        }
+        // The last packet may still be on the line, so the gate is not asked to let this one pass.
+        let arrival = Arrival::from(&packet);
+        match self.gate.admit(now, arrival) {
+            Verdict::Pass => {}
+            Verdict::Mark => packet.ecn = Ecn::Ce,
+            Verdict::Drop(reason) => {
+                drops.push(packet, reason);
+                return None;
+            }
+        }
+        self.gate.begin(now, self.left_at(now), arrival);
+        Some(Queued { packet, since: now })
     }
 
     #[inline]

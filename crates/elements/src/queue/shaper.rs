@@ -81,9 +81,10 @@ impl Shaper {
         self.bucket.fill(rest);
     }
 
-    /// Pays for `packet`, as far as the bucket goes.
+    /// Pays for `packet`, which leaves at `now`, as far as the bucket goes.
     #[inline]
-    fn pay(&mut self, packet: &Packet) {
+    fn pay(&mut self, now: Instant, packet: &Packet) {
+        self.earn(now);
         let price = Tokens::of(packet.bytes() + self.params.overhead);
         self.owed = self.bucket.take_up_to(price);
         self.free_at = self.earned.at() + time_to_earn(self.params.rate, self.owed);
@@ -106,8 +107,18 @@ impl QueueDiscipline for Shaper {
             return None;
         }
         let queued = self.inner.dequeue(now, drops)?;
-        self.earn(now);
-        self.pay(&queued.packet);
+        self.pay(now, &queued.packet);
+        Some(queued)
+    }
+
+    #[inline]
+    fn pass(&mut self, now: Instant, packet: Packet, drops: &mut Drops) -> Option<Queued> {
+        if now < self.free_at {
+            self.inner.enqueue(now, packet, drops);
+            return None;
+        }
+        let queued = self.inner.pass(now, packet, drops)?;
+        self.pay(now, &queued.packet);
         Some(queued)
     }
 

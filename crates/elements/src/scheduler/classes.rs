@@ -31,8 +31,14 @@ impl Classes {
 
     #[inline]
     pub(super) fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
-        let child = self.classifier.classify(&packet).unwrap_or(self.otherwise);
-        self.children[child].enqueue(now, packet, drops);
+        self.queue_of(&packet).enqueue(now, packet, drops);
+    }
+
+    /// The queue of the class of `packet`.
+    #[inline]
+    pub(super) fn queue_of(&mut self, packet: &Packet) -> &mut dyn QueueDiscipline {
+        let child = self.classifier.classify(packet).unwrap_or(self.otherwise);
+        self.children[child].as_mut()
     }
 
     pub(super) fn len(&self) -> usize {

@@ -10,6 +10,8 @@ use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, Sender
 /// A child that is held back (by a shaper) is skipped. One step per child.
 pub struct StrictPriority {
     classes: Classes,
+    /// How many packets all children hold: where there are none, none is asked.
+    held: usize,
 }
 
 impl StrictPriority {
@@ -20,7 +22,13 @@ impl StrictPriority {
         children: Vec<Box<dyn QueueDiscipline>>,
         otherwise: usize,
     ) -> Result<Self, ParamsError> {
-        Ok(StrictPriority { classes: Classes::new(classifier, children, otherwise)? })
+        Ok(StrictPriority { classes: Classes::new(classifier, children, otherwise)?, held: 0 })
+    }
+
+    /// Counts what is held after a child has taken `taken` packets, and given or dropped others.
+    #[inline]
+    fn count(&mut self, taken: usize, given: &Option<Queued>, dropped: usize) {
+        self.held = self.held + taken - usize::from(given.is_some()) - dropped;
     }
 }
 
@@ -31,20 +39,37 @@ impl QueueDiscipline for StrictPriority {
 
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
+        let before = drops.len();
         self.classes.enqueue(now, packet, drops);
+        self.count(1, &None, drops.len() - before);
     }
 
     #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued> {
-        self.classes
-            .queues()
-            .iter_mut()
-            .filter(|child| is_ready(child.as_ref(), now))
-            .find_map(|child| child.dequeue(now, drops))
+        let before = drops.len();
+        let mut ready =
+            self.classes.queues().iter_mut().filter(|child| is_ready(child.as_ref(), now));
+        let given = ready.find_map(|child| child.dequeue(now, drops));
+        self.count(0, &given, drops.len() - before);
+        given
     }
 
+    /// Where nothing is held, only the child of the packet can give one.
+    #[inline]
+    fn pass(&mut self, now: Instant, packet: Packet, drops: &mut Drops) -> Option<Queued> {
+        if self.held > 0 {
+            self.enqueue(now, packet, drops);
+            return self.dequeue(now, drops);
+        }
+        let before = drops.len();
+        let given = self.classes.queue_of(&packet).pass(now, packet, drops);
+        self.count(1, &given, drops.len() - before);
+        given
+    }
+
+    #[inline]
     fn ready_at(&self) -> Option<Instant> {
-        self.classes.ready_at()
+        if self.held == 0 { None } else { self.classes.ready_at() }
     }
 
     fn backlog(&self) -> Backlog {

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use shortflow_elements::queue::{Averages, Fifo, FifoParams, Red, RedGate, TailDrop};
-use shortflow_elements::{Arrival, DropReason, Drops, Dscp, Ecn, Gate, QueueDiscipline, Verdict};
+use shortflow_elements::{
+    Arrival, DropReason, Drops, Dscp, Ecn, Gate, QueueDiscipline, TrafficClass, Verdict,
+};
 use shortflow_units::{Bytes, Duration, Instant, Length};
 
 use crate::bench::{number_of, p, rng};
@@ -31,7 +33,7 @@ fn comings() -> impl Strategy<Value = Vec<Coming>> {
     let dscp = prop::sample::select(vec![Dscp::AF11, Dscp::AF12, Dscp::AF13]);
     let ecn = prop::sample::select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ce]);
     let coming = (after, size, dscp, ecn).prop_map(|(after, size, dscp, ecn)| {
-        let arrival = Arrival { size, dscp, ecn };
+        let arrival = Arrival { size, class: TrafficClass::new(dscp, ecn) };
         Coming { after, arrival }
     });
     prop::collection::vec(coming, 0..200)
@@ -74,8 +76,8 @@ impl Asking {
         for (number, &Coming { after, arrival }) in (0..).zip(comings) {
             now += after;
             line.serve_until(now);
-            let Arrival { size, dscp, ecn } = arrival;
-            let packet = p(number).sized(size).marked(dscp).with(ecn).packet();
+            let Arrival { size, class } = arrival;
+            let packet = p(number).sized(size).marked(class.dscp()).with(class.ecn()).packet();
             line.queue.enqueue(now, packet, &mut line.drops);
             if line.free_at <= now {
                 line.serve(now);
@@ -124,7 +126,7 @@ fn worked_out(mut gate: Box<dyn Gate>, comings: &[Coming]) -> Found {
         let left_at = starts + transmission(arrival.size);
         let verdict =
             if starts == now { gate.pass(now, left_at, arrival) } else { gate.admit(now, arrival) };
-        let ecn = if verdict == Verdict::Mark { Ecn::Ce } else { arrival.ecn };
+        let ecn = if verdict == Verdict::Mark { Ecn::Ce } else { arrival.class.ecn() };
         found.fates.push(Some(match verdict {
             Verdict::Pass | Verdict::Mark => Fate::Sent { at: starts, ecn },
             Verdict::Drop(reason) => Fate::Dropped(reason),

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use shortflow_elements::classifier::{Classifier, MultiField, PortRange};
 use shortflow_elements::queue::{Share, Weight, Wfq, WfqClass, WfqParams};
 use shortflow_elements::{DropReason, Drops, QueueDiscipline};
-use shortflow_units::{Bytes, Instant, Length, Rate, Transmission};
+use shortflow_units::{Bytes, Instant, Length, Rate, Remainder, Transmission};
 
 use crate::bench::{Bench, P, mbit, ms, number_of, p, rng, us};
 
@@ -58,7 +58,7 @@ fn sent(queue: &mut Wfq, rate: Rate, arrivals: &[Arrival]) -> (Vec<Instant>, Vec
     while order.len() < arrivals.len() {
         if queue.backlog().packets == 0 && arrivals[next].at > free_at {
             free_at = arrivals[next].at;
-            line.idle();
+            line.set_remainder(Remainder::NONE);
         }
         while let Some(arrival) = arrivals.get(next).filter(|arrival| arrival.at <= free_at) {
             let packet = of(arrival.flow, next as u32).sized(arrival.size);

@@ -1,10 +1,11 @@
 //! What few links have at their ends besides a port: roles, loss, somebody who looks on.
 
-use shortflow_elements::Conditioner;
 use shortflow_elements::dropper::LinkLoss;
-use shortflow_elements::{DropReason, SenderView};
+use shortflow_elements::{Acknowledgements, Conditioner};
+use shortflow_elements::{DropReason, Packet, SenderView};
 use shortflow_measure::results;
 use shortflow_run::{Event, Tap};
+use shortflow_scenario::NodeId;
 
 use crate::network::fabric::Fabric;
 use crate::network::index::PortId;
@@ -33,6 +34,26 @@ impl NearEnd {
         let is_empty = conditioner.is_none();
         (!is_empty).then(|| Box::new(NearEnd { conditioner, is_watched: false }))
     }
+
+    /// What is shown to it.
+    #[inline]
+    fn shown(&self) -> Shown {
+        match self.conditioner.as_ref().map(Conditioner::acknowledgements) {
+            Some(Acknowledgements::Echoed) => Shown::AllButOfEchoes,
+            _ => Shown::All,
+        }
+    }
+}
+
+/// What of the sending TCP a host shows to what stands before a port's queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// Nothing stands there.
+    Nothing,
+    /// All that it knows.
+    All,
+    /// All, but of acknowledgements without data no more than the code point that they echo.
+    AllButOfEchoes,
 }
 
 impl FarEnd {
@@ -47,6 +68,14 @@ impl FarEnd {
 }
 
 impl Fabric {
+    /// The port through which a host sends to `destination`, and what is shown there of the sender.
+    #[inline(always)]
+    pub(crate) fn outlet(&self, node: NodeId, destination: NodeId) -> (PortId, Shown) {
+        let index = self.network.routes.port(node, destination);
+        let near = self.network.ports[index].near.as_ref();
+        (index, near.map_or(Shown::Nothing, |end| end.shown()))
+    }
+
     /// Lets `tap` look on from now on.
     pub(crate) fn show_to(&mut self, tap: Option<Box<dyn Tap>>) {
         let Some(tap) = tap else { return };
@@ -64,21 +93,22 @@ impl Fabric {
         self.watcher.take().map_or(Ok(()), |watcher| watcher.tap.finish())
     }
 
-    /// Passes a packet by what stands before a port's queue; a reason when it goes no further.
+    /// Passes a packet, which is lent, by what stands before a port's queue; a reason when it goes no
+    /// further.
+    #[inline]
     pub(crate) fn pass_near_end(
         &mut self,
         index: PortId,
-        parcel: &mut Parcel,
+        packet: &mut Packet,
         sender: Option<&SenderView>,
     ) -> Option<DropReason> {
-        let hop = &mut self.network.ports[index];
-        let end = hop.near.as_mut()?;
-        let now = self.now;
-        let refused = end.conditioner.as_mut().and_then(|conditioner| {
-            self.pool.change(parcel, |packet| conditioner.condition(now, packet, sender))
-        });
+        let end = self.network.ports[index].near.as_mut()?;
+        let conditioner = end.conditioner.as_mut();
+        let refused = conditioner.and_then(|at| at.condition(self.now, packet, sender));
         if end.is_watched {
-            self.show(index, parcel, Event::Sent);
+            let parcel = self.pool.take_back(std::mem::take(packet));
+            self.show(index, &parcel, Event::Sent);
+            *packet = self.pool.lend(parcel);
         }
         refused
     }

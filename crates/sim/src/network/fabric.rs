@@ -1,7 +1,6 @@
 //! The network in motion: ports, the packets in them, and the events that move these.
 
 use shortflow_elements::{DropReason, Drops, SenderNews, SenderView};
-use shortflow_scenario::NodeId;
 use shortflow_units::Instant;
 
 use crate::event::calendar::{Calendar, Entity};
@@ -164,16 +163,18 @@ impl Fabric {
     }
 
     #[inline(never)]
-    fn send_by_policy(&mut self, index: PortId, mut parcel: Parcel, sender: Option<&SenderView>) {
-        let refused = self.pass_near_end(index, &mut parcel, sender);
-        let hop = &mut self.network.ports[index];
-        if let Some(reason) = refused {
+    fn send_by_policy(&mut self, index: PortId, parcel: Parcel, sender: Option<&SenderView>) {
+        let mut packet = self.pool.lend(parcel);
+        if let Some(reason) = self.pass_near_end(index, &mut packet, sender) {
+            let parcel = self.pool.take_back(packet);
             return self.refuse(index, parcel, reason);
         }
+        let hop = &mut self.network.ports[index];
         if hop.port.is_booked() {
+            let parcel = self.pool.take_back(packet);
             return self.join(index, parcel);
         }
-        let changed = hop.port.enqueue(self.now, parcel, &mut self.pool, &mut self.drops);
+        let changed = hop.port.enqueue(self.now, packet, &mut self.pool, &mut self.drops);
         self.after_port(index, changed);
     }
 
@@ -208,7 +209,7 @@ impl Fabric {
     /// A port does not take a packet.
     #[cold]
     pub(crate) fn refuse(&mut self, index: PortId, parcel: Parcel, reason: DropReason) {
-        self.network.ports[index].port.counters.arrived(&parcel);
+        self.network.ports[index].port.counters.arrived(parcel.arrival());
         self.drop_at(index, parcel, reason);
     }
 
@@ -273,14 +274,6 @@ impl Fabric {
     /// Takes one of them.
     pub(crate) fn take_lost(&mut self) -> Option<Parcel> {
         self.lost.pop()
-    }
-
-    /// The port through which a host sends to `destination`, and whether a conditioner there may
-    /// look at the sending TCP.
-    #[inline]
-    pub(crate) fn outlet(&self, node: NodeId, destination: NodeId) -> (PortId, bool) {
-        let index = self.network.routes.port(node, destination);
-        (index, self.network.ports[index].near.is_some())
     }
 
     /// A host sends a packet through one of its ports.

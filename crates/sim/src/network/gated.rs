@@ -3,11 +3,9 @@
 
 use std::collections::VecDeque;
 
-use shortflow_elements::{Gate, Verdict};
+use shortflow_elements::{Arrival, Gate, Verdict};
 use shortflow_units::{Duration, Instant};
 
-use crate::network::line::Line;
-use crate::network::pool::Parcel;
 use crate::network::port::Passage;
 use crate::network::waiting::Waiting;
 
@@ -31,25 +29,20 @@ impl Gated {
         });
     }
 
-    /// What the gate decides of a parcel that arrives at `now`, as of the last [`begin`](Self::begin),
-    /// and which is sent over the `line` if it is let in.
+    /// What the gate decides of what arrives at `now`, as of the last [`begin`](Self::begin), and which
+    /// would be sent from `starts` until `ends`.
     #[inline]
-    pub(crate) fn join(&mut self, now: Instant, parcel: &Parcel, line: &mut Line) -> Verdict {
-        let free_at = line.free_at;
-        if free_at <= now {
-            let before = line.clone();
-            line.send(now, parcel.size());
-            let verdict = self.gate.pass(now, line.free_at, parcel.arrival());
-            if matches!(verdict, Verdict::Drop(_)) {
-                *line = before;
-            }
-            return verdict;
+    pub(crate) fn decide(
+        &mut self,
+        now: Instant,
+        arrival: Arrival,
+        starts: Instant,
+        ends: Instant,
+    ) -> Verdict {
+        if starts > now {
+            self.gate.admit(now, arrival)
+        } else {
+            self.gate.pass(now, ends, arrival)
         }
-        let verdict = self.gate.admit(now, parcel.arrival());
-        if !matches!(verdict, Verdict::Drop(_)) {
-            line.send(free_at, parcel.size());
-            self.waiting.push(parcel.size(), free_at);
-        }
-        verdict
     }
 }

@@ -1,9 +1,9 @@
 //! The line of a port: one transmission after the other, then the way to the far end.
 
-use shortflow_units::{Duration, Instant, Rate, Transmission};
+use shortflow_units::{Duration, Instant, Rate, Remainder, Transmission};
 
 /// What sends packets on their way.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Line {
     /// When it falls idle.
     pub(crate) free_at: Instant,
@@ -16,6 +16,15 @@ pub(crate) struct Line {
     busy: Duration,
 }
 
+/// A transmission that the line may take up next.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Planned {
+    time: Duration,
+    /// When the line falls idle after it.
+    pub(crate) ends: Instant,
+    remainder: Remainder,
+}
+
 impl Line {
     pub(crate) fn new(rate: Rate, delay: Duration, overhead: u32) -> Self {
         let rate = Transmission::at(rate);
@@ -26,12 +35,24 @@ impl Line {
     /// the far end.
     #[inline(always)]
     pub(crate) fn send(&mut self, starts: Instant, size: u32) -> Instant {
-        if starts > self.free_at {
-            self.rate.idle();
-        }
-        let time = self.rate.time(size + self.overhead);
-        self.busy += time;
-        self.free_at = starts + time;
+        let planned = self.plan(starts, size);
+        self.take_up(planned)
+    }
+
+    /// As [`send`](Self::send), to be [taken up](Self::take_up) or not.
+    #[inline(always)]
+    pub(crate) fn plan(&self, starts: Instant, size: u32) -> Planned {
+        let before = if starts > self.free_at { Remainder::NONE } else { self.rate.remainder() };
+        let (time, remainder) = self.rate.time_after(before, size + self.overhead);
+        Planned { time, ends: starts + time, remainder }
+    }
+
+    /// Does what was planned just before: when the packet arrives at the far end.
+    #[inline(always)]
+    pub(crate) fn take_up(&mut self, planned: Planned) -> Instant {
+        self.rate.set_remainder(planned.remainder);
+        self.busy += planned.time;
+        self.free_at = planned.ends;
         self.free_at + self.delay
     }
 

@@ -6,7 +6,7 @@
 //! as the place of its bytes. A slot that falls free is the next to be used; the pool is as large as
 //! the most packets there ever were at once.
 
-use shortflow_elements::{Arrival, Dscp, Ecn, FrameId, Packet};
+use shortflow_elements::{Arrival, Dscp, Ecn, FrameId, Packet, TrafficClass};
 use shortflow_scenario::NodeId;
 use shortflow_tcp::TcpHeader;
 use shortflow_units::Instant;
@@ -25,14 +25,15 @@ pub(crate) struct Parcel {
     pub(crate) to: NodeId,
     /// The host's own name for the flow.
     pub(crate) flow: FlowId,
-    /// Bytes times 256, plus the DS field and the ECN field: so that a parcel takes 16 bytes.
+    /// Bytes times 256, plus the traffic class: so that a parcel takes 16 bytes.
     size_and_class: u32,
 }
 
 impl Parcel {
     #[inline]
     fn new(slot: u32, packet: &Resident) -> Self {
-        let size_and_class = size_and_class(packet.size, packet.dscp, packet.ecn);
+        let class = TrafficClass::new(packet.dscp, packet.ecn);
+        let size_and_class = size_and_class(packet.size, class);
         Parcel { slot, to: packet.key.dst, flow: packet.flow, size_and_class }
     }
 
@@ -46,43 +47,39 @@ impl Parcel {
     /// Bytes.
     #[inline]
     pub(crate) fn size(&self) -> u32 {
-        self.size_and_class >> CLASS_BITS
+        self.size_and_class >> TrafficClass::BITS
     }
 
     /// The number of the code point.
     #[inline]
     pub(crate) fn dscp(&self) -> usize {
-        (self.size_and_class >> ECN_BITS) as usize % Dscp::COUNT
+        usize::from(self.class().dscp().value())
+    }
+
+    #[inline]
+    fn class(&self) -> TrafficClass {
+        TrafficClass(self.size_and_class as u8)
     }
 
     /// What a gate sees of the packet.
     #[inline]
     pub(crate) fn arrival(&self) -> Arrival {
-        Arrival {
-            size: self.size(),
-            dscp: Dscp::new(self.dscp() as u8).expect("a number of a code point"),
-            ecn: Ecn::ALL[self.size_and_class as usize % Ecn::ALL.len()],
-        }
+        Arrival { size: self.size(), class: self.class() }
     }
 
     #[inline]
     fn set_class(&mut self, dscp: Dscp, ecn: Ecn) {
-        self.size_and_class = size_and_class(self.size(), dscp, ecn);
+        self.size_and_class = size_and_class(self.size(), TrafficClass::new(dscp, ecn));
     }
 }
 
-/// As in the byte of the IP header: the code point, then the ECN field.
 #[inline]
-fn size_and_class(size: u32, dscp: Dscp, ecn: Ecn) -> u32 {
-    size << CLASS_BITS | u32::from(dscp.value()) << ECN_BITS | ecn as u32
+fn size_and_class(size: u32, class: TrafficClass) -> u32 {
+    size << TrafficClass::BITS | u32::from(class.0)
 }
 
 /// The slot of a stub.
 const NO_SLOT: u32 = u32::MAX;
-
-const ECN_BITS: u32 = Ecn::ALL.len().trailing_zeros();
-
-const CLASS_BITS: u32 = Dscp::COUNT.trailing_zeros() + ECN_BITS;
 
 /// All packets.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use shortflow_elements::{
-    Backlog, DropReason, Drops, Gate, QueueDiscipline, Queued, SenderNews, Verdict,
+    Arrival, Backlog, DropReason, Drops, Gate, Packet, QueueDiscipline, Queued, SenderNews, Verdict,
 };
 use shortflow_units::{Duration, Instant, Length, Rate};
 
@@ -144,7 +144,15 @@ impl Port {
         pool: &mut Pool,
     ) -> Result<Instant, DropReason> {
         let Buffer::Plain(fifo) = &mut self.buffer else {
-            return self.book_gated(now, parcel, pool);
+            let (verdict, arrives) = self.book_gated(now, parcel);
+            return match verdict {
+                Verdict::Pass => Ok(arrives),
+                Verdict::Mark => {
+                    pool.mark(parcel);
+                    Ok(arrives)
+                }
+                Verdict::Drop(reason) => Err(reason),
+            };
         };
         assert!(now >= self.booked_at, "packets join a port in the order of time");
         self.booked_at = now;
@@ -155,55 +163,54 @@ impl Port {
             }
             fifo.waiting.push(parcel.size(), self.line.free_at);
         }
-        self.counters.arrived(parcel);
+        self.counters.arrived(parcel.arrival());
         let starts = self.line.free_at.max(now);
         self.counters.waits(parcel.size(), now, starts);
         Ok(self.line.send(starts, parcel.size()))
     }
 
+    /// What the gate decides of a packet, and when it arrives at the far end if it joins.
     #[inline(never)]
-    fn book_gated(
-        &mut self,
-        now: Instant,
-        parcel: &mut Parcel,
-        pool: &mut Pool,
-    ) -> Result<Instant, DropReason> {
+    fn book_gated(&mut self, now: Instant, parcel: &Parcel) -> (Verdict, Instant) {
         let Port { buffer: Buffer::Gated(gated), line, wire, counters, booked_at } = self else {
             unreachable!("a queue that is asked takes packets by `enqueue`")
         };
         assert!(now >= *booked_at, "packets join a port in the order of time");
         gated.begin(now, wire, line.delay);
         let starts = line.free_at.max(now);
-        match gated.join(now, parcel, line) {
-            Verdict::Pass => {}
-            Verdict::Mark => pool.mark(parcel),
-            Verdict::Drop(reason) => return Err(reason),
+        let planned = line.plan(starts, parcel.size());
+        let verdict = gated.decide(now, parcel.arrival(), starts, planned.ends);
+        if matches!(verdict, Verdict::Drop(_)) {
+            return (verdict, Instant::NEVER);
+        }
+        if starts > now {
+            gated.waiting.push(parcel.size(), starts);
         }
         *booked_at = now;
-        counters.arrived(parcel);
+        counters.arrived(parcel.arrival());
         counters.waits(parcel.size(), now, starts);
-        Ok(line.free_at + line.delay)
+        (verdict, line.take_up(planned))
     }
 
-    /// A queue that is asked takes a packet. It, or others held, may end in `drops`.
+    /// A queue that is asked takes a packet, which is lent to it. It, or others held, may end in `drops`.
     pub(crate) fn enqueue(
         &mut self,
         now: Instant,
-        parcel: Parcel,
+        packet: Packet,
         pool: &mut Pool,
         drops: &mut Drops,
     ) -> Changed {
-        self.counters.arrived(&parcel);
+        self.counters.arrived(Arrival::from(&packet));
         let Buffer::Policy(served) = &mut self.buffer else {
             unreachable!("where departures follow from arrivals, packets join by `book`")
         };
         self.counters.stood(now, || served.queue.backlog());
         served.tell(now, self.line.free_at);
         if self.line.free_at <= now {
-            let next = served.queue.pass(now, pool.lend(parcel), drops);
+            let next = served.queue.pass(now, packet, drops);
             return self.send(now, next, pool);
         }
-        served.queue.enqueue(now, pool.lend(parcel), drops);
+        served.queue.enqueue(now, packet, drops);
         // A departure that is due later than the line is free waits for a shaper, which may let
         // this packet pass the others.
         if served.departs_at <= self.line.free_at {

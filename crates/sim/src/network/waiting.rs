@@ -12,7 +12,7 @@ use crate::network::port::Passage;
 #[derive(Debug)]
 pub(crate) struct Waiting {
     backlog: Backlog,
-    /// When the transmission of the first that waits begins.
+    /// When the transmission of the first that waits begins: never, when nothing waits.
     begins: Instant,
 }
 
@@ -30,9 +30,7 @@ impl Waiting {
     /// A packet of `size` waits until `begins`, when the last before it has been sent.
     #[inline]
     pub(crate) fn push(&mut self, size: u32, begins: Instant) {
-        if self.backlog.packets == 0 {
-            self.begins = begins;
-        }
+        self.begins = self.begins.min(begins);
         self.backlog.add_sized(Bytes(u64::from(size)));
     }
 
@@ -66,12 +64,13 @@ impl Waiting {
         delay: Duration,
         mut begun: impl FnMut(Instant, Instant, &Parcel),
     ) {
-        while self.backlog.packets > 0 && self.begins <= now {
+        while self.begins <= now {
             let passage = &wire[wire.len() - self.backlog.packets as usize];
             self.backlog.remove_sized(Bytes(u64::from(passage.parcel.size())));
             // The next begins when this one has left, a propagation delay before it arrives.
             let ends = passage.arrives - delay;
-            begun(std::mem::replace(&mut self.begins, ends), ends, &passage.parcel);
+            let next_begins = if self.backlog.packets > 0 { ends } else { Instant::NEVER };
+            begun(std::mem::replace(&mut self.begins, next_begins), ends, &passage.parcel);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a port counts: enough to check that no packet was lost or made, and, at the ports that are
 //! reported, everything by code point.
 
-use shortflow_elements::{Backlog, DropReason, Dscp};
+use shortflow_elements::{Arrival, Backlog, DropReason, Dscp};
 use shortflow_units::{Bytes, Duration, Instant};
 
 use crate::network::pool::Parcel;
@@ -177,10 +177,10 @@ impl Counters {
     }
 
     #[inline]
-    pub(crate) fn arrived(&mut self, parcel: &Parcel) {
-        self.arrived.add(parcel.size());
-        if let Some(class) = self.class(parcel.dscp()) {
-            class.arrived.add(parcel.size());
+    pub(crate) fn arrived(&mut self, arrival: Arrival) {
+        self.arrived.add(arrival.size);
+        if let Some(class) = self.class(usize::from(arrival.class.dscp().value())) {
+            class.arrived.add(arrival.size);
         }
     }
 

@@ -54,12 +54,18 @@ impl Idle<'_> {
     #[inline]
     fn keep(&mut self, since: Instant) -> f64 {
         if since != self.since {
-            let packets = self.now.since(since).nanos() as f64 * self.pace.idle_packets_per_nano;
             self.since = since;
-            self.keep = if packets > 0.0 { libm::exp(packets * self.weight.log_keep) } else { 1.0 };
+            self.keep = keep_after(self.now.since(since), self.pace, self.weight);
         }
         self.keep
     }
+}
+
+/// Apart from those who ask, for whom it is rare.
+#[inline(never)]
+fn keep_after(idle: Duration, pace: &Pace, weight: &Weight) -> f64 {
+    let packets = idle.nanos() as f64 * pace.idle_packets_per_nano;
+    if packets > 0.0 { libm::exp(packets * weight.log_keep) } else { 1.0 }
 }
 
 /// An exponentially weighted average of a queue's length, in packets or bytes, with the length
@@ -85,7 +91,15 @@ impl Average {
     pub(super) fn sample(&mut self, idle: &mut Idle<'_>) {
         if self.length > 0.0 || self.idle_since > idle.now {
             self.average += idle.weight.weight * (self.length - self.average);
-        } else if self.average > 0.0 {
+        } else {
+            self.sample_idle(idle);
+        }
+    }
+
+    /// Takes a sample where nothing waits and nothing is being sent.
+    #[inline]
+    pub(super) fn sample_idle(&mut self, idle: &mut Idle<'_>) {
+        if self.average > 0.0 {
             self.decay(idle);
         }
     }
@@ -93,6 +107,12 @@ impl Average {
     #[inline]
     pub(super) fn add(&mut self, amount: u32) {
         self.length += f64::from(amount);
+    }
+
+    /// So much that was added does not join the queue.
+    #[inline]
+    pub(super) fn take_back(&mut self, amount: u32) {
+        self.length -= f64::from(amount);
     }
 
     /// So much begins to be sent, and has left the line at `left_at`: when nothing is left here, the

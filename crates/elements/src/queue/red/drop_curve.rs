@@ -131,7 +131,7 @@ pub(super) enum Region {
 }
 
 /// A [`DropCurve`] ready for use.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Slopes {
     min: f64,
     max: f64,
@@ -142,9 +142,15 @@ pub(super) struct Slopes {
 }
 
 impl Slopes {
+    /// Whether the average is below min_th.
+    #[inline]
+    pub(super) fn is_below(&self, average: f64) -> bool {
+        average < self.min
+    }
+
     #[inline]
     pub(super) fn at(&self, average: f64) -> Region {
-        if average < self.min {
+        if self.is_below(average) {
             Region::Pass
         } else if average < self.max {
             // p_b = max_p · (avg − min_th)/(max_th − min_th) (Floyd & Jacobson 1993, §4).

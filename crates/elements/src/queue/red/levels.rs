@@ -4,11 +4,11 @@ use std::ops::{Deref, DerefMut};
 
 use super::Level;
 
-/// As many as the three of assured forwarding stand in the gate itself; more stand in a piece of
-/// memory of their own.
+/// As many as the three of assured forwarding stand in the gate itself, with some to spare where there
+/// are fewer; more stand in a piece of memory of their own.
 #[derive(Debug)]
 pub(super) enum Levels {
-    Few(u8, [Level; FEW]),
+    Few([Level; FEW]),
     Many(Box<[Level]>),
 }
 
@@ -17,7 +17,7 @@ const FEW: usize = 3;
 impl Levels {
     pub(super) fn new(levels: usize) -> Self {
         if levels <= FEW {
-            Levels::Few(levels as u8, Default::default())
+            Levels::Few(Default::default())
         } else {
             Levels::Many(vec![Level::default(); levels].into())
         }
@@ -30,7 +30,7 @@ impl Deref for Levels {
     #[inline]
     fn deref(&self) -> &[Level] {
         match self {
-            Levels::Few(levels, few) => &few[..usize::from(*levels)],
+            Levels::Few(few) => few,
             Levels::Many(many) => many,
         }
     }
@@ -40,7 +40,7 @@ impl DerefMut for Levels {
     #[inline]
     fn deref_mut(&mut self) -> &mut [Level] {
         match self {
-            Levels::Few(levels, few) => &mut few[..usize::from(*levels)],
+            Levels::Few(few) => few,
             Levels::Many(many) => many,
         }
     }

@@ -15,12 +15,11 @@ mod levels;
 mod params;
 mod spacing;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use shortflow_units::{Bytes, Instant, Length, Rate, Rng};
 
-use self::average::{Average, Pace};
+use self::average::{Average, Idle, Pace};
 pub use self::drop_curve::{AboveMax, DropCurve};
 use self::drop_curve::{Region, Unit};
 use self::levels::Levels;
@@ -79,7 +78,7 @@ impl RedGate {
     pub fn new(params: RedParams, rng: Rng) -> Self {
         let RedParams { settings, rules } = params;
         RedGate {
-            levels: Levels::new(rules.slopes.len()),
+            levels: Levels::new(rules.levels()),
             rules,
             pace: Pace::of(settings.rate.time_for(settings.idle_packet)),
             backlog: Backlog::default(),
@@ -91,60 +90,55 @@ impl RedGate {
 
     /// The average that packets of `level` are judged by, in packets or bytes.
     fn average_of(&self, level: usize) -> f64 {
-        self.levels[self.rules.counting(level).start].average.value()
+        let first = if self.rules.averages == Averages::Shared { 0 } else { level };
+        self.levels[first].average.value()
     }
 
-    /// What happens to a packet that arrives at `now`, after a sample for each average that counts it.
-    /// If it joins the queue, these are told by `join`.
+    /// What happens to a packet that arrives at `now`. Each average that counts it takes a sample and
+    /// counts it in by `join`; if it does not join the queue, it is counted out by `refuse`.
     #[inline]
     fn decide(
         &mut self,
         now: Instant,
         packet: Arrival,
-        join: impl Fn(&mut Average, u32),
+        join: impl Fn(&mut Average, &mut Idle<'_>, u32),
+        refuse: impl Fn(&mut Average, u32),
     ) -> Verdict {
         let rules = &*self.rules;
         let levels = &mut *self.levels;
-        let level = usize::from(rules.level_of.get(packet.dscp));
-        let counting = rules.counting(level);
+        let place = rules.place_of.at(packet.class.dscp());
+        let amount = rules.amount(packet);
         let mut idle = self.pace.at(now, &rules.weight);
-        for level in &mut levels[counting.clone()] {
-            level.average.sample(&mut idle);
-        }
-        let region = if self.backlog.packets < rules.spare_below {
-            Region::Pass
-        } else {
-            rules.slopes[level].at(levels[counting.start].average.value())
-        };
-        let mut verdict = rules.judge(region, packet, &mut levels[level].gap, &mut self.rng);
+        let counting = &mut levels[place.counting()];
+        counting.iter_mut().for_each(|level| join(&mut level.average, &mut idle, amount));
+        let average = counting[0].average.value();
+        let gap = &mut levels[place.level].gap;
+        let mut verdict =
+            if place.slopes.is_below(average) || self.backlog.packets < rules.spare_below {
+                gap.reset();
+                Verdict::Pass
+            } else {
+                rules.judge(place.slopes.at(average), packet, gap, &mut self.rng)
+            };
         if !matches!(verdict, Verdict::Drop(_))
             && !fits_sized(rules.limit, self.backlog, packet.bytes())
         {
             verdict = Verdict::Drop(DropReason::Overlimit);
         }
         match verdict {
-            Verdict::Drop(_) => return verdict,
+            Verdict::Pass => {}
             // A packet that carries a mark already keeps it; the mark was this queue's too.
             Verdict::Mark => self.ecn_marks += 1,
-            Verdict::Pass => {}
+            Verdict::Drop(_) => {
+                let counting = &mut levels[place.counting()];
+                counting.iter_mut().for_each(|level| refuse(&mut level.average, amount));
+            }
         }
-        let amount = rules.amount(packet);
-        levels[counting].iter_mut().for_each(|level| join(&mut level.average, amount));
         verdict
     }
 }
 
 impl Rules {
-    /// The numbers of the averages that count packets of `level`; the first judges them.
-    #[inline]
-    fn counting(&self, level: usize) -> Range<usize> {
-        match self.averages {
-            Averages::Shared => 0..1,
-            Averages::PerLevel => level..level + 1,
-            Averages::Coupled => level..self.slopes.len(),
-        }
-    }
-
     /// What `packet` counts for in the averages.
     #[inline]
     fn amount(&self, packet: Arrival) -> u32 {
@@ -155,9 +149,8 @@ impl Rules {
     }
 
     /// What happens to a packet whose average is in this `region`, where there is room for it.
-    #[inline]
     fn judge(&self, region: Region, packet: Arrival, gap: &mut Gap, rng: &mut Rng) -> Verdict {
-        let may_mark = self.ecn.marks() && packet.ecn.is_capable();
+        let may_mark = self.ecn.marks() && packet.class.ecn().is_capable();
         let may_mark_above = may_mark && self.ecn == EcnMode::MarkAboveMax;
         let (probability, chosen_verdict) = match region {
             Region::Pass => {
@@ -188,7 +181,11 @@ impl Rules {
 impl Gate for RedGate {
     #[inline]
     fn admit(&mut self, now: Instant, packet: Arrival) -> Verdict {
-        let verdict = self.decide(now, packet, Average::add);
+        let join = |average: &mut Average, idle: &mut Idle<'_>, amount| {
+            average.sample(idle);
+            average.add(amount);
+        };
+        let verdict = self.decide(now, packet, join, Average::take_back);
         if !matches!(verdict, Verdict::Drop(_)) {
             self.backlog.add_sized(packet.bytes());
         }
@@ -197,16 +194,21 @@ impl Gate for RedGate {
 
     #[inline]
     fn begin(&mut self, _now: Instant, left_at: Instant, packet: Arrival) {
-        let level = usize::from(self.rules.level_of.get(packet.dscp));
+        let place = self.rules.place_of.at(packet.class.dscp());
         let amount = self.rules.amount(packet);
-        let counting = &mut self.levels[self.rules.counting(level)];
+        let counting = &mut self.levels[place.counting()];
         counting.iter_mut().for_each(|level| level.average.remove(amount, left_at));
         self.backlog.remove_sized(packet.bytes());
     }
 
     #[inline]
     fn pass(&mut self, now: Instant, left_at: Instant, packet: Arrival) -> Verdict {
-        self.decide(now, packet, |average, _| average.pass(left_at))
+        let join = |average: &mut Average, idle: &mut Idle<'_>, _| {
+            average.sample_idle(idle);
+            average.pass(left_at);
+        };
+        // Since the sample it is idle from now on.
+        self.decide(now, packet, join, |average, _| average.pass(now))
     }
 
     #[inline]
@@ -227,7 +229,7 @@ impl Gate for RedGate {
 
     /// The average of the last level; unless averages are per level, it counts all packets.
     fn average(&self) -> Option<f64> {
-        Some(self.average_of(self.levels.len() - 1))
+        Some(self.average_of(self.rules.levels() - 1))
     }
 
     fn ecn_marks(&self) -> u64 {

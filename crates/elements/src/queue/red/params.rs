@@ -1,5 +1,6 @@
 //! Parameters of RED.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use shortflow_units::{Bytes, Length, Rate};
@@ -89,9 +90,44 @@ pub(super) struct Rules {
     pub(super) spare_below: u64,
     /// 1 over the size of a mean packet; zero when sizes do not matter.
     pub(super) per_mean_packet: f64,
-    pub(super) slopes: Vec<Slopes>,
     curves: Vec<DropCurve>,
-    pub(super) level_of: DscpTable<u8>,
+    pub(super) place_of: DscpTable<Place>,
+}
+
+/// Where the packets of a code point belong.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) slopes: Slopes,
+    pub(super) level: usize,
+    /// The averages that count these packets, the first of which judges them: from this number
+    first: usize,
+    /// up to this one, which does not.
+    end: usize,
+}
+
+impl Rules {
+    /// How many levels there are.
+    pub(super) fn levels(&self) -> usize {
+        self.curves.len()
+    }
+}
+
+impl Place {
+    /// In this one of the levels that have these `curves`.
+    fn new(level: usize, curves: &[DropCurve], averages: Averages) -> Self {
+        let (first, end) = match averages {
+            Averages::Shared => (0, 1),
+            Averages::PerLevel => (level, level + 1),
+            Averages::Coupled => (level, curves.len()),
+        };
+        Place { slopes: curves[level].slopes(), level, first, end }
+    }
+
+    /// The numbers of the averages that count these packets; the first judges them.
+    #[inline]
+    pub(super) fn counting(&self) -> Range<usize> {
+        self.first..self.end
+    }
 }
 
 impl RedParams {
@@ -135,15 +171,14 @@ impl RedParams {
         let rules = Rules {
             limit: settings.limit,
             unit: first.unit(),
+            place_of: level_of.map(|level| Place::new(usize::from(level), &curves, averages)),
             averages,
             weight: Weight::new(settings.weight),
             spacing: settings.spacing,
             ecn: settings.ecn,
             spare_below: settings.spare_below,
             per_mean_packet: settings.mean_packet.map_or(0.0, |mean| 1.0 / mean.0 as f64),
-            slopes: curves.iter().map(DropCurve::slopes).collect(),
             curves,
-            level_of,
         };
         Ok(RedParams { settings, rules: Arc::new(rules) })
     }
@@ -166,7 +201,7 @@ impl RedParams {
 
     /// The level of packets with this code point, 0 the best protected.
     pub fn level_of(&self, dscp: Dscp) -> usize {
-        usize::from(self.rules.level_of.get(dscp))
+        self.rules.place_of.at(dscp).level
     }
 
     /// Which packets the average of a level counts.

@@ -15,7 +15,7 @@ use self::earliest::Earliest;
 use self::outlook::{Head, Outlook};
 pub use self::params::{ConnectionRule, SourceLimits, SourceParams};
 use self::regulator::Regulator;
-use self::round::{Connection, Rounds};
+use self::round::{Connection, First, Rounds};
 use crate::flow_hash::FlowHash;
 use crate::packet_store::PacketStore;
 use crate::queue::fits;
@@ -78,6 +78,8 @@ pub struct SourceScheduler {
     store: PacketStore,
     /// Where in `connections` a key's connection waits.
     places: HashTable<u32>,
+    /// Where the connection waits, or waited, from which a packet came last: the next is often from it too.
+    latest: usize,
     free: Vec<u32>,
     outlook: Outlook,
 }
@@ -91,6 +93,7 @@ impl SourceScheduler {
         SourceScheduler {
             hash: FlowHash::seeded(&mut rng),
             places: HashTable::new(),
+            latest: 0,
             connections: Vec::new(),
             free: Vec::new(),
             store: PacketStore::new(),
@@ -104,24 +107,24 @@ impl SourceScheduler {
         }
     }
 
-    /// The priority of `queued` at `now`, after remarking, and when it is remarked next.
+    /// What is asked of `packet`, queued at `since`, as the head of its connection.
     #[inline]
-    fn priority(&self, queued: &Queued, now: Instant) -> (usize, Instant) {
-        let mark = usize::from(self.params.priority_of.get(queued.packet.dscp));
+    fn first(&self, packet: &Packet, since: Instant) -> First {
+        let mark = usize::from(self.params.priority_of.get(packet.dscp));
+        First { size: packet.size, mark, since }
+    }
+
+    /// The priority of `head` at `now`, after remarking, and when it is remarked next.
+    #[inline]
+    fn priority(&self, head: First, now: Instant) -> (usize, Instant) {
         let period = self.params.remark_after;
-        let mut priority = mark;
-        let mut remarked_at = queued.since + period;
+        let mut priority = head.mark;
+        let mut remarked_at = head.since + period;
         while priority < LOW && remarked_at <= now {
             priority += 1;
             remarked_at += period;
         }
         (priority, if priority < LOW { remarked_at } else { Instant::NEVER })
-    }
-
-    #[inline]
-    fn head(&self, place: usize) -> &Queued {
-        let packets = &self.connections[place].packets;
-        packets.first(&self.store).expect("a connection that waits has a head")
     }
 
     fn earn_tokens(&mut self, now: Instant) {
@@ -163,14 +166,21 @@ impl SourceScheduler {
     /// Puts the connection at `place`, whose head is new or remarked, last in the round of its
     /// head's priority at `now`.
     fn join(&mut self, place: usize, now: Instant) {
-        let (priority, remarked_at) = self.priority(self.head(place), now);
+        let (priority, remarked_at) = self.priority(self.connections[place].head, now);
         self.connections[place].priority = priority as u8;
         self.rounds.join(&self.connections[place], place);
         self.remarks.set(place, remarked_at);
     }
 
-    /// The place of the connection of `packet`; a new one when none of it waits, if there is room.
-    fn place(&mut self, packet: &Packet) -> Option<(usize, bool)> {
+    /// The place of the connection of `packet`, which comes at `now`; a new one when none of it waits, if
+    /// there is room.
+    fn place(&mut self, now: Instant, packet: &Packet) -> Option<(usize, bool)> {
+        if let Some(latest) = self.connections.get(self.latest)
+            && latest.key == packet.key
+            && !latest.packets.is_empty()
+        {
+            return Some((self.latest, false));
+        }
         let hashed = self.hash.of(&packet.key);
         let connections = &self.connections;
         let found =
@@ -180,7 +190,8 @@ impl SourceScheduler {
         }
         let rule = self.params.classifier.classify(packet);
         let rule = rule.map_or(self.params.otherwise, |rule| self.params.rules[rule]);
-        let connection = Connection::new(packet.key, hashed, rule);
+        let head = self.first(packet, now);
+        let connection = Connection::new(packet.key, hashed, rule, head);
         let place = match self.free.pop() {
             Some(place) => {
                 self.connections[place as usize] = connection;
@@ -201,25 +212,28 @@ impl SourceScheduler {
     /// Sends the head of the connection at `place`, which is admitted with `priority`.
     fn send(&mut self, now: Instant, place: usize, priority: usize) -> Queued {
         let connection = &mut self.connections[place];
+        let mark = connection.head.mark;
         let mut queued = connection.packets.pop(&mut self.store).expect("the head is there");
         self.backlog.remove(&queued.packet);
         if let Some(regulator) = self.regulators.get_mut(priority) {
             regulator.take(&queued.packet);
         }
-        if priority != usize::from(self.params.priority_of.get(queued.packet.dscp)) {
+        if priority != mark {
             queued.packet.dscp = self.params.code_points[priority];
         }
         connection.left -= 1;
-        if connection.packets.is_empty() {
+        let Some(next) = connection.packets.first(&self.store) else {
             self.rounds.leave(connection, place);
             self.close(place);
             return queued;
-        }
+        };
         let is_turn_over = connection.left == 0;
         if is_turn_over {
             connection.left = connection.weight;
         }
-        let (next_priority, remarked_at) = self.priority(self.head(place), now);
+        let head = self.first(&next.packet, next.since);
+        self.connections[place].head = head;
+        let (next_priority, remarked_at) = self.priority(head, now);
         if is_turn_over || next_priority != priority {
             self.rounds.leave(&self.connections[place], place);
             self.join(place, now);
@@ -251,7 +265,7 @@ impl SourceScheduler {
         let priority = usize::from(self.params.priority_of.get(packet.dscp));
         let Some(regulator) = self.regulators.get_mut(priority) else { return true };
         regulator.fill(now);
-        let is_admitted = regulator.admits(packet);
+        let is_admitted = regulator.admits(packet.size);
         if is_admitted {
             regulator.take(packet);
         }
@@ -272,7 +286,8 @@ impl SourceScheduler {
                 continue;
             }
             let regulator = &self.regulators[priority];
-            let admitted = places.find(|&place| regulator.admits(&self.head(place).packet));
+            let admitted =
+                places.find(|&place| regulator.admits(self.connections[place].head.size));
             if let Some(place) = admitted {
                 return Some((place, priority));
             }
@@ -292,9 +307,9 @@ impl SourceScheduler {
         }
         let mut outlook = std::mem::take(&mut self.outlook);
         let heads = self.rounds.regulated().map(|(class, place)| {
-            let head = self.head(place);
+            let head = self.connections[place].head;
             let (priority, remarked_at) = self.priority(head, now);
-            Head { priority, rank: (class, head.packet.size), remarked_at }
+            Head { priority, rank: (class, head.size), remarked_at }
         });
         let period = self.params.remark_after;
         let leaves = outlook.first_leaves(now, heads, period, &self.regulators);
@@ -324,9 +339,10 @@ impl QueueDiscipline for SourceScheduler {
         if !fits(self.params.limits.limit, self.backlog, &packet) {
             return drops.push(packet, DropReason::Overlimit);
         }
-        let Some((place, is_new)) = self.place(&packet) else {
+        let Some((place, is_new)) = self.place(now, &packet) else {
             return drops.push(packet, DropReason::Overlimit);
         };
+        self.latest = place;
         let held = self.connections[place].packets.backlog();
         if !self.has_room_for(&packet, held) {
             if is_new {

@@ -26,10 +26,10 @@ impl Regulator {
         self.bucket.fill(Tokens::earned(self.rate, self.earned.until(now)));
     }
 
-    /// Whether `packet` finds its tokens, as of the last [`fill`](Self::fill).
+    /// Whether a packet of `size` bytes finds its tokens, as of the last [`fill`](Self::fill).
     #[inline]
-    pub(super) fn admits(&self, packet: &Packet) -> bool {
-        self.bucket.holds(Tokens::of(packet.bytes()))
+    pub(super) fn admits(&self, size: u32) -> bool {
+        self.bucket.holds(Tokens::of(Bytes(u64::from(size))))
     }
 
     /// Takes the tokens of `packet`, which is admitted.
@@ -66,9 +66,9 @@ mod tests {
         let at = regulator.admits_at(1);
         assert_eq!(at, Instant::from_nanos(2_666_667));
         regulator.fill(at - Duration::from_nanos(1));
-        assert!(!regulator.admits(&packet(1)));
+        assert!(!regulator.admits(1));
         regulator.fill(at);
-        assert!(regulator.admits(&packet(1)));
+        assert!(regulator.admits(1));
         assert_eq!(regulator.admits_at(1001), Instant::NEVER);
     }
 }

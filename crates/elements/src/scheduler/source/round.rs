@@ -2,11 +2,24 @@
 
 use std::num::NonZeroU32;
 
+use shortflow_units::Instant;
+
 use super::params::MOST_CLASSES;
 use super::{ConnectionRule, LOW};
 use crate::FlowKey;
 use crate::chains::{Chain, Chains};
 use crate::packet_store::PacketList;
+
+/// What is asked of a packet that is the head of its connection, so that the packet itself is left alone.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct First {
+    /// Bytes.
+    pub(super) size: u32,
+    /// The priority that its code point says.
+    pub(super) mark: usize,
+    /// When it was queued.
+    pub(super) since: Instant,
+}
 
 /// A connection of which packets wait.
 #[derive(Debug)]
@@ -15,6 +28,8 @@ pub(super) struct Connection {
     /// The hash of the key.
     pub(super) hashed: u64,
     pub(super) packets: PacketList,
+    /// The first of them.
+    pub(super) head: First,
     pub(super) weight: u32,
     /// Packets that may still go in this turn.
     pub(super) left: u32,
@@ -25,11 +40,13 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(key: FlowKey, hashed: u64, rule: ConnectionRule) -> Self {
+    /// A connection that begins to wait with `head`.
+    pub(super) fn new(key: FlowKey, hashed: u64, rule: ConnectionRule, head: First) -> Self {
         let ConnectionRule { class, weight } = rule;
         let packets = PacketList::default();
         let priority = LOW as u8;
-        Connection { key, hashed, packets, weight, left: weight, class: class - 1, priority }
+        let (left, class) = (weight, class - 1);
+        Connection { key, hashed, packets, head, weight, left, class, priority }
     }
 
     #[inline]
