@@ -126,22 +126,7 @@ pub fn reproduce(
 ) -> Result<Reproduced, Error> {
     let mut study = mistakes::read_study(files)?;
     let effort = if options.quick { study.quick.clone() } else { study.full.clone() };
-    let (readings, mut claims) = {
-        let (duration, engine) = (&effort.duration, engine.identity().to_owned());
-        let maker = Maker {
-            files,
-            study: &study,
-            duration,
-            compared: &[],
-            one_by_one: &[],
-            engine,
-            numbers: None,
-        };
-        let readings = Readings::of(&maker)?;
-        let rows = mistakes::read_scenarios(&maker, &readings, options.quick)?;
-        mistakes::check_shown(files, &study, &rows)?;
-        (readings, mistakes::read_claims(files, &study, &rows)?)
-    };
+    let (readings, mut claims) = judged_by(engine, files, &study, &effort, options.quick)?;
     study.name_workload(claims.quantities_mut());
     let alike = compared(&claims, Rule::DistributionsAlike);
     let one_by_one = compared(&claims, Rule::SlowerOneByOne);
@@ -193,6 +178,24 @@ pub fn reproduce(
         finished,
         stale,
     })
+}
+
+/// The readings at which claims are judged, and the claims; everything that will be run is checked.
+fn judged_by(
+    engine: &dyn Engine,
+    files: &StudyFiles,
+    study: &Study,
+    effort: &Effort,
+    quick: bool,
+) -> Result<(Readings, Claims), Error> {
+    let (duration, engine) = (&effort.duration, engine.identity().to_owned());
+    let (compared, one_by_one) = (&[], &[]);
+    let maker = Maker { files, study, duration, compared, one_by_one, engine, numbers: None };
+    let readings = Readings::of(&maker)?;
+    let rows = mistakes::read_scenarios(&maker, &readings, quick)?;
+    mistakes::check_shown(files, study, &rows)?;
+    let claims = mistakes::read_claims(files, study, &rows)?;
+    Ok((readings, claims))
 }
 
 /// Runs the grid of a study's calibration by an engine. `None` when it was interrupted.
