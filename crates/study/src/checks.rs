@@ -172,7 +172,7 @@ impl Check<'_> {
         level: f64,
     ) -> Result<(Look, &Case), (String, &Case)> {
         if let Rule::MinimumWithin(from, to) = self.spec.rule {
-            return self.test_minimum(from, to, data, replicas);
+            return self.test_minimum((from, to), data, replicas, level);
         }
         if self.spec.points == Points::Together {
             return self.test_together(data, replicas, level);
@@ -327,10 +327,10 @@ impl Check<'_> {
     /// point it is is not known beforehand.
     fn test_minimum(
         &self,
-        from: f64,
-        to: f64,
+        (from, to): (f64, f64),
         data: &Data,
         replicas: u32,
+        level: f64,
     ) -> Result<(Look, &Case), (String, &Case)> {
         let mut inside = Vec::new();
         let mut outside = Vec::new();
@@ -365,8 +365,26 @@ impl Check<'_> {
             p_fails: some_is_below_all(&outside, &inside),
         };
         let shown = Shown { ours: case.x, low: None, high: None };
-        Ok((Look { tested, shown, needs: None }, case))
+        let is_inside = (from..=to).contains(&case.x);
+        let (near, far) = if is_inside { (&inside, &outside) } else { (&outside, &inside) };
+        let needs = least_to_tell(case.x, near, far, level / near.len() as f64);
+        Ok((Look { tested, shown, needs: needs.filter(|needs| *needs > replicas) }, case))
     }
+}
+
+/// With how many replicas the values at `x`, among those on the `near` side, would be told at `level` from
+/// all on the `far` side.
+fn least_to_tell(
+    x: f64,
+    near: &[(&Case, Vec<Reading>)],
+    far: &[(&Case, Vec<Reading>)],
+    level: f64,
+) -> Option<u32> {
+    let (_, least) = near.iter().find(|(case, _)| is_same(case.x, x))?;
+    far.iter().try_fold(0, |most, (_, values)| {
+        let evidence = Evidence::of_ratios(least, values);
+        Some(evidence.replicas_to_tell_from(1.0, level)?.max(most))
+    })
 }
 
 /// The probability to see as much as this if fewer than `wanted` of several hypotheses are true, from
