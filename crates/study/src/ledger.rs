@@ -32,6 +32,7 @@ impl Ledger {
         match (each.next().unwrap_or_default(), each.count()) {
             ("", _) => "TCP: none.".to_owned(),
             (only, 0) => format!("TCP: {only}."),
+            (first, 1) => format!("TCP: {first}; in another form where runs say so."),
             (first, others) => format!("TCP: {first}; in {others} other forms where runs say so."),
         }
     }
