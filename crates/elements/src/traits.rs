@@ -164,7 +164,7 @@ impl From<&Packet> for Arrival {
 pub enum Verdict {
     /// The packet joins the queue as it is.
     Pass,
-    /// It joins the queue, and gets an ECN mark ([`Ecn::Ce`]).
+    /// It joins the queue, and gets an ECN mark ([`Ecn::Ce`](crate::Ecn::Ce)).
     Mark,
     /// It goes no further.
     Drop(DropReason),
