@@ -55,6 +55,19 @@ pub(crate) struct Maker<'s> {
     pub(crate) numbers: Option<Vec<u32>>,
 }
 
+impl<'s> Maker<'s> {
+    /// Of a study whose claims are not known: of every replica, and nothing is kept to be compared.
+    pub(crate) fn of(
+        files: &'s StudyFiles,
+        study: &'s Study,
+        duration: &'s str,
+        engine: &str,
+    ) -> Maker<'s> {
+        let (engine, compared, one_by_one) = (engine.to_owned(), &[], &[]);
+        Maker { files, study, duration, compared, one_by_one, engine, numbers: None }
+    }
+}
+
 impl Maker<'_> {
     /// `run` at `x` in a variant, checked before anything is run.
     pub(crate) fn point(

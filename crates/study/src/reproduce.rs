@@ -188,9 +188,7 @@ fn judged_by(
     effort: &Effort,
     quick: bool,
 ) -> Result<(Readings, Claims), Error> {
-    let (duration, engine) = (&effort.duration, engine.identity().to_owned());
-    let (compared, one_by_one) = (&[], &[]);
-    let maker = Maker { files, study, duration, compared, one_by_one, engine, numbers: None };
+    let maker = Maker::of(files, study, &effort.duration, engine.identity());
     let readings = Readings::of(&maker)?;
     let rows = mistakes::read_scenarios(&maker, &readings, quick)?;
     mistakes::check_shown(files, study, &rows)?;
@@ -216,15 +214,8 @@ pub fn calibrate(
     let mut study = mistakes::read_study(files)?;
     let mut spec = mistakes::read_calibration(files, &study)?;
     study.name_workload(spec.quantities_mut());
-    let maker = Maker {
-        files,
-        study: &study,
-        duration: spec.duration.as_ref().unwrap_or(&study.full.duration),
-        compared: &[],
-        one_by_one: &[],
-        engine: engine.identity().to_owned(),
-        numbers: None,
-    };
+    let duration = spec.duration.as_ref().unwrap_or(&study.full.duration);
+    let maker = Maker::of(files, &study, duration, engine.identity());
     let mut bench = bench(engine, options, stop, progress)?;
     calibration::calibrate(&spec, text, &maker, &mut bench)
 }

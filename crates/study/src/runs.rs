@@ -408,17 +408,8 @@ think.exponential = { mean = "= think s" }
     /// By an engine of this identity, two replicas of each point.
     fn run_by(engine: &str, home: &Path, replicas_until_stop: usize) -> Came {
         let study: Study = toml::from_str(STUDY).unwrap();
-        let (duration, engine) = (&study.full.duration, engine.to_owned());
-        let cache = Cache::open(Folder::create(home).unwrap(), &engine);
-        let maker = Maker {
-            files: &FILES,
-            study: &study,
-            duration,
-            compared: &[],
-            one_by_one: &[],
-            engine,
-            numbers: None,
-        };
+        let cache = Cache::open(Folder::create(home).unwrap(), engine);
+        let maker = Maker::of(&FILES, &study, &study.full.duration, engine);
         let mut runs = Runs::new(&maker, Variant::default());
         let mut wanted = Wanted::default();
         for run in &study.runs {
@@ -494,17 +485,8 @@ think.exponential = { mean = "= think s" }
     fn more_replicas_are_run_and_those_that_there_are_stay() {
         let home = tempfile::tempdir().unwrap();
         let study: Study = toml::from_str(STUDY).unwrap();
-        let (duration, engine) = (&study.full.duration, "1".to_owned());
-        let cache = Cache::open(Folder::create(home.path()).unwrap(), &engine);
-        let maker = Maker {
-            files: &FILES,
-            study: &study,
-            duration,
-            compared: &[],
-            one_by_one: &[],
-            engine,
-            numbers: None,
-        };
+        let cache = Cache::open(Folder::create(home.path()).unwrap(), "1");
+        let maker = Maker::of(&FILES, &study, &study.full.duration, "1");
         let mut runs = Runs::new(&maker, Variant::default());
         let stop = AtomicBool::new(false);
         let (engine, threads, progress) = (&Simulator, 1, &());

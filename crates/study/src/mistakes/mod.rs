@@ -187,16 +187,7 @@ mod tests {
     use super::*;
     fn claims_of(files: &StudyFiles) -> Result<Claims, Error> {
         let study = read_study(files)?;
-        let (duration, engine) = (&study.full.duration, "1".to_owned());
-        let maker = Maker {
-            files,
-            study: &study,
-            duration,
-            compared: &[],
-            one_by_one: &[],
-            engine,
-            numbers: None,
-        };
+        let maker = Maker::of(files, &study, &study.full.duration, "1");
         let rows = read_scenarios(&maker, &Readings::of(&maker)?, false)?;
         check_shown(files, &study, &rows)?;
         read_claims(files, &study, &rows)
