@@ -4,7 +4,7 @@ use shortflow_text::Document;
 
 use super::Rows;
 use crate::points::is_same;
-use crate::spec::{CheckSpec, Form, Quantity, RowSpec, Rule, Study};
+use crate::spec::{CheckSpec, Form, Quantity, RowSpec, Rule, RunSpec, Study};
 
 /// What is checked against: the study, and the rows of results of its runs.
 pub(super) struct Checker<'c> {
@@ -27,7 +27,7 @@ impl Checker<'_> {
             self.document.mistake(&format!("{path}.than"), message, "leave it out");
         }
         let own = check.counterfactuals.as_deref().unwrap_or_default();
-        self.changes(&format!("{path}.counterfactuals"), own);
+        self.changes(&format!("{path}.counterfactuals"), own, std::slice::from_ref(check));
     }
 
     /// The numbers of a rule.
@@ -83,13 +83,24 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn changes(&mut self, path: &str, names: &[String]) {
-        let known: Vec<&str> =
-            self.study.counterfactuals.iter().map(|change| change.name.as_str()).collect();
+    /// The counterfactuals that are tried where one of `checks` fails.
+    pub(super) fn changes(&mut self, path: &str, names: &[String], checks: &[CheckSpec]) {
+        let known = &self.study.counterfactuals;
+        let quantities = checks.iter().flat_map(|check| [Some(&check.ours), check.than.as_ref()]);
+        let named = quantities.flatten().filter_map(|of| self.study.run(&of.run));
+        let runs: Vec<&RunSpec> = named.collect();
         for (index, name) in names.iter().enumerate() {
-            if !known.contains(&name.as_str()) {
-                let (path, list) = (format!("{path}.{index}"), "counterfactuals of study.toml");
+            let path = format!("{path}.{index}");
+            let Some(change) = known.iter().find(|change| change.name == *name) else {
+                let known: Vec<&str> = known.iter().map(|change| change.name.as_str()).collect();
+                let list = "counterfactuals of study.toml";
                 self.document.unknown(&path, "counterfactual", name, list, &known);
+                continue;
+            };
+            if !runs.is_empty() && !runs.iter().any(|run| change.changes(run)) {
+                let message = format!("`{name}` changes none of the runs that are checked here");
+                let help = "a run's own sweep stands above what a change sets";
+                self.document.mistake(&path, message, help);
             }
         }
     }

@@ -131,7 +131,8 @@ pub(crate) fn read_claims(files: &StudyFiles, study: &Study, rows: &Rows) -> Res
     for (number, claim) in claims.claims.iter().enumerate() {
         let path = format!("claim.{number}");
         checker.some(&format!("{path}.check"), "check", claim.checks.len());
-        checker.changes(&format!("{path}.counterfactuals"), &claim.counterfactuals);
+        let changes = &claim.counterfactuals;
+        checker.changes(&format!("{path}.counterfactuals"), changes, &claim.checks);
         for (index, check) in claim.checks.iter().enumerate() {
             checker.check(&format!("{path}.check.{index}"), check);
         }
@@ -223,6 +224,7 @@ mod tests {
             claims_of(&StudyFiles::read(home.path()).unwrap()).unwrap_err().to_string()
         };
         let ours = format!("ours = {{ run = \"{run}\" }}");
+        let unmoved = "table-100";
         for (check, message, line) in [
             ("rule = \"fair\"\nours = { run = \"none\" }".to_owned(), "there is no run `none`", 8),
             (format!("rule = \"above\"\n{ours}"), "this rule compares `ours`", 7),
@@ -233,6 +235,11 @@ mod tests {
                 8,
             ),
             (format!("rule = \"sideways\"\n{ours}"), "unknown name `sideways`", 7),
+            (
+                format!("rule = \"fair\"\n{ours}\ncounterfactuals = [\"{unmoved}\"]"),
+                "changes none of the runs",
+                9,
+            ),
         ] {
             let told = told(&check);
             assert!(told.contains(message), "{told}");
@@ -251,8 +258,8 @@ sweep = ["parameters.load"]
 values = [1, 2]
 [[counterfactuals]]
 name = "less"
-says = "half the load"
-set = ["parameters.load=0.5"]
+says = "half the delay"
+set = ["parameters.delay=0.5"]
 "#;
 
     /// What is told of the study with this behind it.
@@ -280,6 +287,7 @@ set = ["parameters.load=0.5"]
             (format!("{change}\nset = [\"a=1\"]\nonly = [\"fif.toml\"]"), "`fif.toml`", 18),
             (format!("{change}\npolicies = {{ \"x\" = \"y\" }}"), "file `x`", 17),
             (change.to_owned(), "changes no run", 15),
+            (format!("{change}\nset = [\"parameters.load=3\"]"), "changes no run", 15),
             (change.replace("wide", "less") + "\nset = [\"a=1\"]", "already", 11),
             (format!("[[figures]]\nname = \"../evil\"\n{figure}\ncurves = []"), "a name is", 15),
             (

@@ -87,15 +87,23 @@ pub struct ChangeSpec {
     pub policies: BTreeMap<String, String>,
 }
 
+impl RunSpec {
+    /// Whether the key of this `key=value` is swept.
+    fn sweeps(&self, setting: &str) -> bool {
+        setting.split_once('=').is_some_and(|(key, _)| self.sweep.iter().any(|swept| swept == key))
+    }
+}
+
 impl ChangeSpec {
-    /// Whether it changes anything of `run`.
+    /// Whether it changes anything of `run`, whose sweep stands above what is set.
     pub(crate) fn changes(&self, run: &RunSpec) -> bool {
         let is_meant = |files: &Option<Vec<String>>, file| {
             files.as_ref().is_none_or(|files| files.contains(file))
         };
         is_meant(&self.scenarios, &run.scenario)
             && is_meant(&self.only, &run.policy)
-            && (!self.set.is_empty() || self.policies.contains_key(&run.policy))
+            && (self.set.iter().any(|setting| !run.sweeps(setting))
+                || self.policies.contains_key(&run.policy))
     }
 }
 
