@@ -9,12 +9,15 @@ pub(super) struct Weight {
     weight: f64,
     /// ln(1 − w_q), for the decay over idle time; −∞ when w_q is 1.
     log_keep: f64,
+    /// An average below this is lost in the rounding of the first sample that finds a packet.
+    negligible: f64,
 }
 
 impl Weight {
     /// Of w_q, above 0 and at most 1.
     pub(super) fn new(weight: f64) -> Self {
-        Weight { weight, log_keep: libm::log1p(-weight) }
+        let negligible = weight * (f64::EPSILON / 4.0);
+        Weight { weight, log_keep: libm::log1p(-weight), negligible }
     }
 }
 
@@ -146,10 +149,14 @@ impl Average {
     }
 
     /// Lets the average fall as if m = idle/s small packets had arrived to the empty queue:
-    /// avg ← (1 − w_q)^m · avg (Floyd & Jacobson 1993, §4, Figure 2).
+    /// avg ← (1 − w_q)^m · avg (Floyd & Jacobson 1993, §4, Figure 2). What no later sample would notice is
+    /// forgotten, so that a queue that stays empty has nothing to work out.
     #[inline]
     fn decay(&mut self, idle: &mut Idle<'_>) {
         self.average *= idle.keep(self.idle_since);
+        if self.average < idle.weight.negligible {
+            self.average = 0.0;
+        }
         // The same idle time must not count again at the next sample, when this packet is dropped.
         self.idle_since = idle.now;
     }
