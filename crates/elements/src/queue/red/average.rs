@@ -21,44 +21,48 @@ impl Weight {
 /// How fast the averages of a queue fall in idle time.
 #[derive(Debug, Clone)]
 pub(super) struct Pace {
-    /// 1/s, where s is a mean packet's transmission time: packets per nanosecond.
-    idle_packets_per_nano: f64,
+    /// s: a mean packet's transmission time.
+    packet_time: Duration,
+    /// 1/s: packets per nanosecond.
+    packets_per_nano: f64,
 }
 
 impl Pace {
     /// A mean packet takes this time.
-    pub(super) fn of(idle_packet_time: Duration) -> Self {
-        Pace { idle_packets_per_nano: 1.0 / idle_packet_time.nanos() as f64 }
+    pub(super) fn of(packet_time: Duration) -> Self {
+        Pace { packet_time, packets_per_nano: 1.0 / packet_time.nanos() as f64 }
     }
 
-    /// (1 − w_q)^m, where m = `idle`/s small packets could have been sent. Apart from those who ask, for
+    /// (1 − w_q)^m, where m = `empty`/s small packets could have been sent. Apart from those who ask, for
     /// whom it is rare.
     #[inline(never)]
-    fn keep(&self, idle: Duration, weight: &Weight) -> f64 {
-        libm::exp(idle.nanos() as f64 * self.idle_packets_per_nano * weight.log_keep)
+    fn keep(&self, empty: Duration, weight: &Weight) -> f64 {
+        libm::exp(empty.nanos() as f64 * self.packets_per_nano * weight.log_keep)
     }
 }
 
 /// An exponentially weighted average of a queue's length, in packets or bytes, with the length
 /// that it follows (Floyd & Jacobson 1993, §4, Figure 2).
 ///
-/// Over idle time it falls. How far is worked out when the next sample finds something in the queue, or when
-/// somebody asks: until then it is enough to know for how long it was idle.
+/// Over idle time it falls, and so it does at a sample that finds nothing, as over the time of one packet.
+/// How far is worked out when the next sample finds something, or when somebody asks: until then it is
+/// enough to add up the time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Average {
-    /// Without the fall over `idle`.
+    /// Without the fall over `empty`.
     average: f64,
     /// A whole number.
     length: f64,
     /// When nothing is left, the line falls idle, or has fallen idle, at this instant; at none that is
     /// known yet, when it is never. Until then the queue is empty, but not idle.
     idle_since: Instant,
-    /// Idle time until `idle_since`, over which the average has not fallen yet.
-    idle: Duration,
+    /// Time over which the average has not fallen yet: idle time until `idle_since`, and that of a packet
+    /// for each sample of nothing.
+    empty: Duration,
 }
 
 impl Average {
-    /// What it is at most: what it was before the idle time that it has still to fall over.
+    /// What it is at most: what it was before the time that it has still to fall over.
     #[inline]
     pub(super) fn at_most(&self) -> f64 {
         self.average
@@ -71,22 +75,24 @@ impl Average {
         fallen.average
     }
 
-    /// Falls over the idle time so far, as if m = idle/s small packets had arrived to the empty queue:
+    /// Falls over the time so far, as if m = time/s small packets had arrived to the empty queue:
     /// avg ← (1 − w_q)^m · avg (Floyd & Jacobson 1993, §4, Figure 2).
     #[inline]
     pub(super) fn fall(&mut self, pace: &Pace, weight: &Weight) {
-        let idle = std::mem::take(&mut self.idle);
-        if self.average > 0.0 && idle > Duration::ZERO {
-            self.average *= pace.keep(idle, weight);
+        let empty = std::mem::take(&mut self.empty);
+        if self.average > 0.0 && empty > Duration::ZERO {
+            self.average *= pace.keep(empty, weight);
         }
     }
 
     /// Takes a sample at `now`, before the arriving packet is added.
     #[inline]
     pub(super) fn sample(&mut self, now: Instant, pace: &Pace, weight: &Weight) {
-        if self.length > 0.0 || self.idle_since > now {
+        if self.length > 0.0 {
             self.fall(pace, weight);
             self.average += weight.weight * (self.length - self.average);
+        } else if self.idle_since > now {
+            self.empty += pace.packet_time;
         } else {
             self.sample_idle(now);
         }
@@ -95,7 +101,7 @@ impl Average {
     /// Takes a sample at `now`, when nothing waits and nothing is being sent.
     #[inline]
     pub(super) fn sample_idle(&mut self, now: Instant) {
-        self.idle += now.since(self.idle_since);
+        self.empty += now.since(self.idle_since);
         // The same idle time must not count again at the next sample, when this packet is dropped.
         self.idle_since = now;
     }
