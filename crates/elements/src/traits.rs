@@ -39,12 +39,13 @@ pub trait QueueDiscipline: Send {
     /// Gives the next packet, or `None`; then [`ready_at`](Self::ready_at) says when to come back.
     fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued>;
 
-    /// Takes a packet while the line is idle, and gives the next: what [`enqueue`](Self::enqueue) and
-    /// [`dequeue`](Self::dequeue) do one after the other, for queues that have a shorter way.
+    /// What happens to a packet that comes while the line is idle, for queues that hold nothing and have
+    /// a shorter way than [`enqueue`](Self::enqueue) and [`dequeue`](Self::dequeue) one after the other:
+    /// it is sent at once, with an ECN mark or without, or goes no further. `None` leaves the queue as it
+    /// was, and asks for these two.
     #[inline]
-    fn pass(&mut self, now: Instant, packet: Packet, drops: &mut Drops) -> Option<Queued> {
-        self.enqueue(now, packet, drops);
-        self.dequeue(now, drops)
+    fn pass(&mut self, _now: Instant, _packet: &Packet) -> Option<Verdict> {
+        None
     }
 
     /// Earliest instant at which [`dequeue`](Self::dequeue) may give a packet; `None` when empty.

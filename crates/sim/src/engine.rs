@@ -348,7 +348,7 @@ impl Engine {
         let label = self.fabric.network.label(stream.workload);
         let shows_sender = shown != Shown::Nothing;
         let sender = shows_sender.then(|| SenderView { label, ..SenderView::default() });
-        self.fabric.leave_host(outlet, packet, sender.as_ref());
+        self.fabric.leave_host(outlet, packet, false, sender.as_ref());
     }
 
     /// At the end: what sessions have not completed, besides what their connections carry.
@@ -408,26 +408,23 @@ fn transmit(
             Side::Server => flow.key.reversed(),
         };
         let (outlet, shown) = fabric.outlet(key.src, key.dst);
-        let sender = (shown != Shown::Nothing).then(|| {
-            let is_echo = shown == Shown::AllButOfEchoes && segment.is_bare_acknowledgement();
-            let view = if is_echo { SenderView::default() } else { end.tcp.view_of(&segment) };
-            SenderView {
-                received_dscp: Some(end.received_dscp),
-                label: fabric.network.label(flow.application.workload()),
-                ..view
-            }
+        let is_echo = shown == Shown::AllButEchoes && segment.is_bare_acknowledgement();
+        let sender = (shown != Shown::Nothing && !is_echo).then(|| SenderView {
+            received_dscp: Some(end.received_dscp),
+            label: fabric.network.label(flow.application.workload()),
+            ..end.tcp.view_of(&segment)
         });
         let packet = Resident {
             sent_at: now,
             flow: id,
             size: u32::from(segment.payload) + u32::from(flow.header),
             key,
-            dscp: Dscp::BEST_EFFORT,
+            dscp: if is_echo { end.received_dscp } else { Dscp::BEST_EFFORT },
             ecn: segment.ecn,
             payload: segment.payload,
             tcp: segment.header,
         };
-        fabric.leave_host(outlet, packet, sender.as_ref());
+        fabric.leave_host(outlet, packet, is_echo, sender.as_ref());
     }
     timers.arm(owner(id, side), &mut end.armed, end.tcp.deadline());
     // The last of the two to close ends it: while this one is open there is no need to ask.

@@ -51,23 +51,17 @@ impl<G: Gate> QueueDiscipline for Gated<G> {
 
     /// Where nothing waits, a packet that is let in goes at once, without a place in the ring.
     #[inline]
-    fn pass(&mut self, now: Instant, mut packet: Packet, drops: &mut Drops) -> Option<Queued> {
+    fn pass(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
         if self.ring.backlog().packets > 0 {
-            self.enqueue(now, packet, drops);
-            return self.dequeue(now, drops);
+            return None;
         }
         // The last packet may still be on the line, so the gate is not asked to let this one pass.
-        let arrival = Arrival::from(&packet);
-        match self.gate.admit(now, arrival) {
-            Verdict::Pass => {}
-            Verdict::Mark => packet.ecn = Ecn::Ce,
-            Verdict::Drop(reason) => {
-                drops.push(packet, reason);
-                return None;
-            }
+        let arrival = Arrival::from(packet);
+        let verdict = self.gate.admit(now, arrival);
+        if !matches!(verdict, Verdict::Drop(_)) {
+            self.gate.begin(now, self.left_at(now), arrival);
         }
-        self.gate.begin(now, self.left_at(now), arrival);
-        Some(Queued { packet, since: now })
+        Some(verdict)
     }
 
     #[inline]

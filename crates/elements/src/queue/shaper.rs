@@ -4,7 +4,7 @@ use shortflow_units::{Bytes, Instant, Rate};
 
 use crate::meter::bucket::{Bucket, Earned, Tokens, time_to_earn};
 use crate::params::above_zero;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderNews};
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderNews, Verdict};
 
 /// Parameters of a [`Shaper`].
 #[derive(Debug, Clone)]
@@ -112,14 +112,15 @@ impl QueueDiscipline for Shaper {
     }
 
     #[inline]
-    fn pass(&mut self, now: Instant, packet: Packet, drops: &mut Drops) -> Option<Queued> {
+    fn pass(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
         if now < self.free_at {
-            self.inner.enqueue(now, packet, drops);
             return None;
         }
-        let queued = self.inner.pass(now, packet, drops)?;
-        self.pay(now, &queued.packet);
-        Some(queued)
+        let verdict = self.inner.pass(now, packet)?;
+        if !matches!(verdict, Verdict::Drop(_)) {
+            self.pay(now, packet);
+        }
+        Some(verdict)
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use shortflow_units::{Instant, Rate};
 
 use super::classes::{Classes, is_ready};
 use crate::classifier::Classifier;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderNews};
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderNews, Verdict};
 
 /// Serves the first child that may give a packet; the packet in transmission is not interrupted.
 /// A child that is held back (by a shaper) is skipped. One step per child.
@@ -56,15 +56,11 @@ impl QueueDiscipline for StrictPriority {
 
     /// Where nothing is held, only the child of the packet can give one.
     #[inline]
-    fn pass(&mut self, now: Instant, packet: Packet, drops: &mut Drops) -> Option<Queued> {
+    fn pass(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
         if self.held > 0 {
-            self.enqueue(now, packet, drops);
-            return self.dequeue(now, drops);
+            return None;
         }
-        let before = drops.len();
-        let given = self.classes.queue_of(&packet).pass(now, packet, drops);
-        self.count(1, &given, drops.len() - before);
-        given
+        self.classes.queue_of(packet).pass(now, packet)
     }
 
     #[inline]

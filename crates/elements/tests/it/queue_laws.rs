@@ -18,7 +18,9 @@ use shortflow_elements::queue::{PrecedenceMap, Sima, SimaBuffer, SimaQueueParams
 use shortflow_elements::scheduler::{DeficitRoundRobin, SourceLimits, StrictPriority};
 use shortflow_elements::scheduler::{SourceScheduler, WeightedRoundRobin};
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
-use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline, Queued};
+use shortflow_elements::{
+    Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline, Queued, Verdict,
+};
 use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rng};
 
 use crate::bench::{mbit, number_of, p, rng};
@@ -99,13 +101,20 @@ impl Audit {
                 self.queue.enqueue(self.now, packet, &mut self.drops);
             }
             Operation::Pass { flow, size, ecn } => {
-                let packet = self.packet(number, flow, size, ecn);
-                if self.way == Way::Short {
-                    let given = self.queue.pass(self.now, packet, &mut self.drops);
-                    self.given(given);
-                } else {
-                    self.queue.enqueue(self.now, packet, &mut self.drops);
-                    self.dequeue();
+                let mut packet = self.packet(number, flow, size, ecn);
+                let way = (self.way == Way::Short).then(|| self.queue.pass(self.now, &packet));
+                match way.flatten() {
+                    Some(Verdict::Drop(reason)) => self.drops.push(packet, reason),
+                    Some(verdict) => {
+                        if verdict == Verdict::Mark {
+                            packet.ecn = Ecn::Ce;
+                        }
+                        self.given(Some(Queued { packet, since: self.now }));
+                    }
+                    None => {
+                        self.queue.enqueue(self.now, packet, &mut self.drops);
+                        self.dequeue();
+                    }
                 }
             }
             Operation::Dequeue => self.dequeue(),

@@ -39,7 +39,7 @@ impl NearEnd {
     #[inline]
     fn shown(&self) -> Shown {
         match self.conditioner.as_ref().map(Conditioner::acknowledgements) {
-            Some(Acknowledgements::Echoed) => Shown::AllButOfEchoes,
+            Some(Acknowledgements::Echoed) if !self.is_watched => Shown::AllButEchoes,
             _ => Shown::All,
         }
     }
@@ -52,8 +52,8 @@ pub(crate) enum Shown {
     Nothing,
     /// All that it knows.
     All,
-    /// All, but of acknowledgements without data no more than the code point that they echo.
-    AllButOfEchoes,
+    /// All, but of acknowledgements without data nothing: they [echo](Fabric::leave_host) a code point.
+    AllButEchoes,
 }
 
 impl FarEnd {

@@ -1,6 +1,6 @@
 //! The network in motion: ports, the packets in them, and the events that move these.
 
-use shortflow_elements::{DropReason, Drops, SenderNews, SenderView};
+use shortflow_elements::{DropReason, Drops, Packet, SenderNews, SenderView};
 use shortflow_units::Instant;
 
 use crate::event::calendar::{Calendar, Entity};
@@ -156,8 +156,11 @@ impl Fabric {
     #[inline(always)]
     fn send(&mut self, index: PortId, parcel: Parcel, sender: Option<&SenderView>) {
         let hop = &mut self.network.ports[index];
-        if hop.near.is_some() || !hop.port.is_booked() {
+        if hop.near.is_some() {
             return self.send_by_policy(index, parcel, sender);
+        }
+        if !hop.port.is_booked() {
+            return self.queue(index, parcel);
         }
         self.join(index, parcel);
     }
@@ -169,12 +172,28 @@ impl Fabric {
             let parcel = self.pool.take_back(packet);
             return self.refuse(index, parcel, reason);
         }
-        let hop = &mut self.network.ports[index];
-        if hop.port.is_booked() {
+        if self.network.ports[index].port.is_booked() {
             let parcel = self.pool.take_back(packet);
             return self.join(index, parcel);
         }
-        let changed = hop.port.enqueue(self.now, packet, &mut self.pool, &mut self.drops);
+        self.enqueue(index, packet);
+    }
+
+    /// A packet that is conditioned, or needs not to be, comes to the queue of a port.
+    #[inline(never)]
+    fn queue(&mut self, index: PortId, parcel: Parcel) {
+        if self.network.ports[index].port.is_booked() {
+            return self.join(index, parcel);
+        }
+        let packet = self.pool.lend(parcel);
+        self.enqueue(index, packet);
+    }
+
+    /// A packet, which is lent, joins a queue that is asked at each departure.
+    #[inline(never)]
+    fn enqueue(&mut self, index: PortId, packet: Packet) {
+        let port = &mut self.network.ports[index].port;
+        let changed = port.enqueue(self.now, packet, &mut self.pool, &mut self.drops);
         self.after_port(index, changed);
     }
 
@@ -276,16 +295,21 @@ impl Fabric {
         self.lost.pop()
     }
 
-    /// A host sends a packet through one of its ports.
+    /// A host sends a packet through one of its ports. An echo has the code point of the data that it
+    /// acknowledges, which is all that the policy does to it.
     #[inline]
     pub(crate) fn leave_host(
         &mut self,
         index: PortId,
         packet: Resident,
+        is_echo: bool,
         sender: Option<&SenderView>,
     ) {
         self.totals.sent += 1;
         let parcel = self.pool.insert(packet);
+        if is_echo {
+            return self.queue(index, parcel);
+        }
         self.send(index, parcel, sender);
     }
 

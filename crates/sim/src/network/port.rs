@@ -9,7 +9,8 @@
 use std::collections::VecDeque;
 
 use shortflow_elements::{
-    Arrival, Backlog, DropReason, Drops, Gate, Packet, QueueDiscipline, Queued, SenderNews, Verdict,
+    Arrival, Backlog, DropReason, Drops, Ecn, Gate, Packet, QueueDiscipline, Queued, SenderNews,
+    Verdict,
 };
 use shortflow_units::{Duration, Instant, Length, Rate};
 
@@ -207,7 +208,11 @@ impl Port {
         self.counters.stood(now, || served.queue.backlog());
         served.tell(now, self.line.free_at);
         if self.line.free_at <= now {
-            let next = served.queue.pass(now, packet, drops);
+            if let Some(verdict) = served.queue.pass(now, &packet) {
+                return self.passed(now, packet, verdict, pool, drops);
+            }
+            served.queue.enqueue(now, packet, drops);
+            let next = served.queue.dequeue(now, drops);
             return self.send(now, next, pool);
         }
         served.queue.enqueue(now, packet, drops);
@@ -266,6 +271,35 @@ impl Port {
         served.tell(now, line.free_at);
         let next = served.queue.dequeue(now, drops);
         self.send(now, next, pool)
+    }
+
+    /// Sends a packet that the queue, which holds nothing, has let pass over the line, which is idle.
+    #[inline]
+    fn passed(
+        &mut self,
+        now: Instant,
+        mut packet: Packet,
+        verdict: Verdict,
+        pool: &mut Pool,
+        drops: &mut Drops,
+    ) -> Changed {
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Mark => packet.ecn = Ecn::Ce,
+            Verdict::Drop(reason) => {
+                drops.push(packet, reason);
+                return Changed::default();
+            }
+        }
+        let Port { buffer: Buffer::Policy(served), line, counters, .. } = self else {
+            unreachable!("the queue has let the packet pass")
+        };
+        served.is_sending = true;
+        counters.wait_ended(now, now);
+        let parcel = pool.take_back(packet);
+        let sent = Some(Passage { arrives: line.send(now, parcel.size()), parcel });
+        let before = std::mem::replace(&mut served.departs_at, Instant::NEVER);
+        Changed { sent, departure: before != Instant::NEVER }
     }
 
     /// Sends what the queue has given over the line, which is idle.

@@ -21,87 +21,89 @@ impl Weight {
 /// How fast the averages of a queue fall in idle time.
 #[derive(Debug, Clone)]
 pub(super) struct Pace {
-    /// 1/s, where s is a mean packet's transmission time: packets per nanosecond.
-    idle_packets_per_nano: f64,
+    /// s: a mean packet's transmission time.
+    packet_time: Duration,
+    /// 1/s: packets per nanosecond.
+    packets_per_nano: f64,
 }
 
 impl Pace {
     /// A mean packet takes this time.
-    pub(super) fn of(idle_packet_time: Duration) -> Self {
-        Pace { idle_packets_per_nano: 1.0 / idle_packet_time.nanos() as f64 }
+    pub(super) fn of(packet_time: Duration) -> Self {
+        Pace { packet_time, packets_per_nano: 1.0 / packet_time.nanos() as f64 }
     }
 
-    /// How long no packet has come: each average with the same idle time falls by the same share.
-    #[inline]
-    pub(super) fn at<'p>(&'p self, now: Instant, weight: &'p Weight) -> Idle<'p> {
-        Idle { pace: self, weight, now, since: Instant::NEVER, keep: 1.0 }
+    /// (1 − w_q)^m, where m = `empty`/s small packets could have been sent. Apart from those who ask, for
+    /// whom it is rare.
+    #[inline(never)]
+    fn keep(&self, empty: Duration, weight: &Weight) -> f64 {
+        libm::exp(empty.nanos() as f64 * self.packets_per_nano * weight.log_keep)
     }
-}
-
-/// The shares that are left of averages after idle times that end now.
-pub(super) struct Idle<'p> {
-    pace: &'p Pace,
-    weight: &'p Weight,
-    now: Instant,
-    /// The idle time that was asked for last began here,
-    since: Instant,
-    /// and leaves this share.
-    keep: f64,
-}
-
-impl Idle<'_> {
-    /// (1 − w_q)^m, where m = idle/s small packets could have been sent `since` then.
-    #[inline]
-    fn keep(&mut self, since: Instant) -> f64 {
-        if since != self.since {
-            self.since = since;
-            self.keep = keep_after(self.now.since(since), self.pace, self.weight);
-        }
-        self.keep
-    }
-}
-
-/// Apart from those who ask, for whom it is rare.
-#[inline(never)]
-fn keep_after(idle: Duration, pace: &Pace, weight: &Weight) -> f64 {
-    let packets = idle.nanos() as f64 * pace.idle_packets_per_nano;
-    if packets > 0.0 { libm::exp(packets * weight.log_keep) } else { 1.0 }
 }
 
 /// An exponentially weighted average of a queue's length, in packets or bytes, with the length
 /// that it follows (Floyd & Jacobson 1993, §4, Figure 2).
+///
+/// Over idle time it falls, and so it does at a sample that finds nothing, as over the time of one packet.
+/// How far is worked out when the next sample finds something, or when somebody asks: until then it is
+/// enough to add up the time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Average {
+    /// Without the fall over `empty`.
     average: f64,
     /// A whole number.
     length: f64,
     /// When nothing is left, the line falls idle, or has fallen idle, at this instant; at none that is
     /// known yet, when it is never. Until then the queue is empty, but not idle.
     idle_since: Instant,
+    /// Time over which the average has not fallen yet: idle time until `idle_since`, and that of a packet
+    /// for each sample of nothing.
+    empty: Duration,
 }
 
 impl Average {
+    /// What it is at most: what it was before the time that it has still to fall over.
     #[inline]
-    pub(super) fn value(&self) -> f64 {
+    pub(super) fn at_most(&self) -> f64 {
         self.average
     }
 
-    /// Takes a sample, before the arriving packet is added.
+    /// What it is as of the last sample.
+    pub(super) fn value(&self, pace: &Pace, weight: &Weight) -> f64 {
+        let mut fallen = self.clone();
+        fallen.fall(pace, weight);
+        fallen.average
+    }
+
+    /// Falls over the time so far, as if m = time/s small packets had arrived to the empty queue:
+    /// avg ← (1 − w_q)^m · avg (Floyd & Jacobson 1993, §4, Figure 2).
     #[inline]
-    pub(super) fn sample(&mut self, idle: &mut Idle<'_>) {
-        if self.length > 0.0 || self.idle_since > idle.now {
-            self.average += idle.weight.weight * (self.length - self.average);
-        } else {
-            self.sample_idle(idle);
+    pub(super) fn fall(&mut self, pace: &Pace, weight: &Weight) {
+        let empty = std::mem::take(&mut self.empty);
+        if self.average > 0.0 && empty > Duration::ZERO {
+            self.average *= pace.keep(empty, weight);
         }
     }
 
-    /// Takes a sample where nothing waits and nothing is being sent.
+    /// Takes a sample at `now`, before the arriving packet is added.
     #[inline]
-    pub(super) fn sample_idle(&mut self, idle: &mut Idle<'_>) {
-        if self.average > 0.0 {
-            self.decay(idle);
+    pub(super) fn sample(&mut self, now: Instant, pace: &Pace, weight: &Weight) {
+        if self.length > 0.0 {
+            self.fall(pace, weight);
+            self.average += weight.weight * (self.length - self.average);
+        } else if self.idle_since > now {
+            self.empty += pace.packet_time;
+        } else {
+            self.sample_idle(now);
         }
+    }
+
+    /// Takes a sample at `now`, when nothing waits and nothing is being sent.
+    #[inline]
+    pub(super) fn sample_idle(&mut self, now: Instant) {
+        self.empty += now.since(self.idle_since);
+        // The same idle time must not count again at the next sample, when this packet is dropped.
+        self.idle_since = now;
     }
 
     #[inline]
@@ -138,20 +140,12 @@ impl Average {
         }
     }
 
-    /// Falls by the idle time so far, as if a sample was taken.
-    pub(super) fn settle(&mut self, idle: &mut Idle<'_>) {
-        if self.length == 0.0 && self.idle_since <= idle.now {
-            self.decay(idle);
+    /// Falls by the idle time until `now`, as if a sample was taken.
+    pub(super) fn settle(&mut self, now: Instant, pace: &Pace, weight: &Weight) {
+        if self.length == 0.0 && self.idle_since <= now {
+            self.sample_idle(now);
         }
-    }
-
-    /// Lets the average fall as if m = idle/s small packets had arrived to the empty queue:
-    /// avg ← (1 − w_q)^m · avg (Floyd & Jacobson 1993, §4, Figure 2).
-    #[inline]
-    fn decay(&mut self, idle: &mut Idle<'_>) {
-        self.average *= idle.keep(self.idle_since);
-        // The same idle time must not count again at the next sample, when this packet is dropped.
-        self.idle_since = idle.now;
+        self.fall(pace, weight);
     }
 }
 
@@ -175,8 +169,8 @@ mod tests {
 
         /// Takes a sample: what the average is then.
         fn sample(&mut self, millis: u64) -> f64 {
-            self.average.sample(&mut self.pace.at(ms(millis), &self.weight));
-            self.average.value()
+            self.average.sample(ms(millis), &self.pace, &self.weight);
+            self.average.value(&self.pace, &self.weight)
         }
 
         fn remove(&mut self, amount: u32, left_at: u64) {
@@ -217,7 +211,7 @@ mod tests {
             queue.sample(0);
             queue.remove(16, 10);
             instants.iter().for_each(|&at| _ = queue.sample(at));
-            queue.average.value()
+            queue.average.value(&queue.pace, &queue.weight)
         };
         assert!((sampled_at(&[16]) - sampled_at(&[12, 13, 16])).abs() < 1e-12);
     }
@@ -252,7 +246,7 @@ mod tests {
         queue.average.add(16);
         queue.sample(0);
         queue.remove(16, 10);
-        queue.average.settle(&mut queue.pace.at(ms(12), &queue.weight));
+        queue.average.settle(ms(12), &queue.pace, &queue.weight);
         queue.pace = Pace::of(Duration::from_millis(4));
         let average = queue.sample(20);
         // A packet of 2 ms and two of 4 ms: 4 · 0.75³.
@@ -265,15 +259,15 @@ mod tests {
         let mut averages = [10, 12, 10].map(|emptied| {
             let mut average = Average::default();
             average.add(16);
-            average.sample(&mut pace.at(ms(0), &weight));
+            average.sample(ms(0), &pace, &weight);
             average.remove(16, ms(emptied));
             average
         });
-        let mut idle = pace.at(ms(16), &weight);
-        averages.iter_mut().for_each(|average| average.sample(&mut idle));
+        averages.iter_mut().for_each(|average| average.sample(ms(16), &pace, &weight));
         // 6 ms are 3 packets, 4 ms are 2: 4 · 0.75³, 4 · 0.75².
         for (average, expected) in averages.iter().zip([1.6875, 2.25, 1.6875]) {
-            assert!((average.value() - expected).abs() < 1e-12, "{averages:?}");
+            let average = average.value(&pace, &weight);
+            assert!((average - expected).abs() < 1e-12, "{averages:?}");
         }
     }
 

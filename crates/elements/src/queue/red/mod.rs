@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use shortflow_units::{Bytes, Instant, Length, Rate, Rng};
 
-use self::average::{Average, Idle, Pace};
+use self::average::{Average, Pace, Weight};
 pub use self::drop_curve::{AboveMax, DropCurve};
 use self::drop_curve::{Region, Unit};
 use self::levels::Levels;
@@ -91,37 +91,39 @@ impl RedGate {
     /// The average that packets of `level` are judged by, in packets or bytes.
     fn average_of(&self, level: usize) -> f64 {
         let first = if self.rules.averages == Averages::Shared { 0 } else { level };
-        self.levels[first].average.value()
+        self.levels[first].average.value(&self.pace, &self.rules.weight)
     }
 
-    /// What happens to a packet that arrives at `now`. Each average that counts it takes a sample and
-    /// counts it in by `join`; if it does not join the queue, it is counted out by `refuse`.
+    /// What happens to a packet. Each average that counts it takes a sample and counts it in by `join`; if
+    /// it does not join the queue, it is counted out by `refuse`.
     #[inline]
     fn decide(
         &mut self,
-        now: Instant,
         packet: Arrival,
-        join: impl Fn(&mut Average, &mut Idle<'_>, u32),
+        join: impl Fn(&mut Average, &Pace, &Weight, u32),
         refuse: impl Fn(&mut Average, u32),
     ) -> Verdict {
-        let rules = &*self.rules;
-        let levels = &mut *self.levels;
+        let RedGate { rules, pace, levels, backlog, .. } = self;
+        let (rules, levels) = (&**rules, &mut **levels);
         let place = rules.place_of.at(packet.class.dscp());
         let amount = rules.amount(packet);
-        let mut idle = self.pace.at(now, &rules.weight);
         let counting = &mut levels[place.counting()];
-        counting.iter_mut().for_each(|level| join(&mut level.average, &mut idle, amount));
-        let average = counting[0].average.value();
+        counting.iter_mut().for_each(|level| join(&mut level.average, pace, &rules.weight, amount));
+        let average = &mut counting[0].average;
+        let is_spared = place.slopes.is_below(average.at_most()) || {
+            average.fall(pace, &rules.weight);
+            place.slopes.is_below(average.at_most()) || backlog.packets < rules.spare_below
+        };
+        let average = average.at_most();
         let gap = &mut levels[place.level].gap;
-        let mut verdict =
-            if place.slopes.is_below(average) || self.backlog.packets < rules.spare_below {
-                gap.reset();
-                Verdict::Pass
-            } else {
-                rules.judge(place.slopes.at(average), packet, gap, &mut self.rng)
-            };
+        let mut verdict = if is_spared {
+            gap.reset();
+            Verdict::Pass
+        } else {
+            rules.judge(place.slopes.at(average), packet, gap, &mut self.rng)
+        };
         if !matches!(verdict, Verdict::Drop(_))
-            && !fits_sized(rules.limit, self.backlog, packet.bytes())
+            && !fits_sized(rules.limit, *backlog, packet.bytes())
         {
             verdict = Verdict::Drop(DropReason::Overlimit);
         }
@@ -181,11 +183,11 @@ impl Rules {
 impl Gate for RedGate {
     #[inline]
     fn admit(&mut self, now: Instant, packet: Arrival) -> Verdict {
-        let join = |average: &mut Average, idle: &mut Idle<'_>, amount| {
-            average.sample(idle);
+        let join = |average: &mut Average, pace: &Pace, weight: &Weight, amount| {
+            average.sample(now, pace, weight);
             average.add(amount);
         };
-        let verdict = self.decide(now, packet, join, Average::take_back);
+        let verdict = self.decide(packet, join, Average::take_back);
         if !matches!(verdict, Verdict::Drop(_)) {
             self.backlog.add_sized(packet.bytes());
         }
@@ -203,12 +205,12 @@ impl Gate for RedGate {
 
     #[inline]
     fn pass(&mut self, now: Instant, left_at: Instant, packet: Arrival) -> Verdict {
-        let join = |average: &mut Average, idle: &mut Idle<'_>, _| {
-            average.sample_idle(idle);
+        let join = |average: &mut Average, _: &Pace, _: &Weight, _| {
+            average.sample_idle(now);
             average.pass(left_at);
         };
         // Since the sample it is idle from now on.
-        self.decide(now, packet, join, |average, _| average.pass(now))
+        self.decide(packet, join, |average, _| average.pass(now))
     }
 
     #[inline]
@@ -222,8 +224,8 @@ impl Gate for RedGate {
 
     fn set_rate(&mut self, now: Instant, rate: Rate) {
         let packet_time = rate.time_for(self.idle_packet);
-        let mut idle = self.pace.at(now, &self.rules.weight);
-        self.levels.iter_mut().for_each(|level| level.average.settle(&mut idle));
+        let RedGate { levels, pace, rules, .. } = self;
+        levels.iter_mut().for_each(|level| level.average.settle(now, pace, &rules.weight));
         self.pace = Pace::of(packet_time);
     }
 

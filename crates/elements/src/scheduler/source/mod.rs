@@ -19,7 +19,7 @@ use self::round::{Connection, First, Rounds};
 use crate::flow_hash::FlowHash;
 use crate::packet_store::PacketStore;
 use crate::queue::fits;
-use crate::{Backlog, DropReason, Drops, Packet, QueueDiscipline, Queued};
+use crate::{Backlog, DropReason, Drops, Packet, QueueDiscipline, Queued, Verdict};
 
 /// HIGH, MED, LOW by number; LOW is the last and needs no tokens.
 const LOW: usize = 2;
@@ -361,15 +361,11 @@ impl QueueDiscipline for SourceScheduler {
 
     /// Where nothing waits, a packet that finds its tokens goes at once, and is not put in any order.
     #[inline]
-    fn pass(&mut self, now: Instant, packet: Packet, drops: &mut Drops) -> Option<Queued> {
-        if self.backlog.packets == 0
-            && self.has_room_for(&packet, Backlog::default())
-            && self.take_tokens(now, &packet)
-        {
-            return Some(Queued { packet, since: now });
-        }
-        self.enqueue(now, packet, drops);
-        self.dequeue(now, drops)
+    fn pass(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
+        let passes = self.backlog.packets == 0
+            && self.has_room_for(packet, Backlog::default())
+            && self.take_tokens(now, packet);
+        passes.then_some(Verdict::Pass)
     }
 
     #[inline]
