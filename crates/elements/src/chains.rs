@@ -31,6 +31,12 @@ impl Chain {
     pub(crate) fn first(&self) -> Option<usize> {
         index(self.first)
     }
+
+    /// Whether one index, and no other, is in it.
+    #[inline]
+    pub(crate) fn is_of_one(&self) -> bool {
+        self.first == self.last && self.first != NONE
+    }
 }
 
 impl Chains {
@@ -113,6 +119,7 @@ mod tests {
                 }
                 for (chain, list) in linked.iter().zip(&lists) {
                     prop_assert!(chains.iter(chain).eq(list.iter().copied()));
+                    prop_assert_eq!(chain.is_of_one(), list.len() == 1);
                 }
             }
         }

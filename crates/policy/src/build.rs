@@ -1,6 +1,7 @@
 //! Building elements from a checked policy: fresh ones for every port.
 
-use shortflow_elements::{Conditioner, Gate, NewClass, QueueDiscipline};
+use shortflow_elements::queue::AnyGate;
+use shortflow_elements::{Conditioner, NewClass, QueueDiscipline};
 use shortflow_units::{Rate, Rng};
 
 use crate::model::Role;
@@ -59,7 +60,7 @@ impl Role {
 
     /// The fresh gate of that queue, for a host that keeps the packets itself; `None` when the role
     /// has no queue, or one that is not first in, first out behind a gate.
-    pub fn gate(&self, place: PortSite<'_>) -> Option<Box<dyn Gate>> {
+    pub fn gate(&self, place: PortSite<'_>) -> Option<AnyGate> {
         self.queue.as_ref().and_then(|plan| plan.gate(&place.port()))
     }
 }

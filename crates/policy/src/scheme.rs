@@ -3,7 +3,8 @@
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use shortflow_elements::{Color, Dscp, Gate, Marker, QueueDiscipline};
+use shortflow_elements::queue::AnyGate;
+use shortflow_elements::{Color, Dscp, Marker, QueueDiscipline};
 use shortflow_units::{Rate, Rng};
 
 use crate::check::Checker;
@@ -63,7 +64,7 @@ pub(crate) trait QueueScheme: DeserializeOwned + JsonSchema {
     fn build(plan: &Self::Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline>;
 
     /// The gate of that queue, where it is first in, first out behind a gate.
-    fn gate(plan: &Self::Plan, port: &Port<'_>) -> Option<Box<dyn Gate>> {
+    fn gate(plan: &Self::Plan, port: &Port<'_>) -> Option<AnyGate> {
         let _ = (plan, port);
         None
     }
@@ -300,7 +301,7 @@ macro_rules! register_queues {
             pub(crate) fn gate(
                 &self,
                 port: &crate::scheme::Port<'_>,
-            ) -> Option<Box<dyn shortflow_elements::Gate>> {
+            ) -> Option<shortflow_elements::queue::AnyGate> {
                 use crate::scheme::QueueScheme;
                 match self { $(QueuePlan::$Scheme(plan) => $module::Keys::gate(plan, port)),+ }
             }

@@ -3,6 +3,7 @@
 //! and hosts with CoDel on each, a shaper over any of them, and one of an aggregate of connections.
 
 mod aggregate;
+mod any_gate;
 mod blue;
 mod codel;
 mod fifo;
@@ -22,6 +23,7 @@ mod wfq;
 
 pub use aggregate::{AggregateShaper, AggregateShaperParams};
 pub use aggregate::{FreshPackets, ServiceOrder, Triggers};
+pub use any_gate::AnyGate;
 pub use codel::CoDelParams;
 pub use fifo::{Fifo, FifoParams, TailDrop};
 pub use fq_codel::{FlowQueueSettings, FqCodel, FqCodelParams};

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
 use proptest::prelude::*;
-use shortflow_elements::queue::{Averages, Fifo, FifoParams, Red, RedGate, TailDrop};
+use shortflow_elements::queue::{AnyGate, Averages, Fifo, FifoParams, Red, RedGate, TailDrop};
 use shortflow_elements::{
     Arrival, DropReason, Drops, Dscp, Ecn, Gate, QueueDiscipline, TrafficClass, Verdict,
 };
@@ -181,6 +181,11 @@ gate_laws! {
     red_with_coupled_averages:
         RedGate::new(red_params(BYTES, bytes, Averages::Coupled), rng())
         => Red::new(red_params(BYTES, bytes, Averages::Coupled), rng());
+    any_gate_that_is_tail_drop:
+        AnyGate::from(TailDrop::new(fifo(PACKETS))) => Fifo::new(fifo(PACKETS));
+    any_gate_that_is_red:
+        AnyGate::from(RedGate::new(red_params(PACKETS, packets, Averages::Coupled), rng()))
+        => Red::new(red_params(PACKETS, packets, Averages::Coupled), rng());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use shortflow_elements::queue::AnyGate;
 use shortflow_elements::{Arrival, Gate, Verdict};
 use shortflow_units::{Duration, Instant};
 
@@ -11,12 +12,12 @@ use crate::network::waiting::Waiting;
 
 /// The gate, and what it has let in that waits.
 pub(crate) struct Gated {
-    pub(crate) gate: Box<dyn Gate>,
+    pub(crate) gate: AnyGate,
     pub(crate) waiting: Waiting,
 }
 
 impl Gated {
-    pub(crate) fn behind(gate: Box<dyn Gate>) -> Self {
+    pub(crate) fn behind(gate: AnyGate) -> Self {
         Gated { gate, waiting: Waiting::nothing() }
     }
 

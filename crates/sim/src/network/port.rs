@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 
+use shortflow_elements::queue::AnyGate;
 use shortflow_elements::{
     Arrival, Backlog, DropReason, Drops, Ecn, Gate, Packet, QueueDiscipline, Queued, SenderNews,
     Verdict,
@@ -102,7 +103,7 @@ impl Port {
 
     /// A port with a FIFO behind `gate`.
     pub(crate) fn gated(
-        gate: Box<dyn Gate>,
+        gate: AnyGate,
         rate: Rate,
         delay: Duration,
         overhead: u32,
@@ -332,7 +333,9 @@ impl Port {
         match &self.buffer {
             Buffer::Plain(_) => {}
             Buffer::Gated(gated) => {
-                prefetch_start(&*gated.gate);
+                if let AnyGate::Red(gate) = &gated.gate {
+                    prefetch_start(&**gate);
+                }
                 let begins_next = gated.waiting.first(&self.wire).or(self.wire.back());
                 begins_next.inspect(|passage| prefetch_after(*passage, 0));
             }

@@ -96,7 +96,7 @@ impl RedGate {
 
     /// What happens to a packet. Each average that counts it takes a sample and counts it in by `join`; if
     /// it does not join the queue, it is counted out by `refuse`.
-    #[inline]
+    #[inline(always)]
     fn decide(
         &mut self,
         packet: Arrival,
@@ -181,7 +181,7 @@ impl Rules {
 }
 
 impl Gate for RedGate {
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, now: Instant, packet: Arrival) -> Verdict {
         let join = |average: &mut Average, pace: &Pace, weight: &Weight, amount| {
             average.sample(now, pace, weight);
@@ -194,7 +194,7 @@ impl Gate for RedGate {
         verdict
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self, _now: Instant, left_at: Instant, packet: Arrival) {
         let place = self.rules.place_of.at(packet.class.dscp());
         let amount = self.rules.amount(packet);
@@ -203,7 +203,7 @@ impl Gate for RedGate {
         self.backlog.remove_sized(packet.bytes());
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, now: Instant, left_at: Instant, packet: Arrival) -> Verdict {
         let join = |average: &mut Average, _: &Pace, _: &Weight, _| {
             average.sample_idle(now);

@@ -234,7 +234,8 @@ impl SourceScheduler {
         let head = self.first(&next.packet, next.since);
         self.connections[place].head = head;
         let (next_priority, remarked_at) = self.priority(head, now);
-        if is_turn_over || next_priority != priority {
+        let comes_last = is_turn_over && !self.rounds.is_alone(&self.connections[place]);
+        if comes_last || next_priority != priority {
             self.rounds.leave(&self.connections[place], place);
             self.join(place, now);
         } else {

@@ -115,6 +115,13 @@ impl Rounds {
         }
     }
 
+    /// Whether a connection that waits has its round to itself.
+    #[inline]
+    pub(super) fn is_alone(&self, connection: &Connection) -> bool {
+        let round = connection.round();
+        self.rounds[round.class][round.priority].is_of_one()
+    }
+
     /// The rounds in which a connection waits, in order.
     #[inline]
     pub(super) fn waiting(&self) -> impl Iterator<Item = Round> + use<> {

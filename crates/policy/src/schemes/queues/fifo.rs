@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use shortflow_elements::queue::{Fifo, FifoParams, TailDrop};
-use shortflow_elements::{Gate, QueueDiscipline};
+use shortflow_elements::queue::{AnyGate, Fifo, FifoParams, TailDrop};
+use shortflow_elements::QueueDiscipline;
 use shortflow_units::Length;
 
 use crate::check::Checker;
@@ -38,7 +38,7 @@ queue.fifo = { limit = "100 pkt" }
         Box::new(Fifo::new(plan.clone()))
     }
 
-    fn gate(plan: &Plan, _: &Port<'_>) -> Option<Box<dyn Gate>> {
-        Some(Box::new(TailDrop::new(plan.clone())))
+    fn gate(plan: &Plan, _: &Port<'_>) -> Option<AnyGate> {
+        Some(TailDrop::new(plan.clone()).into())
     }
 }

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use shortflow_elements::classifier::{DscpSet, DscpTable};
-use shortflow_elements::queue::{Averages, Red, RedGate};
-use shortflow_elements::{Dscp, Gate, QueueDiscipline};
+use shortflow_elements::queue::{AnyGate, Averages, Red, RedGate};
+use shortflow_elements::{Dscp, QueueDiscipline};
 
 use crate::check::Checker;
 use crate::keys::{CodePoints, OneOf, RedPlan, choices, curve_keys, red_keys};
@@ -102,8 +102,8 @@ max_probability = 0.2
         Box::new(Red::new(plan.params(port.rate), port.stream()))
     }
 
-    fn gate(plan: &Plan, port: &Port<'_>) -> Option<Box<dyn Gate>> {
-        Some(Box::new(RedGate::new(plan.params(port.rate), port.stream())))
+    fn gate(plan: &Plan, port: &Port<'_>) -> Option<AnyGate> {
+        Some(RedGate::new(plan.params(port.rate), port.stream()).into())
     }
 }
 

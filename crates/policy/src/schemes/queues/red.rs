@@ -1,8 +1,8 @@
 //! `red`: random early detection.
 
 use shortflow_elements::classifier::DscpTable;
-use shortflow_elements::queue::{Averages, Red, RedGate};
-use shortflow_elements::{Gate, QueueDiscipline};
+use shortflow_elements::queue::{AnyGate, Averages, Red, RedGate};
+use shortflow_elements::QueueDiscipline;
 
 use crate::check::Checker;
 use crate::keys::{RedPlan, curve_keys};
@@ -45,7 +45,7 @@ max_probability = 0.1
         Box::new(Red::new(plan.params(port.rate), port.stream()))
     }
 
-    fn gate(plan: &Plan, port: &Port<'_>) -> Option<Box<dyn Gate>> {
-        Some(Box::new(RedGate::new(plan.params(port.rate), port.stream())))
+    fn gate(plan: &Plan, port: &Port<'_>) -> Option<AnyGate> {
+        Some(RedGate::new(plan.params(port.rate), port.stream()).into())
     }
 }
