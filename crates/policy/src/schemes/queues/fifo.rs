@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use shortflow_elements::queue::{AnyGate, Fifo, FifoParams, TailDrop};
 use shortflow_elements::QueueDiscipline;
+use shortflow_elements::queue::{AnyGate, Fifo, FifoParams, TailDrop};
 use shortflow_units::Length;
 
 use crate::check::Checker;

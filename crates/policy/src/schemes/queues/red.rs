@@ -1,8 +1,8 @@
 //! `red`: random early detection.
 
+use shortflow_elements::QueueDiscipline;
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::queue::{AnyGate, Averages, Red, RedGate};
-use shortflow_elements::QueueDiscipline;
 
 use crate::check::Checker;
 use crate::keys::{RedPlan, curve_keys};
