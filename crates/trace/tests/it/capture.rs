@@ -7,7 +7,7 @@ use shortflow_elements::DropReason;
 use shortflow_sim::{run_replica, run_replica_before};
 use shortflow_trace::{Trace, places};
 
-use crate::support::{Captured, LOSSY, read, scenario, traced};
+use crate::support::{Captured, LOSSY, read, scenario, scenario_with, traced};
 
 #[test]
 fn both_ends_together_saw_every_packet_that_was_sent_and_that_arrived() {
@@ -138,6 +138,32 @@ fn a_trace_changes_nothing_and_is_the_same_each_time() {
     assert_eq!(one.outcome.totals, alone.totals);
     assert_eq!(format!("{:?}", one.outcome.replica), format!("{:?}", alone.replica));
     assert_eq!(fs::read(&one.file).unwrap(), fs::read(&two.file).unwrap());
+}
+
+/// Acknowledgements that echo a code point pass a host's policy on a short way, but for where somebody looks on:
+/// there its conditioner has them too, and does the same.
+#[test]
+fn echoes_are_the_same_on_their_short_way_and_past_the_conditioner() {
+    let echoing = r#"
+        [roles.core]
+        acks = "echo"
+        [[roles.core.classes]]
+        name = "all"
+        marker.tcp-state = { high = 4, medium = 16 }
+        [roles.core.queue.shared-priority]
+        limit = "60 pkt"
+        bands = ["AF11", "AF12", "rest"]
+    "#;
+    let at_hosts = r#"bind = [{ role = "core", at = "client", to = "r1" }, { role = "core", at = "server", to = "r2" }]"#;
+    let at_a_router = r#"bind = [{ role = "core", at = "r2", to = "r1" }]"#;
+    let text = LOSSY.replace(at_a_router, at_hosts).replace("r2->r1", "client->r1");
+    let scenario = scenario_with(&text, echoing);
+    let alone = run_replica(&scenario, 0, None, |_| true).unwrap();
+    let watched = traced(&scenario, &["client", "server"]);
+    assert_eq!(format!("{:?}", watched.outcome.replica), format!("{:?}", alone.replica));
+    let colours = &alone.replica.port("client->r1").unwrap().code_points;
+    let echoed = colours.iter().filter(|class| class.forwarded.packets > 100).count();
+    assert_eq!(echoed, 3, "AF11, AF12 and AF13 all come back: {colours:?}");
 }
 
 #[test]

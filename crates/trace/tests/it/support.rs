@@ -66,7 +66,13 @@ const RED: &str = r#"
 
 /// The scenario of a text, which may name the policy `red.toml`.
 pub(crate) fn scenario(text: &str) -> Scenario {
-    let loaded = from_texts(&[("scenario.toml", text), ("red.toml", RED)], &Overrides::default());
+    scenario_with(text, RED)
+}
+
+/// The same with another policy under that name.
+pub(crate) fn scenario_with(text: &str, policy: &str) -> Scenario {
+    let files = [("scenario.toml", text), ("red.toml", policy)];
+    let loaded = from_texts(&files, &Overrides::default());
     let loaded = loaded.unwrap_or_else(|mistakes| panic!("the scenario has mistakes:\n{mistakes}"));
     loaded.into_points().swap_remove(0).scenario
 }
