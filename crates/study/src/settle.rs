@@ -5,7 +5,7 @@ use crate::judge::{Looks, Sequence, Shown, Verdict};
 use crate::quantity::Data;
 use crate::reproduce::Error;
 use crate::runs::{Bench, Runs, Wanted};
-use crate::spec::{ChangeSpec, ClaimSpec, Study};
+use crate::spec::{ChangeSpec, ClaimSpec, RunSpec, Study};
 
 /// A claim on its way to a verdict.
 pub(crate) struct Pending<'c> {
@@ -66,10 +66,11 @@ impl<'c> Pending<'c> {
         each.map(|((check, verdict), seen)| Settled { check, verdict, seen: seen.as_ref() })
     }
 
-    /// Whether a change changes any of the runs that it is about.
+    /// Whether a change can be tried on all that it is about.
     pub(crate) fn is_of(&self, change: &ChangeSpec, study: &Study) -> bool {
         let runs = self.checks.iter().flat_map(Check::runs);
-        runs.filter_map(|run| study.run(&run)).any(|run| change.changes(run))
+        let runs: Vec<&RunSpec> = runs.filter_map(|run| study.run(&run)).collect();
+        change.is_for(runs.iter().copied())
     }
 
     fn is_open(&self) -> bool {

@@ -4,7 +4,7 @@ use shortflow_text::Document;
 
 use super::Rows;
 use crate::points::is_same;
-use crate::spec::{CheckSpec, Form, Quantity, RowSpec, Rule, RunSpec, Study};
+use crate::spec::{CheckSpec, Form, KeepSpec, Quantity, RowSpec, Rule, RunSpec, Study};
 
 /// What is checked against: the study, and the rows of results of its runs.
 pub(super) struct Checker<'c> {
@@ -86,9 +86,12 @@ impl Checker<'_> {
     /// The counterfactuals that are tried where one of `checks` fails.
     pub(super) fn changes(&mut self, path: &str, names: &[String], checks: &[CheckSpec]) {
         let known = &self.study.counterfactuals;
-        let quantities = checks.iter().flat_map(|check| [Some(&check.ours), check.than.as_ref()]);
-        let named = quantities.flatten().filter_map(|of| self.study.run(&of.run));
-        let runs: Vec<&RunSpec> = named.collect();
+        let runs_of = |check: &CheckSpec| -> Vec<&RunSpec> {
+            let quantities = [Some(&check.ours), check.than.as_ref()].into_iter().flatten();
+            quantities.filter_map(|of| self.study.run(&of.run)).collect()
+        };
+        let runs: Vec<Vec<&RunSpec>> = checks.iter().map(runs_of).collect();
+        let is_known = runs.iter().any(|runs| !runs.is_empty());
         for (index, name) in names.iter().enumerate() {
             let path = format!("{path}.{index}");
             let Some(change) = known.iter().find(|change| change.name == *name) else {
@@ -97,7 +100,7 @@ impl Checker<'_> {
                 self.document.unknown(&path, "counterfactual", name, list, &known);
                 continue;
             };
-            if !runs.is_empty() && !runs.iter().any(|run| change.changes(run)) {
+            if is_known && !runs.iter().any(|runs| change.is_for(runs.iter().copied())) {
                 let message = format!("`{name}` changes none of the runs that are checked here");
                 let help = "a run's own sweep stands above what a change sets";
                 self.document.mistake(&path, message, help);
@@ -156,6 +159,41 @@ impl Checker<'_> {
         }
         if let Some(per) = &quantity.per {
             self.quantity(&format!("{path}.per"), per, false);
+        }
+    }
+
+    /// Which replicas are kept.
+    pub(super) fn keep(&mut self, path: &str, keep: &KeepSpec) {
+        self.run(&format!("{path}.run"), &keep.run);
+        self.point(&format!("{path}.x"), &keep.run, keep.x);
+        self.workload(&format!("{path}.workload"), &keep.run, &keep.workload);
+        if keep.replicas == 0 {
+            let message = "one replica or more is to be kept; found 0";
+            self.document.mistake(&format!("{path}.replicas"), message, "");
+        }
+        if keep.of < keep.replicas {
+            let message =
+                format!("{} replicas cannot be kept of {} that are drawn", keep.replicas, keep.of);
+            self.document.mistake(&format!("{path}.of"), message, "draw some times as many");
+        }
+        self.range(&format!("{path}.flows"), keep.flows, f64::INFINITY);
+        self.range(&format!("{path}.bytes"), keep.bytes, f64::INFINITY);
+        for (index, above) in keep.above.iter().enumerate() {
+            self.above_zero(&format!("{path}.above.{index}.size"), above.size);
+            self.range(&format!("{path}.above.{index}.share"), above.share, 1.0);
+        }
+    }
+
+    /// A range from the first number to the second, from 0 to `most`.
+    fn range(&mut self, path: &str, (from, to): (f64, f64), most: f64) {
+        if !(0.0 <= from && from <= to && to <= most) {
+            let message = format!("a range rises from 0 or more; found {from} to {to}");
+            let help = if most.is_finite() {
+                format!("it ends at {most} or before")
+            } else {
+                String::new()
+            };
+            self.document.mistake(path, message, help);
         }
     }
 

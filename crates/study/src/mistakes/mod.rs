@@ -7,13 +7,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use shortflow_scenario::{Inputs, Scenario};
 use shortflow_text::{Document, Source};
 
 use crate::calibration::{self, Readings};
 use crate::library::StudyFiles;
 use crate::points::Maker;
 use crate::reproduce::Error;
-use crate::spec::{CalibrationSpec, Claims, Study};
+use crate::spec::{CalibrationSpec, Claims, RunSpec, Study};
+use crate::variant::Variant;
 use checker::Checker;
 use names::told_apart;
 
@@ -114,7 +116,37 @@ pub(crate) fn read_scenarios(
             others.try_for_each(|variant| maker.point(run, *x, &variant).map(|_| ()))?;
         }
     }
+    if !quick {
+        counterfactuals_differ(maker, &readings.best)?;
+    }
     Ok(rows)
+}
+
+/// Refuses counterfactuals that set what stands there already, in all runs that they change: nothing would be
+/// tried, and the same figures shown as if something had been.
+fn counterfactuals_differ(maker: &Maker<'_>, best: &Variant) -> Result<(), Error> {
+    let mut document = document(maker.files, STUDY)?;
+    let simulated = |run: &RunSpec, variant: &Variant| -> Result<String, Error> {
+        let x = run.points(false).first().copied().unwrap_or_default();
+        let scenario = maker.point(run, x, variant)?.scenario;
+        Ok(format!("{:?}", Scenario { inputs: Inputs::default(), ..scenario }))
+    };
+    for (index, change) in maker.study.counterfactuals.iter().enumerate() {
+        let mut differs = false;
+        for run in maker.study.runs.iter().filter(|run| change.changes(run)) {
+            differs = simulated(run, best)? != simulated(run, &best.with(change))?;
+            if differs {
+                break;
+            }
+        }
+        if !differs {
+            let message = format!("`{}` leaves every run as it is", change.name);
+            let help =
+                "what it sets stands there already, perhaps by the reading that is calibrated";
+            document.mistake(&format!("counterfactuals.{index}.name"), message, help);
+        }
+    }
+    document.checked().map_err(Error::Mistakes)
 }
 
 /// Reads the claims of a study, whose quantities must name runs, points, workloads and changes that
@@ -162,6 +194,9 @@ pub(crate) fn read_calibration(
         checker.factor(&format!("{path}.within"), target.within);
         checker.above_zero(&format!("{path}.paper"), target.paper);
     }
+    if let Some(keep) = &spec.keep {
+        checker.keep("keep", keep);
+    }
     if spec.replicas == 0 {
         document.mistake("replicas", "replicas must be 1 or more; found 0", "4 are usual");
     }
@@ -177,6 +212,14 @@ pub(crate) fn read_calibration(
         for (index, reading) in parameter.readings.iter().enumerate() {
             let path = format!("parameters.{number}.readings.{index}");
             names::files(&mut document, &path, reading, study);
+            names::settings(&mut document, &path, reading);
+            let named = spec.targets.iter().filter_map(|target| study.run(&target.ours.run));
+            if let Some(run) = named.into_iter().find(|run| reading.is_overridden(run)) {
+                let message =
+                    format!("the run `{}`, whose figures are to be met, sweeps this", run.name);
+                let help = "its own values stand above those of a reading";
+                document.mistake(&format!("{path}.set"), message, help);
+            }
         }
     }
     document.checked().map_err(Error::Mistakes)?;
@@ -198,7 +241,8 @@ mod tests {
     fn the_claims_of_all_studies_name_what_there_is() {
         for name in StudyFiles::names() {
             let files = StudyFiles::find(name).unwrap();
-            assert!(claims_of(files).is_ok_and(|claims| !claims.claims.is_empty()), "{name}");
+            let claims = claims_of(files).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(!claims.claims.is_empty(), "{name}");
         }
     }
 
@@ -287,7 +331,14 @@ set = ["parameters.delay=0.5"]
             (format!("{change}\nset = [\"a=1\"]\nonly = [\"fif.toml\"]"), "`fif.toml`", 18),
             (format!("{change}\npolicies = {{ \"x\" = \"y\" }}"), "file `x`", 17),
             (change.to_owned(), "changes no run", 15),
-            (format!("{change}\nset = [\"parameters.load=3\"]"), "changes no run", 15),
+            (format!("{change}\nset = [\"parameters.load=3\"]"), "sweeps what it sets", 15),
+            (format!("{change}\nset = [\" parameters.load = 3\"]"), "sweeps what it sets", 15),
+            (format!("{change}\nset = [\"parameters={{load=3}}\"]"), "sweeps what it sets", 15),
+            (format!("{change}\nset = [\"a=1\", \"parameters.load=3\"]"), "changes no run", 15),
+            (format!("{change}\nset = [\"a=1\"]\nonly = []"), "no run has one of", 15),
+            (format!("{change}\nset = [\"a\"]"), "not of the form key=value", 17),
+            (format!("{change}\nset = [\"policy=red.toml\"]"), "is not a setting", 17),
+            (format!("{change}\nset = [\"replicas=3\"]"), "the same for all runs", 17),
             (change.replace("wide", "less") + "\nset = [\"a=1\"]", "already", 11),
             (format!("[[figures]]\nname = \"../evil\"\n{figure}\ncurves = []"), "a name is", 15),
             (
@@ -303,6 +354,41 @@ set = ["parameters.delay=0.5"]
             let told = told_of(&more).unwrap_or_else(|| panic!("{more}"));
             assert!(told.contains(message), "{told}");
             assert!(told.contains(&format!("study.toml:{line}:")), "{told}");
+        }
+    }
+
+    /// What is told of a calibration of the study above with these lines.
+    fn told_of_calibration(keep: &str, setting: &str) -> Option<String> {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("study.toml"), STUDY).unwrap();
+        let text = format!(
+            "says = \"\"\nreplicas = 1\n[[parameters]]\nname = \"p\"\nopen = \"\"\n\
+             readings = [{{ name = \"r\", says = \"\", set = [\"{setting}\"] }}]\n\
+             [[targets]]\nwhat = \"\"\npaper = 1\nwithin = 2\nours = {{ run = \"a\", x = 1 }}\n\
+             [keep]\nsays = \"\"\nworkload = \"web\"\n{keep}\n"
+        );
+        std::fs::write(home.path().join("calibration.toml"), text).unwrap();
+        let files = StudyFiles::read(home.path()).unwrap();
+        let study = read_study(&files).unwrap();
+        read_calibration(&files, &study).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_mistake_in_a_calibration_is_told_with_its_line() {
+        let keep = "replicas = 2\nof = 4\nrun = \"a\"\nx = 1\nflows = [1, 2]\nbytes = [1, 2]";
+        assert_eq!(told_of_calibration(keep, "a=1"), None);
+        for (keep, setting, message, line) in [
+            (keep.replace("\"a\"", "\"zz\""), "a=1", "no run `zz`", 17),
+            (keep.replace("x = 1", "x = 7"), "a=1", "no point 7", 18),
+            (keep.replace("= 2\n", "= 0\n"), "a=1", "found 0", 15),
+            (keep.replace("of = 4", "of = 1"), "a=1", "cannot be kept of 1", 16),
+            (keep.replace("flows = [1, 2]", "flows = [2, 1]"), "a=1", "a range rises", 19),
+            (format!("{keep}\nabove = [{{ size = 1, share = [0, 2] }}]"), "a=1", "a range", 21),
+            (keep.to_owned(), "parameters.load=2", "sweeps this", 6),
+        ] {
+            let told = told_of_calibration(&keep, setting).unwrap_or_else(|| panic!("{keep}"));
+            assert!(told.contains(message), "{told}");
+            assert!(told.contains(&format!("calibration.toml:{line}:")), "{told}");
         }
     }
 }

@@ -54,7 +54,41 @@ pub(super) fn change(document: &mut Document, path: &str, change: &ChangeSpec, s
     let is_sound = files(document, path, change, study);
     if is_sound && !study.runs.iter().any(|run| change.changes(run)) {
         let message = format!("the change `{}` changes no run", change.name);
-        document.mistake(&format!("{path}.name"), message, "it needs `set` or `policies`");
+        let overridden = study.runs.iter().find(|run| change.is_overridden(run));
+        let help = match overridden {
+            Some(run) => {
+                format!("the run `{}` sweeps what it sets: its own values stand above", run.name)
+            }
+            None if change.set.is_empty() && change.policies.is_empty() => {
+                "it needs `set` or `policies`".to_owned()
+            }
+            None => "no run has one of its `scenarios` and a policy of `only`".to_owned(),
+        };
+        document.mistake(&format!("{path}.name"), message, help);
+    }
+    settings(document, path, change);
+}
+
+/// Notes settings that belong to the study and not to what is tried.
+pub(super) fn settings(document: &mut Document, path: &str, change: &ChangeSpec) {
+    for (index, setting) in change.set.iter().enumerate() {
+        let path = format!("{path}.set.{index}");
+        match setting.split_once('=').map(|(key, _)| key.trim()) {
+            None => {
+                let message = format!("\"{setting}\" is not of the form key=value");
+                document.mistake(&path, message, "");
+            }
+            Some("policy") => {
+                let help =
+                    "name it and what it stands for: `policies = { \"old.toml\" = \"new.toml\" }`";
+                document.mistake(&path, "a change of policy is not a setting", help);
+            }
+            Some(key @ ("replicas" | "seed")) => {
+                let message = format!("`{key}` is the same for all runs of a study");
+                document.mistake(&path, message, "leave it out");
+            }
+            Some(_) => {}
+        }
     }
 }
 

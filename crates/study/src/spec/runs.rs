@@ -88,22 +88,43 @@ pub struct ChangeSpec {
 }
 
 impl RunSpec {
-    /// Whether the key of this `key=value` is swept.
+    /// Whether the key of this `key=value`, or one inside it or around it, is swept.
     fn sweeps(&self, setting: &str) -> bool {
-        setting.split_once('=').is_some_and(|(key, _)| self.sweep.iter().any(|swept| swept == key))
+        let is_inside = |inner: &str, outer: &str| {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let swept = |key: &str| {
+            self.sweep.iter().any(|swept| is_inside(swept, key) || is_inside(key, swept))
+        };
+        setting.split_once('=').is_some_and(|(key, _)| swept(key.trim()))
     }
 }
 
 impl ChangeSpec {
-    /// Whether it changes anything of `run`, whose sweep stands above what is set.
+    /// Whether it changes anything of `run`: all that it says, or nothing.
     pub(crate) fn changes(&self, run: &RunSpec) -> bool {
-        let is_meant = |files: &Option<Vec<String>>, file| {
+        self.is_meant_for(run)
+            && !self.is_overridden(run)
+            && (!self.set.is_empty() || self.policies.contains_key(&run.policy))
+    }
+
+    /// Whether it sets what `run`, for which it is meant, sweeps: a sweep stands above what is set.
+    pub(crate) fn is_overridden(&self, run: &RunSpec) -> bool {
+        self.is_meant_for(run) && self.set.iter().any(|setting| run.sweeps(setting))
+    }
+
+    fn is_meant_for(&self, run: &RunSpec) -> bool {
+        let is_among = |files: &Option<Vec<String>>, file| {
             files.as_ref().is_none_or(|files| files.contains(file))
         };
-        is_meant(&self.scenarios, &run.scenario)
-            && is_meant(&self.only, &run.policy)
-            && (self.set.iter().any(|setting| !run.sweeps(setting))
-                || self.policies.contains_key(&run.policy))
+        is_among(&self.scenarios, &run.scenario) && is_among(&self.only, &run.policy)
+    }
+
+    /// Whether it can be tried on what is found in `runs` together: it changes one, and no sweep of another
+    /// keeps it out.
+    pub(crate) fn is_for<'r>(&self, runs: impl Iterator<Item = &'r RunSpec> + Clone) -> bool {
+        runs.clone().any(|run| self.changes(run))
+            && !runs.clone().any(|run| self.is_overridden(run))
     }
 }
 
