@@ -88,7 +88,22 @@ struct One<'a> {
 }
 
 impl One<'_> {
+    /// Refuses a folder in which results would stand in the place of something else.
+    fn check_out(&self) -> Result<(), Failure> {
+        for (name, whose) in [("study.toml", "a study's own"), ("manifest.toml", "a simulation's")]
+        {
+            if self.out.join(name).exists() {
+                let folder = self.out.display();
+                return Err(Failure::Input(format!(
+                    "the folder {folder} is {whose}, whose files would be overwritten; --out names another"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     fn reproduce(&self) -> Result<Ledger, Failure> {
+        self.check_out()?;
         let kept = self.out.join(if self.args.quick { "replicas-quick" } else { "replicas" });
         let bar = Bar::new(self.console);
         let options = self.options(&kept);
@@ -113,6 +128,7 @@ impl One<'_> {
     }
 
     fn calibrate(&self) -> Result<(), Failure> {
+        self.check_out()?;
         let kept = self.out.join("replicas-calibration");
         let bar = Bar::new(self.console);
         let options = self.options(&kept);

@@ -114,3 +114,15 @@ fn an_unknown_study_is_answered_with_those_there_are() {
     assert_eq!(ended.code, Some(2));
     assert!(ended.err.contains("unknown study \"cm50\"; there are: cm05"), "{}", ended.err);
 }
+
+#[test]
+fn results_of_a_study_go_into_no_folder_of_something_else() {
+    for (name, whose) in [("study.toml", "a study's own"), ("manifest.toml", "a simulation's")] {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join(name), "").unwrap();
+        let ended = run(&["reproduce", "cm05", "--quick", "--out", home.path().to_str().unwrap()]);
+        assert_eq!(ended.code, Some(2));
+        assert!(ended.err.contains(whose) && ended.err.contains("--out"), "{}", ended.err);
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
+    }
+}

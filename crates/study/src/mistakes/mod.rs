@@ -334,7 +334,6 @@ set = ["parameters.delay=0.5"]
             (format!("{change}\nset = [\"parameters.load=3\"]"), "sweeps what it sets", 15),
             (format!("{change}\nset = [\" parameters.load = 3\"]"), "sweeps what it sets", 15),
             (format!("{change}\nset = [\"parameters={{load=3}}\"]"), "sweeps what it sets", 15),
-            (format!("{change}\nset = [\"a=1\", \"parameters.load=3\"]"), "changes no run", 15),
             (format!("{change}\nset = [\"a=1\"]\nonly = []"), "no run has one of", 15),
             (format!("{change}\nset = [\"a\"]"), "not of the form key=value", 17),
             (format!("{change}\nset = [\"policy=red.toml\"]"), "is not a setting", 17),

@@ -101,14 +101,15 @@ impl RunSpec {
 }
 
 impl ChangeSpec {
-    /// Whether it changes anything of `run`: all that it says, or nothing.
+    /// Whether it changes anything of `run`, whose sweep stands above what is set.
     pub(crate) fn changes(&self, run: &RunSpec) -> bool {
         self.is_meant_for(run)
-            && !self.is_overridden(run)
-            && (!self.set.is_empty() || self.policies.contains_key(&run.policy))
+            && (self.set.iter().any(|setting| !run.sweeps(setting))
+                || self.policies.contains_key(&run.policy))
     }
 
-    /// Whether it sets what `run`, for which it is meant, sweeps: a sweep stands above what is set.
+    /// Whether `run`, for which it is meant, sweeps some of what it sets: then it is not tried there as it is
+    /// said.
     pub(crate) fn is_overridden(&self, run: &RunSpec) -> bool {
         self.is_meant_for(run) && self.set.iter().any(|setting| run.sweeps(setting))
     }
@@ -120,8 +121,7 @@ impl ChangeSpec {
         is_among(&self.scenarios, &run.scenario) && is_among(&self.only, &run.policy)
     }
 
-    /// Whether it can be tried on what is found in `runs` together: it changes one, and no sweep of another
-    /// keeps it out.
+    /// Whether it can be tried, as it is said, on what is found in `runs` together.
     pub(crate) fn is_for<'r>(&self, runs: impl Iterator<Item = &'r RunSpec> + Clone) -> bool {
         runs.clone().any(|run| self.changes(run))
             && !runs.clone().any(|run| self.is_overridden(run))
@@ -142,7 +142,28 @@ pub(super) fn name<'de, D: Deserializer<'de>>(text: D) -> Result<String, D::Erro
 
 #[cfg(test)]
 mod tests {
-    use super::ChangeSpec;
+    use super::{ChangeSpec, RunSpec};
+
+    #[test]
+    fn a_change_is_tried_as_it_is_said_or_not_at_all() {
+        let run = |sweep: &str| -> RunSpec {
+            let text = format!(
+                "name = \"a\"\nscenario = \"s\"\npolicy = \"p\"\nsweep = [{sweep}]\nvalues = [1]"
+            );
+            toml::from_str(&text).unwrap()
+        };
+        let (plain, swept) = (run(""), run("\"parameters.load\""));
+        let change = |set: &str| -> ChangeSpec {
+            toml::from_str(&format!("name = \"c\"\nsays = \"\"\nset = [{set}]")).unwrap()
+        };
+        let mixed = change("\"seed=1\", \" parameters.load = 2\"");
+        assert!(mixed.is_for([&plain].into_iter()));
+        assert!(!mixed.is_for([&plain, &swept].into_iter()), "not tried under the second run");
+        // A reading is of all runs: a sweep stands above the part that it sweeps.
+        assert!(mixed.changes(&swept));
+        assert!(!change("\"parameters={load=2}\"").changes(&swept));
+        assert!(change("\"parameters.loads=2\"").is_for([&swept].into_iter()));
+    }
 
     #[test]
     fn a_name_leads_to_no_other_folder() {
