@@ -70,7 +70,7 @@ impl<'c> Pending<'c> {
     pub(crate) fn is_of(&self, change: &ChangeSpec, study: &Study) -> bool {
         let runs = self.checks.iter().flat_map(Check::runs);
         let runs: Vec<&RunSpec> = runs.filter_map(|run| study.run(&run)).collect();
-        change.is_for(runs.iter().copied())
+        change.is_for(&runs)
     }
 
     fn is_open(&self) -> bool {

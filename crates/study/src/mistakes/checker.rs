@@ -100,7 +100,7 @@ impl Checker<'_> {
                 self.document.unknown(&path, "counterfactual", name, list, &known);
                 continue;
             };
-            if is_known && !runs.iter().any(|runs| change.is_for(runs.iter().copied())) {
+            if is_known && !runs.iter().any(|runs| change.is_for(runs)) {
                 let message = format!("`{name}` changes none of the runs that are checked here");
                 let help = "a run's own sweep stands above what a change sets";
                 self.document.mistake(&path, message, help);

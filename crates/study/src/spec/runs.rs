@@ -122,9 +122,8 @@ impl ChangeSpec {
     }
 
     /// Whether it can be tried, as it is said, on what is found in `runs` together.
-    pub(crate) fn is_for<'r>(&self, runs: impl Iterator<Item = &'r RunSpec> + Clone) -> bool {
-        runs.clone().any(|run| self.changes(run))
-            && !runs.clone().any(|run| self.is_overridden(run))
+    pub(crate) fn is_for(&self, runs: &[&RunSpec]) -> bool {
+        runs.iter().any(|run| self.changes(run)) && !runs.iter().any(|run| self.is_overridden(run))
     }
 }
 
@@ -157,12 +156,12 @@ mod tests {
             toml::from_str(&format!("name = \"c\"\nsays = \"\"\nset = [{set}]")).unwrap()
         };
         let mixed = change("\"seed=1\", \" parameters.load = 2\"");
-        assert!(mixed.is_for([&plain].into_iter()));
-        assert!(!mixed.is_for([&plain, &swept].into_iter()), "not tried under the second run");
+        assert!(mixed.is_for(&[&plain]));
+        assert!(!mixed.is_for(&[&plain, &swept]), "not tried under the second run");
         // A reading is of all runs: a sweep stands above the part that it sweeps.
         assert!(mixed.changes(&swept));
         assert!(!change("\"parameters={load=2}\"").changes(&swept));
-        assert!(change("\"parameters.loads=2\"").is_for([&swept].into_iter()));
+        assert!(change("\"parameters.loads=2\"").is_for(&[&swept]));
     }
 
     #[test]
