@@ -125,14 +125,14 @@ impl<'a> Judging<'a> {
                 .claims
                 .claims
                 .iter()
-                .map(|claim| Pending::claim(claim, self.study, self.quick, self.looks))
+                .map(|claim| self.pending(claim))
                 .enumerate()
                 .filter(|(_, claim)| change.is_none_or(|change| claim.is_of(change, self.study)))
                 .collect();
             let mut runs = Runs::new(self.maker, variant);
             let mut all: Vec<&mut Pending<'a>> =
                 claims.iter_mut().map(|(_, claim)| claim).collect();
-            if !settle(&mut all, &Wanted::default(), self.looks, self.study, &mut runs, bench)? {
+            if !settle(&mut all, &Wanted::default(), self.study, &mut runs, bench)? {
                 return Ok(false);
             }
             for (place, claim) in &claims {
@@ -143,16 +143,25 @@ impl<'a> Judging<'a> {
         Ok(true)
     }
 
+    /// Where a claim is looked at: by its own looks where it has some, in the short form as all others.
+    fn looks_of(&self, claim: &'a ClaimSpec) -> &'a Looks {
+        claim.looks.as_ref().filter(|_| !self.quick).unwrap_or(self.looks)
+    }
+
+    fn pending(&self, claim: &'a ClaimSpec) -> Pending<'a> {
+        Pending::claim(claim, self.study, self.quick, self.looks_of(claim))
+    }
+
     fn settle_all(
         &self,
         shown: &Wanted,
         runs: &mut Runs<'_>,
         bench: &mut Bench<'_>,
     ) -> Result<Option<Vec<Pending<'a>>>, Error> {
-        let pending = |claim| Pending::claim(claim, self.study, self.quick, self.looks);
-        let mut claims: Vec<Pending<'a>> = self.claims.claims.iter().map(pending).collect();
+        let mut claims: Vec<Pending<'a>> =
+            self.claims.claims.iter().map(|claim| self.pending(claim)).collect();
         let mut all: Vec<&mut Pending<'a>> = claims.iter_mut().collect();
-        let is_complete = settle(&mut all, shown, self.looks, self.study, runs, bench)?;
+        let is_complete = settle(&mut all, shown, self.study, runs, bench)?;
         Ok(is_complete.then_some(claims))
     }
 
@@ -165,7 +174,7 @@ impl<'a> Judging<'a> {
         bench: &mut Bench<'_>,
     ) -> Result<Option<Vec<Option<Counterfactual>>>, Error> {
         let specs = self.claims.claims.iter().zip(claims);
-        let failing: Vec<(&ClaimSpec, &Check<'a>)> = specs
+        let failing: Vec<(&'a ClaimSpec, &Check<'a>)> = specs
             .flat_map(|(spec, claim)| {
                 let failing = claim.settled().filter(|check| check.verdict == Verdict::Fails);
                 failing.map(move |settled| (spec, settled.check))
@@ -179,7 +188,8 @@ impl<'a> Judging<'a> {
                 let names = check.spec.counterfactuals.as_ref().unwrap_or(&claim.counterfactuals);
                 let is_found = tried[place].iter().any(|trial| trial.verdict == Verdict::Holds);
                 if names.contains(&change.name) && !is_found {
-                    due.push((place, Pending::checks(vec![(*check).clone()], self.looks)));
+                    let looks = self.looks_of(claim);
+                    due.push((place, Pending::checks(vec![(*check).clone()], looks)));
                 }
             }
             if due.is_empty() {
@@ -187,7 +197,7 @@ impl<'a> Judging<'a> {
             }
             let mut runs = Runs::new(self.maker, best.with(change));
             let mut all: Vec<&mut Pending<'a>> = due.iter_mut().map(|(_, claim)| claim).collect();
-            if !settle(&mut all, &Wanted::default(), self.looks, self.study, &mut runs, bench)? {
+            if !settle(&mut all, &Wanted::default(), self.study, &mut runs, bench)? {
                 return Ok(None);
             }
             for (place, pending) in &due {

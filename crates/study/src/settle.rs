@@ -1,5 +1,7 @@
 //! Claims judged look by look, until they are settled or the replicas are used up.
 
+use std::collections::BTreeSet;
+
 use crate::checks::{Case, Check, checks};
 use crate::judge::{Looks, Sequence, Shown, Verdict};
 use crate::quantity::Data;
@@ -10,6 +12,7 @@ use crate::spec::{ChangeSpec, ClaimSpec, RunSpec, Study};
 /// A claim on its way to a verdict.
 pub(crate) struct Pending<'c> {
     checks: Vec<Check<'c>>,
+    looks: &'c Looks,
     sequence: Sequence,
     /// What the last look at each check said.
     seen: Vec<Option<Seen>>,
@@ -39,15 +42,15 @@ pub(crate) struct Settled<'p, 'c> {
 
 impl<'c> Pending<'c> {
     /// A claim of which nothing is known.
-    pub(crate) fn claim(claim: &'c ClaimSpec, study: &Study, quick: bool, looks: &Looks) -> Self {
+    pub(crate) fn claim(claim: &'c ClaimSpec, study: &Study, quick: bool, looks: &'c Looks) -> Self {
         let of = |spec| checks(spec, study, quick);
         Pending::checks(claim.checks.iter().flat_map(of).collect(), looks)
     }
 
     /// Some checks that are judged together.
-    pub(crate) fn checks(checks: Vec<Check<'c>>, looks: &Looks) -> Self {
+    pub(crate) fn checks(checks: Vec<Check<'c>>, looks: &'c Looks) -> Self {
         let (sequence, seen) = (Sequence::new(looks, checks.len()), vec![None; checks.len()]);
-        Pending { checks, sequence, seen, replicas: 0 }
+        Pending { checks, looks, sequence, seen, replicas: 0 }
     }
 
     /// What became of it so far.
@@ -73,8 +76,9 @@ impl<'c> Pending<'c> {
         change.is_for(&runs)
     }
 
-    fn is_open(&self) -> bool {
-        self.verdict() == Verdict::Unsettled
+    /// Whether it is looked at with so many replicas.
+    fn is_due(&self, look: u32) -> bool {
+        self.verdict() == Verdict::Unsettled && self.looks.replicas().contains(&look)
     }
 
     /// The checks that are not decided, with their places.
@@ -88,8 +92,9 @@ impl<'c> Pending<'c> {
         self.open().for_each(|(_, check)| check.want(wanted, at_most(check, look, study)));
     }
 
-    fn take_in(&mut self, data: &Data, look: u32, study: &Study, level: f64) {
+    fn take_in(&mut self, data: &Data, look: u32, study: &Study) {
         let open: Vec<usize> = self.open().map(|(place, _)| place).collect();
+        let level = self.looks.level();
         let mut tests = vec![None; self.checks.len()];
         for place in open {
             let check = &self.checks[place];
@@ -123,32 +128,35 @@ fn at_most(check: &Check<'_>, look: u32, study: &Study) -> u32 {
     check.runs().filter_map(of_run).fold(look, u32::min)
 }
 
-/// Looks at claims until each is settled or the last look is over; the first look has what is in
-/// `shown` too, without which nothing could be drawn. False when it was interrupted.
+/// Looks at claims, each at its own looks, until it is settled or the last of them is over; the first look has
+/// what is in `shown` too, without which nothing could be drawn. False when it was interrupted.
 ///
 /// # Errors
 /// When a replica fails, or results cannot be kept.
 pub(crate) fn settle(
     claims: &mut [&mut Pending<'_>],
     shown: &Wanted,
-    looks: &Looks,
     study: &Study,
     runs: &mut Runs<'_>,
     bench: &mut Bench<'_>,
 ) -> Result<bool, Error> {
-    let last = looks.replicas().len();
-    for (number, &look) in (1..).zip(looks.replicas()) {
+    let of_all = claims.iter().flat_map(|claim| claim.looks.replicas());
+    let looks: Vec<u32> = of_all.copied().collect::<BTreeSet<_>>().into_iter().collect();
+    for (number, &look) in (1..).zip(&looks) {
+        let mut due: Vec<&mut &mut Pending<'_>> =
+            claims.iter_mut().filter(|claim| claim.is_due(look)).collect();
+        if due.is_empty() && number > 1 {
+            continue;
+        }
         let look = look.min(runs.most());
         let mut wanted = if number == 1 { shown.clone() } else { Wanted::default() };
-        let mut open: Vec<&mut &mut Pending<'_>> =
-            claims.iter_mut().filter(|claim| claim.is_open()).collect();
-        open.iter().for_each(|claim| claim.want(&mut wanted, look, study));
-        bench.progress.stage(&stage(&runs.variant().name(), number, last));
+        due.iter().for_each(|claim| claim.want(&mut wanted, look, study));
+        bench.progress.stage(&stage(&runs.variant().name(), number, looks.len()));
         if !runs.raise(&wanted, bench)? {
             return Ok(false);
         }
-        for claim in &mut open {
-            claim.take_in(runs.data(), look, study, looks.level());
+        for claim in &mut due {
+            claim.take_in(runs.data(), look, study);
         }
     }
     Ok(true)

@@ -164,6 +164,23 @@ check = [
 ]
 "#;
 
+/// Two pages a second come, which no number of replicas tells from 2.
+const OPEN: &str = r#"
+[[claim]]
+id = "whole.4"
+claim = "At most two pages come a second."
+looks = [4, 7]
+check = [
+    { what = "pages a second", paper = "≤ 2", rule = { at-most = 2.0 }, ours = { run = "fifo", x = 20, measure = "completed-rate" } },
+]
+[[claim]]
+id = "whole.5"
+claim = "The same, looked at as the study says."
+check = [
+    { what = "pages a second", paper = "≤ 2", rule = { at-most = 2.0 }, ours = { run = "fifo", x = 20, measure = "completed-rate" } },
+]
+"#;
+
 /// Between what each value must lie: the link carries 2 Mbit/s, of which 2 pages of 8 KB a second
 /// offer 128 kbit/s and the streams 80. Of exponential sizes of mean m, bytes in those above a are the
 /// share (1 + a/m)·exp(−a/m), here 0.64.
@@ -192,6 +209,11 @@ static FILES: StudyFiles = StudyFiles::new(
 static TRYING: StudyFiles = StudyFiles::new(
     "trying",
     &[("study.toml", STUDY), ("claims.toml", TRIED), ("line.toml", LINE), ("fifo.toml", FIFO)],
+);
+
+static LEFT_OPEN: StudyFiles = StudyFiles::new(
+    "open",
+    &[("study.toml", STUDY), ("claims.toml", OPEN), ("line.toml", LINE), ("fifo.toml", FIFO)],
 );
 
 /// The same pages over a line of 10 Mbit/s and over one of 0.5.
@@ -283,6 +305,18 @@ fn a_check_that_fails_names_the_smallest_change_under_which_it_holds() {
     assert_eq!(alike.checks[0].what, "at 20");
     let quick = run_study(&TRYING, &home.path().join("quick"), true).ledger.unwrap();
     assert_eq!(quick.claims[0].checks[0].counterfactual, None, "a first look tries nothing");
+}
+
+#[test]
+fn a_claim_with_looks_of_its_own_is_raised_to_the_last_of_them() {
+    let home = tempfile::tempdir().unwrap();
+    let seen = |quick| {
+        let ledger = run_study(&LEFT_OPEN, home.path(), quick).ledger.unwrap();
+        let claims = ledger.claims.iter().map(|claim| (claim.verdict, claim.replicas));
+        claims.collect::<Vec<_>>()
+    };
+    assert_eq!(seen(false), [(Verdict::Unsettled, 7), (Verdict::Unsettled, 5)]);
+    assert_eq!(seen(true), [(Verdict::Unsettled, 2); 2], "the short form has looks of its own");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::Quantity;
+use crate::judge::Looks;
 
 /// The claims of a study.
 #[derive(Debug, Clone, Deserialize)]
@@ -26,6 +27,8 @@ pub struct ClaimSpec {
     /// What a reader must know: a choice that was made, or the cause of a failure.
     #[serde(default)]
     pub note: String,
+    /// The numbers of replicas at which it is looked at in full; those of the study when absent.
+    pub looks: Option<Looks>,
     /// The changes that are tried, in this order, for each of its checks that fails; names of
     /// `counterfactuals` in `study.toml`.
     #[serde(default)]
