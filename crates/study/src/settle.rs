@@ -42,7 +42,12 @@ pub(crate) struct Settled<'p, 'c> {
 
 impl<'c> Pending<'c> {
     /// A claim of which nothing is known.
-    pub(crate) fn claim(claim: &'c ClaimSpec, study: &Study, quick: bool, looks: &'c Looks) -> Self {
+    pub(crate) fn claim(
+        claim: &'c ClaimSpec,
+        study: &Study,
+        quick: bool,
+        looks: &'c Looks,
+    ) -> Self {
         let of = |spec| checks(spec, study, quick);
         Pending::checks(claim.checks.iter().flat_map(of).collect(), looks)
     }
