@@ -30,16 +30,25 @@ impl NodeId {
         Address::v4(FIRST_ADDRESS + self.0)
     }
 
-    /// The node with this address, which must be one that [`address`](Self::address) gave.
+    /// Its IPv6 address, where it has one: fd00::a00:1 for the first node, counting up.
+    #[inline]
+    pub fn address_v6(self) -> Address {
+        Address::v6(FIRST_ADDRESS_V6 + u128::from(self.0))
+    }
+
+    /// The node with this address, which must be one that [`address`](Self::address) or
+    /// [`address_v6`](Self::address_v6) gave.
     #[inline]
     pub fn of_address(address: Address) -> NodeId {
-        debug_assert!(address.as_v4().is_some(), "a simulated host has an IPv4 address");
         NodeId(address.last_32_bits().wrapping_sub(FIRST_ADDRESS))
     }
 }
 
 /// The address of the first node, 10.0.0.1.
 const FIRST_ADDRESS: u32 = 0x0a00_0001;
+
+/// The same after the prefix fd00::/96 of unique local addresses (RFC 4193).
+const FIRST_ADDRESS_V6: u128 = 0xfd00 << 112 | FIRST_ADDRESS as u128;
 
 /// A scenario in which every name is resolved, every quantity is in range, every workload has a
 /// path between its ends, and every bound role exists.

@@ -36,9 +36,7 @@ pub(crate) struct Build {
 /// that is named after its place.
 pub(crate) fn engine(scenario: &Scenario, replica: u32, transfers: Option<TransferSink>) -> Build {
     let seed = seed_of(scenario.seed, replica);
-    let code_points = code_points(scenario);
-    let network = network(scenario, seed, &CodePoints::new(&code_points));
-    let watched = watched(scenario);
+    let (network, watched) = network_alone(scenario, replica);
     let plan = plan(scenario);
     let (sources, streams) = sources(scenario, seed, replica);
     let sampler = Sampler::new(&watched, scenario.measure.series_interval);
@@ -46,6 +44,13 @@ pub(crate) fn engine(scenario: &Scenario, replica: u32, transfers: Option<Transf
     let recorder = Recorder::new(&plan, transfers);
     let engine = Engine::new(network, sources, streams, sampler, flow_sampler, recorder);
     Build { engine, watched }
+}
+
+/// Ports, routes and what is bound to them, and which of the ports are reported.
+pub(crate) fn network_alone(scenario: &Scenario, replica: u32) -> (Network, Vec<PortId>) {
+    let seed = seed_of(scenario.seed, replica);
+    let code_points = CodePoints::new(&code_points(scenario));
+    (network(scenario, seed, &code_points), watched(scenario))
 }
 
 /// How many entities of the event queue a scenario needs at most: the arrivals of each port, the
@@ -230,6 +235,7 @@ fn add_stream(
             .expect("a checked scenario has a port for each stream"),
         dst_port: port,
         protocol: Protocol::UDP,
+        is_v6: false,
     };
     streams.push(Stream { workload, node: from, key, dscp });
     stream

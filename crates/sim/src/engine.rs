@@ -368,7 +368,8 @@ impl Engine {
         let Fabric { now, network, .. } = &mut self.fabric;
         if self.sampler.next_at() == *now {
             let open = self.flows.len() as u32;
-            self.sampler.sample(*now, network, open, &mut self.recorder);
+            let recorder = &mut self.recorder;
+            self.sampler.sample(*now, network, open, |sample| recorder.sample(sample));
         }
         if self.flow_sampler.next_at() == *now {
             self.flow_sampler.sample(*now, &self.flows);

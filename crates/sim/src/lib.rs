@@ -41,10 +41,12 @@ mod build;
 mod engine;
 mod event;
 mod host;
+mod live;
 mod network;
 mod record;
 mod simulator;
 
+pub use live::{ConnectionTally, Hosts, LiveNetwork, Unroutable};
 pub use network::fabric::Totals;
 pub use record::replica::{Simulated, run_replica, run_replica_before};
 pub use simulator::Simulator;

@@ -108,6 +108,7 @@ mod tests {
                 src_port: 0,
                 dst_port: server_port,
                 protocol: Protocol::TCP,
+                is_v6: false,
             };
             let key = self.ports.assign(key.src, key, &self.flows);
             let application = Application::Bulk { workload: 0, size: None };

@@ -166,6 +166,7 @@ impl Connections {
             src_port: 0,
             dst_port: self.port,
             protocol: Protocol::TCP,
+            is_v6: false,
         };
         let key = ports.assign(client, key, flows);
         NewFlow { key, config: Arc::clone(&self.config), application }

@@ -5,7 +5,7 @@ use shortflow_scenario::NodeId;
 
 /// A 5-tuple with nodes for addresses, in 16 bytes. Elements, which know addresses, are shown the
 /// [`FlowKey`] that it stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct NodeKey {
     /// The node that sends.
     pub(crate) src: NodeId,
@@ -14,6 +14,8 @@ pub(crate) struct NodeKey {
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
     pub(crate) protocol: Protocol,
+    /// Whether elements are shown IPv6 addresses.
+    pub(crate) is_v6: bool,
 }
 
 impl NodeKey {
@@ -25,17 +27,28 @@ impl NodeKey {
             dst: self.src,
             src_port: self.dst_port,
             dst_port: self.src_port,
-            protocol: self.protocol,
+            ..self
         }
+    }
+
+    /// What a 5-tuple of addresses stands for; none unless both are of nodes, of which there are so many.
+    pub(crate) fn of(key: FlowKey, nodes: usize) -> Option<NodeKey> {
+        let is_v6 = key.src.as_v4().is_none();
+        let FlowKey { src_port, dst_port, protocol, .. } = key;
+        let [src, dst] = [key.src, key.dst].map(NodeId::of_address);
+        let found = NodeKey { src, dst, src_port, dst_port, protocol, is_v6 };
+        let exist = src.index() < nodes && dst.index() < nodes;
+        (exist && FlowKey::from(found) == key).then_some(found)
     }
 }
 
 impl From<NodeKey> for FlowKey {
     #[inline]
     fn from(key: NodeKey) -> FlowKey {
+        let address = if key.is_v6 { NodeId::address_v6 } else { NodeId::address };
         FlowKey {
-            src: key.src.address(),
-            dst: key.dst.address(),
+            src: address(key.src),
+            dst: address(key.dst),
             src_port: key.src_port,
             dst_port: key.dst_port,
             protocol: key.protocol,
@@ -55,10 +68,24 @@ mod tests {
             src_port: 1024,
             dst_port: 80,
             protocol: Protocol::UDP,
+            is_v6: false,
         };
         let shown = FlowKey::from(key);
         assert_eq!([shown.src, shown.dst].map(NodeId::of_address), [key.src, key.dst]);
         assert_eq!((shown.src_port, shown.dst_port, shown.protocol), (1024, 80, Protocol::UDP));
         assert_eq!(FlowKey::from(key.reversed()), FlowKey::from(key).reversed());
+        let over_v6 = NodeKey { is_v6: true, ..key };
+        assert_eq!(FlowKey::from(over_v6).src, "fd00::a00:4".parse().unwrap());
+    }
+
+    #[test]
+    fn addresses_that_are_no_node_s_have_no_key() {
+        let key = NodeKey { src: NodeId(3), dst: NodeId(4), ..NodeKey::default() };
+        for key in [key, NodeKey { is_v6: true, ..key }] {
+            assert_eq!(NodeKey::of(key.into(), 5), Some(key));
+            assert_eq!(NodeKey::of(key.into(), 4), None, "there are nodes 0 to 3");
+        }
+        let beside = FlowKey { dst: "fd01::a00:4".parse().unwrap(), ..FlowKey::from(key) };
+        assert_eq!(NodeKey::of(beside, 5), None);
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod counters;
 pub(crate) mod flow_sampler;
+pub(crate) mod ports;
 pub(crate) mod replica;
 pub(crate) mod sampler;
 pub(crate) mod tap;

@@ -2,20 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_elements::DropReason;
-use shortflow_measure::{CodePointCounts, Count, PortCounts, Replica, TransferSink};
-use shortflow_run::{
-    Error, Refusal, Tap, conditioner_counts, dropped_name, end_of, queue_counter, workload_counter,
-};
+use shortflow_measure::{Replica, TransferSink};
+use shortflow_run::{Error, Refusal, Tap, end_of, workload_counter};
 use shortflow_scenario::Scenario;
-use shortflow_units::{Duration, Instant};
+use shortflow_units::Instant;
 
 use crate::build::{self, Build};
 use crate::engine::Engine;
 use crate::host::flow::Side;
-use crate::network::fabric::{Fabric, Totals};
-use crate::network::index::PortId;
-use crate::network::layout::{Hop, Network};
+use crate::network::fabric::Totals;
+use crate::record::ports::{network_counts, record_counts, record_ports};
 
 /// What a simulated replica found.
 #[derive(Debug)]
@@ -64,8 +60,10 @@ pub fn run_replica_before(
     let counted_before = counts(&engine, scenario);
     run_until(measured_until, &mut engine, scenario, &mut look)?;
     record_long_flows(&mut engine, scenario);
-    record_ports(&mut engine, &watched, measured_until.since(warm_up));
-    record_counts(&mut engine, scenario, &counted_before);
+    let Engine { fabric, recorder, .. } = &mut engine;
+    record_ports(fabric, &watched, measured_until.since(warm_up), recorder);
+    let counted = counts(&engine, scenario);
+    record_counts(counted, &counted_before, &mut engine.recorder);
     run_until(end, &mut engine, scenario, &mut look)?;
     record_open(&mut engine);
     engine.record_sessions(|workload| scenario.workloads[usize::from(workload)].name.clone());
@@ -140,49 +138,11 @@ fn record_open(engine: &mut Engine) {
     }
 }
 
-fn record_ports(engine: &mut Engine, watched: &[PortId], measured: Duration) {
-    let end = engine.fabric.now;
-    let Engine { fabric: Fabric { network, .. }, recorder, .. } = engine;
-    for (index, &port) in watched.iter().enumerate() {
-        let hop = &mut network.ports[port];
-        hop.port.settle_waits(end);
-        let counts = port_counts(hop, end, measured);
-        recorder.port(index as u16, counts);
-    }
-    for (index, hop) in network.ports.iter().enumerate() {
-        let dropped = hop.port.counters.all_dropped();
-        if dropped > 0 && !watched.contains(&PortId(index as u32)) {
-            recorder.counter(&dropped_name(&network.port_names[index]), dropped as f64);
-        }
-    }
-}
-
-/// What was counted since `before`, the counts of an earlier time.
-fn record_counts(engine: &mut Engine, scenario: &Scenario, before: &BTreeMap<String, u64>) {
-    for (name, count) in counts(engine, scenario) {
-        let counted = count - before.get(&name).copied().unwrap_or(0);
-        engine.recorder.counter(&name, counted as f64);
-    }
-}
-
 /// What conditioners, queues, the senders of long flows and receivers have counted since the start.
 fn counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
-    let mut counts = all_conditioner_counts(&engine.fabric.network);
-    counts.extend(queue_counts(&engine.fabric.network));
+    let mut counts = network_counts(&engine.fabric.network);
     counts.extend(long_flow_counts(engine, scenario));
     counts.extend(reordering_counts(engine, scenario));
-    counts
-}
-
-/// What the queues of policies have counted, named after their port: `s->r/queue/timers expired`. Those of
-/// the same name inside one queue are added up.
-fn queue_counts(network: &Network) -> BTreeMap<String, u64> {
-    let mut counts = BTreeMap::new();
-    for (hop, port) in network.ports.iter().zip(&network.port_names) {
-        hop.port.queue_counters(&mut |name, count| {
-            *counts.entry(queue_counter(port, name)).or_default() += count;
-        });
-    }
     counts
 }
 
@@ -214,47 +174,4 @@ fn long_flow_counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u6
         }
     }
     counts
-}
-
-/// What conditioners have counted since the start.
-fn all_conditioner_counts(network: &Network) -> BTreeMap<String, u64> {
-    let mut counts = BTreeMap::new();
-    for (index, hop) in network.ports.iter().enumerate() {
-        let places = [
-            (&network.ingress_names[index], hop.far.as_ref().map(|end| &end.conditioner)),
-            (&network.port_names[index], hop.near.as_ref().map(|end| &end.conditioner)),
-        ];
-        for (place, conditioner) in places {
-            let conditioner = conditioner.and_then(Option::as_ref);
-            counts.extend(conditioner.into_iter().flat_map(|c| conditioner_counts(place, c)));
-        }
-    }
-    counts
-}
-
-fn port_counts(hop: &Hop, end: Instant, measured: Duration) -> PortCounts {
-    let count = |c: crate::record::counters::Count| Count { packets: c.packets, bytes: c.bytes };
-    let classes = hop.port.counters.classes();
-    let code_points = classes
-        .iter()
-        .map(|class| CodePointCounts {
-            arrived: count(class.arrived),
-            forwarded: count(class.forwarded),
-            dropped: DropReason::ALL.map(|r| count(class.dropped[r as usize])).to_vec(),
-        })
-        .collect();
-    let (packet_seconds, byte_seconds, ended, longest) =
-        hop.port.counters.all_waits().map_or((0.0, 0.0, 0, Duration::ZERO), |waits| {
-            (waits.packet_seconds(), waits.byte_seconds(), waits.ended, waits.longest)
-        });
-    // The mean wait follows by Little's law from the mean queue and the rate at which waits ended.
-    PortCounts {
-        code_points,
-        ecn_marks: hop.port.ecn_marks(),
-        busy: hop.port.busy(end),
-        mean_queue_packets: packet_seconds / measured.as_secs_f64(),
-        mean_queue_bytes: byte_seconds / measured.as_secs_f64(),
-        mean_wait: Duration::from_secs_f64(packet_seconds / ended.max(1) as f64),
-        max_wait: longest,
-    }
 }

@@ -1,6 +1,6 @@
 //! Looks at ports at regular intervals, for time series.
 
-use shortflow_measure::{Recorder, Sample};
+use shortflow_measure::Sample;
 use shortflow_units::{Duration, Instant};
 
 use crate::network::index::PortId;
@@ -47,7 +47,7 @@ impl Sampler {
         now: Instant,
         network: &mut Network,
         open_transfers: u32,
-        recorder: &mut Recorder,
+        mut record: impl FnMut(Sample),
     ) {
         for (index, watched) in self.watched.iter_mut().enumerate() {
             let port = &mut network.ports[watched.port].port;
@@ -56,7 +56,7 @@ impl Sampler {
             let sent =
                 busy.saturating_sub(watched.busy_before) + std::mem::take(&mut watched.sent_before);
             watched.busy_before = busy;
-            recorder.sample(Sample {
+            record(Sample {
                 port: index as u16,
                 at: now,
                 queue_packets: backlog.packets as u32,

@@ -1,0 +1,242 @@
+//! The network between hosts that somebody else runs, such as kernels: the very ports, queues, lines and
+//! conditioners of the simulator, for packets that come and go as bytes.
+//!
+//! ```text
+//! a host's packet ── send ──▶ LiveNetwork { Fabric } ── Hosts::deliver, Hosts::dropped ──▶ a host
+//!                              ▲ advance(now)
+//! ```
+//!
+//! It knows no clock: whoever has one tells it the time, and asks when something happens next. What
+//! happens at an instant happens then, however late the network is told that it has come: a line that is
+//! asked too late does not become slower.
+
+mod tally;
+
+use std::collections::BTreeMap;
+
+use shortflow_elements::{FlowKey, FrameId, Packet, SenderView};
+use shortflow_measure::{Recorder, Sample};
+use shortflow_scenario::{NodeId, Scenario};
+use shortflow_tcp::TcpHeader;
+use shortflow_units::Instant;
+
+use crate::build;
+use crate::event::entities::EntityKind;
+use crate::host::flow::{FlowId, Flows};
+use crate::network::fabric::{Fabric, Totals};
+use crate::network::index::PortId;
+use crate::network::key::NodeKey;
+use crate::network::pool::{Parcel, Resident};
+use crate::record::ports::{network_counts, record_counts, record_ports};
+use crate::record::sampler::Sampler;
+
+pub use tally::ConnectionTally;
+use tally::Tallies;
+
+/// The hosts around a [`LiveNetwork`].
+pub trait Hosts {
+    /// A packet reaches `node` at `at`, which is not after the time that the network was told.
+    fn deliver(&mut self, at: Instant, node: NodeId, packet: Packet);
+
+    /// A packet that its host sent at `sent_at` goes no further.
+    fn dropped(&mut self, sent_at: Instant, packet: Packet);
+}
+
+/// Ports, links and what is bound to them, as a scenario has them; the hosts are elsewhere.
+pub struct LiveNetwork {
+    fabric: Fabric,
+    /// No connection is known here: nothing is asked for ahead.
+    nobody: Flows,
+    sampler: Sampler,
+    watched: Vec<PortId>,
+    samples: Vec<Sample>,
+    counted_before: BTreeMap<String, u64>,
+    measured_from: Instant,
+    tallies: Tallies,
+    /// Transfers that are open, for time series.
+    pub open_transfers: u32,
+}
+
+/// Why a packet of a host is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unroutable {
+    /// Its source or its destination is no node of the scenario.
+    #[error("its source or its destination is no node of the scenario")]
+    Stranger,
+    /// There is no way to its destination.
+    #[error("there is no way to its destination")]
+    NoWay,
+}
+
+impl LiveNetwork {
+    /// The network of replica number `replica` of a scenario, at the start of its time.
+    pub fn new(scenario: &Scenario, replica: u32) -> Self {
+        let (network, watched) = build::network_alone(scenario, replica);
+        let sampler = Sampler::new(&watched, scenario.measure.series_interval);
+        let mut fabric = Fabric::new(network, 0);
+        fabric.set_sampler(sampler.next_at());
+        LiveNetwork {
+            fabric,
+            nobody: Flows::default(),
+            sampler,
+            watched,
+            samples: Vec::new(),
+            counted_before: BTreeMap::new(),
+            measured_from: Instant::START,
+            tallies: Tallies::default(),
+            open_transfers: 0,
+        }
+    }
+
+    /// When something happens next, if no packet comes before.
+    pub fn next_at(&self) -> Option<Instant> {
+        self.fabric.next().map(|(at, _)| at)
+    }
+
+    /// Takes a packet that the host `node` sends at `now`, which is not before an earlier time that was
+    /// told. Its `bytes` name it to the hosts; `sender` is what its host shows of the sending TCP.
+    ///
+    /// # Errors
+    /// The packet is given back when there is no way to its destination.
+    pub fn send(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        packet: Packet,
+        sender: Option<&SenderView>,
+        hosts: &mut dyn Hosts,
+    ) -> Result<(), (Packet, Unroutable)> {
+        self.advance(now, hosts);
+        let Some(key) = NodeKey::of(packet.key, self.fabric.network.nodes) else {
+            return Err((packet, Unroutable::Stranger));
+        };
+        if key.dst == node {
+            return Err((packet, Unroutable::NoWay));
+        }
+        let (outlet, _) = self.fabric.outlet(node, key.dst);
+        if self.fabric.network.ports.get(outlet).is_none() {
+            return Err((packet, Unroutable::NoWay));
+        }
+        self.tallies.sent(key, packet.flags);
+        let resident = Resident {
+            sent_at: now,
+            flow: name_of(packet.bytes),
+            size: packet.size,
+            payload: packet.payload,
+            dscp: packet.dscp,
+            ecn: packet.ecn,
+            tcp: TcpHeader { flags: packet.flags, ..TcpHeader::default() },
+            key,
+        };
+        self.fabric.leave_host(outlet, resident, false, sender);
+        self.settle(hosts);
+        Ok(())
+    }
+
+    /// Lets everything happen that happens up to and including `now`.
+    pub fn advance(&mut self, now: Instant, hosts: &mut dyn Hosts) {
+        while let Some((at, entity)) = self.fabric.next() {
+            if at > now {
+                break;
+            }
+            self.fabric.now = at;
+            match self.fabric.kind(entity) {
+                EntityKind::Arrival(port) => {
+                    if let Some(parcel) = self.fabric.arrive(port, &self.nobody) {
+                        self.deliver(parcel, hosts);
+                    }
+                }
+                EntityKind::Departure(port) => self.fabric.depart(port),
+                EntityKind::Sampler => self.sample(),
+                EntityKind::Timers | EntityKind::Source(_) => {
+                    unreachable!("the hosts are elsewhere")
+                }
+            }
+            self.settle(hosts);
+        }
+        self.fabric.now = now;
+    }
+
+    fn deliver(&mut self, parcel: Parcel, hosts: &mut dyn Hosts) {
+        let node = parcel.to;
+        let resident = self.fabric.pool.packet(&parcel);
+        let color = self.fabric.network.colors.place(resident.dscp);
+        self.tallies.ended(resident.key, color, false);
+        hosts.deliver(self.fabric.now, node, given_back(resident));
+        self.fabric.pool.release(parcel);
+    }
+
+    /// Tells of the packets that were dropped.
+    fn settle(&mut self, hosts: &mut dyn Hosts) {
+        while let Some(parcel) = self.fabric.take_lost() {
+            let resident = self.fabric.pool.packet(&parcel);
+            let color = self.fabric.network.colors.place(resident.dscp);
+            self.tallies.ended(resident.key, color, true);
+            hosts.dropped(resident.sent_at, given_back(resident));
+            self.fabric.pool.release(parcel);
+        }
+    }
+
+    fn sample(&mut self) {
+        let Fabric { now, network, .. } = &mut self.fabric;
+        let samples = &mut self.samples;
+        self.sampler.sample(*now, network, self.open_transfers, |sample| samples.push(sample));
+        self.fabric.set_sampler(self.sampler.next_at());
+    }
+
+    /// The warm-up is over at the time that was told last: what was counted so far counts no more. It is
+    /// measured until `until`.
+    pub fn end_warm_up(&mut self, until: Instant) {
+        self.sampler.restart(self.fabric.now, &self.fabric.network);
+        self.fabric.restart_counters(until);
+        self.counted_before = network_counts(&self.fabric.network);
+        self.measured_from = self.fabric.now;
+    }
+
+    /// Records what ports, queues and conditioners have counted since the warm-up, up to the time that was
+    /// told last, and the time series until then.
+    pub fn record(&mut self, recorder: &mut Recorder) {
+        let measured = self.fabric.now.since(self.measured_from);
+        record_ports(&mut self.fabric, &self.watched, measured, recorder);
+        record_counts(network_counts(&self.fabric.network), &self.counted_before, recorder);
+        self.samples.drain(..).for_each(|sample| recorder.sample(sample));
+    }
+
+    /// What became of the packets of each TCP connection whose opening was seen: of one 5-tuple, from client
+    /// to server, in the order in which they were opened.
+    pub fn connections(&self, key: FlowKey) -> &[ConnectionTally] {
+        let key = NodeKey::of(key, self.fabric.network.nodes);
+        key.map_or(&[], |key| self.tallies.of(key))
+    }
+
+    /// What the whole network did.
+    pub fn totals(&self) -> Totals {
+        self.fabric.totals
+    }
+
+    /// The law of conservation over the whole network and at every port.
+    ///
+    /// # Panics
+    /// When a packet was lost or made: our own mistake, never the input's.
+    pub fn check_conservation(&self) {
+        self.fabric.check_conservation();
+    }
+}
+
+/// The name under which the network carries a packet of a host: the number of its bytes.
+fn name_of(frame: Option<FrameId>) -> FlowId {
+    FlowId(frame.map_or(u32::MAX, FrameId::number))
+}
+
+/// The packet as its host named it, with the code point and the ECN field that it has now.
+fn given_back(resident: &Resident) -> Packet {
+    Packet {
+        size: resident.size,
+        bytes: FrameId::new(resident.flow.0),
+        payload: resident.payload,
+        dscp: resident.dscp,
+        ecn: resident.ecn,
+        flags: resident.tcp.flags,
+        key: resident.key.into(),
+    }
+}

@@ -1,0 +1,62 @@
+//! What the machine lacks, or would not do.
+
+use std::path::PathBuf;
+
+use nix::errno::Errno;
+
+/// Why a host could not be made, or entered.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The process may not make network namespaces.
+    #[error(
+        "network namespaces need the right to make them: run it as root (sudo), or with the capabilities \
+         CAP_SYS_ADMIN and CAP_NET_ADMIN"
+    )]
+    NotAllowed,
+    /// The kernel has no network namespaces.
+    #[error("this kernel has no network namespaces (CONFIG_NET_NS)")]
+    NoNamespaces,
+    /// There is no TUN.
+    #[error(
+        "TUN devices cannot be made: {0} (/dev/net/tun); load the module with `modprobe tun`, and in a container \
+         pass the device in with `--device /dev/net/tun`"
+    )]
+    NoTun(Errno),
+    /// A setting of the kernel could not be written.
+    #[error("the kernel does not take {value:?} for {path}: {source}", path = path.display())]
+    Setting {
+        /// Its file.
+        path: PathBuf,
+        /// What was to be written.
+        value: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The process has as many files open as it may.
+    #[error(
+        "too many open files for the hosts of this scenario: raise the limit with `ulimit -n {needed}`, or use fewer \
+         hosts"
+    )]
+    TooManyFiles {
+        /// How many would do.
+        needed: u64,
+    },
+    /// The kernel refused something else.
+    #[error("{what}: {source}")]
+    Kernel {
+        /// What was asked of it.
+        what: &'static str,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// A refusal of the kernel, when it was asked for `what`.
+    pub(crate) fn kernel(what: &'static str) -> impl FnOnce(Errno) -> Error {
+        move |errno| match errno {
+            Errno::EMFILE | Errno::ENFILE => Error::TooManyFiles { needed: 65_536 },
+            _ => Error::Kernel { what, source: errno.into() },
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! A host: a network namespace with one TUN device.
+
+use std::fs::File;
+use std::io;
+use std::net::IpAddr;
+use std::path::Path;
+
+use netlink_packet_route::route::RouteMetric;
+use nix::net::if_::if_nametoindex;
+
+use crate::namespace::Namespace;
+use crate::netlink::Netlink;
+use crate::{Error, Home, Tun};
+
+/// What a host is made from.
+#[derive(Debug, Clone, Default)]
+pub struct HostSpec {
+    /// Its addresses.
+    pub addresses: Vec<IpAddr>,
+    /// Bytes of the largest IP packet.
+    pub mtu: u32,
+    /// Packets that wait at most between its kernel and its device.
+    pub queue: u32,
+    /// How its TCP treats those whom it talks to.
+    pub route: RouteSpec,
+    /// Settings of its kernel, each as the path below /proc/sys/net and what is written there.
+    pub settings: Vec<(&'static str, String)>,
+}
+
+/// How a host's TCP treats those whom it talks to (ip-route(8)); what is none is as the kernel has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RouteSpec {
+    /// Segments of the initial congestion window.
+    pub initial_window: Option<u32>,
+    /// Segments of the initial receive window.
+    pub initial_receive_window: Option<u32>,
+    /// Milliseconds of the smallest retransmission timeout.
+    pub rto_min: Option<u32>,
+    /// Whether every segment is acknowledged at once.
+    pub quick_acks: bool,
+}
+
+/// A host, which is gone when this is dropped.
+#[derive(Debug)]
+pub struct Host {
+    namespace: Namespace,
+    /// What it sends and what it is sent.
+    pub tun: Tun,
+}
+
+/// The device of every host.
+const DEVICE: &str = "eth0";
+
+impl Host {
+    /// Makes a host.
+    ///
+    /// # Errors
+    /// When the machine lacks something, or the kernel does not take a setting.
+    pub fn make(home: &Home, spec: &HostSpec) -> Result<Host, Error> {
+        let (tun, namespace) = home.make(|| {
+            spec.settings.iter().try_for_each(|(path, value)| set(path, value))?;
+            let tun = Tun::create(DEVICE)?;
+            let mut netlink = Netlink::open()?;
+            netlink.set_up(index_of("lo")?, None, None)?;
+            let device = index_of(DEVICE)?;
+            netlink.set_up(device, Some(spec.mtu), Some(spec.queue))?;
+            for &address in &spec.addresses {
+                netlink.add_address(device, address)?;
+                netlink.add_default_route(device, address, &spec.route.metrics())?;
+            }
+            Ok(tun)
+        })?;
+        Ok(Host { namespace, tun })
+    }
+
+    /// Does something as this host: sockets that are made stay the host's.
+    ///
+    /// # Errors
+    /// When the kernel does not let the thread in.
+    pub fn within<T>(&self, home: &Home, act: impl FnOnce() -> T) -> Result<T, Error> {
+        home.within(&self.namespace, act)
+    }
+
+    /// A descriptor of its network namespace, for a program that is to run there.
+    ///
+    /// # Errors
+    /// When there are too many open files.
+    pub fn namespace(&self) -> io::Result<File> {
+        self.namespace.try_clone()
+    }
+}
+
+impl RouteSpec {
+    fn metrics(&self) -> Vec<RouteMetric> {
+        let given = [
+            self.initial_window.map(RouteMetric::InitCwnd),
+            self.initial_receive_window.map(RouteMetric::InitRwnd),
+            self.rto_min.map(RouteMetric::RtoMin),
+            self.quick_acks.then_some(RouteMetric::QuickAck(1)),
+        ];
+        given.into_iter().flatten().collect()
+    }
+}
+
+fn index_of(device: &str) -> Result<u32, Error> {
+    if_nametoindex(device).map_err(Error::kernel("a device is not there"))
+}
+
+/// Writes a setting of the network namespace of the thread.
+fn set(path: &str, value: &str) -> Result<(), Error> {
+    let path = Path::new("/proc/sys/net").join(path);
+    std::fs::write(&path, value).map_err(|source| {
+        let value = value.to_owned();
+        Error::Setting { path, value, source }
+    })
+}

@@ -1,0 +1,29 @@
+//! Hosts on this machine: network namespaces, each with the kernel's own TCP and one TUN device, whose
+//! other end is a file descriptor here.
+//!
+//! ```text
+//! sockets of a host ── kernel's TCP/IP ── eth0 (TUN) ═══ Tun::read, Tun::write
+//! └────────────── network namespace ───────────────┘
+//! ```
+//!
+//! No namespace has a name: it lives as long as a descriptor of it is open, and so does its device. When the
+//! process ends, however it ends, the kernel takes all of them away. Nothing is written outside the
+//! namespaces: settings of the kernel are those of one namespace each.
+//!
+//! # What this crate does not know
+//!
+//! Scenarios, routers and packets: it is told addresses and settings, and hands out devices. What goes
+//! from one device to the other is the business of whoever holds them.
+
+#![cfg(target_os = "linux")]
+
+mod error;
+mod host;
+mod namespace;
+mod netlink;
+mod tun;
+
+pub use error::Error;
+pub use host::{Host, HostSpec, RouteSpec};
+pub use namespace::Home;
+pub use tun::Tun;

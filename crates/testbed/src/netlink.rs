@@ -1,0 +1,126 @@
+//! Devices, addresses and routes of the network namespace of a thread (rtnetlink(7)).
+
+use std::net::IpAddr;
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::route::{
+    RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::protocols::NETLINK_ROUTE;
+use netlink_sys::{Socket, SocketAddr};
+use nix::errno::Errno;
+
+use crate::Error;
+
+/// A socket to the kernel.
+pub(crate) struct Netlink {
+    socket: Socket,
+    sequence: u32,
+}
+
+impl Netlink {
+    /// A socket in the network namespace of the thread.
+    pub(crate) fn open() -> Result<Netlink, Error> {
+        let failed = |source| Error::Kernel { what: "no netlink socket could be opened", source };
+        let mut socket = Socket::new(NETLINK_ROUTE).map_err(failed)?;
+        socket.bind_auto().map_err(failed)?;
+        socket.connect(&SocketAddr::new(0, 0)).map_err(failed)?;
+        Ok(Netlink { socket, sequence: 0 })
+    }
+
+    /// Switches a device on, with this MTU and this many packets in its queue where they are given.
+    pub(crate) fn set_up(
+        &mut self,
+        device: u32,
+        mtu: Option<u32>,
+        queue: Option<u32>,
+    ) -> Result<(), Error> {
+        let mut link = LinkMessage::default();
+        link.header.index = device;
+        link.header.flags = LinkFlags::Up;
+        link.header.change_mask = LinkFlags::Up;
+        link.attributes.extend(mtu.map(LinkAttribute::Mtu));
+        link.attributes.extend(queue.map(LinkAttribute::TxQueueLen));
+        self.ask("a device could not be switched on", 0, RouteNetlinkMessage::SetLink(link))
+    }
+
+    /// Gives a device an address, which is its own at once.
+    pub(crate) fn add_address(&mut self, device: u32, address: IpAddr) -> Result<(), Error> {
+        let mut message = AddressMessage::default();
+        message.header.index = device;
+        message.header.family = family(address);
+        message.header.prefix_len = if address.is_ipv4() { 32 } else { 128 };
+        if address.is_ipv6() {
+            // Nobody else can have it.
+            message.header.flags = AddressHeaderFlags::Nodad;
+        }
+        message.attributes =
+            vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
+        let message = RouteNetlinkMessage::NewAddress(message);
+        self.ask("a device could not be given its address", NLM_F_CREATE | NLM_F_EXCL, message)
+    }
+
+    /// Sends everything of the family of `source` that is for others through a device.
+    pub(crate) fn add_default_route(
+        &mut self,
+        device: u32,
+        source: IpAddr,
+        metrics: &[RouteMetric],
+    ) -> Result<(), Error> {
+        let mut route = RouteMessage::default();
+        route.header.address_family = family(source);
+        route.header.table = RouteHeader::RT_TABLE_MAIN;
+        route.header.protocol = RouteProtocol::Static;
+        route.header.scope = RouteScope::Link;
+        route.header.kind = RouteType::Unicast;
+        route.attributes.push(RouteAttribute::Oif(device));
+        if source.is_ipv4() {
+            route.attributes.push(RouteAttribute::PrefSource(source.into()));
+        } else {
+            route.header.scope = RouteScope::Universe;
+        }
+        if !metrics.is_empty() {
+            route.attributes.push(RouteAttribute::Metrics(metrics.to_vec()));
+        }
+        let message = RouteNetlinkMessage::NewRoute(route);
+        self.ask("a route could not be made", NLM_F_CREATE | NLM_F_EXCL, message)
+    }
+
+    /// Sends a request, and waits for the kernel's word on it.
+    fn ask(
+        &mut self,
+        what: &'static str,
+        flags: u16,
+        message: RouteNetlinkMessage,
+    ) -> Result<(), Error> {
+        let failed = |source| Error::Kernel { what, source };
+        self.sequence += 1;
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        header.sequence_number = self.sequence;
+        let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        self.socket.send(&bytes, 0).map_err(failed)?;
+        let (answer, _) = self.socket.recv_from_full().map_err(failed)?;
+        let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer);
+        let answer = answer.map_err(|error| failed(std::io::Error::other(error.to_string())))?;
+        match answer.payload {
+            NetlinkPayload::Error(error) if error.code.is_some() => {
+                Err(Error::kernel(what)(Errno::from_raw(-error.raw_code())))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}

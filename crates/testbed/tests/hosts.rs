@@ -1,0 +1,122 @@
+//! Hosts as the kernel makes them. Needs the right to make network namespaces, and TUN.
+
+#![cfg(target_os = "linux")]
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use shortflow_testbed::{Error, Home, Host, HostSpec, RouteSpec};
+
+/// None, and a word on what is lacking, where hosts cannot be made; on CI they must.
+fn home() -> Option<Home> {
+    let made = Home::find().and_then(|home| Host::make(&home, &spec(1)).map(|_| home));
+    match made {
+        Ok(home) => Some(home),
+        Err(lacking) if std::env::var_os("CI").is_none() => {
+            eprintln!("skipped: needs hosts: {lacking}");
+            None
+        }
+        Err(lacking) => panic!("needs hosts: {lacking}"),
+    }
+}
+
+fn addresses(number: u8) -> Vec<IpAddr> {
+    vec![IpAddr::from([10, 0, 0, number]), format!("fd00::{number}").parse().unwrap()]
+}
+
+fn spec(number: u8) -> HostSpec {
+    HostSpec { addresses: addresses(number), mtu: 1500, queue: 100, ..HostSpec::default() }
+}
+
+/// Carries packets between two hosts until told to stop, for ten seconds at most, and gives them.
+fn carry(hosts: [&Host; 2], stop: &AtomicBool) -> Vec<Vec<u8>> {
+    let (begun, mut carried, mut buffer) = (Instant::now(), Vec::new(), [0; 2048]);
+    while !stop.load(Ordering::Relaxed) && begun.elapsed() < Duration::from_secs(10) {
+        let mut ready = hosts.map(|host| PollFd::new(host.tun.as_fd(), PollFlags::POLLIN));
+        poll(&mut ready, PollTimeout::from(20u8)).unwrap();
+        for (from, to) in [(0, 1), (1, 0)] {
+            loop {
+                match hosts[from].tun.read(&mut buffer) {
+                    Ok(length) => {
+                        carried.push(buffer[..length].to_vec());
+                        // What is not for the other, such as a question for routers, it does not take.
+                        let _ = hosts[to].tun.write(&buffer[..length]);
+                    }
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+    }
+    carried
+}
+
+/// Connects the first host to the second, which answers what it is told.
+fn converse(home: &Home, hosts: [&Host; 2], to: IpAddr) -> Vec<u8> {
+    let address = SocketAddr::new(to, 80);
+    let listener = hosts[1].within(home, || TcpListener::bind(address)).unwrap().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut heard = [0; 5];
+            stream.read_exact(&mut heard).unwrap();
+            stream.write_all(&heard).unwrap();
+        });
+        let patience = Duration::from_secs(5);
+        let stream = hosts[0].within(home, || TcpStream::connect_timeout(&address, patience));
+        let mut stream = stream.unwrap().unwrap();
+        stream.set_read_timeout(Some(patience)).unwrap();
+        stream.write_all(b"hello").unwrap();
+        let mut heard = [0; 5];
+        stream.read_exact(&mut heard).unwrap();
+        heard.to_vec()
+    })
+}
+
+#[test]
+fn two_hosts_talk_over_ipv4_and_ipv6_through_their_devices() {
+    let Some(home) = home() else { return };
+    let [a, b] = [1, 2].map(|number| Host::make(&home, &spec(number)).unwrap());
+    let stop = AtomicBool::new(false);
+    let carried = std::thread::scope(|scope| {
+        let carrying = scope.spawn(|| carry([&a, &b], &stop));
+        for address in addresses(2) {
+            assert_eq!(converse(&home, [&a, &b], address), b"hello");
+        }
+        stop.store(true, Ordering::Relaxed);
+        carrying.join().unwrap()
+    });
+    let versions = |version| carried.iter().filter(|packet| packet[0] >> 4 == version).count();
+    assert!(versions(4) >= 7 && versions(6) >= 7, "a connection takes seven packets at least");
+    assert!(carried.iter().all(|packet| packet.len() <= 1500));
+}
+
+#[test]
+fn the_process_s_own_network_is_as_before() {
+    let Some(home) = home() else { return };
+    let devices = || std::fs::read_to_string("/proc/thread-self/net/dev").unwrap().lines().count();
+    let before = devices();
+    let host = Host::make(&home, &spec(1)).unwrap();
+    assert_eq!(devices(), before);
+    let inside = host.within(&home, devices).unwrap();
+    assert_eq!((inside, devices()), (4, before), "two lines of titles, lo and eth0");
+}
+
+#[test]
+fn settings_are_those_of_the_host_alone_and_an_unknown_one_is_told() {
+    let Some(home) = home() else { return };
+    let read = || std::fs::read_to_string("/proc/sys/net/ipv4/tcp_sack").unwrap();
+    let before = read();
+    let settings = vec![("ipv4/tcp_sack", "0".to_owned())];
+    let route = RouteSpec { initial_window: Some(4), quick_acks: true, ..RouteSpec::default() };
+    let host = Host::make(&home, &HostSpec { settings, route, ..spec(1) }).unwrap();
+    assert_eq!((host.within(&home, read).unwrap().as_str(), read()), ("0\n", before));
+    let settings = vec![("ipv4/tcp_telepathy", "1".to_owned())];
+    let refused = Host::make(&home, &HostSpec { settings, ..spec(1) }).unwrap_err();
+    assert!(matches!(refused, Error::Setting { .. }), "{refused}");
+    assert!(refused.to_string().contains("/proc/sys/net/ipv4/tcp_telepathy"), "{refused}");
+}
