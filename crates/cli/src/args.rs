@@ -64,6 +64,14 @@ pub(crate) enum Command {
     /// are complete.
     #[command(after_help = SIMULATE)]
     Simulate(Simulate),
+    /// Run a scenario over real TCP: hosts are network namespaces with this machine's kernel, and what lies
+    /// between them is the simulator's network in real time.
+    ///
+    /// Workloads have the same arrivals as in the simulation, and the table is the same. It takes as long as the
+    /// scenario lasts, one replica after another, and needs Linux and the right to make network namespaces
+    /// (root). Nothing outside the namespaces is touched, and nothing is left behind.
+    #[command(after_help = REHEARSE)]
+    Rehearse(Rehearse),
     /// Run a scenario under several policies, with the same arrivals under each.
     ///
     /// The first policy is the reference that the others are compared with. Differences are taken
@@ -111,6 +119,11 @@ Examples:
   shortflow simulate scenarios/contract.toml --set parameters.alpha=0.6 --set duration='300 s'
   shortflow simulate scenarios/contract.toml --json | jq '.runs[0].points[0].summary'
   shortflow simulate scenarios/contract.toml --replicas 1 --trace shop.pcapng --trace-at shop";
+
+const REHEARSE: &str = "\
+Examples:
+  sudo shortflow rehearse scenarios/contract.toml --replicas 1 --set duration='30 s'
+  sudo shortflow rehearse scenarios/contract.toml --policy policies/best-effort.toml";
 
 const COMPARE: &str = "\
 Examples:
@@ -169,6 +182,20 @@ pub(crate) struct Simulate {
     /// default the hosts that send data: the servers of transfers, the senders of all else.
     #[arg(long, value_name = "PLACE", requires = "trace")]
     pub(crate) trace_at: Vec<String>,
+}
+
+/// `rehearse`.
+#[derive(Debug, Args)]
+pub(crate) struct Rehearse {
+    /// The scenario.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: PathBuf,
+    /// Use this policy instead of the one that the scenario names.
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) policy: Option<PathBuf>,
+    /// How to run it.
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
 }
 
 /// `compare`.

@@ -148,6 +148,7 @@ impl From<run::Error> for Failure {
                 let what = "interrupted before a replica was complete; nothing is kept";
                 Failure::Interrupted(what.to_owned())
             }
+            run::Error::Machine(what) => Failure::Machine(what),
             run::Error::Refused(refusal) => Failure::Input(refusal.to_string()),
         }
     }

@@ -1,7 +1,7 @@
 //! The one binary, `shortflow`; no logic of its own.
 //!
 //! ```text
-//! args → simulate, compare → run: cases, tasks over an engine, results → report
+//! args → simulate, rehearse, compare → run: cases, tasks over an engine, results → report
 //!      → check, explain, init, reproduce, report, bench, generate
 //! ```
 
@@ -43,6 +43,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
     match command {
         Command::Check(args) => check::check(console, args),
         Command::Simulate(args) => simulate::simulate(console, args),
+        Command::Rehearse(args) => simulate::rehearse(console, args),
         Command::Compare(args) => simulate::compare(console, args),
         Command::Init(args) => init::init(console, args),
         Command::Reproduce(args) => reproduce::reproduce(console, args),

@@ -1,4 +1,4 @@
-//! `simulate` and `compare`.
+//! `simulate`, `rehearse` and `compare`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use shortflow_measure::Run;
 use shortflow_measure::results::REPORT;
 use shortflow_report::{self as report, brief, text};
 use shortflow_run::{
-    Case, Error, Experiment, OutputFolder, Results, StartTap, command_line, folder_name,
+    Case, Engine, Error, Experiment, OutputFolder, Results, StartTap, command_line, folder_name,
     refuse_too_large,
 };
 use shortflow_scenario::{FileKind, Loaded, Overrides, Scenario, load_from};
@@ -15,7 +15,7 @@ use shortflow_sim::Simulator;
 use shortflow_text::{InputFiles, MOST_TEXT, name_of};
 use shortflow_trace::Request;
 
-use crate::args::{Compare, RunOptions, Simulate};
+use crate::args::{Compare, Rehearse, RunOptions, Simulate};
 use crate::check;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -32,7 +32,26 @@ pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure
     if let Some(note) = trace.as_ref().and_then(|trace| trace.note.as_ref()) {
         console.note(note);
     }
-    conduct(console, &args.options, &[case], trace.as_ref(), &target)
+    conduct(console, &Simulator, &args.options, &[case], trace.as_ref(), &target)
+}
+
+/// `shortflow rehearse`.
+pub(crate) fn rehearse(console: &Console, args: &Rehearse) -> Result<(), Failure> {
+    let inputs = InputFiles::default();
+    let case = case(&inputs, &args.scenario, args.policy.as_deref(), &args.options)?;
+    let target = target(&args.options, &case.loaded.name, "-rehearsed");
+    conduct(console, rehearsal()?, &args.options, &[case], None, &target)
+}
+
+#[cfg(target_os = "linux")]
+fn rehearsal() -> Result<&'static dyn Engine, Failure> {
+    Ok(&shortflow_rehearse::Rehearsal)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rehearsal() -> Result<&'static dyn Engine, Failure> {
+    let what = "hosts are network namespaces, which only Linux has\nsimulate it, or rehearse it on a Linux machine";
+    Err(Failure::Machine(what.to_owned()))
 }
 
 /// `shortflow compare`.
@@ -45,12 +64,13 @@ pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> 
     let places: Vec<String> = policies.iter().map(|policy| policy.display().to_string()).collect();
     let cases = Case::beside(cases, &places).map_err(Failure::Input)?;
     let target = target(&args.options, &cases[0].loaded.name, "-compared");
-    conduct(console, &args.options, &cases, None, &target)
+    conduct(console, &Simulator, &args.options, &cases, None, &target)
 }
 
 /// Runs all replicas of all cases, writes `target`, and shows the result.
 fn conduct(
     console: &Console,
+    engine: &dyn Engine,
     options: &RunOptions,
     cases: &[Case],
     trace: Option<&Request>,
@@ -64,7 +84,7 @@ fn conduct(
     let start = |trace: &Request, of: &Scenario| trace.start(of).map_err(Error::Trace);
     let tap = trace.map(|trace| move |scenario: &Scenario| start(trace, scenario));
     let experiment = Experiment {
-        engine: &Simulator,
+        engine,
         cases,
         threads: options.jobs.unwrap_or(0).into(),
         keeps_transfers: !options.no_transfers,

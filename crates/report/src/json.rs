@@ -14,6 +14,7 @@ pub fn json(runs: &[Run]) -> Value {
         value!({
             "label": run.label,
             "tcp": run.manifest.tcp,
+            "timing": run.manifest.timing,
             "replicas": run.points.iter().map(numbers).collect::<Vec<_>>(),
             "points": run.points,
         })

@@ -14,7 +14,7 @@ use crate::html::{self, details, document, escape, table};
 use crate::ranking::ranking_table;
 use crate::result::key_result;
 use crate::table::Table;
-use crate::tables::{tables, tcp_line, warnings};
+use crate::tables::{tables, tcp_line, timing_line, warnings};
 
 /// One page about these runs, which needs nothing from outside: the result in a sentence, cards,
 /// figures, tables, how to read them, and what was run. The first run is the one that others are
@@ -88,6 +88,7 @@ fn title(runs: &[Run]) -> String {
 fn circumstances(runs: &[Run]) -> String {
     let Some(run) = runs.first() else { return String::new() };
     let manifest = &run.manifest;
+    let lines = tcp_line(runs).into_iter().chain(timing_line(runs));
     format!(
         "Shortflow {}: {} replica{} of {} s, the first {} s left out; seed {}.{}",
         manifest.version,
@@ -96,7 +97,7 @@ fn circumstances(runs: &[Run]) -> String {
         format::plain(manifest.duration),
         format::plain(manifest.warm_up),
         manifest.seed,
-        tcp_line(runs).map(|line| format!(" {line}")).unwrap_or_default()
+        lines.map(|line| format!(" {line}")).collect::<String>()
     )
 }
 

@@ -51,6 +51,7 @@ pub fn text(runs: &[Run], ansi: bool) -> String {
     say_notes_once(&mut tables);
     parts.extend(tables.iter().map(|table| Table::set(table).text(ansi)));
     parts.extend(tcp_line(runs).map(|line| line + "\n"));
+    parts.extend(timing_line(runs).map(|line| line + "\n"));
     parts.join("\n")
 }
 
@@ -59,6 +60,7 @@ pub fn brief(runs: &[Run], ansi: bool) -> String {
     let told = ranking_table(runs).map(|table| table.text(ansi));
     let mut parts = vec![told.unwrap_or_else(|| format!("{}\n", key_result(runs)))];
     parts.extend(tcp_line(runs).map(|line| format!("{line}\n")));
+    parts.extend(timing_line(runs).map(|line| format!("{line}\n")));
     parts.extend(warnings_text(runs, ansi));
     parts.join("\n")
 }
@@ -75,6 +77,16 @@ pub(crate) fn tcp_line(runs: &[Run]) -> Option<String> {
     names.retain(|name| !name.is_empty());
     names.dedup();
     (!names.is_empty()).then(|| format!("TCP: {}.", names.join(" | ")))
+}
+
+/// How late packets were sent in the run that was latest, in a sentence; nothing where time is not real.
+pub(crate) fn timing_line(runs: &[Run]) -> Option<String> {
+    let timings = runs.iter().filter_map(|run| run.manifest.timing);
+    let latest = timings.max_by(|a, b| a.p99.total_cmp(&b.p99))?;
+    let [p50, p99, max] = [latest.p50, latest.p99, latest.max].map(|seconds| seconds * 1e3);
+    Some(format!(
+        "Packets were sent {p50:.3} ms (median), {p99:.3} ms (p99) and {max:.3} ms (at most) after their time."
+    ))
 }
 
 /// Takes a note from tables that repeat the one before.

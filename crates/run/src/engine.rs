@@ -4,6 +4,7 @@ use shortflow_measure::{Replica, Summary, TransferSink, results};
 use shortflow_scenario::Scenario;
 use shortflow_units::Duration;
 
+use crate::results::which_tcp;
 use crate::tap::Tap;
 
 /// Something that says what happens in a scenario: by simulating it, by computing it, or by doing
@@ -19,6 +20,11 @@ pub trait Engine: Sync {
     /// Refuses a scenario that it cannot run, and says what stands in the way and what to do. It is
     /// asked about every scenario before anything is run.
     fn check(&self, scenario: &Scenario) -> Result<(), Refusal>;
+
+    /// Which TCP runs in these scenarios, in words; empty where nothing uses TCP.
+    fn tcp(&self, scenarios: &mut dyn Iterator<Item = &Scenario>) -> String {
+        which_tcp(scenarios)
+    }
 
     /// How many tasks it can run at a time.
     fn side_by_side(&self) -> SideBySide {
@@ -127,6 +133,9 @@ pub enum Error {
     /// The engine cannot run the scenario.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// The machine lacks something: what, and what to do.
+    #[error("{0}")]
+    Machine(String),
     /// Its transfers could not be written.
     #[error(transparent)]
     Results(#[from] results::Error),

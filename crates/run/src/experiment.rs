@@ -64,7 +64,7 @@ impl Experiment<'_> {
         progress.begins(tasks.len(), 0);
         let outcomes = run_tasks(self.engine, &tasks, self.threads, stop, &watch);
         let is_complete: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
-        let results = gather(self.cases, &places, outcomes, self.command)?;
+        let results = gather(self.cases, &places, outcomes, self.command, self.engine)?;
         watch.remove_orphans(&is_complete)?;
         output.write(self.cases, &results)?;
         Ok(results)

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use shortflow_measure::results::{Input, Setting, Sweep};
+use shortflow_measure::results::{Input, Setting, Sweep, Timing};
 use shortflow_measure::{Manifest, Point};
 use shortflow_scenario::Scenario;
 
 use crate::case::Case;
-use crate::engine::{Error, Measured, Outcome};
+use crate::engine::{Engine, Error, Measured, Outcome, TimingError};
 
 /// The place of a task among all that are run.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +54,7 @@ pub(crate) fn gather(
     places: &[TaskIndex],
     outcomes: Vec<Result<Outcome, Error>>,
     command: &str,
+    engine: &dyn Engine,
 ) -> Result<Results, Error> {
     let mut complete = Complete::new(cases);
     for (place, outcome) in places.iter().zip(outcomes) {
@@ -70,8 +71,10 @@ pub(crate) fn gather(
     };
     let kept = complete.kept();
     let cases = cases.iter().enumerate().map(|(at, case)| {
+        let timing = complete.timing(at);
         let points = complete.take_points(at, case, &kept);
-        CaseResults { manifest: manifest(case, &points, command), points }
+        let manifest = Manifest { timing, ..manifest(case, &points, command, engine) };
+        CaseResults { manifest, points }
     });
     Ok(Results { cases: cases.collect(), interruption })
 }
@@ -106,6 +109,17 @@ impl Complete {
     /// How many replicas are complete in all cases, over all points.
     fn count(&self) -> usize {
         self.kept().iter().map(Vec::len).sum()
+    }
+
+    /// How late packets were in the replica of a case that was latest.
+    fn timing(&self, case: usize) -> Option<Timing> {
+        let outcomes = self.0[case].iter().flatten().flatten();
+        let latest = outcomes.filter_map(|outcome| outcome.timing).max_by_key(|timing| timing.p99);
+        latest.map(|TimingError { p50, p99, max }| Timing {
+            p50: p50.as_secs_f64(),
+            p99: p99.as_secs_f64(),
+            max: max.as_secs_f64(),
+        })
     }
 
     /// Takes the points of a case out at which replicas are `kept`.
@@ -164,7 +178,7 @@ pub fn which_tcp<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> String {
     names.join(" | ")
 }
 
-fn manifest(case: &Case, kept: &[Point], command: &str) -> Manifest {
+fn manifest(case: &Case, kept: &[Point], command: &str, engine: &dyn Engine) -> Manifest {
     let scenario = &case.loaded.points()[0].scenario;
     let files = [Some(&scenario.inputs.scenario), scenario.inputs.policy.as_ref()];
     let files = files.into_iter().flatten().chain(&scenario.inputs.files);
@@ -182,7 +196,8 @@ fn manifest(case: &Case, kept: &[Point], command: &str) -> Manifest {
         replicas: kept.iter().map(|point| point.summary.replicas).max().unwrap_or(0),
         duration: scenario.duration.as_secs_f64(),
         warm_up: scenario.warm_up.as_secs_f64(),
-        tcp: which_tcp(case.loaded.points().iter().map(|point| &point.scenario)),
+        tcp: engine.tcp(&mut case.loaded.points().iter().map(|point| &point.scenario)),
+        timing: None,
         sweep: (!case.loaded.axes.is_empty()).then(|| Sweep {
             key: case.loaded.axes.join(", "),
             values: kept.iter().map(value).collect(),

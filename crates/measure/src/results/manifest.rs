@@ -22,6 +22,9 @@ pub struct Manifest {
     /// Which TCP ran: its era and what differs from it; empty when nothing used TCP.
     #[serde(default)]
     pub tcp: String,
+    /// How late packets were sent; none where time is simulated or computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing: Option<Timing>,
     /// The key that was swept, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
@@ -47,6 +50,17 @@ impl Manifest {
             && scenario(self) == scenario(other)
             && settings(self) == settings(other)
     }
+}
+
+/// How much later than it should have been packets were sent, in seconds: over the replica that was latest.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Half of the packets were later than this.
+    pub p50: f64,
+    /// One in a hundred was later than this.
+    pub p99: f64,
+    /// The latest.
+    pub max: f64,
 }
 
 /// A key and the values that it took, one per point.

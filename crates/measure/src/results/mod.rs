@@ -23,7 +23,7 @@ mod whole;
 pub use comparison::Comparison;
 pub use error::Error;
 pub use folder::{Folder, Point};
-pub use manifest::{Input, Manifest, Setting, Sweep};
+pub use manifest::{Input, Manifest, Setting, Sweep, Timing};
 pub use run::Run;
 pub use series::{SeriesRow, series_rows};
 pub use sink::{RowNames, TransferSink};

@@ -21,6 +21,7 @@ fn manifest() -> Manifest {
         duration: 110.0,
         warm_up: 10.0,
         tcp: "Linux today (CUBIC, SACK)".into(),
+        timing: None,
         sweep: None,
         settings: vec![Setting { key: "load".into(), value: "0.8".into() }],
         inputs: vec![Input { name: "x.toml".into(), text: "a = \"\"\"\n'x'\n\"\"\"\n".into() }],

@@ -82,6 +82,7 @@ fn run(label: &str, slowness: f64) -> Run {
         duration: END,
         warm_up: 0.0,
         tcp: String::new(),
+        timing: None,
         sweep: None,
         settings: vec![],
         inputs: vec![],

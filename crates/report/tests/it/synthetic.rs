@@ -56,6 +56,7 @@ fn run(behaviour: &Behaviour, loads: &[&str], replicas: u64, swept: bool) -> Run
         duration: 120.0,
         warm_up: 20.0,
         tcp: String::new(),
+        timing: None,
         sweep: swept.then(|| Sweep {
             key: "alpha".into(),
             values: loads.iter().map(|load| (*load).to_owned()).collect(),

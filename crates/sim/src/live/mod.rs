@@ -27,7 +27,7 @@ use crate::network::fabric::{Fabric, Totals};
 use crate::network::index::PortId;
 use crate::network::key::NodeKey;
 use crate::network::pool::{Parcel, Resident};
-use crate::record::ports::{network_counts, record_counts, record_ports};
+use crate::record::ports::{Counted, network_counts};
 use crate::record::sampler::Sampler;
 
 pub use tally::ConnectionTally;
@@ -93,8 +93,7 @@ impl LiveNetwork {
         self.fabric.next().map(|(at, _)| at)
     }
 
-    /// Takes a packet that the host `node` sends at `now`, which is not before an earlier time that was
-    /// told. Its `bytes` name it to the hosts; `sender` is what its host shows of the sending TCP.
+    /// Takes a packet that the host `node` sends at `now`, or at the time that was told last if that is later. Its `bytes` name it to the hosts; `sender` is what its host shows of the sending TCP.
     ///
     /// # Errors
     /// The packet is given back when there is no way to its destination.
@@ -119,7 +118,7 @@ impl LiveNetwork {
         }
         self.tallies.sent(key, packet.flags);
         let resident = Resident {
-            sent_at: now,
+            sent_at: self.fabric.now,
             flow: name_of(packet.bytes),
             size: packet.size,
             payload: packet.payload,
@@ -154,7 +153,7 @@ impl LiveNetwork {
             }
             self.settle(hosts);
         }
-        self.fabric.now = now;
+        self.fabric.now = self.fabric.now.max(now);
     }
 
     fn deliver(&mut self, parcel: Parcel, hosts: &mut dyn Hosts) {
@@ -193,13 +192,14 @@ impl LiveNetwork {
         self.measured_from = self.fabric.now;
     }
 
-    /// Records what ports, queues and conditioners have counted since the warm-up, up to the time that was
-    /// told last, and the time series until then.
-    pub fn record(&mut self, recorder: &mut Recorder) {
+    /// What ports, queues and conditioners have counted since the warm-up, up to the time that was told last,
+    /// and the time series until then.
+    pub fn measured(&mut self) -> LiveRecord {
         let measured = self.fabric.now.since(self.measured_from);
-        record_ports(&mut self.fabric, &self.watched, measured, recorder);
-        record_counts(network_counts(&self.fabric.network), &self.counted_before, recorder);
-        self.samples.drain(..).for_each(|sample| recorder.sample(sample));
+        let counted = Counted::of_ports(&mut self.fabric, &self.watched, measured);
+        let counts = network_counts(&self.fabric.network);
+        let counted = counted.with(counts, &self.counted_before);
+        LiveRecord { counted, samples: std::mem::take(&mut self.samples) }
     }
 
     /// What became of the packets of each TCP connection whose opening was seen: of one 5-tuple, from client
@@ -220,6 +220,21 @@ impl LiveNetwork {
     /// When a packet was lost or made: our own mistake, never the input's.
     pub fn check_conservation(&self) {
         self.fabric.check_conservation();
+    }
+}
+
+/// What a network has counted while it was measured.
+#[derive(Debug)]
+pub struct LiveRecord {
+    counted: Counted,
+    samples: Vec<Sample>,
+}
+
+impl LiveRecord {
+    /// Records all of it.
+    pub fn record(self, recorder: &mut Recorder) {
+        self.counted.record(recorder);
+        self.samples.into_iter().for_each(|sample| recorder.sample(sample));
     }
 }
 

@@ -10,40 +10,54 @@ use shortflow_units::{Duration, Instant};
 use crate::network::fabric::Fabric;
 use crate::network::index::PortId;
 use crate::network::layout::{Hop, Network};
-use crate::record::counters::Count as Counted;
+use crate::record::counters;
 
-/// Records what each of the `watched` ports has counted while it was measured, and what others dropped.
-pub(crate) fn record_ports(
-    fabric: &mut Fabric,
-    watched: &[PortId],
-    measured: Duration,
-    recorder: &mut Recorder,
-) {
-    let end = fabric.now;
-    let network = &mut fabric.network;
-    for (index, &port) in watched.iter().enumerate() {
-        let hop = &mut network.ports[port];
-        hop.port.settle_waits(end);
-        let counts = port_counts(hop, end, measured);
-        recorder.port(index as u16, counts);
-    }
-    for (index, hop) in network.ports.iter().enumerate() {
-        let dropped = hop.port.counters.all_dropped();
-        if dropped > 0 && !watched.contains(&PortId(index as u32)) {
-            recorder.counter(&dropped_name(&network.port_names[index]), dropped as f64);
-        }
-    }
+/// What ports have counted while they were measured, and other counts under names of their own.
+#[derive(Debug, Default)]
+pub(crate) struct Counted {
+    /// The number of each reported port in the plan, and what it counted.
+    ports: Vec<(u16, PortCounts)>,
+    others: Vec<(String, u64)>,
 }
 
-/// Records what was counted since `before`, the counts of an earlier time.
-pub(crate) fn record_counts(
-    counts: BTreeMap<String, u64>,
-    before: &BTreeMap<String, u64>,
-    recorder: &mut Recorder,
-) {
-    for (name, count) in counts {
-        let counted = count - before.get(&name).copied().unwrap_or(0);
-        recorder.counter(&name, counted as f64);
+impl Counted {
+    /// What each of the `watched` ports has counted while it was measured, and what others dropped.
+    pub(crate) fn of_ports(fabric: &mut Fabric, watched: &[PortId], measured: Duration) -> Self {
+        let end = fabric.now;
+        let network = &mut fabric.network;
+        let mut counted = Counted::default();
+        for (index, &port) in watched.iter().enumerate() {
+            let hop = &mut network.ports[port];
+            hop.port.settle_waits(end);
+            counted.ports.push((index as u16, port_counts(hop, end, measured)));
+        }
+        for (index, hop) in network.ports.iter().enumerate() {
+            let dropped = hop.port.counters.all_dropped();
+            if dropped > 0 && !watched.contains(&PortId(index as u32)) {
+                counted.others.push((dropped_name(&network.port_names[index]), dropped));
+            }
+        }
+        counted
+    }
+
+    /// The same with `counts`, as far as they were counted since `before`, the counts of an earlier time.
+    pub(crate) fn with(
+        mut self,
+        counts: BTreeMap<String, u64>,
+        before: &BTreeMap<String, u64>,
+    ) -> Self {
+        let since = |name: &str, count| count - before.get(name).copied().unwrap_or(0);
+        self.others.extend(counts.into_iter().map(|(name, count)| {
+            let count = since(&name, count);
+            (name, count)
+        }));
+        self
+    }
+
+    /// Records all of it.
+    pub(crate) fn record(self, recorder: &mut Recorder) {
+        self.ports.into_iter().for_each(|(port, counts)| recorder.port(port, counts));
+        self.others.iter().for_each(|(name, count)| recorder.counter(name, *count as f64));
     }
 }
 
@@ -83,7 +97,7 @@ fn all_conditioner_counts(network: &Network) -> BTreeMap<String, u64> {
 }
 
 fn port_counts(hop: &Hop, end: Instant, measured: Duration) -> PortCounts {
-    let count = |c: Counted| Count { packets: c.packets, bytes: c.bytes };
+    let count = |c: counters::Count| Count { packets: c.packets, bytes: c.bytes };
     let classes = hop.port.counters.classes();
     let code_points = classes
         .iter()

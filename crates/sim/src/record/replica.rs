@@ -11,7 +11,7 @@ use crate::build::{self, Build};
 use crate::engine::Engine;
 use crate::host::flow::Side;
 use crate::network::fabric::Totals;
-use crate::record::ports::{network_counts, record_counts, record_ports};
+use crate::record::ports::{Counted, network_counts};
 
 /// What a simulated replica found.
 #[derive(Debug)]
@@ -60,10 +60,10 @@ pub fn run_replica_before(
     let counted_before = counts(&engine, scenario);
     run_until(measured_until, &mut engine, scenario, &mut look)?;
     record_long_flows(&mut engine, scenario);
-    let Engine { fabric, recorder, .. } = &mut engine;
-    record_ports(fabric, &watched, measured_until.since(warm_up), recorder);
-    let counted = counts(&engine, scenario);
-    record_counts(counted, &counted_before, &mut engine.recorder);
+    let measured = measured_until.since(warm_up);
+    let counted = Counted::of_ports(&mut engine.fabric, &watched, measured);
+    let counted = counted.with(counts(&engine, scenario), &counted_before);
+    counted.record(&mut engine.recorder);
     run_until(end, &mut engine, scenario, &mut look)?;
     record_open(&mut engine);
     engine.record_sessions(|workload| scenario.workloads[usize::from(workload)].name.clone());

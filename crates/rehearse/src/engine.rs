@@ -1,0 +1,176 @@
+//! The rehearsal as an engine among others.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use shortflow_measure::{Recorder, Replica};
+use shortflow_run::{
+    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, end_of, plan, seed_of,
+};
+use shortflow_scenario::{Direction, NodeKind, Scenario, WorkloadKind};
+use shortflow_sim::LiveNetwork;
+use shortflow_testbed::{Home, Host};
+use shortflow_units::Instant;
+
+use crate::clock::Clock;
+use crate::kernel;
+use crate::record::{key_of_stream, record};
+use crate::realtime::{Priority, prefer_this_thread};
+use crate::router::{Routed, Router, Times};
+use crate::traffic::{LEAST_DATAGRAM, Load, Place, SETTLE};
+
+/// The rehearsal as an engine: real kernels and real time, one task at a time.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rehearsal;
+
+impl Engine for Rehearsal {
+    fn name(&self) -> &'static str {
+        "rehearse"
+    }
+
+    fn identity(&self) -> &str {
+        concat!("rehearse ", env!("CARGO_PKG_VERSION"))
+    }
+
+    fn tcp(&self, scenarios: &mut dyn Iterator<Item = &Scenario>) -> String {
+        let mut names: Vec<String> = scenarios.map(kernel::tcp_description).collect();
+        names.dedup();
+        names.join(" | ")
+    }
+
+    fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        refuse_workloads(scenario)?;
+        refuse_host_roles(scenario)?;
+        kernel::hosts(scenario).map(|_| ())
+    }
+
+    fn side_by_side(&self) -> SideBySide {
+        SideBySide::OneAtATime
+    }
+
+    fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
+        let Task { scenario, replica } = *task;
+        let Observers { transfers, tap, look } = observers;
+        if tap.is_some() {
+            let what = "packets of a rehearsal cannot be captured yet\nsimulate it, or leave --trace out";
+            return Err(Refusal(what.to_owned()).into());
+        }
+        let (specs, mut warnings) = kernel::hosts(scenario)?;
+        let largest = specs.iter().flatten().map(|spec| spec.mtu).max().unwrap_or(0);
+        let home = Home::find().map_err(lacking)?;
+        let make = |spec: &Option<_>| spec.as_ref().map(|spec| Host::make(&home, spec)).transpose();
+        let hosts: Vec<Option<Host>> =
+            specs.iter().map(make).collect::<Result<_, _>>().map_err(lacking)?;
+        let network = LiveNetwork::new(scenario, replica);
+        let clock = Clock::beginning_in(SETTLE).map_err(lacking)?;
+        let times = Times {
+            warm_up: Instant::START + scenario.warm_up,
+            measured_until: Instant::START + scenario.duration,
+            end: end_of(scenario),
+        };
+        let seed = seed_of(scenario.seed, replica);
+        let place = Place { home: &home, hosts: &hosts };
+        let load = Load::new(place, scenario, seed, clock, times).map_err(lacking)?;
+        let streams = load.streams().to_vec();
+        let told = (0..).zip(&streams).map(|(number, stream)| (key_of_stream(stream), number));
+        let router = Router {
+            network,
+            hosts: &hosts,
+            clock,
+            times,
+            largest: largest as usize,
+            streams: told.collect(),
+        };
+        let mut recorder = Recorder::new(&plan(scenario), transfers);
+        let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));
+        let end = times.end.as_secs_f64();
+        let (found, routed) = std::thread::scope(|scope| {
+            let routing = scope.spawn(|| router.run(&stop, &open));
+            // A router that is finished before its time has met with an error.
+            let is_lost = || routing.is_finished() && clock.now() < times.end;
+            let mut look = |now: Instant| look(now.as_secs_f64() / end) && !is_lost();
+            let _preferred = prefer_this_thread(Priority::Load);
+            let found = load.run(&mut recorder, &open, &mut look);
+            // A load that came to its end leaves the router to come to its own.
+            if !matches!(found, Ok(Some(_))) {
+                stop.store(true, Ordering::Relaxed);
+            }
+            (found, routing.join().expect("the router does not panic"))
+        });
+        let routed: Routed = routed.map_err(lacking)?;
+        let Some(found) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
+        warnings.extend(told_of(&routed));
+        let timing = routed.timing;
+        routed.network.0.check_conservation();
+        record(found, routed, &streams, scenario, &mut recorder);
+        let found = Replica { number: replica, ..recorder.finish()? };
+        Ok(Outcome { measured: Measured::Replica(Box::new(found)), warnings, timing })
+    }
+}
+
+fn lacking(what: impl std::fmt::Display) -> Error {
+    Error::Machine(what.to_string())
+}
+
+/// What a reader must know of how packets were carried.
+fn told_of(routed: &Routed) -> Vec<String> {
+    let mut told = Vec::new();
+    if routed.not_preferred.is_some() {
+        told.push(
+            "Packets were carried without real-time priority, which this process may not have (CAP_SYS_NICE): \
+             delays of milliseconds may be the machine's own."
+                .to_owned(),
+        );
+    }
+    if routed.strangers > 0 {
+        told.push(format!(
+            "{} packets of hosts were for nobody in the scenario, or no IP packets, and went no further.",
+            routed.strangers
+        ));
+    }
+    if routed.refused > 0 {
+        told.push(format!("{} packets came to hosts that did not take them.", routed.refused));
+    }
+    told
+}
+
+/// Refuses workloads that the load does not speak.
+fn refuse_workloads(scenario: &Scenario) -> Result<(), Refusal> {
+    for workload in &scenario.workloads {
+        let name = &workload.name;
+        match &workload.kind {
+            WorkloadKind::Web(_) | WorkloadKind::Telnet(_) | WorkloadKind::Ftp(_) => {
+                return Err(Refusal(format!(
+                    "{name}: sessions of kind `{}` cannot be rehearsed yet\nsimulate it, or use transfers, bulk, cbr \
+                     and poisson",
+                    workload.kind.name()
+                )));
+            }
+            WorkloadKind::Cbr(cbr) if cbr.packet < LEAST_DATAGRAM => {
+                return Err(Refusal(format!(
+                    "{name}: datagrams of {} bytes are too small to carry the time at which they were sent\n\
+                     give them {LEAST_DATAGRAM} bytes or more",
+                    cbr.packet
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Refuses roles at hosts: what a kernel knows of its connections is not seen at its device.
+fn refuse_host_roles(scenario: &Scenario) -> Result<(), Refusal> {
+    let at_host = scenario.bindings.iter().find(|binding| {
+        let is_host = scenario.nodes[binding.at.index()].kind == NodeKind::Host;
+        is_host && matches!(binding.direction, Direction::To(_))
+    });
+    match at_host {
+        None => Ok(()),
+        Some(binding) => Err(Refusal(format!(
+            "the role {} is bound where {} sends: what its kernel knows of its connections cannot be shown to it yet\n\
+             simulate it, or bind the role at a router",
+            binding.role,
+            scenario.nodes[binding.at.index()].name
+        ))),
+    }
+}

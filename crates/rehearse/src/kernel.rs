@@ -1,0 +1,191 @@
+//! What a scenario says of TCP, as settings of a kernel.
+//!
+//! A kernel has one set of settings for all connections of a host, and some that it does not let anybody
+//! choose. What cannot be had is refused, or told where the kernel does nearly the same.
+
+use shortflow_run::Refusal;
+use shortflow_scenario::{NodeId, NodeKind, Scenario, Workload};
+use shortflow_tcp::{Algorithm, Config, Era, Recovery, RtoFloor};
+use shortflow_testbed::{HostSpec, RouteSpec};
+use shortflow_units::Bytes;
+
+/// Bytes of the IPv4 and TCP headers, and of the timestamps beside them (RFC 7323 §3.2, with padding).
+const HEADERS: u16 = 40;
+const TIMESTAMPS: u16 = 12;
+
+/// Bytes of the smallest MTU of IPv6 (RFC 8200 §5), below which a device has none.
+const LEAST_MTU: u32 = 1280;
+
+/// From here on a receive window is left to the kernel, which lets it grow to about this.
+const LARGE_WINDOW: Bytes = Bytes(3 << 20);
+
+/// The congestion controls that kernels have under the same name.
+const OF_KERNELS: [Algorithm; 2] = [Algorithm::Reno, Algorithm::Cubic];
+
+/// What one connection is given besides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SocketSpec {
+    /// The congestion control.
+    pub(crate) congestion: &'static str,
+    /// The largest segment that the host announces, with its options.
+    pub(crate) mss: u32,
+    /// The receive window; the kernel's own where there is none.
+    pub(crate) receive_window: Option<u32>,
+    /// Whether a short segment waits while data is outstanding.
+    pub(crate) nagle: bool,
+}
+
+impl SocketSpec {
+    pub(crate) fn of(config: &Config) -> Self {
+        let has_timestamps = has_timestamps(config);
+        let is_large = config.receive_window >= LARGE_WINDOW;
+        SocketSpec {
+            congestion: config.congestion.name(),
+            mss: u32::from(config.mss) + if has_timestamps { u32::from(TIMESTAMPS) } else { 0 },
+            receive_window: (!is_large).then_some(config.receive_window.0 as u32),
+            nagle: config.nagle,
+        }
+    }
+}
+
+/// What each node is made from: none for routers. And what a reader must know of it.
+///
+/// # Errors
+/// When a kernel cannot do what a workload asks for, or not for two of them at once.
+pub(crate) fn hosts(scenario: &Scenario) -> Result<(Vec<Option<HostSpec>>, Vec<String>), Refusal> {
+    let tcp = || scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
+    tcp().try_for_each(can_do)?;
+    let mut warnings: Vec<String> = Vec::new();
+    for told in tcp().filter_map(|workload| done_otherwise(workload)) {
+        if !warnings.contains(&told) {
+            warnings.push(told);
+        }
+    }
+    let mtu = tcp().map(|workload| mtu(&workload.tcp)).max().unwrap_or(1500).max(LEAST_MTU);
+    let host = |node: NodeId| -> Result<Option<HostSpec>, Refusal> {
+        if scenario.nodes[node.index()].kind == NodeKind::Router {
+            return Ok(None);
+        }
+        let own = |workload: &&Workload| {
+            workload.kind.pairs().iter().any(|&(a, b)| a == node || b == node)
+        };
+        let mut of_host = tcp().filter(own);
+        let first = of_host.next();
+        let (settings, route) = first.map_or_else(Default::default, |first| of(&first.tcp));
+        if let Some(first) = first
+            && let Some(other) = of_host.find(|other| of(&other.tcp) != (settings.clone(), route))
+        {
+            return Err(Refusal(format!(
+                "{} has one kernel, whose TCP cannot be that of {} and of {} at once\n\
+                 give both the same `tcp`, or put them on different hosts",
+                scenario.nodes[node.index()].name, first.name, other.name
+            )));
+        }
+        let addresses = vec![node.address().into(), node.address_v6().into()];
+        Ok(Some(HostSpec { addresses, mtu, queue: QUEUE, route, settings: with_all(settings) }))
+    };
+    let nodes = (0..scenario.nodes.len() as u32).map(NodeId);
+    Ok((nodes.map(host).collect::<Result<_, _>>()?, warnings))
+}
+
+/// Which TCP the workloads of a scenario have: this kernel's; empty where nothing uses TCP.
+pub(crate) fn tcp_description(scenario: &Scenario) -> String {
+    let tcp = scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
+    let mut controls: Vec<&str> = tcp.map(|workload| workload.tcp.congestion.name()).collect();
+    controls.sort_unstable();
+    controls.dedup();
+    if controls.is_empty() {
+        return String::new();
+    }
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("the kernel's own, of Linux {} ({})", release.trim(), controls.join(", "))
+}
+
+/// Packets between a host's kernel and its device, as Linux has it: the router fetches them at once.
+const QUEUE: u32 = 1000;
+
+/// Bytes of a full segment's packet.
+fn mtu(config: &Config) -> u32 {
+    u32::from(config.mss) + u32::from(headers(config))
+}
+
+fn headers(config: &Config) -> u16 {
+    HEADERS + if has_timestamps(config) { TIMESTAMPS } else { 0 }
+}
+
+fn has_timestamps(config: &Config) -> bool {
+    config.header >= HEADERS + TIMESTAMPS
+}
+
+type Settings = Vec<(&'static str, String)>;
+
+/// The settings of a host whose connections are like this.
+fn of(config: &Config) -> (Settings, RouteSpec) {
+    let switch = |on: bool| u8::from(on).to_string();
+    let settings = vec![
+        ("ipv4/tcp_sack", switch(config.recovery == Recovery::Sack)),
+        ("ipv4/tcp_timestamps", switch(has_timestamps(config))),
+        ("ipv4/tcp_ecn", switch(config.ecn)),
+        ("ipv4/tcp_slow_start_after_idle", switch(config.restart_after_idle)),
+        ("ipv4/tcp_reordering", config.duplicate_ack_threshold.to_string()),
+    ];
+    let route = RouteSpec {
+        initial_window: Some(config.initial_window),
+        initial_receive_window: None,
+        rto_min: Some((config.rto_min.nanos() / 1_000_000) as u32),
+        quick_acks: config.delayed_ack.is_none(),
+    };
+    (settings, route)
+}
+
+/// The settings that every host has besides: nothing is remembered from one connection to the next, and no
+/// address is made up.
+fn with_all(mut settings: Settings) -> Settings {
+    settings.push(("ipv4/tcp_no_metrics_save", "1".to_owned()));
+    settings.push(("ipv6/conf/default/addr_gen_mode", "1".to_owned()));
+    settings
+}
+
+/// Whether a kernel can do what a workload asks for.
+fn can_do(workload: &Workload) -> Result<(), Refusal> {
+    let config = &workload.tcp;
+    let refuse = |what: String| Err(Refusal(format!("{}: {what}", workload.name)));
+    if !OF_KERNELS.contains(&config.congestion) {
+        let names = OF_KERNELS.map(Algorithm::name).join(", ");
+        let name = config.congestion.name();
+        return refuse(format!(
+            "no kernel has the congestion control {name}\nchoose one of {names} by `tcp.congestion`, or simulate it"
+        ));
+    }
+    if config.window_rate.is_some() {
+        return refuse("no kernel holds its window to a rate (`tcp.window_rate`)\nsimulate it".to_owned());
+    }
+    Ok(())
+}
+
+/// What the kernel does otherwise than the TCP of a workload, which was set up for something else.
+fn done_otherwise(workload: &Workload) -> Option<String> {
+    let (config, kernel) = (&workload.tcp, Era::LinuxToday.config());
+    let mut others = Vec::new();
+    let mut differs = |differs: bool, name: &'static str| {
+        if differs {
+            others.push(name);
+        }
+    };
+    differs(config.header != headers(config), "header");
+    differs(config.recovery == Recovery::Reno, "recovery (NewReno)");
+    differs(config.slow_start_limit != kernel.slow_start_limit, "slow_start_limit");
+    differs(!config.limited_transmit, "limited_transmit");
+    differs(config.congestion == Algorithm::Reno && !config.byte_counting, "byte_counting");
+    differs(config.pacing, "pacing");
+    differs(config.rto_initial != kernel.rto_initial, "rto_initial");
+    differs(config.rto_floor != RtoFloor::Variation, "rto_floor");
+    differs(config.ecn && config.ecn_capable != kernel.ecn_capable, "ecn_capable");
+    (!others.is_empty()).then(|| {
+        format!(
+            "{}: the kernel's TCP has its own way with {}; everything else is as the scenario says.",
+            workload.name,
+            others.join(", ")
+        )
+    })
+}

@@ -1,0 +1,28 @@
+//! Scenarios over the kernel's own TCP: the second engine.
+//!
+//! ```text
+//!  load ── sockets ── host (namespace) ═ Tun ═▶ router { LiveNetwork } ═ Tun ═▶ host ── sockets ── load
+//! ```
+//!
+//! Hosts are network namespaces of this machine; what lies between them is the simulator's own network in real
+//! time: the same elements, lines and buffers. Workloads have the same arrivals as in the simulation, over
+//! sockets. One thread carries packets and one is the load; both run in real time where the machine lets
+//! them, and how late packets were is told with every run.
+//!
+//! # What this crate does not know
+//!
+//! How results are shown, and what a policy says: it is an engine like others, and what is measured has the
+//! same names.
+
+#![cfg(target_os = "linux")]
+
+mod clock;
+mod engine;
+mod kernel;
+mod realtime;
+mod record;
+mod router;
+mod traffic;
+mod wait;
+
+pub use engine::Rehearsal;

@@ -1,0 +1,125 @@
+//! The bytes of the packets that are inside the network.
+
+use shortflow_elements::{FrameId, Packet};
+use shortflow_wire::{DsField, DsPlace, Layers};
+
+/// All packets' bytes, each in a place that is used again: there are as many places as there were packets
+/// at once.
+#[derive(Debug)]
+pub(crate) struct Frames {
+    places: Vec<Frame>,
+    free: Vec<u32>,
+    /// Bytes of the largest packet.
+    largest: usize,
+}
+
+#[derive(Debug)]
+struct Frame {
+    bytes: Box<[u8]>,
+    length: usize,
+    ds: Option<DsPlace>,
+}
+
+impl Frames {
+    /// Room for `count` packets of up to `largest` bytes; for more it is made when they come.
+    pub(crate) fn new(count: usize, largest: usize) -> Self {
+        let mut frames = Frames { places: Vec::new(), free: Vec::new(), largest };
+        (0..count).for_each(|_| frames.grow());
+        frames
+    }
+
+    fn grow(&mut self) {
+        self.free.push(self.places.len() as u32);
+        self.places.push(Frame { bytes: vec![0; self.largest].into(), length: 0, ds: None });
+    }
+
+    /// Fills a free place by `read`, which gives the length, and describes what is there; none of bytes that
+    /// are no IP packet. The error is that of `read`.
+    pub(crate) fn take_in<E>(
+        &mut self,
+        read: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<Option<Packet>, E> {
+        if self.free.is_empty() {
+            self.grow();
+        }
+        let number = *self.free.last().expect("there is a free place");
+        let frame = &mut self.places[number as usize];
+        frame.length = read(&mut frame.bytes)?;
+        let layers = Layers::of_ip(&frame.bytes[..frame.length]);
+        frame.ds = layers.ds_place();
+        let packet = layers.descriptor(FrameId::new(number));
+        if packet.is_some() {
+            self.free.pop();
+        }
+        Ok(packet)
+    }
+
+    /// The bytes of a packet, with the code point and the ECN field that it has now. Its place is free for
+    /// the next.
+    pub(crate) fn give_back(&mut self, packet: &Packet) -> &[u8] {
+        let number = self.release(packet);
+        let frame = &mut self.places[number as usize];
+        let bytes = &mut frame.bytes[..frame.length];
+        let wanted = DsField::from(packet);
+        if let Some(place) = frame.ds.filter(|place| place.ds != wanted) {
+            place.write(bytes, wanted).expect("the field is where it was read");
+        }
+        bytes
+    }
+
+    /// Frees the place of a packet.
+    pub(crate) fn release(&mut self, packet: &Packet) -> u32 {
+        let number = packet.bytes.expect("a packet names its bytes").number();
+        self.free.push(number);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shortflow_elements::{Dscp, Ecn};
+
+    use super::*;
+
+    /// An empty datagram from 10.0.0.1 to 10.0.0.2, without its checksum.
+    const DATAGRAM: [u8; 28] = [
+        0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 5, 0, 6, 0, 8, 0, 0,
+    ];
+
+    fn read(bytes: &[u8]) -> impl FnOnce(&mut [u8]) -> Result<usize, ()> {
+        |place| {
+            place[..bytes.len()].copy_from_slice(bytes);
+            Ok(bytes.len())
+        }
+    }
+
+    #[test]
+    fn what_elements_decide_is_in_the_bytes_that_come_back() {
+        let mut frames = Frames::new(1, 100);
+        let mut packet = frames.take_in(read(&DATAGRAM)).unwrap().unwrap();
+        packet.dscp = Dscp::AF11;
+        packet.ecn = Ecn::Ce;
+        let back = frames.give_back(&packet).to_vec();
+        assert_eq!((back[1], &back[12..]), (10 << 2 | 3, &DATAGRAM[12..]));
+    }
+
+    #[test]
+    fn places_are_used_again_and_there_are_more_when_all_are_taken() {
+        let mut frames = Frames::new(1, 100);
+        let first = frames.take_in(read(&DATAGRAM)).unwrap().unwrap();
+        let second = frames.take_in(read(&DATAGRAM)).unwrap().unwrap();
+        assert_ne!(first.bytes, second.bytes);
+        frames.release(&first);
+        let third = frames.take_in(read(&DATAGRAM)).unwrap().unwrap();
+        assert_eq!((third.bytes, frames.places.len()), (first.bytes, 2));
+    }
+
+    #[test]
+    fn bytes_that_are_no_packet_take_no_place() {
+        let mut frames = Frames::new(1, 100);
+        assert_eq!(frames.take_in(read(&[0x45, 0, 0])), Ok(None));
+        assert_eq!(frames.free, [0]);
+        assert_eq!(frames.take_in(|_| Err("nothing to read")), Err("nothing to read"));
+        assert_eq!(frames.free, [0]);
+    }
+}

@@ -1,0 +1,193 @@
+//! What lies between the hosts, in real time: packets are read from the hosts' devices, pass the simulator's
+//! network, and are written to the devices of the hosts that they are for.
+//!
+//! ```text
+//! Tun ── read ──▶ Frames ── descriptor ──▶ LiveNetwork ── when its time has come ──▶ Frames ── write ──▶ Tun
+//! ```
+
+mod frames;
+mod lateness;
+
+use std::io::ErrorKind;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use nix::errno::Errno;
+use nix::sys::epoll::EpollFlags;
+use rustc_hash::FxHashMap;
+use shortflow_elements::{FlowKey, Packet, Protocol};
+use shortflow_run::TimingError;
+use shortflow_scenario::NodeId;
+use shortflow_sim::{Hosts, LiveNetwork, LiveRecord};
+use shortflow_testbed::Host;
+use shortflow_units::Instant;
+
+use crate::clock::Clock;
+use crate::realtime::{Priority, prefer_this_thread};
+use crate::wait::Wait;
+use frames::Frames;
+use lateness::Lateness;
+
+/// Packets that are read from one host before the clock is looked at again.
+const BATCH: usize = 32;
+
+/// Packets for which there is room from the beginning.
+const FRAMES: usize = 4096;
+
+/// When what is counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    /// From here on it is measured,
+    pub(crate) warm_up: Instant,
+    /// until here;
+    pub(crate) measured_until: Instant,
+    /// and here it ends.
+    pub(crate) end: Instant,
+}
+
+/// What the router is run with.
+pub(crate) struct Router<'h> {
+    pub(crate) network: LiveNetwork,
+    /// The hosts by their nodes; none for the routers.
+    pub(crate) hosts: &'h [Option<Host>],
+    pub(crate) clock: Clock,
+    pub(crate) times: Times,
+    /// Bytes of the largest packet.
+    pub(crate) largest: usize,
+    /// The streams of datagrams whose losses are told, each with its number.
+    pub(crate) streams: FxHashMap<FlowKey, u32>,
+}
+
+/// What the router tells at the end.
+#[derive(Debug)]
+pub(crate) struct Routed {
+    pub(crate) network: LiveNetworkOf,
+    pub(crate) record: Option<LiveRecord>,
+    pub(crate) timing: Option<TimingError>,
+    /// Datagrams that were dropped: when they were sent, and of which stream they were.
+    pub(crate) dropped: Vec<(Instant, u32)>,
+    /// Packets that hosts sent to nowhere, and packets that a host's kernel did not take.
+    pub(crate) strangers: u64,
+    pub(crate) refused: u64,
+    /// Why the thread does not run in real time, if it does not.
+    pub(crate) not_preferred: Option<Errno>,
+}
+
+/// The network when all is over, of which one can still ask what it saw.
+pub(crate) struct LiveNetworkOf(pub(crate) LiveNetwork);
+
+impl std::fmt::Debug for LiveNetworkOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LiveNetwork")
+    }
+}
+
+/// The devices' side of the network.
+struct Side<'h> {
+    hosts: &'h [Option<Host>],
+    clock: Clock,
+    frames: Frames,
+    lateness: Lateness,
+    streams: FxHashMap<FlowKey, u32>,
+    dropped: Vec<(Instant, u32)>,
+    refused: u64,
+}
+
+impl Router<'_> {
+    /// Carries packets until the end, or until `stop`. `open` is how many transfers are open, for time series.
+    ///
+    /// # Errors
+    /// When the kernel has no event queue or timer left.
+    pub(crate) fn run(self, stop: &AtomicBool, open: &AtomicU32) -> Result<Routed, Errno> {
+        let Router { mut network, hosts, clock, times, largest, streams } = self;
+        let mut side = Side {
+            hosts,
+            clock,
+            frames: Frames::new(FRAMES, largest),
+            lateness: Lateness::new(),
+            streams,
+            dropped: Vec::new(),
+            refused: 0,
+        };
+        let preferred = prefer_this_thread(Priority::Router);
+        let mut wait = Wait::new(clock)?;
+        for (number, host) in (0..).zip(hosts) {
+            if let Some(host) = host {
+                wait.add(&host.tun, EpollFlags::EPOLLIN, number)?;
+            }
+        }
+        let mut ready = Vec::new();
+        let (mut strangers, mut record, mut is_warm) = (0, None, false);
+        loop {
+            let now = clock.now();
+            network.open_transfers = open.load(Ordering::Relaxed);
+            if !is_warm && now >= times.warm_up {
+                is_warm = true;
+                network.advance(times.warm_up, &mut side);
+                network.end_warm_up(times.measured_until);
+            }
+            if record.is_none() && now >= times.measured_until {
+                network.advance(times.measured_until, &mut side);
+                record = Some(network.measured());
+            }
+            network.advance(now.min(times.end), &mut side);
+            if now >= times.end || stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let next = network.next_at().unwrap_or(times.end).min(times.end);
+            wait.until(next, &mut ready)?;
+            for &(number, _) in &ready {
+                strangers += take(number as u32, &mut network, &mut side, times.end);
+            }
+        }
+        let Side { lateness, dropped, refused, .. } = side;
+        let timing = lateness.found();
+        let network = LiveNetworkOf(network);
+        let not_preferred = preferred.err();
+        Ok(Routed { network, record, timing, dropped, strangers, refused, not_preferred })
+    }
+}
+
+/// Takes what a host has sent. How many packets were for nobody.
+fn take(number: u32, network: &mut LiveNetwork, side: &mut Side<'_>, end: Instant) -> u64 {
+    let hosts = side.hosts;
+    let Some(host) = &hosts[number as usize] else { return 0 };
+    let mut strangers = 0;
+    for _ in 0..BATCH {
+        let packet = match side.frames.take_in(|place| host.tun.read(place)) {
+            Ok(Some(packet)) => packet,
+            Ok(None) => {
+                strangers += 1;
+                continue;
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            // A host that is gone sends nothing more.
+            Err(_) => break,
+        };
+        let now = side.clock.now().min(end);
+        if let Err((packet, _)) = network.send(now, NodeId(number), packet, None, side) {
+            side.frames.release(&packet);
+            strangers += 1;
+        }
+    }
+    strangers
+}
+
+impl Hosts for Side<'_> {
+    fn deliver(&mut self, at: Instant, node: NodeId, packet: Packet) {
+        let bytes = self.frames.give_back(&packet);
+        let taken = self.hosts[node.index()].as_ref().map(|host| host.tun.write(bytes));
+        self.lateness.add(at, self.clock.now());
+        if !matches!(taken, Some(Ok(()))) {
+            self.refused += 1;
+        }
+    }
+
+    fn dropped(&mut self, sent_at: Instant, packet: Packet) {
+        self.frames.release(&packet);
+        if packet.key.protocol == Protocol::UDP
+            && let Some(&stream) = self.streams.get(&packet.key)
+        {
+            self.dropped.push((sent_at, stream));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! One end of a connection: bytes that mean nothing, in and out.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use nix::sys::epoll::EpollFlags;
+use socket2::Socket;
+
+/// So many bytes that they never end.
+pub(crate) const ENDLESS: u64 = u64::MAX;
+
+/// Bytes read or written at a time.
+const CHUNK: usize = 1 << 16;
+
+static ZEROS: [u8; CHUNK] = [0; CHUNK];
+
+/// A socket, and what is still to be done over it.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub(crate) socket: Socket,
+    /// Bytes that the application has written and the kernel has not taken.
+    to_write: u64,
+    /// The application has nothing more to write.
+    closes: bool,
+    /// The kernel was told so.
+    is_shut: bool,
+    /// Bytes that have come.
+    pub(crate) received: u64,
+    /// The other end has closed.
+    pub(crate) peer_closed: bool,
+    /// What is waited for.
+    pub(crate) waits_for: EpollFlags,
+}
+
+impl End {
+    /// An end over which nothing was said.
+    pub(crate) fn new(socket: Socket, waits_for: EpollFlags) -> Self {
+        End {
+            socket,
+            to_write: 0,
+            closes: false,
+            is_shut: false,
+            received: 0,
+            peer_closed: false,
+            waits_for,
+        }
+    }
+
+    /// The application writes so many bytes; [`ENDLESS`] never end.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        self.to_write = self.to_write.saturating_add(bytes);
+    }
+
+    /// The application has nothing more to write.
+    pub(crate) fn close(&mut self) {
+        self.closes = true;
+    }
+
+    /// Gives the kernel what it takes.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        while self.to_write > 0 {
+            let bytes = self.to_write.min(CHUNK as u64) as usize;
+            match (&self.socket).write(&ZEROS[..bytes]) {
+                Ok(taken) if self.to_write != ENDLESS => self.to_write -= taken as u64,
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if self.closes && !self.is_shut {
+            self.is_shut = true;
+            self.socket.shutdown(std::net::Shutdown::Write)?;
+        }
+        Ok(())
+    }
+
+    /// Reads what has come; how many bytes that is.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub(crate) fn drain(&mut self, scratch: &mut [u8]) -> io::Result<u64> {
+        let mut came = 0;
+        loop {
+            match (&self.socket).read(scratch) {
+                Ok(0) => {
+                    self.peer_closed = true;
+                    break;
+                }
+                Ok(bytes) => {
+                    came += bytes as u64;
+                    if bytes < scratch.len() {
+                        break;
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.received += came;
+        Ok(came)
+    }
+
+    /// Whether both ways are closed.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_shut && self.peer_closed
+    }
+
+    /// What it waits for now; once it has come to its end, not even for that.
+    pub(crate) fn wants(&self) -> EpollFlags {
+        let mut wanted = EpollFlags::empty();
+        wanted.set(EpollFlags::EPOLLIN, !self.peer_closed);
+        wanted.set(EpollFlags::EPOLLOUT, self.to_write > 0);
+        wanted
+    }
+}
+
+/// A place to read into.
+pub(crate) fn scratch() -> Vec<u8> {
+    vec![0; CHUNK]
+}

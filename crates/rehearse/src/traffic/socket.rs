@@ -1,0 +1,136 @@
+//! Sockets of hosts.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+
+use nix::errno::Errno;
+use nix::libc;
+use shortflow_elements::Dscp;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::kernel::SocketSpec;
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 4096;
+
+/// Begins to connect to `to`: whether it could is told when the socket becomes writable.
+pub(crate) fn connect(to: SocketAddr, spec: &SocketSpec) -> io::Result<Socket> {
+    let socket = stream(to.ip(), spec)?;
+    match socket.connect(&to.into()) {
+        Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+        _ => Ok(socket),
+    }
+}
+
+/// Waits for connections at `at`.
+pub(crate) fn listen(at: SocketAddr, spec: &SocketSpec) -> io::Result<Socket> {
+    let socket = stream(at.ip(), spec)?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&at.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket)
+}
+
+fn stream(family: IpAddr, spec: &SocketSpec) -> io::Result<Socket> {
+    let kind = Type::STREAM.nonblocking().cloexec();
+    let socket = Socket::new(domain(family), kind, Some(Protocol::TCP))?;
+    socket.set_tcp_congestion(spec.congestion.as_bytes())?;
+    socket.set_tcp_mss(spec.mss)?;
+    socket.set_tcp_nodelay(!spec.nagle)?;
+    if let Some(window) = spec.receive_window {
+        // The kernel doubles it, and offers about half of what it then has.
+        socket.set_recv_buffer_size(window as usize)?;
+        clamp_window(&socket, window)?;
+    }
+    Ok(socket)
+}
+
+/// Sends datagrams from `from` to `to`, with this code point.
+pub(crate) fn sender(from: SocketAddr, to: SocketAddr, dscp: Dscp) -> io::Result<Socket> {
+    let socket = Socket::new(domain(from.ip()), Type::DGRAM.nonblocking().cloexec(), None)?;
+    socket.bind(&from.into())?;
+    socket.connect(&to.into())?;
+    socket.set_tos_v4(u32::from(dscp.value()) << 2)?;
+    Ok(socket)
+}
+
+/// Receives datagrams at `at`.
+pub(crate) fn receiver(at: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = Socket::new(domain(at.ip()), Type::DGRAM.nonblocking().cloexec(), None)?;
+    socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
+    socket.bind(&at.into())?;
+    Ok(socket.into())
+}
+
+/// Bytes of datagrams that wait for the load generator.
+const RECEIVE_BUFFER: usize = 4 << 20;
+
+fn domain(address: IpAddr) -> Domain {
+    if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 }
+}
+
+/// The port of an address of the internet.
+pub(crate) fn port(address: &SockAddr) -> u16 {
+    address.as_socket().map_or(0, |address| address.port())
+}
+
+/// Offers at most this window (tcp(7): TCP_WINDOW_CLAMP).
+fn clamp_window(socket: &Socket, window: u32) -> io::Result<()> {
+    let value = window as libc::c_int;
+    let size = size_of::<libc::c_int>() as libc::socklen_t;
+    #[allow(unsafe_code)]
+    // SAFETY: the descriptor is open, and the kernel reads an int, which lives until it returns.
+    let done = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_WINDOW_CLAMP,
+            (&raw const value).cast(),
+            size,
+        )
+    };
+    Errno::result(done).map(|_| ()).map_err(io::Error::from)
+}
+
+/// What a kernel tells of a connection (tcp(7): TCP_INFO), as far as it is asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct TcpInfo {
+    /// Segments sent again, SYNs included.
+    pub(crate) retransmissions: u32,
+    /// Retransmission timeouts, those of SYNs included; from Linux 6.7 on.
+    pub(crate) timeouts: u32,
+}
+
+impl TcpInfo {
+    /// Bytes of the kernel's `struct tcp_info` up to `tcpi_total_rto`, and where the fields are.
+    const LENGTH: usize = 242;
+    const TOTAL_RETRANS: usize = 100;
+    const TOTAL_RTO: usize = 240;
+
+    /// What the kernel tells now; nothing of a socket that it no longer knows.
+    pub(crate) fn of(socket: &Socket) -> TcpInfo {
+        let mut bytes = [0; Self::LENGTH];
+        let mut length = Self::LENGTH as libc::socklen_t;
+        #[allow(unsafe_code)]
+        // SAFETY: the descriptor is open, and the kernel writes at most `length` bytes, which there are.
+        let done = unsafe {
+            libc::getsockopt(
+                socket.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_INFO,
+                bytes.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        };
+        if done != 0 {
+            return TcpInfo::default();
+        }
+        let four = |at: usize| u32::from_ne_bytes([0, 1, 2, 3].map(|place| bytes[at + place]));
+        let two = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
+        TcpInfo {
+            retransmissions: four(Self::TOTAL_RETRANS),
+            timeouts: u32::from(two(Self::TOTAL_RTO)),
+        }
+    }
+}
