@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates that results of the simulator depend on.
-const ENGINE: [&str; 10] = [
+const ENGINE: [&str; 11] = [
     "units",
     "text",
     "elements",
@@ -13,6 +13,7 @@ const ENGINE: [&str; 10] = [
     "workloads",
     "policy",
     "scenario",
+    "sessions",
     "measure",
     "run",
     "sim",

@@ -13,7 +13,6 @@ use shortflow_scenario::{
 use shortflow_units::Rng;
 
 use crate::engine::Engine;
-use crate::host::session;
 use crate::host::source::{Connections, Source, Stream, StreamId};
 use crate::network::ends::{FarEnd, NearEnd};
 use crate::network::index::{PortId, Ports};
@@ -156,8 +155,11 @@ fn sources(scenario: &Scenario, seed: u64, replica: u32) -> (Vec<Source>, Vec<St
     let mut sources = Vec::new();
     let mut streams = Vec::new();
     for (index, workload) in scenario.workloads.iter().enumerate() {
-        match session::build(scenario, index, seed, replica, sources.len() as u32) {
-            Some(sessions) => sources.push(Source::Sessions(sessions)),
+        match shortflow_sessions::build(scenario, index, seed, replica, sources.len() as u32) {
+            Some(sessions) => {
+                let connections = connections(index as u16, workload, sessions.port());
+                sources.push(Source::Sessions { connections, sessions });
+            }
             None => add_sources(index as u16, workload, seed, &mut sources, &mut streams),
         }
     }
@@ -165,7 +167,7 @@ fn sources(scenario: &Scenario, seed: u64, replica: u32) -> (Vec<Source>, Vec<St
 }
 
 /// Connections of workload number `index`, to this port.
-pub(crate) fn connections(index: u16, workload: &Workload, port: u16) -> Connections {
+fn connections(index: u16, workload: &Workload, port: u16) -> Connections {
     Connections {
         workload: index,
         pairs: workload.kind.pairs().to_vec(),

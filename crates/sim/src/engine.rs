@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use shortflow_elements::{Dscp, Ecn, SenderView};
 use shortflow_measure::Recorder;
+use shortflow_sessions::{ConnectionId, Sessions};
 use shortflow_tcp::TcpHeader;
 use shortflow_units::Instant;
 
@@ -15,7 +16,7 @@ use crate::host::application::Progress;
 use crate::host::flow::{Flow, FlowId, Flows, Side, endpoint_of, owner};
 use crate::host::news::{Before, tell_if_held_back, tell_of_segment};
 use crate::host::ports::EphemeralPorts;
-use crate::host::session::{PendingSend, Sessions, World};
+use crate::host::session::{PendingSend, World};
 use crate::host::source::{Emission, Source, Stream, StreamId};
 use crate::network::ends::Shown;
 use crate::network::fabric::Fabric;
@@ -215,8 +216,11 @@ impl Engine {
         if is_broken {
             flow.failed_at = self.fabric.now;
         }
-        if let Some(link) = flow.dialogue().map(|dialogue| dialogue.link).filter(|_| is_broken) {
-            self.consult(link.source, |sessions, world| sessions.lost(world, link.session, id));
+        if let Some(link) = flow.dialogue().map(|dialogue| dialogue.link()).filter(|_| is_broken) {
+            let connection = ConnectionId(id.0);
+            self.consult(link.source, |sessions, world| {
+                sessions.lost(world, link.session, connection);
+            });
         }
         // What broke is let go when its other end, which may still wait, knows too.
         if is_over {
@@ -273,7 +277,9 @@ impl Engine {
                     transmit(flow, id, Side::Client, &mut self.fabric, &mut self.timers);
                 self.after_transmit(id, needs_care);
             }
-            Some(Emission::Wake) => self.consult(index as u32, Sessions::wake),
+            Some(Emission::Wake) => {
+                self.consult(index as u32, |sessions, world| sessions.wake(world))
+            }
             Some(Emission::Datagram { stream, size }) => self.send_datagram(stream, size),
             None => {}
         }
@@ -284,26 +290,30 @@ impl Engine {
     #[cold]
     fn converse(&mut self, id: FlowId, side: Side, before: Option<Before>) {
         let flow = self.flows.get_mut(id);
-        let link = flow.and_then(|flow| Some(flow.dialogue()?.link));
+        let link = flow.and_then(|flow| Some(flow.dialogue()?.link()));
         let link = link.expect("what is heard is of a session");
-        self.consult(link.source, |sessions, world| sessions.heard(world, link.session, id));
+        let connection = ConnectionId(id.0);
+        self.consult(link.source, |sessions, world| {
+            sessions.heard(world, link.session, connection);
+        });
         self.flush(id, side, before);
     }
 
     /// Lets sessions act, and sends what they have said.
-    fn consult(&mut self, source: u32, act: impl FnOnce(&mut Sessions, World<'_>)) {
-        let Source::Sessions(sessions) = &mut self.sources[source as usize] else {
+    fn consult(&mut self, source: u32, act: impl FnOnce(&mut Sessions, &mut World<'_>)) {
+        let Source::Sessions { connections, sessions } = &mut self.sources[source as usize] else {
             unreachable!("a session belongs to a source of sessions")
         };
         let mut pending_sends = std::mem::take(&mut self.pending_sends);
-        let world = World {
+        let mut world = World {
             now: self.fabric.now,
+            connections,
             flows: &mut self.flows,
             recorder: &mut self.recorder,
             ports: &mut self.ephemeral,
             pending_sends: &mut pending_sends,
         };
-        act(sessions, world);
+        act(sessions, &mut world);
         self.fabric.set_source(source as usize, sessions.next_at());
         for PendingSend { id, is_new } in pending_sends.drain(..) {
             if let Some(flow) = self.flows.get_mut(id)
@@ -354,8 +364,8 @@ impl Engine {
     /// At the end: what sessions have not completed, besides what their connections carry.
     pub(crate) fn record_sessions(&mut self, name: impl Fn(u16) -> String) {
         for source in &self.sources {
-            let Source::Sessions(sessions) = source else { continue };
-            sessions.record_open(&mut self.recorder);
+            let Source::Sessions { sessions, .. } = source else { continue };
+            sessions.unfinished().for_each(|transfer| self.recorder.open_transfer(&transfer));
             let held_back = sessions.held_back(self.fabric.now);
             if held_back > 0 {
                 let name = format!("{}/pages never begun", name(sessions.workload()));

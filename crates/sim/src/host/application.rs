@@ -1,11 +1,11 @@
 //! What runs over a connection: a request and its reply, or a bulk transfer.
 
 use shortflow_measure::{Ends, Transfer};
+use shortflow_sessions::Dialogue;
 use shortflow_tcp::{ENDLESS, State};
 use shortflow_units::Instant;
 
 use crate::host::flow::{BySide, Flow, Side};
-use crate::host::session::Dialogue;
 
 /// What a connection is for.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl Application {
         match self {
             Application::Exchange(exchange) => exchange.workload,
             Application::Bulk { workload, .. } => *workload,
-            Application::Dialogue(dialogue) => dialogue.workload,
+            Application::Dialogue(dialogue) => dialogue.workload(),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::iter::Peekable;
 use std::sync::Arc;
 
 use shortflow_elements::{Dscp, Protocol};
-use shortflow_measure::Ends;
 use shortflow_scenario::NodeId;
+use shortflow_sessions::Sessions;
 use shortflow_tcp::Config;
 use shortflow_units::Instant;
 use shortflow_workloads::{CbrStream, FlowStart, PoissonStream, TransferArrivals};
@@ -14,7 +14,6 @@ use shortflow_workloads::{CbrStream, FlowStart, PoissonStream, TransferArrivals}
 use crate::host::application::{Application, Exchange};
 use crate::host::flow::{FlowId, Flows};
 use crate::host::ports::EphemeralPorts;
-use crate::host::session::Sessions;
 use crate::network::key::NodeKey;
 
 /// A connection to be opened.
@@ -85,7 +84,7 @@ pub(crate) enum Source {
     /// Bulk transfers, in the order of their starts.
     Bulk { connections: Connections, starts: VecDeque<FlowStart>, size: Option<u64> },
     /// Sessions.
-    Sessions(Sessions),
+    Sessions { connections: Connections, sessions: Sessions },
     /// A stream at a constant bit rate.
     Cbr { stream: StreamId, departures: Peekable<CbrStream> },
     /// A Poisson stream.
@@ -98,7 +97,7 @@ impl Source {
         let next = match self {
             Source::Transfers { arrivals, .. } => arrivals.peek().map(|arrival| arrival.at),
             Source::Bulk { starts, .. } => starts.front().map(|start| start.at),
-            Source::Sessions(sessions) => Some(sessions.next_at()),
+            Source::Sessions { sessions, .. } => Some(sessions.next_at()),
             Source::Cbr { departures, .. } => departures.peek().map(|departure| departure.at),
             Source::Poisson { departures, .. } => departures.peek().map(|departure| departure.at),
         };
@@ -128,7 +127,7 @@ impl Source {
                 let application = Application::Bulk { workload, size: *size };
                 Emission::Open(connections.open(start.pair, application, ports, flows))
             }
-            Source::Sessions(_) => Emission::Wake,
+            Source::Sessions { .. } => Emission::Wake,
             Source::Cbr { stream, departures } => {
                 Emission::Datagram { stream: *stream, size: departures.next()?.size }
             }
@@ -140,17 +139,6 @@ impl Source {
 }
 
 impl Connections {
-    /// The pair of nodes between which session number `session` takes place.
-    pub(crate) fn pair_of(&self, session: usize) -> usize {
-        session % self.pairs.len()
-    }
-
-    /// The nodes of session number `session`, for what is carried by no one connection of it.
-    pub(crate) fn between(&self, session: usize) -> Ends {
-        let (client, server) = self.pairs[self.pair_of(session)];
-        Ends { client: client.0, server: server.0, ..Ends::default() }
-    }
-
     /// A connection over pair `pair`, to be opened.
     pub(crate) fn open(
         &self,

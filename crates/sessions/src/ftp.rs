@@ -4,12 +4,13 @@ use shortflow_measure::Transfer;
 use shortflow_units::Instant;
 use shortflow_workloads::Files;
 
-use super::{Ask, Closing, Session, SessionContext, Tag};
-
-use crate::host::flow::FlowId;
+use crate::ask::{Ask, Closing, Tag};
+use crate::context::SessionContext;
+use crate::host::ConnectionId;
+use crate::session::Session;
 
 /// A user who sends files.
-pub(crate) struct FtpSession {
+pub struct FtpSession {
     files: Files,
     stop: Instant,
     next_at: Instant,
@@ -17,7 +18,7 @@ pub(crate) struct FtpSession {
 
 impl FtpSession {
     /// A session that sends its first file at `start`, and none from `stop` on.
-    pub(crate) fn new(files: Files, start: Instant, stop: Instant) -> Self {
+    pub fn new(files: Files, start: Instant, stop: Instant) -> Self {
         FtpSession { files, stop, next_at: start }
     }
 }
@@ -37,7 +38,12 @@ impl Session for FtpSession {
         self.next_at = self.files.next(context.now());
     }
 
-    fn on_lost(&mut self, context: &mut SessionContext<'_>, _flow: FlowId, lost: &[Ask]) {
+    fn on_lost(
+        &mut self,
+        context: &mut SessionContext<'_>,
+        _connection: ConnectionId,
+        lost: &[Ask],
+    ) {
         // One that broke after its file was complete changes nothing.
         if !lost.is_empty() {
             self.next_at = self.files.next(context.now());

@@ -4,15 +4,15 @@ use shortflow_scenario::{NodeId, Scenario, WorkloadKind};
 use shortflow_units::Instant;
 use shortflow_workloads::{Busy, Visits};
 
-use super::ftp::FtpSession;
-use super::telnet::TelnetSession;
-use super::web::WebSession;
-use super::{Session, Sessions};
-use crate::build::connections;
+use crate::ftp::FtpSession;
+use crate::session::Session;
+use crate::sessions::{Places, Sessions};
+use crate::telnet::TelnetSession;
+use crate::web::WebSession;
 
-/// The sessions of workload number `index`, which will be source number `source`, in a replica with
+/// The sessions of workload number `index`, which the host knows as its source number `source`, in a replica with
 /// this seed; none when it is no workload of sessions.
-pub(crate) fn build(
+pub fn build(
     scenario: &Scenario,
     index: usize,
     seed: u64,
@@ -54,7 +54,12 @@ pub(crate) fn build(
         }
         _ => return None,
     };
-    let connections = connections(own_row, workload, plan.port);
-    let logs_accesses = scenario.measure.accesses;
-    Some(Sessions::new(source, connections, row, logs_accesses, all.into_iter()))
+    let places = Places {
+        workload: own_row,
+        row,
+        pairs: plan.pairs.clone(),
+        port: plan.port,
+        logs_accesses: scenario.measure.accesses,
+    };
+    Some(Sessions::new(source, places, all))
 }

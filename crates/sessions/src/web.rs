@@ -6,12 +6,13 @@ use shortflow_measure::Transfer;
 use shortflow_units::Instant;
 use shortflow_workloads::{ACCESS_COLUMNS, Access, Busy, Http, Visit, Visitor};
 
-use super::{Ask, Closing, Session, SessionContext, Tag};
-
-use crate::host::flow::FlowId;
+use crate::ask::{Ask, Closing, Tag};
+use crate::context::SessionContext;
+use crate::host::ConnectionId;
+use crate::session::Session;
 
 /// A user who browses.
-pub(crate) struct WebSession {
+pub struct WebSession {
     visitor: Visitor,
     http: Http,
     busy: Busy,
@@ -22,7 +23,7 @@ pub(crate) struct WebSession {
     /// HTTP/1.0: connections over which something is under way.
     in_use: u32,
     /// HTTP/1.1: the connection.
-    connection: Option<FlowId>,
+    connection: Option<ConnectionId>,
 }
 
 /// A page under way.
@@ -52,7 +53,8 @@ enum Index {
 }
 
 impl WebSession {
-    pub(crate) fn new(visitor: Visitor, http: Http, busy: Busy) -> Self {
+    /// A session that makes these visits.
+    pub fn new(visitor: Visitor, http: Http, busy: Busy) -> Self {
         WebSession {
             visitor,
             http,
@@ -169,9 +171,14 @@ impl Session for WebSession {
         self.settle(context);
     }
 
-    fn on_lost(&mut self, context: &mut SessionContext<'_>, flow: FlowId, lost: &[Ask]) {
+    fn on_lost(
+        &mut self,
+        context: &mut SessionContext<'_>,
+        connection: ConnectionId,
+        lost: &[Ask],
+    ) {
         self.in_use = self.in_use.saturating_sub(lost.len() as u32);
-        if self.connection == Some(flow) {
+        if self.connection == Some(connection) {
             self.connection = None;
         }
         for ask in lost {

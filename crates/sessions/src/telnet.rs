@@ -4,12 +4,13 @@ use shortflow_measure::Transfer;
 use shortflow_units::Instant;
 use shortflow_workloads::Typist;
 
-use super::{Ask, Closing, Session, SessionContext, Tag};
-
-use crate::host::flow::FlowId;
+use crate::ask::{Ask, Closing, Tag};
+use crate::context::SessionContext;
+use crate::host::ConnectionId;
+use crate::session::Session;
 
 /// A user who types.
-pub(crate) struct TelnetSession {
+pub struct TelnetSession {
     typist: Typist,
     character: u64,
     stop: Instant,
@@ -18,14 +19,14 @@ pub(crate) struct TelnetSession {
 }
 
 struct Login {
-    flow: FlowId,
+    id: ConnectionId,
     opened: Instant,
     is_connected: bool,
 }
 
 impl TelnetSession {
     /// A session that logs in at `start` and types `character` bytes at a time until `stop`.
-    pub(crate) fn new(typist: Typist, character: u32, start: Instant, stop: Instant) -> Self {
+    pub fn new(typist: Typist, character: u32, start: Instant, stop: Instant) -> Self {
         let character = u64::from(character);
         TelnetSession { typist, character, stop, next_at: start, connection: None }
     }
@@ -47,22 +48,22 @@ impl Session for TelnetSession {
         match &self.connection {
             None if is_over => {}
             None => {
-                let flow = context.open(&[], Closing::Later);
+                let id = context.open(&[], Closing::Later);
                 let opened = context.now();
-                self.connection = Some(Login { flow, opened, is_connected: false });
+                self.connection = Some(Login { id, opened, is_connected: false });
             }
             Some(login) if is_over => {
-                context.close(login.flow);
+                context.close(login.id);
                 self.connection = None;
             }
             Some(login) => {
                 let (request, reply) = (self.character, self.character);
-                context.ask(login.flow, &[Ask { tag: Tag::default(), request, reply }]);
+                context.ask(login.id, &[Ask { tag: Tag::default(), request, reply }]);
             }
         }
     }
 
-    fn on_connected(&mut self, context: &mut SessionContext<'_>, _flow: FlowId) {
+    fn on_connected(&mut self, context: &mut SessionContext<'_>, _connection: ConnectionId) {
         if let Some(login) = &mut self.connection {
             login.is_connected = true;
         }
@@ -74,8 +75,8 @@ impl Session for TelnetSession {
     }
 
     /// The user logs in again.
-    fn on_lost(&mut self, context: &mut SessionContext<'_>, flow: FlowId, _lost: &[Ask]) {
-        if self.connection.as_ref().is_none_or(|login| login.flow != flow) {
+    fn on_lost(&mut self, context: &mut SessionContext<'_>, id: ConnectionId, _lost: &[Ask]) {
+        if self.connection.as_ref().is_none_or(|login| login.id != id) {
             return; // closed before it broke
         }
         let login = self.connection.take();
