@@ -46,7 +46,7 @@ mod network;
 mod record;
 mod simulator;
 
-pub use live::{ConnectionTally, Hosts, LiveNetwork, LiveRecord, Unroutable};
+pub use live::{ConnectionTally, Hosts, LiveNetwork, LiveRecord, Tallies, Unroutable};
 pub use network::fabric::Totals;
 pub use record::replica::{Simulated, run_replica, run_replica_before};
 pub use simulator::Simulator;

@@ -1,6 +1,7 @@
 //! A connection of a workload: what its two ends say to each other.
 
 use shortflow_measure::{Ends, Transfer};
+use shortflow_sessions::{Account, Costs, Dialogue, Outgoing};
 use shortflow_units::Instant;
 
 use super::end::{ENDLESS, End};
@@ -31,13 +32,37 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 pub(crate) enum Talk {
     /// The client sends a request, the server a reply, then both close.
-    Exchange { id: u64, request: u64, reply: u64, requested_at: Instant, is_done: bool },
+    Exchange(Exchange),
     /// The client sends, endlessly or a given number of bytes.
     Bulk {
-        is_endless: bool,
+        /// Bytes to send; none is endless.
+        size: Option<u64>,
         /// What the server had when the warm-up ended.
         received_before: u64,
     },
+    /// What a session says over it.
+    Dialogue(Box<Dialogue>),
+}
+
+/// A request and its reply.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) id: u64,
+    pub(crate) request: u64,
+    pub(crate) reply: u64,
+    /// When the server had the request; never until then.
+    pub(crate) requested_at: Instant,
+    pub(crate) is_done: bool,
+}
+
+/// What follows from something that an end has read.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Progress {
+    Nothing,
+    /// A transfer is complete.
+    Complete(Box<Transfer>),
+    /// A session has something to hear.
+    Heard,
 }
 
 impl Connection {
@@ -47,94 +72,140 @@ impl Connection {
         ends: Ends,
         talk: Talk,
         mut client: End,
-        size: Option<u64>,
         start: Instant,
     ) -> Self {
         match &talk {
-            Talk::Exchange { request, .. } => client.write(*request),
-            Talk::Bulk { .. } => {
-                client.write(size.unwrap_or(ENDLESS));
-                if size.is_some() {
-                    client.close();
-                }
+            Talk::Exchange(exchange) => client.write(exchange.request),
+            Talk::Bulk { size: None, .. } => client.write(ENDLESS),
+            Talk::Bulk { size: Some(size), .. } => {
+                client.write(*size);
+                client.close();
             }
+            Talk::Dialogue(_) => {}
         }
         let sides = [Some(client), None];
         Connection { workload, ends, talk, sides, start, connected_at: Instant::NEVER }
     }
 
-    /// Bytes that the server has got, of a transfer without end.
-    pub(crate) fn endless(&self) -> Option<u64> {
-        let is_endless = matches!(self.talk, Talk::Bulk { is_endless: true, .. });
-        is_endless.then(|| self.received(Side::Server))
+    /// Bytes that the server has got of a transfer without end: in all, and before the warm-up ended.
+    pub(crate) fn endless(&self) -> Option<(u64, u64)> {
+        match self.talk {
+            Talk::Bulk { size: None, received_before } => {
+                Some((self.received(Side::Server), received_before))
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn end(&mut self, side: Side) -> Option<&mut End> {
+        self.sides[side as usize].as_mut()
     }
 
     pub(crate) fn received(&self, side: Side) -> u64 {
         self.sides[side as usize].as_ref().map_or(0, |end| end.received)
     }
 
-    /// The client can write: so the connection stands.
-    pub(crate) fn on_connected(&mut self, now: Instant) {
-        if self.connected_at == Instant::NEVER {
-            self.connected_at = now;
+    /// The application at `side` hands in what it writes.
+    pub(crate) fn put(&mut self, side: Side, outgoing: Outgoing) {
+        if let Some(end) = self.end(side) {
+            end.write(outgoing.bytes);
+            if outgoing.is_last {
+                end.close();
+            }
         }
     }
 
-    /// An end has read something, or learned that the other has closed. The record of what is complete now.
-    pub(crate) fn on_read(&mut self, now: Instant, side: Side) -> Option<Transfer> {
+    /// The client can write or read: so the connection stands.
+    pub(crate) fn on_connected(&mut self, now: Instant) {
+        self.connected_at = self.connected_at.min(now);
+        if let Talk::Dialogue(dialogue) = &mut self.talk {
+            dialogue.on_established(now);
+        }
+    }
+
+    /// An end has read something, or learned that the other has closed.
+    pub(crate) fn on_read(&mut self, now: Instant, side: Side) -> Progress {
         let received = self.received(side);
-        let mut complete = false;
-        if let Talk::Exchange { request, reply, requested_at, is_done, .. } = &mut self.talk {
-            let (request, reply) = (*request, *reply);
-            match side {
-                Side::Server if *requested_at == Instant::NEVER && received >= request => {
-                    *requested_at = now;
-                    if let Some(server) = &mut self.sides[Side::Server as usize] {
-                        server.write(reply);
-                        server.close();
-                    }
+        let at_client = self.received(Side::Client);
+        let (mut outgoing, mut progress) = (None, Progress::Nothing);
+        match &mut self.talk {
+            Talk::Bulk { .. } => {}
+            Talk::Exchange(exchange) => {
+                let is_new = exchange.requested_at == Instant::NEVER;
+                if side == Side::Server && is_new && received >= exchange.request {
+                    exchange.requested_at = now;
+                    outgoing = Some(Outgoing { bytes: exchange.reply, is_last: true });
+                } else if side == Side::Client
+                    && !is_new
+                    && !exchange.is_done
+                    && received >= exchange.reply
+                {
+                    exchange.is_done = true;
+                    progress = Progress::Complete(Box::default());
                 }
-                Side::Client if !*is_done && received >= reply && *requested_at <= now => {
-                    *is_done = true;
-                    complete = true;
+            }
+            Talk::Dialogue(dialogue) => {
+                if side == Side::Server {
+                    outgoing = Some(dialogue.answer(now, received));
                 }
-                _ => {}
+                if dialogue.has_news(at_client) {
+                    progress = Progress::Heard;
+                }
             }
         }
-        if let Some(end) = &mut self.sides[side as usize]
+        if let Some(outgoing) = outgoing {
+            self.put(side, outgoing);
+        }
+        if let Some(end) = self.end(side)
             && end.peer_closed
         {
             end.close();
         }
-        complete.then(|| self.transfer(now))
+        match progress {
+            Progress::Complete(_) => Progress::Complete(Box::new(self.transfer(now))),
+            progress => progress,
+        }
     }
 
-    /// The record of an exchange that is not complete.
-    pub(crate) fn unfinished(&self, now: Instant) -> Option<Transfer> {
-        let is_open = matches!(self.talk, Talk::Exchange { is_done: false, .. });
-        let carried_bytes = self.received(Side::Client);
-        is_open.then(|| Transfer { carried_bytes, ..self.transfer(now) })
+    /// The records of what is not complete.
+    pub(crate) fn unfinished(&self, now: Instant) -> Vec<Transfer> {
+        match &self.talk {
+            Talk::Exchange(exchange) if !exchange.is_done => {
+                let carried_bytes = self.received(Side::Client);
+                vec![Transfer { carried_bytes, ..self.transfer(now) }]
+            }
+            Talk::Dialogue(dialogue) => dialogue.unfinished(self.account(Costs::default())).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// How far it has come, where it has cost that.
+    pub(crate) fn account(&self, costs: Costs) -> Account {
+        Account {
+            ends: self.ends,
+            at_server: self.received(Side::Server),
+            at_client: self.received(Side::Client),
+            costs,
+        }
     }
 
     /// The record of an exchange, as far as it has come by `now`.
     fn transfer(&self, now: Instant) -> Transfer {
-        let Talk::Exchange { id, request, reply, requested_at, is_done } = self.talk else {
-            return Transfer::default();
-        };
+        let Talk::Exchange(exchange) = &self.talk else { unreachable!("only exchanges complete") };
         let connected_at = happened(self.connected_at).unwrap_or(self.start);
         // The server may have the request before the client is told that it may write.
-        let requested_at = happened(requested_at).unwrap_or(connected_at).max(connected_at);
-        let replied_at = if is_done { now.max(requested_at) } else { requested_at };
+        let requested_at = happened(exchange.requested_at).unwrap_or(connected_at).max(connected_at);
+        let replied_at = if exchange.is_done { now.max(requested_at) } else { requested_at };
         Transfer {
             workload: self.workload,
-            id,
+            id: exchange.id,
             start: self.start,
             handshake: connected_at.since(self.start),
             request: requested_at.since(connected_at),
             reply: replied_at.since(requested_at),
-            request_bytes: request,
-            reply_bytes: reply,
-            carried_bytes: reply,
+            request_bytes: exchange.request,
+            reply_bytes: exchange.reply,
+            carried_bytes: exchange.reply,
             ends: self.ends,
             ..Transfer::default()
         }

@@ -14,7 +14,7 @@ mod tally;
 
 use std::collections::BTreeMap;
 
-use shortflow_elements::{FlowKey, FrameId, Packet, SenderView};
+use shortflow_elements::{FrameId, Packet, SenderView};
 use shortflow_measure::{Recorder, Sample};
 use shortflow_scenario::{NodeId, Scenario};
 use shortflow_tcp::TcpHeader;
@@ -30,8 +30,7 @@ use crate::network::pool::{Parcel, Resident};
 use crate::record::ports::{Counted, network_counts};
 use crate::record::sampler::Sampler;
 
-pub use tally::ConnectionTally;
-use tally::Tallies;
+pub use tally::{ConnectionTally, Tallies};
 
 /// The hosts around a [`LiveNetwork`].
 pub trait Hosts {
@@ -202,11 +201,9 @@ impl LiveNetwork {
         LiveRecord { counted, samples: std::mem::take(&mut self.samples) }
     }
 
-    /// What became of the packets of each TCP connection whose opening was seen: of one 5-tuple, from client
-    /// to server, in the order in which they were opened.
-    pub fn connections(&self, key: FlowKey) -> &[ConnectionTally] {
-        let key = NodeKey::of(key, self.fabric.network.nodes);
-        key.map_or(&[], |key| self.tallies.of(key))
+    /// What became of the packets of each TCP connection, for another thread to look at too.
+    pub fn tallies(&self) -> Tallies {
+        self.tallies.clone()
     }
 
     /// What the whole network did.
