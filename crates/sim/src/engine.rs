@@ -81,10 +81,7 @@ impl Engine {
     /// ports.
     pub(crate) fn run(&mut self, until: Instant, mut look: impl FnMut(Instant) -> bool) -> bool {
         let mut events = 0;
-        while let Some((at, entity)) = self.fabric.next() {
-            if at > until {
-                break;
-            }
+        while let Some((at, entity)) = self.fabric.next(until) {
             self.fabric.now = at;
             self.act(entity);
             events += 1;

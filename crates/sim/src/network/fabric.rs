@@ -83,10 +83,10 @@ impl Fabric {
         self.calendar.horizon()
     }
 
-    /// The next event, left in place.
+    /// The next event up to and including `until`, left in place.
     #[inline]
-    pub(crate) fn next(&self) -> Option<(Instant, Entity)> {
-        self.calendar.next()
+    pub(crate) fn next(&self, until: Instant) -> Option<(Instant, Entity)> {
+        self.calendar.next(until)
     }
 
     /// What an entity is.
