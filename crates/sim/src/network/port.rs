@@ -396,9 +396,8 @@ impl Port {
     /// Gives back what the wire's ring needed for a burst, so that it stays in the cache.
     #[inline(always)]
     fn give_back(&mut self) {
-        let places = self.wire.capacity();
-        if places > SMALL_WIRE && places > 8 * self.wire.len() {
-            self.wire.shrink_to(places / 4);
+        if self.wire.capacity() > SMALL_WIRE + 8 * self.wire.len() {
+            self.wire.shrink_to(self.wire.capacity() / 4);
         }
     }
 
