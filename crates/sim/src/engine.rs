@@ -263,7 +263,7 @@ impl Engine {
                 let flow = Flow::new(new.key, &new.config, new.application);
                 let (id, flow) = self.flows.insert(flow);
                 if let Some(watcher) = &mut self.fabric.watcher {
-                    watcher.opens(id, flow.key.into(), &new.config);
+                    watcher.opens(id, flow.key().into(), &new.config);
                 }
                 flow.open(now);
                 let needs_care =
@@ -307,7 +307,7 @@ impl Engine {
                 && let Some(watcher) = &mut self.fabric.watcher
                 && is_new
             {
-                watcher.opens(id, flow.key.into(), flow.ends[Side::Client].tcp.shared_config());
+                watcher.opens(id, flow.key().into(), flow.ends[Side::Client].tcp.shared_config());
             }
             let flow = self.flows.get(id).filter(|_| self.fabric.listens());
             let before = flow.map(|flow| Before::writing(&flow.ends[Side::Client].tcp));
@@ -400,11 +400,7 @@ fn transmit(
     let end = &mut flow.ends[side];
     while let Some(segment) = end.tcp.poll_transmit(now) {
         flow.tally.sent += 1;
-        let key = match side {
-            Side::Client => flow.key,
-            Side::Server => flow.key.reversed(),
-        };
-        let (outlet, shown) = fabric.outlet(key.src, key.dst);
+        let (outlet, shown) = fabric.outlet(end.key.src, end.key.dst);
         let is_echo = shown == Shown::AllButEchoes && segment.is_bare_acknowledgement();
         let sender = (shown != Shown::Nothing && !is_echo).then(|| SenderView {
             received_dscp: Some(end.received_dscp),
@@ -415,7 +411,7 @@ fn transmit(
             sent_at: now,
             flow: id,
             size: u32::from(segment.payload) + u32::from(flow.header),
-            key,
+            key: end.key,
             dscp: if is_echo { end.received_dscp } else { Dscp::BEST_EFFORT },
             ecn: segment.ecn,
             payload: segment.payload,

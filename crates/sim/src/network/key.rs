@@ -13,7 +13,27 @@ pub(crate) struct NodeKey {
     pub(crate) dst: NodeId,
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
-    pub(crate) protocol: Protocol,
+    pub(crate) transport: Transport,
+}
+
+/// The protocol of what hosts send, as wide as the number of a node: a key without gaps is copied and
+/// compared in two steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[repr(u32)]
+pub(crate) enum Transport {
+    #[default]
+    Tcp,
+    Udp,
+}
+
+impl From<Transport> for Protocol {
+    #[inline]
+    fn from(transport: Transport) -> Protocol {
+        match transport {
+            Transport::Tcp => Protocol::TCP,
+            Transport::Udp => Protocol::UDP,
+        }
+    }
 }
 
 impl NodeKey {
@@ -25,7 +45,7 @@ impl NodeKey {
             dst: self.src,
             src_port: self.dst_port,
             dst_port: self.src_port,
-            protocol: self.protocol,
+            transport: self.transport,
         }
     }
 }
@@ -38,7 +58,7 @@ impl From<NodeKey> for FlowKey {
             dst: key.dst.address(),
             src_port: key.src_port,
             dst_port: key.dst_port,
-            protocol: key.protocol,
+            protocol: key.transport.into(),
         }
     }
 }
@@ -54,7 +74,7 @@ mod tests {
             dst: NodeId(70_000),
             src_port: 1024,
             dst_port: 80,
-            protocol: Protocol::UDP,
+            transport: Transport::Udp,
         };
         let shown = FlowKey::from(key);
         assert_eq!([shown.src, shown.dst].map(NodeId::of_address), [key.src, key.dst]);
