@@ -147,7 +147,7 @@ impl Port {
         parcel: &mut Parcel,
         pool: &mut Pool,
     ) -> Result<Instant, DropReason> {
-        let Buffer::Plain(limit) = self.buffer else {
+        let Buffer::Plain(limit) = &self.buffer else {
             let (verdict, arrives) = self.book_gated(now, parcel);
             return match verdict {
                 Verdict::Pass => Ok(arrives),
@@ -163,7 +163,7 @@ impl Port {
         self.waiting.begin(now, &self.wire, self.line.delay, |_, _, _| {});
         let starts = self.line.free_at.max(now);
         if starts > now {
-            if !self.waiting.has_room(limit, parcel.size()) {
+            if !self.waiting.has_room(*limit, parcel.size()) {
                 return Err(DropReason::Overlimit);
             }
             self.waiting.push(parcel.size(), starts);
