@@ -16,8 +16,8 @@ pub(crate) struct NodeKey {
     pub(crate) transport: Transport,
 }
 
-/// The protocol of what hosts send, as wide as the number of a node: a key without gaps is copied and
-/// compared in two steps.
+/// The protocol of what hosts send, as wide as the number of a node: a key without gaps is copied as one
+/// piece, where gaps would be copied byte by byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u32)]
 pub(crate) enum Transport {
