@@ -13,8 +13,8 @@ use shortflow_units::Instant;
 
 use crate::clock::Clock;
 use crate::kernel;
-use crate::record::{key_of_stream, record};
 use crate::realtime::{Priority, prefer_this_thread};
+use crate::record::{key_of_stream, record};
 use crate::router::{Routed, Router, Times};
 use crate::traffic::{LEAST_DATAGRAM, Load, Place, SETTLE};
 
@@ -51,7 +51,8 @@ impl Engine for Rehearsal {
         let Task { scenario, replica } = *task;
         let Observers { transfers, tap, look } = observers;
         if tap.is_some() {
-            let what = "packets of a rehearsal cannot be captured yet\nsimulate it, or leave --trace out";
+            let what =
+                "packets of a rehearsal cannot be captured yet\nsimulate it, or leave --trace out";
             return Err(Refusal(what.to_owned()).into());
         }
         let (specs, mut warnings) = kernel::hosts(scenario)?;

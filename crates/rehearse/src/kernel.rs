@@ -78,7 +78,9 @@ pub(crate) fn hosts(scenario: &Scenario) -> Result<(Vec<Option<HostSpec>>, Vec<S
             return Err(Refusal(format!(
                 "{} has one kernel, whose TCP cannot be that of {} and of {} at once\n\
                  give both the same `tcp`, or put them on different hosts",
-                scenario.nodes[node.index()].name, first.name, other.name
+                scenario.nodes[node.index()].name,
+                first.name,
+                other.name
             )));
         }
         let addresses = vec![node.address().into(), node.address_v6().into()];
@@ -158,7 +160,9 @@ fn can_do(workload: &Workload) -> Result<(), Refusal> {
         ));
     }
     if config.window_rate.is_some() {
-        return refuse("no kernel holds its window to a rate (`tcp.window_rate`)\nsimulate it".to_owned());
+        return refuse(
+            "no kernel holds its window to a rate (`tcp.window_rate`)\nsimulate it".to_owned(),
+        );
     }
     Ok(())
 }

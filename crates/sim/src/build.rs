@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shortflow_elements::dropper::LinkLoss;
-use shortflow_elements::{Dscp, Label, Protocol};
+use shortflow_elements::{Dscp, Label};
 use shortflow_measure::{Recorder, TransferSink};
 use shortflow_policy::PortSite;
 use shortflow_run::{code_points, ingress_name, plan, port_name, ports, role_at, seed_of};
@@ -16,7 +16,7 @@ use crate::engine::Engine;
 use crate::host::source::{Connections, Source, Stream, StreamId};
 use crate::network::ends::{FarEnd, NearEnd};
 use crate::network::index::{PortId, Ports};
-use crate::network::key::NodeKey;
+use crate::network::key::{NodeKey, Transport};
 use crate::network::layout::{Colors, Hop, Network};
 use crate::network::port::Port;
 use crate::network::routes::Routes;
@@ -236,8 +236,7 @@ fn add_stream(
             .try_into()
             .expect("a checked scenario has a port for each stream"),
         dst_port: port,
-        protocol: Protocol::UDP,
-        is_v6: false,
+        transport: Transport::UDP,
     };
     streams.push(Stream { workload, node: from, key, dscp });
     stream

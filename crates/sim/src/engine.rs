@@ -82,10 +82,7 @@ impl Engine {
     /// ports.
     pub(crate) fn run(&mut self, until: Instant, mut look: impl FnMut(Instant) -> bool) -> bool {
         let mut events = 0;
-        while let Some((at, entity)) = self.fabric.next() {
-            if at > until {
-                break;
-            }
+        while let Some((at, entity)) = self.fabric.next(until) {
             self.fabric.now = at;
             self.act(entity);
             events += 1;
@@ -270,7 +267,7 @@ impl Engine {
                 let flow = Flow::new(new.key, &new.config, new.application);
                 let (id, flow) = self.flows.insert(flow);
                 if let Some(watcher) = &mut self.fabric.watcher {
-                    watcher.opens(id, flow.key.into(), &new.config);
+                    watcher.opens(id, flow.key().into(), &new.config);
                 }
                 flow.open(now);
                 let needs_care =
@@ -320,7 +317,7 @@ impl Engine {
                 && let Some(watcher) = &mut self.fabric.watcher
                 && is_new
             {
-                watcher.opens(id, flow.key.into(), flow.ends[Side::Client].tcp.shared_config());
+                watcher.opens(id, flow.key().into(), flow.ends[Side::Client].tcp.shared_config());
             }
             let flow = self.flows.get(id).filter(|_| self.fabric.listens());
             let before = flow.map(|flow| Before::writing(&flow.ends[Side::Client].tcp));
@@ -414,11 +411,7 @@ fn transmit(
     let end = &mut flow.ends[side];
     while let Some(segment) = end.tcp.poll_transmit(now) {
         flow.tally.sent += 1;
-        let key = match side {
-            Side::Client => flow.key,
-            Side::Server => flow.key.reversed(),
-        };
-        let (outlet, shown) = fabric.outlet(key.src, key.dst);
+        let (outlet, shown) = fabric.outlet(end.key.src, end.key.dst);
         let is_echo = shown == Shown::AllButEchoes && segment.is_bare_acknowledgement();
         let sender = (shown != Shown::Nothing && !is_echo).then(|| SenderView {
             received_dscp: Some(end.received_dscp),
@@ -429,7 +422,7 @@ fn transmit(
             sent_at: now,
             flow: id,
             size: u32::from(segment.payload) + u32::from(flow.header),
-            key,
+            key: end.key,
             dscp: if is_echo { end.received_dscp } else { Dscp::BEST_EFFORT },
             ecn: segment.ecn,
             payload: segment.payload,

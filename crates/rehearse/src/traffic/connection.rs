@@ -174,7 +174,9 @@ impl Connection {
                 let carried_bytes = self.received(Side::Client);
                 vec![Transfer { carried_bytes, ..self.transfer(now) }]
             }
-            Talk::Dialogue(dialogue) => dialogue.unfinished(self.account(Costs::default())).collect(),
+            Talk::Dialogue(dialogue) => {
+                dialogue.unfinished(self.account(Costs::default())).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -194,7 +196,8 @@ impl Connection {
         let Talk::Exchange(exchange) = &self.talk else { unreachable!("only exchanges complete") };
         let connected_at = happened(self.connected_at).unwrap_or(self.start);
         // The server may have the request before the client is told that it may write.
-        let requested_at = happened(exchange.requested_at).unwrap_or(connected_at).max(connected_at);
+        let requested_at =
+            happened(exchange.requested_at).unwrap_or(connected_at).max(connected_at);
         let replied_at = if exchange.is_done { now.max(requested_at) } else { requested_at };
         Transfer {
             workload: self.workload,

@@ -462,7 +462,9 @@ impl<'l> Load<'l> {
             return;
         }
         for (slot, connection) in (0..).zip(&self.connections) {
-            let Some(received) = connection.as_ref().and_then(Connection::endless) else { continue };
+            let Some(received) = connection.as_ref().and_then(Connection::endless) else {
+                continue;
+            };
             match self.sampled.entry(slot) {
                 std::collections::btree_map::Entry::Vacant(first) => {
                     first.insert((received, ThroughputSamples::default()));

@@ -22,6 +22,8 @@ pub(crate) struct Calendar {
     /// The winner of all.
     first: u64,
     entity_bits: u32,
+    /// The bits of a key that hold the entity's index.
+    entity_mask: u64,
     /// The last instant that fits beside the entity's index.
     horizon: Instant,
 }
@@ -35,7 +37,9 @@ impl Calendar {
         let horizon = Calendar::horizon_of(entities);
         // Each inner node takes the place of one leaf and makes room for four.
         let leaves = entities.saturating_sub(4).div_ceil(3);
-        Calendar { groups: vec![[NONE; 4]; leaves + 1], leaves, first: NONE, entity_bits, horizon }
+        let groups = vec![[NONE; 4]; leaves + 1];
+        let entity_mask = (1 << entity_bits) - 1;
+        Calendar { groups, leaves, first: NONE, entity_bits, entity_mask, horizon }
     }
 
     /// How many bits the index of an entity takes.
@@ -78,14 +82,14 @@ impl Calendar {
         self.first = winner;
     }
 
-    /// The earliest event, left in place.
+    /// The earliest event, left in place, if it comes by `until`, which is not after the horizon.
     #[inline]
-    pub(crate) fn next(&self) -> Option<(Instant, Entity)> {
-        if self.first == NONE {
-            return None;
-        }
-        let entity = self.first & ((1 << self.entity_bits) - 1);
-        Some((Instant::from_nanos(self.first >> self.entity_bits), Entity(entity as u32)))
+    pub(crate) fn next(&self, until: Instant) -> Option<(Instant, Entity)> {
+        debug_assert!(until <= self.horizon, "no event comes after the horizon");
+        // Where there is no event, this is after the horizon.
+        let at = Instant::from_nanos(self.first >> self.entity_bits);
+        let entity = Entity((self.first & self.entity_mask) as u32);
+        (at <= until).then_some((at, entity))
     }
 }
 
@@ -100,7 +104,7 @@ mod tests {
     /// Takes out all events in order.
     fn drain(calendar: &mut Calendar) -> Vec<(u64, u32)> {
         let mut events = Vec::new();
-        while let Some((time, entity)) = calendar.next() {
+        while let Some((time, entity)) = calendar.next(calendar.horizon()) {
             events.push((time.nanos(), entity.0));
             calendar.set(entity, Instant::NEVER);
         }

@@ -227,10 +227,10 @@ impl Flow {
     /// Between whom the connection runs.
     pub(crate) fn between(&self) -> Ends {
         Ends {
-            client: self.key.src.0,
-            server: self.key.dst.0,
-            client_port: self.key.src_port,
-            server_port: self.key.dst_port,
+            client: self.key().src.0,
+            server: self.key().dst.0,
+            client_port: self.key().src_port,
+            server_port: self.key().dst_port,
         }
     }
 }

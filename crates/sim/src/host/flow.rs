@@ -29,6 +29,8 @@ impl FlowId {
 /// One end of a connection.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
+    /// The 5-tuple of the packets that it sends.
+    pub(crate) key: NodeKey,
     pub(crate) tcp: Connection,
     /// Application bytes received that the application has been told of.
     pub(crate) delivered: u64,
@@ -74,8 +76,6 @@ impl<T> IndexMut<Side> for BySide<T> {
 pub(crate) struct Flow {
     /// Its number among all connections of the replica.
     pub(crate) serial: u64,
-    /// The 5-tuple of packets from client to server.
-    pub(crate) key: NodeKey,
     /// Bytes of headers on each packet.
     pub(crate) header: u16,
     pub(crate) ends: BySide<Endpoint>,
@@ -101,7 +101,8 @@ pub(crate) struct Tally {
 impl Flow {
     /// A connection that is not open yet.
     pub(crate) fn new(key: NodeKey, config: &Arc<Config>, application: Application) -> Self {
-        let endpoint = |role| Endpoint {
+        let endpoint = |key, role| Endpoint {
+            key,
             tcp: Connection::new(Arc::clone(config), role),
             delivered: 0,
             armed: Instant::NEVER,
@@ -110,9 +111,8 @@ impl Flow {
         };
         Flow {
             serial: 0,
-            key,
             header: config.header,
-            ends: BySide([endpoint(Role::Active), endpoint(Role::Passive)]),
+            ends: BySide([endpoint(key, Role::Active), endpoint(key.reversed(), Role::Passive)]),
             delivered_before: 0,
             failed_at: Instant::NEVER,
             application,
@@ -120,9 +120,15 @@ impl Flow {
         }
     }
 
+    /// The 5-tuple of packets from client to server.
+    #[inline]
+    pub(crate) fn key(&self) -> NodeKey {
+        self.ends[Side::Client].key
+    }
+
     /// The same connection, each end of which is one of the aggregate of its node.
     fn among(self, aggregates: &mut BTreeMap<NodeId, AggregateRtts>) -> Self {
-        let nodes = [self.key.src, self.key.dst];
+        let nodes = [self.key().src, self.key().dst];
         let mut join = |end: Endpoint, node| {
             let control = end.tcp.config().in_aggregate(aggregates.entry(node).or_default());
             Endpoint { tcp: end.tcp.with_congestion_control(control), ..end }
@@ -136,9 +142,9 @@ impl Flow {
     /// connection that had the same place.
     #[inline]
     pub(crate) fn receiver(&self, key: NodeKey) -> Option<Side> {
-        if key == self.key {
+        if key == self.ends[Side::Client].key {
             Some(Side::Server)
-        } else if key == self.key.reversed() {
+        } else if key == self.ends[Side::Server].key {
             Some(Side::Client)
         } else {
             None

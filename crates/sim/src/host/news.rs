@@ -3,7 +3,7 @@
 use shortflow_elements::{SenderEvent, SenderNews};
 use shortflow_tcp::Connection;
 
-use crate::host::flow::{Flow, Side};
+use crate::host::flow::{Endpoint, Flow, Side};
 use crate::network::fabric::Fabric;
 
 /// What a connection has handed in, sent and had acknowledged, to be compared with what it has later.
@@ -79,11 +79,8 @@ pub(crate) fn tell_if_held_back(fabric: &mut Fabric, flow: &Flow, side: Side, be
 }
 
 fn tell(fabric: &mut Fabric, flow: &Flow, side: Side, event: SenderEvent) {
-    let key = match side {
-        Side::Client => flow.key,
-        Side::Server => flow.key.reversed(),
-    };
+    let Endpoint { key, tcp, .. } = &flow.ends[side];
     let (outlet, _) = fabric.outlet(key.src, key.dst);
-    let smoothed_rtt = flow.ends[side].tcp.smoothed_rtt();
-    fabric.tell(outlet, &SenderNews { key: key.into(), event, smoothed_rtt });
+    let smoothed_rtt = tcp.smoothed_rtt();
+    fabric.tell(outlet, &SenderNews { key: (*key).into(), event, smoothed_rtt });
 }

@@ -59,8 +59,8 @@ impl EphemeralPorts {
         let turn = &mut self.turns[client.index()];
         let place = *turn % count;
         if place == 0 && *turn > 0 {
-            let open = flows.named().filter(|(_, flow)| flow.key.src == client);
-            let open = open.map(|(id, flow)| (flow.key, id)).collect();
+            let open = flows.named().filter(|(_, flow)| flow.key().src == client);
+            let open = open.map(|(id, flow)| (flow.key(), id)).collect();
             self.open_before.insert(client, open);
         }
         *turn += 1;
@@ -70,7 +70,7 @@ impl EphemeralPorts {
     /// Whether a connection from an earlier turn of this port still has the 5-tuple.
     fn is_taken(&self, client: NodeId, key: &NodeKey, flows: &Flows) -> bool {
         let before = self.open_before.get(&client).and_then(|open| open.get(key));
-        before.is_some_and(|&id| flows.get(id).is_some_and(|flow| flow.key == *key))
+        before.is_some_and(|&id| flows.get(id).is_some_and(|flow| flow.key() == *key))
     }
 }
 
@@ -81,12 +81,12 @@ const FIRST: u16 = 1024;
 mod tests {
     use std::sync::Arc;
 
-    use shortflow_elements::Protocol;
     use shortflow_tcp::Era;
 
     use super::*;
     use crate::host::application::Application;
     use crate::host::flow::Flow;
+    use crate::network::key::Transport;
 
     /// Four ports for each of two nodes, and the connections that node 0 opens to node 1.
     struct Host {
@@ -107,8 +107,7 @@ mod tests {
                 dst: NodeId(1),
                 src_port: 0,
                 dst_port: server_port,
-                protocol: Protocol::TCP,
-                is_v6: false,
+                transport: Transport::TCP,
             };
             let key = self.ports.assign(key.src, key, &self.flows);
             let application = Application::Bulk { workload: 0, size: None };

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::iter::Peekable;
 use std::sync::Arc;
 
-use shortflow_elements::{Dscp, Protocol};
+use shortflow_elements::Dscp;
 use shortflow_scenario::NodeId;
 use shortflow_sessions::Sessions;
 use shortflow_tcp::Config;
@@ -14,7 +14,7 @@ use shortflow_workloads::{CbrStream, FlowStart, PoissonStream, TransferArrivals}
 use crate::host::application::{Application, Exchange};
 use crate::host::flow::{FlowId, Flows};
 use crate::host::ports::EphemeralPorts;
-use crate::network::key::NodeKey;
+use crate::network::key::{NodeKey, Transport};
 
 /// A connection to be opened.
 pub(crate) struct NewFlow {
@@ -153,8 +153,7 @@ impl Connections {
             dst: server,
             src_port: 0,
             dst_port: self.port,
-            protocol: Protocol::TCP,
-            is_v6: false,
+            transport: Transport::TCP,
         };
         let key = ports.assign(client, key, flows);
         NewFlow { key, config: Arc::clone(&self.config), application }

@@ -89,7 +89,7 @@ impl LiveNetwork {
 
     /// When something happens next, if no packet comes before.
     pub fn next_at(&self) -> Option<Instant> {
-        self.fabric.next().map(|(at, _)| at)
+        self.fabric.next(self.fabric.horizon()).map(|(at, _)| at)
     }
 
     /// Takes a packet that the host `node` sends at `now`, or at the time that was told last if that is later. Its `bytes` name it to the hosts; `sender` is what its host shows of the sending TCP.
@@ -133,10 +133,8 @@ impl LiveNetwork {
 
     /// Lets everything happen that happens up to and including `now`.
     pub fn advance(&mut self, now: Instant, hosts: &mut dyn Hosts) {
-        while let Some((at, entity)) = self.fabric.next() {
-            if at > now {
-                break;
-            }
+        let until = now.min(self.fabric.horizon());
+        while let Some((at, entity)) = self.fabric.next(until) {
             self.fabric.now = at;
             match self.fabric.kind(entity) {
                 EntityKind::Arrival(port) => {

@@ -48,7 +48,7 @@ impl Tallies {
 
     /// A host sends a packet.
     pub(crate) fn sent(&self, key: NodeKey, flags: TcpFlags) {
-        if key.protocol != Protocol::TCP {
+        if key.transport.protocol() != Protocol::TCP {
             return;
         }
         let (is_syn, is_answer) = (flags.has(TcpFlags::SYN), flags.has(TcpFlags::ACK));
@@ -68,7 +68,7 @@ impl Tallies {
 
     /// A packet has ended its journey, as of this colour.
     pub(crate) fn ended(&self, key: NodeKey, color: usize, is_dropped: bool) {
-        if key.protocol != Protocol::TCP {
+        if key.transport.protocol() != Protocol::TCP {
             return;
         }
         self.with(|tallies| {

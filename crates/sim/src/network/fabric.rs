@@ -83,10 +83,10 @@ impl Fabric {
         self.calendar.horizon()
     }
 
-    /// The next event, left in place.
+    /// The next event up to and including `until`, left in place.
     #[inline]
-    pub(crate) fn next(&self) -> Option<(Instant, Entity)> {
-        self.calendar.next()
+    pub(crate) fn next(&self, until: Instant) -> Option<(Instant, Entity)> {
+        self.calendar.next(until)
     }
 
     /// What an entity is.
@@ -200,9 +200,16 @@ impl Fabric {
     /// A packet joins the queue of a port whose departures follow from arrivals.
     #[inline(always)]
     fn join(&mut self, index: PortId, mut parcel: Parcel) {
-        match self.network.ports[index].port.book(self.now, &mut parcel, &mut self.pool) {
-            Ok(arrives) => self.carry(index, Passage { arrives, parcel }),
-            Err(reason) => self.refuse(index, parcel, reason),
+        let hop = &mut self.network.ports[index];
+        let arrives = match hop.port.book(self.now, &mut parcel, &mut self.pool) {
+            Ok(arrives) => arrives,
+            Err(reason) => return self.refuse(index, parcel, reason),
+        };
+        if hop.through.is_some() {
+            return self.hand_on(index, arrives, parcel);
+        }
+        if hop.port.carry(Passage { arrives, parcel }) {
+            self.set_arrival(index, arrives);
         }
     }
 
@@ -211,7 +218,7 @@ impl Fabric {
     pub(crate) fn carry(&mut self, index: PortId, passage: Passage) {
         let hop = &mut self.network.ports[index];
         if hop.through.is_some() {
-            return self.hand_on(index, passage);
+            return self.hand_on(index, passage.arrives, passage.parcel);
         }
         let arrives = passage.arrives;
         if hop.port.carry(passage) {

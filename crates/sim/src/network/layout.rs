@@ -11,7 +11,8 @@ use crate::network::routes::Routes;
 use crate::network::through::Through;
 
 /// A port and what its packets pass on the way to the next node. What few ports have is boxed: the
-/// engine walks over many of these.
+/// engine walks over many of these, each in cache lines of its own.
+#[repr(align(64))]
 pub(crate) struct Hop {
     pub(crate) port: Port,
     /// The node that it belongs to.

@@ -2,7 +2,6 @@
 
 pub(crate) mod ends;
 pub(crate) mod fabric;
-pub(crate) mod gated;
 pub(crate) mod index;
 pub(crate) mod key;
 pub(crate) mod layout;
@@ -11,6 +10,5 @@ pub(crate) mod pool;
 pub(crate) mod port;
 pub(crate) mod prefetch;
 pub(crate) mod routes;
-pub(crate) mod tail_drop;
 pub(crate) mod through;
 pub(crate) mod waiting;

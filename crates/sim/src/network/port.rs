@@ -15,11 +15,10 @@ use shortflow_elements::{
 };
 use shortflow_units::{Duration, Instant, Length, Rate};
 
-use crate::network::gated::Gated;
 use crate::network::line::Line;
 use crate::network::pool::{Parcel, Pool};
 use crate::network::prefetch::{prefetch_after, prefetch_start};
-use crate::network::tail_drop::TailDrop;
+use crate::network::waiting::Waiting;
 use crate::record::counters::{Count, Counters};
 
 /// What follows from a change at a port that asks its queue.
@@ -50,6 +49,8 @@ pub(crate) struct Port {
     /// Packets whose departure is fixed, in order: waiting (where departures follow from arrivals),
     /// being sent, on their way.
     wire: VecDeque<Passage>,
+    /// What of the wire's packets waits: nothing where the queue is asked.
+    waiting: Waiting,
     buffer: Buffer,
     line: Line,
     /// When the last packet was booked: the next must not come before.
@@ -57,12 +58,12 @@ pub(crate) struct Port {
     pub(crate) counters: Counters,
 }
 
-/// The part of a port that holds packets before they are sent.
+/// Which packets a port lets wait before they are sent, and in which order they go.
 enum Buffer {
-    /// Drop-tail FIFO.
-    Plain(TailDrop),
+    /// Drop-tail FIFO with a limit.
+    Plain(Length),
     /// A policy's queue that is a FIFO behind a gate.
-    Gated(Gated),
+    Gated(AnyGate),
     /// Another queue of a policy.
     Policy(Served),
 }
@@ -98,7 +99,7 @@ impl Port {
         counters: Counters,
     ) -> Self {
         let line = Line::new(rate, delay, overhead);
-        Port::new(Buffer::Plain(TailDrop::new(limit)), line, counters)
+        Port::new(Buffer::Plain(limit), line, counters)
     }
 
     /// A port with a FIFO behind `gate`.
@@ -110,7 +111,7 @@ impl Port {
         counters: Counters,
     ) -> Self {
         let line = Line::new(rate, delay, overhead);
-        Port::new(Buffer::Gated(Gated::behind(gate)), line, counters)
+        Port::new(Buffer::Gated(gate), line, counters)
     }
 
     /// A port with a policy's queue.
@@ -126,7 +127,8 @@ impl Port {
     }
 
     fn new(buffer: Buffer, line: Line, counters: Counters) -> Self {
-        Port { wire: VecDeque::new(), buffer, line, booked_at: Instant::START, counters }
+        let (wire, waiting) = (VecDeque::new(), Waiting::nothing());
+        Port { wire, waiting, buffer, line, booked_at: Instant::START, counters }
     }
 
     /// Whether departures follow from arrivals, so that packets join by [`book`](Self::book); else
@@ -145,7 +147,7 @@ impl Port {
         parcel: &mut Parcel,
         pool: &mut Pool,
     ) -> Result<Instant, DropReason> {
-        let Buffer::Plain(fifo) = &mut self.buffer else {
+        let Buffer::Plain(limit) = &self.buffer else {
             let (verdict, arrives) = self.book_gated(now, parcel);
             return match verdict {
                 Verdict::Pass => Ok(arrives),
@@ -158,15 +160,15 @@ impl Port {
         };
         assert!(now >= self.booked_at, "packets join a port in the order of time");
         self.booked_at = now;
-        fifo.waiting.begin(now, &self.wire, self.line.delay, |_, _, _| {});
-        if self.line.free_at > now {
-            if fifo.is_full(parcel.size()) {
+        self.waiting.begin(now, &self.wire, self.line.delay, |_, _, _| {});
+        let starts = self.line.free_at.max(now);
+        if starts > now {
+            if !self.waiting.has_room(*limit, parcel.size()) {
                 return Err(DropReason::Overlimit);
             }
-            fifo.waiting.push(parcel.size(), self.line.free_at);
+            self.waiting.push(parcel.size(), starts);
         }
         self.counters.arrived(parcel.arrival());
-        let starts = self.line.free_at.max(now);
         self.counters.waits(parcel.size(), now, starts);
         Ok(self.line.send(starts, parcel.size()))
     }
@@ -174,19 +176,26 @@ impl Port {
     /// What the gate decides of a packet, and when it arrives at the far end if it joins.
     #[inline(never)]
     fn book_gated(&mut self, now: Instant, parcel: &Parcel) -> (Verdict, Instant) {
-        let Port { buffer: Buffer::Gated(gated), line, wire, counters, booked_at } = self else {
+        let Port { buffer: Buffer::Gated(gate), waiting, line, wire, counters, booked_at } = self
+        else {
             unreachable!("a queue that is asked takes packets by `enqueue`")
         };
         assert!(now >= *booked_at, "packets join a port in the order of time");
-        gated.begin(now, wire, line.delay);
+        waiting.begin(now, wire, line.delay, |begins, ends, parcel| {
+            gate.begin(begins, ends, parcel.arrival());
+        });
         let starts = line.free_at.max(now);
         let planned = line.plan(starts, parcel.size());
-        let verdict = gated.decide(now, parcel.arrival(), starts, planned.ends);
+        let verdict = if starts > now {
+            gate.admit(now, parcel.arrival())
+        } else {
+            gate.pass(now, planned.ends, parcel.arrival())
+        };
         if matches!(verdict, Verdict::Drop(_)) {
             return (verdict, Instant::NEVER);
         }
         if starts > now {
-            gated.waiting.push(parcel.size(), starts);
+            waiting.push(parcel.size(), starts);
         }
         *booked_at = now;
         counters.arrived(parcel.arrival());
@@ -332,11 +341,11 @@ impl Port {
     pub(crate) fn prefetch_queue(&self) {
         match &self.buffer {
             Buffer::Plain(_) => {}
-            Buffer::Gated(gated) => {
-                if let AnyGate::Red(gate) = &gated.gate {
+            Buffer::Gated(gate) => {
+                if let AnyGate::Red(gate) = gate {
                     prefetch_start(&**gate);
                 }
-                let begins_next = gated.waiting.first(&self.wire).or(self.wire.back());
+                let begins_next = self.waiting.first(&self.wire).or(self.wire.back());
                 begins_next.inspect(|passage| prefetch_after(*passage, 0));
             }
             Buffer::Policy(served) => prefetch_start(&*served.queue),
@@ -376,19 +385,18 @@ impl Port {
     /// Lets transmissions begin that are due by `now`.
     #[inline(always)]
     fn begin(&mut self, now: Instant) {
-        match &mut self.buffer {
-            Buffer::Plain(fifo) => {
-                fifo.waiting.begin(now, &self.wire, self.line.delay, |_, _, _| {})
+        let Port { buffer, waiting, wire, line, .. } = self;
+        waiting.begin(now, wire, line.delay, |begins, ends, parcel| {
+            if let Buffer::Gated(gate) = buffer {
+                gate.begin(begins, ends, parcel.arrival());
             }
-            Buffer::Gated(gated) => gated.begin(now, &self.wire, self.line.delay),
-            Buffer::Policy(_) => {}
-        }
+        });
     }
 
     /// Gives back what the wire's ring needed for a burst, so that it stays in the cache.
     #[inline(always)]
     fn give_back(&mut self) {
-        if self.wire.capacity() > SMALL_WIRE.max(8 * self.wire.len()) {
+        if self.wire.capacity() > SMALL_WIRE + 8 * self.wire.len() {
             self.wire.shrink_to(self.wire.capacity() / 4);
         }
     }
@@ -425,9 +433,7 @@ impl Port {
     pub(crate) fn backlog(&mut self, now: Instant) -> Backlog {
         self.begin(now);
         match &self.buffer {
-            Buffer::Plain(TailDrop { waiting, .. }) | Buffer::Gated(Gated { waiting, .. }) => {
-                waiting.backlog()
-            }
+            Buffer::Plain(_) | Buffer::Gated(_) => self.waiting.backlog(),
             Buffer::Policy(served) => served.queue.backlog(),
         }
     }
@@ -442,14 +448,14 @@ impl Port {
         self.begin(now);
         self.line.restart(now);
         self.counters.restart(self.held(), self.all_ecn_marks(), now, until);
-        let Port { buffer, wire, line, counters, booked_at, .. } = self;
+        let Port { buffer, waiting, wire, line, counters, booked_at } = self;
         match buffer {
-            Buffer::Plain(fifo) => {
-                for (size, begins) in fifo.waiting.beginnings(wire, line.delay) {
+            Buffer::Plain(_) => {
+                for (size, begins) in waiting.beginnings(wire, line.delay) {
                     counters.waits(size, now, begins);
                 }
             }
-            Buffer::Gated(Gated { waiting, .. }) => {
+            Buffer::Gated(_) => {
                 // Of those that came at `now` the last waits longest.
                 let newest = waiting.backlog().packets as usize;
                 for (number, (size, begins)) in (1..).zip(waiting.beginnings(wire, line.delay)) {
@@ -472,7 +478,7 @@ impl Port {
     pub(crate) fn average(&self) -> Option<f64> {
         match &self.buffer {
             Buffer::Plain(_) => None,
-            Buffer::Gated(gated) => gated.gate.average(),
+            Buffer::Gated(gate) => gate.average(),
             Buffer::Policy(served) => served.queue.average(),
         }
     }
@@ -486,7 +492,7 @@ impl Port {
     fn all_ecn_marks(&self) -> u64 {
         match &self.buffer {
             Buffer::Plain(_) => 0,
-            Buffer::Gated(gated) => gated.gate.ecn_marks(),
+            Buffer::Gated(gate) => gate.ecn_marks(),
             Buffer::Policy(served) => served.queue.ecn_marks(),
         }
     }

@@ -64,9 +64,8 @@ impl Fabric {
     }
 
     /// Puts the stub of a packet on the wire of a port that hands packets on at once, and the packet
-    /// into the next.
-    pub(crate) fn hand_on(&mut self, index: PortId, passage: Passage) {
-        let Passage { arrives, mut parcel } = passage;
+    /// into the next, as it `arrives` there.
+    pub(crate) fn hand_on(&mut self, index: PortId, arrives: Instant, mut parcel: Parcel) {
         if self.network.ports[index].port.has_gate() {
             // The last port on the way, which is joined next or soon, is one of many.
             let last = self.network.routes.last_hop(parcel.to);

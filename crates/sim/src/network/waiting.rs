@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use shortflow_elements::Backlog;
-use shortflow_units::{Bytes, Duration, Instant};
+use shortflow_units::{Bytes, Duration, Instant, Length};
 
 use crate::network::pool::Parcel;
 use crate::network::port::Passage;
@@ -25,6 +25,15 @@ impl Waiting {
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {
         self.backlog
+    }
+
+    /// Whether a packet of `size` may wait too where no more than `limit` may.
+    #[inline]
+    pub(crate) fn has_room(&self, limit: Length, size: u32) -> bool {
+        match limit {
+            Length::Packets(packets) => self.backlog.packets < packets,
+            Length::Bytes(bytes) => self.backlog.bytes + Bytes(u64::from(size)) <= bytes,
+        }
     }
 
     /// A packet of `size` waits until `begins`, when the last before it has been sent.

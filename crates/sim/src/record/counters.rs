@@ -119,11 +119,10 @@ impl Waits {
 /// The counters of a port.
 #[derive(Debug)]
 pub(crate) struct Counters {
+    /// With what was held when counting began.
     arrived: Count,
     forwarded: Count,
     dropped: Count,
-    /// What was held when counting began.
-    held_before: Count,
     detail: Option<Box<Detail>>,
 }
 
@@ -133,6 +132,8 @@ struct Detail {
     code_points: CodePoints,
     classes: Box<[ClassCounters]>,
     waits: Waits,
+    /// What was held when counting began.
+    held_before: Count,
     /// ECN marks given when counting began.
     ecn_marks_before: u64,
 }
@@ -143,14 +144,13 @@ impl Counters {
         let detail = |code_points: &CodePoints| {
             let classes = vec![ClassCounters::default(); code_points.count].into();
             let waits = Waits::between(Instant::START, Instant::NEVER);
-            let code_points = code_points.clone();
-            Box::new(Detail { code_points, classes, waits, ecn_marks_before: 0 })
+            let (code_points, held_before) = (code_points.clone(), Count::default());
+            Box::new(Detail { code_points, classes, waits, held_before, ecn_marks_before: 0 })
         };
         Counters {
             arrived: Count::default(),
             forwarded: Count::default(),
             dropped: Count::default(),
-            held_before: Count::default(),
             detail: code_points.map(detail),
         }
     }
@@ -244,13 +244,13 @@ impl Counters {
     /// Starts counting anew, with `held` in the port and so many `ecn_marks` given; waits count from
     /// `now` until `until`.
     pub(crate) fn restart(&mut self, held: Count, ecn_marks: u64, now: Instant, until: Instant) {
-        self.arrived = Count::default();
+        self.arrived = held;
         self.forwarded = Count::default();
         self.dropped = Count::default();
-        self.held_before = held;
         if let Some(detail) = &mut self.detail {
             detail.classes.fill(ClassCounters::default());
             detail.waits = Waits::between(now, until);
+            detail.held_before = held;
             detail.ecn_marks_before = ecn_marks;
         }
     }
@@ -258,7 +258,7 @@ impl Counters {
     /// The law of conservation: what came in has left, was dropped, or is still `held`; and the
     /// counters by code point say the same as the totals.
     pub(crate) fn check(&self, held: Count) -> Result<(), String> {
-        let came = self.held_before.plus(self.arrived);
+        let came = self.arrived;
         let went = held.plus(self.forwarded).plus(self.dropped);
         if came != went {
             return Err(format!(
@@ -270,9 +270,11 @@ impl Counters {
         };
         let all_reasons =
             |class: &ClassCounters| class.dropped.iter().fold(Count::default(), |s, d| s.plus(*d));
-        let by_class = (sum(|c| c.arrived), sum(|c| c.forwarded), sum(all_reasons));
+        let Some(detail) = &self.detail else { return Ok(()) };
+        let arrived = detail.held_before.plus(sum(|c| c.arrived));
+        let by_class = (arrived, sum(|c| c.forwarded), sum(all_reasons));
         let totals = (self.arrived, self.forwarded, self.dropped);
-        if self.detail.is_some() && by_class != totals {
+        if by_class != totals {
             return Err(format!("by code point {by_class:?}, in all {totals:?}"));
         }
         Ok(())

@@ -111,7 +111,7 @@ fn record_long_flows(engine: &mut Engine, scenario: &Scenario) {
     let fair = scenario.max_min_rates();
     let mut shares: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
     for flow in flows.iter().filter(|flow| flow.is_endless()) {
-        let (workload, key) = (flow.application.workload(), flow.key);
+        let (workload, key) = (flow.application.workload(), flow.key());
         let bytes = flow.ends[Side::Server].delivered - flow.delivered_before;
         recorder.long_flow(workload, bytes, flow_sampler.samples(flow.serial));
         shares.entry(workload).or_default().push(fair[&(key.src, key.dst)]);
