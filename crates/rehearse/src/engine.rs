@@ -16,7 +16,7 @@ use crate::kernel;
 use crate::realtime::{Priority, prefer_this_thread};
 use crate::record::{key_of_stream, record};
 use crate::router::{Routed, Router, Times};
-use crate::traffic::{LEAST_DATAGRAM, Load, Place, SETTLE};
+use crate::traffic::{LEAST_DATAGRAM, Load, Place, ReplicaSeed, SETTLE};
 
 /// The rehearsal as an engine: real kernels and real time, one task at a time.
 #[derive(Debug, Clone, Copy, Default)]
@@ -70,7 +70,11 @@ impl Engine for Rehearsal {
         };
         let seed = seed_of(scenario.seed, replica);
         let place = Place { home: &home, hosts: &hosts };
-        let load = Load::new(place, scenario, seed, clock, times).map_err(lacking)?;
+        let mut recorder = Recorder::new(&plan(scenario), transfers);
+        let tallies = network.tallies();
+        let seed = ReplicaSeed { replica, seed };
+        let load = Load::new(place, scenario, seed, clock, times, tallies, &mut recorder);
+        let load = load.map_err(lacking)?;
         let streams = load.streams().to_vec();
         let told = (0..).zip(&streams).map(|(number, stream)| (key_of_stream(stream), number));
         let router = Router {
@@ -81,7 +85,6 @@ impl Engine for Rehearsal {
             largest: largest as usize,
             streams: told.collect(),
         };
-        let mut recorder = Recorder::new(&plan(scenario), transfers);
         let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));
         let end = times.end.as_secs_f64();
         let (found, routed) = std::thread::scope(|scope| {
@@ -90,7 +93,7 @@ impl Engine for Rehearsal {
             let is_lost = || routing.is_finished() && clock.now() < times.end;
             let mut look = |now: Instant| look(now.as_secs_f64() / end) && !is_lost();
             let _preferred = prefer_this_thread(Priority::Load);
-            let found = load.run(&mut recorder, &open, &mut look);
+            let found = load.run(&open, &mut look);
             // A load that came to its end leaves the router to come to its own.
             if !matches!(found, Ok(Some(_))) {
                 stop.store(true, Ordering::Relaxed);
@@ -139,13 +142,6 @@ fn refuse_workloads(scenario: &Scenario) -> Result<(), Refusal> {
     for workload in &scenario.workloads {
         let name = &workload.name;
         match &workload.kind {
-            WorkloadKind::Web(_) | WorkloadKind::Telnet(_) | WorkloadKind::Ftp(_) => {
-                return Err(Refusal(format!(
-                    "{name}: sessions of kind `{}` cannot be rehearsed yet\nsimulate it, or use transfers, bulk, cbr \
-                     and poisson",
-                    workload.kind.name()
-                )));
-            }
             WorkloadKind::Cbr(cbr) if cbr.packet < LEAST_DATAGRAM => {
                 return Err(Refusal(format!(
                     "{name}: datagrams of {} bytes are too small to carry the time at which they were sent\n\

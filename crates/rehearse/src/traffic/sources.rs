@@ -84,9 +84,8 @@ impl Sources {
                         sources.push(Source::Poisson { stream, departures });
                     }
                 }
-                WorkloadKind::Web(_) | WorkloadKind::Telnet(_) | WorkloadKind::Ftp(_) => {
-                    unreachable!("sessions are refused before anything is run")
-                }
+                // Sessions see to themselves.
+                WorkloadKind::Web(_) | WorkloadKind::Telnet(_) | WorkloadKind::Ftp(_) => {}
             }
         }
         let mut all = Sources { sources, next: BinaryHeap::new() };

@@ -1,0 +1,395 @@
+//! All connections, and what sessions see of them.
+
+use std::io;
+use std::net::SocketAddr;
+
+use nix::sys::epoll::EpollFlags;
+use rustc_hash::FxHashMap;
+use shortflow_elements::{FlowKey, Protocol};
+use shortflow_measure::{Ends, Recorder, Transfer};
+use shortflow_scenario::{NodeId, Scenario, WorkloadKind};
+use shortflow_sessions::{
+    self as sessions, Account, ConnectionId, Costs, Dialogue, Link, Outgoing,
+};
+use shortflow_sim::Tallies;
+use shortflow_units::Instant;
+use socket2::Socket;
+
+use super::connection::{Connection, Progress, Side, Talk};
+use super::end::{End, scratch};
+use super::name::Name;
+use super::socket::{self, TcpInfo};
+use super::{LoadError, Place};
+use crate::clock::Clock;
+use crate::kernel::SocketSpec;
+use crate::wait::Wait;
+
+/// What a session is to be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct News {
+    pub(crate) link: Link,
+    pub(crate) connection: ConnectionId,
+    /// Whether the connection broke, or has brought something.
+    pub(crate) is_lost: bool,
+}
+
+/// The connections of all workloads.
+pub(crate) struct Floor<'l> {
+    place: Place<'l>,
+    scenario: &'l Scenario,
+    pub(crate) clock: Clock,
+    pub(crate) recorder: &'l mut Recorder,
+    pub(crate) wait: Wait,
+    tallies: Tallies,
+    specs: Vec<SocketSpec>,
+    connections: Vec<Option<Connection>>,
+    free: Vec<u32>,
+    /// Connections that were let go while events of the same round may still name them.
+    gone: Vec<u32>,
+    /// Which connection a server accepts, by its ends.
+    expected: FxHashMap<(u32, u16, u32, u16), u32>,
+    listeners: Vec<(NodeId, u16, Socket)>,
+    scratch: Vec<u8>,
+    /// What sessions are to be told.
+    pub(crate) news: Vec<News>,
+    /// Why a session could not open a connection.
+    pub(crate) error: Option<LoadError>,
+}
+
+impl<'l> Floor<'l> {
+    /// Makes the sockets of the servers.
+    ///
+    /// # Errors
+    /// When a kernel does not make one.
+    pub(crate) fn new(
+        place: Place<'l>,
+        scenario: &'l Scenario,
+        clock: Clock,
+        tallies: Tallies,
+        recorder: &'l mut Recorder,
+    ) -> Result<Self, LoadError> {
+        let mut floor = Floor {
+            place,
+            scenario,
+            clock,
+            recorder,
+            wait: Wait::new(clock)?,
+            tallies,
+            specs: scenario.workloads.iter().map(|w| SocketSpec::of(&w.tcp)).collect(),
+            connections: Vec::new(),
+            free: Vec::new(),
+            gone: Vec::new(),
+            expected: FxHashMap::default(),
+            listeners: Vec::new(),
+            scratch: scratch(),
+            news: Vec::new(),
+            error: None,
+        };
+        for (workload, spec) in scenario.workloads.iter().zip(&floor.specs) {
+            let Some(port) = port_of(&workload.kind) else { continue };
+            for &(_, server) in workload.kind.pairs() {
+                if floor.listeners.iter().any(|(node, at, _)| (*node, *at) == (server, port)) {
+                    continue;
+                }
+                let at = SocketAddr::new(server.address().into(), port);
+                let socket = place.socket(server, || socket::listen(at, spec))?;
+                let name = Name::Listener(floor.listeners.len() as u32);
+                floor.wait.add(&socket, EpollFlags::EPOLLIN, name.number())?;
+                floor.listeners.push((server, port, socket));
+            }
+        }
+        Ok(floor)
+    }
+
+    /// How many connections there are.
+    pub(crate) fn open_connections(&self) -> u32 {
+        (self.connections.len() - self.free.len() - self.gone.len()) as u32
+    }
+
+    /// All connections with their numbers.
+    pub(crate) fn connections(&mut self) -> impl Iterator<Item = (u32, &mut Connection)> {
+        let all = (0..).zip(&mut self.connections);
+        all.filter_map(|(slot, connection)| Some((slot, connection.as_mut()?)))
+    }
+
+    /// Opens a connection over pair `pair` of a workload.
+    ///
+    /// # Errors
+    /// When the client's kernel has no socket left.
+    pub(crate) fn open(
+        &mut self,
+        workload: u16,
+        pair: usize,
+        talk: Talk,
+    ) -> Result<u32, LoadError> {
+        let kind = &self.scenario.workloads[usize::from(workload)].kind;
+        let (client, server) = kind.pairs()[pair];
+        let port = port_of(kind).expect("connections are those of workloads over TCP");
+        let to = SocketAddr::new(server.address().into(), port);
+        let spec = &self.specs[usize::from(workload)];
+        let start = self.clock.now();
+        let socket = self.place.socket(client, || socket::connect(to, spec))?;
+        let client_port = socket::port(&socket.local_addr().map_err(LoadError::Socket)?);
+        let ends = Ends { client: client.0, server: server.0, client_port, server_port: port };
+        let end = End::new(socket, EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT);
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() as u32 - 1
+        });
+        let name = Name::Connection { slot, side: Side::Client };
+        self.wait.add(&end.socket, end.waits_for, name.number())?;
+        self.expected.insert((ends.client, client_port, ends.server, port), slot);
+        let connection = Connection::open(workload, ends, talk, end, start);
+        self.connections[slot as usize] = Some(connection);
+        Ok(slot)
+    }
+
+    /// Accepts the connections that wait at a listener.
+    ///
+    /// # Errors
+    /// When they cannot be waited for.
+    pub(crate) fn accept(&mut self, listener: u32) -> Result<(), LoadError> {
+        loop {
+            let (node, port, socket) = &self.listeners[listener as usize];
+            // Nobody waits for now, or somebody who is gone already.
+            let Ok((socket, from)) = socket.accept() else { return Ok(()) };
+            socket.set_nonblocking(true).map_err(LoadError::Socket)?;
+            let client = from.as_socket().map(|address| NodeId::of_address(address.ip().into()));
+            let key = client.map(|client| (client.0, socket::port(&from), node.0, *port));
+            let slot = key.and_then(|key| self.expected.remove(&key));
+            // A connection of somebody else's, such as a program that a user runs, is closed.
+            let Some(slot) = slot else { continue };
+            let end = End::new(socket, EpollFlags::EPOLLIN);
+            let name = Name::Connection { slot, side: Side::Server };
+            self.wait.add(&end.socket, end.waits_for, name.number())?;
+            if let Some(connection) = &mut self.connections[slot as usize] {
+                connection.sides[Side::Server as usize] = Some(end);
+            }
+        }
+    }
+
+    /// Something has happened at an end of a connection.
+    ///
+    /// # Errors
+    /// When it can no longer be waited for.
+    pub(crate) fn serve(
+        &mut self,
+        slot: u32,
+        side: Side,
+        flags: EpollFlags,
+    ) -> Result<(), LoadError> {
+        let now = self.clock.now();
+        let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
+        let Some(end) = connection.end(side) else { return Ok(()) };
+        let is_broken = flags.contains(EpollFlags::EPOLLERR);
+        let came = if is_broken { Err(broken(&end.socket)) } else { end.drain(&mut self.scratch) };
+        let Ok(came) = came else {
+            self.give_up(slot);
+            return Ok(());
+        };
+        self.recorder.goodput(now, connection.workload, came);
+        if side == Side::Client && flags.intersects(EpollFlags::EPOLLOUT | EpollFlags::EPOLLIN) {
+            connection.on_connected(now);
+        }
+        match connection.on_read(now, side) {
+            Progress::Nothing => {}
+            Progress::Complete(transfer) => {
+                let transfer = with_costs(*transfer, costs(connection, &self.tallies));
+                self.recorder.transfer(&transfer);
+            }
+            Progress::Heard => self.tell(slot, false),
+        }
+        self.flush(slot)
+    }
+
+    /// Gives both kernels what they take of what is to be written, and lets go of what is over.
+    ///
+    /// # Errors
+    /// When an end can no longer be waited for.
+    pub(crate) fn flush(&mut self, slot: u32) -> Result<(), LoadError> {
+        let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
+        for side in [Side::Client, Side::Server] {
+            let Some(end) = connection.end(side) else { continue };
+            if end.flush().is_err() {
+                self.give_up(slot);
+                return Ok(());
+            }
+            let wanted = end.wants();
+            if end.is_over() {
+                // It would be told for ever that both ways are closed.
+                self.wait.remove(&end.socket);
+            } else if wanted != end.waits_for {
+                end.waits_for = wanted;
+                let name = Name::Connection { slot, side };
+                self.wait.change(&end.socket, wanted, name.number())?;
+            }
+        }
+        // A session that has still to hear of it needs it.
+        let is_awaited = self.news.iter().any(|news| news.connection.0 == slot);
+        if connection.is_over() && !is_awaited {
+            self.forget(slot);
+        }
+        Ok(())
+    }
+
+    /// A connection is broken.
+    fn give_up(&mut self, slot: u32) {
+        let now = self.clock.now();
+        let Some(connection) = &self.connections[slot as usize] else { return };
+        if matches!(connection.talk, Talk::Dialogue(_)) {
+            return self.tell(slot, true);
+        }
+        for transfer in connection.unfinished(now) {
+            let transfer = with_costs(transfer, costs(connection, &self.tallies));
+            self.recorder.failed_transfer(now, &transfer);
+        }
+        self.forget(slot);
+    }
+
+    /// A session is to be told of a connection.
+    fn tell(&mut self, slot: u32, is_lost: bool) {
+        let Some(Connection { talk: Talk::Dialogue(dialogue), .. }) =
+            &self.connections[slot as usize]
+        else {
+            return;
+        };
+        let news = News { link: dialogue.link(), connection: ConnectionId(slot), is_lost };
+        if !self.news.contains(&news) {
+            self.news.push(news);
+        }
+    }
+
+    /// Lets go of a connection; its sockets close.
+    pub(crate) fn forget(&mut self, slot: u32) {
+        if let Some(Connection { ends, .. }) = self.connections[slot as usize].take() {
+            let Ends { client, server, client_port, server_port } = ends;
+            self.expected.remove(&(client, client_port, server, server_port));
+            self.gone.push(slot);
+        }
+    }
+
+    /// No event of this round is left: the places of connections that are gone can be given again.
+    pub(crate) fn end_round(&mut self) {
+        self.free.append(&mut self.gone);
+    }
+
+    /// Records what is not complete at the end.
+    pub(crate) fn record_open(&mut self, end: Instant) {
+        for connection in self.connections.iter().flatten() {
+            for transfer in connection.unfinished(end) {
+                self.recorder.open_transfer(&transfer);
+            }
+        }
+    }
+
+    fn connection(&mut self, id: ConnectionId) -> &mut Connection {
+        let connection = self.connections[id.0 as usize].as_mut();
+        connection.expect("a session knows which of its connections are open")
+    }
+}
+
+impl sessions::Host for Floor<'_> {
+    fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    fn open(&mut self, pair: usize, dialogue: Dialogue, first: Outgoing) -> ConnectionId {
+        let workload = dialogue.workload();
+        match Floor::open(self, workload, pair, Talk::Dialogue(Box::new(dialogue))) {
+            Ok(slot) => {
+                let id = ConnectionId(slot);
+                self.connection(id).put(Side::Client, first);
+                id
+            }
+            Err(error) => {
+                // The run ends before anything is asked of this connection.
+                self.error = Some(error);
+                ConnectionId(u32::MAX)
+            }
+        }
+    }
+
+    fn write(&mut self, connection: ConnectionId, outgoing: Outgoing) {
+        self.connection(connection).put(Side::Client, outgoing);
+        if let Err(error) = self.flush(connection.0) {
+            self.error = Some(error);
+        }
+    }
+
+    fn dialogue(&mut self, connection: ConnectionId) -> &mut Dialogue {
+        match &mut self.connection(connection).talk {
+            Talk::Dialogue(dialogue) => dialogue,
+            _ => unreachable!("a session has dialogues only"),
+        }
+    }
+
+    fn account(&mut self, connection: ConnectionId) -> Account {
+        let costs = {
+            let tallies = self.tallies.clone();
+            costs(self.connection(connection), &tallies)
+        };
+        self.connection(connection).account(costs)
+    }
+
+    fn record_complete(&mut self, transfer: &Transfer) {
+        self.recorder.transfer(transfer);
+    }
+
+    fn record_failure(&mut self, failed: &Transfer) {
+        self.recorder.failed_transfer(self.clock.now(), failed);
+    }
+
+    fn log_access(&mut self, workload: u16, columns: &str, line: String) {
+        self.recorder.access(workload, columns, line);
+    }
+}
+
+/// The port of the servers of a workload over TCP.
+fn port_of(kind: &WorkloadKind) -> Option<u16> {
+    match kind {
+        WorkloadKind::Transfers(transfers) => Some(transfers.port),
+        WorkloadKind::Bulk(bulk) => Some(bulk.port),
+        WorkloadKind::Web(web) => Some(web.sessions.port),
+        WorkloadKind::Telnet(telnet) => Some(telnet.sessions.port),
+        WorkloadKind::Ftp(ftp) => Some(ftp.sessions.port),
+        WorkloadKind::Cbr(_) | WorkloadKind::Poisson(_) => None,
+    }
+}
+
+/// What broke a connection.
+fn broken(socket: &Socket) -> io::Error {
+    let told = socket.take_error().ok().flatten();
+    told.unwrap_or_else(|| io::ErrorKind::ConnectionReset.into())
+}
+
+/// What a connection has cost, as both kernels and the network tell.
+fn costs(connection: &Connection, tallies: &Tallies) -> Costs {
+    let infos = connection.sides.iter().flatten().map(|end| TcpInfo::of(&end.socket));
+    let (retransmissions, timeouts) = infos.fold((0, 0), |(segments, timeouts), info| {
+        (segments + info.retransmissions, timeouts + info.timeouts)
+    });
+    let Ends { client, server, client_port, server_port } = connection.ends;
+    let tally = tallies.of(FlowKey {
+        src: NodeId(client).address(),
+        dst: NodeId(server).address(),
+        src_port: client_port,
+        dst_port: server_port,
+        protocol: Protocol::TCP,
+    });
+    let tally = tally.unwrap_or_default();
+    // The client's kernel counts the SYNs that it sends again among its retransmissions and timeouts.
+    let again = tally.syns[0].saturating_sub(1);
+    Costs {
+        retransmissions: retransmissions.saturating_sub(again),
+        timeouts: timeouts.saturating_sub(again),
+        syn_retransmissions: tally.syn_retransmissions(),
+        sent: tally.sent,
+        dropped: tally.dropped,
+        colors: tally.marked,
+    }
+}
+
+fn with_costs(transfer: Transfer, costs: Costs) -> Transfer {
+    let Costs { retransmissions, timeouts, syn_retransmissions, sent, dropped, colors } = costs;
+    Transfer { retransmissions, timeouts, syn_retransmissions, sent, dropped, colors, ..transfer }
+}
