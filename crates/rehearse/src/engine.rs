@@ -3,10 +3,12 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use shortflow_measure::{Recorder, Replica};
+use shortflow_policy::Role;
 use shortflow_run::{
-    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, end_of, plan, seed_of,
+    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, end_of, plan, role_at,
+    seed_of,
 };
-use shortflow_scenario::{Direction, NodeKind, Scenario, WorkloadKind};
+use shortflow_scenario::{Scenario, WorkloadKind};
 use shortflow_sim::LiveNetwork;
 use shortflow_testbed::{Home, Host};
 use shortflow_units::Instant;
@@ -39,7 +41,7 @@ impl Engine for Rehearsal {
 
     fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
         refuse_workloads(scenario)?;
-        refuse_host_roles(scenario)?;
+        refuse_readers_of_senders(scenario)?;
         kernel::hosts(scenario).map(|_| ())
     }
 
@@ -155,19 +157,17 @@ fn refuse_workloads(scenario: &Scenario) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Refuses roles at hosts: what a kernel knows of its connections is not seen at its device.
-fn refuse_host_roles(scenario: &Scenario) -> Result<(), Refusal> {
-    let at_host = scenario.bindings.iter().find(|binding| {
-        let is_host = scenario.nodes[binding.at.index()].kind == NodeKind::Host;
-        is_host && matches!(binding.direction, Direction::To(_))
-    });
-    match at_host {
-        None => Ok(()),
-        Some(binding) => Err(Refusal(format!(
-            "the role {} is bound where {} sends: what its kernel knows of its connections cannot be shown to it yet\n\
-             simulate it, or bind the role at a router",
-            binding.role,
-            scenario.nodes[binding.at.index()].name
-        ))),
+/// Refuses roles that ask for what a host's kernel knows of its connections: at its device that is not seen.
+fn refuse_readers_of_senders(scenario: &Scenario) -> Result<(), Refusal> {
+    for binding in &scenario.bindings {
+        let role = role_at(scenario, binding.at, binding.direction);
+        if role.is_some_and(Role::reads_sender) {
+            return Err(Refusal(format!(
+                "the role {} asks for what the kernel of {} knows of its connections, which cannot be shown to it yet\n                 simulate it, or rehearse another policy",
+                binding.role,
+                scenario.nodes[binding.at.index()].name
+            )));
+        }
     }
+    Ok(())
 }

@@ -111,7 +111,7 @@ impl Fabric {
     /// A packet reaches the far end of a link: it is forwarded, or given to its host, which may answer.
     /// What the answer needs is asked for now, and what the next packet on this link will need: itself
     /// and its connection, one of `flows`, if it is for the same host, else the last port on its way.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, index: PortId, flows: &Flows) -> Option<Parcel> {
         let ports = self.network.ports.as_ptr();
         let hop = &mut self.network.ports[index];
@@ -304,7 +304,7 @@ impl Fabric {
 
     /// A host sends a packet through one of its ports. An echo has the code point of the data that it
     /// acknowledges, which is all that the policy does to it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn leave_host(
         &mut self,
         index: PortId,
