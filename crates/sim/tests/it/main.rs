@@ -7,6 +7,7 @@ mod completion_time;
 mod conservation;
 mod determinism;
 mod end_to_end;
+mod live;
 mod long_flows;
 mod marking;
 mod measuring;
