@@ -149,7 +149,8 @@ fn what_hosts_send_comes_out_as_in_the_simulation() {
 #[test]
 fn packets_of_strangers_and_to_nowhere_are_given_back() {
     let scenario = busy();
-    let (mut live, mut notes) = (LiveNetwork::new(&scenario, 0), Notes { named: 1, ..Notes::default() });
+    let (mut live, mut notes) =
+        (LiveNetwork::new(&scenario, 0), Notes { named: 1, ..Notes::default() });
     let [a, c] = [NodeId(0), NodeId(2)];
     let packet = |src, dst| Packet {
         size: 100,
@@ -158,7 +159,8 @@ fn packets_of_strangers_and_to_nowhere_are_given_back() {
         ..Packet::default()
     };
     let stranger = "192.0.2.1".parse().unwrap();
-    let mut refused = |packet| live.send(Instant::START, a, packet, None, &mut notes).unwrap_err().1;
+    let mut refused =
+        |packet| live.send(Instant::START, a, packet, None, &mut notes).unwrap_err().1;
     assert_eq!(refused(packet(a.address(), stranger)), Unroutable::Stranger);
     assert_eq!(refused(packet(stranger, c.address())), Unroutable::Stranger);
     assert_eq!(refused(packet(c.address(), a.address())), Unroutable::NoWay, "to itself");

@@ -1,0 +1,15 @@
+//! Rehearsals: what they refuse, and, where this machine can, how near they come to the simulation.
+
+#![cfg(target_os = "linux")]
+
+mod real;
+mod refusals;
+
+use shortflow_scenario::{Overrides, Scenario, from_texts};
+
+/// The scenario of texts of which the first is its own.
+fn scenario(texts: &[(&str, &str)]) -> Scenario {
+    let loaded = from_texts(texts, &Overrides::default())
+        .unwrap_or_else(|mistakes| panic!("the scenario has mistakes:\n{mistakes}"));
+    loaded.into_points().swap_remove(0).scenario
+}

@@ -1,0 +1,128 @@
+//! Rehearsals of a few seconds beside simulations of the same scenario. Bounds are wide, since a machine that
+//! is busy is late; how near they come on an idle one is told elsewhere.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use shortflow_measure::Replica;
+use shortflow_rehearse::Rehearsal;
+use shortflow_run::{Engine, Error, Measured, Observers, Outcome, Task};
+use shortflow_scenario::Scenario;
+use shortflow_sim::Simulator;
+
+use crate::scenario;
+
+/// Real time cannot be shared: one rehearsal at a time.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+fn machine() -> MutexGuard<'static, ()> {
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn run(engine: &dyn Engine, scenario: &Scenario) -> Result<Outcome, Error> {
+    engine.check(scenario).unwrap();
+    let observers = Observers { transfers: None, tap: None, look: &mut |_| true };
+    engine.run(&Task { scenario, replica: 0 }, observers)
+}
+
+/// What a rehearsal found, and the simulation; none, and a word on what is lacking, where there can be no
+/// rehearsal; on CI there must.
+fn both(scenario: &Scenario) -> Option<[Replica; 2]> {
+    let _machine = machine();
+    let replica = |outcome: Outcome| match outcome.measured {
+        Measured::Replica(replica) => *replica,
+        Measured::Means(_) => panic!("both engines have replicas"),
+    };
+    match run(&Rehearsal, scenario) {
+        Ok(rehearsed) => {
+            assert!(rehearsed.timing.is_some(), "how late packets were is told with every run");
+            Some([replica(rehearsed), replica(run(&Simulator, scenario).unwrap())])
+        }
+        Err(Error::Machine(lacking)) if std::env::var_os("CI").is_none() => {
+            eprintln!("skipped: needs hosts: {lacking}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A client and a server over a line of 10 Mbit/s that holds 50 packets.
+fn line(workloads: &str) -> Scenario {
+    let text = format!(
+        r#"
+        duration = "4 s"
+        hosts = {{ client = {{}}, server = {{}} }}
+        routers = {{ r = {{}} }}
+        measure.ports = ["server->r"]
+        [links]
+        access = {{ between = ["client", "r"], rate = "100 Mbit/s", delay = "1 ms" }}
+        line = {{ between = ["r", "server"], rate = "10 Mbit/s", delay = "10 ms", queue = "50 pkt" }}
+        [workloads]
+        {workloads}
+        "#
+    );
+    scenario(&[("line.toml", &text)])
+}
+
+fn near(what: &str, [found, expected]: [f64; 2], within: f64) {
+    assert!((found / expected - 1.0).abs() <= within, "{what}: {found}, simulated {expected}");
+}
+
+#[test]
+fn an_idle_line_takes_as_long_as_in_the_simulation() {
+    let scenario = line(
+        r#"web.transfers = { client = "client", server = "server", rate = "5 /s", request = { constant = "300 B" }, reply = { constant = "10 KB" } }
+        call.cbr = { from = "client", to = "server", rate = "80 kbit/s", packet = "200 B" }"#,
+    );
+    let Some(found) = both(&scenario) else { return };
+    let web = found.each_ref().map(|replica| &replica.workloads[0]);
+    assert!(web[0].all.n().abs_diff(web[1].all.n()) <= 1, "the same arrivals");
+    near("completion time", web.map(|web| web.all.mean().unwrap().value()), 0.25);
+}
+
+#[test]
+fn a_line_that_is_offered_twice_its_rate_loses_half() {
+    let scenario = line(
+        r#"flood.cbr = { from = "server", to = "client", rate = "20 Mbit/s", packet = "1000 B" }"#,
+    );
+    let Some(found) = both(&scenario) else { return };
+    let port = found.each_ref().map(|replica| replica.port("server->r").unwrap().utilisation);
+    near("utilisation", port, 0.05);
+    let lost =
+        found.map(|replica| replica.workloads[0].datagrams.as_ref().unwrap().loss().unwrap());
+    near("loss", lost, 0.1);
+}
+
+#[test]
+fn long_flows_and_sessions_get_through() {
+    let scenario = line(
+        r#"file.bulk = { from = "server", to = "client" }
+        type.telnet = { client = "client", server = "server", packet = "100 B", pause.exponential.mean = "150 ms" }"#,
+    );
+    let Some(found) = both(&scenario) else { return };
+    let echoes = found.each_ref().map(|replica| replica.workloads[1].all.n());
+    assert!(echoes[0] > 5 && echoes[0] * 2 > echoes[1], "echoes: {echoes:?}");
+    let port = found.each_ref().map(|replica| replica.port("server->r").unwrap().utilisation);
+    near("utilisation", port, 0.15);
+}
+
+#[test]
+fn a_rehearsal_ends_when_it_is_told_to_and_leaves_nothing_open() {
+    let _machine = machine();
+    let scenario = line(r#"file.bulk = { from = "server", to = "client" }"#);
+    let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let before = open();
+    let mut looks = 0;
+    let look = &mut |_| {
+        looks += 1;
+        looks < 20
+    };
+    let observers = Observers { transfers: None, tap: None, look };
+    let ended = Rehearsal.run(&Task { scenario: &scenario, replica: 0 }, observers);
+    match ended {
+        Err(Error::Interrupted) => assert_eq!(open(), before),
+        Err(Error::Machine(lacking)) if std::env::var_os("CI").is_none() => {
+            eprintln!("skipped: needs hosts: {lacking}");
+        }
+        other => panic!("{other:?}"),
+    }
+}

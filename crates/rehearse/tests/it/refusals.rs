@@ -1,0 +1,80 @@
+//! What cannot be rehearsed is refused before anything is made. Needs no rights.
+
+use shortflow_rehearse::Rehearsal;
+use shortflow_run::Engine;
+
+use crate::scenario;
+
+/// Two hosts and a router, with these workloads and whatever else.
+fn text(more: &str) -> String {
+    format!(
+        r#"
+        duration = "2 s"
+        hosts = {{ client = {{}}, server = {{}} }}
+        routers = {{ r = {{}} }}
+        [links]
+        access = {{ between = ["client", "r"], rate = "100 Mbit/s", delay = "1 ms" }}
+        line = {{ between = ["r", "server"], rate = "10 Mbit/s", delay = "10 ms" }}
+        [workloads]
+        {more}
+        "#
+    )
+}
+
+fn refusal(texts: &[(&str, &str)]) -> String {
+    Rehearsal.check(&scenario(texts)).expect_err("it cannot be rehearsed").to_string()
+}
+
+#[test]
+fn a_congestion_control_that_no_kernel_has_is_refused_by_its_name() {
+    let more = "file.bulk = { from = \"server\", to = \"client\", tcp = { congestion = \"increase-by-k\" } }";
+    let told = refusal(&[("s.toml", &text(more))]);
+    assert_eq!(
+        told,
+        "file: no kernel has the congestion control increase-by-k\n\
+         choose one of reno, cubic by `tcp.congestion`, or simulate it"
+    );
+}
+
+#[test]
+fn a_host_has_one_kernel_for_all_its_workloads() {
+    let of = |name: &str, tcp: &str| {
+        format!(
+            "{name}.bulk = {{ from = \"server\", to = \"client\", port = {}, tcp = {tcp} }}\n",
+            name.len()
+        )
+    };
+    let more = of("old", "{ initial_window = 2 }") + &of("newer", "{ initial_window = 10 }");
+    let told = refusal(&[("s.toml", &text(&more))]);
+    assert!(
+        told.starts_with(
+            "client has one kernel, whose TCP cannot be that of old and of newer at once"
+        ),
+        "{told}"
+    );
+    let alike = of("old", "{ congestion = \"reno\" }") + &of("newer", "{ congestion = \"cubic\" }");
+    assert_eq!(
+        Rehearsal.check(&scenario(&[("s.toml", &text(&alike))])),
+        Ok(()),
+        "that is each socket's own"
+    );
+}
+
+#[test]
+fn datagrams_too_small_for_the_time_of_their_sending_are_refused() {
+    let more =
+        "call.cbr = { from = \"client\", to = \"server\", rate = \"8 kbit/s\", packet = \"35 B\" }";
+    let told = refusal(&[("s.toml", &text(more))]);
+    assert!(told.contains("datagrams of 35 bytes") && told.contains("36 bytes or more"), "{told}");
+}
+
+#[test]
+fn a_role_that_asks_for_the_state_of_tcp_is_refused() {
+    let policy =
+        "[roles.source]\n[[roles.source.classes]]\nname = \"all\"\nmarker.tcp-state = {}\n";
+    let more = "policy = \"p.toml\"\nbind = [{ role = \"source\", at = \"server\", to = \"r\" }]\n";
+    let workload = "file.bulk = { from = \"server\", to = \"client\" }";
+    let text = more.to_owned() + &text(workload);
+    let told = refusal(&[("s.toml", &text), ("p.toml", policy)]);
+    assert!(told.starts_with("the role source asks for what the kernel of server knows"), "{told}");
+}
