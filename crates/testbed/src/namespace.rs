@@ -35,20 +35,20 @@ impl Home {
         &self,
         act: impl FnOnce() -> Result<T, Error>,
     ) -> Result<(T, Namespace), Error> {
-        let _back = Back(self);
         unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| match errno {
             Errno::EPERM => Error::NotAllowed,
             Errno::EINVAL => Error::NoNamespaces,
             errno => Error::kernel("a network namespace could not be made")(errno),
         })?;
+        let _back = Back(self);
         let namespace = Namespace::own()?;
         act().map(|done| (done, namespace))
     }
 
     /// Does something in a namespace: sockets that are made there stay there.
     pub(crate) fn within<T>(&self, there: &Namespace, act: impl FnOnce() -> T) -> Result<T, Error> {
-        let _back = Back(self);
         there.enter()?;
+        let _back = Back(self);
         Ok(act())
     }
 }

@@ -6,6 +6,7 @@ mod disk;
 mod explain;
 mod inputs;
 mod interrupt;
+mod rehearse;
 mod reproduce;
 mod runs;
 mod schemas;
