@@ -64,10 +64,10 @@ pub(crate) enum Command {
     /// are complete.
     #[command(after_help = SIMULATE)]
     Simulate(Simulate),
-    /// Run a scenario over real TCP: hosts are network namespaces with this machine's kernel, and what lies
-    /// between them is the simulator's network in real time.
+    /// Run a scenario over this machine's own TCP, in real time
     ///
-    /// Workloads have the same arrivals as in the simulation, and the table is the same. It takes as long as the
+    /// Hosts are network namespaces with the kernel's TCP, and what lies between them is the simulator's network, fed
+    /// with their packets. Workloads have the same arrivals as in the simulation, and the table is the same. It takes as long as the
     /// scenario lasts, one replica after another, and needs Linux and the right to make network namespaces
     /// (root). Nothing outside the namespaces is touched, and nothing is left behind.
     #[command(after_help = REHEARSE)]
