@@ -56,7 +56,7 @@ pub(crate) fn hosts(scenario: &Scenario) -> Result<(Vec<Option<HostSpec>>, Vec<S
     let tcp = || scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
     tcp().try_for_each(can_do)?;
     let mut warnings: Vec<String> = Vec::new();
-    for told in tcp().filter_map(|workload| done_otherwise(workload)) {
+    for told in tcp().filter_map(done_otherwise) {
         if !warnings.contains(&told) {
             warnings.push(told);
         }
