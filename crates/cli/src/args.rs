@@ -71,7 +71,7 @@ pub(crate) enum Command {
     /// scenario lasts, one replica after another, and needs Linux and the right to make network namespaces
     /// (root). Nothing outside the namespaces is touched, and nothing is left behind.
     #[command(after_help = REHEARSE)]
-    Rehearse(Rehearse),
+    Rehearse(RunOne),
     /// Run a scenario under several policies, with the same arrivals under each.
     ///
     /// The first policy is the reference that the others are compared with. Differences are taken
@@ -162,9 +162,9 @@ pub(crate) struct Check {
     pub(crate) json: bool,
 }
 
-/// `simulate`.
+/// What is run under one policy: `rehearse`, and `simulate` with more.
 #[derive(Debug, Args)]
-pub(crate) struct Simulate {
+pub(crate) struct RunOne {
     /// The scenario.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) scenario: PathBuf,
@@ -174,6 +174,14 @@ pub(crate) struct Simulate {
     /// How to run it.
     #[command(flatten)]
     pub(crate) options: RunOptions,
+}
+
+/// `simulate`.
+#[derive(Debug, Args)]
+pub(crate) struct Simulate {
+    /// What to run.
+    #[command(flatten)]
+    pub(crate) run: RunOne,
     /// Write the packets into this file (pcapng), for Wireshark and tcptrace: about 100 bytes for
     /// each packet. The run must have one point and one replica.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -182,20 +190,6 @@ pub(crate) struct Simulate {
     /// default the hosts that send data: the servers of transfers, the senders of all else.
     #[arg(long, value_name = "PLACE", requires = "trace")]
     pub(crate) trace_at: Vec<String>,
-}
-
-/// `rehearse`.
-#[derive(Debug, Args)]
-pub(crate) struct Rehearse {
-    /// The scenario.
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) scenario: PathBuf,
-    /// Use this policy instead of the one that the scenario names.
-    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) policy: Option<PathBuf>,
-    /// How to run it.
-    #[command(flatten)]
-    pub(crate) options: RunOptions,
 }
 
 /// `compare`.
@@ -225,20 +219,21 @@ pub(crate) struct RunOptions {
     /// names separated by commas. May be repeated; it replaces the scenario's own binding of a port.
     #[arg(long, value_name = "ROLE=PLACE")]
     pub(crate) bind: Vec<String>,
-    /// The seed of all random numbers; the same seed gives the same results, bit for bit.
+    /// The seed of all random numbers; a simulation with the same seed gives the same results, bit for bit.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
     /// How many replicas of each point, 1 to 10000; more replicas give narrower intervals.
     #[arg(long, value_name = "N", value_parser = replicas)]
     pub(crate) replicas: Option<u32>,
-    /// How many replicas at once; one per core by default. Results do not depend on it.
+    /// How many replicas are simulated at once; one per core by default. Results do not depend on it.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
     /// Refuse a run that needs more memory than this, as in `4 GB` or `500 MB`; by default what the
     /// machine has.
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
-    /// The folder for results and report; `results/NAME` by default, or `results/NAME-compared`.
+    /// The folder for results and report; by default `results/NAME`, with `-compared` or `-rehearsed`
+    /// behind it for those commands.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
     /// Use the folder even if it holds files that no run wrote; those files are kept.

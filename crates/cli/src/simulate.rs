@@ -15,7 +15,7 @@ use shortflow_sim::Simulator;
 use shortflow_text::{InputFiles, MOST_TEXT, name_of};
 use shortflow_trace::Request;
 
-use crate::args::{Compare, Rehearse, RunOptions, Simulate};
+use crate::args::{Compare, RunOne, RunOptions, Simulate};
 use crate::check;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -24,19 +24,20 @@ use crate::progress::Bar;
 
 /// `shortflow simulate`.
 pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure> {
+    let RunOne { scenario, policy, options } = &args.run;
     let inputs = InputFiles::default();
-    let case = case(&inputs, &args.scenario, args.policy.as_deref(), &args.options)?;
-    let target = target(&args.options, &case.loaded.name, "");
+    let case = case(&inputs, scenario, policy.as_deref(), options)?;
+    let target = target(options, &case.loaded.name, "");
     let request = |file: &PathBuf| Request::new(file, &args.trace_at, &case.loaded);
     let trace = args.trace.as_ref().map(request).transpose().map_err(Failure::Input)?;
     if let Some(note) = trace.as_ref().and_then(|trace| trace.note.as_ref()) {
         console.note(note);
     }
-    conduct(console, &Simulator, &args.options, &[case], trace.as_ref(), &target)
+    conduct(console, &Simulator, options, &[case], trace.as_ref(), &target)
 }
 
 /// `shortflow rehearse`.
-pub(crate) fn rehearse(console: &Console, args: &Rehearse) -> Result<(), Failure> {
+pub(crate) fn rehearse(console: &Console, args: &RunOne) -> Result<(), Failure> {
     let inputs = InputFiles::default();
     let case = case(&inputs, &args.scenario, args.policy.as_deref(), &args.options)?;
     let target = target(&args.options, &case.loaded.name, "-rehearsed");

@@ -60,7 +60,6 @@ pub(crate) struct Router<'h> {
 /// What the router tells at the end.
 #[derive(Debug)]
 pub(crate) struct Routed {
-    pub(crate) network: LiveNetworkOf,
     pub(crate) record: Option<LiveRecord>,
     pub(crate) timing: Option<TimingError>,
     /// Datagrams that were dropped: when they were sent, and of which stream they were.
@@ -70,15 +69,6 @@ pub(crate) struct Routed {
     pub(crate) refused: u64,
     /// Why the thread does not run in real time, if it does not.
     pub(crate) not_preferred: Option<Errno>,
-}
-
-/// The network when all is over, of which one can still ask what it saw.
-pub(crate) struct LiveNetworkOf(pub(crate) LiveNetwork);
-
-impl std::fmt::Debug for LiveNetworkOf {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("LiveNetwork")
-    }
 }
 
 /// The devices' side of the network.
@@ -97,6 +87,9 @@ impl Router<'_> {
     ///
     /// # Errors
     /// When the kernel has no event queue or timer left.
+    ///
+    /// # Panics
+    /// When a packet was lost or made: our own mistake, never the input's.
     pub(crate) fn run(self, stop: &AtomicBool, open: &AtomicU32) -> Result<Routed, Errno> {
         let Router { mut network, hosts, clock, times, largest, streams } = self;
         let mut side = Side {
@@ -139,11 +132,11 @@ impl Router<'_> {
                 strangers += take(number as u32, &mut network, &mut side, times.end);
             }
         }
+        network.check_conservation();
         let Side { lateness, dropped, refused, .. } = side;
         let timing = lateness.found();
-        let network = LiveNetworkOf(network);
         let not_preferred = preferred.err();
-        Ok(Routed { network, record, timing, dropped, strangers, refused, not_preferred })
+        Ok(Routed { record, timing, dropped, strangers, refused, not_preferred })
     }
 }
 

@@ -127,7 +127,7 @@ impl Connection {
     pub(crate) fn on_read(&mut self, now: Instant, side: Side) -> Progress {
         let received = self.received(side);
         let at_client = self.received(Side::Client);
-        let (mut outgoing, mut progress) = (None, Progress::Nothing);
+        let (mut outgoing, mut is_complete, mut is_heard) = (None, false, false);
         match &mut self.talk {
             Talk::Bulk { .. } => {}
             Talk::Exchange(exchange) => {
@@ -141,16 +141,14 @@ impl Connection {
                     && received >= exchange.reply
                 {
                     exchange.is_done = true;
-                    progress = Progress::Complete(Box::default());
+                    is_complete = true;
                 }
             }
             Talk::Dialogue(dialogue) => {
                 if side == Side::Server {
                     outgoing = Some(dialogue.answer(now, received));
                 }
-                if dialogue.has_news(at_client) {
-                    progress = Progress::Heard;
-                }
+                is_heard = dialogue.has_news(at_client);
             }
         }
         if let Some(outgoing) = outgoing {
@@ -161,9 +159,12 @@ impl Connection {
         {
             end.close();
         }
-        match progress {
-            Progress::Complete(_) => Progress::Complete(Box::new(self.transfer(now))),
-            progress => progress,
+        if is_complete {
+            Progress::Complete(Box::new(self.transfer(now)))
+        } else if is_heard {
+            Progress::Heard
+        } else {
+            Progress::Nothing
         }
     }
 

@@ -63,10 +63,23 @@ impl Place<'_> {
 pub(crate) enum LoadError {
     #[error(transparent)]
     Testbed(#[from] shortflow_testbed::Error),
-    #[error("a socket could not be made: {0}")]
+    #[error("a socket could not be made: {0}{hint}", hint = remedy(.0))]
     Socket(io::Error),
     #[error("waiting for sockets: {0}")]
     Wait(#[from] Errno),
+}
+
+/// What to do about it, where that is known.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::EMFILE | Errno::ENFILE) => {
+            "\nraise the limit of open files with `ulimit -n 65536`, or lower the load"
+        }
+        Some(Errno::EADDRNOTAVAIL) => {
+            "\na host has no port left for another connection; lower the load, or spread it over more hosts"
+        }
+        _ => "",
+    }
 }
 
 /// The load at work.
