@@ -66,15 +66,16 @@ pub(crate) enum Progress {
 }
 
 impl Connection {
-    /// A connection that the client begins to open at `start`, with what it sends first.
-    pub(crate) fn open(
-        workload: u16,
-        ends: Ends,
-        talk: Talk,
-        mut client: End,
-        start: Instant,
-    ) -> Self {
-        match &talk {
+    /// A connection that is to be opened at `start`.
+    pub(crate) fn new(workload: u16, ends: Ends, talk: Talk, start: Instant) -> Self {
+        let sides = [None, None];
+        Connection { workload, ends, talk, sides, start, connected_at: Instant::NEVER }
+    }
+
+    /// The client begins to open it from this port, with what it sends first.
+    pub(crate) fn begin(&mut self, mut client: End, port: u16) {
+        self.ends.client_port = port;
+        match &self.talk {
             Talk::Exchange(exchange) => client.write(exchange.request),
             Talk::Bulk { size: None, .. } => client.write(ENDLESS),
             Talk::Bulk { size: Some(size), .. } => {
@@ -83,8 +84,7 @@ impl Connection {
             }
             Talk::Dialogue(_) => {}
         }
-        let sides = [Some(client), None];
-        Connection { workload, ends, talk, sides, start, connected_at: Instant::NEVER }
+        self.sides[Side::Client as usize] = Some(client);
     }
 
     /// Bytes that the server has got of a transfer without end: in all, and before the warm-up ended.

@@ -52,7 +52,7 @@ pub(crate) struct Floor<'l> {
     scratch: Vec<u8>,
     /// What sessions are to be told.
     pub(crate) news: Vec<News>,
-    /// Why a session could not open a connection.
+    /// Why a connection could not be opened, or waited for.
     pub(crate) error: Option<LoadError>,
 }
 
@@ -101,6 +101,11 @@ impl<'l> Floor<'l> {
         Ok(floor)
     }
 
+    /// What went wrong since this was asked last.
+    pub(crate) fn check(&mut self) -> Result<(), LoadError> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+
     /// How many connections there are.
     pub(crate) fn open_connections(&self) -> u32 {
         (self.connections.len() - self.free.len() - self.gone.len()) as u32
@@ -112,47 +117,54 @@ impl<'l> Floor<'l> {
         all.filter_map(|(slot, connection)| Some((slot, connection.as_mut()?)))
     }
 
-    /// Opens a connection over pair `pair` of a workload.
-    ///
-    /// # Errors
-    /// When the client's kernel has no socket left.
-    pub(crate) fn open(
-        &mut self,
-        workload: u16,
-        pair: usize,
-        talk: Talk,
-    ) -> Result<u32, LoadError> {
-        let kind = &self.scenario.workloads[usize::from(workload)].kind;
-        let (client, server) = kind.pairs()[pair];
-        let port = port_of(kind).expect("connections are those of workloads over TCP");
-        let to = SocketAddr::new(server.address().into(), port);
-        let spec = &self.specs[usize::from(workload)];
-        let start = self.clock.now();
-        let socket = self.place.socket(client, || socket::connect(to, spec))?;
-        let client_port = socket::port(&socket.local_addr().map_err(LoadError::Socket)?);
-        let ends = Ends { client: client.0, server: server.0, client_port, server_port: port };
-        let end = End::new(socket, EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT);
+    /// Opens a connection over pair `pair` of a workload. One that cannot be opened has no ends, and
+    /// [`Floor::error`] says why.
+    pub(crate) fn open(&mut self, workload: u16, pair: usize, talk: Talk) -> u32 {
+        let (client, server) = self.kind(workload).pairs()[pair];
+        let server_port = port_of(self.kind(workload)).expect("only TCP has connections");
+        let ends = Ends { client: client.0, server: server.0, client_port: 0, server_port };
         let slot = self.free.pop().unwrap_or_else(|| {
             self.connections.push(None);
             self.connections.len() as u32 - 1
         });
-        let name = Name::Connection { slot, side: Side::Client };
-        self.wait.add(&end.socket, end.waits_for, name.number())?;
-        self.expected.insert((ends.client, client_port, ends.server, port), slot);
-        let connection = Connection::open(workload, ends, talk, end, start);
-        self.connections[slot as usize] = Some(connection);
-        Ok(slot)
+        let connection = Connection::new(workload, ends, talk, self.clock.now());
+        let connection = self.connections[slot as usize].insert(connection);
+        let to = SocketAddr::new(server.address().into(), server_port);
+        let spec = &self.specs[usize::from(workload)];
+        let begun = self.place.socket(client, || socket::connect(to, spec)).and_then(|socket| {
+            let port = socket::port(&socket.local_addr().map_err(LoadError::Socket)?);
+            let end = End::new(socket, EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT);
+            let name = Name::Connection { slot, side: Side::Client };
+            self.wait.add(&end.socket, end.waits_for, name.number())?;
+            connection.begin(end, port);
+            Ok(port)
+        });
+        match begun {
+            Ok(port) => {
+                self.expected.insert((ends.client, port, ends.server, server_port), slot);
+            }
+            Err(error) => self.error = Some(error),
+        }
+        slot
+    }
+
+    fn kind(&self, workload: u16) -> &'l WorkloadKind {
+        &self.scenario.workloads[usize::from(workload)].kind
     }
 
     /// Accepts the connections that wait at a listener.
     ///
     /// # Errors
-    /// When they cannot be waited for.
+    /// When they cannot be waited for, or there are too many.
     pub(crate) fn accept(&mut self, listener: u32) -> Result<(), LoadError> {
         loop {
             let (node, port, socket) = &self.listeners[listener as usize];
-            // Nobody waits for now, or somebody who is gone already.
-            let Ok((socket, from)) = socket.accept() else { return Ok(()) };
+            let (socket, from) = match socket.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if socket::is_lasting(&error) => return Err(LoadError::Socket(error)),
+                // Nobody waits for now, or somebody who is gone already.
+                Err(_) => return Ok(()),
+            };
             socket.set_nonblocking(true).map_err(LoadError::Socket)?;
             let client = from.as_socket().map(|address| NodeId::of_address(address.ip().into()));
             let key = client.map(|client| (client.0, socket::port(&from), node.0, *port));
@@ -295,18 +307,10 @@ impl sessions::Host for Floor<'_> {
 
     fn open(&mut self, pair: usize, dialogue: Dialogue, first: Outgoing) -> ConnectionId {
         let workload = dialogue.workload();
-        match Floor::open(self, workload, pair, Talk::Dialogue(Box::new(dialogue))) {
-            Ok(slot) => {
-                let id = ConnectionId(slot);
-                self.connection(id).put(Side::Client, first);
-                id
-            }
-            Err(error) => {
-                // The run ends before anything is asked of this connection.
-                self.error = Some(error);
-                ConnectionId(u32::MAX)
-            }
-        }
+        let slot = Floor::open(self, workload, pair, Talk::Dialogue(Box::new(dialogue)));
+        let id = ConnectionId(slot);
+        self.connection(id).put(Side::Client, first);
+        id
     }
 
     fn write(&mut self, connection: ConnectionId, outgoing: Outgoing) {

@@ -194,21 +194,22 @@ impl<'l> Load<'l> {
                 Due::Exchange { workload, pair, id, request, reply } => {
                     let requested_at = Instant::NEVER;
                     let exchange = Exchange { id, request, reply, requested_at, is_done: false };
-                    self.floor.open(workload, pair, Talk::Exchange(exchange))?;
+                    self.floor.open(workload, pair, Talk::Exchange(exchange));
                 }
                 Due::Bulk { workload, pair, size } => {
                     let talk = Talk::Bulk { size, received_before: 0 };
-                    self.floor.open(workload, pair, talk)?;
+                    self.floor.open(workload, pair, talk);
                 }
                 Due::Datagram { stream, size } => {
                     let Floor { clock, recorder, .. } = &mut self.floor;
                     self.streams.send(stream, size, *clock, recorder);
                 }
             }
+            self.floor.check()?;
         }
         for sessions in self.sessions.iter_mut().filter(|sessions| sessions.next_at() <= now) {
             sessions.wake(&mut self.floor);
-            self.floor.error.take().map_or(Ok(()), Err)?;
+            self.floor.check()?;
         }
         self.tell_sessions()
     }
@@ -223,7 +224,7 @@ impl<'l> Load<'l> {
             } else {
                 sessions.heard(&mut self.floor, link.session, connection);
             }
-            self.floor.error.take().map_or(Ok(()), Err)?;
+            self.floor.check()?;
             self.floor.flush(connection.0)?;
         }
         Ok(())

@@ -32,6 +32,12 @@ pub(crate) fn listen(at: SocketAddr, spec: &SocketSpec) -> io::Result<Socket> {
     Ok(socket)
 }
 
+/// Whether a socket that could not be accepted will not be so for as long as nothing is closed.
+pub(crate) fn is_lasting(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    matches!(errno, Some(Errno::EMFILE | Errno::ENFILE | Errno::ENOBUFS | Errno::ENOMEM))
+}
+
 fn stream(family: IpAddr, spec: &SocketSpec) -> io::Result<Socket> {
     let kind = Type::STREAM.nonblocking().cloexec();
     let socket = Socket::new(domain(family), kind, Some(Protocol::TCP))?;
