@@ -71,7 +71,7 @@ pub(crate) enum Command {
     /// scenario lasts, one replica after another, and needs Linux and the right to make network namespaces
     /// (root). Nothing outside the namespaces is touched, and nothing is left behind.
     #[command(after_help = REHEARSE)]
-    Rehearse(RunOne),
+    Rehearse(Rehearse),
     /// Run a scenario under several policies, with the same arrivals under each.
     ///
     /// The first policy is the reference that the others are compared with. Differences are taken
@@ -123,7 +123,9 @@ Examples:
 const REHEARSE: &str = "\
 Examples:
   sudo shortflow rehearse scenarios/contract.toml --replicas 1 --set duration='30 s'
-  sudo shortflow rehearse scenarios/contract.toml --policy policies/best-effort.toml";
+  sudo shortflow rehearse scenarios/contract.toml --policy policies/best-effort.toml
+  sudo shortflow rehearse scenarios/contract.toml --replicas 1 --set duration='30 s' \\
+      --trace line.pcapng --trace-at 'east->west' --trace-snap '96 B'";
 
 const COMPARE: &str = "\
 Examples:
@@ -182,8 +184,31 @@ pub(crate) struct Simulate {
     /// What to run.
     #[command(flatten)]
     pub(crate) run: RunOne,
-    /// Write the packets into this file (pcapng), for Wireshark and tcptrace: about 100 bytes for
-    /// each packet. The run must have one point and one replica.
+    /// What to trace.
+    #[command(flatten)]
+    pub(crate) trace: TraceOptions,
+}
+
+/// `rehearse`.
+#[derive(Debug, Args)]
+pub(crate) struct Rehearse {
+    /// What to run.
+    #[command(flatten)]
+    pub(crate) run: RunOne,
+    /// What to trace.
+    #[command(flatten)]
+    pub(crate) trace: TraceOptions,
+    /// Store no more than the first SIZE of each packet, as in `96 B`; by default all of it, which
+    /// makes the trace as large as the traffic.
+    #[arg(long, value_name = "SIZE", requires = "trace", value_parser = snap)]
+    pub(crate) trace_snap: Option<u32>,
+}
+
+/// Where packets are captured, and where to.
+#[derive(Debug, Args)]
+pub(crate) struct TraceOptions {
+    /// Write the packets into this file (pcapng), for Wireshark and tcptrace. The run must have one
+    /// point and one replica.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Option<PathBuf>,
     /// Where to trace: a host, a group of hosts, or a port, as in `r1->r2`; may be repeated. By
@@ -261,6 +286,16 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
         }
         _ => Err("write KEY=VALUE, as in `duration=300 s`".to_owned()),
     }
+}
+
+/// The least of a packet that is of use: up to its ports, whatever the version of IP.
+const LEAST_SNAP: u32 = 64;
+
+/// How much is stored of a packet.
+fn snap(text: &str) -> Result<u32, String> {
+    let size = text.parse::<Bytes>().map_err(|error| error.to_string())?;
+    let size = u32::try_from(size.0).ok().filter(|size| *size >= LEAST_SNAP);
+    size.ok_or_else(|| format!("a packet's part must have {LEAST_SNAP} B to 4 GB"))
 }
 
 /// The number of replicas, with the range that scenarios have too.

@@ -15,7 +15,7 @@ use shortflow_sim::Simulator;
 use shortflow_text::{InputFiles, MOST_TEXT, name_of};
 use shortflow_trace::Request;
 
-use crate::args::{Compare, RunOne, RunOptions, Simulate};
+use crate::args::{Compare, Rehearse, RunOne, RunOptions, Simulate, TraceOptions};
 use crate::check;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -28,20 +28,33 @@ pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure
     let inputs = InputFiles::default();
     let case = case(&inputs, scenario, policy.as_deref(), options)?;
     let target = target(options, &case.loaded.name, "");
-    let request = |file: &PathBuf| Request::new(file, &args.trace_at, &case.loaded);
-    let trace = args.trace.as_ref().map(request).transpose().map_err(Failure::Input)?;
-    if let Some(note) = trace.as_ref().and_then(|trace| trace.note.as_ref()) {
-        console.note(note);
-    }
+    let trace = request(console, &args.trace, &case.loaded)?;
     conduct(console, &Simulator, options, &[case], trace.as_ref(), &target)
 }
 
 /// `shortflow rehearse`.
-pub(crate) fn rehearse(console: &Console, args: &RunOne) -> Result<(), Failure> {
+pub(crate) fn rehearse(console: &Console, args: &Rehearse) -> Result<(), Failure> {
+    let RunOne { scenario, policy, options } = &args.run;
     let inputs = InputFiles::default();
-    let case = case(&inputs, &args.scenario, args.policy.as_deref(), &args.options)?;
-    let target = target(&args.options, &case.loaded.name, "-rehearsed");
-    conduct(console, rehearsal()?, &args.options, &[case], None, &target)
+    let case = case(&inputs, scenario, policy.as_deref(), options)?;
+    let target = target(options, &case.loaded.name, "-rehearsed");
+    let trace = request(console, &args.trace, &case.loaded)?;
+    let trace = trace.map(|trace| args.trace_snap.into_iter().fold(trace, Request::keep_first));
+    conduct(console, rehearsal()?, options, &[case], trace.as_ref(), &target)
+}
+
+/// The capture that is asked for, if one is.
+fn request(
+    console: &Console,
+    options: &TraceOptions,
+    loaded: &Loaded,
+) -> Result<Option<Request>, Failure> {
+    let request = |file: &PathBuf| Request::new(file, &options.trace_at, loaded);
+    let trace = options.trace.as_ref().map(request).transpose().map_err(Failure::Input)?;
+    if let Some(note) = trace.as_ref().and_then(|trace| trace.note.as_ref()) {
+        console.note(note);
+    }
+    Ok(trace)
 }
 
 #[cfg(target_os = "linux")]

@@ -13,6 +13,7 @@ use shortflow_sim::LiveNetwork;
 use shortflow_testbed::{Home, Host};
 use shortflow_units::Instant;
 
+use crate::capture::Capture;
 use crate::clock::Clock;
 use crate::kernel;
 use crate::realtime::{Priority, prefer_this_thread};
@@ -52,18 +53,15 @@ impl Engine for Rehearsal {
     fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
         let Task { scenario, replica } = *task;
         let Observers { transfers, tap, look } = observers;
-        if tap.is_some() {
-            let what =
-                "packets of a rehearsal cannot be captured yet\nsimulate it, or leave --trace out";
-            return Err(Refusal(what.to_owned()).into());
-        }
         let (specs, mut warnings) = kernel::hosts(scenario)?;
         let largest = specs.iter().flatten().map(|spec| spec.mtu).max().unwrap_or(0);
         let home = Home::find().map_err(lacking)?;
         let make = |spec: &Option<_>| spec.as_ref().map(|spec| Host::make(&home, spec)).transpose();
         let hosts: Vec<Option<Host>> =
             specs.iter().map(make).collect::<Result<_, _>>().map_err(lacking)?;
-        let network = LiveNetwork::new(scenario, replica);
+        let mut network = LiveNetwork::new(scenario, replica);
+        let capture = tap.map(|tap| Capture::begin(tap, scenario, &mut network));
+        let (capture, writer) = capture.unzip();
         let clock = Clock::beginning_in(SETTLE).map_err(lacking)?;
         let times = Times {
             warm_up: Instant::START + scenario.warm_up,
@@ -86,10 +84,12 @@ impl Engine for Rehearsal {
             times,
             largest: largest as usize,
             streams: told.collect(),
+            capture,
         };
         let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));
         let end = times.end.as_secs_f64();
-        let (found, routed) = std::thread::scope(|scope| {
+        let (found, routed, tap) = std::thread::scope(|scope| {
+            let writing = writer.map(|writer| scope.spawn(|| writer.run()));
             let routing = scope.spawn(|| router.run(&stop, &open));
             // A router that is finished before its time has met with an error.
             let is_lost = || routing.is_finished() && clock.now() < times.end;
@@ -100,7 +100,9 @@ impl Engine for Rehearsal {
             if !matches!(found, Ok(Some(_))) {
                 stop.store(true, Ordering::Relaxed);
             }
-            (found, routing.join().expect("the router keeps every packet"))
+            let routed = routing.join().expect("the router keeps every packet");
+            let tap = writing.map(|writing| writing.join().expect("a tap takes what it is shown"));
+            (found, routed, tap)
         });
         let routed: Routed = routed.map_err(lacking)?;
         let Some(found) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
@@ -108,6 +110,7 @@ impl Engine for Rehearsal {
         let timing = routed.timing;
         record(found, routed, &streams, scenario, &mut recorder);
         let found = Replica { number: replica, ..recorder.finish()? };
+        tap.map_or(Ok(()), |tap| tap.finish()).map_err(Error::Trace)?;
         Ok(Outcome { measured: Measured::Replica(Box::new(found)), warnings, timing })
     }
 }
@@ -130,6 +133,13 @@ fn told_of(routed: &Routed) -> Vec<String> {
         told.push(format!(
             "{} packets of hosts were for nobody in the scenario, or no IP packets, and went no further.",
             routed.strangers
+        ));
+    }
+    if routed.uncaptured > 0 {
+        told.push(format!(
+            "{} packets are not in the trace, which could not be written as fast as they came: trace fewer places, or \
+             keep fewer bytes of each packet.",
+            routed.uncaptured
         ));
     }
     if routed.refused > 0 {

@@ -16,6 +16,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod capture;
 mod clock;
 mod engine;
 mod kernel;

@@ -14,6 +14,11 @@ pub trait Tap: Send {
     /// A packet passes. Sights come in the order of time.
     fn see(&mut self, sight: &Sight<'_>);
 
+    /// So many packets have passed since the last sight that could not be shown.
+    fn missed(&mut self, packets: u64) {
+        let _ = packets;
+    }
+
     /// The run is complete. Without this call it was abandoned.
     fn finish(self: Box<Self>) -> Result<(), results::Error>;
 }
@@ -31,9 +36,12 @@ pub struct Sight<'a> {
     pub event: Event,
     /// What elements see of the packet.
     pub packet: &'a Packet,
+    /// The packet itself, from its IP header on, as its host sent it: its code point and its ECN field are
+    /// those of `packet` by now. None where packets are simulated.
+    pub bytes: Option<&'a [u8]>,
     /// When its host sent it.
     pub sent_at: Instant,
-    /// Its header of TCP; all zero when the protocol is another.
+    /// Its header of TCP as it is simulated; all zero when the protocol is another, or the packet has bytes.
     pub header: &'a TcpHeader,
     /// The settings of its TCP, as long as the connection is there.
     pub tcp: Option<&'a Config>,

@@ -45,12 +45,7 @@ impl Headers {
 fn emit(out: &mut [u8], sight: &Sight<'_>) -> Result<usize, WireError> {
     let packet = sight.packet;
     let [source, destination] = [packet.key.src, packet.key.dst].map(ipv4);
-    let ethernet = EthernetHeader {
-        source: hardware_address(sight.from),
-        destination: hardware_address(sight.to),
-        ether_type: EtherType::IPV4,
-    };
-    let ip_at = ethernet.emit(out)?;
+    let ip_at = ethernet(sight, EtherType::IPV4).emit(out)?;
     let at = ip_at + Ipv4Header::LEAST;
     let payload = u32::from(packet.payload);
     // What is simulated has zeros as payload.
@@ -91,6 +86,15 @@ fn within_16_bits(length: u32) -> u16 {
 /// The address of a simulated host, which is one of IPv4.
 fn ipv4(address: Address) -> Ipv4Addr {
     address.as_v4().expect("a simulated host has an IPv4 address").into()
+}
+
+/// The header of a frame on the link at which a packet is seen.
+pub(crate) fn ethernet(sight: &Sight<'_>, ether_type: EtherType) -> EthernetHeader {
+    EthernetHeader {
+        source: hardware_address(sight.from),
+        destination: hardware_address(sight.to),
+        ether_type,
+    }
 }
 
 /// A locally administered address: 02:00 and the number of the node, from 1 as in its IP address.

@@ -3,10 +3,11 @@
 //! [`places`] finds the hosts and ports at which packets are captured; a [`Trace`] looks at a run
 //! there and writes what it sees as pcapng: Ethernet, IPv4 and TCP or UDP headers with the
 //! addresses, sequence numbers, flags, options, DSCP and ECN of the packet, and correct checksums.
-//! Payload is all zeros in a simulation, so it counts in lengths and checksums but is not stored.
+//! Payload is all zeros in a simulation, so it counts in lengths and checksums but is not stored. Packets
+//! that have bytes are stored as they are, whole or their first bytes.
 //!
 //! ```text
-//! Sight → frame (headers as bytes) → pcapng (blocks) → output (a whole file, or a pipe)
+//! Sight → frame (headers as bytes), real (its own bytes) → pcapng (blocks) → output (a whole file, or a pipe)
 //! ```
 //!
 //! ```
@@ -35,6 +36,7 @@ mod frame;
 mod identification;
 mod output;
 mod pcapng;
+mod real;
 mod request;
 mod trace;
 

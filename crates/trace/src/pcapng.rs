@@ -1,7 +1,7 @@
 //! The pcapng file format (draft-ietf-opsawg-pcapng), as much of it as a capture needs.
 
 use std::io::{self, Write};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use shortflow_units::Instant;
 
@@ -51,11 +51,16 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Adds an Ethernet interface; the first is number 0.
-    pub(crate) fn interface(&mut self, name: &str, description: &str) -> io::Result<()> {
+    /// Adds an Ethernet interface; the first is number 0. No more than `snap` bytes of a packet are stored.
+    pub(crate) fn interface(
+        &mut self,
+        name: &str,
+        description: &str,
+        snap: Option<u32>,
+    ) -> io::Result<()> {
         self.put(&LINKTYPE_ETHERNET.to_le_bytes());
         self.put(&[0; 2]);
-        self.put(&NO_LIMIT.to_le_bytes());
+        self.put(&snap.unwrap_or(NO_LIMIT).to_le_bytes());
         self.option(IF_NAME, name.as_bytes());
         self.option(IF_DESCRIPTION, description.as_bytes());
         self.option(IF_TSRESOL, &[NANOSECONDS]);
@@ -66,11 +71,14 @@ impl<W: Write> Writer<W> {
     /// Tells the names of addresses.
     pub(crate) fn names<'a>(
         &mut self,
-        names: impl Iterator<Item = (Ipv4Addr, &'a str)>,
+        names: impl Iterator<Item = (IpAddr, &'a str)>,
     ) -> io::Result<()> {
         for (address, name) in names {
-            let value = [&address.octets()[..], name.as_bytes(), &[0]].concat();
-            self.option(NRB_RECORD_IPV4, &value);
+            let told = |octets: &[u8]| [octets, name.as_bytes(), &[0]].concat();
+            match address {
+                IpAddr::V4(address) => self.option(NRB_RECORD_IPV4, &told(&address.octets())),
+                IpAddr::V6(address) => self.option(NRB_RECORD_IPV6, &told(&address.octets())),
+            }
         }
         self.end_of_options();
         self.block(NAME_RESOLUTION)
@@ -151,3 +159,4 @@ const IF_DESCRIPTION: u16 = 3;
 const IF_TSRESOL: u16 = 9;
 const EPB_FLAGS: u16 = 2;
 const NRB_RECORD_IPV4: u16 = 1;
+const NRB_RECORD_IPV6: u16 = 2;

@@ -17,6 +17,7 @@ pub struct Request {
     /// What should be known of it, as a sentence.
     pub note: Option<String>,
     places: Vec<CapturePoint>,
+    snap: Option<u32>,
 }
 
 impl Request {
@@ -45,12 +46,17 @@ impl Request {
                  tcptrace count the second copy of a packet as a retransmission"
             )
         });
-        Ok(Request { file: file.to_owned(), note, places })
+        Ok(Request { file: file.to_owned(), note, places, snap: None })
+    }
+
+    /// Of packets that have bytes, no more than the first `snap` of a frame are to be stored.
+    pub fn keep_first(self, snap: u32) -> Self {
+        Request { snap: Some(snap), ..self }
     }
 
     /// Begins the capture of a run.
     pub fn start(&self, scenario: &Scenario) -> Result<Box<dyn Tap>, Error> {
-        Ok(Box::new(Trace::create(&self.file, scenario, &self.places)?))
+        Ok(Box::new(Trace::create_keeping(self.snap, &self.file, scenario, &self.places)?))
     }
 }
 

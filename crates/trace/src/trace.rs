@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::path::Path;
 
-use shortflow_elements::Address;
 use shortflow_measure::results::Error;
 use shortflow_run::{Event, Sight, Tap};
 use shortflow_scenario::{NodeId, Scenario};
@@ -14,6 +13,7 @@ use crate::capture_point::CapturePoint;
 use crate::frame::Headers;
 use crate::output::Output;
 use crate::pcapng::{Captured, Direction, Writer};
+use crate::real;
 
 /// Writes the packets that pass some places into a pcapng file, which appears under its name when
 /// the run is complete. One interface for each place, in the order given; times count from the
@@ -22,6 +22,12 @@ use crate::pcapng::{Captured, Direction, Writer};
 pub struct Trace {
     writer: Writer<Output>,
     links: BTreeMap<(NodeId, NodeId), Interfaces>,
+    /// Bytes of a frame that are stored at most.
+    snap: usize,
+    /// Room for a frame, so that no packet allocates.
+    frame: Vec<u8>,
+    /// Packets that were not shown, which the file has not told yet.
+    missed: u64,
     /// The first failure; after it nothing more is written.
     failure: Option<io::Error>,
 }
@@ -43,28 +49,48 @@ impl Trace {
         scenario: &Scenario,
         places: &[CapturePoint],
     ) -> Result<Self, Error> {
+        Trace::create_keeping(None, path, scenario, places)
+    }
+
+    /// The same, and of frames with bytes no more than the first `snap` are stored, if that is given.
+    pub fn create_keeping(
+        snap: Option<u32>,
+        path: &Path,
+        scenario: &Scenario,
+        places: &[CapturePoint],
+    ) -> Result<Self, Error> {
         let file = Output::open(path)?;
-        let begun = begin(file, scenario, places);
+        let begun = begin(file, snap, scenario, places);
         let writer =
             begun.map_err(|source| Error::Io { action: "write", path: path.to_owned(), source })?;
-        Ok(Trace { writer, links: links(scenario, places), failure: None })
+        Ok(Trace {
+            writer,
+            links: links(scenario, places),
+            snap: snap.map_or(usize::MAX, |bytes| bytes as usize),
+            frame: Vec::new(),
+            missed: 0,
+            failure: None,
+        })
     }
 
     fn write(&mut self, sight: &Sight<'_>, interface: u32, direction: Direction) {
-        let headers = Headers::of(sight);
-        let comment = match sight.event {
-            Event::Dropped(reason) => Some(format!("dropped: {}", reason.name())),
-            Event::Sent | Event::Arrived => None,
+        let comment = comment(sight.event, std::mem::take(&mut self.missed));
+        let headers;
+        let (bytes, length) = match sight.bytes {
+            Some(bytes) => {
+                real::write(&mut self.frame, sight, bytes);
+                let stored = self.frame.len().min(self.snap);
+                (&self.frame[..stored], self.frame.len() as u32)
+            }
+            None => {
+                headers = Headers::of(sight);
+                (headers.as_slice(), headers.frame_length)
+            }
         };
-        let written = self.writer.packet(&Captured {
-            interface,
-            at: sight.now,
-            direction,
-            bytes: headers.as_slice(),
-            length: headers.frame_length,
-            comment: comment.as_deref(),
-        });
-        self.failure = written.err();
+        let at = sight.now;
+        let comment = comment.as_deref();
+        let packet = Captured { interface, at, direction, bytes, length, comment };
+        self.failure = self.writer.packet(&packet).err();
     }
 }
 
@@ -90,6 +116,10 @@ impl Tap for Trace {
         }
     }
 
+    fn missed(&mut self, packets: u64) {
+        self.missed += packets;
+    }
+
     fn finish(self: Box<Self>) -> Result<(), Error> {
         let file = self.writer.into_inner();
         match self.failure {
@@ -99,7 +129,24 @@ impl Tap for Trace {
     }
 }
 
-fn begin(file: Output, scenario: &Scenario, places: &[CapturePoint]) -> io::Result<Writer<Output>> {
+/// What is remarkable about a packet to which this happens, and before which so many are missing.
+fn comment(event: Event, missed: u64) -> Option<String> {
+    let mut told = Vec::new();
+    if let Event::Dropped(reason) = event {
+        told.push(format!("dropped: {}", reason.name()));
+    }
+    if missed > 0 {
+        told.push(format!("{missed} packets before this one are missing"));
+    }
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+fn begin(
+    file: Output,
+    snap: Option<u32>,
+    scenario: &Scenario,
+    places: &[CapturePoint],
+) -> io::Result<Writer<Output>> {
     let application = concat!("shortflow ", env!("CARGO_PKG_VERSION"));
     let comment = format!("{}, seed {}; time 0 is the start", scenario.name, scenario.seed);
     let mut writer = Writer::new(file, application, &comment)?;
@@ -110,16 +157,14 @@ fn begin(file: Output, scenario: &Scenario, places: &[CapturePoint]) -> io::Resu
                 "what comes out of this port's link, and what is dropped at it"
             }
         };
-        writer.interface(&place.name(scenario), description)?;
+        writer.interface(&place.name(scenario), description, snap)?;
     }
-    let names = scenario.nodes.iter().map(|node| (ipv4(node.address), node.name.as_str()));
+    let nodes = (0..).map(NodeId).zip(&scenario.nodes);
+    let names = nodes.flat_map(|(id, node)| {
+        [id.address(), id.address_v6()].map(|address| (IpAddr::from(address), node.name.as_str()))
+    });
     writer.names(names)?;
     Ok(writer)
-}
-
-/// The simulator's hosts have addresses of IPv4.
-fn ipv4(address: Address) -> Ipv4Addr {
-    address.as_v4().map_or(Ipv4Addr::UNSPECIFIED, Ipv4Addr::from_bits)
 }
 
 fn links(scenario: &Scenario, places: &[CapturePoint]) -> BTreeMap<(NodeId, NodeId), Interfaces> {

@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 use crate::support::{Ended, SMALL, files, shortflow};
 
 /// Starts a run that would take long, and interrupts it as soon as `is_time`.
-fn interrupted(out: &Path, settings: &[&str], is_time: impl Fn() -> bool) -> Ended {
-    let arguments = [&["simulate", SMALL, "--out", out.to_str().unwrap()], settings].concat();
+pub(crate) fn interrupted(arguments: &[&str], is_time: impl Fn() -> bool) -> Ended {
     let mut child =
-        shortflow(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        shortflow(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
     while !is_time() {
         assert!(begun.elapsed() < Duration::from_secs(60), "the run gets nowhere");
@@ -22,6 +21,10 @@ fn interrupted(out: &Path, settings: &[&str], is_time: impl Fn() -> bool) -> End
     child.wait_with_output().unwrap().into()
 }
 
+fn simulating<'a>(out: &'a Path, settings: &[&'a str]) -> Vec<&'a str> {
+    [&["simulate", SMALL, "--out", out.to_str().unwrap()], settings].concat()
+}
+
 #[test]
 fn replicas_that_are_complete_are_kept() {
     let home = tempfile::tempdir().unwrap();
@@ -30,7 +33,7 @@ fn replicas_that_are_complete_are_kept() {
     // The transfers of a replica get their name when it is complete.
     let second_is_complete =
         || out.exists() && files(&out).iter().any(|name| name.ends_with("transfers-000-001.csv"));
-    let ended = interrupted(&out, &settings, second_is_complete);
+    let ended = interrupted(&simulating(&out, &settings), second_is_complete);
     assert_eq!(ended.code, Some(130), "{}", ended.err);
     assert!(ended.err.contains("interrupted: kept the "), "{}", ended.err);
     assert!(ended.out.contains("of 1000 replicas are complete"), "{}", ended.out);
@@ -47,7 +50,7 @@ fn without_a_complete_replica_nothing_is_written() {
     let out = home.path().join("out");
     let settings = ["--set", "duration=100000 s", "--replicas", "1"];
     let has_begun = || out.exists() && !files(&out).is_empty();
-    let ended = interrupted(&out, &settings, has_begun);
+    let ended = interrupted(&simulating(&out, &settings), has_begun);
     assert_eq!(ended.code, Some(130), "{}", ended.err);
     assert!(ended.err.contains("nothing is kept"), "{}", ended.err);
     assert!(!out.exists(), "a folder is left");

@@ -2,8 +2,10 @@
 
 #![cfg(target_os = "linux")]
 
+use std::fs;
 use std::path::Path;
 
+use crate::interrupt::interrupted;
 use crate::support::{Ended, SMALL, command, files, run};
 
 fn arguments(out: &Path) -> [String; 7] {
@@ -42,4 +44,47 @@ fn without_the_right_to_make_hosts_it_says_what_is_lacking_and_leaves_nothing() 
     assert_eq!(ended.code, Some(3), "{}", ended.err);
     assert!(ended.err.contains("run it as root (sudo)"), "{}", ended.err);
     assert!(!out.exists(), "{:?}", files(&out));
+}
+
+#[test]
+fn a_rehearsal_is_traced_and_ctrl_c_leaves_no_part_of_a_trace() {
+    let home = tempfile::tempdir().unwrap();
+    let (out, file) = (home.path().join("out"), home.path().join("small.pcapng"));
+    let places = ["--trace", file.to_str().unwrap(), "--trace-at", "west->east"];
+    let arguments = arguments(&out);
+    let traced = |duration| {
+        let more = ["--set", duration, "--trace-snap", "96 B"];
+        arguments.iter().map(String::as_str).chain(places).chain(more).collect::<Vec<_>>()
+    };
+    let ended = run(&traced("duration=2 s"));
+    if ended.code == Some(3) && std::env::var_os("CI").is_none() {
+        eprintln!("skipped: needs hosts: {}", ended.err);
+        return;
+    }
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let found: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(found["trace"], file.to_str().unwrap());
+    let whole = fs::read(&file).unwrap();
+    assert_eq!(whole[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+
+    let has_written = || {
+        let parts = files(home.path()).into_iter().filter(|name| name.starts_with(".shortflow-"));
+        parts
+            .into_iter()
+            .any(|part| fs::metadata(home.path().join(part)).is_ok_and(|it| it.len() > 0))
+    };
+    let ended = interrupted(&traced("duration=600 s"), has_written);
+    assert_eq!(ended.code, Some(130), "{}", ended.err);
+    assert_eq!(fs::read(&file).unwrap(), whole, "the earlier trace stays");
+    assert!(!files(home.path()).iter().any(|name| name.contains(".shortflow-")));
+}
+
+#[test]
+fn a_snap_without_a_trace_or_too_short_for_headers_is_refused() {
+    let ended = run(&["rehearse", SMALL, "--trace-snap", "96 B"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("--trace <FILE>"), "{}", ended.err);
+    let ended = run(&["rehearse", SMALL, "--trace", "t.pcapng", "--trace-snap", "20 B"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("a packet's part must have 64 B to 4 GB"), "{}", ended.err);
 }

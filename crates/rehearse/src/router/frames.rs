@@ -54,11 +54,17 @@ impl Frames {
         Ok(packet)
     }
 
+    /// The bytes of a packet as they came in.
+    pub(crate) fn bytes(&self, packet: &Packet) -> &[u8] {
+        let frame = &self.places[number_of(packet)];
+        &frame.bytes[..frame.length]
+    }
+
     /// The bytes of a packet, with the code point and the ECN field that it has now. Its place is free for
     /// the next.
     pub(crate) fn give_back(&mut self, packet: &Packet) -> &[u8] {
         let number = self.release(packet);
-        let frame = &mut self.places[number as usize];
+        let frame = &mut self.places[number];
         let bytes = &mut frame.bytes[..frame.length];
         let wanted = DsField::from(packet);
         if let Some(place) = frame.ds.filter(|place| place.ds != wanted) {
@@ -68,11 +74,15 @@ impl Frames {
     }
 
     /// Frees the place of a packet.
-    pub(crate) fn release(&mut self, packet: &Packet) -> u32 {
-        let number = packet.bytes.expect("a packet names its bytes").number();
-        self.free.push(number);
+    pub(crate) fn release(&mut self, packet: &Packet) -> usize {
+        let number = number_of(packet);
+        self.free.push(number as u32);
         number
     }
+}
+
+fn number_of(packet: &Packet) -> usize {
+    packet.bytes.expect("a packet names its bytes").number() as usize
 }
 
 #[cfg(test)]

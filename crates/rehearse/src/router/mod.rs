@@ -21,10 +21,11 @@ use shortflow_sim::{Hosts, LiveNetwork, LiveRecord};
 use shortflow_testbed::Host;
 use shortflow_units::Instant;
 
+use crate::capture::Capture;
 use crate::clock::Clock;
 use crate::realtime::{Priority, prefer_this_thread};
 use crate::wait::Wait;
-use frames::Frames;
+pub(crate) use frames::Frames;
 use lateness::Lateness;
 
 /// Packets that are read from one host before the clock is looked at again.
@@ -55,6 +56,8 @@ pub(crate) struct Router<'h> {
     pub(crate) largest: usize,
     /// The streams of datagrams whose losses are told, each with its number.
     pub(crate) streams: FxHashMap<FlowKey, u32>,
+    /// Where packets are captured, if anywhere.
+    pub(crate) capture: Option<Capture>,
 }
 
 /// What the router tells at the end.
@@ -67,6 +70,8 @@ pub(crate) struct Routed {
     /// Packets that hosts sent to nowhere, and packets that a host's kernel did not take.
     pub(crate) strangers: u64,
     pub(crate) refused: u64,
+    /// Packets that were left out of the capture.
+    pub(crate) uncaptured: u64,
     /// Why the thread does not run in real time, if it does not.
     pub(crate) not_preferred: Option<Errno>,
 }
@@ -80,6 +85,7 @@ struct Side<'h> {
     streams: FxHashMap<FlowKey, u32>,
     dropped: Vec<(Instant, u32)>,
     refused: u64,
+    capture: Option<Capture>,
 }
 
 impl Router<'_> {
@@ -91,7 +97,7 @@ impl Router<'_> {
     /// # Panics
     /// When a packet was lost or made: our own mistake, never the input's.
     pub(crate) fn run(self, stop: &AtomicBool, open: &AtomicU32) -> Result<Routed, Errno> {
-        let Router { mut network, hosts, clock, times, largest, streams } = self;
+        let Router { mut network, hosts, clock, times, largest, streams, capture } = self;
         let mut side = Side {
             hosts,
             clock,
@@ -100,6 +106,7 @@ impl Router<'_> {
             streams,
             dropped: Vec::new(),
             refused: 0,
+            capture,
         };
         let preferred = prefer_this_thread(Priority::Router);
         let mut wait = Wait::new(clock)?;
@@ -123,6 +130,7 @@ impl Router<'_> {
                 record = Some(network.measured());
             }
             network.advance(now.min(times.end), &mut side);
+            side.capture(now);
             if now >= times.end || stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -133,10 +141,11 @@ impl Router<'_> {
             }
         }
         network.check_conservation();
-        let Side { lateness, dropped, refused, .. } = side;
+        let Side { lateness, dropped, refused, capture, .. } = side;
         let timing = lateness.found();
         let not_preferred = preferred.err();
-        Ok(Routed { record, timing, dropped, strangers, refused, not_preferred })
+        let uncaptured = capture.map_or(0, Capture::end);
+        Ok(Routed { record, timing, dropped, strangers, refused, uncaptured, not_preferred })
     }
 }
 
@@ -165,8 +174,25 @@ fn take(number: u32, network: &mut LiveNetwork, side: &mut Side<'_>, end: Instan
     strangers
 }
 
+impl Side<'_> {
+    /// Copies what the network has shown, before the bytes of a packet fall free.
+    fn keep_seen(&mut self) {
+        if let Some(capture) = &mut self.capture {
+            capture.take_in(&self.frames);
+        }
+    }
+
+    fn capture(&mut self, now: Instant) {
+        self.keep_seen();
+        if let Some(capture) = &mut self.capture {
+            capture.hand_on(now);
+        }
+    }
+}
+
 impl Hosts for Side<'_> {
     fn deliver(&mut self, at: Instant, node: NodeId, packet: Packet) {
+        self.keep_seen();
         let bytes = self.frames.give_back(&packet);
         let taken = self.hosts[node.index()].as_ref().map(|host| host.tun.write(bytes));
         self.lateness.add(at, self.clock.now());
@@ -176,6 +202,7 @@ impl Hosts for Side<'_> {
     }
 
     fn dropped(&mut self, sent_at: Instant, packet: Packet) {
+        self.keep_seen();
         self.frames.release(&packet);
         if packet.key.protocol == Protocol::UDP
             && let Some(&stream) = self.streams.get(&packet.key)

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 use shortflow_elements::{FrameId, Packet, SenderView};
 use shortflow_measure::{Recorder, Sample};
+use shortflow_run::Tap;
 use shortflow_scenario::{NodeId, Scenario};
 use shortflow_tcp::TcpHeader;
 use shortflow_units::Instant;
@@ -29,6 +30,7 @@ use crate::network::key::NodeKey;
 use crate::network::pool::{Parcel, Resident};
 use crate::record::ports::{Counted, network_counts};
 use crate::record::sampler::Sampler;
+use crate::record::tap::Watcher;
 
 pub use tally::{ConnectionTally, Tallies};
 
@@ -85,6 +87,13 @@ impl LiveNetwork {
             tallies: Tallies::default(),
             open_transfers: 0,
         }
+    }
+
+    /// Lets `tap` look on from now on. It is shown packets without their bytes, but with the names that their
+    /// hosts have for these; and it is never told that the run is complete, since only the hosts know.
+    pub fn show_to(&mut self, tap: Box<dyn Tap>) {
+        self.fabric.show_to(Some(tap));
+        self.fabric.watcher.iter_mut().for_each(Watcher::show_names);
     }
 
     /// When something happens next, if no packet comes before.

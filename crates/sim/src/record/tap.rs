@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{FlowKey, Packet};
+use shortflow_elements::{FlowKey, FrameId, Packet};
 use shortflow_run::{Event, Sight, Tap};
 use shortflow_tcp::Config;
 use shortflow_units::Instant;
@@ -16,11 +16,18 @@ pub(crate) struct Watcher {
     pub(crate) tap: Box<dyn Tap>,
     /// The 5-tuple and the settings of each connection, by its name.
     connections: Vec<Option<(FlowKey, Arc<Config>)>>,
+    /// Hosts are elsewhere, and have names for packets.
+    is_live: bool,
 }
 
 impl Watcher {
     pub(crate) fn new(tap: Box<dyn Tap>) -> Self {
-        Watcher { tap, connections: Vec::new() }
+        Watcher { tap, connections: Vec::new(), is_live: false }
+    }
+
+    /// From now on packets are shown with the names that their hosts have for them.
+    pub(crate) fn show_names(&mut self) {
+        self.is_live = true;
     }
 
     /// A connection opens.
@@ -48,6 +55,8 @@ impl Watcher {
             .map(|(_, config)| &**config);
         let (from, to) = (hop.from, hop.to);
         let Resident { sent_at, tcp: ref header, .. } = *resident;
-        self.tap.see(&Sight { now, from, to, event, packet, sent_at, header, tcp });
+        let name = if self.is_live { FrameId::new(resident.flow.0) } else { None };
+        let packet = &Packet { bytes: name, ..*packet };
+        self.tap.see(&Sight { now, from, to, event, packet, bytes: None, sent_at, header, tcp });
     }
 }

@@ -3,5 +3,7 @@
 mod capture;
 mod output;
 mod places;
+#[cfg(target_os = "linux")]
+mod rehearsed;
 mod support;
 mod tools;
