@@ -99,7 +99,14 @@ impl One<'_> {
                 )));
             }
         }
-        Ok(())
+        match files::study_of(&self.out) {
+            Some(other) if other != self.files.id => Err(Failure::Input(format!(
+                "the folder {} holds the results of the study {other}, whose report would be overwritten; \
+                 --out names another",
+                self.out.display()
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn reproduce(&self) -> Result<Ledger, Failure> {

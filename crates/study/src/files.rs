@@ -18,7 +18,7 @@ use crate::text;
 /// Writes all files and says where the page is.
 pub fn write(out: &Path, reproduced: &Reproduced, ledger: &Ledger) -> Result<PathBuf, Error> {
     Folder::create(out)?;
-    write_text(&out.join("ledger.json"), &json(ledger))?;
+    write_text(&out.join(LEDGER), &json(ledger))?;
     let drawn = Folder::create(&out.join("figures"))?;
     let figures: Vec<Figure> = reproduced.figures.iter().map(draw).collect();
     for figure in &figures {
@@ -33,6 +33,16 @@ pub fn write(out: &Path, reproduced: &Reproduced, ledger: &Ledger) -> Result<Pat
     write_text(&path, &study_page(&reproduced.title, &about, &rows, &tables, &figures))?;
     Ok(path)
 }
+
+/// Which study's ledger stands in a folder, if any does.
+pub fn study_of(out: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(out.join(LEDGER)).ok()?;
+    let ledger: serde_json::Value = serde_json::from_str(&text).ok()?;
+    Some(ledger.get("study")?.as_str()?.to_owned())
+}
+
+/// The file of the verdicts.
+const LEDGER: &str = "ledger.json";
 
 /// The ledger with a line for each entry, so that two of them can be compared.
 pub fn json(ledger: &Ledger) -> String {

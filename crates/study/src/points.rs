@@ -5,6 +5,7 @@ use shortflow_scenario::{Overrides, Scenario, from_texts};
 use crate::cache::fingerprint;
 use crate::distribution::Distribution;
 use crate::library::StudyFiles;
+use crate::mistakes::settings;
 use crate::reproduce::Error;
 use crate::spec::{BusySpec, RunSpec, Study};
 use crate::variant::Variant;
@@ -144,7 +145,9 @@ impl Maker<'_> {
         }
         set.extend(run.sweep.iter().map(|key| (key.clone(), x.to_string())));
         let overrides = Overrides { policy: Some(policy.into()), set, ..Overrides::default() };
-        let loaded = from_texts(&texts, &overrides).map_err(Error::Mistakes)?;
+        let loaded = from_texts(&texts, &overrides).map_err(|found| {
+            Error::Mistakes(settings::at_their_places(self.files, self.study, found))
+        })?;
         let point = loaded.into_points().into_iter().next();
         Ok(point.expect("a scenario without sweep has one point").scenario)
     }

@@ -190,9 +190,9 @@ fn judged_by(
 ) -> Result<(Readings, Claims), Error> {
     let maker = Maker::of(files, study, &effort.duration, engine.identity());
     let readings = Readings::of(&maker)?;
-    let rows = mistakes::read_scenarios(&maker, &readings, quick)?;
-    mistakes::check_shown(files, study, &rows)?;
-    let claims = mistakes::read_claims(files, study, &rows)?;
+    let plans = mistakes::read_scenarios(&maker, &readings, quick)?;
+    mistakes::check_shown(files, study, &plans)?;
+    let claims = mistakes::read_claims(files, study, &plans)?;
     Ok((readings, claims))
 }
 

@@ -70,6 +70,19 @@ fn an_interrupted_study_keeps_finished_replicas_and_goes_on_from_there() {
     }
 }
 
+#[test]
+fn the_report_of_another_study_is_not_overwritten() {
+    let out = tempfile::tempdir().unwrap();
+    let ledger = out.path().join("ledger.json");
+    fs::write(&ledger, "{\"study\": \"nt02\"}").unwrap();
+    let folder = out.path().to_str().unwrap();
+    let ended = run(&["reproduce", "mtk99", "--quick", "--out", folder]);
+    let told = "holds the results of the study nt02, whose report would be overwritten";
+    assert!(ended.err.contains(told), "{}", ended.err);
+    assert_eq!(ended.code, Some(2));
+    assert_eq!(fs::read_to_string(&ledger).unwrap(), "{\"study\": \"nt02\"}");
+}
+
 /// Reads what a child prints until it has printed `text`.
 fn read_until(child: &mut Child, text: &str) -> String {
     let mut printed = Vec::new();

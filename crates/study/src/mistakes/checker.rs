@@ -2,21 +2,21 @@
 
 use shortflow_text::Document;
 
-use super::Rows;
+use super::Plans;
 use crate::points::is_same;
 use crate::spec::{CheckSpec, Form, KeepSpec, Quantity, RowSpec, Rule, RunSpec, Study};
 
-/// What is checked against: the study, and the rows of results of its runs.
+/// What is checked against: the study, and what is recorded of its runs.
 pub(super) struct Checker<'c> {
     pub(super) document: &'c mut Document,
     pub(super) study: &'c Study,
-    pub(super) rows: &'c Rows,
+    pub(super) plans: &'c Plans,
 }
 
 impl Checker<'_> {
     pub(super) fn check(&mut self, path: &str, check: &CheckSpec) {
         self.compared(path, &check.ours, check.than.as_ref());
-        self.cases(path, &check.ours.run, check.x.as_deref(), check.class.as_deref());
+        self.cases(path, &check.ours, check.x.as_deref(), check.class.as_deref());
         self.rule(&format!("{path}.rule"), check.rule);
         if check.rule.compares() && check.than.is_none() {
             let message = "this rule compares `ours` with another quantity, and there is none";
@@ -56,7 +56,7 @@ impl Checker<'_> {
     pub(super) fn cases(
         &mut self,
         path: &str,
-        run: &str,
+        ours: &Quantity,
         points: Option<&[f64]>,
         classes: Option<&[String]>,
     ) {
@@ -64,14 +64,16 @@ impl Checker<'_> {
             self.some(&format!("{path}.x"), "point", points.len());
             for (index, x) in points.iter().enumerate() {
                 let path = format!("{path}.x.{index}");
-                self.point(&path, run, *x);
+                self.point(&path, &ours.run, *x);
                 if points[..index].iter().any(|earlier| is_same(*earlier, *x)) {
                     self.document.mistake(&path, format!("the point {x} stands here twice"), "");
                 }
             }
         }
         if let Some(classes) = classes {
-            self.some(&format!("{path}.class"), "class", classes.len());
+            let path = format!("{path}.class");
+            self.some(&path, "class", classes.len());
+            self.classes(&path, ours, classes);
         }
     }
 
@@ -139,6 +141,11 @@ impl Checker<'_> {
     }
 
     pub(super) fn quantity(&mut self, path: &str, quantity: &Quantity, needs_run: bool) {
+        self.part(path, quantity, None, needs_run);
+    }
+
+    /// A quantity, which may divide a `whole`.
+    fn part(&mut self, path: &str, quantity: &Quantity, whole: Option<&Quantity>, needs_run: bool) {
         if needs_run || !quantity.run.is_empty() {
             self.run(&format!("{path}.run"), &quantity.run);
         }
@@ -151,14 +158,12 @@ impl Checker<'_> {
         if let Some(x) = quantity.x {
             self.point(&format!("{path}.x"), &quantity.run, x);
         }
-        if let Some(workload) = &quantity.workload {
-            self.workload(&format!("{path}.workload"), &quantity.run, workload);
-        }
         if let Some(unit) = quantity.unit {
             self.above_zero(&format!("{path}.unit"), unit);
         }
+        self.subject(path, quantity, whole);
         if let Some(per) = &quantity.per {
-            self.quantity(&format!("{path}.per"), per, false);
+            self.part(&format!("{path}.per"), per, Some(quantity), false);
         }
     }
 
@@ -211,15 +216,6 @@ impl Checker<'_> {
             let values: Vec<String> = spec.values.iter().map(f64::to_string).collect();
             let message = format!("the run `{run}` has no point {x}");
             self.document.mistake(path, message, format!("its points: {}", values.join(", ")));
-        }
-    }
-
-    fn workload(&mut self, path: &str, run: &str, name: &str) {
-        let Some(rows) = self.rows.get(run) else { return };
-        let names: Vec<&str> = rows.iter().map(String::as_str).collect();
-        if !names.contains(&name) {
-            let allowed = format!("workloads of the run `{run}`");
-            self.document.unknown(path, "workload", name, &allowed, &names);
         }
     }
 }

@@ -2,11 +2,15 @@
 
 mod checker;
 mod names;
+pub(crate) mod settings;
+mod subjects;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use shortflow_measure::Plan;
+use shortflow_run::plan;
 use shortflow_scenario::{Inputs, Scenario};
 use shortflow_text::{Document, Source};
 
@@ -67,9 +71,9 @@ pub(crate) fn read_study(files: &StudyFiles) -> Result<Study, Error> {
 
 /// Checks the figures and tables of a study, whose quantities must name runs, points and workloads that
 /// there are.
-pub(crate) fn check_shown(files: &StudyFiles, study: &Study, rows: &Rows) -> Result<(), Error> {
+pub(crate) fn check_shown(files: &StudyFiles, study: &Study, plans: &Plans) -> Result<(), Error> {
     let mut document = document(files, STUDY)?;
-    let mut checker = Checker { document: &mut document, study, rows };
+    let mut checker = Checker { document: &mut document, study, plans };
     for (number, figure) in study.figures.iter().enumerate() {
         for (index, curve) in figure.curves.iter().enumerate() {
             checker.quantity(&format!("figures.{number}.curves.{index}.of"), &curve.of, true);
@@ -86,27 +90,23 @@ pub(crate) fn check_shown(files: &StudyFiles, study: &Study, rows: &Rows) -> Res
     document.checked().map_err(Error::Mistakes)
 }
 
-/// The rows of results that each run has, by its name.
-pub(crate) type Rows = BTreeMap<String, Vec<String>>;
+/// What is recorded of each run, by its name.
+pub(crate) type Plans = BTreeMap<String, Plan>;
 
 /// Reads every scenario that a study may run under its readings, so that a mistake in one is told
 /// before anything is run: each point under the best reading, the first point of each run that another
-/// reading or a counterfactual changes.
+/// reading or a counterfactual changes. A `quick` study has its own points.
 pub(crate) fn read_scenarios(
     maker: &Maker<'_>,
     readings: &Readings,
     quick: bool,
-) -> Result<Rows, Error> {
+) -> Result<Plans, Error> {
     let study = maker.study;
-    let mut rows = Rows::new();
+    let mut plans = Plans::new();
     for run in &study.runs {
         for x in run.points(quick) {
             let point = maker.point(run, *x, &readings.best)?;
-            let names = point.scenario.result_rows().into_iter().map(|row| row.name);
-            rows.insert(run.name.clone(), names.collect());
-        }
-        if quick {
-            continue;
+            plans.insert(run.name.clone(), plan(&point.scenario));
         }
         let tried = study.readings.iter().chain(&study.counterfactuals);
         let tried = tried.filter(|change| change.changes(run));
@@ -116,10 +116,8 @@ pub(crate) fn read_scenarios(
             others.try_for_each(|variant| maker.point(run, *x, &variant).map(|_| ()))?;
         }
     }
-    if !quick {
-        counterfactuals_differ(maker, &readings.best)?;
-    }
-    Ok(rows)
+    counterfactuals_differ(maker, &readings.best)?;
+    Ok(plans)
 }
 
 /// Refuses counterfactuals that set what stands there already, in all runs that they change: nothing would be
@@ -151,7 +149,11 @@ fn counterfactuals_differ(maker: &Maker<'_>, best: &Variant) -> Result<(), Error
 
 /// Reads the claims of a study, whose quantities must name runs, points, workloads and changes that
 /// there are.
-pub(crate) fn read_claims(files: &StudyFiles, study: &Study, rows: &Rows) -> Result<Claims, Error> {
+pub(crate) fn read_claims(
+    files: &StudyFiles,
+    study: &Study,
+    plans: &Plans,
+) -> Result<Claims, Error> {
     let mut document = document(files, "claims.toml")?;
     let claims: Claims = document.read().map_err(Error::Mistakes)?;
     let ids = claims.claims.iter().map(|claim| claim.id.as_str());
@@ -159,7 +161,7 @@ pub(crate) fn read_claims(files: &StudyFiles, study: &Study, rows: &Rows) -> Res
     if claims.claims.is_empty() {
         document.mistake("claim", "there is no claim to be judged", "add a `[[claim]]`");
     }
-    let mut checker = Checker { document: &mut document, study, rows };
+    let mut checker = Checker { document: &mut document, study, plans };
     for (number, claim) in claims.claims.iter().enumerate() {
         let path = format!("claim.{number}");
         checker.some(&format!("{path}.check"), "check", claim.checks.len());
@@ -171,7 +173,7 @@ pub(crate) fn read_claims(files: &StudyFiles, study: &Study, rows: &Rows) -> Res
         for (index, seen) in claim.observations.iter().enumerate() {
             let path = format!("{path}.observation.{index}");
             checker.compared(&path, &seen.ours, seen.than.as_ref());
-            checker.cases(&path, &seen.ours.run, seen.x.as_deref(), seen.class.as_deref());
+            checker.cases(&path, &seen.ours, seen.x.as_deref(), seen.class.as_deref());
         }
     }
     document.checked().map_err(Error::Mistakes)?;
@@ -186,8 +188,8 @@ pub(crate) fn read_calibration(
 ) -> Result<CalibrationSpec, Error> {
     let mut document = document(files, calibration::SPEC)?;
     let spec: CalibrationSpec = document.read().map_err(Error::Mistakes)?;
-    let rows = Rows::new();
-    let mut checker = Checker { document: &mut document, study, rows: &rows };
+    let plans = Plans::new();
+    let mut checker = Checker { document: &mut document, study, plans: &plans };
     for (number, target) in spec.targets.iter().enumerate() {
         let path = format!("targets.{number}");
         checker.quantity(&format!("{path}.ours"), &target.ours, true);
@@ -228,13 +230,16 @@ pub(crate) fn read_calibration(
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+
     fn claims_of(files: &StudyFiles) -> Result<Claims, Error> {
         let study = read_study(files)?;
         let maker = Maker::of(files, &study, &study.full.duration, "1");
-        let rows = read_scenarios(&maker, &Readings::of(&maker)?, false)?;
-        check_shown(files, &study, &rows)?;
-        read_claims(files, &study, &rows)
+        let plans = read_scenarios(&maker, &Readings::of(&maker)?, false)?;
+        check_shown(files, &study, &plans)?;
+        read_claims(files, &study, &plans)
     }
 
     #[test]
@@ -246,21 +251,24 @@ mod tests {
         }
     }
 
+    /// A copy of the study cm05 without its claims, and the name of its first run.
+    fn copy_of_cm05(home: &Path) -> String {
+        let of_study = StudyFiles::find("cm05").unwrap();
+        for name in ["study.toml", "single.toml", "multi.toml"] {
+            std::fs::write(home.join(name), of_study.text(name).unwrap()).unwrap();
+        }
+        let study: Study = toml::from_str(of_study.text("study.toml").unwrap()).unwrap();
+        std::fs::create_dir(home.join("policies")).unwrap();
+        for run in &study.runs {
+            std::fs::write(home.join(&run.policy), of_study.text(&run.policy).unwrap()).unwrap();
+        }
+        study.runs[0].name.clone()
+    }
+
     #[test]
     fn a_mistaken_claim_is_told_with_its_line_and_what_there_is() {
         let home = tempfile::tempdir().unwrap();
-        let of_study = StudyFiles::find("cm05").unwrap();
-        for name in ["study.toml", "single.toml", "multi.toml"] {
-            std::fs::write(home.path().join(name), of_study.text(name).unwrap()).unwrap();
-        }
-        let shipped = of_study.text("study.toml").unwrap();
-        let study: Study = toml::from_str(shipped).unwrap();
-        std::fs::create_dir(home.path().join("policies")).unwrap();
-        for run in &study.runs {
-            let text = of_study.text(&run.policy).unwrap();
-            std::fs::write(home.path().join(&run.policy), text).unwrap();
-        }
-        let run = &study.runs[0].name;
+        let run = copy_of_cm05(home.path());
         let told = |check: &str| {
             let claim = "[[claim]]\nid = \"c.1\"\nclaim = \"c\"\n[[claim.check]]\nwhat = \"w\"\npaper = \"p\"\n";
             let claims = format!("{claim}{check}\n");
@@ -276,6 +284,40 @@ mod tests {
             (
                 format!("rule = \"fair\"\nours = {{ run = \"{run}\", workload = \"tea\" }}"),
                 "there is no workload `tea`",
+                8,
+            ),
+            (
+                format!("rule = \"fair\"\nclass = [\"12 seg\"]\n{ours}"),
+                "there is no class `12 seg`",
+                8,
+            ),
+            (
+                format!("rule = \"fair\"\nours = {{ run = \"{run}\", class = \"tea\" }}"),
+                "there is no class `tea`",
+                8,
+            ),
+            (
+                format!("rule = \"fair\"\nours = {{ run = \"{run}\", stream = \"a->b\" }}"),
+                "there is no stream `a->b`",
+                8,
+            ),
+            (
+                format!(
+                    "rule = \"fair\"\nours = {{ run = \"{run}\", measure = \"loss\", at = \"r9->r1\" }}"
+                ),
+                "there is no port `r9->r1`",
+                8,
+            ),
+            (
+                format!("rule = \"fair\"\nours = {{ run = \"{run}\", measure = \"utilisation\" }}"),
+                "`utilisation` is of a port",
+                8,
+            ),
+            (
+                format!(
+                    "rule = \"fair\"\nours = {{ run = \"{run}\", measure = \"share-over\", limit = 7.5 }}"
+                ),
+                "does not measure the limit 7.5",
                 8,
             ),
             (format!("rule = \"sideways\"\n{ours}"), "unknown name `sideways`", 7),
@@ -312,7 +354,7 @@ set = ["parameters.delay=0.5"]
         std::fs::write(home.path().join("study.toml"), format!("{STUDY}{more}\n")).unwrap();
         let files = StudyFiles::read(home.path()).unwrap();
         let study = read_study(&files);
-        let study = study.and_then(|study| check_shown(&files, &study, &Rows::new()));
+        let study = study.and_then(|study| check_shown(&files, &study, &Plans::new()));
         study.err().map(|error| error.to_string())
     }
 
@@ -354,6 +396,36 @@ set = ["parameters.delay=0.5"]
             assert!(told.contains(message), "{told}");
             assert!(told.contains(&format!("study.toml:{line}:")), "{told}");
         }
+    }
+
+    #[test]
+    fn a_mistake_in_what_is_set_is_told_where_the_study_sets_it() {
+        let home = tempfile::tempdir().unwrap();
+        let scenario = r#"
+            duration = "1 s"
+            hosts = { a = {}, b = {} }
+            bind = [{ role = "core", at = "a", to = "b" }]
+            parameters = { load = 1, delay = 1 }
+            links.line = { between = ["a", "b"], rate = "1 Mbit/s", delay = "1 ms" }
+            workloads.file.bulk = { from = "a", to = "b" }
+        "#;
+        std::fs::write(home.path().join("line.toml"), scenario).unwrap();
+        let policy = "[roles.core]\nqueue.fifo.limit = \"9 pkt\"\n";
+        std::fs::write(home.path().join("fifo.toml"), policy).unwrap();
+        let told = |study: &str| {
+            std::fs::write(home.path().join("study.toml"), study).unwrap();
+            let files = StudyFiles::read(home.path()).unwrap();
+            let study = read_study(&files).unwrap();
+            let maker = Maker::of(&files, &study, "1 s", "1");
+            let read = Readings::of(&maker).and_then(|r| read_scenarios(&maker, &r, true));
+            read.map(|_| ()).unwrap_err().to_string()
+        };
+        let changed = told(&STUDY.replace("parameters.delay=0.5", "parameters.dellay=0.5"));
+        assert!(changed.contains("study.toml:13:"), "{changed}");
+        assert!(changed.contains("dellay"), "{changed}");
+        let swept =
+            told(&STUDY.replace("sweep = [\"parameters.load\"]", "sweep = [\"parameters.laod\"]"));
+        assert!(swept.contains("study.toml:8:"), "{swept}");
     }
 
     /// What is told of a calibration of the study above with these lines.
