@@ -201,10 +201,11 @@ pub(crate) fn calibrate(
     Ok(Some(Calibration { of, ran, replicas: spec.replicas, targets, kept, grid }))
 }
 
-/// A digest of the scenarios and policies of what the targets measure, under the reading that fits best.
+/// A digest of the scenarios and policies of what the targets measure, under the reading that fits best: the
+/// same whatever engine runs them.
 fn ran(spec: &CalibrationSpec, maker: &Maker<'_>, best: &Variant) -> Result<String, Error> {
     let duration = spec.duration.as_ref().unwrap_or(&maker.study.full.duration);
-    let maker = Maker { duration, ..maker.clone() };
+    let maker = Maker { duration, engine: String::new(), ..maker.clone() };
     let mut each = Vec::new();
     for target in &spec.targets {
         let Some(run) = maker.study.run(&target.ours.run) else { continue };
@@ -323,6 +324,19 @@ ours = { run = "a", x = 1 }
 
     fn spec() -> CalibrationSpec {
         toml::from_str(SPEC).unwrap()
+    }
+
+    #[test]
+    fn no_committed_calibration_is_older_than_its_scenarios_under_any_engine() {
+        for name in StudyFiles::names() {
+            let files = StudyFiles::find(name).unwrap();
+            let study = mistakes::read_study(files).unwrap();
+            for engine in ["1", "2"] {
+                let maker = Maker::of(files, &study, &study.full.duration, engine);
+                let readings = Readings::of(&maker).unwrap();
+                assert!(!readings.is_stale, "{name}: calibrate it anew");
+            }
+        }
     }
 
     #[test]
