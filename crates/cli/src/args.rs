@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use shortflow_run::TcpInfoTimes;
 use shortflow_scenario::MOST_REPLICAS;
-use shortflow_units::Bytes;
+use shortflow_units::{Bytes, Duration};
 
 /// The version and, if it was built in a checkout, the commit.
 const VERSION: &str = env!("SHORTFLOW_VERSION");
@@ -202,6 +203,11 @@ pub(crate) struct Rehearse {
     /// makes the trace as large as the traffic.
     #[arg(long, value_name = "SIZE", requires = "trace", value_parser = snap)]
     pub(crate) trace_snap: Option<u32>,
+    /// Write into `tcp-info-*.csv`, beside the transfers, how senders stand as their kernels tell it:
+    /// windows, round trips, retransmissions. So often as WHEN says, as in `10 ms`, and at the end of each
+    /// transfer; `end` is there only.
+    #[arg(long, value_name = "WHEN", value_parser = tcp_info_times)]
+    pub(crate) tcp_info: Option<TcpInfoTimes>,
 }
 
 /// Where packets are captured, and where to.
@@ -296,6 +302,19 @@ fn snap(text: &str) -> Result<u32, String> {
     let size = text.parse::<Bytes>().map_err(|error| error.to_string())?;
     let size = u32::try_from(size.0).ok().filter(|size| *size >= LEAST_SNAP);
     size.ok_or_else(|| format!("a packet's part must have {LEAST_SNAP} B to 4 GB"))
+}
+
+/// When one looks how senders stand.
+fn tcp_info_times(text: &str) -> Result<TcpInfoTimes, String> {
+    if text == "end" {
+        return Ok(TcpInfoTimes::Ends);
+    }
+    let allowed = "write `end`, or a time of 1 ms or more, as in `10 ms`";
+    let interval = text.parse::<Duration>().map_err(|error| format!("{error}; {allowed}"))?;
+    match interval >= Duration::from_millis(1) {
+        true => Ok(TcpInfoTimes::Every(interval)),
+        false => Err(allowed.to_owned()),
+    }
 }
 
 /// The number of replicas, with the range that scenarios have too.

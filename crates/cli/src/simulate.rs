@@ -7,8 +7,8 @@ use shortflow_measure::Run;
 use shortflow_measure::results::REPORT;
 use shortflow_report::{self as report, brief, text};
 use shortflow_run::{
-    Case, Engine, Error, Experiment, OutputFolder, Results, StartTap, command_line, folder_name,
-    refuse_too_large,
+    Case, Engine, Error, Experiment, OutputFolder, Results, StartTap, TcpInfoTimes, command_line,
+    folder_name, refuse_too_large,
 };
 use shortflow_scenario::{FileKind, Loaded, Overrides, Scenario, load_from};
 use shortflow_sim::Simulator;
@@ -29,7 +29,8 @@ pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure
     let case = case(&inputs, scenario, policy.as_deref(), options)?;
     let target = target(options, &case.loaded.name, "");
     let trace = request(console, &args.trace, &case.loaded)?;
-    conduct(console, &Simulator, options, &[case], trace.as_ref(), &target)
+    let looking = Looking { trace: trace.as_ref(), tcp_info: None };
+    conduct(console, &Simulator, options, &[case], looking, &target)
 }
 
 /// `shortflow rehearse`.
@@ -40,7 +41,8 @@ pub(crate) fn rehearse(console: &Console, args: &Rehearse) -> Result<(), Failure
     let target = target(options, &case.loaded.name, "-rehearsed");
     let trace = request(console, &args.trace, &case.loaded)?;
     let trace = trace.map(|trace| args.trace_snap.into_iter().fold(trace, Request::keep_first));
-    conduct(console, rehearsal()?, options, &[case], trace.as_ref(), &target)
+    let looking = Looking { trace: trace.as_ref(), tcp_info: args.tcp_info };
+    conduct(console, rehearsal()?, options, &[case], looking, &target)
 }
 
 /// The capture that is asked for, if one is.
@@ -78,7 +80,14 @@ pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> 
     let places: Vec<String> = policies.iter().map(|policy| policy.display().to_string()).collect();
     let cases = Case::beside(cases, &places).map_err(Failure::Input)?;
     let target = target(&args.options, &cases[0].loaded.name, "-compared");
-    conduct(console, &Simulator, &args.options, &cases, None, &target)
+    conduct(console, &Simulator, &args.options, &cases, Looking::default(), &target)
+}
+
+/// What is written down besides results.
+#[derive(Default)]
+struct Looking<'l> {
+    trace: Option<&'l Request>,
+    tcp_info: Option<TcpInfoTimes>,
 }
 
 /// Runs all replicas of all cases, writes `target`, and shows the result.
@@ -87,11 +96,12 @@ fn conduct(
     engine: &dyn Engine,
     options: &RunOptions,
     cases: &[Case],
-    trace: Option<&Request>,
+    looking: Looking<'_>,
     target: &Path,
 ) -> Result<(), Failure> {
     let all: Vec<&Loaded> = cases.iter().map(|case| &case.loaded).collect();
     refuse_too_large(&all, options.jobs, options.memory)?;
+    let Looking { trace, tcp_info } = looking;
     let warnings = Case::warnings(cases);
     console.warnings(&warnings);
     let output = OutputFolder::prepare(target, options.force)?;
@@ -102,6 +112,7 @@ fn conduct(
         cases,
         threads: options.jobs.unwrap_or(0).into(),
         keeps_transfers: !options.no_transfers,
+        tcp_info,
         tap: tap.as_ref().map(|start| start as &StartTap<'_>),
         command: &command_line(std::env::args_os().skip(1)),
     };

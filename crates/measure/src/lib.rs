@@ -63,6 +63,7 @@ mod settle;
 mod summary;
 mod survival;
 pub mod tables;
+mod tcp_state;
 mod throughput;
 mod transfer;
 
@@ -83,11 +84,12 @@ pub use replica::{
     ClassResult, DatagramResult, DelayPercentiles, JitterPercentiles, LongFlows, OverLimit,
     Replica, StreamResult, WorkloadResult,
 };
-pub use results::{Manifest, Point, RowNames, Run, TransferSink};
+pub use results::{Manifest, Point, RowNames, Run, TcpSink, TransferSink};
 pub use summary::{
     ClassSummary, CodePointSummary, DatagramSummary, DelaySummary, JitterSummary, OverSummary,
     PortSummary, StreamSummary, Summary, WorkloadSummary,
 };
 pub use survival::Survival;
+pub use tcp_state::{Occasion, Phase, TcpSample, TcpState};
 pub use throughput::ThroughputSamples;
 pub use transfer::{Ends, Transfer, TransferColor, TransferState};

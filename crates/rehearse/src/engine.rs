@@ -52,7 +52,7 @@ impl Engine for Rehearsal {
 
     fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
         let Task { scenario, replica } = *task;
-        let Observers { transfers, tap, look } = observers;
+        let Observers { transfers, tap, mut tcp_info, look } = observers;
         let (specs, mut warnings) = kernel::hosts(scenario)?;
         let largest = specs.iter().flatten().map(|spec| spec.mtu).max().unwrap_or(0);
         let home = Home::find().map_err(lacking)?;
@@ -73,7 +73,8 @@ impl Engine for Rehearsal {
         let mut recorder = Recorder::new(&plan(scenario), transfers);
         let tallies = network.tallies();
         let seed = ReplicaSeed { replica, seed };
-        let load = Load::new(place, scenario, seed, clock, times, tallies, &mut recorder);
+        let log = tcp_info.as_mut();
+        let load = Load::new(place, scenario, seed, clock, times, tallies, &mut recorder, log);
         let load = load.map_err(lacking)?;
         let streams = load.streams().to_vec();
         let told = (0..).zip(&streams).map(|(number, stream)| (key_of_stream(stream), number));
@@ -110,6 +111,7 @@ impl Engine for Rehearsal {
         let timing = routed.timing;
         record(found, routed, &streams, scenario, &mut recorder);
         let found = Replica { number: replica, ..recorder.finish()? };
+        tcp_info.map_or(Ok(()), |log| log.sink.finish())?;
         tap.map_or(Ok(()), |tap| tap.finish()).map_err(Error::Trace)?;
         Ok(Outcome { measured: Measured::Replica(Box::new(found)), warnings, timing })
     }

@@ -30,7 +30,8 @@ pub(crate) fn record(
         let pair = (NodeId(ends.client), NodeId(ends.server));
         shares.entry(workload).or_default().push(fair[&pair]);
         let name = &scenario.workloads[usize::from(workload)].name;
-        let told = [("timeouts", info.timeouts), ("retransmissions", info.retransmissions)];
+        let told =
+            [("timeouts", info.timeouts.unwrap_or(0)), ("retransmissions", info.retransmissions)];
         for (what, count) in told {
             *counts.entry(workload_counter(name, what)).or_default() += count;
         }

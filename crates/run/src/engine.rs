@@ -1,6 +1,6 @@
 //! What an engine is, what it is given, and what it gives back.
 
-use shortflow_measure::{Replica, Summary, TransferSink, results};
+use shortflow_measure::{Replica, Summary, TcpSink, TransferSink, results};
 use shortflow_scenario::Scenario;
 use shortflow_units::Duration;
 
@@ -60,9 +60,20 @@ pub struct Observers<'o> {
     pub transfers: Option<TransferSink>,
     /// Who looks at the packets, if anybody.
     pub tap: Option<Box<dyn Tap>>,
+    /// Where is written how senders stand, if anywhere; an engine whose TCP is simulated writes nothing.
+    pub tcp_info: Option<TcpInfoLog>,
     /// Is called now and then with the share of the task that is done, from 0 to 1; the task ends
     /// when it returns false.
     pub look: &'o mut dyn FnMut(f64) -> bool,
+}
+
+/// Where is written how the senders of connections stand, as their kernels tell it.
+#[derive(Debug)]
+pub struct TcpInfoLog {
+    /// The file.
+    pub sink: TcpSink,
+    /// How often; at the end of each transfer in any case.
+    pub every: Option<Duration>,
 }
 
 /// What a task found.

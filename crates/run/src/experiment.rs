@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use shortflow_measure::results::Folder;
-use shortflow_measure::{RowNames, TransferSink};
+use shortflow_measure::{RowNames, TcpSink, TransferSink};
 use shortflow_scenario::Scenario;
+use shortflow_units::Duration;
 
 use crate::case::Case;
-use crate::engine::{Engine, Error, Outcome, Task};
+use crate::engine::{Engine, Error, Outcome, Task, TcpInfoLog};
 use crate::observe::{Observer, Progress};
 use crate::output::OutputFolder;
 use crate::parallel::run_tasks;
@@ -17,6 +18,15 @@ use crate::tap::Tap;
 
 /// Begins to look at the packets of a run.
 pub type StartTap<'e> = dyn Fn(&Scenario) -> Result<Box<dyn Tap>, Error> + Sync + 'e;
+
+/// When one looks how the senders of connections stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TcpInfoTimes {
+    /// At the end of each transfer.
+    Ends,
+    /// So often too.
+    Every(Duration),
+}
 
 /// What is run, and how. All cases come from the same scenario file.
 pub struct Experiment<'e> {
@@ -28,6 +38,8 @@ pub struct Experiment<'e> {
     pub threads: usize,
     /// Whether every single transfer is kept.
     pub keeps_transfers: bool,
+    /// Whether is written how senders stand, and how often besides the end of each transfer.
+    pub tcp_info: Option<TcpInfoTimes>,
     /// Who looks at the packets, if anybody: then there must be one task only.
     pub tap: Option<&'e StartTap<'e>>,
     /// The command by which it can be run again, for the manifest.
@@ -55,7 +67,9 @@ impl Experiment<'_> {
         let folders = self.cases.iter().map(|case| output.folder(case.folder.as_deref()));
         let watch = Watch {
             progress,
-            folders: self.keeps_transfers.then(|| folders.collect()).transpose()?,
+            folders: folders.collect::<Result<_, _>>()?,
+            keeps_transfers: self.keeps_transfers,
+            tcp_info: self.tcp_info,
             tap: self.tap,
             cases: self.cases,
             places: &places,
@@ -88,8 +102,10 @@ fn places(cases: &[Case]) -> Vec<TaskIndex> {
 /// Looks after the replicas while they run.
 struct Watch<'w> {
     progress: &'w dyn Progress,
-    /// Where transfers are streamed, case by case, if anywhere.
-    folders: Option<Vec<Folder>>,
+    /// Where the files of each case go.
+    folders: Vec<Folder>,
+    keeps_transfers: bool,
+    tcp_info: Option<TcpInfoTimes>,
     tap: Option<&'w StartTap<'w>>,
     cases: &'w [Case],
     places: &'w [TaskIndex],
@@ -97,16 +113,17 @@ struct Watch<'w> {
 }
 
 impl Watch<'_> {
-    /// Removes the transfers of replicas that are complete in some cases only: after an interruption
+    /// Removes the transfers, and what else is told of connections, of replicas that are complete in some cases only: after an interruption
     /// no result holds them.
     fn remove_orphans(&self, is_complete: &[bool]) -> Result<(), Error> {
-        let Some(folders) = &self.folders else { return Ok(()) };
         let tasks = || self.places.iter().zip(is_complete);
         let lacking: BTreeSet<(usize, u32)> =
             tasks().filter(|(_, done)| !**done).map(|(p, _)| (p.point, p.replica)).collect();
         for (place, _) in tasks().filter(|(_, done)| **done) {
             if lacking.contains(&(place.point, place.replica)) {
-                TransferSink::remove(&folders[place.case], place.point, place.replica)?;
+                let folder = &self.folders[place.case];
+                TransferSink::remove(folder, place.point, place.replica)?;
+                TcpSink::remove(folder, place.point, place.replica)?;
             }
         }
         Ok(())
@@ -115,10 +132,24 @@ impl Watch<'_> {
 
 impl Observer for Watch<'_> {
     fn transfers(&self, task: usize) -> Result<Option<TransferSink>, Error> {
-        let Some(folders) = &self.folders else { return Ok(None) };
+        if !self.keeps_transfers {
+            return Ok(None);
+        }
         let TaskIndex { case, point, replica } = self.places[task];
         let names = row_names(self.tasks[task].scenario, &self.cases[case].label);
-        Ok(Some(TransferSink::create(&folders[case], point, replica, names)?))
+        Ok(Some(TransferSink::create(&self.folders[case], point, replica, names)?))
+    }
+
+    fn tcp_info(&self, task: usize) -> Result<Option<TcpInfoLog>, Error> {
+        let Some(times) = self.tcp_info else { return Ok(None) };
+        let TaskIndex { case, point, replica } = self.places[task];
+        let names = row_names(self.tasks[task].scenario, &self.cases[case].label);
+        let sink = TcpSink::create(&self.folders[case], point, replica, names)?;
+        let every = match times {
+            TcpInfoTimes::Ends => None,
+            TcpInfoTimes::Every(interval) => Some(interval),
+        };
+        Ok(Some(TcpInfoLog { sink, every }))
     }
 
     fn tap(&self, task: usize) -> Result<Option<Box<dyn Tap>>, Error> {

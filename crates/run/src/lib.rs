@@ -73,9 +73,9 @@ mod tap;
 pub use case::{Case, folder_name};
 pub use command::{command_line, shell_word};
 pub use engine::{
-    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, TimingError,
+    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, TcpInfoLog, TimingError,
 };
-pub use experiment::{Experiment, StartTap};
+pub use experiment::{Experiment, StartTap, TcpInfoTimes};
 pub use memory::{TooLarge, refuse_too_large};
 pub use names::{
     code_points, conditioner_counts, drop_reasons, dropped_name, ingress_name, port_name, ports,

@@ -2,7 +2,7 @@
 
 use shortflow_measure::TransferSink;
 
-use crate::engine::{Error, Outcome};
+use crate::engine::{Error, Outcome, TcpInfoLog};
 use crate::tap::Tap;
 
 /// Who is told how tasks get on. Called from several threads.
@@ -15,6 +15,12 @@ pub trait Observer: Sync {
 
     /// Who looks at the packets of a task, if anybody.
     fn tap(&self, task: usize) -> Result<Option<Box<dyn Tap>>, Error> {
+        let _ = task;
+        Ok(None)
+    }
+
+    /// Where is written how the senders of a task stand, if anywhere.
+    fn tcp_info(&self, task: usize) -> Result<Option<TcpInfoLog>, Error> {
         let _ = task;
         Ok(None)
     }

@@ -241,7 +241,8 @@ fn is_ours(name: &str) -> bool {
         ["summary.json", "replicas.json", "histograms.json", "series.csv", REPORT];
     is_seal(name)
         || NAMES.contains(&name)
-        || name.starts_with("transfers-") && name.ends_with(".csv")
+        || ["transfers-", "tcp-info-"].iter().any(|kind| name.starts_with(kind))
+            && name.ends_with(".csv")
 }
 
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> results::Error {

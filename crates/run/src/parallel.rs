@@ -84,7 +84,8 @@ fn run_task(
         !stop.load(Ordering::Relaxed)
     };
     let (tap, transfers) = (observer.tap(index)?, observer.transfers(index)?);
-    let mut outcome = engine.run(task, Observers { transfers, tap, look: &mut look })?;
+    let tcp_info = observer.tcp_info(index)?;
+    let mut outcome = engine.run(task, Observers { transfers, tap, tcp_info, look: &mut look })?;
     observer.advanced(index, 1.0 - told);
     observer.completed(index, &mut outcome)?;
     Ok(outcome)

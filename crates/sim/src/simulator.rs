@@ -28,7 +28,7 @@ impl Engine for Simulator {
     }
 
     fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
-        let Observers { transfers, tap, look } = observers;
+        let Observers { transfers, tap, look, .. } = observers;
         let end = end_of(task.scenario).as_secs_f64();
         let look = |now: Instant| look(now.as_secs_f64() / end);
         let found = run_replica_before(tap, task.scenario, task.replica, transfers, look)?;

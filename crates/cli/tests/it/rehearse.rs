@@ -17,7 +17,9 @@ fn arguments(out: &Path) -> [String; 7] {
 fn a_rehearsal_tells_whose_tcp_it_had_and_how_late_packets_were() {
     let home = tempfile::tempdir().unwrap();
     let out = home.path().join("out");
-    let ended = run(&arguments(&out).each_ref().map(String::as_str));
+    let arguments = arguments(&out);
+    let ended =
+        run(&[&arguments.each_ref().map(String::as_str)[..], &["--tcp-info", "end"]].concat());
     if ended.code == Some(3) && std::env::var_os("CI").is_none() {
         eprintln!("skipped: needs hosts: {}", ended.err);
         return;
@@ -27,7 +29,9 @@ fn a_rehearsal_tells_whose_tcp_it_had_and_how_late_packets_were() {
     let run = &found["runs"][0];
     assert!(run["tcp"].as_str().unwrap().starts_with("the kernel's own, of Linux "), "{run}");
     assert!(run["timing"]["p99"].as_f64().unwrap() > 0.0, "{}", run["timing"]);
-    assert!(files(&out).contains(&"report.html".to_owned()));
+    for name in ["report.html", "transfers-000-000.csv", "tcp-info-000-000.csv"] {
+        assert!(files(&out).contains(&name.to_owned()), "{name}");
+    }
 }
 
 #[test]
@@ -87,4 +91,14 @@ fn a_snap_without_a_trace_or_too_short_for_headers_is_refused() {
     let ended = run(&["rehearse", SMALL, "--trace", "t.pcapng", "--trace-snap", "20 B"]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
     assert!(ended.err.contains("a packet's part must have 64 B to 4 GB"), "{}", ended.err);
+}
+
+#[test]
+fn when_to_look_at_senders_is_a_time_or_the_end() {
+    for wrong in ["often", "10", "10 us"] {
+        let ended = run(&["rehearse", SMALL, "--tcp-info", wrong]);
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+        let allowed = "write `end`, or a time of 1 ms or more, as in `10 ms`";
+        assert!(ended.err.contains(allowed), "{}", ended.err);
+    }
 }

@@ -8,6 +8,7 @@
 //! | `histograms.json` | distributions of completion times, all replicas together |
 //! | `series.csv` | time series of ports, when asked for |
 //! | `transfers-*.csv` | every transfer, complete or not, when asked for |
+//! | `tcp-info-*.csv` | how senders of connections stood, when asked for |
 //! | `accesses-*.csv` | what clients asked for, when asked for |
 //! | `comparison.json` | of a comparison: the folders of its runs, and how they compare |
 
@@ -15,9 +16,11 @@ mod comparison;
 mod error;
 mod folder;
 mod manifest;
+mod rows;
 mod run;
 mod series;
 mod sink;
+mod tcp_sink;
 mod whole;
 
 pub use comparison::Comparison;
@@ -27,6 +30,7 @@ pub use manifest::{Input, Manifest, Setting, Sweep, Timing};
 pub use run::Run;
 pub use series::{SeriesRow, series_rows};
 pub use sink::{RowNames, TransferSink};
+pub use tcp_sink::TcpSink;
 pub use whole::{WholeFile, write_whole};
 
 /// The file whose presence says that a folder of results is complete.

@@ -1,12 +1,11 @@
 //! Transfers, streamed to disk while the run goes on.
 
-use std::io;
 use std::path::PathBuf;
 
 use shortflow_units::Duration;
 
-use super::error::csv_to_io;
-use super::{Error, Folder, WholeFile};
+use super::rows::{self, Rows};
+use super::{Error, Folder};
 use crate::transfer::{Transfer, TransferState};
 
 /// What the indices in records stand for, and what is the same in each row.
@@ -25,13 +24,10 @@ pub struct RowNames {
 /// Writes each transfer as a row of a CSV file, which appears under its name when it is finished.
 #[derive(Debug)]
 pub struct TransferSink {
-    path: PathBuf,
     point: usize,
     replica: u32,
     names: RowNames,
-    rows: csv::Writer<WholeFile>,
-    /// The first failure; after it nothing more is written.
-    failure: Option<io::Error>,
+    rows: Rows,
 }
 
 impl TransferSink {
@@ -42,12 +38,8 @@ impl TransferSink {
         replica: u32,
         names: RowNames,
     ) -> Result<Self, Error> {
-        let path = place(folder, point, replica);
-        let rows = csv::WriterBuilder::new().from_writer(WholeFile::create(&path)?);
-        let mut sink = TransferSink { path, point, replica, names, rows, failure: None };
-        let written = sink.rows.write_record(COLUMNS);
-        sink.note(written);
-        Ok(sink)
+        let rows = Rows::create(place(folder, point, replica), &COLUMNS)?;
+        Ok(TransferSink { point, replica, names, rows })
     }
 
     /// Writes a row; `age` is how old the transfer was when it was complete, or at the end. A failure
@@ -59,9 +51,6 @@ impl TransferSink {
         is_counted: bool,
         age: Duration,
     ) {
-        if self.failure.is_some() {
-            return;
-        }
         let (t, names) = (transfer, &self.names);
         let is_complete = state == TransferState::Completed;
         let time = |time: Duration| is_complete.then(|| time.as_secs_f64());
@@ -70,7 +59,7 @@ impl TransferSink {
         let workload = usize::from(t.workload);
         let label = names.labels.get(workload).map_or("", String::as_str);
         let carried_bytes = if is_complete { t.reply_bytes } else { t.carried_bytes };
-        let written = self.rows.serialize((
+        self.rows.put((
             (&names.workloads[workload], t.id, t.start.as_secs_f64(), time(age)),
             (time(t.handshake), time(t.request), time(t.reply)),
             (t.request_bytes, t.reply_bytes),
@@ -81,36 +70,16 @@ impl TransferSink {
             (node(t.ends.server), port(t.ends.server_port)),
             (label, self.point, self.replica, &names.policy),
         ));
-        self.note(written);
     }
 
     /// Removes from `folder` the transfers of a replica that is in no result, where there are any.
     pub fn remove(folder: &Folder, point: usize, replica: u32) -> Result<(), Error> {
-        let path = place(folder, point, replica);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::io("remove", &path)(error))
-            }
-            _ => Ok(()),
-        }
+        rows::remove(place(folder, point, replica))
     }
 
     /// Ends the file and gives it its name.
     pub fn finish(self) -> Result<(), Error> {
-        let failed = Error::io("write", &self.path);
-        if let Some(failure) = self.failure {
-            return Err(failed(failure));
-        }
-        let file = self.rows.into_inner().map_err(|error| {
-            failed(io::Error::new(error.error().kind(), error.error().to_string()))
-        })?;
-        file.finish()
-    }
-
-    fn note(&mut self, written: csv::Result<()>) {
-        if let Err(error) = written {
-            self.failure = Some(csv_to_io(error));
-        }
+        self.rows.finish()
     }
 }
 

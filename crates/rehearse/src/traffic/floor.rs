@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use nix::sys::epoll::EpollFlags;
 use rustc_hash::FxHashMap;
 use shortflow_elements::{FlowKey, Protocol};
-use shortflow_measure::{Ends, Recorder, Transfer};
+use shortflow_measure::{Ends, Occasion, Recorder, Transfer};
 use shortflow_scenario::{NodeId, Scenario, WorkloadKind};
 use shortflow_sessions::{
     self as sessions, Account, ConnectionId, Costs, Dialogue, Link, Outgoing,
@@ -18,7 +18,9 @@ use socket2::Socket;
 use super::connection::{Connection, Progress, Side, Talk};
 use super::end::{End, scratch};
 use super::name::Name;
-use super::socket::{self, TcpInfo};
+use super::senders::Senders;
+use super::socket;
+use super::tcp_info::TcpInfo;
 use super::{LoadError, Place};
 use crate::clock::Clock;
 use crate::kernel::SocketSpec;
@@ -40,6 +42,7 @@ pub(crate) struct Floor<'l> {
     pub(crate) clock: Clock,
     pub(crate) recorder: &'l mut Recorder,
     pub(crate) wait: Wait,
+    pub(crate) senders: Senders<'l>,
     tallies: Tallies,
     specs: Vec<SocketSpec>,
     connections: Vec<Option<Connection>>,
@@ -67,6 +70,7 @@ impl<'l> Floor<'l> {
         clock: Clock,
         tallies: Tallies,
         recorder: &'l mut Recorder,
+        senders: Senders<'l>,
     ) -> Result<Self, LoadError> {
         let mut floor = Floor {
             place,
@@ -74,6 +78,7 @@ impl<'l> Floor<'l> {
             clock,
             recorder,
             wait: Wait::new(clock)?,
+            senders,
             tallies,
             specs: scenario.workloads.iter().map(|w| SocketSpec::of(&w.tcp)).collect(),
             connections: Vec::new(),
@@ -208,6 +213,7 @@ impl<'l> Floor<'l> {
             Progress::Complete(transfer) => {
                 let transfer = with_costs(*transfer, costs(connection, &self.tallies));
                 self.recorder.transfer(&transfer);
+                self.senders.ended(now, Occasion::Completed, connection);
             }
             Progress::Heard => self.tell(slot, false),
         }
@@ -239,6 +245,9 @@ impl<'l> Floor<'l> {
         // A session that has still to hear of it needs it.
         let is_awaited = self.news.iter().any(|news| news.connection.0 == slot);
         if connection.is_over() && !is_awaited {
+            if matches!(connection.talk, Talk::Bulk { .. }) {
+                self.senders.ended(self.clock.now(), Occasion::Completed, connection);
+            }
             self.forget(slot);
         }
         Ok(())
@@ -251,6 +260,7 @@ impl<'l> Floor<'l> {
         if matches!(connection.talk, Talk::Dialogue(_)) {
             return self.tell(slot, true);
         }
+        self.senders.ended(now, Occasion::Failed, connection);
         for transfer in connection.unfinished(now) {
             let transfer = with_costs(transfer, costs(connection, &self.tallies));
             self.recorder.failed_transfer(now, &transfer);
@@ -285,9 +295,15 @@ impl<'l> Floor<'l> {
         self.free.append(&mut self.gone);
     }
 
+    /// Looks how senders stand, if it is time to.
+    pub(crate) fn look_at_senders(&mut self, now: Instant) {
+        self.senders.look(now, self.connections.iter().flatten());
+    }
+
     /// Records what is not complete at the end.
     pub(crate) fn record_open(&mut self, end: Instant) {
         for connection in self.connections.iter().flatten() {
+            self.senders.ended(end, Occasion::Open, connection);
             for transfer in connection.unfinished(end) {
                 self.recorder.open_transfer(&transfer);
             }
@@ -336,11 +352,15 @@ impl sessions::Host for Floor<'_> {
     }
 
     fn record_complete(&mut self, transfer: &Transfer) {
+        let (now, connections) = (self.clock.now(), self.connections.iter().flatten());
+        self.senders.one_of_several(now, Occasion::Completed, transfer, connections);
         self.recorder.transfer(transfer);
     }
 
     fn record_failure(&mut self, failed: &Transfer) {
-        self.recorder.failed_transfer(self.clock.now(), failed);
+        let (now, connections) = (self.clock.now(), self.connections.iter().flatten());
+        self.senders.one_of_several(now, Occasion::Failed, failed, connections);
+        self.recorder.failed_transfer(now, failed);
     }
 
     fn log_access(&mut self, workload: u16, columns: &str, line: String) {
@@ -370,7 +390,7 @@ fn broken(socket: &Socket) -> io::Error {
 fn costs(connection: &Connection, tallies: &Tallies) -> Costs {
     let infos = connection.sides.iter().flatten().map(|end| TcpInfo::of(&end.socket));
     let (retransmissions, timeouts) = infos.fold((0, 0), |(segments, timeouts), info| {
-        (segments + info.retransmissions, timeouts + info.timeouts)
+        (segments + info.retransmissions, timeouts + info.timeouts.unwrap_or(0))
     });
     let Ends { client, server, client_port, server_port } = connection.ends;
     let tally = tallies.of(FlowKey {

@@ -7,7 +7,7 @@ use shortflow_units::{Duration, Instant};
 
 use super::connection::{Connection, Side, Talk};
 use super::floor::Floor;
-use super::socket::TcpInfo;
+use super::tcp_info::TcpInfo;
 use crate::router::Times;
 
 /// What an endless flow got through while it was measured.

@@ -11,16 +11,18 @@ mod end;
 mod floor;
 mod long;
 mod name;
+mod senders;
 mod socket;
 mod sources;
 mod streams;
+mod tcp_info;
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::errno::Errno;
 use shortflow_measure::Recorder;
-use shortflow_run::workload_counter;
+use shortflow_run::{TcpInfoLog, workload_counter};
 use shortflow_scenario::{NodeId, Scenario};
 use shortflow_sessions::{self as sessions, Sessions};
 use shortflow_sim::Tallies;
@@ -33,6 +35,7 @@ use connection::{Exchange, Talk};
 use floor::{Floor, News};
 use long::LongFlows;
 use name::Name;
+use senders::Senders;
 use sources::{Due, Sources};
 use streams::Streams;
 
@@ -113,6 +116,7 @@ impl<'l> Load<'l> {
         times: Times,
         tallies: Tallies,
         recorder: &'l mut Recorder,
+        tcp_info: Option<&'l mut TcpInfoLog>,
     ) -> Result<Self, LoadError> {
         let (sources, specs) = Sources::new(scenario, seed);
         let mut all = Vec::new();
@@ -120,7 +124,7 @@ impl<'l> Load<'l> {
             let source = all.len() as u32;
             all.extend(sessions::build(scenario, index, seed, replica, source));
         }
-        let floor = Floor::new(place, scenario, clock, tallies, recorder)?;
+        let floor = Floor::new(place, scenario, clock, tallies, recorder, Senders::new(tcp_info))?;
         let streams = Streams::new(specs, place, &floor.wait)?;
         let long = LongFlows::new(scenario.measure.flow_samples, times);
         Ok(Load { scenario, times, sources, sessions: all, floor, streams, long })
@@ -160,6 +164,7 @@ impl<'l> Load<'l> {
             }
             self.act(now)?;
             self.long.sample(now, &mut self.floor);
+            self.floor.look_at_senders(now);
             open.store(self.floor.open_connections(), Ordering::Relaxed);
             let next = self.next_at(found.is_some());
             self.floor.wait.until(next, &mut ready)?;
@@ -184,7 +189,7 @@ impl<'l> Load<'l> {
         let sessions = self.sessions.iter().map(Sessions::next_at).min();
         let due = self.sources.next_at().min(sessions.unwrap_or(Instant::NEVER));
         let measures = if is_measured { self.times.end } else { self.times.measured_until };
-        due.min(self.long.next_at()).min(measures)
+        due.min(self.long.next_at()).min(self.floor.senders.next_at()).min(measures)
     }
 
     /// Does what is due by `now`.

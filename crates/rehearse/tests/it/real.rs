@@ -20,7 +20,7 @@ fn machine() -> MutexGuard<'static, ()> {
 
 fn run(engine: &dyn Engine, scenario: &Scenario) -> Result<Outcome, Error> {
     engine.check(scenario).unwrap();
-    let observers = Observers { transfers: None, tap: None, look: &mut |_| true };
+    let observers = Observers { transfers: None, tap: None, tcp_info: None, look: &mut |_| true };
     engine.run(&Task { scenario, replica: 0 }, observers)
 }
 
@@ -116,7 +116,7 @@ fn a_rehearsal_ends_when_it_is_told_to_and_leaves_nothing_open() {
         looks += 1;
         looks < 20
     };
-    let observers = Observers { transfers: None, tap: None, look };
+    let observers = Observers { transfers: None, tap: None, tcp_info: None, look };
     let ended = Rehearsal.run(&Task { scenario: &scenario, replica: 0 }, observers);
     match ended {
         Err(Error::Interrupted) => assert_eq!(open(), before),

@@ -43,6 +43,7 @@ pub(crate) fn conduct(engine: &dyn Engine, stop: &AtomicBool) -> Result<Results,
         cases: &[case()],
         threads: 4,
         keeps_transfers: false,
+        tcp_info: None,
         tap: None,
         command: "shortflow test",
     };

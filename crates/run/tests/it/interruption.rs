@@ -81,6 +81,7 @@ fn transfers_are_kept_only_of_replicas_that_are_complete_under_all_policies() {
         cases: &cases,
         threads: 1,
         keeps_transfers: true,
+        tcp_info: None,
         tap: None,
         command: "shortflow test",
     };

@@ -1,14 +1,16 @@
 //! A trace of a rehearsal: the packets are those of the kernel.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use shortflow_elements::DropReason;
-use shortflow_measure::Replica;
+use shortflow_measure::results::Folder;
+use shortflow_measure::{Replica, RowNames, TcpSink};
 use shortflow_rehearse::Rehearsal;
-use shortflow_run::{Engine, Error, Measured, Observers, Task};
+use shortflow_run::{Engine, Error, Measured, Observers, Task, TcpInfoLog};
 use shortflow_trace::{Trace, places};
+use shortflow_units::Duration;
 use shortflow_wire::{Ip, Ipv4Header, Layers, TcpOption, Transport, checksum::Sum};
 use tempfile::TempDir;
 
@@ -18,6 +20,8 @@ use crate::support::{Captured, LOSSY, read, scenario, tool};
 struct Rehearsed {
     replica: Replica,
     file: PathBuf,
+    /// How senders stood, row by row.
+    senders: Vec<BTreeMap<String, String>>,
     _home: TempDir,
 }
 
@@ -40,11 +44,20 @@ fn rehearse() -> Option<Rehearsed> {
     let names = ["server", "r2->r1"].map(str::to_owned);
     let places = places(&scenario, &names).unwrap();
     let tap = Some(Box::new(Trace::create(&file, &scenario, &places).unwrap()) as Box<_>);
-    let observers = Observers { transfers: None, tap, look: &mut |_| true };
+    let folder = Folder::create(home.path()).unwrap();
+    let names = RowNames {
+        workloads: scenario.result_rows().into_iter().map(|row| row.name).collect(),
+        nodes: scenario.nodes.iter().map(|node| node.name.clone()).collect(),
+        ..RowNames::default()
+    };
+    let sink = TcpSink::create(&folder, 0, 0, names).unwrap();
+    let tcp_info = Some(TcpInfoLog { sink, every: Some(Duration::from_millis(10)) });
+    let observers = Observers { transfers: None, tap, tcp_info, look: &mut |_| true };
     match Rehearsal.run(&Task { scenario: &scenario, replica: 0 }, observers) {
         Ok(outcome) => {
             let Measured::Replica(replica) = outcome.measured else { unreachable!() };
-            Some(Rehearsed { replica: *replica, file, _home: home })
+            let senders = rows(&home.path().join("tcp-info-000-000.csv"));
+            Some(Rehearsed { replica: *replica, file, senders, _home: home })
         }
         Err(Error::Machine(lacking)) if std::env::var_os("CI").is_none() => {
             eprintln!("skipped: needs hosts: {lacking}");
@@ -52,6 +65,14 @@ fn rehearse() -> Option<Rehearsed> {
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// The rows of a CSV file without quotes, each by its columns.
+fn rows(file: &Path) -> Vec<BTreeMap<String, String>> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
+    let columns: Vec<String> = lines.next().unwrap().collect();
+    lines.map(|fields| columns.iter().cloned().zip(fields).collect()).collect()
 }
 
 #[test]
@@ -139,4 +160,59 @@ fn tshark_has_nothing_to_complain_of_and_capinfos_finds_all_packets() {
         "{out}"
     );
     assert!(out.contains("Strict time order:   True"), "{out}");
+}
+
+#[test]
+fn a_sender_s_window_falls_when_segments_are_lost_and_it_sends_as_many_again_as_are_captured() {
+    let Some(Rehearsed { file, senders, .. }) = rehearsed() else { return };
+    let of_file: Vec<_> = senders.iter().filter(|row| row["workload"] == "file").collect();
+    let number = |row: &BTreeMap<String, String>, column: &str| row[column].parse::<f64>().unwrap();
+    assert!(of_file.len() > 100, "every 10 ms: {}", of_file.len());
+    assert!(of_file.iter().all(|row| row["sender"] == "server"));
+    let falls =
+        of_file.windows(2).filter(|two| number(two[1], "cwnd") < 0.8 * number(two[0], "cwnd"));
+    assert!(falls.count() > 0, "the window never falls");
+    assert!(of_file.iter().any(|row| row["state"] == "recovery"));
+    assert!(of_file.iter().all(|row| number(row, "srtt_s") < 1.0 && number(row, "rto_s") >= 0.2));
+
+    let last = of_file.last().unwrap();
+    assert!(["completed", "open"].contains(&last["occasion"].as_str()), "{last:?}");
+    let (port, until) = (last["client_port"].parse().unwrap(), number(last, "time_s"));
+    let again = sent_again(file, port, until);
+    assert!(again > 5, "{again}");
+    // A segment may be on its way from the kernel to the capture while one looks.
+    assert!((number(last, "retransmissions") - again as f64).abs() <= 2.0, "{again}: {last:?}");
+}
+
+/// How many segments the server has sent again from this port up to an instant, as its capture has it.
+fn sent_again(file: &Path, port: u16, until: f64) -> usize {
+    let (mut again, mut next) = (0, None);
+    for packet in read(file).1.iter().filter(|it| it.interface == 0 && !it.is_inbound) {
+        let layers = Layers::of_ethernet(&packet.bytes);
+        let Transport::Tcp(tcp) = layers.transport else { continue };
+        if tcp.source_port != port || packet.at as f64 > until * 1e9 {
+            continue;
+        }
+        let marks = (tcp.control.bits() & 3).count_ones();
+        let end = tcp.sequence.wrapping_add(layers.payload.len() as u32 + marks);
+        let is_new = next.is_none_or(|next: u32| end.wrapping_sub(next) as i32 > 0);
+        let is_empty = end == tcp.sequence;
+        again += usize::from(!is_new && !is_empty);
+        next = if is_new { Some(end) } else { next };
+    }
+    again
+}
+
+#[test]
+fn every_transfer_ends_with_a_look_at_its_sender() {
+    let Some(Rehearsed { replica, senders, .. }) = rehearsed() else { return };
+    let pages = || senders.iter().filter(|row| row["workload"] == "pages");
+    let ids: Vec<u64> = pages()
+        .filter(|row| row["occasion"] == "completed")
+        .map(|row| row["id"].parse().unwrap())
+        .collect();
+    assert!(ids.len() as u64 >= replica.workloads[0].all.n(), "{ids:?}");
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "each once");
+    let at_end = pages().filter(|row| row["occasion"] == "completed");
+    assert!(at_end.clone().all(|row| row["sender"] == "server" && !row["delivered"].is_empty()));
 }
