@@ -199,6 +199,9 @@ pub(crate) struct Rehearse {
     /// What to trace.
     #[command(flatten)]
     pub(crate) trace: TraceOptions,
+    /// Let the workloads speak IPv6, over packets of the same sizes; prefixes in policies must be of IPv6 then.
+    #[arg(long)]
+    pub(crate) ipv6: bool,
     /// Store no more than the first SIZE of each packet, as in `96 B`; by default all of it, which
     /// makes the trace as large as the traffic.
     #[arg(long, value_name = "SIZE", requires = "trace", value_parser = snap)]

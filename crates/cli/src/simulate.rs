@@ -42,7 +42,7 @@ pub(crate) fn rehearse(console: &Console, args: &Rehearse) -> Result<(), Failure
     let trace = request(console, &args.trace, &case.loaded)?;
     let trace = trace.map(|trace| args.trace_snap.into_iter().fold(trace, Request::keep_first));
     let looking = Looking { trace: trace.as_ref(), tcp_info: args.tcp_info };
-    conduct(console, rehearsal()?, options, &[case], looking, &target)
+    conduct(console, rehearsal(args.ipv6)?, options, &[case], looking, &target)
 }
 
 /// The capture that is asked for, if one is.
@@ -60,12 +60,13 @@ fn request(
 }
 
 #[cfg(target_os = "linux")]
-fn rehearsal() -> Result<&'static dyn Engine, Failure> {
-    Ok(&shortflow_rehearse::Rehearsal)
+fn rehearsal(over_ipv6: bool) -> Result<&'static dyn Engine, Failure> {
+    use shortflow_rehearse::Rehearsal;
+    Ok(if over_ipv6 { &Rehearsal::OVER_IPV6 } else { &Rehearsal::OVER_IPV4 })
 }
 
 #[cfg(not(target_os = "linux"))]
-fn rehearsal() -> Result<&'static dyn Engine, Failure> {
+fn rehearsal(_: bool) -> Result<&'static dyn Engine, Failure> {
     let what = "hosts are network namespaces, which only Linux has\nsimulate it, or rehearse it on a Linux machine";
     Err(Failure::Machine(what.to_owned()))
 }

@@ -15,15 +15,26 @@ use shortflow_units::Instant;
 
 use crate::capture::Capture;
 use crate::clock::Clock;
+use crate::ip::IpVersion;
 use crate::kernel;
 use crate::realtime::{Priority, prefer_this_thread};
 use crate::record::{key_of_stream, record};
 use crate::router::{Routed, Router, Times};
-use crate::traffic::{LEAST_DATAGRAM, Load, Place, ReplicaSeed, SETTLE};
+use crate::traffic::{Load, Place, ReplicaSeed, SETTLE, least_datagram};
 
 /// The rehearsal as an engine: real kernels and real time, one task at a time.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Rehearsal;
+pub struct Rehearsal {
+    /// What workloads speak.
+    pub ip: IpVersion,
+}
+
+impl Rehearsal {
+    /// Workloads speak IPv4.
+    pub const OVER_IPV4: Rehearsal = Rehearsal { ip: IpVersion::V4 };
+    /// Workloads speak IPv6.
+    pub const OVER_IPV6: Rehearsal = Rehearsal { ip: IpVersion::V6 };
+}
 
 impl Engine for Rehearsal {
     fn name(&self) -> &'static str {
@@ -35,15 +46,16 @@ impl Engine for Rehearsal {
     }
 
     fn tcp(&self, scenarios: &mut dyn Iterator<Item = &Scenario>) -> String {
-        let mut names: Vec<String> = scenarios.map(kernel::tcp_description).collect();
+        let mut names: Vec<String> =
+            scenarios.map(|scenario| kernel::tcp_description(scenario, self.ip)).collect();
         names.dedup();
         names.join(" | ")
     }
 
     fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
-        refuse_workloads(scenario)?;
+        refuse_workloads(scenario, self.ip)?;
         refuse_readers_of_senders(scenario)?;
-        kernel::hosts(scenario).map(|_| ())
+        kernel::hosts(scenario, self.ip).map(|_| ())
     }
 
     fn side_by_side(&self) -> SideBySide {
@@ -53,7 +65,7 @@ impl Engine for Rehearsal {
     fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
         let Task { scenario, replica } = *task;
         let Observers { transfers, tap, mut tcp_info, look } = observers;
-        let (specs, mut warnings) = kernel::hosts(scenario)?;
+        let (specs, mut warnings) = kernel::hosts(scenario, self.ip)?;
         let largest = specs.iter().flatten().map(|spec| spec.mtu).max().unwrap_or(0);
         let home = Home::find().map_err(lacking)?;
         let make = |spec: &Option<_>| spec.as_ref().map(|spec| Host::make(&home, spec)).transpose();
@@ -69,7 +81,7 @@ impl Engine for Rehearsal {
             end: end_of(scenario),
         };
         let seed = seed_of(scenario.seed, replica);
-        let place = Place { home: &home, hosts: &hosts };
+        let place = Place { home: &home, hosts: &hosts, ip: self.ip };
         let mut recorder = Recorder::new(&plan(scenario), transfers);
         let tallies = network.tallies();
         let seed = ReplicaSeed { replica, seed };
@@ -77,7 +89,8 @@ impl Engine for Rehearsal {
         let load = Load::new(place, scenario, seed, clock, times, tallies, &mut recorder, log);
         let load = load.map_err(lacking)?;
         let streams = load.streams().to_vec();
-        let told = (0..).zip(&streams).map(|(number, stream)| (key_of_stream(stream), number));
+        let told =
+            (0..).zip(&streams).map(|(number, stream)| (key_of_stream(stream, self.ip), number));
         let router = Router {
             network,
             hosts: &hosts,
@@ -151,14 +164,15 @@ fn told_of(routed: &Routed) -> Vec<String> {
 }
 
 /// Refuses workloads that the load does not speak.
-fn refuse_workloads(scenario: &Scenario) -> Result<(), Refusal> {
+fn refuse_workloads(scenario: &Scenario, ip: IpVersion) -> Result<(), Refusal> {
+    let least = least_datagram(ip);
     for workload in &scenario.workloads {
         let name = &workload.name;
         match &workload.kind {
-            WorkloadKind::Cbr(cbr) if cbr.packet < LEAST_DATAGRAM => {
+            WorkloadKind::Cbr(cbr) if cbr.packet < least => {
                 return Err(Refusal(format!(
                     "{name}: datagrams of {} bytes are too small to carry the time at which they were sent\n\
-                     give them {LEAST_DATAGRAM} bytes or more",
+                     give them {least} bytes or more",
                     cbr.packet
                 )));
             }

@@ -9,12 +9,17 @@ use shortflow_tcp::{Algorithm, Config, Era, Recovery, RtoFloor};
 use shortflow_testbed::{HostSpec, RouteSpec};
 use shortflow_units::Bytes;
 
+use crate::ip::IpVersion;
+
 /// Bytes of the IPv4 and TCP headers, and of the timestamps beside them (RFC 7323 §3.2, with padding).
 const HEADERS: u16 = 40;
 const TIMESTAMPS: u16 = 12;
 
 /// Bytes of the smallest MTU of IPv6 (RFC 8200 §5), below which a device has none.
 const LEAST_MTU: u32 = 1280;
+
+/// Bytes of the smallest segment that a socket can be given (`TCP_MIN_MSS` of Linux).
+const LEAST_SEGMENT: u32 = 88;
 
 /// From here on a receive window is left to the kernel, which lets it grow to about this.
 const LARGE_WINDOW: Bytes = Bytes(3 << 20);
@@ -36,12 +41,12 @@ pub(crate) struct SocketSpec {
 }
 
 impl SocketSpec {
-    pub(crate) fn of(config: &Config) -> Self {
+    pub(crate) fn of(config: &Config, ip: IpVersion) -> Self {
         let has_timestamps = has_timestamps(config);
         let is_large = config.receive_window >= LARGE_WINDOW;
         SocketSpec {
             congestion: config.congestion.name(),
-            mss: u32::from(config.mss) + if has_timestamps { u32::from(TIMESTAMPS) } else { 0 },
+            mss: segment_of(config, ip) + if has_timestamps { u32::from(TIMESTAMPS) } else { 0 },
             receive_window: (!is_large).then_some(config.receive_window.0 as u32),
             nagle: config.nagle,
         }
@@ -52,9 +57,12 @@ impl SocketSpec {
 ///
 /// # Errors
 /// When a kernel cannot do what a workload asks for, or not for two of them at once.
-pub(crate) fn hosts(scenario: &Scenario) -> Result<(Vec<Option<HostSpec>>, Vec<String>), Refusal> {
+pub(crate) fn hosts(
+    scenario: &Scenario,
+    ip: IpVersion,
+) -> Result<(Vec<Option<HostSpec>>, Vec<String>), Refusal> {
     let tcp = || scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
-    tcp().try_for_each(can_do)?;
+    tcp().try_for_each(|workload| can_do(workload, ip))?;
     let mut warnings: Vec<String> = Vec::new();
     for told in tcp().filter_map(done_otherwise) {
         if !warnings.contains(&told) {
@@ -91,7 +99,7 @@ pub(crate) fn hosts(scenario: &Scenario) -> Result<(Vec<Option<HostSpec>>, Vec<S
 }
 
 /// Which TCP the workloads of a scenario have: this kernel's; empty where nothing uses TCP.
-pub(crate) fn tcp_description(scenario: &Scenario) -> String {
+pub(crate) fn tcp_description(scenario: &Scenario, ip: IpVersion) -> String {
     let tcp = scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
     let mut controls: Vec<&str> = tcp.map(|workload| workload.tcp.congestion.name()).collect();
     controls.sort_unstable();
@@ -100,11 +108,17 @@ pub(crate) fn tcp_description(scenario: &Scenario) -> String {
         return String::new();
     }
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    format!("the kernel's own, of Linux {} ({})", release.trim(), controls.join(", "))
+    let over = if ip == IpVersion::V6 { ", over IPv6" } else { "" };
+    format!("the kernel's own, of Linux {} ({}{over})", release.trim(), controls.join(", "))
 }
 
 /// Packets between a host's kernel and its device, as Linux has it: the router fetches them at once.
 const QUEUE: u32 = 1000;
+
+/// Bytes of data in a full segment, whose packet is as large over either version of IP.
+fn segment_of(config: &Config, ip: IpVersion) -> u32 {
+    u32::from(config.mss).saturating_sub(ip.more())
+}
 
 /// Bytes of a full segment's packet.
 fn mtu(config: &Config) -> u32 {
@@ -149,7 +163,7 @@ fn with_all(mut settings: Settings) -> Settings {
 }
 
 /// Whether a kernel can do what a workload asks for.
-fn can_do(workload: &Workload) -> Result<(), Refusal> {
+fn can_do(workload: &Workload, ip: IpVersion) -> Result<(), Refusal> {
     let config = &workload.tcp;
     let refuse = |what: String| Err(Refusal(format!("{}: {what}", workload.name)));
     if !OF_KERNELS.contains(&config.congestion) {
@@ -157,6 +171,16 @@ fn can_do(workload: &Workload) -> Result<(), Refusal> {
         let name = config.congestion.name();
         return refuse(format!(
             "no kernel has the congestion control {name}\nchoose one of {names} by `tcp.congestion`, or simulate it"
+        ));
+    }
+    if SocketSpec::of(config, ip).mss < LEAST_SEGMENT {
+        let (least, more) = (LEAST_SEGMENT + ip.more(), ip.more());
+        let over =
+            if more > 0 { format!(", {more} bytes of which IPv6 takes") } else { String::new() };
+        return refuse(format!(
+            "segments of {} bytes are smaller than a kernel has them\n\
+             give them {least} bytes or more by `tcp.mss`{over}",
+            config.mss
         ));
     }
     if config.window_rate.is_some() {

@@ -19,6 +19,7 @@
 mod capture;
 mod clock;
 mod engine;
+mod ip;
 mod kernel;
 mod realtime;
 mod record;
@@ -27,3 +28,4 @@ mod traffic;
 mod wait;
 
 pub use engine::Rehearsal;
+pub use ip::IpVersion;

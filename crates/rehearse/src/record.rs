@@ -7,6 +7,7 @@ use shortflow_measure::Recorder;
 use shortflow_run::workload_counter;
 use shortflow_scenario::{NodeId, Scenario};
 
+use crate::ip::IpVersion;
 use crate::router::Routed;
 use crate::traffic::{LongFlow, StreamSpec};
 
@@ -46,10 +47,10 @@ pub(crate) fn record(
 }
 
 /// The 5-tuple of a stream of datagrams.
-pub(crate) fn key_of_stream(stream: &StreamSpec) -> FlowKey {
+pub(crate) fn key_of_stream(stream: &StreamSpec, ip: IpVersion) -> FlowKey {
     FlowKey {
-        src: stream.from.address(),
-        dst: stream.to.address(),
+        src: ip.address(stream.from),
+        dst: ip.address(stream.to),
         src_port: stream.source_port,
         dst_port: stream.port,
         protocol: Protocol::UDP,

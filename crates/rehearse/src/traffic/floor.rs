@@ -1,7 +1,6 @@
 //! All connections, and what sessions see of them.
 
 use std::io;
-use std::net::SocketAddr;
 
 use nix::sys::epoll::EpollFlags;
 use rustc_hash::FxHashMap;
@@ -23,6 +22,7 @@ use super::socket;
 use super::tcp_info::TcpInfo;
 use super::{LoadError, Place};
 use crate::clock::Clock;
+use crate::ip::IpVersion;
 use crate::kernel::SocketSpec;
 use crate::wait::Wait;
 
@@ -80,7 +80,7 @@ impl<'l> Floor<'l> {
             wait: Wait::new(clock)?,
             senders,
             tallies,
-            specs: scenario.workloads.iter().map(|w| SocketSpec::of(&w.tcp)).collect(),
+            specs: scenario.workloads.iter().map(|w| SocketSpec::of(&w.tcp, place.ip)).collect(),
             connections: Vec::new(),
             free: Vec::new(),
             gone: Vec::new(),
@@ -96,7 +96,7 @@ impl<'l> Floor<'l> {
                 if floor.listeners.iter().any(|(node, at, _)| (*node, *at) == (server, port)) {
                     continue;
                 }
-                let at = SocketAddr::new(server.address().into(), port);
+                let at = place.port(server, port);
                 let socket = place.socket(server, || socket::listen(at, spec))?;
                 let name = Name::Listener(floor.listeners.len() as u32);
                 floor.wait.add(&socket, EpollFlags::EPOLLIN, name.number())?;
@@ -134,7 +134,7 @@ impl<'l> Floor<'l> {
         });
         let connection = Connection::new(workload, ends, talk, self.clock.now());
         let connection = self.connections[slot as usize].insert(connection);
-        let to = SocketAddr::new(server.address().into(), server_port);
+        let to = self.place.port(server, server_port);
         let spec = &self.specs[usize::from(workload)];
         let begun = self.place.socket(client, || socket::connect(to, spec)).and_then(|socket| {
             let port = socket::port(&socket.local_addr().map_err(LoadError::Socket)?);
@@ -211,7 +211,8 @@ impl<'l> Floor<'l> {
         match connection.on_read(now, side) {
             Progress::Nothing => {}
             Progress::Complete(transfer) => {
-                let transfer = with_costs(*transfer, costs(connection, &self.tallies));
+                let transfer =
+                    with_costs(*transfer, costs(connection, &self.tallies, self.place.ip));
                 self.recorder.transfer(&transfer);
                 self.senders.ended(now, Occasion::Completed, connection);
             }
@@ -262,7 +263,7 @@ impl<'l> Floor<'l> {
         }
         self.senders.ended(now, Occasion::Failed, connection);
         for transfer in connection.unfinished(now) {
-            let transfer = with_costs(transfer, costs(connection, &self.tallies));
+            let transfer = with_costs(transfer, costs(connection, &self.tallies, self.place.ip));
             self.recorder.failed_transfer(now, &transfer);
         }
         self.forget(slot);
@@ -345,8 +346,8 @@ impl sessions::Host for Floor<'_> {
 
     fn account(&mut self, connection: ConnectionId) -> Account {
         let costs = {
-            let tallies = self.tallies.clone();
-            costs(self.connection(connection), &tallies)
+            let (tallies, ip) = (self.tallies.clone(), self.place.ip);
+            costs(self.connection(connection), &tallies, ip)
         };
         self.connection(connection).account(costs)
     }
@@ -387,15 +388,15 @@ fn broken(socket: &Socket) -> io::Error {
 }
 
 /// What a connection has cost, as both kernels and the network tell.
-fn costs(connection: &Connection, tallies: &Tallies) -> Costs {
+fn costs(connection: &Connection, tallies: &Tallies, ip: IpVersion) -> Costs {
     let infos = connection.sides.iter().flatten().map(|end| TcpInfo::of(&end.socket));
     let (retransmissions, timeouts) = infos.fold((0, 0), |(segments, timeouts), info| {
         (segments + info.retransmissions, timeouts + info.timeouts.unwrap_or(0))
     });
     let Ends { client, server, client_port, server_port } = connection.ends;
     let tally = tallies.of(FlowKey {
-        src: NodeId(client).address(),
-        dst: NodeId(server).address(),
+        src: ip.address(NodeId(client)),
+        dst: ip.address(NodeId(server)),
         src_port: client_port,
         dst_port: server_port,
         protocol: Protocol::TCP,

@@ -18,6 +18,7 @@ mod streams;
 mod tcp_info;
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::errno::Errno;
@@ -30,6 +31,7 @@ use shortflow_testbed::{Home, Host};
 use shortflow_units::{Duration, Instant};
 
 use crate::clock::Clock;
+use crate::ip::IpVersion;
 use crate::router::Times;
 use connection::{Exchange, Talk};
 use floor::{Floor, News};
@@ -41,7 +43,7 @@ use streams::Streams;
 
 pub(crate) use long::LongFlow;
 pub(crate) use sources::StreamSpec;
-pub(crate) use streams::LEAST_DATAGRAM;
+pub(crate) use streams::least_datagram;
 
 /// How long hosts are given to settle before the first arrival.
 pub(crate) const SETTLE: Duration = Duration::from_millis(50);
@@ -51,9 +53,15 @@ pub(crate) const SETTLE: Duration = Duration::from_millis(50);
 pub(crate) struct Place<'h> {
     pub(crate) home: &'h Home,
     pub(crate) hosts: &'h [Option<Host>],
+    pub(crate) ip: IpVersion,
 }
 
 impl Place<'_> {
+    /// A port of a host.
+    fn port(self, node: NodeId, port: u16) -> SocketAddr {
+        SocketAddr::new(self.ip.address(node).into(), port)
+    }
+
     /// Makes a socket of a host.
     fn socket<T>(self, node: NodeId, make: impl FnOnce() -> io::Result<T>) -> Result<T, LoadError> {
         let host = self.hosts[node.index()].as_ref().expect("a workload runs between hosts");

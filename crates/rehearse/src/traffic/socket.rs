@@ -57,7 +57,12 @@ pub(crate) fn sender(from: SocketAddr, to: SocketAddr, dscp: Dscp) -> io::Result
     let socket = Socket::new(domain(from.ip()), Type::DGRAM.nonblocking().cloexec(), None)?;
     socket.bind(&from.into())?;
     socket.connect(&to.into())?;
-    socket.set_tos_v4(u32::from(dscp.value()) << 2)?;
+    let class = u32::from(dscp.value()) << 2;
+    if from.is_ipv4() {
+        socket.set_tos_v4(class)?
+    } else {
+        socket.set_tclass_v6(class)?
+    }
     Ok(socket)
 }
 

@@ -1,6 +1,6 @@
 //! Streams of datagrams over the sockets of hosts, each datagram with the time at which it was sent.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 
 use nix::sys::epoll::EpollFlags;
 use rustc_hash::FxHashMap;
@@ -13,16 +13,19 @@ use super::name::Name;
 use super::sources::StreamSpec;
 use super::{LoadError, Place, socket};
 use crate::clock::Clock;
+use crate::ip::IpVersion;
 use crate::wait::Wait;
 
-/// Bytes of the UDP and IPv4 headers.
-const UDP_HEADERS: u32 = 28;
+/// Bytes of the UDP header.
+const UDP_HEADER: u32 = 8;
 
 /// Bytes that a datagram carries of ours: when it was sent.
 const STAMP: usize = 8;
 
-/// Bytes of the smallest datagram that can carry that.
-pub(crate) const LEAST_DATAGRAM: u32 = UDP_HEADERS + STAMP as u32;
+/// Bytes of the smallest datagram that can carry that, headers included.
+pub(crate) const fn least_datagram(ip: IpVersion) -> u32 {
+    ip.header() + UDP_HEADER + STAMP as u32
+}
 
 /// Bytes of the largest datagram.
 const MOST_PAYLOAD: usize = 65_507;
@@ -35,6 +38,8 @@ pub(crate) struct Streams {
     /// The stream of each receiver and source port.
     stream_of: FxHashMap<(NodeId, u16), u32>,
     payload: Vec<u8>,
+    /// Bytes of the headers of a datagram.
+    headers: u32,
 }
 
 impl Streams {
@@ -53,11 +58,12 @@ impl Streams {
             receivers: Vec::new(),
             stream_of: FxHashMap::default(),
             payload: vec![0; MOST_PAYLOAD],
+            headers: place.ip.header() + UDP_HEADER,
         };
         for (number, spec) in (0..).zip(&streams.specs) {
             let StreamSpec { from, to, source_port, port, dscp, .. } = *spec;
             let ends = [(from, source_port), (to, port)];
-            let [near, far] = ends.map(|(node, port)| SocketAddr::new(node.address().into(), port));
+            let [near, far] = ends.map(|(node, port)| place.port(node, port));
             streams.senders.push(place.socket(from, || socket::sender(near, far, dscp))?);
             streams.stream_of.insert((to, source_port), number);
             if !streams.receivers.iter().any(|(node, at, _)| (*node, *at) == (to, port)) {
@@ -77,7 +83,7 @@ impl Streams {
 
     /// Sends a datagram of `size` bytes, headers included.
     pub(crate) fn send(&mut self, stream: u32, size: u32, clock: Clock, recorder: &mut Recorder) {
-        let length = (size.saturating_sub(UDP_HEADERS) as usize).clamp(STAMP, MOST_PAYLOAD);
+        let length = (size.saturating_sub(self.headers) as usize).clamp(STAMP, MOST_PAYLOAD);
         let workload = self.specs[stream as usize].workload;
         let now = clock.now();
         self.payload[..STAMP].copy_from_slice(&now.nanos().to_be_bytes());

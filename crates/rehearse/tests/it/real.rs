@@ -27,12 +27,16 @@ fn run(engine: &dyn Engine, scenario: &Scenario) -> Result<Outcome, Error> {
 /// What a rehearsal found, and the simulation; none, and a word on what is lacking, where there can be no
 /// rehearsal; on CI there must.
 fn both(scenario: &Scenario) -> Option<[Replica; 2]> {
+    beside(Rehearsal::OVER_IPV4, scenario)
+}
+
+fn beside(rehearsal: Rehearsal, scenario: &Scenario) -> Option<[Replica; 2]> {
     let _machine = machine();
     let replica = |outcome: Outcome| match outcome.measured {
         Measured::Replica(replica) => *replica,
         Measured::Means(_) => panic!("both engines have replicas"),
     };
-    match run(&Rehearsal, scenario) {
+    match run(&rehearsal, scenario) {
         Ok(rehearsed) => {
             assert!(rehearsed.timing.is_some(), "how late packets were is told with every run");
             Some([replica(rehearsed), replica(run(&Simulator, scenario).unwrap())])
@@ -80,6 +84,22 @@ fn an_idle_line_takes_as_long_as_in_the_simulation() {
 }
 
 #[test]
+fn an_idle_line_takes_as_long_over_ipv6_as_over_ipv4() {
+    let scenario = line(
+        r#"web.transfers = { client = "client", server = "server", rate = "5 /s", request = { constant = "300 B" }, reply = { constant = "10 KB" } }
+        call.cbr = { from = "client", to = "server", rate = "80 kbit/s", packet = "200 B" }"#,
+    );
+    let Some([over_ipv4, _]) = both(&scenario) else { return };
+    let Some([over_ipv6, simulated]) = beside(Rehearsal::OVER_IPV6, &scenario) else { return };
+    let web = [&over_ipv6, &over_ipv4].map(|replica| &replica.workloads[0]);
+    assert!(web[0].all.n().abs_diff(web[1].all.n()) <= 1, "the same arrivals");
+    near("completion time", web.map(|web| web.all.mean().unwrap().value()), 0.15);
+    let calls = [&over_ipv6, &simulated].map(|replica| &replica.workloads[1].datagrams);
+    let calls = calls.map(|datagrams| datagrams.as_ref().unwrap());
+    assert_eq!((calls[0].sent, calls[0].loss()), (calls[1].sent, Some(0.0)));
+}
+
+#[test]
 fn a_line_that_is_offered_twice_its_rate_loses_half() {
     let scenario = line(
         r#"flood.cbr = { from = "server", to = "client", rate = "20 Mbit/s", packet = "1000 B" }"#,
@@ -117,7 +137,7 @@ fn a_rehearsal_ends_when_it_is_told_to_and_leaves_nothing_open() {
         looks < 20
     };
     let observers = Observers { transfers: None, tap: None, tcp_info: None, look };
-    let ended = Rehearsal.run(&Task { scenario: &scenario, replica: 0 }, observers);
+    let ended = Rehearsal::default().run(&Task { scenario: &scenario, replica: 0 }, observers);
     match ended {
         Err(Error::Interrupted) => assert_eq!(open(), before),
         Err(Error::Machine(lacking)) if std::env::var_os("CI").is_none() => {

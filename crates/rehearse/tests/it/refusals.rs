@@ -22,7 +22,7 @@ fn text(more: &str) -> String {
 }
 
 fn refusal(texts: &[(&str, &str)]) -> String {
-    Rehearsal.check(&scenario(texts)).expect_err("it cannot be rehearsed").to_string()
+    Rehearsal::default().check(&scenario(texts)).expect_err("it cannot be rehearsed").to_string()
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_host_has_one_kernel_for_all_its_workloads() {
     );
     let alike = of("old", "{ congestion = \"reno\" }") + &of("newer", "{ congestion = \"cubic\" }");
     assert_eq!(
-        Rehearsal.check(&scenario(&[("s.toml", &text(&alike))])),
+        Rehearsal::default().check(&scenario(&[("s.toml", &text(&alike))])),
         Ok(()),
         "that is each socket's own"
     );
@@ -66,6 +66,21 @@ fn datagrams_too_small_for_the_time_of_their_sending_are_refused() {
         "call.cbr = { from = \"client\", to = \"server\", rate = \"8 kbit/s\", packet = \"35 B\" }";
     let told = refusal(&[("s.toml", &text(more))]);
     assert!(told.contains("datagrams of 35 bytes") && told.contains("36 bytes or more"), "{told}");
+}
+
+#[test]
+fn over_ipv6_headers_are_longer_and_so_is_the_least_that_is_taken() {
+    let cbr =
+        "call.cbr = { from = \"client\", to = \"server\", rate = \"8 kbit/s\", packet = \"55 B\" }";
+    let bulk = "file.bulk = { from = \"server\", to = \"client\", tcp = { mss = \"90 B\" } }";
+    for (more, remedy) in
+        [(cbr, "56 bytes or more"), (bulk, "give them 108 bytes or more by `tcp.mss`")]
+    {
+        let scenario = scenario(&[("s.toml", &text(more))]);
+        assert_eq!(Rehearsal::OVER_IPV4.check(&scenario), Ok(()));
+        let told = Rehearsal::OVER_IPV6.check(&scenario).unwrap_err().to_string();
+        assert!(told.contains(remedy), "{told}");
+    }
 }
 
 #[test]

@@ -2,19 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use shortflow_elements::DropReason;
 use shortflow_measure::results::Folder;
 use shortflow_measure::{Replica, RowNames, TcpSink};
 use shortflow_rehearse::Rehearsal;
 use shortflow_run::{Engine, Error, Measured, Observers, Task, TcpInfoLog};
+use shortflow_scenario::Scenario;
 use shortflow_trace::{Trace, places};
 use shortflow_units::Duration;
 use shortflow_wire::{Ip, Ipv4Header, Layers, TcpOption, Transport, checksum::Sum};
 use tempfile::TempDir;
 
-use crate::support::{Captured, LOSSY, read, scenario, tool};
+use crate::support::{Captured, LOSSY, read, scenario, scenario_with, tool};
 
 /// A rehearsal of which a trace was kept, once for all tests.
 struct Rehearsed {
@@ -29,21 +30,27 @@ struct Rehearsed {
 /// no rehearsal.
 fn rehearsed() -> Option<&'static Rehearsed> {
     static ONCE: OnceLock<Option<Rehearsed>> = OnceLock::new();
-    ONCE.get_or_init(rehearse).as_ref()
+    ONCE.get_or_init(|| rehearse(Rehearsal::OVER_IPV4, &scenario(&short()))).as_ref()
 }
+
+/// A shorter form of the scenario.
+fn short() -> String {
+    let short = LOSSY.replace(r#"duration = "10 s""#, r#"duration = "3 s""#);
+    short.replace(r#"drain = "60 s""#, r#"drain = "1 s""#)
+}
+
+/// Real time cannot be shared: one rehearsal at a time.
+static MACHINE: Mutex<()> = Mutex::new(());
 
 const DURATION: u64 = 3_000_000_000;
 
-fn rehearse() -> Option<Rehearsed> {
-    let short = LOSSY
-        .replace(r#"duration = "10 s""#, r#"duration = "3 s""#)
-        .replace(r#"drain = "60 s""#, r#"drain = "1 s""#);
-    let scenario = scenario(&short);
+fn rehearse(engine: Rehearsal, scenario: &Scenario) -> Option<Rehearsed> {
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("trace.pcapng");
     let names = ["server", "r2->r1"].map(str::to_owned);
-    let places = places(&scenario, &names).unwrap();
-    let tap = Some(Box::new(Trace::create(&file, &scenario, &places).unwrap()) as Box<_>);
+    let places = places(scenario, &names).unwrap();
+    let tap = Some(Box::new(Trace::create(&file, scenario, &places).unwrap()) as Box<_>);
     let folder = Folder::create(home.path()).unwrap();
     let names = RowNames {
         workloads: scenario.result_rows().into_iter().map(|row| row.name).collect(),
@@ -53,7 +60,7 @@ fn rehearse() -> Option<Rehearsed> {
     let sink = TcpSink::create(&folder, 0, 0, names).unwrap();
     let tcp_info = Some(TcpInfoLog { sink, every: Some(Duration::from_millis(10)) });
     let observers = Observers { transfers: None, tap, tcp_info, look: &mut |_| true };
-    match Rehearsal.run(&Task { scenario: &scenario, replica: 0 }, observers) {
+    match engine.run(&Task { scenario, replica: 0 }, observers) {
         Ok(outcome) => {
             let Measured::Replica(replica) = outcome.measured else { unreachable!() };
             let senders = rows(&home.path().join("tcp-info-000-000.csv"));
@@ -215,4 +222,35 @@ fn every_transfer_ends_with_a_look_at_its_sender() {
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "each once");
     let at_end = pages().filter(|row| row["occasion"] == "completed");
     assert!(at_end.clone().all(|row| row["sender"] == "server" && !row["delivered"].is_empty()));
+}
+
+#[test]
+fn over_ipv6_every_packet_says_so_and_is_as_large_and_prefixes_classify_it() {
+    let policy = r#"
+        [[roles.core.classes]]
+        name = "server"
+        match = { src = "fd00::a00:2", protocol = "tcp" }
+        marker.token-bucket = { rate = "1 Mbit/s", depth = "10 KB" }
+    "#;
+    let scenario = scenario_with(&short(), policy);
+    let Some(rehearsed) = rehearse(Rehearsal::OVER_IPV6, &scenario) else { return };
+    let (_, packets) = read(&rehearsed.file);
+    let code_point = |packet: &Captured| (packet.bytes[14] & 0x0f) << 2 | packet.bytes[15] >> 6;
+    let mut code_points = BTreeSet::new();
+    for packet in &packets {
+        let layers = Layers::of_ethernet(&packet.bytes);
+        let Some(Ip::V6(ip)) = layers.ip else { panic!("{layers:?}") };
+        assert_eq!((layers.stop, packet.bytes.len()), (None, packet.length));
+        let transport = &packet.bytes[layers.transport_at..];
+        let (from, to) = (ip.source.into(), ip.destination.into());
+        let sum = Sum::pseudo_header(from, to, ip.next, transport.len() as u32);
+        assert_eq!(sum.with(transport).checksum(), 0);
+        match layers.transport {
+            Transport::Udp(_) => assert_eq!((packet.length, code_point(packet)), (14 + 200, 46)),
+            _ if packet.interface == 1 => drop(code_points.insert(code_point(packet))),
+            _ => assert_eq!(code_point(packet), 0, "as the host sends it"),
+        }
+    }
+    assert_eq!(packets.iter().map(|packet| packet.length).max(), Some(14 + 1500));
+    assert_eq!(code_points, BTreeSet::from([10, 12]), "AF11 and AF12");
 }
