@@ -110,10 +110,7 @@ impl Engine for Rehearsal {
             let mut look = |now: Instant| look(now.as_secs_f64() / end) && !is_lost();
             let _preferred = prefer_this_thread(Priority::Load);
             let found = load.run(&open, &mut look);
-            // A load that came to its end leaves the router to come to its own.
-            if !matches!(found, Ok(Some(_))) {
-                stop.store(true, Ordering::Relaxed);
-            }
+            stop.store(true, Ordering::Release);
             let routed = routing.join().expect("the router keeps every packet");
             let tap = writing.map(|writing| writing.join().expect("a tap takes what it is shown"));
             (found, routed, tap)

@@ -118,6 +118,8 @@ impl Router<'_> {
         let mut ready = Vec::new();
         let (mut strangers, mut record, mut is_warm) = (0, None, false);
         loop {
+            // Asked before the time: a load that has seen the end of measuring stops a router that has, too.
+            let is_stopped = stop.load(Ordering::Acquire);
             let now = clock.now();
             network.open_transfers = open.load(Ordering::Relaxed);
             if !is_warm && now >= times.warm_up {
@@ -131,7 +133,7 @@ impl Router<'_> {
             }
             network.advance(now.min(times.end), &mut side);
             side.capture(now);
-            if now >= times.end || stop.load(Ordering::Relaxed) {
+            if now >= times.end || is_stopped {
                 break;
             }
             let next = network.next_at().unwrap_or(times.end).min(times.end);

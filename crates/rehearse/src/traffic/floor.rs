@@ -116,6 +116,11 @@ impl<'l> Floor<'l> {
         (self.connections.len() - self.free.len() - self.gone.len()) as u32
     }
 
+    /// Whether something that is recorded when it completes is not complete.
+    pub(crate) fn has_unfinished(&mut self, now: Instant) -> bool {
+        self.connections().any(|(_, connection)| !connection.unfinished(now).is_empty())
+    }
+
     /// All connections with their numbers.
     pub(crate) fn connections(&mut self) -> impl Iterator<Item = (u32, &mut Connection)> {
         let all = (0..).zip(&mut self.connections);

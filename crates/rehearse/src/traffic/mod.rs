@@ -48,6 +48,12 @@ pub(crate) use streams::least_datagram;
 /// How long hosts are given to settle before the first arrival.
 pub(crate) const SETTLE: Duration = Duration::from_millis(50);
 
+/// How long datagrams may still come after the last was sent.
+const ON_THEIR_WAY: Duration = Duration::from_secs(2);
+
+/// How long it takes until it is looked again whether something is open.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
 /// The hosts, and how to come to them.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'h> {
@@ -155,6 +161,7 @@ impl<'l> Load<'l> {
         look: &mut dyn FnMut(Instant) -> bool,
     ) -> Result<Option<Vec<LongFlow>>, LoadError> {
         let (mut ready, mut is_warm, mut found) = (Vec::new(), false, None);
+        let mut ends_at = self.times.end;
         loop {
             let now = self.floor.clock.now();
             if !is_warm && now >= self.times.warm_up {
@@ -163,9 +170,14 @@ impl<'l> Load<'l> {
             }
             if found.is_none() && now >= self.times.measured_until {
                 found = Some(self.long.found(&mut self.floor));
+                ends_at = self.earliest_end();
             }
-            if now >= self.times.end {
-                break;
+            // What is open may go on until the end of the run; a run that waits for nothing ends before.
+            if now >= ends_at {
+                if now >= self.times.end || !self.is_awaited(now) {
+                    break;
+                }
+                ends_at = (now + LOOK_AGAIN).min(self.times.end);
             }
             if !look(now) {
                 return Ok(None);
@@ -174,7 +186,7 @@ impl<'l> Load<'l> {
             self.long.sample(now, &mut self.floor);
             self.floor.look_at_senders(now);
             open.store(self.floor.open_connections(), Ordering::Relaxed);
-            let next = self.next_at(found.is_some());
+            let next = self.next_at(found.is_some()).min(ends_at);
             self.floor.wait.until(next, &mut ready)?;
             for &(number, flags) in &ready {
                 match Name::of(number) {
@@ -191,6 +203,18 @@ impl<'l> Load<'l> {
         }
         self.record_open();
         Ok(Some(found.unwrap_or_default()))
+    }
+
+    /// When the run may end if nothing is open.
+    fn earliest_end(&self) -> Instant {
+        let arrive = if self.streams.specs().is_empty() { Duration::ZERO } else { ON_THEIR_WAY };
+        (self.times.measured_until + arrive).min(self.times.end)
+    }
+
+    /// Whether something is open whose completion would still be recorded.
+    fn is_awaited(&mut self, now: Instant) -> bool {
+        let is_open = |sessions: &Sessions| sessions.unfinished().next().is_some();
+        self.sessions.iter().any(is_open) || self.floor.has_unfinished(now)
     }
 
     fn next_at(&self, is_measured: bool) -> Instant {

@@ -100,6 +100,24 @@ fn an_idle_line_takes_as_long_over_ipv6_as_over_ipv4() {
 }
 
 #[test]
+fn a_rehearsal_that_waits_for_nothing_ends_before_its_drain_does() {
+    let text = r#"
+        duration = "2 s"
+        drain = "100 s"
+        hosts = { client = {}, server = {} }
+        links.line = { between = ["client", "server"], rate = "1 Mbit/s", delay = "10 ms" }
+        [workloads]
+        web.transfers = { client = "client", server = "server", rate = "2 /s", request = { constant = "300 B" }, reply = { constant = "100 KB" } }
+    "#;
+    let begun = std::time::Instant::now();
+    let Some([rehearsed, simulated]) = both(&scenario(&[("line.toml", text)])) else { return };
+    // A reply takes 0.8 s of the line, so that some are open when arrivals end.
+    let [rehearsed, simulated] = [rehearsed, simulated].map(|r| r.workloads[0].all.n());
+    assert_eq!((rehearsed, rehearsed > 1), (simulated, true), "all were waited for");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
+}
+
+#[test]
 fn a_line_that_is_offered_twice_its_rate_loses_half() {
     let scenario = line(
         r#"flood.cbr = { from = "server", to = "client", rate = "20 Mbit/s", packet = "1000 B" }"#,
