@@ -8,7 +8,8 @@
 //!
 //! No namespace has a name: it lives as long as a descriptor of it is open, and so does its device. When the
 //! process ends, however it ends, the kernel takes all of them away. Nothing is written outside the
-//! namespaces: settings of the kernel are those of one namespace each.
+//! namespaces: settings of the kernel are those of one namespace each. A [`Program`] inside a host ends with the
+//! process too, and so does whatever it has started.
 //!
 //! # What this crate does not know
 //!
@@ -21,9 +22,11 @@ mod error;
 mod host;
 mod namespace;
 mod netlink;
+mod program;
 mod tun;
 
 pub use error::Error;
 pub use host::{Host, HostSpec, RouteSpec};
 pub use namespace::Home;
+pub use program::{Program, ProgramSpec, Streams, Terminal, User};
 pub use tun::Tun;

@@ -1,0 +1,68 @@
+//! What a program in a host sees of the machine: its files, but for who is called what and which devices
+//! there are.
+
+use std::fmt::Write;
+use std::fs::{File, write};
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::unistd::sethostname;
+
+use super::ProgramSpec;
+use crate::Error;
+
+/// Where programs look up names.
+const NAMES: &str = "/etc/hosts";
+
+/// Where the kernel shows devices, those of the network among them.
+const DEVICES: &str = "/sys";
+
+/// Takes the thread into the network of a host, and into mounts, a name and a PID namespace of its own. It does not
+/// come back.
+pub(super) fn enter(network: &File, spec: &ProgramSpec) -> Result<(), Error> {
+    let failed = Error::kernel("a network namespace could not be entered");
+    setns(network.as_fd(), CloneFlags::CLONE_NEWNET).map_err(failed)?;
+    let own = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWPID;
+    unshare(own).map_err(|errno| match errno {
+        Errno::EPERM => Error::NotAllowed,
+        errno => Error::kernel("namespaces for a program could not be made")(errno),
+    })?;
+    sethostname(&spec.host).map_err(Error::kernel("a host could not be named"))?;
+    // What is mounted on the machine later comes here too; what is mounted here stays here.
+    let flags = MsFlags::MS_SLAVE | MsFlags::MS_REC;
+    let nothing = None::<&str>;
+    mount(nothing, "/", nothing, flags, nothing)
+        .map_err(Error::kernel("mounts of a program could not be parted from the machine's"))?;
+    name_hosts(&names_file(spec)).map_err(|source| Error::Kernel {
+        what: "programs could not be told the names of the hosts (/etc/hosts)",
+        source,
+    })?;
+    match mount(Some("sysfs"), DEVICES, Some("sysfs"), MsFlags::empty(), nothing) {
+        // A container may keep the kernel's own view; few programs look at it.
+        Ok(()) | Err(Errno::EPERM) => Ok(()),
+        Err(errno) => Err(Error::kernel("programs could not be shown their devices (/sys)")(errno)),
+    }
+}
+
+/// Puts a file of names in the place of the machine's. It is in no folder: what it was made in is gone at once.
+fn name_hosts(text: &str) -> std::io::Result<()> {
+    let nothing = None::<&str>;
+    mount(Some("tmpfs"), DEVICES, Some("tmpfs"), MsFlags::empty(), nothing)?;
+    let file = Path::new(DEVICES).join("hosts");
+    write(&file, text)?;
+    mount(Some(&file), NAMES, nothing, MsFlags::MS_BIND, nothing)?;
+    umount2(DEVICES, MntFlags::MNT_DETACH)?;
+    Ok(())
+}
+
+/// Names as hosts(5) has them.
+fn names_file(spec: &ProgramSpec) -> String {
+    let mut text = "127.0.0.1 localhost\n::1 localhost\n".to_owned();
+    for (address, name) in spec.names.iter() {
+        writeln!(text, "{address} {name}").expect("a text takes what is written");
+    }
+    text
+}
