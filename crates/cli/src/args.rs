@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use shortflow_run::TcpInfoTimes;
 use shortflow_scenario::MOST_REPLICAS;
@@ -39,8 +39,9 @@ Begin with:
   shortflow compare scenarios/office.toml \\
       --policies policies/best-effort.toml,policies/fq-codel.toml,policies/short-first.toml
 
-Exit codes: 0 done; 1 a check did not hold; 2 the input is wrong; 3 the machine lacks something,
-such as memory or room on the disk; 130 interrupted, and what was complete is kept.";
+Exit codes: 0 done; 1 a check did not hold, or a program inside a host failed; 2 the input is wrong;
+3 the machine lacks something, such as memory or room on the disk; 130 interrupted, and what was
+complete is kept.";
 
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -126,7 +127,10 @@ Examples:
   sudo shortflow rehearse scenarios/contract.toml --replicas 1 --set duration='30 s'
   sudo shortflow rehearse scenarios/contract.toml --policy policies/best-effort.toml
   sudo shortflow rehearse scenarios/contract.toml --replicas 1 --set duration='30 s' \\
-      --trace line.pcapng --trace-at 'east->west' --trace-snap '96 B'";
+      --trace line.pcapng --trace-at 'east->west' --trace-snap '96 B'
+  sudo shortflow rehearse scenarios/contract.toml --with visitors 'ping -c 5 shop' --until-done
+  sudo shortflow rehearse scenarios/contract.toml --until-done \\
+      --with shop 'iperf3 -s' --with visitors 'iperf3 -c shop -R -t 10'";
 
 const COMPARE: &str = "\
 Examples:
@@ -211,6 +215,17 @@ pub(crate) struct Rehearse {
     /// transfer; `end` is there only.
     #[arg(long, value_name = "WHEN", value_parser = tcp_info_times)]
     pub(crate) tcp_info: Option<TcpInfoTimes>,
+    /// Run a program of your own inside a host while the scenario's traffic runs, as in
+    /// `--with client "curl http://server/"`. May be repeated: programs are started in this order, each
+    /// when the one before waits for others at a port or has ended, or after two seconds. Those that still run at the
+    /// end are interrupted. One that fails makes the exit code 1.
+    #[arg(long, num_args = 2, value_names = ["HOST", "CMD"], action = ArgAction::Append)]
+    pub(crate) with: Vec<String>,
+    /// End when the program that was given last has ended, however long the scenario lasts: its traffic
+    /// goes on until then. Nothing is measured.
+    #[arg(long, requires = "with")]
+    #[arg(conflicts_with_all = ["out", "force", "json", "brief", "replicas", "transfers", "no_transfers", "trace", "tcp_info"])]
+    pub(crate) until_done: bool,
 }
 
 /// Where packets are captured, and where to.

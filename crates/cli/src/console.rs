@@ -12,6 +12,8 @@ use crate::failure::Failure;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Console {
     quiet: bool,
+    /// Whether standard error is somebody else's too.
+    is_shared: bool,
     /// Whether to use colours, on standard output and on standard error.
     pub(crate) color_out: bool,
     pub(crate) color_err: bool,
@@ -26,14 +28,28 @@ impl Console {
         };
         Console {
             quiet,
+            is_shared: false,
             color_out: color(io::stdout().is_terminal()),
             color_err: color(io::stderr().is_terminal()),
         }
     }
 
+    /// The same, where others write to standard error too.
+    pub(crate) fn shared(self) -> Console {
+        Console { is_shared: true, ..self }
+    }
+
+    /// Shows a line that a program on a host has written.
+    pub(crate) fn line_of(&self, host: &str, line: &[u8]) {
+        let (dim, plain) = if self.color_err { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
+        let whole = [format!("{dim}{host} |{plain} ").as_bytes(), line, b"\n"].concat();
+        // If standard error is gone, there is nobody left to tell.
+        let _ = io::stderr().write_all(&whole);
+    }
+
     /// Whether progress is to be drawn.
     pub(crate) fn shows_progress(&self) -> bool {
-        !self.quiet && io::stderr().is_terminal() && !is_dumb()
+        !self.quiet && !self.is_shared && io::stderr().is_terminal() && !is_dumb()
     }
 
     /// Writes a result to standard output.
@@ -86,6 +102,10 @@ impl Console {
                 }
             }
             Failure::Interrupted(what) => say(what),
+            Failure::Programs(what) => {
+                what.lines()
+                    .for_each(|what| say(&format!("{red}error{plain}{bold}: {what}{plain}")));
+            }
             Failure::Check | Failure::NobodyReads => {}
         }
     }

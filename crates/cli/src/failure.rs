@@ -18,6 +18,8 @@ pub(crate) enum Failure {
     Machine(String),
     /// Everything was run, and a check did not hold.
     Check,
+    /// Everything was run, and programs beside it have failed: a line on each.
+    Programs(String),
     /// Ctrl-C.
     Interrupted(String),
     /// Who read our output has stopped reading, as `head` does: no reason to complain.
@@ -25,11 +27,11 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// What the command line promises: 1 when a check did not hold, 2 for the input, 3 for the machine; 130 is what shells give
+    /// What the command line promises: 1 when a check did not hold or a program failed, 2 for the input, 3 for the machine; 130 is what shells give
     /// for SIGINT.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Failure::Check => 1,
+            Failure::Check | Failure::Programs(_) => 1,
             Failure::Mistakes(_) | Failure::Input(_) => 2,
             Failure::Machine(_) => 3,
             Failure::Interrupted(_) => INTERRUPTED,

@@ -12,9 +12,12 @@ mod console;
 mod explain;
 mod failure;
 mod generate;
+#[cfg(target_os = "linux")]
+mod guests;
 mod init;
 mod interrupt;
 mod progress;
+mod rehearse;
 mod report;
 mod reproduce;
 mod simulate;
@@ -43,7 +46,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
     match command {
         Command::Check(args) => check::check(console, args),
         Command::Simulate(args) => simulate::simulate(console, args),
-        Command::Rehearse(args) => simulate::rehearse(console, args),
+        Command::Rehearse(args) => rehearse::rehearse(console, args),
         Command::Compare(args) => simulate::compare(console, args),
         Command::Init(args) => init::init(console, args),
         Command::Reproduce(args) => reproduce::reproduce(console, args),

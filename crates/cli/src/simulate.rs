@@ -1,4 +1,4 @@
-//! `simulate`, `rehearse` and `compare`.
+//! `simulate` and `compare`, and what `rehearse` has in common with them.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use shortflow_sim::Simulator;
 use shortflow_text::{InputFiles, MOST_TEXT, name_of};
 use shortflow_trace::Request;
 
-use crate::args::{Compare, Rehearse, RunOne, RunOptions, Simulate, TraceOptions};
+use crate::args::{Compare, RunOne, RunOptions, Simulate, TraceOptions};
 use crate::check;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -26,27 +26,15 @@ use crate::progress::Bar;
 pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure> {
     let RunOne { scenario, policy, options } = &args.run;
     let inputs = InputFiles::default();
-    let case = case(&inputs, scenario, policy.as_deref(), options)?;
+    let case = case(&inputs, scenario, policy.as_deref(), options, &[])?;
     let target = target(options, &case.loaded.name, "");
     let trace = request(console, &args.trace, &case.loaded)?;
     let looking = Looking { trace: trace.as_ref(), tcp_info: None };
     conduct(console, &Simulator, options, &[case], looking, &target)
 }
 
-/// `shortflow rehearse`.
-pub(crate) fn rehearse(console: &Console, args: &Rehearse) -> Result<(), Failure> {
-    let RunOne { scenario, policy, options } = &args.run;
-    let inputs = InputFiles::default();
-    let case = case(&inputs, scenario, policy.as_deref(), options)?;
-    let target = target(options, &case.loaded.name, "-rehearsed");
-    let trace = request(console, &args.trace, &case.loaded)?;
-    let trace = trace.map(|trace| args.trace_snap.into_iter().fold(trace, Request::keep_first));
-    let looking = Looking { trace: trace.as_ref(), tcp_info: args.tcp_info };
-    conduct(console, rehearsal(args.ipv6)?, options, &[case], looking, &target)
-}
-
 /// The capture that is asked for, if one is.
-fn request(
+pub(crate) fn request(
     console: &Console,
     options: &TraceOptions,
     loaded: &Loaded,
@@ -59,24 +47,12 @@ fn request(
     Ok(trace)
 }
 
-#[cfg(target_os = "linux")]
-fn rehearsal(over_ipv6: bool) -> Result<&'static dyn Engine, Failure> {
-    use shortflow_rehearse::Rehearsal;
-    Ok(if over_ipv6 { &Rehearsal::OVER_IPV6 } else { &Rehearsal::OVER_IPV4 })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn rehearsal(_: bool) -> Result<&'static dyn Engine, Failure> {
-    let what = "hosts are network namespaces, which only Linux has\nsimulate it, or rehearse it on a Linux machine";
-    Err(Failure::Machine(what.to_owned()))
-}
-
 /// `shortflow compare`.
 pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> {
     let policies = &args.policies;
     check_policies(policies)?;
     let inputs = InputFiles::default();
-    let case = |policy: &PathBuf| case(&inputs, &args.scenario, Some(policy), &args.options);
+    let case = |policy: &PathBuf| case(&inputs, &args.scenario, Some(policy), &args.options, &[]);
     let cases = policies.iter().map(case).collect::<Result<Vec<_>, _>>()?;
     let places: Vec<String> = policies.iter().map(|policy| policy.display().to_string()).collect();
     let cases = Case::beside(cases, &places).map_err(Failure::Input)?;
@@ -86,13 +62,13 @@ pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> 
 
 /// What is written down besides results.
 #[derive(Default)]
-struct Looking<'l> {
-    trace: Option<&'l Request>,
-    tcp_info: Option<TcpInfoTimes>,
+pub(crate) struct Looking<'l> {
+    pub(crate) trace: Option<&'l Request>,
+    pub(crate) tcp_info: Option<TcpInfoTimes>,
 }
 
 /// Runs all replicas of all cases, writes `target`, and shows the result.
-fn conduct(
+pub(crate) fn conduct(
     console: &Console,
     engine: &dyn Engine,
     options: &RunOptions,
@@ -176,18 +152,27 @@ fn check_policies(policies: &[PathBuf]) -> Result<(), Failure> {
     }
 }
 
-fn case(
+pub(crate) fn case(
     inputs: &InputFiles,
     scenario: &Path,
     policy: Option<&Path>,
     options: &RunOptions,
+    set: &[(&str, &str)],
 ) -> Result<Case, Failure> {
     let remedy = "name the scenario first, and the policy with --policy";
     check_kind(inputs, scenario, FileKind::Scenario, remedy)?;
     if let Some(policy) = policy {
         check_kind(inputs, policy, FileKind::Policy, "a policy has [roles]")?;
     }
-    let overrides = overrides(options, policy)?;
+    let mut overrides = overrides(options, policy)?;
+    for (key, value) in set {
+        if overrides.set.iter().any(|(set, _)| set == key) {
+            return Err(Failure::Input(format!(
+                "`{key}` is set, and has no meaning in such a run\nleave --set {key}=… out"
+            )));
+        }
+        overrides.set.push(((*key).to_owned(), (*value).to_owned()));
+    }
     Ok(Case::new(load_from(inputs, scenario, &overrides)?, overrides.set))
 }
 
@@ -215,7 +200,7 @@ fn check_kind(
     }
 }
 
-fn target(options: &RunOptions, name: &str, suffix: &str) -> PathBuf {
+pub(crate) fn target(options: &RunOptions, name: &str, suffix: &str) -> PathBuf {
     let default = || Path::new("results").join(folder_name(name) + suffix);
     options.out.clone().unwrap_or_else(default)
 }

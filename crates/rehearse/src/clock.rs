@@ -25,6 +25,12 @@ impl Clock {
         Instant::from_nanos(machine().unwrap_or(0).saturating_sub(self.zero))
     }
 
+    /// Waits until it begins.
+    pub(crate) fn wait_for_start(self) {
+        let left = self.zero.saturating_sub(machine().unwrap_or(0));
+        std::thread::sleep(std::time::Duration::from_nanos(left));
+    }
+
     /// What the machine's clock shows at an instant of the run.
     pub(crate) fn on_machine(self, at: Instant) -> TimeSpec {
         let nanos = at.nanos().saturating_add(self.zero);

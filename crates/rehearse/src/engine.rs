@@ -5,14 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use shortflow_measure::{Recorder, Replica};
 use shortflow_policy::Role;
 use shortflow_run::{
-    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, end_of, plan, role_at,
-    seed_of,
+    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, plan, role_at, seed_of,
 };
 use shortflow_scenario::{Scenario, WorkloadKind};
 use shortflow_sim::LiveNetwork;
-use shortflow_testbed::{Home, Host};
-use shortflow_units::Instant;
+use shortflow_testbed::{self as testbed, Home, Host, HostSpec};
 
+use crate::attended::Attendance;
 use crate::capture::Capture;
 use crate::clock::Clock;
 use crate::ip::IpVersion;
@@ -63,28 +62,32 @@ impl Engine for Rehearsal {
     }
 
     fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
+        self.run_beside(task, observers, None)
+    }
+}
+
+impl Rehearsal {
+    /// Runs a task to its end; with `attendance` beside it, which may end it before.
+    pub(crate) fn run_beside(
+        &self,
+        task: &Task<'_>,
+        observers: Observers<'_>,
+        attendance: Option<&Attendance<'_>>,
+    ) -> Result<Outcome, Error> {
         let Task { scenario, replica } = *task;
         let Observers { transfers, tap, mut tcp_info, look } = observers;
         let (specs, mut warnings) = kernel::hosts(scenario, self.ip)?;
-        let largest = specs.iter().flatten().map(|spec| spec.mtu).max().unwrap_or(0);
         let home = Home::find().map_err(lacking)?;
-        let make = |spec: &Option<_>| spec.as_ref().map(|spec| Host::make(&home, spec)).transpose();
-        let hosts: Vec<Option<Host>> =
-            specs.iter().map(make).collect::<Result<_, _>>().map_err(lacking)?;
+        let hosts = hosts(&home, &specs).map_err(lacking)?;
         let mut network = LiveNetwork::new(scenario, replica);
         let capture = tap.map(|tap| Capture::begin(tap, scenario, &mut network));
         let (capture, writer) = capture.unzip();
         let clock = Clock::beginning_in(SETTLE).map_err(lacking)?;
-        let times = Times {
-            warm_up: Instant::START + scenario.warm_up,
-            measured_until: Instant::START + scenario.duration,
-            end: end_of(scenario),
-        };
-        let seed = seed_of(scenario.seed, replica);
+        let times = Times::of(scenario);
         let place = Place { home: &home, hosts: &hosts, ip: self.ip };
         let mut recorder = Recorder::new(&plan(scenario), transfers);
         let tallies = network.tallies();
-        let seed = ReplicaSeed { replica, seed };
+        let seed = ReplicaSeed { replica, seed: seed_of(scenario.seed, replica) };
         let log = tcp_info.as_mut();
         let load = Load::new(place, scenario, seed, clock, times, tallies, &mut recorder, log);
         let load = load.map_err(lacking)?;
@@ -96,25 +99,32 @@ impl Engine for Rehearsal {
             hosts: &hosts,
             clock,
             times,
-            largest: largest as usize,
+            largest: largest(&specs),
             streams: told.collect(),
             capture,
         };
         let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));
-        let end = times.end.as_secs_f64();
-        let (found, routed, tap) = std::thread::scope(|scope| {
+        let (found, routed, tap, attended) = std::thread::scope(|scope| {
+            let closing = attendance.map(Attendance::closing);
+            let attending = attendance.map(|all| scope.spawn(|| all.run(place, scenario, clock)));
             let writing = writer.map(|writer| scope.spawn(|| writer.run()));
             let routing = scope.spawn(|| router.run(&stop, &open));
             // A router that is finished before its time has met with an error.
             let is_lost = || routing.is_finished() && clock.now() < times.end;
-            let mut look = |now: Instant| look(now.as_secs_f64() / end) && !is_lost();
-            let _preferred = prefer_this_thread(Priority::Load);
+            let is_over = || attendance.is_some_and(Attendance::is_over);
+            let mut look = |now| look(times.share(now)) && !is_lost() && !is_over();
+            let preferred = prefer_this_thread(Priority::Load);
             let found = load.run(&open, &mut look);
+            drop(preferred);
+            // Programs may say their last word while packets are still carried.
+            drop(closing);
+            let attended = attending.map(|all| all.join().expect("programs are only looked at"));
             stop.store(true, Ordering::Release);
             let routed = routing.join().expect("the router keeps every packet");
             let tap = writing.map(|writing| writing.join().expect("a tap takes what it is shown"));
-            (found, routed, tap)
+            (found, routed, tap, attended)
         });
+        attended.unwrap_or(Ok(()))?;
         let routed: Routed = routed.map_err(lacking)?;
         let Some(found) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
         warnings.extend(told_of(&routed));
@@ -125,6 +135,16 @@ impl Engine for Rehearsal {
         tap.map_or(Ok(()), |tap| tap.finish()).map_err(Error::Trace)?;
         Ok(Outcome { measured: Measured::Replica(Box::new(found)), warnings, timing })
     }
+}
+
+fn hosts(home: &Home, specs: &[Option<HostSpec>]) -> Result<Vec<Option<Host>>, testbed::Error> {
+    let make = |spec: &Option<_>| spec.as_ref().map(|spec| Host::make(home, spec)).transpose();
+    specs.iter().map(make).collect()
+}
+
+/// Bytes of the largest packet.
+fn largest(specs: &[Option<HostSpec>]) -> usize {
+    specs.iter().flatten().map(|spec| spec.mtu).max().unwrap_or(0) as usize
 }
 
 fn lacking(what: impl std::fmt::Display) -> Error {

@@ -159,6 +159,9 @@ fn of(config: &Config) -> (Settings, RouteSpec) {
 fn with_all(mut settings: Settings) -> Settings {
     settings.push(("ipv4/tcp_no_metrics_save", "1".to_owned()));
     settings.push(("ipv6/conf/default/addr_gen_mode", "1".to_owned()));
+    // Whoever runs programs in a host may have them wait at any port, and ping.
+    settings.push(("ipv4/ip_unprivileged_port_start", "0".to_owned()));
+    settings.push(("ipv4/ping_group_range", "0 2147483647".to_owned()));
     settings
 }
 

@@ -16,9 +16,11 @@
 
 #![cfg(target_os = "linux")]
 
+mod attended;
 mod capture;
 mod clock;
 mod engine;
+mod guests;
 mod ip;
 mod kernel;
 mod realtime;
@@ -27,5 +29,8 @@ mod router;
 mod traffic;
 mod wait;
 
+pub use attended::Attended;
 pub use engine::Rehearsal;
+pub use guests::{Audience, End, Guest, Guests};
 pub use ip::IpVersion;
+pub use shortflow_testbed::{Streams, Terminal, User};

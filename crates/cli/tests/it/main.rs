@@ -4,6 +4,7 @@ mod arguments;
 mod check;
 mod disk;
 mod explain;
+mod guests;
 mod inputs;
 mod interrupt;
 mod rehearse;

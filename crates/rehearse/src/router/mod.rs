@@ -15,8 +15,8 @@ use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
 use rustc_hash::FxHashMap;
 use shortflow_elements::{FlowKey, Packet, Protocol};
-use shortflow_run::TimingError;
-use shortflow_scenario::NodeId;
+use shortflow_run::{TimingError, end_of};
+use shortflow_scenario::{NodeId, Scenario};
 use shortflow_sim::{Hosts, LiveNetwork, LiveRecord};
 use shortflow_testbed::Host;
 use shortflow_units::Instant;
@@ -43,6 +43,21 @@ pub(crate) struct Times {
     pub(crate) measured_until: Instant,
     /// and here it ends.
     pub(crate) end: Instant,
+}
+
+impl Times {
+    pub(crate) fn of(scenario: &Scenario) -> Times {
+        Times {
+            warm_up: Instant::START + scenario.warm_up,
+            measured_until: Instant::START + scenario.duration,
+            end: end_of(scenario),
+        }
+    }
+
+    /// The share of the run that is over by `now`.
+    pub(crate) fn share(&self, now: Instant) -> f64 {
+        now.as_secs_f64() / self.end.as_secs_f64()
+    }
 }
 
 /// What the router is run with.

@@ -49,7 +49,6 @@ impl Init {
             Err(source) => Err(Error::Kernel { what: "the first process of a host ended", source }),
         }
     }
-
 }
 
 impl Drop for Init {

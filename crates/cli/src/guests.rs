@@ -1,0 +1,163 @@
+//! Programs of the user's own beside a rehearsal: which, and what they say.
+
+use std::io::{self, BufRead, BufReader, PipeReader, Read};
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use shortflow_rehearse::{Audience, End, Guest, Streams, Terminal};
+use shortflow_scenario::{Loaded, NodeId, NodeKind, Scenario};
+
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// The longest line that is shown in one piece.
+const MOST_LINE: u64 = 64 << 10;
+
+/// Programs, and those who listen to them.
+pub(crate) struct Crew {
+    console: Console,
+    /// What each is called, and what it was asked to do.
+    lines: Vec<(String, String)>,
+    listeners: Mutex<Vec<JoinHandle<()>>>,
+    failures: Mutex<Vec<String>>,
+}
+
+/// The programs that were asked for, a host and a command each, in this scenario.
+pub(crate) fn guests(scenario: &Scenario, with: &[String]) -> Result<Vec<Guest>, Failure> {
+    let guest = |pair: &[String]| {
+        let [name, line] = pair else { unreachable!("a host and a command go together") };
+        if line.trim().is_empty() {
+            return Err(Failure::Input(format!("there is no command for {name}")));
+        }
+        let command = ["/bin/sh", "-c", line].map(Into::into).into();
+        Ok(Guest { host: host(scenario, name)?, command })
+    };
+    with.chunks(2).map(guest).collect()
+}
+
+/// The host of this name.
+pub(crate) fn host(scenario: &Scenario, name: &str) -> Result<NodeId, Failure> {
+    let found = (0..).map(NodeId).zip(&scenario.nodes).find(|(_, node)| node.name == name);
+    let hosts = || scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host);
+    let problem = match found {
+        Some((host, node)) if node.kind == NodeKind::Host => return Ok(host),
+        Some(_) => format!("{name} is a router; programs run inside hosts"),
+        None if hosts().any(|node| node.group == name) => {
+            format!("{name} is a group of hosts; a program runs inside one, such as {name}[0]")
+        }
+        None => format!("there is no host {name}"),
+    };
+    let names: Vec<&str> = hosts().map(|node| &*node.name).take(MOST_NAMES + 1).collect();
+    let rest = if names.len() > MOST_NAMES { " …" } else { "" };
+    let names = names[..names.len().min(MOST_NAMES)].join(", ");
+    Err(Failure::Input(format!("{problem}\nthe hosts are {names}{rest}")))
+}
+
+/// How many hosts are named at most.
+const MOST_NAMES: usize = 8;
+
+/// Refuses programs beside more than one run. `is_measured` is whether replicas count.
+pub(crate) fn refuse_several(loaded: &Loaded, is_measured: bool) -> Result<(), Failure> {
+    let points = loaded.points();
+    if points.len() > 1 {
+        let settings = points[0].scenario.inputs.overrides.clone();
+        let set: String = settings.iter().map(|set| format!(" --set '{set}'")).collect();
+        let count = points.len();
+        return Err(Failure::Input(format!(
+            "programs run beside one point only, and this scenario's sweep has {count}\nchoose one, as by{set}"
+        )));
+    }
+    match points[0].scenario.replicas {
+        replicas @ 2.. if is_measured => Err(Failure::Input(format!(
+            "programs run beside one replica only, and this scenario has {replicas}\nrun one with --replicas 1"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+impl Crew {
+    /// Listens to the programs of these pairs of host and command.
+    pub(crate) fn new(console: Console, with: &[String]) -> Crew {
+        let lines = with.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
+        Crew { console, lines, listeners: Mutex::default(), failures: Mutex::default() }
+    }
+
+    /// All have ended: waits until everything that they said was shown.
+    pub(crate) fn end(&self) -> Result<(), Failure> {
+        for listener in self.listeners.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            listener.join().expect("whoever shows lines does nothing else");
+        }
+        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        if failures.is_empty() { Ok(()) } else { Err(Failure::Programs(failures.join("\n"))) }
+    }
+
+    /// A pipe whose lines are shown after the name of a host.
+    fn listen(&self, host: String) -> io::Result<impl Into<Stdio> + AsFd + use<>> {
+        let (reader, writer) = io::pipe()?;
+        let console = self.console;
+        let listener = std::thread::Builder::new().name("listener".to_owned());
+        let listener = listener.spawn(move || show_lines(reader, &host, console))?;
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(listener);
+        Ok(writer)
+    }
+}
+
+impl Audience for Crew {
+    fn streams(&self, guest: usize) -> io::Result<Streams> {
+        let (input, terminal) = (Stdio::null(), Terminal::None);
+        if self.lines.len() == 1 {
+            // What it says goes where we talk, and standard output stays for results.
+            let own = || io::stderr().as_fd().try_clone_to_owned().map(Stdio::from);
+            return Ok(Streams { input, output: own()?, errors: own()?, terminal });
+        }
+        let writer = self.listen(self.lines[guest].0.clone())?;
+        let errors = writer.as_fd().try_clone_to_owned()?;
+        Ok(Streams { input, output: writer.into(), errors: errors.into(), terminal })
+    }
+
+    fn ended(&self, guest: usize, status: ExitStatus, end: End) {
+        if status.success() || end == End::WithRehearsal {
+            return;
+        }
+        let (host, line) = &self.lines[guest];
+        let how = match (status.code(), status.signal()) {
+            (Some(127), _) => "exit code 127: there is no such program".to_owned(),
+            (Some(code), _) => format!("exit code {code}"),
+            (None, signal) => format!("signal {}", signal.unwrap_or(0)),
+        };
+        let told = format!("the program on {host} ended with {how}: {line}");
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+    }
+}
+
+/// Shows lines as they come, until nobody is left who could write one.
+fn show_lines(reader: PipeReader, host: &str, console: Console) {
+    let mut reader = BufReader::new(reader);
+    let mut line = Vec::new();
+    while let Ok(1..) = reader.by_ref().take(MOST_LINE).read_until(b'\n', &mut line) {
+        console.line_of(host, shown(&line));
+        line.clear();
+    }
+}
+
+/// What a terminal would show of a line in the end.
+fn shown(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    line.rsplit(|byte| *byte == b'\r').next().unwrap_or(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_line_that_was_written_over_the_last_is_shown() {
+        assert_eq!(shown(b"10 %\r99 %\r100 %\n"), b"100 %");
+        assert_eq!(shown(b"plain\r\n"), b"plain");
+        assert_eq!(shown(b"no end"), b"no end");
+    }
+}

@@ -1,0 +1,219 @@
+//! `shortflow rehearse --with`: programs of the user's own inside hosts.
+
+#![cfg(target_os = "linux")]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::{Ended, command, files, run, shortflow};
+
+/// A client and a server over a line, and a page now and then.
+const LINE: &str = r#"
+    duration = "1 s"
+    hosts = { client = {}, server = {} }
+    routers = { r = {} }
+    measure.ports = ["r->client"]
+    [links]
+    line = { between = ["client", "r"], rate = "10 Mbit/s", delay = "5 ms" }
+    access = { between = ["r", "server"], rate = "100 Mbit/s", delay = "1 ms" }
+    [workloads]
+    page.transfers = { client = "client", server = "server", rate = "5 /s", request = { constant = "300 B" }, reply = { constant = "10 KB" } }
+"#;
+
+/// A folder with the scenario, in which results go too.
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new() -> Home {
+        let home = Home(tempfile::tempdir().unwrap());
+        std::fs::write(home.scenario(), LINE).unwrap();
+        home
+    }
+
+    fn scenario(&self) -> String {
+        self.0.path().join("line.toml").to_str().unwrap().to_owned()
+    }
+
+    fn arguments(&self, more: &[&str]) -> Vec<String> {
+        let scenario = self.scenario();
+        ["rehearse", &scenario].iter().chain(more).map(|&argument| argument.to_owned()).collect()
+    }
+
+    /// How a rehearsal ends; none, and a word on what is lacking, where there can be none; on CI there must.
+    fn rehearse(&self, more: &[&str]) -> Option<Ended> {
+        let arguments = self.arguments(more);
+        let ended = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        if ended.code == Some(3) && std::env::var_os("CI").is_none() {
+            eprintln!("skipped: needs hosts: {}", ended.err);
+            return None;
+        }
+        Some(ended)
+    }
+}
+
+/// Python programs that need nothing else on the machine.
+const SERVE: &str = "exec python3 -c 'import signal, socket
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+s = socket.create_server((\"\", 7777), family=socket.AF_INET6, dualstack_ipv6=True)
+while True: s.accept()[0].sendall(b\"hello\")'";
+const FETCH: &str = "python3 -c 'import socket
+for family in (socket.AF_INET, socket.AF_INET6):
+    s = socket.socket(family)
+    s.connect(socket.getaddrinfo(\"server\", 7777, family)[0][4])
+    print(\"heard\", s.recv(5).decode(), \"at\", s.getpeername()[0])'";
+
+#[test]
+fn programs_talk_to_each_other_by_name_and_a_server_ends_with_the_client() {
+    let home = Home::new();
+    let more = ["--with", "server", SERVE, "--with", "client", FETCH, "--until-done"];
+    let Some(ended) = home.rehearse(&more) else { return };
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), ""), "{}", ended.err);
+    let mut heard: Vec<&str> = ended.err.lines().collect();
+    heard.sort_unstable();
+    let expected = ["client | heard hello at 10.0.0.2", "client | heard hello at fd00::a00:2"];
+    assert_eq!(heard, expected);
+}
+
+#[test]
+fn beside_a_program_the_scenario_is_measured_and_standard_output_is_the_result_s() {
+    let home = Home::new();
+    let out = home.0.path().join("out");
+    let place = out.to_str().unwrap();
+    let more = ["--replicas", "1", "--json", "--out", place, "--with", "client", "hostname"];
+    let Some(ended) = home.rehearse(&more) else { return };
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "client\n"));
+    let found: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(found["interrupted"], false);
+    assert!(files(&out).contains(&"report.html".to_owned()));
+}
+
+#[test]
+fn a_program_that_fails_is_told_with_its_exit_code() {
+    let home = Home::new();
+    let more =
+        ["--until-done", "--with", "client", "no-such-program", "--with", "server", "exit 7"];
+    let Some(ended) = home.rehearse(&more) else { return };
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    for told in [
+        "client | ",
+        "error: the program on client ended with exit code 127: there is no such program: no-such-program",
+        "error: the program on server ended with exit code 7: exit 7",
+    ] {
+        assert!(ended.err.contains(told), "{told}: {}", ended.err);
+    }
+}
+
+#[test]
+fn hosts_that_are_none_and_runs_that_are_several_are_refused() {
+    let home = Home::new();
+    let refused = |more: &[&str], told: &[&str]| {
+        let arguments = home.arguments(more);
+        let ended = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+        told.iter().for_each(|told| assert!(ended.err.contains(told), "{told}: {}", ended.err));
+    };
+    refused(
+        &["--until-done", "--with", "clint", "true"],
+        &["there is no host clint", "the hosts are client, server"],
+    );
+    refused(
+        &["--until-done", "--with", "r", "true"],
+        &["r is a router; programs run inside hosts"],
+    );
+    refused(&["--until-done", "--with", "client", " "], &["there is no command for client"]);
+    refused(
+        &["--replicas", "2", "--with", "client", "true"],
+        &["beside one replica only, and this scenario has 2", "--replicas 1"],
+    );
+    refused(
+        &["--until-done", "--with", "client", "true", "--set", "duration=1 s"],
+        &["`duration` is set", "leave --set duration=… out"],
+    );
+    refused(&["--until-done"], &["--with"]);
+}
+
+/// Whether a process runs whose arguments contain this.
+fn runs(mark: &str) -> bool {
+    let arguments = |entry: std::fs::DirEntry| std::fs::read(entry.path().join("cmdline"));
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut all = processes.filter_map(|entry| arguments(entry).ok());
+    all.any(|found| String::from_utf8_lossy(&found).contains(mark))
+}
+
+fn soon(what: &str, holds: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn however_a_rehearsal_ends_no_process_is_left() {
+    let home = Home::new();
+    let Some(_) = home.rehearse(&["--until-done", "--with", "client", "true"]) else { return };
+    let temporary = tempfile::tempdir().unwrap();
+    for (number, signal) in ["KILL", "SEGV", "TERM", "INT"].into_iter().enumerate() {
+        // Two sleeps: one that is the program, and one of another session that nobody waits for.
+        let mark = format!("98765.{}{number}", std::process::id());
+        let line = format!(
+            "setsid sh -c 'trap \"\" INT TERM HUP; sleep {mark}; :' & echo up; exec sleep {mark}"
+        );
+        let arguments = home.arguments(&["--until-done", "--with", "client", &line]);
+        let mut child = command(env!("CARGO_BIN_EXE_shortflow"))
+            .args(&arguments)
+            .env("TMPDIR", temporary.path())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut up = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut up).unwrap();
+        assert_eq!(up, "up\n");
+        soon("the programs run", || runs(&mark));
+        let id = child.id().to_string();
+        let begun = Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            // Twice: the first SEGV that is no stack's overflow gives the signal back to the kernel.
+            let _ = Command::new("kill").args(["-s", signal, &id]).status();
+            assert!(begun.elapsed() < Duration::from_secs(10), "SIG{signal} does not end it");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        let status = child.wait().unwrap();
+        assert!(!status.success(), "{signal}: {status}");
+        soon(&format!("after SIG{signal} nothing runs"), || !runs(&mark));
+    }
+    assert_eq!(files(temporary.path()), [""; 0]);
+}
+
+#[test]
+fn without_the_right_to_make_hosts_no_program_is_started() {
+    let home = Home::new();
+    let mut restricted = command("setpriv");
+    restricted.args(["--bounding-set", "-sys_admin", env!("CARGO_BIN_EXE_shortflow")]);
+    let arguments = home.arguments(&["--until-done", "--with", "client", "echo up"]);
+    let ended: Ended = match restricted.args(arguments).output() {
+        Ok(output) => output.into(),
+        Err(_) => return eprintln!("skipped: needs setpriv (util-linux)"),
+    };
+    assert_eq!(ended.code, Some(3), "{}", ended.err);
+    assert!(
+        !ended.err.contains("up\n") && ended.err.contains("run it as root (sudo)"),
+        "{}",
+        ended.err
+    );
+}
+
+#[test]
+fn through_sudo_a_program_is_its_caller_s() {
+    let home = Home::new();
+    let Some(_) = home.rehearse(&["--until-done", "--with", "client", "true"]) else { return };
+    let line = "id -u; echo $HOME; echo \"<$SUDO_UID>\"";
+    let arguments = home.arguments(&["--until-done", "--with", "client", line]);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    // There is a nobody on every machine; as it is, it may not enter this folder.
+    let ended: Ended = shortflow(&arguments).env("SUDO_UID", "65534").output().unwrap().into();
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let lines: Vec<&str> = ended.err.lines().collect();
+    assert_eq!((lines[0], lines[2]), ("65534", "<>"), "{}", ended.err);
+}
