@@ -420,10 +420,40 @@ pub(crate) enum Format {
 
 /// `bench`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Bench {
+    /// What else is measured than the simulator.
+    #[command(subcommand)]
+    pub(crate) other: Option<OtherBench>,
     /// Which pieces of work to measure; all by default.
     #[arg(value_name = "WORK", ignore_case = true)]
     pub(crate) works: Vec<Work>,
+    /// Print one JSON object instead.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What is measured besides the simulator.
+#[derive(Debug, Subcommand)]
+pub(crate) enum OtherBench {
+    /// Measure how fast the router of rehearsals forwards packets, beside the kernel (needs root)
+    ///
+    /// A sender sends more datagrams than can be forwarded, a receiver counts them, and between them is
+    /// the kernel with ip_forward, or the router with a plain FIFO, FQ-CoDel, a Fair Marker, or strict
+    /// priority, over lines that never limit. All ways are measured in turn, in several rounds. Hosts are
+    /// network namespaces; nothing outside them is touched.
+    Router(BenchRouter),
+}
+
+/// `bench router`.
+#[derive(Debug, Args)]
+pub(crate) struct BenchRouter {
+    /// How often everything is measured.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+    /// How long everything is measured each time.
+    #[arg(long, default_value = "1 s")]
+    pub(crate) time: shortflow_units::Duration,
     /// Print one JSON object instead.
     #[arg(long)]
     pub(crate) json: bool,

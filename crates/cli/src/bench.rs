@@ -10,12 +10,16 @@ use shortflow_measure::Replica;
 use shortflow_scenario::{Overrides, from_texts};
 use shortflow_sim::run_replica;
 
-use crate::args::{Bench, Work};
+use crate::args::{Bench, OtherBench, Work};
+use crate::bench_router;
 use crate::console::Console;
 use crate::failure::Failure;
 
 /// `shortflow bench`.
 pub(crate) fn bench(console: &Console, args: &Bench) -> Result<(), Failure> {
+    if let Some(OtherBench::Router(args)) = &args.other {
+        return bench_router::bench(console, args);
+    }
     if let ([work], true) = (&args.works[..], args.json) {
         return console.print_json(&measure(*work)?);
     }

@@ -7,6 +7,7 @@
 
 mod args;
 mod bench;
+mod bench_router;
 mod check;
 mod console;
 mod explain;

@@ -9,7 +9,7 @@ use shortflow_run::{
 };
 use shortflow_scenario::{Scenario, WorkloadKind};
 use shortflow_sim::LiveNetwork;
-use shortflow_testbed::{self as testbed, Home, Host, HostSpec};
+use shortflow_testbed::{self as testbed, Home, Host, HostSpec, Tun};
 
 use crate::attended::Attendance;
 use crate::capture::Capture;
@@ -78,7 +78,7 @@ impl Rehearsal {
         let Observers { transfers, tap, mut tcp_info, look } = observers;
         let (specs, mut warnings) = kernel::hosts(scenario, self.ip)?;
         let home = Home::find().map_err(lacking)?;
-        let hosts = hosts(&home, &specs).map_err(lacking)?;
+        let (hosts, devices) = hosts(&home, &specs).map_err(lacking)?;
         let mut network = LiveNetwork::new(scenario, replica);
         let capture = tap.map(|tap| Capture::begin(tap, scenario, &mut network));
         let (capture, writer) = capture.unzip();
@@ -96,7 +96,7 @@ impl Rehearsal {
             (0..).zip(&streams).map(|(number, stream)| (key_of_stream(stream, self.ip), number));
         let router = Router {
             network,
-            hosts: &hosts,
+            devices: &devices,
             clock,
             times,
             largest: largest(&specs),
@@ -137,9 +137,13 @@ impl Rehearsal {
     }
 }
 
-fn hosts(home: &Home, specs: &[Option<HostSpec>]) -> Result<Vec<Option<Host>>, testbed::Error> {
+/// The hosts and their devices, by their nodes.
+type Made = (Vec<Option<Host>>, Vec<Option<Tun>>);
+
+fn hosts(home: &Home, specs: &[Option<HostSpec>]) -> Result<Made, testbed::Error> {
     let make = |spec: &Option<_>| spec.as_ref().map(|spec| Host::make(home, spec)).transpose();
-    specs.iter().map(make).collect()
+    let made = specs.iter().map(make).collect::<Result<Vec<_>, _>>()?;
+    Ok(made.into_iter().map(Option::unzip).unzip())
 }
 
 /// Bytes of the largest packet.

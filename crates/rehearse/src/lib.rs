@@ -26,6 +26,7 @@ mod kernel;
 mod realtime;
 mod record;
 mod router;
+mod speed;
 mod traffic;
 mod wait;
 
@@ -34,3 +35,4 @@ pub use engine::Rehearsal;
 pub use guests::{Audience, End, Guest, Guests};
 pub use ip::IpVersion;
 pub use shortflow_testbed::{Streams, Terminal, User};
+pub use speed::{Speed, SpeedPlan, SpeedSummary, Spread, Way, measure_speed, summary};

@@ -1,4 +1,4 @@
-//! A host: a network namespace with one TUN device.
+//! A host: a network namespace with one device.
 
 use std::fs::File;
 use std::io;
@@ -40,27 +40,34 @@ pub struct RouteSpec {
     pub quick_acks: bool,
 }
 
-/// A host, which is gone when this is dropped.
+/// A host, which is gone when this is dropped and its device is.
 #[derive(Debug)]
 pub struct Host {
     namespace: Namespace,
-    /// What it sends and what it is sent.
-    pub tun: Tun,
 }
 
 /// The device of every host.
-const DEVICE: &str = "eth0";
+pub(crate) const DEVICE: &str = "eth0";
 
 impl Host {
-    /// Makes a host.
+    /// Makes a host, and the device over which it sends and is sent to.
     ///
     /// # Errors
     /// When the machine lacks something, or the kernel does not take a setting.
-    pub fn make(home: &Home, spec: &HostSpec) -> Result<Host, Error> {
-        let (tun, namespace) = home.make(|| {
+    pub fn make(home: &Home, spec: &HostSpec) -> Result<(Host, Tun), Error> {
+        Host::with_device(home, spec, |_| Tun::create(DEVICE))
+    }
+
+    /// Makes a host around the device that `make` puts into its network namespace.
+    pub(crate) fn with_device<T>(
+        home: &Home,
+        spec: &HostSpec,
+        make: impl FnOnce(&mut Netlink) -> Result<T, Error>,
+    ) -> Result<(Host, T), Error> {
+        let (made, namespace) = home.make(|| {
             spec.settings.iter().try_for_each(|(path, value)| set(path, value))?;
-            let tun = Tun::create(DEVICE)?;
             let mut netlink = Netlink::open()?;
+            let made = make(&mut netlink)?;
             netlink.set_up(index_of("lo")?, None, None)?;
             let device = index_of(DEVICE)?;
             netlink.set_up(device, Some(spec.mtu), Some(spec.queue))?;
@@ -68,9 +75,9 @@ impl Host {
                 netlink.add_address(device, address)?;
                 netlink.add_default_route(device, address, &spec.route.metrics())?;
             }
-            Ok(tun)
+            Ok(made)
         })?;
-        Ok(Host { namespace, tun })
+        Ok((Host { namespace }, made))
     }
 
     /// Does something as this host: sockets that are made stay the host's.
@@ -102,12 +109,12 @@ impl RouteSpec {
     }
 }
 
-fn index_of(device: &str) -> Result<u32, Error> {
+pub(crate) fn index_of(device: &str) -> Result<u32, Error> {
     if_nametoindex(device).map_err(Error::kernel("a device is not there"))
 }
 
 /// Writes a setting of the network namespace of the thread.
-fn set(path: &str, value: &str) -> Result<(), Error> {
+pub(crate) fn set(path: &str, value: &str) -> Result<(), Error> {
     let path = Path::new("/proc/sys/net").join(path);
     std::fs::write(&path, value).map_err(|source| {
         let value = value.to_owned();

@@ -20,6 +20,7 @@
 
 mod error;
 mod host;
+mod kernel_path;
 mod namespace;
 mod netlink;
 mod program;
@@ -27,6 +28,7 @@ mod tun;
 
 pub use error::Error;
 pub use host::{Host, HostSpec, RouteSpec};
+pub use kernel_path::KernelPath;
 pub use namespace::Home;
 pub use program::{Program, ProgramSpec, Streams, Terminal, User};
 pub use tun::Tun;

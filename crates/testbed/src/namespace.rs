@@ -1,7 +1,7 @@
 //! Network namespaces, entered one thread at a time.
 
 use std::fs::File;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
@@ -65,6 +65,11 @@ impl Namespace {
     fn enter(&self) -> Result<(), Error> {
         setns(self.0.as_fd(), CloneFlags::CLONE_NEWNET)
             .map_err(Error::kernel("a network namespace could not be entered"))
+    }
+
+    /// Names it to the kernel.
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 
     /// A descriptor of its own, to be kept elsewhere.

@@ -1,13 +1,16 @@
 //! Devices, addresses and routes of the network namespace of a thread (rtnetlink(7)).
 
 use std::net::IpAddr;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
     NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
 use netlink_packet_route::route::{
     RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
@@ -50,6 +53,27 @@ impl Netlink {
         self.ask("a device could not be switched on", 0, RouteNetlinkMessage::SetLink(link))
     }
 
+    /// Makes a cable (veth(4)) from a device `near` here to a device `far` in another network namespace.
+    pub(crate) fn add_cable(
+        &mut self,
+        near: &str,
+        far: &str,
+        there: BorrowedFd<'_>,
+    ) -> Result<(), Error> {
+        let mut other = LinkMessage::default();
+        other.attributes.push(LinkAttribute::IfName(far.to_owned()));
+        other.attributes.push(LinkAttribute::NetNsFd(there.as_raw_fd()));
+        let mut link = LinkMessage::default();
+        link.attributes.push(LinkAttribute::IfName(near.to_owned()));
+        let info = vec![
+            LinkInfo::Kind(InfoKind::Veth),
+            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(other))),
+        ];
+        link.attributes.push(LinkAttribute::LinkInfo(info));
+        let message = RouteNetlinkMessage::NewLink(link);
+        self.ask("a pair of devices could not be made", NLM_F_CREATE | NLM_F_EXCL, message)
+    }
+
     /// Gives a device an address, which is its own at once.
     pub(crate) fn add_address(&mut self, device: u32, address: IpAddr) -> Result<(), Error> {
         let mut message = AddressMessage::default();
@@ -66,6 +90,15 @@ impl Netlink {
         self.ask("a device could not be given its address", NLM_F_CREATE | NLM_F_EXCL, message)
     }
 
+    /// Sends what is for an address through a device, behind which it is the next.
+    pub(crate) fn add_route(&mut self, device: u32, to: IpAddr) -> Result<(), Error> {
+        let mut route = route_through(device, to);
+        route.header.destination_prefix_length = if to.is_ipv4() { 32 } else { 128 };
+        route.attributes.push(RouteAttribute::Destination(to.into()));
+        let message = RouteNetlinkMessage::NewRoute(route);
+        self.ask("a route could not be made", NLM_F_CREATE | NLM_F_EXCL, message)
+    }
+
     /// Sends everything of the family of `source` that is for others through a device.
     pub(crate) fn add_default_route(
         &mut self,
@@ -73,13 +106,7 @@ impl Netlink {
         source: IpAddr,
         metrics: &[RouteMetric],
     ) -> Result<(), Error> {
-        let mut route = RouteMessage::default();
-        route.header.address_family = family(source);
-        route.header.table = RouteHeader::RT_TABLE_MAIN;
-        route.header.protocol = RouteProtocol::Static;
-        route.header.scope = RouteScope::Link;
-        route.header.kind = RouteType::Unicast;
-        route.attributes.push(RouteAttribute::Oif(device));
+        let mut route = route_through(device, source);
         if source.is_ipv4() {
             route.attributes.push(RouteAttribute::PrefSource(source.into()));
         } else {
@@ -119,6 +146,18 @@ impl Netlink {
             _ => Ok(()),
         }
     }
+}
+
+/// A route of the family of an address, through a device.
+fn route_through(device: u32, address: IpAddr) -> RouteMessage {
+    let mut route = RouteMessage::default();
+    route.header.address_family = family(address);
+    route.header.table = RouteHeader::RT_TABLE_MAIN;
+    route.header.protocol = RouteProtocol::Static;
+    route.header.scope = RouteScope::Link;
+    route.header.kind = RouteType::Unicast;
+    route.attributes.push(RouteAttribute::Oif(device));
+    route
 }
 
 fn family(address: IpAddr) -> AddressFamily {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use shortflow_testbed::{Error, Home, Host, HostSpec, RouteSpec};
+use shortflow_testbed::{Error, Home, Host, HostSpec, KernelPath, RouteSpec, Tun};
 
 /// None, and a word on what is lacking, where hosts cannot be made; on CI they must.
 fn home() -> Option<Home> {
@@ -33,18 +33,18 @@ fn spec(number: u8) -> HostSpec {
 }
 
 /// Carries packets between two hosts until told to stop, for ten seconds at most, and gives them.
-fn carry(hosts: [&Host; 2], stop: &AtomicBool) -> Vec<Vec<u8>> {
+fn carry(devices: [&Tun; 2], stop: &AtomicBool) -> Vec<Vec<u8>> {
     let (begun, mut carried, mut buffer) = (Instant::now(), Vec::new(), [0; 2048]);
     while !stop.load(Ordering::Relaxed) && begun.elapsed() < Duration::from_secs(10) {
-        let mut ready = hosts.map(|host| PollFd::new(host.tun.as_fd(), PollFlags::POLLIN));
+        let mut ready = devices.map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN));
         poll(&mut ready, PollTimeout::from(20u8)).unwrap();
         for (from, to) in [(0, 1), (1, 0)] {
             loop {
-                match hosts[from].tun.read(&mut buffer) {
+                match devices[from].read(&mut buffer) {
                     Ok(length) => {
                         carried.push(buffer[..length].to_vec());
                         // What is not for the other, such as a question for routers, it does not take.
-                        let _ = hosts[to].tun.write(&buffer[..length]);
+                        let _ = devices[to].write(&buffer[..length]);
                     }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                     Err(error) => panic!("{error}"),
@@ -80,10 +80,10 @@ fn converse(home: &Home, hosts: [&Host; 2], to: IpAddr) -> Vec<u8> {
 #[test]
 fn two_hosts_talk_over_ipv4_and_ipv6_through_their_devices() {
     let Some(home) = home() else { return };
-    let [a, b] = [1, 2].map(|number| Host::make(&home, &spec(number)).unwrap());
+    let [(a, at_a), (b, at_b)] = [1, 2].map(|number| Host::make(&home, &spec(number)).unwrap());
     let stop = AtomicBool::new(false);
     let carried = std::thread::scope(|scope| {
-        let carrying = scope.spawn(|| carry([&a, &b], &stop));
+        let carrying = scope.spawn(|| carry([&at_a, &at_b], &stop));
         for address in addresses(2) {
             assert_eq!(converse(&home, [&a, &b], address), b"hello");
         }
@@ -96,11 +96,19 @@ fn two_hosts_talk_over_ipv4_and_ipv6_through_their_devices() {
 }
 
 #[test]
+fn the_kernel_carries_between_two_hosts_what_is_of_ipv4() {
+    let Some(home) = home() else { return };
+    let path = KernelPath::make(&home, [&spec(1), &spec(2)]).unwrap();
+    let [a, b] = &path.hosts;
+    assert_eq!(converse(&home, [a, b], addresses(2)[0]), b"hello");
+}
+
+#[test]
 fn the_process_s_own_network_is_as_before() {
     let Some(home) = home() else { return };
     let devices = || std::fs::read_to_string("/proc/thread-self/net/dev").unwrap().lines().count();
     let before = devices();
-    let host = Host::make(&home, &spec(1)).unwrap();
+    let (host, _device) = Host::make(&home, &spec(1)).unwrap();
     assert_eq!(devices(), before);
     let inside = host.within(&home, devices).unwrap();
     assert_eq!((inside, devices()), (4, before), "two lines of titles, lo and eth0");
@@ -113,10 +121,11 @@ fn settings_are_those_of_the_host_alone_and_an_unknown_one_is_told() {
     let before = read();
     let settings = vec![("ipv4/tcp_sack", "0".to_owned())];
     let route = RouteSpec { initial_window: Some(4), quick_acks: true, ..RouteSpec::default() };
-    let host = Host::make(&home, &HostSpec { settings, route, ..spec(1) }).unwrap();
+    let spec = |settings| HostSpec { settings, route, ..spec(1) };
+    let (host, _device) = Host::make(&home, &spec(settings)).unwrap();
     assert_eq!((host.within(&home, read).unwrap().as_str(), read()), ("0\n", before));
     let settings = vec![("ipv4/tcp_telepathy", "1".to_owned())];
-    let refused = Host::make(&home, &HostSpec { settings, ..spec(1) }).unwrap_err();
+    let refused = Host::make(&home, &spec(settings)).unwrap_err();
     assert!(matches!(refused, Error::Setting { .. }), "{refused}");
     assert!(refused.to_string().contains("/proc/sys/net/ipv4/tcp_telepathy"), "{refused}");
 }

@@ -8,14 +8,14 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use shortflow_testbed::{Home, Host, HostSpec, Program, ProgramSpec, Streams, Terminal};
+use shortflow_testbed::{Home, Host, HostSpec, Program, ProgramSpec, Streams, Terminal, Tun};
 
 /// None, and a word on what is lacking, where hosts cannot be made; on CI they must.
-fn host() -> Option<Host> {
+fn host() -> Option<(Host, Tun)> {
     let addresses = vec![IpAddr::from([10, 0, 0, 1]), "fd00::1".parse().unwrap()];
     let spec = HostSpec { addresses, mtu: 1500, queue: 100, ..HostSpec::default() };
     match Home::find().and_then(|home| Host::make(&home, &spec)) {
-        Ok(host) => Some(host),
+        Ok(made) => Some(made),
         Err(lacking) if std::env::var_os("CI").is_none() => {
             eprintln!("skipped: needs hosts: {lacking}");
             None
@@ -65,7 +65,7 @@ fn said(host: &Host, line: &str) -> String {
 
 #[test]
 fn a_program_has_the_host_s_network_and_name_and_knows_all_hosts_by_name() {
-    let Some(host) = host() else { return };
+    let Some((host, _device)) = host() else { return };
     assert_eq!(said(&host, "hostname"), "north\n");
     assert_eq!(said(&host, "ls /sys/class/net"), "eth0\nlo\n");
     let names = said(&host, "cat /etc/hosts");
@@ -77,7 +77,7 @@ fn a_program_has_the_host_s_network_and_name_and_knows_all_hosts_by_name() {
 
 #[test]
 fn the_machine_s_names_and_mounts_are_as_before() {
-    let Some(host) = host() else { return };
+    let Some((host, _device)) = host() else { return };
     let read = |path: &str| std::fs::read_to_string(path).unwrap();
     let look = || ["/etc/hosts", "/proc/self/mounts", "/proc/sys/kernel/hostname"].map(read);
     let before = look();
@@ -89,7 +89,7 @@ fn the_machine_s_names_and_mounts_are_as_before() {
 
 #[test]
 fn how_a_program_ended_is_told() {
-    let Some(host) = host() else { return };
+    let Some((host, _device)) = host() else { return };
     let ended = |line: &str| status(&Program::start(&host, shell(line), quiet()).unwrap());
     assert_eq!(ended("exit 7").code(), Some(7));
     assert_eq!(ended("no-such-program").code(), Some(127));
@@ -101,7 +101,7 @@ fn how_a_program_ended_is_told() {
 
 #[test]
 fn an_interrupted_program_may_say_its_last_word() {
-    let Some(host) = host() else { return };
+    let Some((host, _device)) = host() else { return };
     let (mut reader, writer) = std::io::pipe().unwrap();
     let streams = Streams { output: writer.into(), ..quiet() };
     let line = "trap 'echo bye; exit 3' INT; echo up; while :; do sleep 0.05; done";
@@ -115,7 +115,7 @@ fn an_interrupted_program_may_say_its_last_word() {
 
 #[test]
 fn what_a_program_has_left_behind_ends_with_it() {
-    let Some(host) = host() else { return };
+    let Some((host, _device)) = host() else { return };
     let (mut reader, writer) = std::io::pipe().unwrap();
     let streams = Streams { output: writer.into(), ..quiet() };
     // It is its own session's first process, ignores what it can, and its parent is gone.

@@ -18,7 +18,7 @@ use shortflow_elements::{FlowKey, Packet, Protocol};
 use shortflow_run::{TimingError, end_of};
 use shortflow_scenario::{NodeId, Scenario};
 use shortflow_sim::{Hosts, LiveNetwork, LiveRecord};
-use shortflow_testbed::Host;
+use shortflow_testbed::Tun;
 use shortflow_units::Instant;
 
 use crate::capture::Capture;
@@ -61,10 +61,10 @@ impl Times {
 }
 
 /// What the router is run with.
-pub(crate) struct Router<'h> {
+pub(crate) struct Router<'d> {
     pub(crate) network: LiveNetwork,
-    /// The hosts by their nodes; none for the routers.
-    pub(crate) hosts: &'h [Option<Host>],
+    /// The devices of the hosts by their nodes; none for the routers.
+    pub(crate) devices: &'d [Option<Tun>],
     pub(crate) clock: Clock,
     pub(crate) times: Times,
     /// Bytes of the largest packet.
@@ -87,13 +87,15 @@ pub(crate) struct Routed {
     pub(crate) refused: u64,
     /// Packets that were left out of the capture.
     pub(crate) uncaptured: u64,
+    /// Packets that came to the hosts that they were for.
+    pub(crate) delivered: u64,
     /// Why the thread does not run in real time, if it does not.
     pub(crate) not_preferred: Option<Errno>,
 }
 
 /// The devices' side of the network.
-struct Side<'h> {
-    hosts: &'h [Option<Host>],
+struct Side<'d> {
+    devices: &'d [Option<Tun>],
     clock: Clock,
     frames: Frames,
     lateness: Lateness,
@@ -112,9 +114,9 @@ impl Router<'_> {
     /// # Panics
     /// When a packet was lost or made: our own mistake, never the input's.
     pub(crate) fn run(self, stop: &AtomicBool, open: &AtomicU32) -> Result<Routed, Errno> {
-        let Router { mut network, hosts, clock, times, largest, streams, capture } = self;
+        let Router { mut network, devices, clock, times, largest, streams, capture } = self;
         let mut side = Side {
-            hosts,
+            devices,
             clock,
             frames: Frames::new(FRAMES, largest),
             lateness: Lateness::new(),
@@ -125,9 +127,9 @@ impl Router<'_> {
         };
         let preferred = prefer_this_thread(Priority::Router);
         let mut wait = Wait::new(clock)?;
-        for (number, host) in (0..).zip(hosts) {
-            if let Some(host) = host {
-                wait.add(&host.tun, EpollFlags::EPOLLIN, number)?;
+        for (number, device) in (0..).zip(devices) {
+            if let Some(device) = device {
+                wait.add(device, EpollFlags::EPOLLIN, number)?;
             }
         }
         let mut ready = Vec::new();
@@ -162,17 +164,27 @@ impl Router<'_> {
         let timing = lateness.found();
         let not_preferred = preferred.err();
         let uncaptured = capture.map_or(0, Capture::end);
-        Ok(Routed { record, timing, dropped, strangers, refused, uncaptured, not_preferred })
+        let delivered = network.totals().delivered;
+        Ok(Routed {
+            record,
+            timing,
+            dropped,
+            strangers,
+            refused,
+            uncaptured,
+            delivered,
+            not_preferred,
+        })
     }
 }
 
 /// Takes what a host has sent. How many packets were for nobody.
 fn take(number: u32, network: &mut LiveNetwork, side: &mut Side<'_>, end: Instant) -> u64 {
-    let hosts = side.hosts;
-    let Some(host) = &hosts[number as usize] else { return 0 };
+    let devices = side.devices;
+    let Some(device) = &devices[number as usize] else { return 0 };
     let mut strangers = 0;
     for _ in 0..BATCH {
-        let packet = match side.frames.take_in(|place| host.tun.read(place)) {
+        let packet = match side.frames.take_in(|place| device.read(place)) {
             Ok(Some(packet)) => packet,
             Ok(None) => {
                 strangers += 1;
@@ -211,7 +223,7 @@ impl Hosts for Side<'_> {
     fn deliver(&mut self, at: Instant, node: NodeId, packet: Packet) {
         self.keep_seen();
         let bytes = self.frames.give_back(&packet);
-        let taken = self.hosts[node.index()].as_ref().map(|host| host.tun.write(bytes));
+        let taken = self.devices[node.index()].as_ref().map(|device| device.write(bytes));
         self.lateness.add(at, self.clock.now());
         if !matches!(taken, Some(Ok(()))) {
             self.refused += 1;

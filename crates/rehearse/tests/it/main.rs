@@ -4,6 +4,9 @@
 
 mod real;
 mod refusals;
+mod speed;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 
@@ -12,4 +15,11 @@ fn scenario(texts: &[(&str, &str)]) -> Scenario {
     let loaded = from_texts(texts, &Overrides::default())
         .unwrap_or_else(|mistakes| panic!("the scenario has mistakes:\n{mistakes}"));
     loaded.into_points().swap_remove(0).scenario
+}
+
+/// Real time cannot be shared: one rehearsal at a time.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+fn machine() -> MutexGuard<'static, ()> {
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
 }

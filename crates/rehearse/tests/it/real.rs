@@ -1,22 +1,13 @@
 //! Rehearsals of a few seconds beside simulations of the same scenario. Bounds are wide, since a machine that
 //! is busy is late; how near they come on an idle one is told elsewhere.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use shortflow_measure::Replica;
 use shortflow_rehearse::Rehearsal;
 use shortflow_run::{Engine, Error, Measured, Observers, Outcome, Task};
 use shortflow_scenario::Scenario;
 use shortflow_sim::Simulator;
 
-use crate::scenario;
-
-/// Real time cannot be shared: one rehearsal at a time.
-static MACHINE: Mutex<()> = Mutex::new(());
-
-fn machine() -> MutexGuard<'static, ()> {
-    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use crate::{machine, scenario};
 
 fn run(engine: &dyn Engine, scenario: &Scenario) -> Result<Outcome, Error> {
     engine.check(scenario).unwrap();

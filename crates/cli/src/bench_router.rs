@@ -1,0 +1,82 @@
+//! `bench router`: how fast packets are forwarded.
+
+use crate::args::BenchRouter;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// `shortflow bench router`.
+#[cfg(target_os = "linux")]
+pub(crate) fn bench(console: &Console, args: &BenchRouter) -> Result<(), Failure> {
+    use serde_json::json;
+    use shortflow_rehearse::{SpeedPlan, Way, measure_speed, summary};
+
+    let seconds = args.time.as_secs_f64();
+    if seconds <= 0.0 {
+        return Err(Failure::Input("--time is 0\ngive some time, as in --time '1 s'".to_owned()));
+    }
+    let plan =
+        SpeedPlan { ways: Way::ALL.to_vec(), sizes: SIZES.to_vec(), rounds: args.rounds, seconds };
+    let stop = crate::interrupt::stop_on_interrupt()?;
+    let going_on = || !stop.load(std::sync::atomic::Ordering::Relaxed);
+    let found = measure_speed(&plan, &mut |_| going_on())?;
+    let told = summary(&found);
+    if args.json {
+        let rows: Vec<_> = told.iter().map(linux::row_as_json).collect();
+        return console
+            .print_json(&json!({ "rounds": args.rounds, "seconds": seconds, "ways": rows }));
+    }
+    console.print(&format!("{}\n", linux::HEAD))?;
+    told.iter().try_for_each(|row| console.print(&format!("{}\n", linux::row(row))))
+}
+
+/// `shortflow bench router`.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn bench(_: &Console, _: &BenchRouter) -> Result<(), Failure> {
+    let what = "hosts are network namespaces, which only Linux has\nmeasure it on a Linux machine";
+    Err(Failure::Machine(what.to_owned()))
+}
+
+/// Bytes of the datagrams that are sent, with their headers.
+#[cfg(target_os = "linux")]
+const SIZES: [u32; 2] = [64, 1500];
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use serde_json::{Value, json};
+    use shortflow_rehearse::{SpeedSummary, Spread};
+
+    pub(super) const HEAD: &str = "\
+way              bytes  packets/s (least to most)  of the FIFO           ns/packet  CPU ns/packet  late p99, us";
+
+    pub(super) fn row(row: &SpeedSummary) -> String {
+        let SpeedSummary { way, size, per_second, cpu_nanos, of_fifo, late_nanos } = row;
+        let ratio = of_fifo.map_or("–".to_owned(), |ratio| {
+            let Spread { median, least, most } = ratio;
+            format!("{median:.3} ({least:.3} to {most:.3})")
+        });
+        let or_none = |spread: &Option<Spread>, unit: f64| {
+            spread.map_or("–".to_owned(), |spread| format!("{:.0}", spread.median / unit))
+        };
+        format!(
+            "{:<15}  {size:>5}  {:>25}  {ratio:<20}  {:>9.0}  {:>13}  {:>12}",
+            way.name(),
+            format!("{:.0} ({:.0} to {:.0})", per_second.median, per_second.least, per_second.most),
+            1e9 / per_second.median,
+            or_none(cpu_nanos, 1.0),
+            or_none(late_nanos, 1000.0),
+        )
+    }
+
+    pub(super) fn row_as_json(row: &SpeedSummary) -> Value {
+        let SpeedSummary { way, size, per_second, cpu_nanos, of_fifo, late_nanos } = row;
+        let spread = |spread: &Spread| json!({ "median": spread.median, "least": spread.least, "most": spread.most });
+        json!({
+            "way": way.name(),
+            "bytes": size,
+            "packets_per_second": spread(per_second),
+            "of_fifo": of_fifo.as_ref().map(spread),
+            "cpu_ns_per_packet": cpu_nanos.as_ref().map(spread),
+            "late_p99_ns": late_nanos.as_ref().map(spread),
+        })
+    }
+}

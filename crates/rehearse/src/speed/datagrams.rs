@@ -1,0 +1,91 @@
+//! A sender that sends as many datagrams as it can, and a receiver that counts them.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrIn, recvmmsg, sendmmsg};
+
+use crate::realtime::{Priority, prefer_this_thread};
+
+/// Datagrams that are sent or received at a time.
+const BATCH: usize = 32;
+
+/// How many flows there are, each from a port of its own.
+pub(super) const FLOWS: usize = 16;
+
+/// How long the receiver waits before it looks whether it is to stop.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Bytes of the headers of IPv4 and UDP.
+const HEADERS: u32 = 28;
+
+/// Sends datagrams of `size` bytes, headers and all, one flow after the other, until told to stop. After each
+/// batch whoever else has real-time priority may run, where there are fewer processors than threads.
+pub(super) fn send(sockets: &[UdpSocket], size: u32, stop: &AtomicBool) -> Result<(), Errno> {
+    let _preferred = prefer_this_thread(Priority::Load);
+    let payload = vec![0; size.saturating_sub(HEADERS) as usize];
+    let slices: Vec<[IoSlice<'_>; 1]> = (0..BATCH).map(|_| [IoSlice::new(&payload)]).collect();
+    let nowhere_else = [None::<SockaddrIn>; BATCH];
+    let mut headers = MultiHeaders::preallocate(BATCH, None);
+    for socket in sockets.iter().cycle() {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let flags = MsgFlags::empty();
+        match sendmmsg(socket.as_raw_fd(), &mut headers, &slices, nowhere_else, [], flags) {
+            // The queue of the device is full, or the way to the receiver is not known yet.
+            Ok(_) | Err(Errno::ENOBUFS | Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED) => {}
+            Err(errno) => return Err(errno),
+        }
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
+/// Counts what comes until told to stop.
+pub(super) fn receive(
+    socket: &UdpSocket,
+    came: &AtomicU64,
+    stop: &AtomicBool,
+) -> Result<(), Errno> {
+    let _preferred = prefer_this_thread(Priority::Load);
+    let mut places = vec![[0; 2048]; BATCH];
+    let mut headers: MultiHeaders<SockaddrIn> = MultiHeaders::preallocate(BATCH, None);
+    while !stop.load(Ordering::Relaxed) {
+        let mut slices: Vec<[IoSliceMut<'_>; 1]> =
+            places.iter_mut().map(|place| [IoSliceMut::new(place)]).collect();
+        let flags = MsgFlags::MSG_WAITFORONE;
+        match recvmmsg(socket.as_raw_fd(), &mut headers, &mut slices, flags, None) {
+            Ok(received) => came.fetch_add(received.count() as u64, Ordering::Relaxed),
+            Err(Errno::EAGAIN | Errno::EINTR) => 0,
+            Err(errno) => return Err(errno),
+        };
+    }
+    Ok(())
+}
+
+/// The sockets of the sender.
+pub(super) fn senders(to: SocketAddr) -> std::io::Result<Vec<UdpSocket>> {
+    let one = |_| {
+        let socket = UdpSocket::bind("0.0.0.0:0")?;
+        socket.connect(to)?;
+        Ok(socket)
+    };
+    (0..FLOWS).map(one).collect()
+}
+
+/// The socket of the receiver, which holds some milliseconds of what comes.
+pub(super) fn receiver(at: SocketAddr) -> std::io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(at)?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    // The kernel gives what it may: whoever is not root gets less.
+    let _ = socket2::SockRef::from(&socket).set_recv_buffer_size(ROOM);
+    Ok(socket)
+}
+
+/// Bytes of the receiver's buffer.
+const ROOM: usize = 8 << 20;

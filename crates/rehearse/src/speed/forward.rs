@@ -1,0 +1,147 @@
+//! One measurement.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration as Wall, Instant as WallClock};
+
+use nix::sys::time::TimeValLike;
+use nix::time::{ClockId, clock_gettime};
+use shortflow_run::{Error, TimingError};
+use shortflow_scenario::{NodeId, Scenario};
+use shortflow_sim::LiveNetwork;
+use shortflow_testbed::{Home, Host, HostSpec, KernelPath, Tun};
+use shortflow_units::{Duration, Instant};
+
+use super::{Speed, Way, datagrams, keep_on_processor, lacking};
+use crate::clock::Clock;
+use crate::realtime::{Priority, prefer_this_thread};
+use crate::router::{Router, Times};
+
+/// Seconds before it is measured: flows are known by then, and queues stand.
+const WARM_UP: f64 = 0.2;
+
+/// The port to which datagrams go.
+const PORT: u16 = 9;
+
+/// Bytes of the largest packet.
+const MTU: u32 = 1500;
+
+/// Forwards datagrams of a size on a way, for so many seconds.
+pub(super) fn measure(home: &Home, way: Way, size: u32, seconds: f64) -> Result<Speed, Error> {
+    let scenario = way.scenario()?;
+    let ends = ["sender", "receiver"].map(|name| scenario_node(&scenario, name));
+    let to = SocketAddr::new(ends[1].address().into(), PORT);
+    let specs = ends.map(|node| HostSpec {
+        addresses: vec![node.address().into()],
+        mtu: MTU,
+        queue: 1000,
+        ..HostSpec::default()
+    });
+    let speed = |per_second, cpu_nanos, timing: Option<TimingError>| Speed {
+        way,
+        size,
+        round: 0,
+        per_second,
+        cpu_nanos,
+        late_nanos: timing.map(|timing| timing.p99.nanos()),
+    };
+    if way == Way::Kernel {
+        let path = KernelPath::make(home, [&specs[0], &specs[1]]).map_err(lacking)?;
+        let sockets = sockets(home, [&path.hosts[0], &path.hosts[1]], to)?;
+        // The kernel forwards in the time of the sender.
+        return Ok(speed(flood(sockets, size, seconds, Processors(0, 1))?, None, None));
+    }
+    let made = specs.each_ref().map(|spec| Host::make(home, spec));
+    let [(sender, at_sender), (receiver, at_receiver)] = match made {
+        [Ok(sender), Ok(receiver)] => [sender, receiver],
+        [Err(error), _] | [_, Err(error)] => return Err(lacking(error)),
+    };
+    let sockets = sockets(home, [&sender, &receiver], to)?;
+    let mut devices: Vec<Option<Tun>> = scenario.nodes.iter().map(|_| None).collect();
+    devices[ends[0].index()] = Some(at_sender);
+    devices[ends[1].index()] = Some(at_receiver);
+    let network = LiveNetwork::new(&scenario, 0);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let routing = scope.spawn(|| route(network, &devices, &stop));
+        let found = flood(sockets, size, seconds, Processors(1, 2));
+        stop.store(true, Ordering::Relaxed);
+        let (cpu, timing) = routing.join().expect("the router keeps every packet")?;
+        Ok(speed(found?, Some(cpu), timing))
+    })
+}
+
+/// Runs the router until it is stopped: nanoseconds of CPU time for each packet, and how late they were.
+fn route(
+    network: LiveNetwork,
+    devices: &[Option<Tun>],
+    stop: &AtomicBool,
+) -> Result<(f64, Option<TimingError>), Error> {
+    keep_on_processor(0).map_err(lacking)?;
+    let end = Instant::START + Duration::from_secs(3600);
+    let router = Router {
+        network,
+        devices,
+        clock: Clock::beginning_in(Duration::ZERO).map_err(lacking)?,
+        times: Times { warm_up: Instant::START, measured_until: end, end },
+        largest: MTU as usize,
+        streams: Default::default(),
+        capture: None,
+    };
+    let spent = || clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_err(lacking);
+    let before = spent()?;
+    let routed = router.run(stop, &AtomicU32::new(0)).map_err(lacking)?;
+    let spent = (spent()? - before).num_nanoseconds() as f64;
+    Ok((spent / routed.delivered as f64, routed.timing))
+}
+
+/// The node of this name.
+fn scenario_node(scenario: &Scenario, name: &str) -> NodeId {
+    let at = scenario.nodes.iter().position(|node| node.name == name);
+    NodeId(at.expect("the scenario is our own") as u32)
+}
+
+/// The sockets of the sender and of the receiver.
+fn sockets(
+    home: &Home,
+    hosts: [&Host; 2],
+    to: SocketAddr,
+) -> Result<(Vec<UdpSocket>, UdpSocket), Error> {
+    let receiver = hosts[1].within(home, || datagrams::receiver(to)).map_err(lacking)?;
+    let senders = hosts[0].within(home, || datagrams::senders(to)).map_err(lacking)?;
+    Ok((senders.map_err(lacking)?, receiver.map_err(lacking)?))
+}
+
+/// Where the sender and the receiver run.
+struct Processors(usize, usize);
+
+/// Sends as much as can be sent, and gives how many datagrams came per second.
+fn flood(
+    (senders, receiver): (Vec<UdpSocket>, UdpSocket),
+    size: u32,
+    seconds: f64,
+    Processors(of_sender, of_receiver): Processors,
+) -> Result<f64, Error> {
+    let (stop, came) = (AtomicBool::new(false), AtomicU64::new(0));
+    // Whoever looks at the clock must come to it in time.
+    let _preferred = prefer_this_thread(Priority::Router);
+    std::thread::scope(|scope| {
+        let receiving = scope.spawn(|| {
+            keep_on_processor(of_receiver)?;
+            datagrams::receive(&receiver, &came, &stop)
+        });
+        let sending = scope.spawn(|| {
+            keep_on_processor(of_sender)?;
+            datagrams::send(&senders, size, &stop)
+        });
+        std::thread::sleep(Wall::from_secs_f64(WARM_UP));
+        let (begun, before) = (WallClock::now(), came.load(Ordering::Relaxed));
+        std::thread::sleep(Wall::from_secs_f64(seconds));
+        let found = came.load(Ordering::Relaxed) - before;
+        let per_second = found as f64 / begun.elapsed().as_secs_f64();
+        stop.store(true, Ordering::Relaxed);
+        sending.join().expect("the sender only sends").map_err(lacking)?;
+        receiving.join().expect("the receiver only counts").map_err(lacking)?;
+        Ok(per_second)
+    })
+}

@@ -1,0 +1,98 @@
+//! How fast packets are forwarded: by the router under several policies, and by the kernel itself.
+//!
+//! ```text
+//! sender (namespace) ══▶ the router's loop, or the kernel ══▶ receiver (namespace)
+//! ```
+//!
+//! The sender sends more than can be forwarded, and what comes to the receiver is counted. Ways are measured
+//! in turn, all of them once in each round, so that a machine that is busy for a while is so to all.
+
+mod datagrams;
+mod forward;
+mod summary;
+mod way;
+
+use nix::errno::Errno;
+use shortflow_run::Error;
+use shortflow_testbed::Home;
+
+pub use summary::{SpeedSummary, Spread, summary};
+pub use way::Way;
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub struct SpeedPlan {
+    /// The ways on which packets are forwarded.
+    pub ways: Vec<Way>,
+    /// Bytes of the datagrams, with their headers.
+    pub sizes: Vec<u32>,
+    /// How often everything is measured.
+    pub rounds: u32,
+    /// How long it is measured each time, in seconds.
+    pub seconds: f64,
+}
+
+/// What was measured once.
+#[derive(Debug, Clone, Copy)]
+pub struct Speed {
+    /// The way on which packets were forwarded.
+    pub way: Way,
+    /// Bytes of the datagrams, with their headers.
+    pub size: u32,
+    /// The round, counted from 0.
+    pub round: u32,
+    /// Datagrams that came to the receiver, per second.
+    pub per_second: f64,
+    /// CPU time of the router's thread for each of them, in nanoseconds, with all that the kernel does for it
+    /// until the receiver has the packet; none where the kernel forwards, in the time of the sender.
+    pub cpu_nanos: Option<f64>,
+    /// The 99th percentile of how late packets were sent, in nanoseconds.
+    pub late_nanos: Option<u64>,
+}
+
+/// Measures everything that is planned, and shows each figure as soon as it is there. It ends early when
+/// `tell` says no.
+///
+/// # Errors
+/// When the machine lacks something.
+pub fn measure_speed(
+    plan: &SpeedPlan,
+    tell: &mut dyn FnMut(&Speed) -> bool,
+) -> Result<Vec<Speed>, Error> {
+    let home = Home::find().map_err(lacking)?;
+    let mut found = Vec::new();
+    for round in 0..plan.rounds {
+        for &size in &plan.sizes {
+            for &way in &plan.ways {
+                let speed = forward::measure(&home, way, size, plan.seconds)?;
+                let speed = Speed { round, ..speed };
+                found.push(speed);
+                if !tell(&speed) {
+                    return Err(Error::Interrupted);
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn lacking(what: impl std::fmt::Display) -> Error {
+    Error::Machine(what.to_string())
+}
+
+/// Keeps the thread on one of the processors, so that it is apart from those that are kept on others; on the
+/// last where there are too few.
+fn keep_on_processor(number: usize) -> Result<(), Errno> {
+    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use nix::unistd::Pid;
+
+    let this = Pid::from_raw(0);
+    let allowed = sched_getaffinity(this)?;
+    let all = (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu).unwrap_or(false));
+    if let Some(cpu) = all.take(number + 1).last() {
+        let mut one = CpuSet::new();
+        one.set(cpu)?;
+        sched_setaffinity(this, &one)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! What the rounds come to.
+
+use super::{Speed, Way};
+
+/// The middle one of several figures, the least and the most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// The median.
+    pub median: f64,
+    /// The least.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
+}
+
+impl Spread {
+    /// None of no figures.
+    fn of(mut figures: Vec<f64>) -> Option<Spread> {
+        figures.sort_by(f64::total_cmp);
+        let (&least, &most) = (figures.first()?, figures.last()?);
+        let (low, high) = (figures[(figures.len() - 1) / 2], figures[figures.len() / 2]);
+        Some(Spread { median: (low + high) / 2.0, least, most })
+    }
+}
+
+/// What was measured of a way, with datagrams of one size.
+#[derive(Debug, Clone, Copy)]
+pub struct SpeedSummary {
+    /// The way on which packets were forwarded.
+    pub way: Way,
+    /// Bytes of the datagrams, with their headers.
+    pub size: u32,
+    /// Datagrams that came to the receiver, per second.
+    pub per_second: Spread,
+    /// Nanoseconds of the router's thread for each; none where the kernel forwards.
+    pub cpu_nanos: Option<Spread>,
+    /// How much faster than the plain FIFO of the same round it was.
+    pub of_fifo: Option<Spread>,
+    /// The 99th percentile of how late packets were sent, in nanoseconds.
+    pub late_nanos: Option<Spread>,
+}
+
+/// The rounds together: one summary for each size and way, in the order in which they were measured.
+pub fn summary(found: &[Speed]) -> Vec<SpeedSummary> {
+    let mut kinds: Vec<(u32, Way)> = Vec::new();
+    for speed in found {
+        if !kinds.contains(&(speed.size, speed.way)) {
+            kinds.push((speed.size, speed.way));
+        }
+    }
+    let of_kind = |(size, way)| {
+        let own: Vec<&Speed> =
+            found.iter().filter(|speed| (speed.size, speed.way) == (size, way)).collect();
+        let of = |figure: fn(&Speed) -> Option<f64>| {
+            Spread::of(own.iter().filter_map(|speed| figure(speed)).collect())
+        };
+        let beside = |speed: &&Speed| {
+            let is_fifo = |other: &&Speed| {
+                (other.round, other.size, other.way) == (speed.round, size, Way::Fifo)
+            };
+            found.iter().find(is_fifo).map(|fifo| speed.per_second / fifo.per_second)
+        };
+        Some(SpeedSummary {
+            way,
+            size,
+            per_second: of(|speed| Some(speed.per_second))?,
+            cpu_nanos: of(|speed| speed.cpu_nanos),
+            of_fifo: Spread::of(own.iter().filter_map(beside).collect()),
+            late_nanos: of(|speed| speed.late_nanos.map(|nanos| nanos as f64)),
+        })
+    };
+    kinds.into_iter().filter_map(of_kind).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_taken_within_each_round_and_its_median_is_told() {
+        let speed = |way, round, per_second| Speed {
+            way,
+            size: 64,
+            round,
+            per_second,
+            cpu_nanos: Some(1e9 / per_second),
+            late_nanos: None,
+        };
+        // The machine is half as fast in the second round, and to both alike.
+        let rounds = [(100.0, 90.0), (50.0, 45.0), (100.0, 110.0)];
+        let found: Vec<Speed> = (0..)
+            .zip(rounds)
+            .flat_map(|(round, (fifo, fq))| {
+                [speed(Way::Fifo, round, fifo), speed(Way::FqCodel, round, fq)]
+            })
+            .collect();
+        let told = summary(&found);
+        let spread = |median, least, most| Spread { median, least, most };
+        assert_eq!(told[0].per_second, spread(100.0, 50.0, 100.0));
+        assert_eq!(told[0].of_fifo, Some(spread(1.0, 1.0, 1.0)));
+        assert_eq!((told[1].way, told[1].of_fifo), (Way::FqCodel, Some(spread(0.9, 0.9, 1.1))));
+        assert_eq!(told[1].late_nanos, None);
+    }
+}

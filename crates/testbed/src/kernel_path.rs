@@ -1,0 +1,50 @@
+//! Two hosts with a router between them that is the kernel itself: what else forwards on this machine.
+
+use crate::host::{DEVICE, index_of, set};
+use crate::namespace::Namespace;
+use crate::netlink::Netlink;
+use crate::{Error, Home, Host, HostSpec};
+
+/// Two hosts, each on a cable of a network namespace in which the kernel forwards packets of IPv4.
+#[derive(Debug)]
+pub struct KernelPath {
+    /// The hosts at its ends.
+    pub hosts: [Host; 2],
+    _router: Namespace,
+}
+
+/// The ends of the hosts' cables at the router.
+const ENDS: [&str; 2] = ["near", "far"];
+
+/// What makes the kernel forward, and answer for the host behind it.
+const FORWARDING: [&str; 2] = ["ipv4/ip_forward", "ipv4/conf/default/proxy_arp"];
+
+impl KernelPath {
+    /// Makes both hosts and what is between them.
+    ///
+    /// # Errors
+    /// When the machine lacks something, or the kernel does not take a setting.
+    pub fn make(home: &Home, specs: [&HostSpec; 2]) -> Result<KernelPath, Error> {
+        let ((), router) = home.make(|| {
+            FORWARDING.into_iter().try_for_each(|path| set(path, "1"))?;
+            // A kernel without any address of its own takes those of others for broadcasts.
+            Netlink::open()?.set_up(index_of("lo")?, None, None)
+        })?;
+        let wired = |spec: &HostSpec, end: &str| {
+            let cable = |netlink: &mut Netlink| netlink.add_cable(DEVICE, end, router.as_fd());
+            let (host, ()) = Host::with_device(home, spec, cable)?;
+            home.within(&router, || {
+                let mut netlink = Netlink::open()?;
+                let device = index_of(end)?;
+                // Else it answers for others after a while that is drawn at random.
+                set(&format!("ipv4/neigh/{end}/proxy_delay"), "0")?;
+                netlink.set_up(device, Some(spec.mtu), None)?;
+                let addresses = spec.addresses.iter().filter(|address| address.is_ipv4());
+                addresses.into_iter().try_for_each(|&address| netlink.add_route(device, address))
+            })??;
+            Ok(host)
+        };
+        let hosts = [wired(specs[0], ENDS[0])?, wired(specs[1], ENDS[1])?];
+        Ok(KernelPath { hosts, _router: router })
+    }
+}
