@@ -74,11 +74,12 @@ pub(crate) enum Command {
     /// (root). Nothing outside the namespaces is touched, and nothing is left behind.
     #[command(after_help = REHEARSE)]
     Rehearse(Rehearse),
-    /// Run a scenario under several policies, with the same arrivals under each.
+    /// Run a scenario under several policies, or by several engines, with the same arrivals under each.
     ///
     /// The first policy is the reference that the others are compared with. Differences are taken
     /// replica by replica, which makes them clearer than the figures themselves. The ranking puts
-    /// first the policy whose worst-served workload is nearest to the best.
+    /// first the policy whose worst-served workload is nearest to the best. With several engines each
+    /// policy is run by each: tables say how far they agree, and whether they order the policies alike.
     #[command(after_help = COMPARE)]
     Compare(Compare),
     /// Write the example scenarios and policies into a folder, to start from.
@@ -136,7 +137,8 @@ const COMPARE: &str = "\
 Examples:
   shortflow compare scenarios/office.toml \\
       --policies policies/best-effort.toml,policies/fq-codel.toml,policies/short-first.toml
-  shortflow compare scenarios/office.toml --brief --policies \"$(echo policies/*.toml | tr ' ' ,)\"";
+  shortflow compare scenarios/office.toml --brief --policies \"$(echo policies/*.toml | tr ' ' ,)\"
+  sudo shortflow compare scenarios/contract.toml --engines simulate,rehearse --set duration='60 s'";
 
 const COMPLETIONS: &str = "\
 Examples:
@@ -247,13 +249,27 @@ pub(crate) struct Compare {
     /// The scenario.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) scenario: PathBuf,
-    /// The policies, separated by commas; the first is the reference.
-    #[arg(long, short, required = true, value_name = "FILE,FILE…", value_delimiter = ',')]
-    #[arg(value_hint = ValueHint::FilePath, value_parser = policy_file())]
+    /// The policies, separated by commas; the first is the reference. With several engines one is enough,
+    /// and without this it is the scenario's own.
+    #[arg(long, short, required_unless_present = "engines", value_name = "FILE,FILE…")]
+    #[arg(value_delimiter = ',', value_hint = ValueHint::FilePath, value_parser = policy_file())]
     pub(crate) policies: Vec<PathBuf>,
+    /// By which engines each policy is run, separated by commas, with the same arrivals.
+    #[arg(long, short, value_name = "ENGINE,ENGINE…", value_delimiter = ',')]
+    #[arg(default_value = "simulate")]
+    pub(crate) engines: Vec<EngineName>,
     /// How to run it.
     #[command(flatten)]
     pub(crate) options: RunOptions,
+}
+
+/// What runs a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineName {
+    /// In simulated time.
+    Simulate,
+    /// Over this machine's own TCP, in real time; needs what `rehearse` needs.
+    Rehearse,
 }
 
 /// How to run a scenario.

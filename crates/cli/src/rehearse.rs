@@ -6,12 +6,18 @@ use crate::failure::Failure;
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn rehearse(_: &Console, _: &Rehearse) -> Result<(), Failure> {
+    rehearsal_over_ipv4().map(|_| ())
+}
+
+/// The engine whose workloads speak IPv4.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn rehearsal_over_ipv4() -> Result<&'static dyn shortflow_run::Engine, Failure> {
     let what = "hosts are network namespaces, which only Linux has\nsimulate it, or rehearse it on a Linux machine";
     Err(Failure::Machine(what.to_owned()))
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use on_linux::rehearse;
+pub(crate) use on_linux::{rehearsal_over_ipv4, rehearse};
 
 #[cfg(target_os = "linux")]
 mod on_linux {
@@ -35,7 +41,9 @@ mod on_linux {
     pub(crate) fn rehearse(console: &Console, args: &Rehearse) -> Result<(), Failure> {
         let RunOne { scenario, policy, options } = &args.run;
         let inputs = InputFiles::default();
-        let case = |set: &[(&str, &str)]| case(&inputs, scenario, policy.as_deref(), options, set);
+        let engine = rehearsal(args);
+        let case =
+            |set: &[(&str, &str)]| case(&inputs, engine, scenario, policy.as_deref(), options, set);
         if args.until_done {
             return until_done(console, args, &case(&[("duration", ENDLESS)])?);
         }
@@ -44,34 +52,37 @@ mod on_linux {
         let trace = request(console, &args.trace, &case.loaded)?;
         let trace = trace.map(|trace| args.trace_snap.into_iter().fold(trace, Request::keep_first));
         let looking = Looking { trace: trace.as_ref(), tcp_info: args.tcp_info };
-        let cases = &[case];
-        let conduct = |console: &Console, engine: &dyn Engine| {
-            conduct(console, engine, options, cases, looking, &target)
-        };
         if args.with.is_empty() {
-            return conduct(console, &rehearsal(args));
+            return conduct(console, options, &[case], looking, &target);
         }
-        refuse_several(&cases[0].loaded, true)?;
-        let all = guests(&cases[0].loaded.points()[0].scenario, &args.with)?;
+        refuse_several(&case.loaded, true)?;
+        let all = guests(&case.loaded.points()[0].scenario, &args.with)?;
         let crew = Crew::new(*console, &args.with);
         let guests = Guests { all: &all, audience: &crew };
-        conduct(&console.shared(), &Attended { rehearsal: rehearsal(args), guests })?;
+        let attended = Attended { rehearsal: *engine, guests };
+        let cases = Case::by_each(vec![case], &[&attended]);
+        conduct(&console.shared(), options, &cases, looking, &target)?;
         crew.end()
     }
 
-    fn rehearsal(args: &Rehearse) -> Rehearsal {
-        if args.ipv6 { Rehearsal::OVER_IPV6 } else { Rehearsal::OVER_IPV4 }
+    /// The engine whose workloads speak IPv4.
+    pub(crate) fn rehearsal_over_ipv4() -> Result<&'static dyn Engine, Failure> {
+        Ok(&Rehearsal::OVER_IPV4)
+    }
+
+    fn rehearsal(args: &Rehearse) -> &'static Rehearsal {
+        if args.ipv6 { &Rehearsal::OVER_IPV6 } else { &Rehearsal::OVER_IPV4 }
     }
 
     /// Runs programs until the last of them has ended.
-    fn until_done(console: &Console, args: &Rehearse, case: &Case) -> Result<(), Failure> {
+    fn until_done(console: &Console, args: &Rehearse, case: &Case<'_>) -> Result<(), Failure> {
         refuse_several(&case.loaded, false)?;
         let scenario = &case.loaded.points()[0].scenario;
         let all = guests(scenario, &args.with)?;
         console.warnings(&case.loaded.warnings);
         let crew = Crew::new(*console, &args.with);
         let guests = Guests { all: &all, audience: &crew };
-        let attended = Attended { rehearsal: rehearsal(args), guests };
+        let attended = Attended { rehearsal: *rehearsal(args), guests };
         attended.check(scenario).map_err(Error::from)?;
         let stop = stop_on_interrupt()?;
         let is_done = attended.run_until_done(scenario, &mut || !stop.load(Ordering::Relaxed))?;

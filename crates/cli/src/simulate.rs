@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use serde_json::json;
 use shortflow_measure::Run;
 use shortflow_measure::results::REPORT;
@@ -15,22 +16,23 @@ use shortflow_sim::Simulator;
 use shortflow_text::{InputFiles, MOST_TEXT, name_of};
 use shortflow_trace::Request;
 
-use crate::args::{Compare, RunOne, RunOptions, Simulate, TraceOptions};
+use crate::args::{Compare, EngineName, RunOne, RunOptions, Simulate, TraceOptions};
 use crate::check;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
+use crate::rehearse::rehearsal_over_ipv4;
 
 /// `shortflow simulate`.
 pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure> {
     let RunOne { scenario, policy, options } = &args.run;
     let inputs = InputFiles::default();
-    let case = case(&inputs, scenario, policy.as_deref(), options, &[])?;
+    let case = case(&inputs, &Simulator, scenario, policy.as_deref(), options, &[])?;
     let target = target(options, &case.loaded.name, "");
     let trace = request(console, &args.trace, &case.loaded)?;
     let looking = Looking { trace: trace.as_ref(), tcp_info: None };
-    conduct(console, &Simulator, options, &[case], looking, &target)
+    conduct(console, options, &[case], looking, &target)
 }
 
 /// The capture that is asked for, if one is.
@@ -49,15 +51,30 @@ pub(crate) fn request(
 
 /// `shortflow compare`.
 pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> {
-    let policies = &args.policies;
-    check_policies(policies)?;
+    let Compare { scenario, policies, options, .. } = args;
+    check_compared(args)?;
+    let engines = args.engines.iter().map(|name| engine(*name)).collect::<Result<Vec<_>, _>>()?;
     let inputs = InputFiles::default();
-    let case = |policy: &PathBuf| case(&inputs, &args.scenario, Some(policy), &args.options, &[]);
-    let cases = policies.iter().map(case).collect::<Result<Vec<_>, _>>()?;
+    let case = |policy: Option<&Path>| case(&inputs, engines[0], scenario, policy, options, &[]);
+    let cases = match &policies[..] {
+        [] => vec![case(None)?],
+        several => several.iter().map(|policy| case(Some(policy))).collect::<Result<_, _>>()?,
+    };
     let places: Vec<String> = policies.iter().map(|policy| policy.display().to_string()).collect();
-    let cases = Case::beside(cases, &places).map_err(Failure::Input)?;
-    let target = target(&args.options, &cases[0].loaded.name, "-compared");
-    conduct(console, &Simulator, &args.options, &cases, Looking::default(), &target)
+    let cases = match &cases[..] {
+        [_] => cases,
+        _ => Case::beside(cases, &places).map_err(Failure::Input)?,
+    };
+    let cases = Case::by_each(cases, &engines);
+    let target = target(options, &cases[0].loaded.name, "-compared");
+    conduct(console, options, &cases, Looking::default(), &target)
+}
+
+fn engine(name: EngineName) -> Result<&'static dyn Engine, Failure> {
+    match name {
+        EngineName::Simulate => Ok(&Simulator),
+        EngineName::Rehearse => rehearsal_over_ipv4(),
+    }
 }
 
 /// What is written down besides results.
@@ -70,9 +87,8 @@ pub(crate) struct Looking<'l> {
 /// Runs all replicas of all cases, writes `target`, and shows the result.
 pub(crate) fn conduct(
     console: &Console,
-    engine: &dyn Engine,
     options: &RunOptions,
-    cases: &[Case],
+    cases: &[Case<'_>],
     looking: Looking<'_>,
     target: &Path,
 ) -> Result<(), Failure> {
@@ -85,7 +101,6 @@ pub(crate) fn conduct(
     let start = |trace: &Request, of: &Scenario| trace.start(of).map_err(Error::Trace);
     let tap = trace.map(|trace| move |scenario: &Scenario| start(trace, scenario));
     let experiment = Experiment {
-        engine,
         cases,
         threads: options.jobs.unwrap_or(0).into(),
         keeps_transfers: !options.no_transfers,
@@ -136,10 +151,26 @@ fn overrides(options: &RunOptions, policy: Option<&Path>) -> Result<Overrides, F
     Ok(Overrides { policy: policy.map(Path::to_owned), set, bind: options.bind.clone() })
 }
 
-fn check_policies(policies: &[PathBuf]) -> Result<(), Failure> {
-    if policies.len() < 2 {
-        let what = "there is one policy only\ngive several, as in --policies a.toml,b.toml";
-        return Err(Failure::Input(what.to_owned()));
+/// Refuses what leaves nothing to compare, and what would be compared with itself.
+fn check_compared(Compare { policies, engines, .. }: &Compare) -> Result<(), Failure> {
+    let name = |engine: &EngineName| {
+        engine.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+    };
+    if let Some((_, twice)) = engines.iter().enumerate().find(|(at, e)| engines[..*at].contains(e))
+    {
+        return Err(Failure::Input(format!(
+            "the engine {} is given twice\nits results would be compared with themselves; give each once",
+            name(twice)
+        )));
+    }
+    if engines.len() == 1 && policies.len() < 2 {
+        let what = format!(
+            "there is one engine ({}) and one policy only\n\
+             give several policies, as in --policies a.toml,b.toml, or several engines, as in --engines \
+             simulate,rehearse",
+            name(&engines[0])
+        );
+        return Err(Failure::Input(what));
     }
     // A file has many names; one that is not there is told of when it is read.
     let files: Vec<PathBuf> =
@@ -154,11 +185,12 @@ fn check_policies(policies: &[PathBuf]) -> Result<(), Failure> {
 
 pub(crate) fn case(
     inputs: &InputFiles,
+    engine: &'static dyn Engine,
     scenario: &Path,
     policy: Option<&Path>,
     options: &RunOptions,
     set: &[(&str, &str)],
-) -> Result<Case, Failure> {
+) -> Result<Case<'static>, Failure> {
     let remedy = "name the scenario first, and the policy with --policy";
     check_kind(inputs, scenario, FileKind::Scenario, remedy)?;
     if let Some(policy) = policy {
@@ -173,7 +205,7 @@ pub(crate) fn case(
         }
         overrides.set.push(((*key).to_owned(), (*value).to_owned()));
     }
-    Ok(Case::new(load_from(inputs, scenario, &overrides)?, overrides.set))
+    Ok(Case::new(engine, load_from(inputs, scenario, &overrides)?, overrides.set))
 }
 
 /// Refuses a scenario in the place of a policy, and the other way round: the keys of the one make no

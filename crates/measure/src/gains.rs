@@ -61,7 +61,7 @@ const OF_TRANSFERS: [Measure; 4] = [
 ];
 
 /// The measures of everything else that are compared.
-const OF_WORKLOADS: [Measure; 11] = [
+const OF_WORKLOADS: [Measure; 13] = [
     Measure::Delay,
     Measure::DelayMedian,
     Measure::DelayP95,
@@ -71,6 +71,8 @@ const OF_WORKLOADS: [Measure; 11] = [
     Measure::JitterP95,
     Measure::JitterP99,
     Measure::DatagramLoss,
+    Measure::Goodput,
+    Measure::PacketLoss,
     Measure::LongFlowRate,
     Measure::Fairness,
 ];

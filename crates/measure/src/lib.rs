@@ -46,6 +46,7 @@
 
 mod ages;
 pub mod cases;
+pub mod engines;
 mod estimate;
 mod gains;
 mod histogram;

@@ -70,6 +70,10 @@ impl Engine for Attended<'_> {
         self.rehearsal.identity()
     }
 
+    fn ready(&self) -> Result<(), Error> {
+        self.rehearsal.ready()
+    }
+
     fn tcp(&self, scenarios: &mut dyn Iterator<Item = &Scenario>) -> String {
         self.rehearsal.tcp(scenarios)
     }

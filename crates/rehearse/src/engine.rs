@@ -44,6 +44,12 @@ impl Engine for Rehearsal {
         concat!("rehearse ", env!("CARGO_PKG_VERSION"))
     }
 
+    fn ready(&self) -> Result<(), Error> {
+        let home = Home::find().map_err(lacking)?;
+        let spec = HostSpec { mtu: 1500, queue: 1, ..HostSpec::default() };
+        Host::make(&home, &spec).map(|_| ()).map_err(lacking)
+    }
+
     fn tcp(&self, scenarios: &mut dyn Iterator<Item = &Scenario>) -> String {
         let mut names: Vec<String> =
             scenarios.map(|scenario| kernel::tcp_description(scenario, self.ip)).collect();

@@ -1,6 +1,7 @@
 //! The figures of a report.
 
 use shortflow_measure::cases::{self, classes, gain, spread, swept_key, transfer_workloads};
+use shortflow_measure::engines::reference_of;
 use shortflow_measure::{ClassSummary, Item, Measure, Run, Subject};
 
 use crate::hero::hero;
@@ -169,12 +170,13 @@ fn along_sweep(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFi
         .collect()
 }
 
-/// The relative gain of each run over the first, along the sweep, by size.
+/// The relative gain of each run over that with which it stands in tables, along the sweep, by size.
 fn gains(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFigure> {
-    let Some((reference, others)) = runs.split_first() else { return Vec::new() };
-    let (x_axis, x_label) = x_axis(reference, key);
+    let compared =
+        (0..runs.len()).filter_map(|at| Some((&runs[reference_of(runs, at)?], &runs[at])));
+    let (x_axis, x_label) = x_axis(&runs[0], key);
     let labels = spread(&classes(runs, workload), 4);
-    let figure = |(number, ours): (usize, &Run)| LineFigure {
+    let figure = |(number, (reference, ours)): (usize, (&Run, &Run))| LineFigure {
         name: format!("gain-{at}-{number}"),
         title: format!("{workload}: gain of {} over {}", ours.label, reference.label),
         caption: "Relative gain in mean completion time: 100·(reference − ours)/reference, over \
@@ -195,7 +197,7 @@ fn gains(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFigure> 
         zero_line: true,
         ..Default::default()
     };
-    others.iter().enumerate().map(figure).collect()
+    compared.enumerate().map(figure).collect()
 }
 
 /// How many transfers were open over time: for one point a curve per run; along a sweep a figure

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use shortflow_measure::Run;
 use shortflow_measure::cases::swept_key;
+use shortflow_measure::engines::are_several;
 use shortflow_measure::{Better, RankFigure, RankMeasure, RankedRun, Service, Traffic};
 
 use crate::html::escape;
@@ -17,15 +18,25 @@ pub(crate) fn hero(runs: &[Run]) -> Option<Figure> {
     if !comparable(runs) || swept_key(runs).is_some() {
         return None;
     }
-    let lines = ranking(runs).lines;
+    let mut lines = ranking(runs).lines;
+    let several = are_several(runs);
+    if several {
+        // Engines are not ranked: what is to be seen is how each policy fares by both.
+        lines.sort_by_key(|line| line.run);
+    }
     let panels = panels(lines.first()?.points.first()?);
     if panels.is_empty() {
         return None;
     }
     let title = "What each policy does to each workload".to_owned();
-    let caption = "Policies in the order of their rank. Each panel has the figure that says most \
+    let order = match several {
+        true => "Each policy by each engine",
+        false => "Policies in the order of their rank",
+    };
+    let caption = format!(
+        "{order}. Each panel has the figure that says most \
                    about its workload; lines at the ends of bars are 95 % intervals over replicas."
-        .to_owned();
+    );
     let svg = style::finish(&draw(&lines, &panels), NAME, &title, &caption);
     Some(Figure { name: NAME.into(), title, caption, svg })
 }

@@ -1,30 +1,45 @@
 //! Runs and their comparison for machines.
 
 use serde_json::{Value, json as value};
-use shortflow_measure::results::Comparison;
+use shortflow_measure::engines::{are_several, engines};
+use shortflow_measure::results::{Compared, Comparison};
 use shortflow_measure::{Point, Run};
 
+use crate::engines::{ranking_by, same_order};
 use crate::ranking::ranking;
 
-/// What `runs` measured, and of several their ranking and the gains of each over the first: the
-/// fields `runs`, `ranking` and `gains`, the last two null for one run.
+/// What `runs` measured, and of several their ranking and how they compare: the fields `runs`, `ranking`,
+/// `gains` and `engines`. For one run the last three are null. Policies are ranked within an engine: of
+/// several engines `ranking` is null, and `engines` has theirs, and whether they have one order.
 pub fn json(runs: &[Run]) -> Value {
     let numbers = |point: &Point| point.replicas.iter().map(|r| r.number).collect::<Vec<_>>();
     let run = |run: &Run| {
         value!({
             "label": run.label,
+            "engine": run.manifest.engine,
+            "policy": run.manifest.case(),
             "tcp": run.manifest.tcp,
             "timing": run.manifest.timing,
             "replicas": run.points.iter().map(numbers).collect::<Vec<_>>(),
             "points": run.points,
         })
     };
-    let named: Vec<(&str, &[Point])> =
-        runs.iter().map(|run| (run.label.as_str(), run.points.as_slice())).collect();
-    let are_compared = runs.len() > 1;
+    let compared: Vec<Compared<'_>> = runs.iter().map(Run::compared).collect();
+    let (are_compared, several) = (runs.len() > 1, are_several(runs));
     value!({
-        "ranking": are_compared.then(|| ranking(runs).lines),
-        "gains": are_compared.then(|| Comparison::gains(&named)),
+        "ranking": (are_compared && !several).then(|| ranking(runs).lines),
+        "engines": several.then(|| by_engine(runs)),
+        "gains": are_compared.then(|| Comparison::gains(&compared)),
         "runs": runs.iter().map(run).collect::<Vec<_>>(),
+    })
+}
+
+/// The ranking of each engine, and whether they order the policies alike; null where there is one policy.
+fn by_engine(runs: &[Run]) -> Value {
+    let ranked =
+        |engine: &&str| value!({"engine": engine, "ranking": ranking_by(runs, engine).lines});
+    value!({
+        "same_order": same_order(runs),
+        "rankings": engines(runs).iter().map(ranked).collect::<Vec<_>>(),
     })
 }

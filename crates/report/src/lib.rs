@@ -25,6 +25,7 @@
 //! Scenarios, policies and engines: it sees what was measured, by names, and cannot run anything. What a
 //! good result is, beyond the order in which a measure ranks runs.
 
+mod engines;
 mod figures;
 mod files;
 mod format;

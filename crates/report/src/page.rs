@@ -5,16 +5,16 @@ use std::fmt::Write;
 use shortflow_measure::Run;
 use shortflow_measure::WorkloadSummary;
 use shortflow_measure::cases::{point_label, swept_key, transfer_workloads};
+use shortflow_measure::engines::{are_several, cases, done_by, engines};
 use shortflow_measure::tables as data;
 
 use crate::figures::figures;
 use crate::format;
 use crate::hero::hero;
 use crate::html::{self, details, document, escape, table};
-use crate::ranking::ranking_table;
 use crate::result::key_result;
 use crate::table::Table;
-use crate::tables::{tables, tcp_line, timing_line, warnings};
+use crate::tables::{head_tables, tables, tcp_line, timing_line, warnings};
 
 /// One page about these runs, which needs nothing from outside: the result in a sentence, cards,
 /// figures, tables, how to read them, and what was run. The first run is the one that others are
@@ -25,9 +25,9 @@ pub fn page(runs: &[Run]) -> String {
     let _ = writeln!(body, "<p class=\"soft\">{}</p>", escape(&circumstances(runs)));
     let _ = writeln!(body, "<p class=\"result\">{}</p>", escape(&key_result(runs)));
     body += &warning_box(&warnings(runs));
-    match ranking_table(runs) {
-        Some(ranking) => body += &ranked(runs, &ranking),
-        None => body += &cards(runs),
+    match &head_tables(runs)[..] {
+        [] => body += &cards(runs),
+        head => body += &ranked(runs, head),
     }
     let mut tables = tables(runs).into_iter();
     let times = transfer_workloads(runs);
@@ -54,12 +54,14 @@ pub fn page(runs: &[Run]) -> String {
     document(&title, &body)
 }
 
-/// The ranking and the figure that belongs to it.
-fn ranked(runs: &[Run], ranking: &Table) -> String {
+/// The ranking, or how engines agree, and the figure that belongs to it.
+fn ranked(runs: &[Run], head: &[Table]) -> String {
     let drawn = hero(runs).map_or(String::new(), |figure| {
         format!("<div class=\"hero\">{}</div>\n", html::wide_figure(&figure))
     });
-    format!("<h2>Ranking</h2>\n{}{drawn}", table(ranking))
+    let heading = if are_several(runs) { "Agreement" } else { "Ranking" };
+    let tables: String = head.iter().map(table).collect();
+    format!("<h2>{heading}</h2>\n{tables}{drawn}")
 }
 
 /// All figures but the one that stands beside the ranking.
@@ -75,6 +77,15 @@ fn title(runs: &[Run]) -> String {
     let labels: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
     let what = match labels[..] {
         [only] => only.to_owned(),
+        _ if are_several(runs) => {
+            let done: Vec<String> = engines(runs).into_iter().map(done_by).collect();
+            let cases = cases(runs);
+            let what = match cases.len() {
+                n if n > 4 => format!("{n} policies"),
+                _ => cases.join(", "),
+            };
+            format!("{what}: {}", done.join(" and "))
+        }
         [_, _, _, _, _, ..] => format!("{} policies compared", labels.len()),
         [reference, ref others @ ..] => format!("{} against {reference}", others.join(", ")),
         [] => "No runs".to_owned(),
@@ -189,7 +200,8 @@ const HOW_TO_READ: &str = "<h2>How to read this</h2>\n\
     <p>The <b>ranking</b> looks at each workload's figures: 95th and 99th percentile of completion \
     times, or of the delay of datagrams together with their loss, or the goodput of flows that do not \
     end. Each is set against the best of all compared policies. A policy's place is decided by the \
-    workload that is farthest from the best. Places whose figures overlap in their intervals may \
+    workload that is farthest from the best. Of several engines each ranks the policies by its own \
+    figures. Places whose figures overlap in their intervals may \
     change with another seed.</p>\n\
     <p><b>Goodput</b> counts application bytes delivered in order. <b>Lost</b> is the share of \
     packets that came to a port and were dropped there, for whatever reason. <b>Jitter</b> is the \
@@ -198,6 +210,11 @@ const HOW_TO_READ: &str = "<h2>How to read this</h2>\n\
 fn manifest(run: &Run) -> String {
     let manifest = &run.manifest;
     let mut out = format!("<pre>{}</pre>\n", escape(&manifest.command));
+    let tcp = match manifest.tcp.is_empty() {
+        true => String::new(),
+        false => format!("; TCP: {}", manifest.tcp),
+    };
+    let _ = writeln!(out, "<p>Engine: {}{}</p>", escape(&manifest.engine), escape(&tcp));
     if !manifest.settings.is_empty() {
         let settings: Vec<String> =
             manifest.settings.iter().map(|s| format!("{} = {}", s.key, s.value)).collect();

@@ -19,11 +19,16 @@ pub fn ranking(runs: &[Run]) -> Ranking {
 /// The ranking as a table; none for one run, and where the runs have nothing that can be compared:
 /// other arrivals, other points of a sweep, or no figure in common.
 pub fn ranking_table(runs: &[Run]) -> Option<Table> {
-    let ranking = ranking(runs);
-    if !comparable(runs) || ranking.lines.iter().all(|line| line.worst.is_none()) {
+    let title = "Ranking: first the policy whose worst-served workload is nearest to the best";
+    comparable(runs).then(|| table(runs, &ranking(runs), title.into())).flatten()
+}
+
+/// A ranking of some of `runs` as a table; none where they have no figure in common.
+pub(crate) fn table(runs: &[Run], ranking: &Ranking, title: String) -> Option<Table> {
+    if ranking.lines.iter().all(|line| line.worst.is_none()) {
         return None;
     }
-    let columns = columns(&ranking);
+    let columns = columns(ranking);
     let row = |line: &RankedRun| {
         let worst = line.worst.as_ref().map_or(format::NOTHING.into(), |w| worst_cell(runs, w));
         let head = [line.rank.to_string(), line.label.clone(), worst];
@@ -32,8 +37,7 @@ pub fn ranking_table(runs: &[Run]) -> Option<Table> {
     };
     let head = ["", "policy", "worst served"].map(String::from);
     Some(Table {
-        title: "Ranking: first the policy whose worst-served workload is nearest to the best"
-            .into(),
+        title,
         head: head.into_iter().chain(columns.iter().map(Column::name)).collect(),
         labels: 3,
         rows: ranking.lines.iter().map(row).collect(),

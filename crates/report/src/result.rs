@@ -5,7 +5,9 @@ use shortflow_measure::Run;
 use shortflow_measure::cases::{
     gain, item, point_label, summaries, swept_key, whole_workloads, workloads,
 };
+use shortflow_measure::engines::are_several;
 
+use crate::engines;
 use crate::format;
 use crate::positions::{Positions, positions};
 use crate::ranking;
@@ -19,6 +21,9 @@ pub fn key_result(runs: &[Run]) -> String {
         return "These runs had different arrivals, or different points of a sweep: their scenarios, \
                 lengths, seeds or settings differ. So nothing is ranked, and no gain is told."
             .into();
+    }
+    if are_several(runs) {
+        return engines::sentences(runs);
     }
     if runs.len() > 1
         && let Some(sentence) = ranking::sentence(runs)

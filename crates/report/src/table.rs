@@ -125,6 +125,7 @@ fn set(cell: &Cell, scale: Scale) -> String {
         Cell::Figure(figure) => format::estimate(&Some(*figure), scale.factor()),
         Cell::Count(count) => format::count(*count),
         Cell::Gain(gain) => format::gain_cell(&Some(*gain)),
+        Cell::Ratio(ratio) => format::estimate(&Some(*ratio), 1.0),
         Cell::Reference => "reference".into(),
         Cell::Parts(parts) => match &parts[..] {
             [(only, _)] => only.clone(),

@@ -4,8 +4,10 @@ use shortflow_measure::Run;
 use shortflow_measure::cases::{
     point_label, swept_key, transfer_workloads, whole_workloads, workloads,
 };
+use shortflow_measure::engines::{are_several, done_by};
 use shortflow_measure::tables::{self as data, Detail};
 
+use crate::engines::rankings;
 use crate::ranking::ranking_table;
 use crate::result::key_result;
 use crate::table::Table;
@@ -30,7 +32,7 @@ pub fn tables(runs: &[Run]) -> Vec<Table> {
 /// loss is left to the page, and so is the traffic of workloads whose completion times are shown.
 pub fn text(runs: &[Run], ansi: bool) -> String {
     let mut parts = vec![format!("{}\n", key_result(runs))];
-    parts.extend(ranking_table(runs).map(|table| table.text(ansi)));
+    parts.extend(head_tables(runs).iter().map(|table| table.text(ansi)));
     parts.extend(warnings_text(runs, ansi));
     let detail = if runs.len() > 1 { Detail::Screen } else { Detail::Full };
     let wholes = whole_workloads(runs);
@@ -57,12 +59,32 @@ pub fn text(runs: &[Run], ansi: bool) -> String {
 
 /// The ranking and the warnings only; of a single run, the result in words.
 pub fn brief(runs: &[Run], ansi: bool) -> String {
-    let told = ranking_table(runs).map(|table| table.text(ansi));
-    let mut parts = vec![told.unwrap_or_else(|| format!("{}\n", key_result(runs)))];
+    let head = head_tables(runs);
+    let mut parts: Vec<String> = head.iter().map(|table| table.text(ansi)).collect();
+    if parts.is_empty() || are_several(runs) {
+        parts.insert(0, format!("{}\n", key_result(runs)));
+    }
     parts.extend(tcp_line(runs).map(|line| format!("{line}\n")));
     parts.extend(timing_line(runs).map(|line| format!("{line}\n")));
     parts.extend(warnings_text(runs, ansi));
     parts.join("\n")
+}
+
+/// What a comparison begins with: the ranking; of several engines, how they agree, and the ranking of each.
+pub(crate) fn head_tables(runs: &[Run]) -> Vec<Table> {
+    if !are_several(runs) {
+        return ranking_table(runs).into_iter().collect();
+    }
+    let mut tables: Vec<Table> =
+        data::agreement(runs).iter().map(Table::set).chain(rankings(runs)).collect();
+    // The last says what stands in all of them.
+    let notes: Vec<_> = tables.iter().map(|table| table.note.clone()).collect();
+    for (at, table) in tables.iter_mut().enumerate() {
+        if notes.get(at + 1).is_some_and(|next| *next == notes[at]) {
+            table.note = None;
+        }
+    }
+    tables
 }
 
 fn warnings_text(runs: &[Run], ansi: bool) -> Option<String> {
@@ -73,9 +95,16 @@ fn warnings_text(runs: &[Run], ansi: bool) -> Option<String> {
 
 /// Which TCP ran, in a sentence; nothing where there was none.
 pub(crate) fn tcp_line(runs: &[Run]) -> Option<String> {
-    let mut names: Vec<&str> = runs.iter().map(|run| run.manifest.tcp.as_str()).collect();
-    names.retain(|name| !name.is_empty());
-    names.dedup();
+    let mut names: Vec<String> = Vec::new();
+    for run in runs.iter().filter(|run| !run.manifest.tcp.is_empty()) {
+        let name = match are_several(runs) {
+            true => format!("{}, {}", done_by(&run.manifest.engine), run.manifest.tcp),
+            false => run.manifest.tcp.clone(),
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     (!names.is_empty()).then(|| format!("TCP: {}.", names.join(" | ")))
 }
 

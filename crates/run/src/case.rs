@@ -1,15 +1,23 @@
 //! What is compared: a scenario under one policy, beside the same scenario under others.
 
+use std::fmt;
 use std::path::Path;
 
+use shortflow_measure::engines::done_by;
 use shortflow_scenario::{Loaded, Overrides, load};
 use shortflow_text::Diagnostics;
 
-/// A scenario under one policy.
-#[derive(Debug, Clone)]
-pub struct Case {
+use crate::engine::Engine;
+
+/// A scenario under one policy, by one engine.
+#[derive(Clone)]
+pub struct Case<'e> {
+    /// By which engine.
+    pub engine: &'e dyn Engine,
     /// What it is called beside others.
     pub label: String,
+    /// The policy's name, where the label says more than that.
+    pub policy: Option<String>,
     /// The folder of its results inside that of the command, where there are several.
     pub folder: Option<String>,
     /// What was set by hand, as keys and values.
@@ -18,23 +26,33 @@ pub struct Case {
     pub loaded: Loaded,
 }
 
-impl Case {
+impl fmt::Debug for Case<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} by {}", self.label, self.engine.name())
+    }
+}
+
+impl<'e> Case<'e> {
     /// The scenario of a file under the policy that `overrides` name, else its own.
-    pub fn load(scenario: &Path, overrides: &Overrides) -> Result<Case, Diagnostics> {
-        Ok(Case::new(load(scenario, overrides)?, overrides.set.clone()))
+    pub fn load(
+        engine: &'e dyn Engine,
+        scenario: &Path,
+        overrides: &Overrides,
+    ) -> Result<Case<'e>, Diagnostics> {
+        Ok(Case::new(engine, load(scenario, overrides)?, overrides.set.clone()))
     }
 
     /// A case that stands alone. It is called after its policy, or where there is none after its
     /// scenario.
-    pub fn new(loaded: Loaded, set: Vec<(String, String)>) -> Case {
+    pub fn new(engine: &'e dyn Engine, loaded: Loaded, set: Vec<(String, String)>) -> Case<'e> {
         let policy = loaded.points().first().and_then(|point| point.scenario.policy.as_ref());
         let label = policy.map_or(loaded.name.clone(), |policy| policy.name.clone());
-        Case { label, folder: None, set, loaded }
+        Case { engine, label, policy: None, folder: None, set, loaded }
     }
 
     /// Cases that stand beside each other: each has a folder of its own, and where two have the same
     /// label, their `places`, one for each, tell them apart. A message when they cannot be compared.
-    pub fn beside(mut cases: Vec<Case>, places: &[String]) -> Result<Vec<Case>, String> {
+    pub fn beside(mut cases: Vec<Case<'e>>, places: &[String]) -> Result<Vec<Case<'e>>, String> {
         if let Some((first, rest)) = cases.split_first()
             && rest.iter().any(|other| other.loaded.points().len() != first.loaded.points().len())
         {
@@ -43,14 +61,40 @@ impl Case {
         let labels: Vec<String> = cases.iter().map(|case| case.label.clone()).collect();
         for (at, case) in cases.iter_mut().enumerate() {
             let label = distinct(&labels, at, &places[at]);
-            case.folder = Some(format!("{}-{}", at + 1, folder_name(&label)));
             case.label = label;
+            case.name_folder(at);
         }
         Ok(cases)
     }
 
+    /// Each of these cases by each of these engines, in a row; where there are several engines, labels
+    /// tell them apart.
+    pub fn by_each(cases: Vec<Case<'e>>, engines: &[&'e dyn Engine]) -> Vec<Case<'e>> {
+        let several = engines.len() > 1;
+        let by = |case: &Case<'e>, engine: &'e dyn Engine| match several {
+            false => Case { engine, ..case.clone() },
+            true => Case {
+                engine,
+                label: format!("{}, {}", case.label, done_by(engine.name())),
+                policy: Some(case.label.clone()),
+                ..case.clone()
+            },
+        };
+        let each = cases.iter().flat_map(|case| engines.iter().map(|engine| by(case, *engine)));
+        let mut cases: Vec<Case<'e>> = each.collect();
+        if several {
+            cases.iter_mut().enumerate().for_each(|(at, case)| case.name_folder(at));
+        }
+        cases
+    }
+
+    /// Gives it a folder of its own among others, of which it is the one at `at`.
+    fn name_folder(&mut self, at: usize) {
+        self.folder = Some(format!("{}-{}", at + 1, folder_name(&self.label)));
+    }
+
     /// The warnings of all cases, each once.
-    pub fn warnings(cases: &[Case]) -> Diagnostics {
+    pub fn warnings(cases: &[Case<'_>]) -> Diagnostics {
         let mut all = Diagnostics::default();
         for found in cases.iter().flat_map(|case| &case.loaded.warnings.0) {
             if !all.0.contains(found) {

@@ -21,6 +21,14 @@ pub trait Engine: Sync {
     /// asked about every scenario before anything is run.
     fn check(&self, scenario: &Scenario) -> Result<(), Refusal>;
 
+    /// Whether the machine has what this engine needs; asked before anything is run.
+    ///
+    /// # Errors
+    /// What is lacking, and what to do.
+    fn ready(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Which TCP runs in these scenarios, in words; empty where nothing uses TCP.
     fn tcp(&self, scenarios: &mut dyn Iterator<Item = &Scenario>) -> String {
         which_tcp(scenarios)
@@ -52,6 +60,15 @@ pub struct Task<'a> {
     pub scenario: &'a Scenario,
     /// Which replica of it.
     pub replica: u32,
+}
+
+/// A task and who is to run it.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// By which engine.
+    pub engine: &'a dyn Engine,
+    /// What.
+    pub task: Task<'a>,
 }
 
 /// Who is told what happens in a task.

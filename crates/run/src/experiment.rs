@@ -9,10 +9,10 @@ use shortflow_scenario::Scenario;
 use shortflow_units::Duration;
 
 use crate::case::Case;
-use crate::engine::{Engine, Error, Outcome, Task, TcpInfoLog};
+use crate::engine::{Error, Job, Outcome, Task, TcpInfoLog};
 use crate::observe::{Observer, Progress};
 use crate::output::OutputFolder;
-use crate::parallel::run_tasks;
+use crate::parallel::run_jobs;
 use crate::results::{Results, TaskIndex, gather};
 use crate::tap::Tap;
 
@@ -30,10 +30,8 @@ pub enum TcpInfoTimes {
 
 /// What is run, and how. All cases come from the same scenario file.
 pub struct Experiment<'e> {
-    /// By which engine.
-    pub engine: &'e dyn Engine,
-    /// What.
-    pub cases: &'e [Case],
+    /// What, and by which engines.
+    pub cases: &'e [Case<'e>],
     /// On how many threads; 0 is one per core.
     pub threads: usize,
     /// Whether every single transfer is kept.
@@ -59,11 +57,12 @@ impl Experiment<'_> {
         progress: &dyn Progress,
     ) -> Result<Results, Error> {
         let places = places(self.cases);
-        let task = |place: &TaskIndex| Task {
-            scenario: &self.cases[place.case].loaded.points()[place.point].scenario,
-            replica: place.replica,
+        let job = |place: &TaskIndex| {
+            let case = &self.cases[place.case];
+            let scenario = &case.loaded.points()[place.point].scenario;
+            Job { engine: case.engine, task: Task { scenario, replica: place.replica } }
         };
-        let tasks: Vec<Task<'_>> = places.iter().map(task).collect();
+        let jobs: Vec<Job<'_>> = places.iter().map(job).collect();
         let folders = self.cases.iter().map(|case| output.folder(case.folder.as_deref()));
         let watch = Watch {
             progress,
@@ -73,12 +72,12 @@ impl Experiment<'_> {
             tap: self.tap,
             cases: self.cases,
             places: &places,
-            tasks: &tasks,
+            jobs: &jobs,
         };
-        progress.begins(tasks.len(), 0);
-        let outcomes = run_tasks(self.engine, &tasks, self.threads, stop, &watch);
+        progress.begins(jobs.len(), 0);
+        let outcomes = run_jobs(&jobs, self.threads, stop, &watch);
         let is_complete: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
-        let results = gather(self.cases, &places, outcomes, self.command, self.engine)?;
+        let results = gather(self.cases, &places, outcomes, self.command)?;
         watch.remove_orphans(&is_complete)?;
         output.write(self.cases, &results)?;
         Ok(results)
@@ -87,7 +86,7 @@ impl Experiment<'_> {
 
 /// All replicas: each replica of each point under all cases in a row, so that what is complete when
 /// an interruption comes can be compared.
-fn places(cases: &[Case]) -> Vec<TaskIndex> {
+fn places(cases: &[Case<'_>]) -> Vec<TaskIndex> {
     let points = cases[0].loaded.points();
     let most = points.iter().map(|point| point.scenario.replicas).max().unwrap_or(0);
     let mut places = Vec::new();
@@ -107,9 +106,9 @@ struct Watch<'w> {
     keeps_transfers: bool,
     tcp_info: Option<TcpInfoTimes>,
     tap: Option<&'w StartTap<'w>>,
-    cases: &'w [Case],
+    cases: &'w [Case<'w>],
     places: &'w [TaskIndex],
-    tasks: &'w [Task<'w>],
+    jobs: &'w [Job<'w>],
 }
 
 impl Watch<'_> {
@@ -136,14 +135,14 @@ impl Observer for Watch<'_> {
             return Ok(None);
         }
         let TaskIndex { case, point, replica } = self.places[task];
-        let names = row_names(self.tasks[task].scenario, &self.cases[case].label);
+        let names = row_names(self.jobs[task].task.scenario, &self.cases[case].label);
         Ok(Some(TransferSink::create(&self.folders[case], point, replica, names)?))
     }
 
     fn tcp_info(&self, task: usize) -> Result<Option<TcpInfoLog>, Error> {
         let Some(times) = self.tcp_info else { return Ok(None) };
         let TaskIndex { case, point, replica } = self.places[task];
-        let names = row_names(self.tasks[task].scenario, &self.cases[case].label);
+        let names = row_names(self.jobs[task].task.scenario, &self.cases[case].label);
         let sink = TcpSink::create(&self.folders[case], point, replica, names)?;
         let every = match times {
             TcpInfoTimes::Ends => None,
@@ -153,7 +152,7 @@ impl Observer for Watch<'_> {
     }
 
     fn tap(&self, task: usize) -> Result<Option<Box<dyn Tap>>, Error> {
-        self.tap.map(|start| start(self.tasks[task].scenario)).transpose()
+        self.tap.map(|start| start(self.jobs[task].task.scenario)).transpose()
     }
 
     fn advanced(&self, _: usize, share: f64) {

@@ -73,7 +73,8 @@ mod tap;
 pub use case::{Case, folder_name};
 pub use command::{command_line, shell_word};
 pub use engine::{
-    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, TcpInfoLog, TimingError,
+    Engine, Error, Job, Measured, Observers, Outcome, Refusal, SideBySide, Task, TcpInfoLog,
+    TimingError,
 };
 pub use experiment::{Experiment, StartTap, TcpInfoTimes};
 pub use memory::{TooLarge, refuse_too_large};
@@ -83,7 +84,7 @@ pub use names::{
 };
 pub use observe::{Observer, Progress};
 pub use output::{OutputError, OutputFolder, refuse_other_run};
-pub use parallel::run_tasks;
+pub use parallel::{run_jobs, run_tasks};
 pub use plan::{end_of, plan};
 pub use read::{ReadError, read_runs};
 pub use results::{CaseResults, Interruption, Results, which_tcp};

@@ -7,13 +7,14 @@ use std::fs::{self, DirEntry, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use shortflow_measure::Point;
-use shortflow_measure::results::{self, COMPARISON, Comparison, FIGURES, Folder, MANIFEST, REPORT};
+use shortflow_measure::results::{
+    self, COMPARISON, Compared, Comparison, FIGURES, Folder, MANIFEST, REPORT,
+};
 use tempfile::TempDir;
 
 use crate::case::Case;
 use crate::engine::Error;
-use crate::results::Results;
+use crate::results::{CaseResults, Results};
 
 /// A folder to be written.
 #[derive(Debug)]
@@ -68,7 +69,7 @@ impl OutputFolder {
     }
 
     /// Writes what was found in `cases`.
-    pub(crate) fn write(&self, cases: &[Case], found: &Results) -> Result<(), results::Error> {
+    pub(crate) fn write(&self, cases: &[Case<'_>], found: &Results) -> Result<(), results::Error> {
         for (case, results) in cases.iter().zip(&found.cases) {
             self.folder(case.folder.as_deref())?.write(&results.manifest, &results.points)?;
         }
@@ -76,11 +77,7 @@ impl OutputFolder {
         if folders.is_empty() {
             return Ok(());
         }
-        let runs: Vec<(&str, &[Point])> = found
-            .cases
-            .iter()
-            .map(|case| (case.manifest.label.as_str(), case.points.as_slice()))
-            .collect();
+        let runs: Vec<Compared<'_>> = found.cases.iter().map(CaseResults::compared).collect();
         let comparison = Comparison { runs: folders, gains: Comparison::gains(&runs) };
         self.folder(None)?.write_json(COMPARISON, &comparison)
     }

@@ -5,15 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 use shortflow_scenario::Scenario;
 
-use crate::engine::{Engine, Error, Observers, Outcome, Refusal, SideBySide, Task};
+use crate::engine::{Engine, Error, Job, Observers, Outcome, SideBySide, Task};
 use crate::observe::Observer;
 
-/// Runs `tasks` on `threads` threads (0: one per core; one at a time where the engine needs that)
-/// and gives their outcomes in the order of the tasks.
-///
-/// Nothing is run when the engine refuses one of the scenarios. Once `stop` is true, tasks under way
-/// are abandoned and no other begins: what is complete stays, the others give
-/// [`Error::Interrupted`]. A task that fails stops the others.
+/// Runs `tasks` by one engine, as [`run_jobs`] does.
 pub fn run_tasks(
     engine: &dyn Engine,
     tasks: &[Task<'_>],
@@ -21,27 +16,59 @@ pub fn run_tasks(
     stop: &AtomicBool,
     observer: &dyn Observer,
 ) -> Vec<Result<Outcome, Error>> {
-    if let Some((refused, refusal)) = refused(engine, tasks) {
-        let mut outcomes: Vec<_> = tasks.iter().map(|_| Err(Error::Interrupted)).collect();
-        outcomes[refused] = Err(refusal.into());
+    let jobs: Vec<Job<'_>> = tasks.iter().map(|task| Job { engine, task: *task }).collect();
+    run_jobs(&jobs, threads, stop, observer)
+}
+
+/// Runs `jobs` on `threads` threads (0: one per core) and gives their outcomes in their order. Those of
+/// engines that need the machine for themselves come last, one at a time.
+///
+/// Nothing is run when an engine is not ready or refuses one of its scenarios. Once `stop` is true, tasks
+/// under way are abandoned and no other begins: what is complete stays, the others give
+/// [`Error::Interrupted`]. A task that fails stops the others.
+pub fn run_jobs(
+    jobs: &[Job<'_>],
+    threads: usize,
+    stop: &AtomicBool,
+    observer: &dyn Observer,
+) -> Vec<Result<Outcome, Error>> {
+    let mut outcomes: Vec<_> = jobs.iter().map(|_| Err(Error::Interrupted)).collect();
+    if let Some((at, error)) = refused(jobs).or_else(|| not_ready(jobs)) {
+        outcomes[at] = Err(error);
         return outcomes;
     }
-    let threads = match engine.side_by_side() {
-        SideBySide::AsManyAsThreads => threads,
-        SideBySide::OneAtATime => 1,
-    };
+    let numbered = || (0..).zip(jobs);
+    let is_patient = |job: &Job<'_>| job.engine.side_by_side() == SideBySide::AsManyAsThreads;
+    let (together, alone): (Vec<_>, Vec<_>) = numbered().partition(|(_, job)| is_patient(job));
+    for (group, threads) in [(together, threads), (alone, 1)] {
+        let found = run_group(&group, threads, stop, observer);
+        for ((at, _), outcome) in group.into_iter().zip(found) {
+            outcomes[at] = outcome;
+        }
+    }
+    outcomes
+}
+
+/// Runs jobs side by side, each with its number among all.
+fn run_group(
+    jobs: &[(usize, &Job<'_>)],
+    threads: usize,
+    stop: &AtomicBool,
+    observer: &dyn Observer,
+) -> Vec<Result<Outcome, Error>> {
+    if jobs.is_empty() {
+        return Vec::new();
+    }
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
         .expect("the system gives threads");
     pool.install(|| {
-        tasks
-            .par_iter()
+        jobs.par_iter()
             // One task at a time to each thread: they may differ much in length.
             .with_max_len(1)
-            .enumerate()
-            .map(|(index, task)| {
-                let outcome = run_task(engine, index, task, stop, observer);
+            .map(|(index, job)| {
+                let outcome = run_task(job, *index, stop, observer);
                 if matches!(&outcome, Err(error) if !matches!(error, Error::Interrupted)) {
                     stop.store(true, Ordering::Relaxed);
                 }
@@ -51,16 +78,30 @@ pub fn run_tasks(
     })
 }
 
-/// The first task whose scenario the engine refuses. Tasks in a row often share their scenario, which
-/// is then asked about once.
-fn refused(engine: &dyn Engine, tasks: &[Task<'_>]) -> Option<(usize, Refusal)> {
-    let mut asked: Vec<*const Scenario> = Vec::new();
-    for (index, task) in tasks.iter().enumerate() {
+/// The first job whose engine refuses its scenario. Jobs in a row often share theirs, which is then asked
+/// about once.
+fn refused(jobs: &[Job<'_>]) -> Option<(usize, Error)> {
+    let mut asked: Vec<(&str, *const Scenario)> = Vec::new();
+    for (at, Job { engine, task }) in jobs.iter().enumerate() {
         let scenario: *const Scenario = task.scenario;
-        if let Err(place) = asked.binary_search(&scenario) {
-            asked.insert(place, scenario);
+        if let Err(place) = asked.binary_search(&(engine.name(), scenario)) {
+            asked.insert(place, (engine.name(), scenario));
             if let Err(refusal) = engine.check(task.scenario) {
-                return Some((index, refusal));
+                return Some((at, refusal.into()));
+            }
+        }
+    }
+    None
+}
+
+/// The first job for whose engine the machine lacks something.
+fn not_ready(jobs: &[Job<'_>]) -> Option<(usize, Error)> {
+    let mut asked: Vec<&str> = Vec::new();
+    for (at, Job { engine, .. }) in jobs.iter().enumerate() {
+        if !asked.contains(&engine.name()) {
+            asked.push(engine.name());
+            if let Err(error) = engine.ready() {
+                return Some((at, error));
             }
         }
     }
@@ -68,9 +109,8 @@ fn refused(engine: &dyn Engine, tasks: &[Task<'_>]) -> Option<(usize, Refusal)> 
 }
 
 fn run_task(
-    engine: &dyn Engine,
+    job: &Job<'_>,
     index: usize,
-    task: &Task<'_>,
     stop: &AtomicBool,
     observer: &dyn Observer,
 ) -> Result<Outcome, Error> {
@@ -85,7 +125,8 @@ fn run_task(
     };
     let (tap, transfers) = (observer.tap(index)?, observer.transfers(index)?);
     let tcp_info = observer.tcp_info(index)?;
-    let mut outcome = engine.run(task, Observers { transfers, tap, tcp_info, look: &mut look })?;
+    let mut outcome =
+        job.engine.run(&job.task, Observers { transfers, tap, tcp_info, look: &mut look })?;
     observer.advanced(index, 1.0 - told);
     observer.completed(index, &mut outcome)?;
     Ok(outcome)

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use shortflow_measure::Run;
+use shortflow_measure::engines::{are_several, done_by};
 use shortflow_measure::results::{self, COMPARISON, Comparison, Folder, MANIFEST};
 
 use crate::case::distinct;
@@ -45,11 +46,22 @@ pub fn read_runs(folders: &[PathBuf]) -> Result<Vec<Run>, ReadError> {
     }
     refuse_twice(&held)?;
     let mut runs = held.iter().map(|folder| Run::read(folder)).collect::<Result<Vec<_>, _>>()?;
+    name_engines(&mut runs);
     let labels: Vec<String> = runs.iter().map(|run| run.label.clone()).collect();
     for (at, run) in runs.iter_mut().enumerate() {
         run.label = distinct(&labels, at, &held[at].display().to_string());
     }
     Ok(runs)
+}
+
+/// Where runs are of several engines, and some were not compared with those of another, says which is of
+/// which.
+fn name_engines(runs: &mut [Run]) {
+    if are_several(runs) {
+        for run in runs.iter_mut().filter(|run| run.manifest.policy.is_none()) {
+            run.label = format!("{}, {}", run.label, done_by(&run.manifest.engine));
+        }
+    }
 }
 
 /// The folders of the runs that `folder` holds: itself, or those of a comparison.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use shortflow_measure::results::{Input, Setting, Sweep, Timing};
+use shortflow_measure::results::{Compared, Input, Setting, Sweep, Timing};
 use shortflow_measure::{Manifest, Point};
 use shortflow_scenario::Scenario;
 
 use crate::case::Case;
-use crate::engine::{Engine, Error, Measured, Outcome, TimingError};
+use crate::engine::{Error, Measured, Outcome, TimingError};
 
 /// The place of a task among all that are run.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +35,14 @@ pub struct CaseResults {
     pub points: Vec<Point>,
 }
 
+impl CaseResults {
+    /// What it is in a comparison.
+    pub(crate) fn compared(&self) -> Compared<'_> {
+        let CaseResults { manifest, points } = self;
+        Compared { label: &manifest.label, manifest, points }
+    }
+}
+
 /// What an interruption left of the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interruption {
@@ -50,11 +58,10 @@ pub struct Interruption {
 /// # Errors
 /// The first error of a task; [`Error::Interrupted`] when nothing is complete.
 pub(crate) fn gather(
-    cases: &[Case],
+    cases: &[Case<'_>],
     places: &[TaskIndex],
     outcomes: Vec<Result<Outcome, Error>>,
     command: &str,
-    engine: &dyn Engine,
 ) -> Result<Results, Error> {
     let mut complete = Complete::new(cases);
     for (place, outcome) in places.iter().zip(outcomes) {
@@ -73,7 +80,7 @@ pub(crate) fn gather(
     let cases = cases.iter().enumerate().map(|(at, case)| {
         let timing = complete.timing(at);
         let points = complete.take_points(at, case, &kept);
-        let manifest = Manifest { timing, ..manifest(case, &points, command, engine) };
+        let manifest = Manifest { timing, ..manifest(case, &points, command) };
         CaseResults { manifest, points }
     });
     Ok(Results { cases: cases.collect(), interruption })
@@ -83,9 +90,9 @@ pub(crate) fn gather(
 struct Complete(Vec<Vec<Vec<Option<Outcome>>>>);
 
 impl Complete {
-    fn new(cases: &[Case]) -> Self {
+    fn new(cases: &[Case<'_>]) -> Self {
         let room = |count: u32| (0..count).map(|_| None).collect();
-        let of = |case: &Case| {
+        let of = |case: &Case<'_>| {
             case.loaded.points().iter().map(|point| room(point.scenario.replicas)).collect()
         };
         Complete(cases.iter().map(of).collect())
@@ -123,7 +130,7 @@ impl Complete {
     }
 
     /// Takes the points of a case out at which replicas are `kept`.
-    fn take_points(&mut self, case: usize, what: &Case, kept: &[Vec<usize>]) -> Vec<Point> {
+    fn take_points(&mut self, case: usize, what: &Case<'_>, kept: &[Vec<usize>]) -> Vec<Point> {
         let mut points = Vec::new();
         for (at, (point, kept)) in what.loaded.points().iter().zip(kept).enumerate() {
             if kept.is_empty() {
@@ -178,7 +185,7 @@ pub fn which_tcp<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> String {
     names.join(" | ")
 }
 
-fn manifest(case: &Case, kept: &[Point], command: &str, engine: &dyn Engine) -> Manifest {
+fn manifest(case: &Case<'_>, kept: &[Point], command: &str) -> Manifest {
     let scenario = &case.loaded.points()[0].scenario;
     let files = [Some(&scenario.inputs.scenario), scenario.inputs.policy.as_ref()];
     let files = files.into_iter().flatten().chain(&scenario.inputs.files);
@@ -190,13 +197,15 @@ fn manifest(case: &Case, kept: &[Point], command: &str, engine: &dyn Engine) -> 
         |(key, value): &(String, String)| Setting { key: key.clone(), value: value.clone() };
     Manifest {
         label: case.label.clone(),
+        engine: case.engine.name().to_owned(),
+        policy: case.policy.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: command.to_owned(),
         seed: scenario.seed,
         replicas: kept.iter().map(|point| point.summary.replicas).max().unwrap_or(0),
         duration: scenario.duration.as_secs_f64(),
         warm_up: scenario.warm_up.as_secs_f64(),
-        tcp: engine.tcp(&mut case.loaded.points().iter().map(|point| &point.scenario)),
+        tcp: case.engine.tcp(&mut case.loaded.points().iter().map(|point| &point.scenario)),
         timing: None,
         sweep: (!case.loaded.axes.is_empty()).then(|| Sweep {
             key: case.loaded.axes.join(", "),

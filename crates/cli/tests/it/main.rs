@@ -3,6 +3,7 @@
 mod arguments;
 mod check;
 mod disk;
+mod engines;
 mod explain;
 mod guests;
 mod inputs;

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::Point;
+use super::{Manifest, Point};
+use crate::engines::pairs;
 use crate::gains::{PointGains, gains_at};
 
 /// The file of a comparison.
@@ -10,19 +11,33 @@ use crate::gains::{PointGains, gains_at};
 pub struct Comparison {
     /// The folders of the runs, the reference first.
     pub runs: Vec<String>,
-    /// How each other run compares with the reference, point by point.
+    /// How runs compare, point by point: each with the reference; of several engines, each policy by one
+    /// with the same by the first, and within each engine with its first policy.
     pub gains: Vec<PointGains>,
 }
 
+/// A run that is to be compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Compared<'r> {
+    /// What it is called.
+    pub label: &'r str,
+    /// What was run.
+    pub manifest: &'r Manifest,
+    /// What was found.
+    pub points: &'r [Point],
+}
+
 impl Comparison {
-    /// Compares runs, each with its name and its points, with the first of them.
-    pub fn gains(runs: &[(&str, &[Point])]) -> Vec<PointGains> {
-        let Some((reference, others)) = runs.split_first() else { return Vec::new() };
-        let of = |ours: &(&str, &[Point])| -> Vec<PointGains> {
-            let points = reference.1.iter().zip(ours.1).enumerate();
-            points.map(|(at, (a, b))| gains_at(at, (reference.0, ours.0), a, b)).collect()
+    /// Compares runs with those that they stand beside.
+    pub fn gains(runs: &[Compared<'_>]) -> Vec<PointGains> {
+        let kinds: Vec<(&str, &str)> = runs.iter().map(|run| run.manifest.kind()).collect();
+        let compare = |(reference, ours): (usize, usize)| -> Vec<PointGains> {
+            let (reference, ours) = (&runs[reference], &runs[ours]);
+            let names = (reference.label, ours.label);
+            let points = reference.points.iter().zip(ours.points).enumerate();
+            points.map(|(at, (a, b))| gains_at(at, names, a, b)).collect()
         };
-        others.iter().flat_map(of).collect()
+        pairs(&kinds).into_iter().flat_map(compare).collect()
     }
 }
 

@@ -7,6 +7,12 @@ use serde::{Deserialize, Serialize};
 pub struct Manifest {
     /// What the run is called in tables and figures, for example the policy's name.
     pub label: String,
+    /// Which engine ran it, as in `simulate`.
+    #[serde(default = "simulate")]
+    pub engine: String,
+    /// The policy's name, by which runs of several engines are put together, where the label says more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
     /// The version of the program.
     pub version: String,
     /// The command line.
@@ -15,9 +21,9 @@ pub struct Manifest {
     pub seed: u64,
     /// How many replicas each point has.
     pub replicas: u32,
-    /// Simulated seconds, warm-up included.
+    /// Seconds of the scenario's time, warm-up included.
     pub duration: f64,
-    /// Simulated seconds at the start that do not count.
+    /// Seconds at the start that do not count.
     pub warm_up: f64,
     /// Which TCP ran: its era and what differs from it; empty when nothing used TCP.
     #[serde(default)]
@@ -36,7 +42,22 @@ pub struct Manifest {
     pub inputs: Vec<Input>,
 }
 
+/// The engine of runs that do not name it: earlier versions had no other.
+fn simulate() -> String {
+    "simulate".to_owned()
+}
+
 impl Manifest {
+    /// What was run, whatever the engine: the policy's name, or what else the run is called.
+    pub fn case(&self) -> &str {
+        self.policy.as_deref().unwrap_or(&self.label)
+    }
+
+    /// By which engine, and what.
+    pub fn kind(&self) -> (&str, &str) {
+        (&self.engine, self.case())
+    }
+
     /// Whether replicas of one number had the same arrivals in both runs: the same seed, length and
     /// scenario, but for keys on which no arrival depends.
     pub fn has_arrivals_of(&self, other: &Manifest) -> bool {

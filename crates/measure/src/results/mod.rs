@@ -23,7 +23,7 @@ mod sink;
 mod tcp_sink;
 mod whole;
 
-pub use comparison::Comparison;
+pub use comparison::{Compared, Comparison};
 pub use error::Error;
 pub use folder::{Folder, Point};
 pub use manifest::{Input, Manifest, Setting, Sweep, Timing};

@@ -4,6 +4,7 @@ use super::{Cell, Column, Label, Row, Scale, Table, cell, for_each_case, rows_of
 use crate::cases::{
     by_size, classes, gain, item, spread, summaries, swept_key, transfer_workloads,
 };
+use crate::engines::{are_several, done_by, reference_of};
 use crate::measures::{Measure, Subject};
 use crate::results::Run;
 
@@ -52,12 +53,11 @@ fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
             if has_class(summary, workload, size) {
                 let name = Label::from(size.unwrap_or("all"));
                 let run_name = compared.then(|| Label::Name(run.label.clone()));
-                let told = |column: &Column| match (column.measure, at) {
+                let told = |column: &Column| match (column.measure, reference_of(runs, at)) {
                     (Some(_), _) => cell(column, summary, &what),
-                    (None, 0) => Cell::Reference,
-                    (None, _) => {
-                        gain((&runs[0], run), 0, workload, size).map_or(Cell::Nothing, Cell::Gain)
-                    }
+                    (None, None) => Cell::Reference,
+                    (None, Some(other)) => gain((&runs[other], run), 0, workload, size)
+                        .map_or(Cell::Nothing, Cell::Gain),
                 };
                 rows.push(Row {
                     labels: [name].into_iter().chain(run_name).collect(),
@@ -215,10 +215,15 @@ fn scale(runs: &[Run], workload: &str, measures: &[Measure]) -> Scale {
 
 fn interval_note(runs: &[Run]) -> Option<String> {
     let replicas = summaries(runs).map(|summary| summary.replicas).max()?;
-    let paired = if runs.len() > 1 {
-        "\nA gain is in the mean, over pairs of replicas that had the same arrivals."
-    } else {
-        ""
+    let paired = match runs {
+        [_] => String::new(),
+        [first, ..] if are_several(runs) => format!(
+            "\nA gain is in the mean, over what was {}, by pairs of replicas that had the same arrivals.",
+            done_by(&first.manifest.engine)
+        ),
+        _ => {
+            "\nA gain is in the mean, over pairs of replicas that had the same arrivals.".to_owned()
+        }
     };
     Some(match replicas {
         1 => "One replica only: no intervals. Run more for ± figures.".into(),

@@ -3,12 +3,14 @@
 //! Whoever shows a table sets it: on a terminal, on a page, as JSON. What stands in it is decided here,
 //! and each column of figures is a [`Measure`], so that all of them tell the same.
 
+mod agreement;
 mod completion;
 mod flows;
 mod ports;
 
 use serde::Serialize;
 
+pub use agreement::agreement;
 pub use completion::{Detail, over_limits, parts, times};
 pub use flows::{datagrams, jitter, streams, throughput, traffic};
 pub use ports::{loss, ports};
@@ -81,6 +83,8 @@ pub enum Cell {
     Count(u64),
     /// A gain over the reference in percent, above zero where this is better.
     Gain(Estimate),
+    /// How many times as much as the reference.
+    Ratio(Estimate),
     /// What others are compared with.
     Reference,
     /// Parts of a whole and their shares of it, the largest first.

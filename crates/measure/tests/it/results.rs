@@ -14,6 +14,8 @@ use super::{at, ms, plan, transfer};
 fn manifest() -> Manifest {
     Manifest {
         label: "fair marker".into(),
+        engine: "simulate".into(),
+        policy: None,
         version: "0.1.0".into(),
         command: "simulate x.toml".into(),
         seed: 7,

@@ -75,6 +75,8 @@ fn replica(seed: u64, slowness: f64, waits: bool) -> Replica {
 fn run(label: &str, slowness: f64) -> Run {
     let manifest = Manifest {
         label: label.into(),
+        engine: "simulate".into(),
+        policy: None,
         version: "0.1.0".into(),
         command: String::new(),
         seed: 1,
@@ -197,9 +199,7 @@ fn in_json_a_bound_says_so_has_no_interval_and_enters_no_gain() {
     for figure in ["all/mean", "all/deviation", "classes/p95", "classes/p99", "classes/median"] {
         assert!(bounds.iter().any(|path| path.ends_with(figure)), "{figure}: {bounds:?}");
     }
-    let named: Vec<(&str, &[Point])> =
-        runs.iter().map(|run| (run.label.as_str(), run.points.as_slice())).collect();
-    let gains = Comparison::gains(&named).remove(0).gains;
+    let gains = Comparison::gains(&runs.each_ref().map(Run::compared)).remove(0).gains;
     let bounded = gains.iter().filter(|gain| {
         [gain.reference, gain.ours].iter().flatten().any(|estimate| estimate.at_least)
     });

@@ -1,6 +1,7 @@
 //! Tests of pages, figures and tables over made-up runs.
 
 mod bounds;
+mod engines;
 mod figures;
 mod pages;
 mod ranking;

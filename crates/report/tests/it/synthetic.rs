@@ -49,6 +49,8 @@ fn run(behaviour: &Behaviour, loads: &[&str], replicas: u64, swept: bool) -> Run
     };
     let manifest = Manifest {
         label: behaviour.label.into(),
+        engine: "simulate".into(),
+        policy: None,
         version: "0.1.0".into(),
         command: "shortflow compare scenarios/web.toml --policies be.toml,fm.toml".into(),
         seed: 1,

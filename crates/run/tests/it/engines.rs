@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use shortflow_measure::{Estimate, Recorder, Summary, WorkloadSummary};
 use shortflow_run::{
-    Case, Engine, Error, Experiment, Measured, Observers, Outcome, OutputFolder, Refusal, Results,
-    SideBySide, Task, TimingError, plan, run_tasks,
+    Case, Engine, Error, Experiment, Job, Measured, Observers, Outcome, OutputFolder, Refusal,
+    Results, SideBySide, Task, TimingError, plan, run_jobs, run_tasks,
 };
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 use shortflow_units::Duration;
@@ -27,11 +27,11 @@ values = [1, 2]
 "#;
 
 /// The case of the scenario, alone.
-pub(crate) fn case() -> Case {
+pub(crate) fn case(engine: &dyn Engine) -> Case<'_> {
     let overrides = Overrides::default();
     let loaded = from_texts(&[("line.toml", SCENARIO)], &overrides)
         .unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    Case::new(loaded, Vec::new())
+    Case::new(engine, loaded, Vec::new())
 }
 
 /// Runs the scenario by `engine` on four threads into a folder that is not kept.
@@ -39,8 +39,7 @@ pub(crate) fn conduct(engine: &dyn Engine, stop: &AtomicBool) -> Result<Results,
     let home = tempfile::tempdir().unwrap();
     let output = OutputFolder::prepare(&home.path().join("out"), false).unwrap();
     let experiment = Experiment {
-        engine,
-        cases: &[case()],
+        cases: &[case(engine)],
         threads: 4,
         keeps_transfers: false,
         tcp_info: None,
@@ -187,7 +186,7 @@ impl Engine for Choosy {
 #[test]
 fn nothing_is_run_when_one_scenario_is_refused() {
     let engine = Choosy::default();
-    let case = case();
+    let case = case(&engine);
     let task = |point: usize| Task { scenario: &case.loaded.points()[point].scenario, replica: 0 };
     let tasks = [task(0), task(1), task(0), task(1)];
     let outcomes = run_tasks(&engine, &tasks, 1, &AtomicBool::new(false), &());
@@ -195,4 +194,70 @@ fn nothing_is_run_when_one_scenario_is_refused() {
     assert_eq!(why, "parameters.x=2 is too much; choose 1");
     assert!(matches!(outcomes[0], Err(Error::Interrupted)));
     assert!(!engine.ran.load(Ordering::SeqCst));
+}
+
+/// Writes down who ran, and lacks something or nothing.
+struct Diary<'d> {
+    name: &'static str,
+    alone: bool,
+    lacks: Option<&'static str>,
+    ran: &'d Mutex<Vec<&'static str>>,
+}
+
+impl Engine for Diary<'_> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn identity(&self) -> &str {
+        "1"
+    }
+
+    fn check(&self, _: &Scenario) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn ready(&self) -> Result<(), Error> {
+        self.lacks.map_or(Ok(()), |what| Err(Error::Machine(what.to_owned())))
+    }
+
+    fn side_by_side(&self) -> SideBySide {
+        if self.alone { SideBySide::OneAtATime } else { SideBySide::AsManyAsThreads }
+    }
+
+    fn run(&self, task: &Task<'_>, _: Observers<'_>) -> Result<Outcome, Error> {
+        self.ran.lock().unwrap().push(self.name);
+        Ok(nothing_happened(task.scenario).into())
+    }
+}
+
+#[test]
+fn those_that_need_the_machine_for_themselves_run_when_all_others_are_done() {
+    let ran = Mutex::new(Vec::new());
+    let quick = Diary { name: "quick", alone: false, lacks: None, ran: &ran };
+    let real = Diary { name: "real", alone: true, lacks: None, ran: &ran };
+    let case = case(&quick);
+    let task = Task { scenario: &case.loaded.points()[0].scenario, replica: 0 };
+    let by = |engine| Job { engine, task };
+    let jobs: [Job<'_>; 4] = [by(&quick as &dyn Engine), by(&real), by(&quick), by(&real)];
+    let outcomes = run_jobs(&jobs, 4, &AtomicBool::new(false), &());
+    assert!(outcomes.iter().all(Result::is_ok));
+    assert_eq!(*ran.lock().unwrap(), ["quick", "quick", "real", "real"]);
+}
+
+#[test]
+fn nothing_is_run_when_the_machine_lacks_what_one_engine_needs() {
+    let ran = Mutex::new(Vec::new());
+    let quick = Diary { name: "quick", alone: false, lacks: None, ran: &ran };
+    let real = Diary { name: "real", alone: true, lacks: Some("no TUN"), ran: &ran };
+    let cases = Case::by_each(vec![case(&quick)], &[&quick, &real]);
+    let labels: Vec<&str> = cases.iter().map(|case| case.label.as_str()).collect();
+    assert_eq!(labels, ["line, quicked", "line, realed"]);
+    let folders: Vec<Option<&str>> = cases.iter().map(|case| case.folder.as_deref()).collect();
+    assert_eq!(folders, [Some("1-line-quicked"), Some("2-line-realed")]);
+    let of = |at: usize| Task { scenario: &cases[at].loaded.points()[0].scenario, replica: 0 };
+    let jobs = [0, 1].map(|at| Job { engine: cases[at].engine, task: of(at) });
+    let outcomes = run_jobs(&jobs, 1, &AtomicBool::new(false), &());
+    assert!(matches!(&outcomes[1], Err(Error::Machine(what)) if what == "no TUN"));
+    assert!(ran.lock().unwrap().is_empty());
 }

@@ -75,9 +75,9 @@ fn transfers_are_kept_only_of_replicas_that_are_complete_under_all_policies() {
     // Each replica of each point runs in both cases in a row: replica 1 of point 1 is complete in the
     // first case only.
     let engine = StopsInTask { begun: AtomicU32::new(0), number: 7, stop: &stop };
-    let cases = Case::beside(vec![case(), case()], &["a".to_owned(), "b".to_owned()]).unwrap();
+    let cases = Case::beside(vec![case(&engine), case(&engine)], &["a".to_owned(), "b".to_owned()])
+        .unwrap();
     let experiment = Experiment {
-        engine: &engine,
         cases: &cases,
         threads: 1,
         keeps_transfers: true,

@@ -1,0 +1,78 @@
+//! How engines agree about the same policies under the same arrivals.
+
+use super::{Cell, Column, Label, Row, Table};
+use crate::cases::{point_label, swept_key};
+use crate::engines::{are_several, done_by, reference_of};
+use crate::estimate::Estimate;
+use crate::gains::{Gain, gains_at};
+use crate::measures::Measure;
+use crate::results::Run;
+
+/// The columns: what each is called, and the measures of which the first that a workload has stands in it.
+const COLUMNS: [(&str, &[Measure]); 6] = [
+    ("mean", &[Measure::Completion, Measure::Delay]),
+    ("median", &[Measure::CompletionMedian, Measure::DelayMedian]),
+    ("p95", &[Measure::CompletionP95, Measure::DelayP95]),
+    ("p99", &[Measure::CompletionP99, Measure::DelayP99]),
+    ("goodput", &[Measure::Goodput]),
+    ("lost", &[Measure::DatagramLoss, Measure::PacketLoss]),
+];
+
+const NOTE: &str = "Mean, median, p95 and p99 are of completion times, or of the delay of datagrams. Ratios are taken pair\n\
+    by pair over replicas that had the same arrivals: their geometric mean, ± half its 95 % interval. A dash\n\
+    stands where one side has nothing of the kind, or too little to tell.";
+
+/// How many times as much each engine found as the first, under each policy, for each workload; none
+/// where all runs are of one engine.
+pub fn agreement(runs: &[Run]) -> Option<Table> {
+    if !are_several(runs) {
+        return None;
+    }
+    let swept = swept_key(runs);
+    let mut rows = Vec::new();
+    for (at, ours) in runs.iter().enumerate() {
+        let Some(reference) = reference_of(runs, at).map(|at| &runs[at]) else { continue };
+        for (point, (a, b)) in reference.points.iter().zip(&ours.points).enumerate() {
+            if a.settings != b.settings || !reference.manifest.has_arrivals_of(&ours.manifest) {
+                continue;
+            }
+            let gains = gains_at(point, (&reference.label, &ours.label), a, b).gains;
+            let whole = a.summary.workloads.iter().map(|w| w.name.as_str());
+            let mut starts_group = true;
+            for workload in whole.filter(|name| !name.contains('/')) {
+                let cells = COLUMNS.map(|(_, measures)| ratio(&gains, workload, measures));
+                if cells.iter().all(|cell| *cell == Cell::Nothing) {
+                    continue;
+                }
+                let run = Label::Name(ours.label.clone());
+                let point = swept.is_some().then(|| Label::Name(point_label(ours, point)));
+                let labels = [run].into_iter().chain(point).chain([Label::from(workload)]);
+                rows.push(Row { labels: labels.collect(), cells: cells.into(), starts_group });
+                starts_group = false;
+            }
+        }
+    }
+    let labels = ["run".to_owned()].into_iter().chain(swept).chain(["workload".to_owned()]);
+    let labels: Vec<String> = labels.collect();
+    let first = done_by(&runs[0].manifest.engine);
+    let mut table = Table {
+        title: format!("How many times as much as {first}"),
+        groups: labels.len() - 1,
+        labels,
+        columns: COLUMNS.map(|(head, _)| Column::called_only(head)).into(),
+        rows,
+        note: Some(NOTE.to_owned()),
+    };
+    table.remove_empty_columns();
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn ratio(gains: &[Gain], workload: &str, measures: &[Measure]) -> Cell {
+    let is_meant = |gain: &&Gain| {
+        gain.workload == workload
+            && measures.contains(&gain.measure)
+            && gain.class.as_deref().is_none_or(|class| class == "all")
+    };
+    let told: Option<Estimate> = gains.iter().find(is_meant).and_then(|gain| gain.ratio);
+    told.map_or(Cell::Nothing, Cell::Ratio)
+}

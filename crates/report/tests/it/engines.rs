@@ -1,0 +1,105 @@
+//! The same policies by two engines.
+
+use shortflow_measure::Run;
+use shortflow_report::{brief, json, key_result, page, text};
+
+use crate::synthetic::{BEST_EFFORT, Behaviour, FAIR_MARKER, single, sweep};
+
+/// A run by this engine, as `compare` calls it.
+fn by(engine: &str, run: Run) -> Run {
+    let mut run = run;
+    let policy = std::mem::take(&mut run.manifest.label);
+    run.label = format!("{policy}, {engine}d");
+    run.manifest.label.clone_from(&run.label);
+    (run.manifest.engine, run.manifest.policy) = (engine.into(), Some(policy));
+    run
+}
+
+/// Both policies by both engines, the second of which finds `rehearsed` for the second policy.
+fn runs(rehearsed: &Behaviour) -> Vec<Run> {
+    vec![
+        by("simulate", single(&BEST_EFFORT, 3)),
+        by("rehearse", single(&BEST_EFFORT, 3)),
+        by("simulate", single(&FAIR_MARKER, 3)),
+        by("rehearse", single(rehearsed, 3)),
+    ]
+}
+
+#[test]
+fn engines_that_order_the_policies_alike_are_said_to() {
+    let runs = runs(&FAIR_MARKER);
+    let said = key_result(&runs);
+    assert!(
+        said.starts_with(
+            "The policies come in the same order simulated and rehearsed: fair marker, then best effort."
+        ),
+        "{said}"
+    );
+    let found = json(&runs);
+    assert!(found["ranking"].is_null());
+    assert_eq!(found["engines"]["same_order"], true);
+    assert_eq!(found["engines"]["rankings"][1]["engine"], "rehearse");
+    assert_eq!(found["engines"]["rankings"][1]["ranking"][0]["label"], "fair marker");
+    // Each policy by both, then both policies by each.
+    let pairs: Vec<String> = found["gains"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|at| {
+            format!("{} to {}", at["reference"].as_str().unwrap(), at["ours"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        pairs,
+        [
+            "best effort, simulated to best effort, rehearsed",
+            "fair marker, simulated to fair marker, rehearsed",
+            "best effort, simulated to fair marker, simulated",
+            "best effort, rehearsed to fair marker, rehearsed"
+        ]
+    );
+}
+
+#[test]
+fn engines_that_order_the_policies_otherwise_are_told_with_both_orders() {
+    let slow = Behaviour { slowness: BEST_EFFORT.slowness * 3.0, ..FAIR_MARKER };
+    let runs = runs(&slow);
+    let said = key_result(&runs);
+    assert!(
+        said.starts_with(
+            "The policies do not come in the same order: simulated: fair marker, then best effort; \
+             rehearsed: best effort, then fair marker."
+        ),
+        "{said}"
+    );
+    assert!(said.contains("Farthest apart: fair marker, rehearsed, the "), "{said}");
+    assert_eq!(json(&runs)["engines"]["same_order"], false);
+    assert!(brief(&runs, false).starts_with(&said), "what is brief begins with it too");
+}
+
+#[test]
+fn the_same_figures_are_one_time_as_much() {
+    let told = text(&runs(&FAIR_MARKER), false);
+    let (_, table) = told.split_once("How many times as much as simulated\n").unwrap();
+    let row = table.lines().nth(1).unwrap();
+    assert!(row.starts_with("best effort, rehearsed") && row.contains("1.00"), "{row}");
+    assert!(!table.split_once("\n\n").unwrap().0.contains("simulated  "), "{table}");
+}
+
+#[test]
+fn one_policy_has_no_ranking_but_agreement_and_a_page_along_a_sweep_too() {
+    let two = [by("simulate", single(&BEST_EFFORT, 2)), by("rehearse", single(&BEST_EFFORT, 2))];
+    assert!(!text(&two, false).contains("ranked"));
+    assert!(json(&two)["engines"]["same_order"].is_null());
+    let page = page(&two);
+    assert!(page.contains("<h1>best effort: simulated and rehearsed</h1>"));
+    assert!(page.contains("<p>Engine: rehearse</p>"), "what was run says by which engine");
+    let swept = [by("simulate", sweep(&BEST_EFFORT)), by("rehearse", sweep(&BEST_EFFORT))];
+    let told = text(&swept, false);
+    let (_, table) = told.split_once("How many times as much as simulated\n").unwrap();
+    // The point stands once beside the workloads at it.
+    assert_eq!(
+        table.lines().filter(|line| line.starts_with("                        0.95   web")).count(),
+        1
+    );
+}
