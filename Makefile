@@ -13,7 +13,7 @@ export REASON ?=
 
 PYTHON := python3
 
-.PHONY: help build install demo picture test bench bench-router bench-guard bench-peers validate setup setup-peers tidy format lint unit doc smoke peers-test fuzz
+.PHONY: help build install demo picture test bench bench-router bench-guard bench-peers validate validate-rehearse rehearse-lhl03 setup setup-peers tidy format lint unit doc smoke peers-test fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -68,6 +68,13 @@ bench-guard: build ## Count instructions; more than 3 % above the figures fails 
 
 validate: setup-peers build ## Hold the simulator against ns-2, ns-3 and theory; write docs/validation.md
 	$(PYTHON) -B bench/peers/validate
+
+# Real time: about 35 minutes, as root, on a machine that has little else to do.
+validate-rehearse: build ## Hold the simulator against this machine's own TCP; write that chapter of docs/validation.md
+	$(PYTHON) -B bench/agreement
+
+rehearse-lhl03: build ## Rehearse the testbed of papers/lhl03 beside its simulation; write papers/lhl03/rehearsed.md
+	$(PYTHON) -B bench/agreement/testbed.py
 
 # Prints those of the packages that follow that are not installed. A package may be known to dpkg and
 # not be installed, so its status is asked for.
@@ -133,6 +140,7 @@ peers-test: ## Test the comparisons with peers
 	then \
 		PYTHONPATH=bench/peers/validate:bench/peers/theory $(PYTHON) -B -m unittest discover -s bench/peers/tests; \
 		PYTHONPATH=bench/performance $(PYTHON) -B -m unittest discover -s bench/performance/tests; \
+		PYTHONPATH=bench/agreement:bench/peers/validate $(PYTHON) -B -m unittest discover -s bench/agreement/tests; \
 	else echo "skipped: needs python3" >&2; fi
 
 FUZZ_SECONDS ?= 60

@@ -14,7 +14,9 @@ HEAD = """\
 # Validation
 
 Parts of Shortflow held against other simulators and against theory. `make validate` runs both sides of every
-case and writes this page; [how the cases are written](../bench/peers/README.md) is told beside them.
+case and writes this page but for its last chapter, which holds it
+[against the kernel's own TCP](#against-the-kernels-own-tcp) and is written by `make validate-rehearse`;
+[how the cases are written](../bench/peers/README.md) is told beside them.
 
 Each figure is a mean over seeds with its 95 % Student interval; where rare events are counted and no seed
 saw any, with the exact Poisson one, 3.7 over the number of seeds. A row is **within** when the two
@@ -33,6 +35,22 @@ def page(chapters: Sequence[tuple[Chapter, Sequence[Table]]], versions: Mapping[
     parts = [HEAD, summary(chapters, versions)]
     parts += [chapter_text(chapter, tables) for chapter, tables in chapters]
     return "\n".join(parts)
+
+
+# Where another command writes its chapter (bench/agreement).
+BEGIN, END = "<!-- begin: rehearsed -->", "<!-- end: rehearsed -->"
+
+
+def with_rehearsed(text: str, chapter: str) -> str:
+    """The page with `chapter` as the one that is rehearsed."""
+    before, _, _ = text.partition(BEGIN)
+    return f"{before.rstrip()}\n\n{BEGIN}\n{chapter.strip()}\n{END}\n"
+
+
+def rehearsed(text: str) -> str | None:
+    """The rehearsed chapter of a page, if it has one."""
+    _, begin, rest = text.partition(BEGIN)
+    return rest.partition(END)[0] if begin else None
 
 
 def summary(

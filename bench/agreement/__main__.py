@@ -1,0 +1,101 @@
+"""Simulates and rehearses every case, and writes a chapter of docs/validation.md.
+
+What was run before is not run again unless its inputs or the binary have changed. With --only the
+chapter is printed instead.
+
+Exit codes: 0 every row holds, or its cause is told; 1 a row misses and no cause is told; 2 the input is
+wrong or a run failed; 3 the machine lacks something; 130 interrupted.
+"""
+
+import argparse
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+from casebook import CONTROLS, HERE, ROOT, BadCase, read_cases
+from chapter import Found, chapter
+from paired import order_of, rows_of
+from notes import read_notes
+from running import Failed, Job, lateness, replicas, run_all
+from shared import Progress, with_rehearsed
+
+
+PAGE = ROOT / "docs" / "validation.md"
+RESULTS = ROOT / "target" / "agreement"
+
+
+def main() -> int:
+    """Runs the command; gives its exit code."""
+    arguments = parse_arguments()
+    try:
+        return study(arguments)
+    except BadCase as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except Failed as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 3 if error.code == 3 else 2
+    except KeyboardInterrupt:
+        print("\ninterrupted; the next call goes on from here", file=sys.stderr)
+        return 130
+
+
+def parse_arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="agreement", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", metavar="TEXT", help="cases whose name has TEXT")
+    parser.add_argument("--jobs", type=int, default=5, metavar="N",
+                        help="cases at a time (default: 5); those that were late are run again alone")
+    parser.add_argument("--shortflow", type=Path, metavar="FILE",
+                        default=ROOT / "target" / "release" / "shortflow",
+                        help="the binary (default: target/release/shortflow)")
+    return parser.parse_args()
+
+
+def study(arguments: argparse.Namespace) -> int:
+    """Runs the cases that are asked for and tells what came out."""
+    if not arguments.shortflow.is_file():
+        raise Failed(f"no binary {arguments.shortflow}: make build", 3)
+    shortflow = arguments.shortflow.resolve()
+    wanted = (arguments.only or "").lower()
+    cases = [case for case in read_cases(HERE / "cases.toml") if wanted in case.name.lower()]
+    if not cases:
+        raise BadCase(f"no case has `{arguments.only}` in its name")
+    jobs = [Job(case, control) for case in cases for control in CONTROLS]
+    late = run_all(jobs, shortflow, RESULTS, arguments.jobs, Progress())
+    notes = read_notes(HERE / "notes.toml")
+    found = [found_of(job) for job in jobs if job not in late]
+    text = chapter(found, late, notes, versions(shortflow))
+    if arguments.only:
+        print(text)
+    else:
+        PAGE.write_text(with_rehearsed(PAGE.read_text(), text))
+        print(f"wrote {PAGE.relative_to(ROOT)}")
+    untold = [row for each in found for row in each.rows
+              if not row.holds and not any(note.fits(each.job, row) for note in notes)]  # fmt: skip
+    if untold:
+        print(f"{len(untold)} rows miss their target, and no cause is told", file=sys.stderr)
+    return 1 if untold else 0
+
+
+def found_of(job: Job) -> Found:
+    """What a case came to."""
+    folder = RESULTS / job.folder_name
+    found = replicas(folder)
+    names = [Path(policy).stem for policy in job.case.policies]
+    rows = [row for at, name in enumerate(names)
+            for row in rows_of(name, found[at, "simulate"], found[at, "rehearse"], job.case.port)]  # fmt: skip
+    return Found(job, order_of(found, job.case.order, job.case.port), rows, lateness(folder))
+
+
+def versions(shortflow: Path) -> dict[str, str]:
+    """What was compared with what; a kernel by its release alone."""
+    ours = subprocess.run([shortflow, "--version"], capture_output=True, text=True, check=True)
+    release = platform.release().split("-")[0]
+    return {"Shortflow": ours.stdout.split()[1], "Linux": ".".join(release.split(".")[:2])}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
