@@ -13,7 +13,7 @@ export REASON ?=
 
 PYTHON := python3
 
-.PHONY: help build install demo picture test bench bench-router bench-guard bench-peers validate validate-rehearse rehearse-lhl03 setup setup-peers tidy format lint unit doc smoke peers-test fuzz
+.PHONY: help build install demo picture test bench bench-router soak-rehearse bench-guard bench-peers validate validate-rehearse rehearse-lhl03 setup setup-peers tidy format lint unit doc smoke peers-test fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -56,6 +56,9 @@ bench: build ## Measure the simulator's speed on six pieces of work
 
 bench-router: build ## Measure how fast the router forwards under several policies, beside the kernel (needs root)
 	$(SHORTFLOW) bench router $(BENCH_ROUTER)
+
+soak-rehearse: build ## Rehearse ten minutes at 50 Mbit/s; memory and descriptors must stay flat (needs root)
+	$(PYTHON) -B bench/soak $(SOAK)
 
 # Growth alone, or the peers alone: python3 -B bench/performance --only growth
 bench-peers: setup-peers build ## Measure speed against ns-2, ns-3 (and HTSIM=checkout), and growth; write docs/performance.md

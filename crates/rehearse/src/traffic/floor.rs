@@ -292,6 +292,7 @@ impl<'l> Floor<'l> {
         if let Some(Connection { ends, .. }) = self.connections[slot as usize].take() {
             let Ends { client, server, client_port, server_port } = ends;
             self.expected.remove(&(client, client_port, server, server_port));
+            self.tallies.forget(flow_key(ends, self.place.ip));
             self.gone.push(slot);
         }
     }
@@ -398,15 +399,7 @@ fn costs(connection: &Connection, tallies: &Tallies, ip: IpVersion) -> Costs {
     let (retransmissions, timeouts) = infos.fold((0, 0), |(segments, timeouts), info| {
         (segments + info.retransmissions, timeouts + info.timeouts.unwrap_or(0))
     });
-    let Ends { client, server, client_port, server_port } = connection.ends;
-    let tally = tallies.of(FlowKey {
-        src: ip.address(NodeId(client)),
-        dst: ip.address(NodeId(server)),
-        src_port: client_port,
-        dst_port: server_port,
-        protocol: Protocol::TCP,
-    });
-    let tally = tally.unwrap_or_default();
+    let tally = tallies.of(flow_key(connection.ends, ip)).unwrap_or_default();
     // The client's kernel counts the SYNs that it sends again among its retransmissions and timeouts.
     let again = tally.syns[0].saturating_sub(1);
     Costs {
@@ -416,6 +409,18 @@ fn costs(connection: &Connection, tallies: &Tallies, ip: IpVersion) -> Costs {
         sent: tally.sent,
         dropped: tally.dropped,
         colors: tally.marked,
+    }
+}
+
+/// The 5-tuple of a connection, from client to server.
+fn flow_key(ends: Ends, ip: IpVersion) -> FlowKey {
+    let Ends { client, server, client_port, server_port } = ends;
+    FlowKey {
+        src: ip.address(NodeId(client)),
+        dst: ip.address(NodeId(server)),
+        src_port: client_port,
+        dst_port: server_port,
+        protocol: Protocol::TCP,
     }
 }
 

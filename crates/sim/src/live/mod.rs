@@ -72,7 +72,8 @@ pub enum Unroutable {
 impl LiveNetwork {
     /// The network of replica number `replica` of a scenario, at the start of its time.
     pub fn new(scenario: &Scenario, replica: u32) -> Self {
-        let (network, watched) = build::network_alone(scenario, replica);
+        let (mut network, watched) = build::network_alone(scenario, replica);
+        network.ports.iter_mut().for_each(|hop| hop.port.keep_room());
         let sampler = Sampler::new(&watched, scenario.measure.series_interval);
         let mut fabric = Fabric::new(network, 0);
         fabric.set_sampler(sampler.next_at());

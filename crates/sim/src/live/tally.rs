@@ -32,18 +32,29 @@ impl ConnectionTally {
     }
 }
 
-/// The latest connection of each 5-tuple, for others to look at while packets pass.
+/// The latest connection of each 5-tuple, for others to look at while packets pass. So many are remembered
+/// and no more: then one that was silent for the longest, or nearly so, gives way to a new one.
 #[derive(Debug, Clone, Default)]
-pub struct Tallies(Arc<Mutex<ByKey>>);
+pub struct Tallies(Arc<Mutex<Book>>);
 
-type ByKey = FxHashMap<NodeKey, ConnectionTally>;
+/// How many connections are remembered.
+const MOST: usize = 1 << 14;
 
 impl Tallies {
     /// What became so far of the packets of the latest connection with this 5-tuple, from client to server;
-    /// none while its opening was not seen.
+    /// none while its opening was not seen, and when it was forgotten.
     pub fn of(&self, key: FlowKey) -> Option<ConnectionTally> {
         let key = NodeKey::of(key, usize::MAX)?;
-        self.with(|tallies| tallies.get(&key).copied())
+        self.with(|book| {
+            book.find(key).filter(|known| known.client == key).map(|known| known.tally)
+        })
+    }
+
+    /// The connection is over, and nobody will ask for it any more.
+    pub fn forget(&self, key: FlowKey) {
+        if let Some(key) = NodeKey::of(key, usize::MAX) {
+            self.with(|book| book.forget(key));
+        }
     }
 
     /// A host sends a packet.
@@ -52,16 +63,14 @@ impl Tallies {
             return;
         }
         let (is_syn, is_answer) = (flags.has(TcpFlags::SYN), flags.has(TcpFlags::ACK));
-        self.with(|tallies| {
+        self.with(|book| {
             if is_syn && !is_answer {
-                let tally = tallies.entry(key).or_default();
-                if !tally.is_opening() {
-                    *tally = ConnectionTally::default();
-                }
+                book.open(key);
             }
-            if let Some(tally) = of_either_way(tallies, key) {
-                tally.sent += 1;
-                tally.syns[usize::from(is_answer)] += u32::from(is_syn);
+            if let Some(known) = book.find(key) {
+                known.is_recent |= !is_syn;
+                known.tally.sent += 1;
+                known.tally.syns[usize::from(is_answer)] += u32::from(is_syn);
             }
         });
     }
@@ -71,24 +80,100 @@ impl Tallies {
         if key.transport.protocol() != Protocol::TCP {
             return;
         }
-        self.with(|tallies| {
-            if let Some(tally) = of_either_way(tallies, key) {
-                tally.marked[color] += 1;
-                tally.dropped += u32::from(is_dropped);
+        self.with(|book| {
+            if let Some(known) = book.find(key) {
+                known.tally.marked[color] += 1;
+                known.tally.dropped += u32::from(is_dropped);
             }
         });
     }
 
     /// Whoever else looks at them holds them for a moment only.
-    fn with<T>(&self, act: impl FnOnce(&mut ByKey) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut Book) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// The connection to which a packet belongs, whichever way it goes.
-fn of_either_way(tallies: &mut ByKey, key: NodeKey) -> Option<&mut ConnectionTally> {
-    let client = if tallies.contains_key(&key) { key } else { key.reversed() };
-    tallies.get_mut(&client)
+/// All connections that are remembered. It has room for all that it may hold from the beginning.
+#[derive(Debug)]
+struct Book {
+    /// Where in `known` a connection is, by its two ends whichever comes first.
+    places: FxHashMap<NodeKey, u32>,
+    known: Vec<Known>,
+    free: Vec<u32>,
+    /// Who is looked at next when one must give way.
+    hand: usize,
+}
+
+#[derive(Debug)]
+struct Known {
+    /// From client to server.
+    client: NodeKey,
+    tally: ConnectionTally,
+    /// Whether there was more than SYNs since it was last asked to give way.
+    is_recent: bool,
+}
+
+impl Default for Book {
+    fn default() -> Self {
+        let mut places = FxHashMap::default();
+        // Twice the entries: then removals never make the table grow, only tidy itself.
+        places.reserve(2 * MOST);
+        let (known, free) = (Vec::with_capacity(MOST), Vec::with_capacity(MOST));
+        Book { places, known, free, hand: 0 }
+    }
+}
+
+impl Book {
+    /// The connection to which a packet belongs, whichever way it goes.
+    fn find(&mut self, key: NodeKey) -> Option<&mut Known> {
+        let place = *self.places.get(&both_ways(key))?;
+        self.known.get_mut(place as usize)
+    }
+
+    /// A client sends a SYN: a connection begins, unless it is the SYN of one again.
+    fn open(&mut self, client: NodeKey) {
+        let fresh = Known { client, tally: ConnectionTally::default(), is_recent: false };
+        match self.find(client) {
+            Some(known) if known.client == client && known.tally.is_opening() => {}
+            Some(known) => *known = fresh,
+            None => self.insert(fresh),
+        }
+    }
+
+    fn insert(&mut self, fresh: Known) {
+        if self.free.is_empty() && self.known.len() == MOST {
+            let place = self.next_to_go();
+            self.forget(self.known[place].client);
+        }
+        let key = both_ways(fresh.client);
+        let place = self.free.pop().unwrap_or(self.known.len() as u32);
+        match self.known.get_mut(place as usize) {
+            Some(known) => *known = fresh,
+            None => self.known.push(fresh),
+        }
+        self.places.insert(key, place);
+    }
+
+    fn forget(&mut self, key: NodeKey) {
+        self.free.extend(self.places.remove(&both_ways(key)));
+    }
+
+    /// One without packets for a round; all are looked at twice at most, and few on average.
+    fn next_to_go(&mut self) -> usize {
+        loop {
+            let at = self.hand;
+            self.hand = (at + 1) % MOST;
+            if !std::mem::take(&mut self.known[at].is_recent) {
+                return at;
+            }
+        }
+    }
+}
+
+/// The same for both ways.
+fn both_ways(key: NodeKey) -> NodeKey {
+    key.min(key.reversed())
 }
 
 #[cfg(test)]
@@ -115,5 +200,39 @@ mod tests {
         assert_eq!((found(), found().syn_retransmissions()), (expected, 1));
         tallies.sent(key, TcpFlags::SYN);
         assert_eq!(found().sent, 1);
+    }
+
+    #[test]
+    fn as_many_as_ever_open_are_not_all_remembered_but_those_that_go_on_are() {
+        let key = |number: u32| NodeKey {
+            src: NodeId(number),
+            dst: NodeId(u32::MAX),
+            dst_port: 80,
+            ..NodeKey::default()
+        };
+        let tallies = Tallies::default();
+        tallies.sent(key(0), TcpFlags::SYN);
+        let room = || tallies.with(|book| (book.places.capacity(), book.known.capacity()));
+        let before = room();
+        for number in 1..5 * MOST as u32 {
+            tallies.sent(key(number), TcpFlags::SYN);
+            tallies.sent(key(0).reversed(), TcpFlags::ACK);
+        }
+        tallies.with(|book| assert_eq!((book.known.len(), book.places.len()), (MOST, MOST)));
+        let sent = tallies.with(|book| book.find(key(0)).unwrap().tally.sent);
+        assert_eq!(sent, 5 * MOST as u32, "it was never silent");
+        assert!(tallies.with(|book| book.find(key(1)).is_none()), "silent since the beginning");
+        assert_eq!(room(), before, "all the room was there from the beginning");
+    }
+
+    #[test]
+    fn what_is_forgotten_makes_room() {
+        let key = NodeKey { src: NodeId(1), dst: NodeId(2), ..NodeKey::default() };
+        let tallies = Tallies::default();
+        tallies.sent(key, TcpFlags::SYN);
+        tallies.forget(key.into());
+        assert_eq!(tallies.of(key.into()), None);
+        tallies.sent(NodeKey { src_port: 9, ..key }, TcpFlags::SYN);
+        tallies.with(|book| assert_eq!((book.known.len(), book.free.len()), (1, 0)));
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Changed {
     pub(crate) departure: bool,
 }
 
-/// A wire's ring that holds no more than this never shrinks.
+/// A wire's ring that has room for no more than this never shrinks.
 const SMALL_WIRE: usize = 32;
 
 /// Places of a wire's ring that are asked for ahead: more than a cache line of them.
@@ -49,6 +49,8 @@ pub(crate) struct Port {
     /// Packets whose departure is fixed, in order: waiting (where departures follow from arrivals),
     /// being sent, on their way.
     wire: VecDeque<Passage>,
+    /// The wire's ring never shrinks below this.
+    small_wire: usize,
     /// What of the wire's packets waits: nothing where the queue is asked.
     waiting: Waiting,
     buffer: Buffer,
@@ -128,7 +130,8 @@ impl Port {
 
     fn new(buffer: Buffer, line: Line, counters: Counters) -> Self {
         let (wire, waiting) = (VecDeque::new(), Waiting::nothing());
-        Port { wire, waiting, buffer, line, booked_at: Instant::START, counters }
+        let (booked_at, small_wire) = (Instant::START, SMALL_WIRE);
+        Port { wire, small_wire, waiting, buffer, line, booked_at, counters }
     }
 
     /// Whether departures follow from arrivals, so that packets join by [`book`](Self::book); else
@@ -176,7 +179,8 @@ impl Port {
     /// What the gate decides of a packet, and when it arrives at the far end if it joins.
     #[inline(never)]
     fn book_gated(&mut self, now: Instant, parcel: &Parcel) -> (Verdict, Instant) {
-        let Port { buffer: Buffer::Gated(gate), waiting, line, wire, counters, booked_at } = self
+        let Port { buffer: Buffer::Gated(gate), waiting, line, wire, counters, booked_at, .. } =
+            self
         else {
             unreachable!("a queue that is asked takes packets by `enqueue`")
         };
@@ -396,9 +400,14 @@ impl Port {
     /// Gives back what the wire's ring needed for a burst, so that it stays in the cache.
     #[inline(always)]
     fn give_back(&mut self) {
-        if self.wire.capacity() > SMALL_WIRE + 8 * self.wire.len() {
+        if self.wire.capacity() > self.small_wire + 8 * self.wire.len() {
             self.wire.shrink_to(self.wire.capacity() / 4);
         }
+    }
+
+    /// From now on nothing is given back, so that bursts that come again need no new room.
+    pub(crate) fn keep_room(&mut self) {
+        self.small_wire = usize::MAX / 2;
     }
 
     /// Whether the wire's ring must grow for another packet.
@@ -448,7 +457,7 @@ impl Port {
         self.begin(now);
         self.line.restart(now);
         self.counters.restart(self.held(), self.all_ecn_marks(), now, until);
-        let Port { buffer, waiting, wire, line, counters, booked_at } = self;
+        let Port { buffer, waiting, wire, line, counters, booked_at, .. } = self;
         match buffer {
             Buffer::Plain(_) => {
                 for (size, begins) in waiting.beginnings(wire, line.delay) {

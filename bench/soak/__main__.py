@@ -1,0 +1,73 @@
+"""Rehearses bench/soak/soak.toml, and looks every 30 seconds at what the process holds.
+
+    python3 -B bench/soak [--duration '600 s']
+
+Ends with 1 when memory or descriptors are not flat: more at the end than a minute after the start, by more
+than a tenth and 4 MB, or 64 descriptors. Ends with the exit code of the rehearsal when that fails.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+SHORTFLOW = TOP / "target/release/shortflow"
+EVERY = 30.0
+SETTLED = 60.0
+
+
+def held(process: int) -> tuple[float, int]:
+    """Megabytes of resident memory, and open descriptors."""
+    status = pathlib.Path(f"/proc/{process}/status").read_text()
+    kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))
+    return int(kilobytes) / 1024, len(list(pathlib.Path(f"/proc/{process}/fd").iterdir()))
+
+
+def is_flat(looks: list[tuple[float, float, int]]) -> bool:
+    """Whether the last look found no more than the first after things had settled."""
+    settled = [look for look in looks if look[0] >= SETTLED] or looks
+    (_, memory, files), (_, last_memory, last_files) = settled[0], settled[-1]
+    return last_memory <= memory * 1.1 + 4 and last_files <= files + 64
+
+
+def soak(duration: str, folder: str) -> int:
+    command = [SHORTFLOW, "--quiet", "rehearse", TOP / "bench/soak/soak.toml", "--json", "--no-transfers"]
+    command += ["--set", f"duration={duration}", "--out", f"{folder}/results"]
+    looks, began = [], time.monotonic()
+    with open(f"{folder}/found.json", "w+") as found:
+        process = subprocess.Popen(command, stdout=found)
+        print("   s  memory, MB  descriptors", flush=True)
+        while True:
+            try:
+                process.wait(EVERY if looks else 10.0)
+                break
+            except subprocess.TimeoutExpired:
+                look = (time.monotonic() - began, *held(process.pid))
+                looks.append(look)
+                print(f"{look[0]:4.0f}  {look[1]:10.1f}  {look[2]:11d}", flush=True)
+        if process.returncode != 0:
+            return process.returncode
+        found.seek(0)
+        told = json.load(found)
+    point = told["runs"][0]["points"][0]
+    print("lateness:", json.dumps(point.get("timing") or told["runs"][0].get("timing")))
+    print("warnings:", json.dumps(told["warnings"]))
+    flat = is_flat(looks)
+    print("memory and descriptors are flat" if flat else "memory or descriptors grew")
+    return 0 if flat else 1
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--duration", default="600 s")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        return soak(arguments.duration, folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
