@@ -26,7 +26,8 @@ losses, in which a replica may have none, the ratio of the means with the interv
 **settled** when all of the ratio's interval is on its side of the target. Not defined, and so left out: the 95th
 percentile of fewer than 200 transfers in a replica, the median of fewer than 20, and what fewer than three pairs have.
 Losses of at most {UNNOTICED_LOSS * 100:.1f} % on both sides are alike. A ratio without interval has a side that is zero
-in some replica. The tolerances and rules were written down before the first run.
+in some replica. The tolerances were written down before the first run, and so were the rules but for one: strict
+priority and WFQ were first ordered by the time of web transfers, which those policies leave as it is.
 
 A rehearsal is believed when its packets left at most {LATEST * 1e3:.0f} ms late (99th percentile, in its latest
 replica); a case that was later is run again, alone, and otherwise left out and named. The order of two policies is that
