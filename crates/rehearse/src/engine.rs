@@ -185,7 +185,10 @@ fn told_of(routed: &Routed) -> Vec<String> {
         ));
     }
     if routed.refused > 0 {
-        told.push(format!("{} packets came to hosts that did not take them.", routed.refused));
+        told.push(format!(
+            "{} packets came to routers, or to hosts that did not take them.",
+            routed.refused
+        ));
     }
     told
 }

@@ -34,7 +34,8 @@ impl Frames {
     }
 
     /// Fills a free place by `read`, which gives the length, and describes what is there; none of bytes that
-    /// are no IP packet. The error is that of `read`.
+    /// are no IP packet, or not all of one. What stands behind the packet is cut off. The error is that of
+    /// `read`.
     pub(crate) fn take_in<E>(
         &mut self,
         read: impl FnOnce(&mut [u8]) -> Result<usize, E>,
@@ -47,8 +48,11 @@ impl Frames {
         frame.length = read(&mut frame.bytes)?;
         let layers = Layers::of_ip(&frame.bytes[..frame.length]);
         frame.ds = layers.ds_place();
-        let packet = layers.descriptor(FrameId::new(number));
-        if packet.is_some() {
+        // Routers do so too: a size that is not there would be sent over the line (RFC 1812 §5.2.2).
+        let is_whole = layers.missing == 0;
+        let packet = layers.descriptor(FrameId::new(number)).filter(|_| is_whole);
+        if let Some(packet) = &packet {
+            frame.length = packet.size as usize;
             self.free.pop();
         }
         Ok(packet)
@@ -122,6 +126,15 @@ mod tests {
         frames.release(&first);
         let third = frames.take_in(read(&DATAGRAM)).unwrap().unwrap();
         assert_eq!((third.bytes, frames.places.len()), (first.bytes, 2));
+    }
+
+    #[test]
+    fn part_of_a_packet_is_none_and_what_stands_behind_one_is_cut_off() {
+        let mut frames = Frames::new(1, 100);
+        assert_eq!(frames.take_in(read(&DATAGRAM[..27])), Ok(None));
+        let packet = frames.take_in(read(&[&DATAGRAM[..], &[1, 2, 3]].concat())).unwrap().unwrap();
+        assert_eq!(packet.size, 28);
+        assert_eq!(frames.give_back(&packet), DATAGRAM);
     }
 
     #[test]

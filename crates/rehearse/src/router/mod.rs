@@ -7,6 +7,8 @@
 
 mod frames;
 mod lateness;
+#[cfg(test)]
+mod real_packets;
 
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -2,6 +2,11 @@
 
 #![cfg(target_os = "linux")]
 
+#[allow(dead_code)]
+#[path = "../../src/router/frames.rs"]
+mod frames;
+mod hostile;
+mod passage;
 mod real;
 mod refusals;
 mod speed;
