@@ -208,6 +208,10 @@ pub(crate) struct Rehearse {
     /// Let the workloads speak IPv6, over packets of the same sizes; prefixes in policies must be of IPv6 then.
     #[arg(long)]
     pub(crate) ipv6: bool,
+    /// How packets come from the hosts and go to them: `tun`, `packet` (AF_PACKET), or `xdp` (AF_XDP).
+    /// What is measured is the same; how late and how fast packets are is not.
+    #[arg(long, value_name = "KIND", value_enum, default_value_t, hide_possible_values = true)]
+    pub(crate) ports: Ports,
     /// Store no more than the first SIZE of each packet, as in `96 B`; by default all of it, which
     /// makes the trace as large as the traffic.
     #[arg(long, value_name = "SIZE", requires = "trace", value_parser = snap)]
@@ -228,6 +232,15 @@ pub(crate) struct Rehearse {
     #[arg(long, requires = "with")]
     #[arg(conflicts_with_all = ["out", "force", "json", "brief", "replicas", "transfers", "no_transfers", "trace", "tcp_info"])]
     pub(crate) until_done: bool,
+}
+
+/// How packets come from hosts and go to them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Ports {
+    #[default]
+    Tun,
+    Packet,
+    Xdp,
 }
 
 /// Where packets are captured, and where to.

@@ -23,13 +23,13 @@ pub(crate) use on_linux::{rehearsal_over_ipv4, rehearse};
 mod on_linux {
     use std::sync::atomic::Ordering;
 
-    use shortflow_rehearse::{Attended, Guests, Rehearsal};
+    use shortflow_rehearse::{Attended, Guests, IpVersion, PortKind, Rehearsal};
     use shortflow_run::{Case, Engine, Error};
     use shortflow_text::InputFiles;
     use shortflow_trace::Request;
 
     use super::{Console, Failure, Rehearse};
-    use crate::args::RunOne;
+    use crate::args::{self, RunOne};
     use crate::guests::{Crew, guests, refuse_several};
     use crate::interrupt::stop_on_interrupt;
     use crate::simulate::{Looking, case, conduct, request, target};
@@ -41,7 +41,8 @@ mod on_linux {
     pub(crate) fn rehearse(console: &Console, args: &Rehearse) -> Result<(), Failure> {
         let RunOne { scenario, policy, options } = &args.run;
         let inputs = InputFiles::default();
-        let engine = rehearsal(args);
+        let rehearsal = rehearsal(args);
+        let engine: &dyn Engine = &rehearsal;
         let case =
             |set: &[(&str, &str)]| case(&inputs, engine, scenario, policy.as_deref(), options, set);
         if args.until_done {
@@ -59,7 +60,7 @@ mod on_linux {
         let all = guests(&case.loaded.points()[0].scenario, &args.with)?;
         let crew = Crew::new(*console, &args.with);
         let guests = Guests { all: &all, audience: &crew };
-        let attended = Attended { rehearsal: *engine, guests };
+        let attended = Attended { rehearsal, guests };
         let cases = Case::by_each(vec![case], &[&attended]);
         conduct(&console.shared(), options, &cases, looking, &target)?;
         crew.end()
@@ -70,8 +71,14 @@ mod on_linux {
         Ok(&Rehearsal::OVER_IPV4)
     }
 
-    fn rehearsal(args: &Rehearse) -> &'static Rehearsal {
-        if args.ipv6 { &Rehearsal::OVER_IPV6 } else { &Rehearsal::OVER_IPV4 }
+    fn rehearsal(args: &Rehearse) -> Rehearsal {
+        let ip = if args.ipv6 { IpVersion::V6 } else { IpVersion::V4 };
+        let ports = match args.ports {
+            args::Ports::Tun => PortKind::Tun,
+            args::Ports::Packet => PortKind::Packet,
+            args::Ports::Xdp => PortKind::Xdp,
+        };
+        Rehearsal { ip, ports }
     }
 
     /// Runs programs until the last of them has ended.
@@ -82,7 +89,7 @@ mod on_linux {
         console.warnings(&case.loaded.warnings);
         let crew = Crew::new(*console, &args.with);
         let guests = Guests { all: &all, audience: &crew };
-        let attended = Attended { rehearsal: *rehearsal(args), guests };
+        let attended = Attended { rehearsal: rehearsal(args), guests };
         attended.check(scenario).map_err(Error::from)?;
         let stop = stop_on_interrupt()?;
         let is_done = attended.run_until_done(scenario, &mut || !stop.load(Ordering::Relaxed))?;

@@ -183,14 +183,14 @@ fn check_compared(Compare { policies, engines, .. }: &Compare) -> Result<(), Fai
     }
 }
 
-pub(crate) fn case(
+pub(crate) fn case<'e>(
     inputs: &InputFiles,
-    engine: &'static dyn Engine,
+    engine: &'e dyn Engine,
     scenario: &Path,
     policy: Option<&Path>,
     options: &RunOptions,
     set: &[(&str, &str)],
-) -> Result<Case<'static>, Failure> {
+) -> Result<Case<'e>, Failure> {
     let remedy = "name the scenario first, and the policy with --policy";
     check_kind(inputs, scenario, FileKind::Scenario, remedy)?;
     if let Some(policy) = policy {

@@ -9,7 +9,7 @@ use shortflow_run::{
 };
 use shortflow_scenario::{Scenario, WorkloadKind};
 use shortflow_sim::LiveNetwork;
-use shortflow_testbed::{self as testbed, Home, Host, HostSpec, Tun};
+use shortflow_testbed::{self as testbed, Device, Home, Host, HostSpec, PortKind, Ports};
 
 use crate::attended::Attendance;
 use crate::capture::Capture;
@@ -26,13 +26,19 @@ use crate::traffic::{Load, Place, ReplicaSeed, SETTLE, least_datagram};
 pub struct Rehearsal {
     /// What workloads speak.
     pub ip: IpVersion,
+    /// How packets come from hosts, and to them.
+    pub ports: PortKind,
 }
 
 impl Rehearsal {
     /// Workloads speak IPv4.
-    pub const OVER_IPV4: Rehearsal = Rehearsal { ip: IpVersion::V4 };
+    pub const OVER_IPV4: Rehearsal = Rehearsal::over(IpVersion::V4);
     /// Workloads speak IPv6.
-    pub const OVER_IPV6: Rehearsal = Rehearsal { ip: IpVersion::V6 };
+    pub const OVER_IPV6: Rehearsal = Rehearsal::over(IpVersion::V6);
+
+    const fn over(ip: IpVersion) -> Rehearsal {
+        Rehearsal { ip, ports: PortKind::Tun }
+    }
 }
 
 impl Engine for Rehearsal {
@@ -47,7 +53,8 @@ impl Engine for Rehearsal {
     fn ready(&self) -> Result<(), Error> {
         let home = Home::find().map_err(lacking)?;
         let spec = HostSpec { mtu: 1500, queue: 1, ..HostSpec::default() };
-        Host::make(&home, &spec).map(|_| ()).map_err(lacking)
+        let mut ports = Ports::new(&home, self.ports).map_err(lacking)?;
+        ports.host(&home, &spec).map(|_| ()).map_err(lacking)
     }
 
     fn tcp(&self, scenarios: &mut dyn Iterator<Item = &Scenario>) -> String {
@@ -84,7 +91,8 @@ impl Rehearsal {
         let Observers { transfers, tap, mut tcp_info, look } = observers;
         let (specs, mut warnings) = kernel::hosts(scenario, self.ip)?;
         let home = Home::find().map_err(lacking)?;
-        let (hosts, devices) = hosts(&home, &specs).map_err(lacking)?;
+        let mut ports = Ports::new(&home, self.ports).map_err(lacking)?;
+        let (hosts, mut devices) = hosts(&home, &mut ports, &specs).map_err(lacking)?;
         let mut network = LiveNetwork::new(scenario, replica);
         let capture = tap.map(|tap| Capture::begin(tap, scenario, &mut network));
         let (capture, writer) = capture.unzip();
@@ -102,7 +110,7 @@ impl Rehearsal {
             (0..).zip(&streams).map(|(number, stream)| (key_of_stream(stream, self.ip), number));
         let router = Router {
             network,
-            devices: &devices,
+            devices: &mut devices,
             clock,
             times,
             largest: largest(&specs),
@@ -144,10 +152,14 @@ impl Rehearsal {
 }
 
 /// The hosts and their devices, by their nodes.
-type Made = (Vec<Option<Host>>, Vec<Option<Tun>>);
+type Made = (Vec<Option<Host>>, Vec<Option<Device>>);
 
-fn hosts(home: &Home, specs: &[Option<HostSpec>]) -> Result<Made, testbed::Error> {
-    let make = |spec: &Option<_>| spec.as_ref().map(|spec| Host::make(home, spec)).transpose();
+fn hosts(
+    home: &Home,
+    ports: &mut Ports,
+    specs: &[Option<HostSpec>],
+) -> Result<Made, testbed::Error> {
+    let make = |spec: &Option<_>| spec.as_ref().map(|spec| ports.host(home, spec)).transpose();
     let made = specs.iter().map(make).collect::<Result<Vec<_>, _>>()?;
     Ok(made.into_iter().map(Option::unzip).unzip())
 }

@@ -34,5 +34,5 @@ pub use attended::Attended;
 pub use engine::Rehearsal;
 pub use guests::{Audience, End, Guest, Guests};
 pub use ip::IpVersion;
-pub use shortflow_testbed::{Streams, Terminal, User};
+pub use shortflow_testbed::{PortKind, Streams, Terminal, User};
 pub use speed::{Speed, SpeedPlan, SpeedSummary, Spread, Way, measure_speed, summary};

@@ -22,6 +22,27 @@ pub enum Error {
          pass the device in with `--device /dev/net/tun`"
     )]
     NoTun(Errno),
+    /// There are no packet sockets.
+    #[error(
+        "packet sockets cannot be opened: {0} (AF_PACKET); they need the capability CAP_NET_RAW and a kernel with \
+         CONFIG_PACKET; TUN devices, `--ports tun`, do without"
+    )]
+    NoPacketSockets(Errno),
+    /// There is no AF_XDP.
+    #[error(
+        "AF_XDP cannot be used: {0}; it needs the capabilities CAP_BPF and CAP_NET_RAW, and a kernel from 5.9 on with \
+         CONFIG_XDP_SOCKETS; TUN devices, `--ports tun`, do without"
+    )]
+    NoXdp(Errno),
+    /// Packets are larger than the frames of AF_XDP.
+    #[error(
+        "packets of {mtu} bytes are too large for AF_XDP, which takes up to 3826; use smaller segments, or \
+         `--ports tun`"
+    )]
+    TooLargeForXdp {
+        /// Bytes of the largest IP packet.
+        mtu: u32,
+    },
     /// A setting of the kernel could not be written.
     #[error("the kernel does not take {value:?} for {path}: {source}", path = path.display())]
     Setting {

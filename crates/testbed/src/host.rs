@@ -10,7 +10,7 @@ use nix::net::if_::if_nametoindex;
 
 use crate::namespace::Namespace;
 use crate::netlink::Netlink;
-use crate::{Error, Home, Tun};
+use crate::{Error, Home};
 
 /// What a host is made from.
 #[derive(Debug, Clone, Default)]
@@ -50,14 +50,6 @@ pub struct Host {
 pub(crate) const DEVICE: &str = "eth0";
 
 impl Host {
-    /// Makes a host, and the device over which it sends and is sent to.
-    ///
-    /// # Errors
-    /// When the machine lacks something, or the kernel does not take a setting.
-    pub fn make(home: &Home, spec: &HostSpec) -> Result<(Host, Tun), Error> {
-        Host::with_device(home, spec, |_| Tun::create(DEVICE))
-    }
-
     /// Makes a host around the device that `make` puts into its network namespace.
     pub(crate) fn with_device<T>(
         home: &Home,

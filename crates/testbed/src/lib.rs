@@ -1,8 +1,8 @@
-//! Hosts on this machine: network namespaces, each with the kernel's own TCP and one TUN device, whose
+//! Hosts on this machine: network namespaces, each with the kernel's own TCP and one device, whose
 //! other end is a file descriptor here.
 //!
 //! ```text
-//! sockets of a host ── kernel's TCP/IP ── eth0 (TUN) ═══ Tun::read, Tun::write
+//! sockets of a host ── kernel's TCP/IP ── eth0 ═══ Device::read, Device::write
 //! └────────────── network namespace ───────────────┘
 //! ```
 //!
@@ -23,12 +23,12 @@ mod host;
 mod kernel_path;
 mod namespace;
 mod netlink;
+mod ports;
 mod program;
-mod tun;
 
 pub use error::Error;
 pub use host::{Host, HostSpec, RouteSpec};
 pub use kernel_path::KernelPath;
 pub use namespace::Home;
+pub use ports::{Device, PortKind, Ports};
 pub use program::{Program, ProgramSpec, Streams, Terminal, User};
-pub use tun::Tun;

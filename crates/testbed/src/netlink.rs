@@ -74,6 +74,16 @@ impl Netlink {
         self.ask("a pair of devices could not be made", NLM_F_CREATE | NLM_F_EXCL, message)
     }
 
+    /// Gives a device its address on the link, and lets it ask for none of others.
+    pub(crate) fn make_silent(&mut self, device: u32, address: [u8; 6]) -> Result<(), Error> {
+        let mut link = LinkMessage::default();
+        link.header.index = device;
+        link.header.flags = LinkFlags::Noarp;
+        link.header.change_mask = LinkFlags::Noarp;
+        link.attributes.push(LinkAttribute::Address(address.to_vec()));
+        self.ask("a device could not be set up", 0, RouteNetlinkMessage::SetLink(link))
+    }
+
     /// Gives a device an address, which is its own at once.
     pub(crate) fn add_address(&mut self, device: u32, address: IpAddr) -> Result<(), Error> {
         let mut message = AddressMessage::default();

@@ -9,11 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use shortflow_testbed::{Error, Home, Host, HostSpec, KernelPath, RouteSpec, Tun};
+use shortflow_testbed::{
+    Device, Error, Home, Host, HostSpec, KernelPath, PortKind, Ports, RouteSpec,
+};
 
 /// None, and a word on what is lacking, where hosts cannot be made; on CI they must.
 fn home() -> Option<Home> {
-    let made = Home::find().and_then(|home| Host::make(&home, &spec(1)).map(|_| home));
+    let made = Home::find().and_then(|home| Ports::Tun.host(&home, &spec(1)).map(|_| home));
     match made {
         Ok(home) => Some(home),
         Err(lacking) if std::env::var_os("CI").is_none() => {
@@ -33,10 +35,11 @@ fn spec(number: u8) -> HostSpec {
 }
 
 /// Carries packets between two hosts until told to stop, for ten seconds at most, and gives them.
-fn carry(devices: [&Tun; 2], stop: &AtomicBool) -> Vec<Vec<u8>> {
+fn carry(mut devices: [Device; 2], stop: &AtomicBool) -> Vec<Vec<u8>> {
     let (begun, mut carried, mut buffer) = (Instant::now(), Vec::new(), [0; 2048]);
     while !stop.load(Ordering::Relaxed) && begun.elapsed() < Duration::from_secs(10) {
-        let mut ready = devices.map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN));
+        let mut ready =
+            devices.each_ref().map(|device| PollFd::new(device.as_fd(), PollFlags::POLLIN));
         poll(&mut ready, PollTimeout::from(20u8)).unwrap();
         for (from, to) in [(0, 1), (1, 0)] {
             loop {
@@ -77,22 +80,43 @@ fn converse(home: &Home, hosts: [&Host; 2], to: IpAddr) -> Vec<u8> {
     })
 }
 
-#[test]
-fn two_hosts_talk_over_ipv4_and_ipv6_through_their_devices() {
-    let Some(home) = home() else { return };
-    let [(a, at_a), (b, at_b)] = [1, 2].map(|number| Host::make(&home, &spec(number)).unwrap());
+/// The packets that passed between two hosts which have talked over IPv4 and IPv6.
+fn talk(home: &Home, kind: PortKind) -> Vec<Vec<u8>> {
+    let mut ports = Ports::new(home, kind).unwrap();
+    let [(a, at_a), (b, at_b)] = [1, 2].map(|number| ports.host(home, &spec(number)).unwrap());
     let stop = AtomicBool::new(false);
-    let carried = std::thread::scope(|scope| {
-        let carrying = scope.spawn(|| carry([&at_a, &at_b], &stop));
+    std::thread::scope(|scope| {
+        let carrying = scope.spawn(|| carry([at_a, at_b], &stop));
         for address in addresses(2) {
-            assert_eq!(converse(&home, [&a, &b], address), b"hello");
+            assert_eq!(converse(home, [&a, &b], address), b"hello", "{}", kind.name());
         }
         stop.store(true, Ordering::Relaxed);
         carrying.join().unwrap()
-    });
-    let versions = |version| carried.iter().filter(|packet| packet[0] >> 4 == version).count();
-    assert!(versions(4) >= 7 && versions(6) >= 7, "a connection takes seven packets at least");
-    assert!(carried.iter().all(|packet| packet.len() <= 1500));
+    })
+}
+
+#[test]
+fn two_hosts_talk_over_ipv4_and_ipv6_through_devices_of_every_kind() {
+    let Some(home) = home() else { return };
+    for kind in PortKind::ALL {
+        let carried = talk(&home, kind);
+        let versions = |version| carried.iter().filter(|packet| packet[0] >> 4 == version).count();
+        let name = kind.name();
+        assert!(versions(4) >= 7 && versions(6) >= 7, "{name}: a connection takes seven packets");
+        assert!(carried.iter().all(|packet| packet.len() <= 1500), "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_said_on_a_cable_but_what_hosts_send() {
+    let Some(home) = home() else { return };
+    for kind in [PortKind::Packet, PortKind::Xdp] {
+        let mut ports = Ports::new(&home, kind).unwrap();
+        let (_host, mut device) = ports.host(&home, &spec(1)).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        let read = device.read(&mut [0; 2048]);
+        assert_eq!(read.unwrap_err().kind(), ErrorKind::WouldBlock, "{}", kind.name());
+    }
 }
 
 #[test]
@@ -108,7 +132,7 @@ fn the_process_s_own_network_is_as_before() {
     let Some(home) = home() else { return };
     let devices = || std::fs::read_to_string("/proc/thread-self/net/dev").unwrap().lines().count();
     let before = devices();
-    let (host, _device) = Host::make(&home, &spec(1)).unwrap();
+    let (host, _device) = Ports::Tun.host(&home, &spec(1)).unwrap();
     assert_eq!(devices(), before);
     let inside = host.within(&home, devices).unwrap();
     assert_eq!((inside, devices()), (4, before), "two lines of titles, lo and eth0");
@@ -122,10 +146,10 @@ fn settings_are_those_of_the_host_alone_and_an_unknown_one_is_told() {
     let settings = vec![("ipv4/tcp_sack", "0".to_owned())];
     let route = RouteSpec { initial_window: Some(4), quick_acks: true, ..RouteSpec::default() };
     let spec = |settings| HostSpec { settings, route, ..spec(1) };
-    let (host, _device) = Host::make(&home, &spec(settings)).unwrap();
+    let (host, _device) = Ports::Tun.host(&home, &spec(settings)).unwrap();
     assert_eq!((host.within(&home, read).unwrap().as_str(), read()), ("0\n", before));
     let settings = vec![("ipv4/tcp_telepathy", "1".to_owned())];
-    let refused = Host::make(&home, &spec(settings)).unwrap_err();
+    let refused = Ports::Tun.host(&home, &spec(settings)).unwrap_err();
     assert!(matches!(refused, Error::Setting { .. }), "{refused}");
     assert!(refused.to_string().contains("/proc/sys/net/ipv4/tcp_telepathy"), "{refused}");
 }

@@ -8,13 +8,15 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use shortflow_testbed::{Home, Host, HostSpec, Program, ProgramSpec, Streams, Terminal, Tun};
+use shortflow_testbed::{
+    Device, Home, Host, HostSpec, Ports, Program, ProgramSpec, Streams, Terminal,
+};
 
 /// None, and a word on what is lacking, where hosts cannot be made; on CI they must.
-fn host() -> Option<(Host, Tun)> {
+fn host() -> Option<(Host, Device)> {
     let addresses = vec![IpAddr::from([10, 0, 0, 1]), "fd00::1".parse().unwrap()];
     let spec = HostSpec { addresses, mtu: 1500, queue: 100, ..HostSpec::default() };
-    match Home::find().and_then(|home| Host::make(&home, &spec)) {
+    match Home::find().and_then(|home| Ports::Tun.host(&home, &spec)) {
         Ok(made) => Some(made),
         Err(lacking) if std::env::var_os("CI").is_none() => {
             eprintln!("skipped: needs hosts: {lacking}");

@@ -20,7 +20,7 @@ use shortflow_elements::{FlowKey, Packet, Protocol};
 use shortflow_run::{TimingError, end_of};
 use shortflow_scenario::{NodeId, Scenario};
 use shortflow_sim::{Hosts, LiveNetwork, LiveRecord};
-use shortflow_testbed::Tun;
+use shortflow_testbed::Device;
 use shortflow_units::Instant;
 
 use crate::capture::Capture;
@@ -66,7 +66,7 @@ impl Times {
 pub(crate) struct Router<'d> {
     pub(crate) network: LiveNetwork,
     /// The devices of the hosts by their nodes; none for the routers.
-    pub(crate) devices: &'d [Option<Tun>],
+    pub(crate) devices: &'d mut [Option<Device>],
     pub(crate) clock: Clock,
     pub(crate) times: Times,
     /// Bytes of the largest packet.
@@ -97,7 +97,7 @@ pub(crate) struct Routed {
 
 /// The devices' side of the network.
 struct Side<'d> {
-    devices: &'d [Option<Tun>],
+    devices: &'d mut [Option<Device>],
     clock: Clock,
     frames: Frames,
     lateness: Lateness,
@@ -129,7 +129,7 @@ impl Router<'_> {
         };
         let preferred = prefer_this_thread(Priority::Router);
         let mut wait = Wait::new(clock)?;
-        for (number, device) in (0..).zip(devices) {
+        for (number, device) in (0..).zip(&*side.devices) {
             if let Some(device) = device {
                 wait.add(device, EpollFlags::EPOLLIN, number)?;
             }
@@ -182,10 +182,9 @@ impl Router<'_> {
 
 /// Takes what a host has sent. How many packets were for nobody.
 fn take(number: u32, network: &mut LiveNetwork, side: &mut Side<'_>, end: Instant) -> u64 {
-    let devices = side.devices;
-    let Some(device) = &devices[number as usize] else { return 0 };
     let mut strangers = 0;
     for _ in 0..BATCH {
+        let Some(device) = &mut side.devices[number as usize] else { break };
         let packet = match side.frames.take_in(|place| device.read(place)) {
             Ok(Some(packet)) => packet,
             Ok(None) => {
@@ -225,7 +224,7 @@ impl Hosts for Side<'_> {
     fn deliver(&mut self, at: Instant, node: NodeId, packet: Packet) {
         self.keep_seen();
         let bytes = self.frames.give_back(&packet);
-        let taken = self.devices[node.index()].as_ref().map(|device| device.write(bytes));
+        let taken = self.devices[node.index()].as_mut().map(|device| device.write(bytes));
         self.lateness.add(at, self.clock.now());
         if !matches!(taken, Some(Ok(()))) {
             self.refused += 1;

@@ -9,7 +9,7 @@ use nix::time::{ClockId, clock_gettime};
 use shortflow_run::{Error, TimingError};
 use shortflow_scenario::{NodeId, Scenario};
 use shortflow_sim::LiveNetwork;
-use shortflow_testbed::{Home, Host, HostSpec, KernelPath, Tun};
+use shortflow_testbed::{Device, Home, Host, HostSpec, KernelPath, Ports};
 use shortflow_units::{Duration, Instant};
 
 use super::{Speed, Way, datagrams, keep_on_processor, lacking};
@@ -45,25 +45,26 @@ pub(super) fn measure(home: &Home, way: Way, size: u32, seconds: f64) -> Result<
         cpu_nanos,
         late_nanos: timing.map(|timing| timing.p99.nanos()),
     };
-    if way == Way::Kernel {
+    let Some(kind) = way.ports() else {
         let path = KernelPath::make(home, [&specs[0], &specs[1]]).map_err(lacking)?;
         let sockets = sockets(home, [&path.hosts[0], &path.hosts[1]], to)?;
         // The kernel forwards in the time of the sender.
         return Ok(speed(flood(sockets, size, seconds, Processors(0, 1))?, None, None));
-    }
-    let made = specs.each_ref().map(|spec| Host::make(home, spec));
+    };
+    let mut ports = Ports::new(home, kind).map_err(lacking)?;
+    let made = specs.each_ref().map(|spec| ports.host(home, spec));
     let [(sender, at_sender), (receiver, at_receiver)] = match made {
         [Ok(sender), Ok(receiver)] => [sender, receiver],
         [Err(error), _] | [_, Err(error)] => return Err(lacking(error)),
     };
     let sockets = sockets(home, [&sender, &receiver], to)?;
-    let mut devices: Vec<Option<Tun>> = scenario.nodes.iter().map(|_| None).collect();
+    let mut devices: Vec<Option<Device>> = scenario.nodes.iter().map(|_| None).collect();
     devices[ends[0].index()] = Some(at_sender);
     devices[ends[1].index()] = Some(at_receiver);
     let network = LiveNetwork::new(&scenario, 0);
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let routing = scope.spawn(|| route(network, &devices, &stop));
+        let routing = scope.spawn(|| route(network, &mut devices, &stop));
         let found = flood(sockets, size, seconds, Processors(1, 2));
         stop.store(true, Ordering::Relaxed);
         let (cpu, timing) = routing.join().expect("the router keeps every packet")?;
@@ -74,7 +75,7 @@ pub(super) fn measure(home: &Home, way: Way, size: u32, seconds: f64) -> Result<
 /// Runs the router until it is stopped: nanoseconds of CPU time for each packet, and how late they were.
 fn route(
     network: LiveNetwork,
-    devices: &[Option<Tun>],
+    devices: &mut [Option<Device>],
     stop: &AtomicBool,
 ) -> Result<(f64, Option<TimingError>), Error> {
     keep_on_processor(0).map_err(lacking)?;

@@ -2,14 +2,19 @@
 
 use shortflow_run::Error;
 use shortflow_scenario::{Overrides, Scenario, from_texts};
+use shortflow_testbed::PortKind;
 
 /// A way on which packets are forwarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// The kernel, between two veth pairs, with `ip_forward`.
     Kernel,
-    /// The router's loop with a plain FIFO.
+    /// The router's loop with a plain FIFO, over TUN as all below but two.
     Fifo,
+    /// The same over packet sockets.
+    FifoOverPacket,
+    /// The same over AF_XDP.
+    FifoOverXdp,
     /// The router's loop with FQ-CoDel, `policies/fq-codel.toml`.
     FqCodel,
     /// The router's loop with a Fair Marker and the queue behind it, `policies/fair-marker.toml`.
@@ -20,17 +25,36 @@ pub enum Way {
 
 impl Way {
     /// All of them.
-    pub const ALL: [Way; 5] =
-        [Way::Kernel, Way::Fifo, Way::FqCodel, Way::FairMarker, Way::StrictPriority];
+    pub const ALL: [Way; 7] = [
+        Way::Kernel,
+        Way::Fifo,
+        Way::FifoOverPacket,
+        Way::FifoOverXdp,
+        Way::FqCodel,
+        Way::FairMarker,
+        Way::StrictPriority,
+    ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Way::Kernel => "kernel",
             Way::Fifo => "fifo",
+            Way::FifoOverPacket => "fifo, packet",
+            Way::FifoOverXdp => "fifo, xdp",
             Way::FqCodel => "fq-codel",
             Way::FairMarker => "fair-marker",
             Way::StrictPriority => "strict-priority",
+        }
+    }
+
+    /// The ports of the router; none where the kernel forwards.
+    pub(super) fn ports(self) -> Option<PortKind> {
+        match self {
+            Way::Kernel => None,
+            Way::FifoOverPacket => Some(PortKind::Packet),
+            Way::FifoOverXdp => Some(PortKind::Xdp),
+            Way::Fifo | Way::FqCodel | Way::FairMarker | Way::StrictPriority => Some(PortKind::Tun),
         }
     }
 
@@ -39,7 +63,7 @@ impl Way {
         const QUEUE: &str = r#"bind = [{ role = "core", at = "r", to = "receiver" }]"#;
         const BOTH: &str = r#"bind = [{ role = "edge", at = "r", from = "sender" }, { role = "core", at = "r", to = "receiver" }]"#;
         match self {
-            Way::Kernel | Way::Fifo => None,
+            Way::Kernel | Way::Fifo | Way::FifoOverPacket | Way::FifoOverXdp => None,
             Way::FqCodel => Some((include_str!("../../../../policies/fq-codel.toml"), QUEUE)),
             Way::FairMarker => Some((include_str!("../../../../policies/fair-marker.toml"), BOTH)),
             Way::StrictPriority => {

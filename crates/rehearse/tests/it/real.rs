@@ -2,7 +2,7 @@
 //! is busy is late; how near they come on an idle one is told elsewhere.
 
 use shortflow_measure::Replica;
-use shortflow_rehearse::Rehearsal;
+use shortflow_rehearse::{PortKind, Rehearsal};
 use shortflow_run::{Engine, Error, Measured, Observers, Outcome, Task};
 use shortflow_scenario::Scenario;
 use shortflow_sim::Simulator;
@@ -153,5 +153,20 @@ fn a_rehearsal_ends_when_it_is_told_to_and_leaves_nothing_open() {
             eprintln!("skipped: needs hosts: {lacking}");
         }
         other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn ports_of_every_kind_carry_the_same() {
+    let scenario = line(
+        r#"web.transfers = { client = "client", server = "server", rate = "5 /s", request = { constant = "300 B" }, reply = { constant = "10 KB" } }
+        flood.cbr = { from = "server", to = "client", rate = "12 Mbit/s", packet = "1000 B" }"#,
+    );
+    for ports in [PortKind::Packet, PortKind::Xdp] {
+        let rehearsal = Rehearsal { ports, ..Rehearsal::OVER_IPV4 };
+        let Some(found) = beside(rehearsal, &scenario) else { return };
+        let lost =
+            found.map(|replica| replica.workloads[1].datagrams.as_ref().unwrap().loss().unwrap());
+        near(ports.name(), lost, 0.15);
     }
 }

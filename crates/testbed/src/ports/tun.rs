@@ -19,7 +19,7 @@ pub struct Tun(File);
 
 impl Tun {
     /// Makes a device of this name in the network namespace of the thread. It is gone when this is dropped.
-    pub(crate) fn create(name: &str) -> Result<Tun, Error> {
+    pub(super) fn create(name: &str) -> Result<Tun, Error> {
         let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
         let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(DEVICE);
         let file =
@@ -35,7 +35,7 @@ impl Tun {
     ///
     /// # Errors
     /// Whatever the kernel says.
-    pub fn read(&self, packet: &mut [u8]) -> io::Result<usize> {
+    pub(super) fn read(&self, packet: &mut [u8]) -> io::Result<usize> {
         (&self.0).read(packet)
     }
 
@@ -43,7 +43,7 @@ impl Tun {
     ///
     /// # Errors
     /// Whatever the kernel says, such as `InvalidInput` of a packet that is none.
-    pub fn write(&self, packet: &[u8]) -> io::Result<()> {
+    pub(super) fn write(&self, packet: &[u8]) -> io::Result<()> {
         (&self.0).write(packet).map(|_| ())
     }
 }
