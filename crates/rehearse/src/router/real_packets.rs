@@ -7,7 +7,7 @@ use std::time::Duration as Time;
 
 use shortflow_scenario::{NodeId, Overrides, from_texts};
 use shortflow_sim::LiveNetwork;
-use shortflow_testbed::{Error, Home, Host, Tun};
+use shortflow_testbed::{Device, Error, Home, Host, Ports};
 use shortflow_units::{Duration, Instant};
 use shortflow_wire::checksum::Sum;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -32,8 +32,9 @@ fn carried(act: impl FnOnce(&Home, &Host, &Host)) -> Option<Routed> {
     let scenario = &loaded.points()[0].scenario;
     let (specs, _) = kernel::hosts(scenario, IpVersion::V4).unwrap();
     let made = Home::find().and_then(|home| {
-        let make = |spec: &Option<_>| spec.as_ref().map(|it| Host::make(&home, it)).transpose();
-        let hosts: Result<Vec<Option<(Host, Tun)>>, Error> = specs.iter().map(make).collect();
+        let make =
+            |spec: &Option<_>| spec.as_ref().map(|it| Ports::Tun.host(&home, it)).transpose();
+        let hosts: Result<Vec<Option<(Host, Device)>>, Error> = specs.iter().map(make).collect();
         hosts.map(|hosts| (home, hosts))
     });
     let (home, hosts) = match made {
@@ -44,11 +45,11 @@ fn carried(act: impl FnOnce(&Home, &Host, &Host)) -> Option<Routed> {
         }
         Err(lacking) => panic!("{lacking}"),
     };
-    let (hosts, devices): (Vec<_>, Vec<_>) = hosts.into_iter().map(Option::unzip).unzip();
+    let (hosts, mut devices): (Vec<_>, Vec<_>) = hosts.into_iter().map(Option::unzip).unzip();
     let end = Instant::START + Duration::from_secs(20);
     let router = Router {
         network: LiveNetwork::new(scenario, 0),
-        devices: &devices,
+        devices: &mut devices,
         clock: Clock::beginning_in(Duration::ZERO).unwrap(),
         times: Times { warm_up: Instant::START, measured_until: end, end },
         largest: 1500,
