@@ -127,9 +127,10 @@ fn how_far_apart(runs: &[Run]) -> Option<String> {
     let clear = figures.iter().filter(|figure| figure.ratio.differs_from(1.0)).count();
     Some(match figures.iter().any(|figure| figure.ratio.n > 1) {
         true => format!(
-            "Of {} medians, 95th percentiles, goodputs and losses, {clear} differ clearly. Farthest apart: \
+            "Of {} medians, 95th percentiles, goodputs and losses, {clear} clearly {differ}. Farthest apart: \
              {most}.",
-            figures.len()
+            figures.len(),
+            differ = if clear == 1 { "differs" } else { "differ" }
         ),
         false => format!("Farthest apart: {most}."),
     })
