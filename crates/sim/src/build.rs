@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use shortflow_elements::dropper::LinkLoss;
-use shortflow_elements::{Dscp, Label};
+use shortflow_elements::{Conditioner, Dscp, Label};
 use shortflow_measure::{Recorder, TransferSink};
-use shortflow_policy::PortSite;
+use shortflow_policy::{PortSite, Role};
 use shortflow_run::{code_points, ingress_name, plan, port_name, ports, role_at, seed_of};
 use shortflow_scenario::{
     Direction, Line, MOST_STREAMS, NodeId, NodeKind, Scenario, Workload, WorkloadKind,
@@ -17,7 +17,7 @@ use crate::host::source::{Connections, Source, Stream, StreamId};
 use crate::network::ends::{FarEnd, NearEnd};
 use crate::network::index::{PortId, Ports};
 use crate::network::key::{NodeKey, Transport};
-use crate::network::layout::{Colors, Hop, Network};
+use crate::network::layout::{Colors, Hop, Network, Roles};
 use crate::network::port::Port;
 use crate::network::routes::Routes;
 use crate::record::counters::{CodePoints, Counters};
@@ -81,17 +81,13 @@ fn network(scenario: &Scenario, seed: u64, code_points: &CodePoints) -> Network 
     let port_names = ports(scenario).map(|(from, to, _)| port_name(scenario, from, to)).collect();
     let ingress_names =
         ports(scenario).map(|(from, to, _)| ingress_name(scenario, from, to)).collect();
-    let colors = scenario
-        .policy
-        .as_ref()
-        .map_or([Dscp::AF11, Dscp::AF12, Dscp::AF13], |policy| policy.code_points());
     Network {
         ports: Ports::new(hops),
         port_names,
         ingress_names,
         nodes: scenario.nodes.len(),
         routes: Routes::new(&forwards, &ends),
-        colors: Colors::new(colors),
+        colors: colors(scenario),
         labels: scenario.workloads.iter().map(|workload| label(scenario, workload)).collect(),
     }
 }
@@ -110,17 +106,14 @@ fn hop(
     code_points: &CodePoints,
 ) -> Hop {
     let name = port_name(scenario, from, to);
-    let ingress_name = ingress_name(scenario, from, to);
-    let at_egress = PortSite { name: &name, seed, rate: line.rate };
-    let at_ingress = PortSite { name: &ingress_name, ..at_egress };
+    let site = PortSite { name: &name, seed, rate: line.rate };
     let egress = role_at(scenario, from, Direction::To(to));
-    let ingress = role_at(scenario, to, Direction::From(from));
     let is_reported = scenario.measure.ports.contains(&(from, to));
     let counters = Counters::new(is_reported.then_some(code_points));
     let Line { rate, delay, limit, overhead, loss } = line;
-    let port = if let Some(gate) = egress.and_then(|role| role.gate(at_egress)) {
+    let port = if let Some(gate) = egress.and_then(|role| role.gate(site)) {
         Port::gated(gate, *rate, *delay, *overhead, counters)
-    } else if let Some(queue) = egress.and_then(|role| role.queue(at_egress)) {
+    } else if let Some(queue) = egress.and_then(|role| role.queue(site)) {
         Port::with_queue(queue, *rate, *delay, *overhead, counters)
     } else {
         Port::plain(*rate, *delay, *overhead, *limit, counters)
@@ -128,14 +121,44 @@ fn hop(
     let loss = loss
         .as_ref()
         .map(|loss| LinkLoss::new(loss.clone(), Rng::stream(seed, &format!("{name}/loss"))));
-    Hop {
-        port,
-        from,
-        to,
-        near: NearEnd::of(egress.and_then(|role| role.conditioner(at_egress))),
-        far: FarEnd::of(loss, ingress.and_then(|role| role.conditioner(at_ingress))),
-        through: None,
-    }
+    let (near, far) = conditioners(scenario, seed, from, to, line);
+    Hop { port, from, to, near: NearEnd::of(near), far: FarEnd::of(loss, far), through: None }
+}
+
+/// What conditions packets before the port's queue, and where they enter the next node.
+fn conditioners(
+    scenario: &Scenario,
+    seed: u64,
+    from: NodeId,
+    to: NodeId,
+    line: &Line,
+) -> (Option<Conditioner>, Option<Conditioner>) {
+    let (name, ingress_name) = (port_name(scenario, from, to), ingress_name(scenario, from, to));
+    let at = |name, role: Option<&Role>| {
+        role.and_then(|role| role.conditioner(PortSite { name, seed, rate: line.rate }))
+    };
+    let near = at(&name, role_at(scenario, from, Direction::To(to)));
+    (near, at(&ingress_name, role_at(scenario, to, Direction::From(from))))
+}
+
+/// What a policy binds to each port, for a network that runs already.
+pub(crate) fn roles(scenario: &Scenario, replica: u32) -> Vec<Roles> {
+    let seed = seed_of(scenario.seed, replica);
+    let roles = |(from, to, line): (NodeId, NodeId, &Line)| {
+        let name = port_name(scenario, from, to);
+        let site = PortSite { name: &name, seed, rate: line.rate };
+        let (near, far) = conditioners(scenario, seed, from, to, line);
+        let egress = role_at(scenario, from, Direction::To(to));
+        let queue = egress.and_then(|role| role.queue(site));
+        Roles { near, far, queue, limit: line.limit }
+    };
+    ports(scenario).map(roles).collect()
+}
+
+/// Which places of a tally the code points of a scenario's policy belong to.
+pub(crate) fn colors(scenario: &Scenario) -> Colors {
+    let standard = [Dscp::AF11, Dscp::AF12, Dscp::AF13];
+    Colors::new(scenario.policy.as_ref().map_or(standard, |policy| policy.code_points()))
 }
 
 /// The ports that are reported one by one.

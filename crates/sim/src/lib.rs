@@ -46,7 +46,9 @@ mod network;
 mod record;
 mod simulator;
 
-pub use live::{ConnectionTally, Hosts, LiveNetwork, LiveRecord, Tallies, Unroutable};
+pub use live::{
+    ConnectionTally, Glance, Hosts, LiveNetwork, LiveRecord, PortGlance, Tallies, Unroutable,
+};
 pub use network::fabric::Totals;
 pub use record::replica::{Simulated, run_replica, run_replica_before};
 pub use simulator::Simulator;

@@ -7,6 +7,7 @@
 use crate::event::calendar::Entity;
 use crate::network::index::PortId;
 use crate::network::layout::Network;
+use crate::network::port::Port;
 
 /// The numbering of entities.
 #[derive(Debug)]
@@ -35,7 +36,12 @@ pub(crate) enum EntityKind {
 }
 
 impl Entities {
-    pub(crate) fn new(network: &Network, sources: usize) -> Self {
+    /// Numbers them. Ports of which `is_served` says so have departures.
+    pub(crate) fn new(
+        network: &Network,
+        sources: usize,
+        is_served: impl Fn(&Port) -> bool,
+    ) -> Self {
         let mut entities = Entities {
             served: Vec::new(),
             departures: Vec::new(),
@@ -44,7 +50,7 @@ impl Entities {
         };
         for (port, hop) in PortId::first(network.ports.len()).zip(network.ports.iter()) {
             entities.departures.push(entities.served.len() as u32);
-            if !hop.port.is_booked() {
+            if is_served(&hop.port) {
                 entities.served.push(port);
             }
         }

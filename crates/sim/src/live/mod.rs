@@ -10,6 +10,7 @@
 //! happens at an instant happens then, however late the network is told that it has come: a line that is
 //! asked too late does not become slower.
 
+mod glance;
 mod tally;
 
 use std::collections::BTreeMap;
@@ -32,6 +33,8 @@ use crate::record::ports::{Counted, network_counts};
 use crate::record::sampler::Sampler;
 use crate::record::tap::Watcher;
 
+use glance::Delays;
+pub use glance::{Glance, PortGlance};
 pub use tally::{ConnectionTally, Tallies};
 
 /// The hosts around a [`LiveNetwork`].
@@ -52,8 +55,12 @@ pub struct LiveNetwork {
     watched: Vec<PortId>,
     samples: Vec<Sample>,
     counted_before: BTreeMap<String, u64>,
+    /// What elements have counted that were replaced.
+    replaced: BTreeMap<String, u64>,
+    replica: u32,
     measured_from: Instant,
     tallies: Tallies,
+    delays: Delays,
     /// Transfers that are open, for time series.
     pub open_transfers: u32,
 }
@@ -75,7 +82,7 @@ impl LiveNetwork {
         let (mut network, watched) = build::network_alone(scenario, replica);
         network.ports.iter_mut().for_each(|hop| hop.port.keep_room());
         let sampler = Sampler::new(&watched, scenario.measure.series_interval);
-        let mut fabric = Fabric::new(network, 0);
+        let mut fabric = Fabric::changeable(network);
         fabric.set_sampler(sampler.next_at());
         LiveNetwork {
             fabric,
@@ -84,6 +91,9 @@ impl LiveNetwork {
             watched,
             samples: Vec::new(),
             counted_before: BTreeMap::new(),
+            replaced: BTreeMap::new(),
+            replica,
+            delays: Delays::default(),
             measured_from: Instant::START,
             tallies: Tallies::default(),
             open_transfers: 0,
@@ -168,6 +178,7 @@ impl LiveNetwork {
         let resident = self.fabric.pool.packet(&parcel);
         let color = self.fabric.network.colors.place(resident.dscp);
         self.tallies.ended(resident.key, color, false);
+        self.delays.add(self.fabric.now.since(resident.sent_at));
         hosts.deliver(self.fabric.now, node, given_back(resident));
         self.fabric.pool.release(parcel);
     }
@@ -195,7 +206,7 @@ impl LiveNetwork {
     pub fn end_warm_up(&mut self, until: Instant) {
         self.sampler.restart(self.fabric.now, &self.fabric.network);
         self.fabric.restart_counters(until);
-        self.counted_before = network_counts(&self.fabric.network);
+        self.counted_before = self.counts();
         self.measured_from = self.fabric.now;
     }
 
@@ -204,9 +215,31 @@ impl LiveNetwork {
     pub fn measured(&mut self) -> LiveRecord {
         let measured = self.fabric.now.since(self.measured_from);
         let counted = Counted::of_ports(&mut self.fabric, &self.watched, measured);
-        let counts = network_counts(&self.fabric.network);
-        let counted = counted.with(counts, &self.counted_before);
+        let counted = counted.with(self.counts(), &self.counted_before);
         LiveRecord { counted, samples: std::mem::take(&mut self.samples) }
+    }
+
+    /// From the time that was told last on, the policy of `scenario` is bound to the ports: a scenario that
+    /// is the same but for its policy. Its elements are new; packets that wait move into the new queues, in
+    /// the order in which the old ones would have sent them, and what those had fixed stays fixed.
+    pub fn switch(&mut self, scenario: &Scenario, hosts: &mut dyn Hosts) {
+        self.replaced = self.counts();
+        let roles = build::roles(scenario, self.replica);
+        assert_eq!(roles.len(), self.fabric.network.ports.len(), "the network is the same");
+        for (index, roles) in PortId::first(roles.len()).zip(roles) {
+            self.fabric.rebind(index, roles);
+        }
+        self.fabric.network.colors = build::colors(scenario);
+        self.settle(hosts);
+    }
+
+    /// What elements have counted since the start.
+    fn counts(&self) -> BTreeMap<String, u64> {
+        let mut counts = self.replaced.clone();
+        for (name, count) in network_counts(&self.fabric.network) {
+            *counts.entry(name).or_default() += count;
+        }
+        counts
     }
 
     /// What became of the packets of each TCP connection, for another thread to look at too.

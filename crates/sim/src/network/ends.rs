@@ -9,6 +9,7 @@ use shortflow_scenario::NodeId;
 
 use crate::network::fabric::Fabric;
 use crate::network::index::PortId;
+use crate::network::layout::Hop;
 use crate::network::pool::Parcel;
 use crate::record::tap::Watcher;
 
@@ -64,6 +65,22 @@ impl FarEnd {
     ) -> Option<Box<Self>> {
         let is_empty = loss.is_none() && conditioner.is_none();
         (!is_empty).then(|| Box::new(FarEnd { loss, conditioner, is_watched: false }))
+    }
+}
+
+impl Hop {
+    /// Replaces the conditioners at its ends. What loses packets on the link stays, and so does who looks on.
+    pub(crate) fn condition(&mut self, near: Option<Conditioner>, far: Option<Conditioner>) {
+        match &mut self.near {
+            Some(end) if end.is_watched || near.is_some() => end.conditioner = near,
+            end => *end = NearEnd::of(near),
+        }
+        match &mut self.far {
+            Some(end) if end.is_watched || end.loss.is_some() || far.is_some() => {
+                end.conditioner = far;
+            }
+            end => *end = FarEnd::of(None, far),
+        }
     }
 }
 

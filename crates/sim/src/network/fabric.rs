@@ -7,7 +7,7 @@ use crate::event::calendar::{Calendar, Entity};
 use crate::event::entities::{Entities, EntityKind};
 use crate::host::flow::{Flow, Flows};
 use crate::network::index::PortId;
-use crate::network::layout::Network;
+use crate::network::layout::{Network, Roles};
 use crate::network::pool::{Parcel, Pool, Resident};
 use crate::network::port::{Changed, Passage};
 use crate::network::prefetch::prefetch_element;
@@ -61,8 +61,19 @@ impl Totals {
 }
 
 impl Fabric {
+    /// A network whose ports keep the queues that they have.
     pub(crate) fn new(network: Network, sources: usize) -> Self {
-        let entities = Entities::new(&network, sources);
+        let entities = Entities::new(&network, sources, |port| !port.is_booked());
+        Fabric::with(network, entities)
+    }
+
+    /// A network without sources, whose ports may be given other queues.
+    pub(crate) fn changeable(network: Network) -> Self {
+        let entities = Entities::new(&network, 0, |_| true);
+        Fabric::with(network, entities)
+    }
+
+    fn with(network: Network, entities: Entities) -> Self {
         let listens = network.ports.iter().any(|hop| hop.port.listens());
         Fabric {
             network,
@@ -272,6 +283,16 @@ impl Fabric {
         if !self.drops.is_empty() {
             self.account_drops(index);
         }
+    }
+
+    /// Gives a port other roles. Packets that wait there move into the new queue.
+    pub(crate) fn rebind(&mut self, index: PortId, roles: Roles) {
+        let hop = &mut self.network.ports[index];
+        hop.condition(roles.near, roles.far);
+        let Roles { queue, limit, .. } = roles;
+        let sent = hop.port.rebind(self.now, queue, limit, &mut self.pool, &mut self.drops);
+        sent.into_iter().for_each(|passage| self.carry(index, passage));
+        self.after_port(index, Changed { sent: None, departure: true });
     }
 
     #[cold]

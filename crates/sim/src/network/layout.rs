@@ -1,7 +1,8 @@
 //! The network as the engine sees it: ports, routes, and what is bound to them.
 
-use shortflow_elements::{Color, Dscp, Label};
+use shortflow_elements::{Color, Conditioner, Dscp, Label, QueueDiscipline};
 use shortflow_scenario::NodeId;
+use shortflow_units::Length;
 
 use crate::network::ends::{FarEnd, NearEnd};
 use crate::network::index::Ports;
@@ -34,6 +35,17 @@ impl Hop {
         self.near.as_deref().inspect(|near| prefetch_start(*near));
         self.port.prefetch_queue();
     }
+}
+
+/// What a policy binds to a port.
+pub(crate) struct Roles {
+    /// What stands before its queue.
+    pub(crate) near: Option<Conditioner>,
+    /// What stands where its link enters the next node.
+    pub(crate) far: Option<Conditioner>,
+    pub(crate) queue: Option<Box<dyn QueueDiscipline>>,
+    /// What it holds where there is no queue.
+    pub(crate) limit: Length,
 }
 
 /// Ports and routes.

@@ -6,6 +6,8 @@
 //! asks it at each departure, and needs an event at the end of a transmission only while a packet waits.
 //! The packet that is being sent is not in the queue.
 
+mod rebind;
+
 use std::collections::VecDeque;
 
 use shortflow_elements::queue::AnyGate;
@@ -57,6 +59,8 @@ pub(crate) struct Port {
     line: Line,
     /// When the last packet was booked: the next must not come before.
     booked_at: Instant,
+    /// ECN marks of the queues that it had before.
+    replaced_marks: u64,
     pub(crate) counters: Counters,
 }
 
@@ -131,7 +135,7 @@ impl Port {
     fn new(buffer: Buffer, line: Line, counters: Counters) -> Self {
         let (wire, waiting) = (VecDeque::new(), Waiting::nothing());
         let (booked_at, small_wire) = (Instant::START, SMALL_WIRE);
-        Port { wire, small_wire, waiting, buffer, line, booked_at, counters }
+        Port { wire, small_wire, waiting, buffer, line, booked_at, replaced_marks: 0, counters }
     }
 
     /// Whether departures follow from arrivals, so that packets join by [`book`](Self::book); else
@@ -443,7 +447,11 @@ impl Port {
         self.begin(now);
         match &self.buffer {
             Buffer::Plain(_) | Buffer::Gated(_) => self.waiting.backlog(),
-            Buffer::Policy(served) => served.queue.backlog(),
+            Buffer::Policy(served) => {
+                let Backlog { packets, bytes } = served.queue.backlog();
+                let ahead = self.backlog_ahead(now);
+                Backlog { packets: packets + ahead.packets, bytes: bytes + ahead.bytes }
+            }
         }
     }
 
@@ -457,6 +465,10 @@ impl Port {
         self.begin(now);
         self.line.restart(now);
         self.counters.restart(self.held(), self.all_ecn_marks(), now, until);
+        let ahead: Vec<(u32, Instant)> = match &self.buffer {
+            Buffer::Policy(_) => self.ahead(now).collect(),
+            Buffer::Plain(_) | Buffer::Gated(_) => Vec::new(),
+        };
         let Port { buffer, waiting, wire, line, counters, booked_at, .. } = self;
         match buffer {
             Buffer::Plain(_) => {
@@ -472,7 +484,11 @@ impl Port {
                     counters.waits(size, came, begins);
                 }
             }
-            Buffer::Policy(_) => {}
+            Buffer::Policy(_) => {
+                for (size, begins) in ahead {
+                    counters.waits(size, now, begins);
+                }
+            }
         }
     }
 
@@ -499,11 +515,12 @@ impl Port {
     }
 
     fn all_ecn_marks(&self) -> u64 {
-        match &self.buffer {
+        let own = match &self.buffer {
             Buffer::Plain(_) => 0,
             Buffer::Gated(gate) => gate.ecn_marks(),
             Buffer::Policy(served) => served.queue.ecn_marks(),
-        }
+        };
+        self.replaced_marks + own
     }
 
     /// Everything inside the port: waiting, being sent, on the wire.

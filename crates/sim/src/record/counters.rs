@@ -165,6 +165,11 @@ impl Counters {
         self.detail.is_some()
     }
 
+    /// Packets that came here.
+    pub(crate) fn all_arrived(&self) -> u64 {
+        self.arrived.packets
+    }
+
     /// Packets that ended here.
     pub(crate) fn all_dropped(&self) -> u64 {
         self.dropped.packets
@@ -195,9 +200,15 @@ impl Counters {
     /// A packet that came at `came` waits, or waited, until `begins`.
     #[inline]
     pub(crate) fn waits(&mut self, size: u32, came: Instant, begins: Instant) {
+        self.waits_on(size, came, came, begins);
+    }
+
+    /// A packet that came at `came` moves into another queue at `now`, where it waits until `begins`.
+    #[inline]
+    pub(crate) fn waits_on(&mut self, size: u32, came: Instant, now: Instant, begins: Instant) {
         let Some(detail) = &mut self.detail else { return };
         let waits = &mut detail.waits;
-        let (from, to) = (came.max(waits.since), begins.min(waits.until));
+        let (from, to) = (now.max(waits.since), begins.min(waits.until));
         if to > from {
             waits.add(Backlog { packets: 1, bytes: Bytes(u64::from(size)) }, to.since(from));
         }

@@ -21,4 +21,5 @@ mod shaping;
 mod splitting;
 mod statistics;
 mod stopping;
+mod switch;
 mod through;
