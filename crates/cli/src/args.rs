@@ -131,7 +131,9 @@ Examples:
       --trace line.pcapng --trace-at 'east->west' --trace-snap '96 B'
   sudo shortflow rehearse scenarios/contract.toml --with visitors 'ping -c 5 shop' --until-done
   sudo shortflow rehearse scenarios/contract.toml --until-done \\
-      --with shop 'iperf3 -s' --with visitors 'iperf3 -c shop -R -t 10'";
+      --with shop 'iperf3 -s' --with visitors 'iperf3 -c shop -R -t 10'
+  sudo shortflow rehearse scenarios/office.toml --shell user \\
+      --policies policies/best-effort.toml,policies/fq-codel.toml";
 
 const COMPARE: &str = "\
 Examples:
@@ -229,9 +231,22 @@ pub(crate) struct Rehearse {
     pub(crate) with: Vec<String>,
     /// End when the program that was given last has ended, however long the scenario lasts: its traffic
     /// goes on until then. Nothing is measured.
-    #[arg(long, requires = "with")]
-    #[arg(conflicts_with_all = ["out", "force", "json", "brief", "replicas", "transfers", "no_transfers", "trace", "tcp_info"])]
+    #[arg(long, requires = "with", conflicts_with_all = OF_MEASURING)]
     pub(crate) until_done: bool,
+    /// Open a shell inside a host while the scenario's traffic runs, until the shell ends. The last row of
+    /// the terminal says how the network stands. Ctrl-] and then n goes to the next of several policies,
+    /// Ctrl-] q ends it. Nothing is measured.
+    #[arg(long, value_name = "HOST", conflicts_with_all = OF_MEASURING)]
+    #[arg(conflicts_with_all = ["until_done", "live"])]
+    pub(crate) shell: Option<String>,
+    /// Say in a line on the terminal how the network stands: what waits, what is lost, how long packets take
+    /// from host to host. The keys n and q go to the next of several policies, and end the run.
+    #[arg(long)]
+    pub(crate) live: bool,
+    /// Policies to go through with the key n, separated by commas; the first is the one to begin with.
+    #[arg(long, value_name = "FILE,FILE…", value_delimiter = ',', conflicts_with = "policy")]
+    #[arg(value_hint = ValueHint::FilePath, value_parser = policy_file())]
+    pub(crate) policies: Vec<PathBuf>,
 }
 
 /// How packets come from hosts and go to them.
@@ -242,6 +257,10 @@ pub(crate) enum Ports {
     Packet,
     Xdp,
 }
+
+/// What has no meaning where nothing is measured.
+const OF_MEASURING: [&str; 9] =
+    ["out", "force", "json", "brief", "replicas", "transfers", "no_transfers", "trace", "tcp_info"];
 
 /// Where packets are captured, and where to.
 #[derive(Debug, Args)]

@@ -39,12 +39,10 @@ impl Console {
         Console { is_shared: true, ..self }
     }
 
-    /// Shows a line that a program on a host has written.
-    pub(crate) fn line_of(&self, host: &str, line: &[u8]) {
+    /// A line that a program on a host has written, as it is shown.
+    pub(crate) fn line_of(&self, host: &str, line: &[u8]) -> Vec<u8> {
         let (dim, plain) = if self.color_err { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
-        let whole = [format!("{dim}{host} |{plain} ").as_bytes(), line, b"\n"].concat();
-        // If standard error is gone, there is nobody left to tell.
-        let _ = io::stderr().write_all(&whole);
+        [format!("{dim}{host} |{plain} ").as_bytes(), line].concat()
     }
 
     /// Whether progress is to be drawn.

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, PipeReader, Read};
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use shortflow_rehearse::{Audience, End, Guest, Streams, Terminal};
@@ -12,6 +12,7 @@ use shortflow_scenario::{Loaded, NodeId, NodeKind, Scenario};
 
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::live::Screen;
 
 /// The longest line that is shown in one piece.
 const MOST_LINE: u64 = 64 << 10;
@@ -19,6 +20,9 @@ const MOST_LINE: u64 = 64 << 10;
 /// Programs, and those who listen to them.
 pub(crate) struct Crew {
     console: Console,
+    screen: Arc<Screen>,
+    /// Whether a single program is listened to as well, instead of writing where we write.
+    listens_to_all: bool,
     /// What each is called, and what it was asked to do.
     lines: Vec<(String, String)>,
     listeners: Mutex<Vec<JoinHandle<()>>>,
@@ -79,10 +83,18 @@ pub(crate) fn refuse_several(loaded: &Loaded, is_measured: bool) -> Result<(), F
 }
 
 impl Crew {
-    /// Listens to the programs of these pairs of host and command.
-    pub(crate) fn new(console: Console, with: &[String]) -> Crew {
-        let lines = with.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
-        Crew { console, lines, listeners: Mutex::default(), failures: Mutex::default() }
+    /// Listens to the programs of these pairs of host and command, or if there is one only, and nothing else is
+    /// shown, lets it write where we write.
+    pub(crate) fn new(console: Console, with: &[String], listens_to_all: bool) -> Crew {
+        let lines: Vec<_> = with.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
+        let listens_to_all = listens_to_all || lines.len() > 1;
+        let (screen, listeners, failures) = Default::default();
+        Crew { console, screen, listens_to_all, lines, listeners, failures }
+    }
+
+    /// Where lines are shown.
+    pub(crate) fn screen(&self) -> &Screen {
+        &self.screen
     }
 
     /// All have ended: waits until everything that they said was shown.
@@ -97,9 +109,9 @@ impl Crew {
     /// A pipe whose lines are shown after the name of a host.
     fn listen(&self, host: String) -> io::Result<impl Into<Stdio> + AsFd + use<>> {
         let (reader, writer) = io::pipe()?;
-        let console = self.console;
+        let (console, screen) = (self.console, Arc::clone(&self.screen));
         let listener = std::thread::Builder::new().name("listener".to_owned());
-        let listener = listener.spawn(move || show_lines(reader, &host, console))?;
+        let listener = listener.spawn(move || show_lines(reader, &host, console, &screen))?;
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(listener);
         Ok(writer)
     }
@@ -108,7 +120,7 @@ impl Crew {
 impl Audience for Crew {
     fn streams(&self, guest: usize) -> io::Result<Streams> {
         let (input, terminal) = (Stdio::null(), Terminal::None);
-        if self.lines.len() == 1 {
+        if !self.listens_to_all {
             // What it says goes where we talk, and standard output stays for results.
             let own = || io::stderr().as_fd().try_clone_to_owned().map(Stdio::from);
             return Ok(Streams { input, output: own()?, errors: own()?, terminal });
@@ -134,11 +146,11 @@ impl Audience for Crew {
 }
 
 /// Shows lines as they come, until nobody is left who could write one.
-fn show_lines(reader: PipeReader, host: &str, console: Console) {
+fn show_lines(reader: PipeReader, host: &str, console: Console, screen: &Screen) {
     let mut reader = BufReader::new(reader);
     let mut line = Vec::new();
     while let Ok(1..) = reader.by_ref().take(MOST_LINE).read_until(b'\n', &mut line) {
-        console.line_of(host, shown(&line));
+        screen.print(&console.line_of(host, shown(&line)));
         line.clear();
     }
 }

@@ -1,13 +1,18 @@
 //! Ctrl-C, and requests to terminate.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::failure::Failure;
 
-/// A flag that Ctrl-C and a request to terminate set.
+/// The flag that Ctrl-C and a request to terminate set.
 pub(crate) fn stop_on_interrupt() -> Result<&'static AtomicBool, Failure> {
     static STOP: AtomicBool = AtomicBool::new(false);
-    ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
-        .map_err(|error| Failure::Machine(format!("cannot listen for Ctrl-C: {error}")))?;
+    static LISTENS: OnceLock<Result<(), String>> = OnceLock::new();
+    let listen = || {
+        let listens = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed));
+        listens.map_err(|error| format!("cannot listen for Ctrl-C: {error}"))
+    };
+    LISTENS.get_or_init(listen).clone().map_err(Failure::Machine)?;
     Ok(&STOP)
 }

@@ -17,6 +17,8 @@ mod generate;
 mod guests;
 mod init;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod live;
 mod progress;
 mod rehearse;
 mod report;

@@ -21,17 +21,21 @@ pub(crate) use on_linux::{rehearsal_over_ipv4, rehearse};
 
 #[cfg(target_os = "linux")]
 mod on_linux {
-    use std::sync::atomic::Ordering;
+    use std::path::{Path, PathBuf};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
-    use shortflow_rehearse::{Attended, Guests, IpVersion, PortKind, Rehearsal};
+    use shortflow_rehearse::{
+        Attended, Audience, Board, Guest, Guests, IpVersion, PortKind, Rehearsal, User,
+    };
     use shortflow_run::{Case, Engine, Error};
     use shortflow_text::InputFiles;
     use shortflow_trace::Request;
 
     use super::{Console, Failure, Rehearse};
     use crate::args::{self, RunOne};
-    use crate::guests::{Crew, guests, refuse_several};
+    use crate::guests::{Crew, guests, host, refuse_several};
     use crate::interrupt::stop_on_interrupt;
+    use crate::live::{Shell, Watch};
     use crate::simulate::{Looking, case, conduct, request, target};
 
     /// How long traffic goes on that has no end of its own.
@@ -39,31 +43,24 @@ mod on_linux {
 
     /// `shortflow rehearse`.
     pub(crate) fn rehearse(console: &Console, args: &Rehearse) -> Result<(), Failure> {
-        let RunOne { scenario, policy, options } = &args.run;
-        let inputs = InputFiles::default();
+        if args.shell.is_some() {
+            Shell::refuse_without_terminal()?;
+        } else if !args.policies.is_empty() && !args.live {
+            let what = "--policies are gone through by a key\nadd --live, or --shell HOST; `compare` runs one after the other";
+            return Err(Failure::Input(what.to_owned()));
+        }
+        let is_measured = !args.until_done && args.shell.is_none();
         let rehearsal = rehearsal(args);
-        let engine: &dyn Engine = &rehearsal;
-        let case =
-            |set: &[(&str, &str)]| case(&inputs, engine, scenario, policy.as_deref(), options, set);
-        if args.until_done {
-            return until_done(console, args, &case(&[("duration", ENDLESS)])?);
+        let cases = cases(args, &rehearsal, is_measured)?;
+        let is_shown = args.shell.is_some() || args.live && console.shows_progress();
+        let board = is_shown.then(|| board(args, &cases)).transpose()?;
+        for case in &cases[1..] {
+            rehearsal.check(&case.loaded.points()[0].scenario).map_err(Error::from)?;
         }
-        let case = case(&[])?;
-        let target = target(options, &case.loaded.name, "-rehearsed");
-        let trace = request(console, &args.trace, &case.loaded)?;
-        let trace = trace.map(|trace| args.trace_snap.into_iter().fold(trace, Request::keep_first));
-        let looking = Looking { trace: trace.as_ref(), tcp_info: args.tcp_info };
-        if args.with.is_empty() {
-            return conduct(console, options, &[case], looking, &target);
+        if is_measured {
+            return measured(console, args, &cases[0], rehearsal, board.as_ref());
         }
-        refuse_several(&case.loaded, true)?;
-        let all = guests(&case.loaded.points()[0].scenario, &args.with)?;
-        let crew = Crew::new(*console, &args.with);
-        let guests = Guests { all: &all, audience: &crew };
-        let attended = Attended { rehearsal, guests };
-        let cases = Case::by_each(vec![case], &[&attended]);
-        conduct(&console.shared(), options, &cases, looking, &target)?;
-        crew.end()
+        until_done(console, args, &cases[0], rehearsal, board.as_ref())
     }
 
     /// The engine whose workloads speak IPv4.
@@ -81,22 +78,137 @@ mod on_linux {
         Rehearsal { ip, ports }
     }
 
-    /// Runs programs until the last of them has ended.
-    fn until_done(console: &Console, args: &Rehearse, case: &Case<'_>) -> Result<(), Failure> {
+    /// The scenario under each of the policies, or under the one that it has.
+    fn cases<'e>(
+        args: &Rehearse,
+        engine: &'e Rehearsal,
+        is_measured: bool,
+    ) -> Result<Vec<Case<'e>>, Failure> {
+        let RunOne { scenario, policy, options } = &args.run;
+        let inputs = InputFiles::default();
+        let set: &[(&str, &str)] = if is_measured { &[] } else { &[("duration", ENDLESS)] };
+        let case = |policy: Option<&Path>| case(&inputs, engine, scenario, policy, options, set);
+        if args.policies.is_empty() {
+            return Ok(vec![case(policy.as_deref())?]);
+        }
+        args.policies.iter().map(|policy| case(Some(policy))).collect()
+    }
+
+    /// What is shown of the cases, which have one point each.
+    fn board(args: &Rehearse, cases: &[Case<'_>]) -> Result<Board, Failure> {
+        let of_file = |file: &PathBuf| file.display().to_string();
+        let places: Vec<String> = args.policies.iter().map(of_file).collect();
+        let named = match places.is_empty() {
+            true => cases.to_vec(),
+            false => Case::beside(cases.to_vec(), &places).map_err(Failure::Input)?,
+        };
+        let policy = |case: Case<'_>| (case.label, case.loaded.points()[0].scenario.clone());
+        Ok(Board::new(named.into_iter().map(policy).collect()))
+    }
+
+    /// Runs the scenario as long as it lasts, and shows what was measured.
+    fn measured(
+        console: &Console,
+        args: &Rehearse,
+        case: &Case<'_>,
+        rehearsal: Rehearsal,
+        board: Option<&Board>,
+    ) -> Result<(), Failure> {
+        let options = &args.run.options;
+        let loaded = &case.loaded;
+        let target = target(options, &loaded.name, "-rehearsed");
+        let trace = request(console, &args.trace, loaded)?;
+        let trace = trace.map(|trace| args.trace_snap.into_iter().fold(trace, Request::keep_first));
+        let mut looking = Looking { trace: trace.as_ref(), tcp_info: args.tcp_info, beside: None };
+        if args.with.is_empty() && board.is_none() {
+            return conduct(console, options, std::slice::from_ref(case), looking, &target);
+        }
+        if !args.with.is_empty() {
+            refuse_several(loaded, true)?;
+        }
+        let all = guests(&loaded.points()[0].scenario, &args.with)?;
+        let crew = Crew::new(*console, &args.with, board.is_some());
+        let guests = (!all.is_empty()).then_some(Guests { all: &all, audience: &crew });
+        let beside = |act: &mut dyn FnMut()| watched(&crew, board, act);
+        looking.beside = Some(&beside);
+        let engine = Attended { rehearsal, guests, board };
+        let cases = Case::by_each(vec![case.clone()], &[&engine]);
+        conduct(&console.shared(), options, &cases, looking, &target)?;
+        crew.end()
+    }
+
+    /// Runs programs, or a shell, until the last of them has ended.
+    fn until_done(
+        console: &Console,
+        args: &Rehearse,
+        case: &Case<'_>,
+        rehearsal: Rehearsal,
+        board: Option<&Board>,
+    ) -> Result<(), Failure> {
         refuse_several(&case.loaded, false)?;
         let scenario = &case.loaded.points()[0].scenario;
-        let all = guests(scenario, &args.with)?;
+        let mut all = guests(scenario, &args.with)?;
         console.warnings(&case.loaded.warnings);
-        let crew = Crew::new(*console, &args.with);
-        let guests = Guests { all: &all, audience: &crew };
-        let attended = Attended { rehearsal: rehearsal(args), guests };
-        attended.check(scenario).map_err(Error::from)?;
+        rehearsal.check(scenario).map_err(Error::from)?;
+        let crew = Crew::new(*console, &args.with, board.is_some());
         let stop = stop_on_interrupt()?;
-        let is_done = attended.run_until_done(scenario, &mut || !stop.load(Ordering::Relaxed))?;
+        let run = |all: &[Guest], audience: &dyn Audience| {
+            let attended = Attended { rehearsal, guests: Some(Guests { all, audience }), board };
+            attended.run_until_done(scenario, &mut || !stop.load(Ordering::Relaxed))
+        };
+        let is_done = match (&args.shell, board) {
+            (Some(name), Some(board)) => {
+                all.push(Guest { host: host(scenario, name)?, command: vec![shell().into()] });
+                let shell = Shell::new(&crew, all.len() - 1)?;
+                console.note(&format!("a shell on {name}; its end is the end of the rehearsal"));
+                while_over(|over| shell.talk(board, stop, over), || run(&all, &shell))
+            }
+            _ => {
+                let mut found = Ok(false);
+                watched(&crew, board, &mut || found = run(&all, &crew));
+                found
+            }
+        }?;
         crew.end()?;
-        if is_done {
+        if is_done || args.shell.is_some() {
             return Ok(());
         }
         Err(Failure::Interrupted("interrupted before the program has ended".to_owned()))
+    }
+
+    /// The shell of the user.
+    fn shell() -> PathBuf {
+        let own = || std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
+        let chosen = User::behind_sudo().map(|user| user.shell);
+        chosen.or_else(|| own().map(PathBuf::from)).unwrap_or_else(|| "/bin/sh".into())
+    }
+
+    /// Does something while the board is shown at the foot of the screen of `crew`, if there is one.
+    fn watched(crew: &Crew, board: Option<&Board>, act: &mut dyn FnMut()) {
+        let (Some(board), Ok(quit)) = (board, stop_on_interrupt()) else { return act() };
+        let watch = Watch { board, screen: crew.screen(), quit };
+        while_over(|over| watch.run(over), act);
+    }
+
+    /// Does something while `beside` goes on, which is told when it is over.
+    fn while_over<T, B: Send>(
+        beside: impl FnOnce(&AtomicBool) -> B + Send,
+        act: impl FnOnce() -> T,
+    ) -> T {
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| beside(&over));
+            let _over = Over(&over);
+            act()
+        })
+    }
+
+    /// Tells that something is over when it is dropped, however that comes about.
+    struct Over<'o>(&'o AtomicBool);
+
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure
     let case = case(&inputs, &Simulator, scenario, policy.as_deref(), options, &[])?;
     let target = target(options, &case.loaded.name, "");
     let trace = request(console, &args.trace, &case.loaded)?;
-    let looking = Looking { trace: trace.as_ref(), tcp_info: None };
+    let looking = Looking { trace: trace.as_ref(), ..Looking::default() };
     conduct(console, options, &[case], looking, &target)
 }
 
@@ -82,7 +82,12 @@ fn engine(name: EngineName) -> Result<&'static dyn Engine, Failure> {
 pub(crate) struct Looking<'l> {
     pub(crate) trace: Option<&'l Request>,
     pub(crate) tcp_info: Option<TcpInfoTimes>,
+    /// Does what it is given, and something else beside it.
+    pub(crate) beside: Option<Beside<'l>>,
 }
+
+/// Does what it is given, and something else beside it.
+pub(crate) type Beside<'l> = &'l dyn Fn(&mut dyn FnMut());
 
 /// Runs all replicas of all cases, writes `target`, and shows the result.
 pub(crate) fn conduct(
@@ -94,7 +99,7 @@ pub(crate) fn conduct(
 ) -> Result<(), Failure> {
     let all: Vec<&Loaded> = cases.iter().map(|case| &case.loaded).collect();
     refuse_too_large(&all, options.jobs, options.memory)?;
-    let Looking { trace, tcp_info } = looking;
+    let Looking { trace, tcp_info, beside } = looking;
     let warnings = Case::warnings(cases);
     console.warnings(&warnings);
     let output = OutputFolder::prepare(target, options.force)?;
@@ -109,7 +114,14 @@ pub(crate) fn conduct(
         command: &command_line(std::env::args_os().skip(1)),
     };
     let bar = Bar::new(console);
-    let results = experiment.run(&output, stop_on_interrupt()?, &bar);
+    let stop = stop_on_interrupt()?;
+    let mut results = None;
+    let mut run = || results = Some(experiment.run(&output, stop, &bar));
+    match beside {
+        Some(beside) => beside(&mut run),
+        None => run(),
+    }
+    let results = results.expect("what is beside a run lets it run");
     bar.end();
     let Results { cases, interruption } = results.map_err(|error| output.by_final_names(error))?;
     let runs: Vec<Run> = cases.into_iter().map(|c| Run::new(c.manifest, c.points)).collect();

@@ -1,28 +1,32 @@
-//! A rehearsal with programs of the user's own beside its workloads.
+//! A rehearsal with programs of the user's own beside its workloads, and somebody who looks on.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use shortflow_run::{Engine, Error, Observers, Outcome, Refusal, SideBySide, Task};
 use shortflow_scenario::Scenario;
 
+use crate::board::Board;
 use crate::clock::Clock;
 use crate::engine::Rehearsal;
 use crate::guests::Guests;
 use crate::traffic::Place;
 
-/// A rehearsal with programs beside its workloads: an engine that gives what the scenario's workloads met
+/// A rehearsal with programs beside its workloads, or shown to somebody: an engine that gives what the scenario's workloads met
 /// with, the programs' packets among theirs.
 #[derive(Clone, Copy)]
 pub struct Attended<'a> {
     /// What it is besides.
     pub rehearsal: Rehearsal,
-    /// The programs.
-    pub guests: Guests<'a>,
+    /// The programs, if there are any.
+    pub guests: Option<Guests<'a>>,
+    /// Where it is shown, if anywhere.
+    pub board: Option<&'a Board>,
 }
 
 /// What is beside the workloads of one run.
 pub(crate) struct Attendance<'a> {
-    guests: Guests<'a>,
+    guests: Option<Guests<'a>>,
+    pub(crate) board: Option<&'a Board>,
     until: Until,
     /// The last program has ended, or one could not be started.
     is_done: AtomicBool,
@@ -95,7 +99,8 @@ impl Engine for Attended<'_> {
 impl<'a> Attendance<'a> {
     fn new(attended: Attended<'a>, until: Until) -> Self {
         let (is_done, is_closed) = (AtomicBool::new(false), AtomicBool::new(false));
-        Attendance { guests: attended.guests, until, is_done, is_closed }
+        let Attended { guests, board, .. } = attended;
+        Attendance { guests, board, until, is_done, is_closed }
     }
 
     /// Lets programs run until it is closed.
@@ -105,8 +110,9 @@ impl<'a> Attendance<'a> {
         scenario: &Scenario,
         clock: Clock,
     ) -> Result<(), Error> {
+        let Some(guests) = self.guests else { return Ok(()) };
         clock.wait_for_start();
-        let ran = self.guests.run(place, scenario, &self.is_closed, &self.is_done);
+        let ran = guests.run(place, scenario, &self.is_closed, &self.is_done);
         if ran.is_err() {
             self.is_closed.store(true, Ordering::Relaxed);
         }

@@ -9,17 +9,18 @@ use shortflow_run::{
 };
 use shortflow_scenario::{Scenario, WorkloadKind};
 use shortflow_sim::LiveNetwork;
-use shortflow_testbed::{self as testbed, Device, Home, Host, HostSpec, PortKind, Ports};
+use shortflow_testbed::{Home, HostSpec, PortKind, Ports};
 
 use crate::attended::Attendance;
 use crate::capture::Capture;
 use crate::clock::Clock;
+use crate::hosts::Hosts;
 use crate::ip::IpVersion;
 use crate::kernel;
 use crate::realtime::{Priority, prefer_this_thread};
 use crate::record::{key_of_stream, record};
 use crate::router::{Routed, Router, Times};
-use crate::traffic::{Load, Place, ReplicaSeed, SETTLE, least_datagram};
+use crate::traffic::{Load, ReplicaSeed, SETTLE, least_datagram};
 
 /// The rehearsal as an engine: real kernels and real time, one task at a time.
 #[derive(Debug, Clone, Copy, Default)]
@@ -90,15 +91,13 @@ impl Rehearsal {
         let Task { scenario, replica } = *task;
         let Observers { transfers, tap, mut tcp_info, look } = observers;
         let (specs, mut warnings) = kernel::hosts(scenario, self.ip)?;
-        let home = Home::find().map_err(lacking)?;
-        let mut ports = Ports::new(&home, self.ports).map_err(lacking)?;
-        let (hosts, mut devices) = hosts(&home, &mut ports, &specs).map_err(lacking)?;
+        let (hosts, mut devices) = Hosts::make(&specs, self.ports).map_err(lacking)?;
         let mut network = LiveNetwork::new(scenario, replica);
         let capture = tap.map(|tap| Capture::begin(tap, scenario, &mut network));
         let (capture, writer) = capture.unzip();
         let clock = Clock::beginning_in(SETTLE).map_err(lacking)?;
         let times = Times::of(scenario);
-        let place = Place { home: &home, hosts: &hosts, ip: self.ip };
+        let place = hosts.place(self.ip);
         let mut recorder = Recorder::new(&plan(scenario), transfers);
         let tallies = network.tallies();
         let seed = ReplicaSeed { replica, seed: seed_of(scenario.seed, replica) };
@@ -116,6 +115,7 @@ impl Rehearsal {
             largest: largest(&specs),
             streams: told.collect(),
             capture,
+            board: attendance.and_then(|attendance| attendance.board),
         };
         let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));
         let (found, routed, tap, attended) = std::thread::scope(|scope| {
@@ -142,6 +142,7 @@ impl Rehearsal {
         let routed: Routed = routed.map_err(lacking)?;
         let Some(found) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
         warnings.extend(told_of(&routed));
+        warnings.extend(attendance.and_then(|all| all.board?.told()));
         let timing = routed.timing;
         record(found, routed, &streams, scenario, &mut recorder);
         let found = Replica { number: replica, ..recorder.finish()? };
@@ -149,19 +150,6 @@ impl Rehearsal {
         tap.map_or(Ok(()), |tap| tap.finish()).map_err(Error::Trace)?;
         Ok(Outcome { measured: Measured::Replica(Box::new(found)), warnings, timing })
     }
-}
-
-/// The hosts and their devices, by their nodes.
-type Made = (Vec<Option<Host>>, Vec<Option<Device>>);
-
-fn hosts(
-    home: &Home,
-    ports: &mut Ports,
-    specs: &[Option<HostSpec>],
-) -> Result<Made, testbed::Error> {
-    let make = |spec: &Option<_>| spec.as_ref().map(|spec| ports.host(home, spec)).transpose();
-    let made = specs.iter().map(make).collect::<Result<Vec<_>, _>>()?;
-    Ok(made.into_iter().map(Option::unzip).unzip())
 }
 
 /// Bytes of the largest packet.

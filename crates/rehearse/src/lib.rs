@@ -17,10 +17,12 @@
 #![cfg(target_os = "linux")]
 
 mod attended;
+mod board;
 mod capture;
 mod clock;
 mod engine;
 mod guests;
+mod hosts;
 mod ip;
 mod kernel;
 mod realtime;
@@ -31,8 +33,10 @@ mod traffic;
 mod wait;
 
 pub use attended::Attended;
+pub use board::{Board, WatchedPort};
 pub use engine::Rehearsal;
 pub use guests::{Audience, End, Guest, Guests};
 pub use ip::IpVersion;
+pub use shortflow_sim::{Glance, PortGlance};
 pub use shortflow_testbed::{PortKind, Streams, Terminal, User};
 pub use speed::{Speed, SpeedPlan, SpeedSummary, Spread, Way, measure_speed, summary};

@@ -80,6 +80,15 @@ impl Host {
         home.within(&self.namespace, act)
     }
 
+    /// Lets connections go that nobody waits for any more, after one more try. A namespace lives as long as
+    /// one of its connections, which else try for minutes to send what nobody will read.
+    ///
+    /// # Errors
+    /// When the kernel does not let the thread in.
+    pub fn give_up_connections(&self, home: &Home) -> Result<(), Error> {
+        home.within(&self.namespace, || set("ipv4/tcp_orphan_retries", "1"))?
+    }
+
     /// A descriptor of its network namespace, for a program that is to run there.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -216,4 +216,55 @@ fn through_sudo_a_program_is_its_caller_s() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let lines: Vec<&str> = ended.err.lines().collect();
     assert_eq!((lines[0], lines[2]), ("65534", "<>"), "{}", ended.err);
+}
+
+#[test]
+fn what_needs_a_terminal_or_a_key_is_refused_without_and_a_live_line_is_left_out() {
+    let home = Home::new();
+    let refused = |more: &[&str], told: &str| {
+        let arguments = home.arguments(more);
+        let ended = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+        assert!(ended.err.contains(told), "{}", ended.err);
+    };
+    refused(&["--shell", "client"], "--shell needs a terminal");
+    refused(
+        &["--policies", "policies/best-effort.toml,policies/fq-codel.toml"],
+        "--policies are gone through by a key",
+    );
+    refused(&["--shell", "client", "--json"], "cannot be used with");
+    let more = ["--live", "--until-done", "--with", "client", "echo up"];
+    let Some(ended) = home.rehearse(&more) else { return };
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "up\n"), "as without it");
+}
+
+#[test]
+fn in_a_shell_the_line_stands_below_and_keys_after_the_prefix_switch_the_policy() {
+    let home = Home::new();
+    let Some(_) = home.rehearse(&["--until-done", "--with", "client", "true"]) else { return };
+    let line = format!(
+        "{} rehearse {} --bind core='r->client' --shell client --policies policies/best-effort.toml,policies/fq-codel.toml",
+        env!("CARGO_BIN_EXE_shortflow"),
+        home.scenario()
+    );
+    // script(1) gives it a terminal.
+    let mut script = command("timeout");
+    script.args(["30", "script", "--quiet", "--return", "--command", &line, "/dev/null"]);
+    let script = script.env("SHELL", "/bin/sh").env("TERM", "xterm");
+    let Ok(mut child) = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() else {
+        return eprintln!("skipped: needs timeout (coreutils)");
+    };
+    let mut keys = child.stdin.take().unwrap();
+    let mut type_after = |millis: u64, text: &[u8]| {
+        std::thread::sleep(Duration::from_millis(millis));
+        keys.write_all(text).unwrap();
+    };
+    type_after(1000, b"echo on $(hostname), $(cat /proc/1/comm | wc -l)\r");
+    type_after(700, b"\x1dn");
+    type_after(1200, b"exit\r");
+    let ended: Ended = child.wait_with_output().unwrap().into();
+    assert_eq!(ended.code, Some(0), "{}", ended.out);
+    let at = |text: &str| ended.out.find(text).unwrap_or_else(|| panic!("{text}: {}", ended.out));
+    assert!(at("Best Effort   r->client") < at("on client, 1"), "the line is there from the start");
+    assert!(at("on client, 1") < at("FQ-CoDel   r->client"), "{}", ended.out);
 }

@@ -23,6 +23,7 @@ use shortflow_sim::{Hosts, LiveNetwork, LiveRecord};
 use shortflow_testbed::Device;
 use shortflow_units::Instant;
 
+use crate::board::{Board, Shown};
 use crate::capture::Capture;
 use crate::clock::Clock;
 use crate::realtime::{Priority, prefer_this_thread};
@@ -75,6 +76,8 @@ pub(crate) struct Router<'d> {
     pub(crate) streams: FxHashMap<FlowKey, u32>,
     /// Where packets are captured, if anywhere.
     pub(crate) capture: Option<Capture>,
+    /// Where it is shown how the network stands, if anywhere.
+    pub(crate) board: Option<&'d Board>,
 }
 
 /// What the router tells at the end.
@@ -116,7 +119,7 @@ impl Router<'_> {
     /// # Panics
     /// When a packet was lost or made: our own mistake, never the input's.
     pub(crate) fn run(self, stop: &AtomicBool, open: &AtomicU32) -> Result<Routed, Errno> {
-        let Router { mut network, devices, clock, times, largest, streams, capture } = self;
+        let Router { mut network, devices, clock, times, largest, streams, capture, board } = self;
         let mut side = Side {
             devices,
             clock,
@@ -135,6 +138,7 @@ impl Router<'_> {
             }
         }
         let mut ready = Vec::new();
+        let mut shown = board.map(Shown::new);
         let (mut strangers, mut record, mut is_warm) = (0, None, false);
         loop {
             // Asked before the time: a load that has seen the end of measuring stops a router that has, too.
@@ -152,6 +156,9 @@ impl Router<'_> {
             }
             network.advance(now.min(times.end), &mut side);
             side.capture(now);
+            if let Some(shown) = &mut shown {
+                shown.look(&mut network, now, &mut side);
+            }
             if now >= times.end || is_stopped {
                 break;
             }

@@ -55,6 +55,7 @@ fn carried(act: impl FnOnce(&Home, &Host, &Host)) -> Option<Routed> {
         largest: 1500,
         streams: Default::default(),
         capture: None,
+        board: None,
     };
     let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));
     let [Some(a), Some(b), None] = &hosts[..] else { panic!("two hosts and a router") };

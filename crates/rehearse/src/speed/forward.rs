@@ -88,6 +88,7 @@ fn route(
         largest: MTU as usize,
         streams: Default::default(),
         capture: None,
+        board: None,
     };
     let spent = || clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_err(lacking);
     let before = spent()?;

@@ -6,6 +6,7 @@
 #[path = "../../src/router/frames.rs"]
 mod frames;
 mod hostile;
+mod many;
 mod passage;
 mod real;
 mod refusals;

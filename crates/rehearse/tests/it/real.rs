@@ -41,7 +41,7 @@ fn beside(rehearsal: Rehearsal, scenario: &Scenario) -> Option<[Replica; 2]> {
 }
 
 /// A client and a server over a line of 10 Mbit/s that holds 50 packets.
-fn line(workloads: &str) -> Scenario {
+pub(crate) fn line(workloads: &str) -> Scenario {
     let text = format!(
         r#"
         duration = "4 s"

@@ -1,0 +1,80 @@
+//! The terminal of the user: how large it is, and its keys one by one.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::io::OwnedFd;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::pty::Winsize;
+use nix::sys::termios::{LocalFlags, SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
+
+/// A terminal that gives keys one by one for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    terminal: OwnedFd,
+    before: Termios,
+}
+
+/// What keys are taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Single keys; Ctrl-C interrupts as ever.
+    Singly,
+    /// Everything as it comes, for somebody else.
+    Raw,
+}
+
+impl Keys {
+    /// Takes the keys of a terminal.
+    pub(crate) fn take(terminal: impl AsFd, taken: Taken) -> io::Result<Keys> {
+        let terminal = terminal.as_fd().try_clone_to_owned()?;
+        let before = tcgetattr(&terminal)?;
+        let mut changed = before.clone();
+        match taken {
+            Taken::Singly => changed.local_flags.remove(LocalFlags::ICANON | LocalFlags::ECHO),
+            Taken::Raw => cfmakeraw(&mut changed),
+        }
+        tcsetattr(&terminal, SetArg::TCSADRAIN, &changed)?;
+        Ok(Keys { terminal, before })
+    }
+}
+
+impl AsFd for Keys {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.terminal.as_fd()
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no setting.
+        let _ = tcsetattr(&self.terminal, SetArg::TCSADRAIN, &self.before);
+    }
+}
+
+/// Waits for at most `millis` until something can be read, and says of which that is so.
+pub(crate) fn readable<const N: usize>(fds: [BorrowedFd<'_>; N], millis: u8) -> [bool; N] {
+    let mut polled = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+    // An interruption is as good as nothing to read.
+    let _ = poll(&mut polled, PollTimeout::from(millis));
+    polled.map(|fd| fd.any().unwrap_or(false))
+}
+
+/// How large a terminal is; none where that is unknown.
+#[allow(unsafe_code)]
+pub(crate) fn size(terminal: impl AsFd) -> Option<Winsize> {
+    let mut size = Winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the kernel writes one `winsize`, which lives until it returns.
+    let asked =
+        unsafe { libc::ioctl(terminal.as_fd().as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
+    (Errno::result(asked).is_ok() && size.ws_row > 0 && size.ws_col > 0).then_some(size)
+}
+
+/// Tells a terminal how large it is.
+#[allow(unsafe_code)]
+pub(crate) fn set_size(terminal: impl AsFd, size: Winsize) {
+    // SAFETY: the kernel reads one `winsize`, which lives until it returns.
+    unsafe { libc::ioctl(terminal.as_fd().as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
+}

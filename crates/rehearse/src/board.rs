@@ -1,0 +1,133 @@
+//! Somebody who looks at a rehearsal while it runs, and may switch its policy.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use shortflow_run::{port_name, ports};
+use shortflow_scenario::Scenario;
+use shortflow_sim::{Glance, Hosts, LiveNetwork};
+use shortflow_units::{Duration, Instant, Rate};
+
+/// How often the network is looked at.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Shows how the network of a rehearsal stands, and asks it for another policy.
+#[derive(Debug)]
+pub struct Board {
+    /// The ports that are looked at.
+    ports: Vec<WatchedPort>,
+    numbers: Vec<usize>,
+    /// The scenario under each policy, the first of which is bound at the start.
+    policies: Vec<(String, Scenario)>,
+    wanted: AtomicUsize,
+    last: Mutex<Glance>,
+    /// Which policy was bound when.
+    switches: Mutex<Vec<(Instant, usize)>>,
+}
+
+/// A port that is looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchedPort {
+    /// Its name in results: `r1->r2`.
+    pub name: String,
+    /// The rate of its line.
+    pub rate: Rate,
+}
+
+impl Board {
+    /// A board of a scenario under policies of these names, of which the first is bound at the start.
+    ///
+    /// # Panics
+    /// When there is no scenario.
+    pub fn new(policies: Vec<(String, Scenario)>) -> Board {
+        let scenario = &policies[0].1;
+        let numbers = LiveNetwork::ports_to_watch(scenario);
+        let named: Vec<WatchedPort> = ports(scenario)
+            .map(|(from, to, line)| WatchedPort {
+                name: port_name(scenario, from, to),
+                rate: line.rate,
+            })
+            .collect();
+        let ports = numbers.iter().map(|&number| named[number].clone()).collect();
+        let (last, switches) = (Mutex::default(), Mutex::default());
+        Board { ports, numbers, policies, wanted: AtomicUsize::new(0), last, switches }
+    }
+
+    /// The ports that are looked at, in the order of a glance.
+    pub fn ports(&self) -> &[WatchedPort] {
+        &self.ports
+    }
+
+    /// How the network stood a moment ago.
+    pub fn last(&self) -> Glance {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The name of the policy that is bound, or soon will be.
+    pub fn policy(&self) -> &str {
+        &self.policies[self.wanted.load(Ordering::Relaxed)].0
+    }
+
+    /// Whether there is more than one policy.
+    pub fn has_others(&self) -> bool {
+        self.policies.len() > 1
+    }
+
+    /// Asks for the policy after this one; after the last comes the first.
+    pub fn next_policy(&self) {
+        let next = |wanted| Some((wanted + 1) % self.policies.len());
+        let _ = self.wanted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+    }
+
+    /// What a reader must know of the policies under which it was measured, if there was more than one.
+    pub(crate) fn told(&self) -> Option<String> {
+        let switches = self.switches.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = |(at, policy): &(Instant, usize)| {
+            format!("to {} at {:.1} s", self.policies[*policy].0, at.as_secs_f64())
+        };
+        let told: Vec<String> = switches.iter().map(told).collect();
+        let first = &self.policies[0].0;
+        (!told.is_empty()).then(|| {
+            format!(
+                "The policy was switched while it ran, from {first} {}: what was measured is of all of them.",
+                told.join(", ")
+            )
+        })
+    }
+}
+
+/// The router's side of a board.
+pub(crate) struct Shown<'b> {
+    board: &'b Board,
+    next_at: Instant,
+    bound: usize,
+}
+
+impl<'b> Shown<'b> {
+    pub(crate) fn new(board: &'b Board) -> Shown<'b> {
+        Shown { board, next_at: Instant::START, bound: 0 }
+    }
+
+    /// Shows how the network stands, if it is time, and binds the policy that is wanted.
+    #[inline]
+    pub(crate) fn look(&mut self, network: &mut LiveNetwork, now: Instant, hosts: &mut dyn Hosts) {
+        if now >= self.next_at {
+            self.next_at = now + INTERVAL;
+            self.act(network, now, hosts);
+        }
+    }
+
+    fn act(&mut self, network: &mut LiveNetwork, now: Instant, hosts: &mut dyn Hosts) {
+        let wanted = self.board.wanted.load(Ordering::Relaxed);
+        if wanted != self.bound {
+            self.bound = wanted;
+            network.switch(&self.board.policies[wanted].1, hosts);
+            let mut switches = self.board.switches.lock().unwrap_or_else(PoisonError::into_inner);
+            switches.push((now, wanted));
+        }
+        // Whoever looks just now sees the next one.
+        if let Ok(mut last) = self.board.last.try_lock() {
+            *last = network.glance(&self.board.numbers);
+        }
+    }
+}
