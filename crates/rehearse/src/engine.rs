@@ -3,13 +3,12 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use shortflow_measure::{Recorder, Replica};
-use shortflow_policy::Role;
 use shortflow_run::{
-    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, plan, role_at, seed_of,
+    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, plan, seed_of,
 };
 use shortflow_scenario::{Scenario, WorkloadKind};
 use shortflow_sim::LiveNetwork;
-use shortflow_testbed::{self as testbed, Device, Home, Host, HostSpec, PortKind, Ports};
+use shortflow_testbed::{Home, HostSpec, PortKind, Ports};
 
 use crate::attended::Attendance;
 use crate::capture::Capture;
@@ -18,7 +17,8 @@ use crate::ip::IpVersion;
 use crate::kernel;
 use crate::realtime::{Priority, prefer_this_thread};
 use crate::record::{key_of_stream, record};
-use crate::router::{Routed, Router, Times};
+use crate::router::{Edges, Routed, Router, Times};
+use crate::site::{self, Site};
 use crate::traffic::{Load, Place, ReplicaSeed, SETTLE, least_datagram};
 
 /// The rehearsal as an engine: real kernels and real time, one task at a time.
@@ -66,7 +66,7 @@ impl Engine for Rehearsal {
 
     fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
         refuse_workloads(scenario, self.ip)?;
-        refuse_readers_of_senders(scenario)?;
+        site::refuse_ports(scenario, self.ports)?;
         kernel::hosts(scenario, self.ip).map(|_| ())
     }
 
@@ -92,13 +92,15 @@ impl Rehearsal {
         let (specs, mut warnings) = kernel::hosts(scenario, self.ip)?;
         let home = Home::find().map_err(lacking)?;
         let mut ports = Ports::new(&home, self.ports).map_err(lacking)?;
-        let (hosts, mut devices) = hosts(&home, &mut ports, &specs).map_err(lacking)?;
         let mut network = LiveNetwork::new(scenario, replica);
+        let mut site = Site::make(&home, &mut ports, scenario, specs, &network)?;
+        let applications = site.applications(network.listens()).map_err(lacking)?;
         let capture = tap.map(|tap| Capture::begin(tap, scenario, &mut network));
         let (capture, writer) = capture.unzip();
         let clock = Clock::beginning_in(SETTLE).map_err(lacking)?;
         let times = Times::of(scenario);
-        let place = Place { home: &home, hosts: &hosts, ip: self.ip };
+        let applications = applications.as_ref();
+        let place = Place { home: &home, hosts: &site.hosts, applications, ip: self.ip };
         let mut recorder = Recorder::new(&plan(scenario), transfers);
         let tallies = network.tallies();
         let seed = ReplicaSeed { replica, seed: seed_of(scenario.seed, replica) };
@@ -110,12 +112,13 @@ impl Rehearsal {
             (0..).zip(&streams).map(|(number, stream)| (key_of_stream(stream, self.ip), number));
         let router = Router {
             network,
-            devices: &mut devices,
+            devices: &mut site.devices,
             clock,
             times,
-            largest: largest(&specs),
+            largest: site.largest,
             streams: told.collect(),
             capture,
+            edges: Edges::new(site.edges.clone(), applications.cloned()),
         };
         let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));
         let (found, routed, tap, attended) = std::thread::scope(|scope| {
@@ -149,24 +152,6 @@ impl Rehearsal {
         tap.map_or(Ok(()), |tap| tap.finish()).map_err(Error::Trace)?;
         Ok(Outcome { measured: Measured::Replica(Box::new(found)), warnings, timing })
     }
-}
-
-/// The hosts and their devices, by their nodes.
-type Made = (Vec<Option<Host>>, Vec<Option<Device>>);
-
-fn hosts(
-    home: &Home,
-    ports: &mut Ports,
-    specs: &[Option<HostSpec>],
-) -> Result<Made, testbed::Error> {
-    let make = |spec: &Option<_>| spec.as_ref().map(|spec| ports.host(home, spec)).transpose();
-    let made = specs.iter().map(make).collect::<Result<Vec<_>, _>>()?;
-    Ok(made.into_iter().map(Option::unzip).unzip())
-}
-
-/// Bytes of the largest packet.
-fn largest(specs: &[Option<HostSpec>]) -> usize {
-    specs.iter().flatten().map(|spec| spec.mtu).max().unwrap_or(0) as usize
 }
 
 fn lacking(what: impl std::fmt::Display) -> Error {
@@ -219,21 +204,6 @@ fn refuse_workloads(scenario: &Scenario, ip: IpVersion) -> Result<(), Refusal> {
                 )));
             }
             _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Refuses roles that ask for what a host's kernel knows of its connections: at its device that is not seen.
-fn refuse_readers_of_senders(scenario: &Scenario) -> Result<(), Refusal> {
-    for binding in &scenario.bindings {
-        let role = role_at(scenario, binding.at, binding.direction);
-        if role.is_some_and(Role::reads_sender) {
-            return Err(Refusal(format!(
-                "the role {} asks for what the kernel of {} knows of its connections, which cannot be shown to it yet\n                 simulate it, or rehearse another policy",
-                binding.role,
-                scenario.nodes[binding.at.index()].name
-            )));
         }
     }
     Ok(())

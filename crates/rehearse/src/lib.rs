@@ -16,6 +16,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod applications;
 mod attended;
 mod capture;
 mod clock;
@@ -26,6 +27,7 @@ mod kernel;
 mod realtime;
 mod record;
 mod router;
+mod site;
 mod speed;
 mod traffic;
 mod wait;

@@ -9,6 +9,7 @@ mod hostile;
 mod passage;
 mod real;
 mod refusals;
+mod source;
 mod speed;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
 //! What cannot be rehearsed is refused before anything is made. Needs no rights.
 
-use shortflow_rehearse::Rehearsal;
+use shortflow_rehearse::{PortKind, Rehearsal};
 use shortflow_run::Engine;
 
 use crate::scenario;
@@ -83,13 +83,51 @@ fn over_ipv6_headers_are_longer_and_so_is_the_least_that_is_taken() {
     }
 }
 
+/// What is missing is looked for before any host is made.
+#[cfg(not(feature = "ebpf"))]
 #[test]
-fn a_role_that_asks_for_the_state_of_tcp_is_refused() {
+fn a_build_without_ebpf_refuses_roles_that_ask_for_the_state_of_tcp_and_says_what_to_do() {
+    use shortflow_run::{Error, Observers, Task};
+
     let policy =
         "[roles.source]\n[[roles.source.classes]]\nname = \"all\"\nmarker.tcp-state = {}\n";
     let more = "policy = \"p.toml\"\nbind = [{ role = \"source\", at = \"server\", to = \"r\" }]\n";
     let workload = "file.bulk = { from = \"server\", to = \"client\" }";
     let text = more.to_owned() + &text(workload);
-    let told = refusal(&[("s.toml", &text), ("p.toml", policy)]);
-    assert!(told.starts_with("the role source asks for what the kernel of server knows"), "{told}");
+    let scenario = scenario(&[("s.toml", &text), ("p.toml", policy)]);
+    let observers = Observers { transfers: None, tap: None, tcp_info: None, look: &mut |_| true };
+    let task = Task { scenario: &scenario, replica: 0 };
+    let refused = Rehearsal::OVER_IPV4.run(&task, observers);
+    let Err(Error::Machine(told)) = refused else { panic!("{refused:?}") };
+    assert_eq!(
+        told,
+        "the role source asks for the state of a kernel's TCP (its window, its phase or its round-trip time): \
+         this build leaves out the eBPF program that reads the state of a kernel's TCP\n\
+         build it with clang, libelf and zlib at hand: `make setup` and `make build`, or \
+         `cargo build --release --features ebpf`\n\
+         or simulate it, or rehearse another policy"
+    );
+}
+
+#[test]
+fn the_state_of_tcp_is_read_at_tun_devices_alone() {
+    let policy =
+        "[roles.source]\n[[roles.source.classes]]\nname = \"all\"\nmarker.tcp-state = {}\n";
+    let more = "policy = \"p.toml\"\nbind = [{ role = \"source\", at = \"server\", to = \"r\" }]\n";
+    let workload = "file.bulk = { from = \"server\", to = \"client\" }";
+    let text = more.to_owned() + &text(workload);
+    let scenario = scenario(&[("s.toml", &text), ("p.toml", policy)]);
+    for ports in PortKind::ALL {
+        let told = Rehearsal { ports, ..Rehearsal::OVER_IPV4 }.check(&scenario);
+        let refused = told.map_err(|refusal| refusal.to_string());
+        let expected = match ports {
+            PortKind::Tun => Ok(()),
+            PortKind::Packet | PortKind::Xdp => Err(
+                "the role source asks for the state of a kernel's TCP, which is read at TUN devices only\n\
+                 leave --ports out"
+                    .to_owned(),
+            ),
+        };
+        assert_eq!(refused, expected);
+    }
 }
