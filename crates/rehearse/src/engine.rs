@@ -108,8 +108,7 @@ impl Rehearsal {
         let load = Load::new(place, scenario, seed, clock, times, tallies, &mut recorder, log);
         let load = load.map_err(lacking)?;
         let streams = load.streams().to_vec();
-        let told =
-            (0..).zip(&streams).map(|(number, stream)| (key_of_stream(stream, self.ip), number));
+        let told = (0..).zip(&streams).map(|(at, stream)| (key_of_stream(stream, self.ip), at));
         let router = Router {
             network,
             devices: &mut site.devices,

@@ -11,6 +11,8 @@ mod real;
 mod refusals;
 mod source;
 mod speed;
+#[cfg(feature = "ebpf")]
+mod tcp_state;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
