@@ -142,6 +142,7 @@ impl Rehearsal {
         let routed: Routed = routed.map_err(lacking)?;
         let Some(found) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
         warnings.extend(told_of(&routed));
+        warnings.extend(told_of_lost(lost(&home, &hosts, &devices).map_err(lacking)?));
         let timing = routed.timing;
         record(found, routed, &streams, scenario, &mut recorder);
         let found = Replica { number: replica, ..recorder.finish()? };
@@ -167,6 +168,25 @@ fn hosts(
 /// Bytes of the largest packet.
 fn largest(specs: &[Option<HostSpec>]) -> usize {
     specs.iter().flatten().map(|spec| spec.mtu).max().unwrap_or(0) as usize
+}
+
+/// Packets that were lost between hosts and the router.
+fn lost(
+    home: &Home,
+    hosts: &[Option<Host>],
+    devices: &[Option<Device>],
+) -> Result<u64, testbed::Error> {
+    let pairs =
+        hosts.iter().zip(devices).filter_map(|(host, device)| host.as_ref().zip(device.as_ref()));
+    pairs.map(|(host, device)| device.lost(home, host)).sum()
+}
+
+fn told_of_lost(lost: u64) -> Option<String> {
+    let told = format!(
+        "{lost} packets of hosts were lost before they came to the network, which this machine cannot carry so fast: \
+         what was measured is its own. Use slower links, or fewer of them."
+    );
+    (lost > 0).then_some(told)
 }
 
 fn lacking(what: impl std::fmt::Display) -> Error {

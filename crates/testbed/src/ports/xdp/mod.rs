@@ -31,8 +31,9 @@ pub struct Xdp {
     /// What goes to the host, and frames that have gone.
     to_send: Ring<libc::xdp_desc>,
     sent: Ring<u64>,
-    /// Frames in which nothing is.
+    /// Frames in which nothing is, and frames that are to be filled as soon as there is room in the ring.
     free: Vec<u64>,
+    spare: Vec<u64>,
     /// Bytes of a frame: a power of two.
     frame: u32,
     memory: Memory,
@@ -40,7 +41,8 @@ pub struct Xdp {
     socket: OwnedFd,
 }
 
-/// Packets that wait to be read or to be sent at most.
+/// Packets that wait to be read or to be sent at most. Rings into which frames are put for the kernel have twice
+/// the room: it tells late what it has taken out.
 const TO_READ: u32 = 1024;
 const TO_SEND: u32 = 512;
 
@@ -63,19 +65,19 @@ impl Xdp {
             libc::xdp_umem_reg { addr, len, chunk_size: frame, headroom, flags, tx_metadata_len };
         set(&socket, libc::XDP_UMEM_REG, &region).map_err(failed)?;
         let rings = [
-            (libc::XDP_UMEM_FILL_RING, TO_READ),
+            (libc::XDP_UMEM_FILL_RING, 2 * TO_READ),
             (libc::XDP_RX_RING, TO_READ),
             (libc::XDP_UMEM_COMPLETION_RING, TO_SEND),
-            (libc::XDP_TX_RING, TO_SEND),
+            (libc::XDP_TX_RING, 2 * TO_SEND),
         ];
         rings.iter().try_for_each(|(ring, size)| set(&socket, *ring, size)).map_err(failed)?;
         let offsets = offsets(&socket).map_err(failed)?;
         let (fill, sent) = (libc::XDP_UMEM_PGOFF_FILL_RING, libc::XDP_UMEM_PGOFF_COMPLETION_RING);
         let map = |at, size, of| Ring::map(&socket, at, size, of);
         let mut to_fill: Ring<u64> =
-            Ring::map(&socket, fill as libc::off_t, TO_READ, &offsets.fr).map_err(failed)?;
+            Ring::map(&socket, fill as libc::off_t, 2 * TO_READ, &offsets.fr).map_err(failed)?;
         let received = map(libc::XDP_PGOFF_RX_RING, TO_READ, &offsets.rx).map_err(failed)?;
-        let to_send = map(libc::XDP_PGOFF_TX_RING, TO_SEND, &offsets.tx).map_err(failed)?;
+        let to_send = map(libc::XDP_PGOFF_TX_RING, 2 * TO_SEND, &offsets.tx).map_err(failed)?;
         let sent = Ring::map(&socket, sent as libc::off_t, TO_SEND, &offsets.cr).map_err(failed)?;
         let mut frames = (0..u64::from(TO_READ + TO_SEND)).map(|number| number * u64::from(frame));
         assert!(frames.by_ref().take(TO_READ as usize).all(|at| to_fill.push(at)));
@@ -83,7 +85,19 @@ impl Xdp {
         let redirection = Redirection::new(end.index, socket.as_raw_fd()).map_err(failed)?;
         let free = frames.collect();
         let _redirection = redirection;
-        Ok(Xdp { received, to_fill, to_send, sent, free, frame, memory, _redirection, socket })
+        let spare = Vec::with_capacity(TO_READ as usize);
+        Ok(Xdp {
+            received,
+            to_fill,
+            to_send,
+            sent,
+            free,
+            spare,
+            frame,
+            memory,
+            _redirection,
+            socket,
+        })
     }
 
     pub(super) fn read(&mut self, packet: &mut [u8]) -> io::Result<usize> {
@@ -93,8 +107,12 @@ impl Xdp {
         // What does not fit is cut off, as by other sockets.
         let length = bytes.len().min(packet.len());
         packet[..length].copy_from_slice(&bytes[..length]);
-        let start = found.addr & !u64::from(self.frame - 1);
-        assert!(self.to_fill.push(start), "the ring has room for all frames");
+        self.spare.push(found.addr & !u64::from(self.frame - 1));
+        while let Some(&at) = self.spare.last()
+            && self.to_fill.push(at)
+        {
+            self.spare.pop();
+        }
         Ok(length)
     }
 
@@ -112,12 +130,31 @@ impl Xdp {
         frame[..ETHERNET].copy_from_slice(&header(packet));
         frame[ETHERNET..].copy_from_slice(packet);
         let descriptor = libc::xdp_desc { addr: at, len: length as u32, options: 0 };
-        assert!(self.to_send.push(descriptor), "the ring has room for all frames");
+        if !self.to_send.push(descriptor) {
+            self.free.push(at);
+            return Err(ErrorKind::WouldBlock.into());
+        }
         match kick(&self.socket) {
             // The packet is in the ring, and goes with the next.
             Err(Errno::EAGAIN | Errno::EBUSY | Errno::ENOBUFS) => Ok(()),
             done => Ok(done?),
         }
+    }
+}
+
+impl Xdp {
+    /// Packets of the host that came faster than they were read.
+    #[allow(unsafe_code)]
+    pub(super) fn lost(&self) -> u64 {
+        // SAFETY: all zeros are statistics: plain numbers.
+        let mut found: libc::xdp_statistics = unsafe { std::mem::zeroed() };
+        let mut length = size_of_val(&found) as libc::socklen_t;
+        let (place, option) = ((&raw mut found).cast(), libc::XDP_STATISTICS);
+        // SAFETY: the kernel writes as many bytes at most as the statistics have.
+        let _ = unsafe {
+            libc::getsockopt(self.socket.as_raw_fd(), libc::SOL_XDP, option, place, &raw mut length)
+        };
+        found.rx_dropped + found.rx_ring_full
     }
 }
 
