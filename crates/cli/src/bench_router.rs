@@ -46,35 +46,41 @@ mod linux {
     use shortflow_rehearse::{SpeedSummary, Spread};
 
     pub(super) const HEAD: &str = "\
-way              bytes  packets/s (least to most)  of the FIFO           ns/packet  CPU ns/packet  late p99, us";
+way              bytes  packets/s (least to most)  of the FIFO           CPU ns/packet  of the FIFO           late p99, us";
 
     pub(super) fn row(row: &SpeedSummary) -> String {
-        let SpeedSummary { way, size, per_second, cpu_nanos, of_fifo, late_nanos } = row;
-        let ratio = of_fifo.map_or("–".to_owned(), |ratio| {
-            let Spread { median, least, most } = ratio;
-            format!("{median:.3} ({least:.3} to {most:.3})")
-        });
+        let SpeedSummary { way, size, per_second, cpu_nanos, of_fifo, of_fifo_by_cpu, late_nanos } =
+            row;
+        let ratio = |of: &Option<Spread>| {
+            of.map_or("–".to_owned(), |ratio| {
+                let Spread { median, least, most } = ratio;
+                format!("{median:.3} ({least:.3} to {most:.3})")
+            })
+        };
         let or_none = |spread: &Option<Spread>, unit: f64| {
             spread.map_or("–".to_owned(), |spread| format!("{:.0}", spread.median / unit))
         };
         format!(
-            "{:<15}  {size:>5}  {:>25}  {ratio:<20}  {:>9.0}  {:>13}  {:>12}",
+            "{:<15}  {size:>5}  {:>25}  {:<20}  {:>13}  {:<20}  {:>12}",
             way.name(),
             format!("{:.0} ({:.0} to {:.0})", per_second.median, per_second.least, per_second.most),
-            1e9 / per_second.median,
+            ratio(of_fifo),
             or_none(cpu_nanos, 1.0),
+            ratio(of_fifo_by_cpu),
             or_none(late_nanos, 1000.0),
         )
     }
 
     pub(super) fn row_as_json(row: &SpeedSummary) -> Value {
-        let SpeedSummary { way, size, per_second, cpu_nanos, of_fifo, late_nanos } = row;
+        let SpeedSummary { way, size, per_second, cpu_nanos, of_fifo, of_fifo_by_cpu, late_nanos } =
+            row;
         let spread = |spread: &Spread| json!({ "median": spread.median, "least": spread.least, "most": spread.most });
         json!({
             "way": way.name(),
             "bytes": size,
             "packets_per_second": spread(per_second),
             "of_fifo": of_fifo.as_ref().map(spread),
+            "of_fifo_by_cpu": of_fifo_by_cpu.as_ref().map(spread),
             "cpu_ns_per_packet": cpu_nanos.as_ref().map(spread),
             "late_p99_ns": late_nanos.as_ref().map(spread),
         })

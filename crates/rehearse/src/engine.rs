@@ -143,6 +143,7 @@ impl Rehearsal {
         let Some(found) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
         warnings.extend(told_of(&routed));
         warnings.extend(attendance.and_then(|all| all.board?.told()));
+        warnings.extend(told_of_lost(hosts.lost(&devices).map_err(lacking)?));
         let timing = routed.timing;
         record(found, routed, &streams, scenario, &mut recorder);
         let found = Replica { number: replica, ..recorder.finish()? };
@@ -155,6 +156,14 @@ impl Rehearsal {
 /// Bytes of the largest packet.
 fn largest(specs: &[Option<HostSpec>]) -> usize {
     specs.iter().flatten().map(|spec| spec.mtu).max().unwrap_or(0) as usize
+}
+
+fn told_of_lost(lost: u64) -> Option<String> {
+    let told = format!(
+        "{lost} packets of hosts were lost before they came to the network, which this machine cannot carry so fast: \
+         what was measured is its own. Use slower links, or fewer of them."
+    );
+    (lost > 0).then_some(told)
 }
 
 fn lacking(what: impl std::fmt::Display) -> Error {

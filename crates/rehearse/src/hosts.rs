@@ -31,6 +31,13 @@ impl Hosts {
     pub(crate) fn place(&self, ip: IpVersion) -> Place<'_> {
         Place { home: &self.home, hosts: &self.all, ip }
     }
+
+    /// Packets that were lost between them and their devices. It is asked once, at the end.
+    pub(crate) fn lost(&self, devices: &[Option<Device>]) -> Result<u64, Error> {
+        let with_devices = self.all.iter().zip(devices);
+        let pairs = with_devices.filter_map(|(host, device)| host.as_ref().zip(device.as_ref()));
+        pairs.map(|(host, device)| device.lost(&self.home, host)).sum()
+    }
 }
 
 impl Drop for Hosts {

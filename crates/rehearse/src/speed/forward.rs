@@ -20,6 +20,9 @@ use crate::router::{Router, Times};
 /// Seconds before it is measured: flows are known by then, and queues stand.
 const WARM_UP: f64 = 0.2;
 
+/// How long the first datagram may take.
+const PATIENCE: Wall = Wall::from_secs(3);
+
 /// The port to which datagrams go.
 const PORT: u16 = 9;
 
@@ -136,6 +139,10 @@ fn flood(
             keep_on_processor(of_sender)?;
             datagrams::send(&senders, size, &stop)
         });
+        let patient_until = WallClock::now() + PATIENCE;
+        while came.load(Ordering::Relaxed) == 0 && WallClock::now() < patient_until {
+            std::thread::sleep(Wall::from_millis(10));
+        }
         std::thread::sleep(Wall::from_secs_f64(WARM_UP));
         let (begun, before) = (WallClock::now(), came.load(Ordering::Relaxed));
         std::thread::sleep(Wall::from_secs_f64(seconds));

@@ -34,8 +34,11 @@ pub struct SpeedSummary {
     pub per_second: Spread,
     /// Nanoseconds of the router's thread for each; none where the kernel forwards.
     pub cpu_nanos: Option<Spread>,
-    /// How much faster than the plain FIFO of the same round it was.
+    /// Packets per second, as a part of those of the plain FIFO of the same round. Where the sender is slower
+    /// than the router, both are the sender's.
     pub of_fifo: Option<Spread>,
+    /// Packets per second of CPU time of the router's thread, as a part of those of the plain FIFO.
+    pub of_fifo_by_cpu: Option<Spread>,
     /// The 99th percentile of how late packets were sent, in nanoseconds.
     pub late_nanos: Option<Spread>,
 }
@@ -54,18 +57,21 @@ pub fn summary(found: &[Speed]) -> Vec<SpeedSummary> {
         let of = |figure: fn(&Speed) -> Option<f64>| {
             Spread::of(own.iter().filter_map(|speed| figure(speed)).collect())
         };
-        let beside = |speed: &&Speed| {
+        let fifo_of = |speed: &&Speed| {
             let is_fifo = |other: &&Speed| {
                 (other.round, other.size, other.way) == (speed.round, size, Way::Fifo)
             };
-            found.iter().find(is_fifo).map(|fifo| speed.per_second / fifo.per_second)
+            found.iter().find(is_fifo)
         };
+        let beside = |speed: &&Speed| fifo_of(speed).map(|fifo| speed.per_second / fifo.per_second);
+        let beside_by_cpu = |speed: &&Speed| Some(fifo_of(speed)?.cpu_nanos? / speed.cpu_nanos?);
         Some(SpeedSummary {
             way,
             size,
             per_second: of(|speed| Some(speed.per_second))?,
             cpu_nanos: of(|speed| speed.cpu_nanos),
             of_fifo: Spread::of(own.iter().filter_map(beside).collect()),
+            of_fifo_by_cpu: Spread::of(own.iter().filter_map(beside_by_cpu).collect()),
             late_nanos: of(|speed| speed.late_nanos.map(|nanos| nanos as f64)),
         })
     };
@@ -99,6 +105,8 @@ mod tests {
         assert_eq!(told[0].per_second, spread(100.0, 50.0, 100.0));
         assert_eq!(told[0].of_fifo, Some(spread(1.0, 1.0, 1.0)));
         assert_eq!((told[1].way, told[1].of_fifo), (Way::FqCodel, Some(spread(0.9, 0.9, 1.1))));
+        let by_cpu = told[1].of_fifo_by_cpu.map(|ratio| (ratio.median * 1000.0).round());
+        assert_eq!(by_cpu, Some(900.0));
         assert_eq!(told[1].late_nanos, None);
     }
 }

@@ -26,13 +26,13 @@ pub enum Way {
 impl Way {
     /// All of them.
     pub const ALL: [Way; 7] = [
-        Way::Kernel,
         Way::Fifo,
-        Way::FifoOverPacket,
-        Way::FifoOverXdp,
         Way::FqCodel,
         Way::FairMarker,
         Way::StrictPriority,
+        Way::FifoOverPacket,
+        Way::FifoOverXdp,
+        Way::Kernel,
     ];
 
     /// Its name.

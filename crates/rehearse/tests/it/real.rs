@@ -6,6 +6,7 @@ use shortflow_rehearse::{PortKind, Rehearsal};
 use shortflow_run::{Engine, Error, Measured, Observers, Outcome, Task};
 use shortflow_scenario::Scenario;
 use shortflow_sim::Simulator;
+use shortflow_units::Duration;
 
 use crate::{machine, scenario};
 
@@ -21,23 +22,32 @@ fn both(scenario: &Scenario) -> Option<[Replica; 2]> {
     beside(Rehearsal::OVER_IPV4, scenario)
 }
 
+/// As [`both`], with this way to rehearse. Programs that run in real time too may stop a router for as long as
+/// the kernel gives others (50 ms of every second), which moves means: then it is rehearsed again.
 fn beside(rehearsal: Rehearsal, scenario: &Scenario) -> Option<[Replica; 2]> {
     let _machine = machine();
     let replica = |outcome: Outcome| match outcome.measured {
         Measured::Replica(replica) => *replica,
         Measured::Means(_) => panic!("both engines have replicas"),
     };
-    match run(&rehearsal, scenario) {
-        Ok(rehearsed) => {
-            assert!(rehearsed.timing.is_some(), "how late packets were is told with every run");
-            Some([replica(rehearsed), replica(run(&Simulator, scenario).unwrap())])
+    for attempts_left in (0..5).rev() {
+        match run(&rehearsal, scenario) {
+            Ok(rehearsed) => {
+                let timing =
+                    rehearsed.timing.expect("how late packets were is told with every run");
+                if timing.max > Duration::from_millis(10) && attempts_left > 0 {
+                    continue;
+                }
+                return Some([replica(rehearsed), replica(run(&Simulator, scenario).unwrap())]);
+            }
+            Err(Error::Machine(lacking)) if std::env::var_os("CI").is_none() => {
+                eprintln!("skipped: needs hosts: {lacking}");
+                return None;
+            }
+            Err(error) => panic!("{error}"),
         }
-        Err(Error::Machine(lacking)) if std::env::var_os("CI").is_none() => {
-            eprintln!("skipped: needs hosts: {lacking}");
-            None
-        }
-        Err(error) => panic!("{error}"),
     }
+    unreachable!("the last attempt is taken as it is")
 }
 
 /// A client and a server over a line of 10 Mbit/s that holds 50 packets.
@@ -62,9 +72,8 @@ fn near(what: &str, [found, expected]: [f64; 2], within: f64) {
     assert!((found / expected - 1.0).abs() <= within, "{what}: {found}, simulated {expected}");
 }
 
-/// The median, which a machine that stops for a moment does not move.
-fn median(web: &WorkloadResult) -> f64 {
-    web.all.times.quantile(0.5).unwrap().value()
+fn mean(web: &WorkloadResult) -> f64 {
+    web.all.mean().unwrap().value()
 }
 
 #[test]
@@ -76,7 +85,7 @@ fn an_idle_line_takes_as_long_as_in_the_simulation() {
     let Some(found) = both(&scenario) else { return };
     let web = found.each_ref().map(|replica| &replica.workloads[0]);
     assert!(web[0].all.n().abs_diff(web[1].all.n()) <= 1, "the same arrivals");
-    near("median completion time", web.map(median), 0.25);
+    near("completion time", web.map(mean), 0.25);
 }
 
 #[test]
@@ -89,7 +98,7 @@ fn an_idle_line_takes_as_long_over_ipv6_as_over_ipv4() {
     let Some([over_ipv6, simulated]) = beside(Rehearsal::OVER_IPV6, &scenario) else { return };
     let web = [&over_ipv6, &over_ipv4].map(|replica| &replica.workloads[0]);
     assert!(web[0].all.n().abs_diff(web[1].all.n()) <= 1, "the same arrivals");
-    near("median completion time", web.map(median), 0.15);
+    near("completion time", web.map(mean), 0.15);
     let calls = [&over_ipv6, &simulated].map(|replica| &replica.workloads[1].datagrams);
     let calls = calls.map(|datagrams| datagrams.as_ref().unwrap());
     assert_eq!((calls[0].sent, calls[0].loss()), (calls[1].sent, Some(0.0)));

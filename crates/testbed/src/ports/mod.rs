@@ -131,6 +131,21 @@ impl Device {
     }
 }
 
+impl Device {
+    /// How many packets its host has sent faster than they were read, and were lost between the two. It is asked
+    /// once, at the end.
+    ///
+    /// # Errors
+    /// When the kernel does not let the thread in.
+    pub fn lost(&self, home: &Home, host: &Host) -> Result<u64, Error> {
+        match self {
+            Device::Tun(_) => host.within(home, tun::lost),
+            Device::Packet(socket) => Ok(socket.lost()),
+            Device::Xdp(socket) => Ok(socket.lost()),
+        }
+    }
+}
+
 impl AsFd for Device {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {

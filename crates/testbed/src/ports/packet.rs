@@ -61,6 +61,22 @@ impl Packet {
     }
 }
 
+impl Packet {
+    /// Packets of the host that came faster than they were read, since this was asked last.
+    #[allow(unsafe_code)]
+    pub(super) fn lost(&self) -> u64 {
+        // SAFETY: all zeros are statistics: plain numbers.
+        let mut found: libc::tpacket_stats = unsafe { std::mem::zeroed() };
+        let mut length = size_of_val(&found) as libc::socklen_t;
+        let (socket, place) = (self.socket.as_raw_fd(), (&raw mut found).cast());
+        let option = libc::PACKET_STATISTICS;
+        // SAFETY: the kernel writes as many bytes at most as the statistics have.
+        let _ =
+            unsafe { libc::getsockopt(socket, libc::SOL_PACKET, option, place, &raw mut length) };
+        u64::from(found.tp_drops)
+    }
+}
+
 impl AsFd for Packet {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()

@@ -54,6 +54,18 @@ impl AsFd for Tun {
     }
 }
 
+/// Packets that the device of the thread's network namespace could not queue; none where the kernel does not
+/// tell.
+pub(super) fn lost() -> u64 {
+    let told = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    let of_device = told
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(crate::host::DEVICE)?.strip_prefix(':'));
+    // Eight numbers of what was received; then bytes, packets, errors, and what was dropped of what was sent.
+    let dropped = of_device.and_then(|numbers| numbers.split_whitespace().nth(11));
+    dropped.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
 /// `TUNSETIFF` of linux/if_tun.h: `_IOW('T', 202, int)`, whose argument is an `ifreq` all the same.
 const TUNSETIFF: libc::c_ulong = 0x4004_54ca;
 

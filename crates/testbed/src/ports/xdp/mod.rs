@@ -142,6 +142,22 @@ impl Xdp {
     }
 }
 
+impl Xdp {
+    /// Packets of the host that came faster than they were read.
+    #[allow(unsafe_code)]
+    pub(super) fn lost(&self) -> u64 {
+        // SAFETY: all zeros are statistics: plain numbers.
+        let mut found: libc::xdp_statistics = unsafe { std::mem::zeroed() };
+        let mut length = size_of_val(&found) as libc::socklen_t;
+        let (place, option) = ((&raw mut found).cast(), libc::XDP_STATISTICS);
+        // SAFETY: the kernel writes as many bytes at most as the statistics have.
+        let _ = unsafe {
+            libc::getsockopt(self.socket.as_raw_fd(), libc::SOL_XDP, option, place, &raw mut length)
+        };
+        found.rx_dropped + found.rx_ring_full
+    }
+}
+
 impl AsFd for Xdp {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
