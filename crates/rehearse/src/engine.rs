@@ -14,6 +14,7 @@ use shortflow_testbed::{Home, HostSpec, PortKind, Ports};
 use crate::attended::Attendance;
 use crate::capture::Capture;
 use crate::clock::Clock;
+use crate::effort::{self, Effort};
 use crate::hosts::Hosts;
 use crate::ip::IpVersion;
 use crate::kernel;
@@ -118,7 +119,7 @@ impl Rehearsal {
             board: attendance.and_then(|attendance| attendance.board),
         };
         let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));
-        let (found, routed, tap, attended) = std::thread::scope(|scope| {
+        let (found, busy, routed, tap, attended) = std::thread::scope(|scope| {
             let closing = attendance.map(Attendance::closing);
             let attending = attendance.map(|all| scope.spawn(|| all.run(place, scenario, clock)));
             let writing = writer.map(|writer| scope.spawn(|| writer.run()));
@@ -128,7 +129,9 @@ impl Rehearsal {
             let is_over = || attendance.is_some_and(Attendance::is_over);
             let mut look = |now| look(times.share(now)) && !is_lost() && !is_over();
             let preferred = prefer_this_thread(Priority::Load);
+            let effort = Effort::begin();
             let found = load.run(&open, &mut look);
+            let busy = effort.and_then(|effort| effort.share());
             drop(preferred);
             // Programs may say their last word while packets are still carried.
             drop(closing);
@@ -136,12 +139,13 @@ impl Rehearsal {
             stop.store(true, Ordering::Release);
             let routed = routing.join().expect("the router keeps every packet");
             let tap = writing.map(|writing| writing.join().expect("a tap takes what it is shown"));
-            (found, routed, tap, attended)
+            (found, busy, routed, tap, attended)
         });
         attended.unwrap_or(Ok(()))?;
         let routed: Routed = routed.map_err(lacking)?;
         let Some(found) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
         warnings.extend(told_of(&routed));
+        warnings.extend(effort::told_of(routed.busy, busy.map_err(lacking)?));
         warnings.extend(attendance.and_then(|all| all.board?.told()));
         warnings.extend(told_of_lost(hosts.lost(&devices).map_err(lacking)?));
         let timing = routed.timing;

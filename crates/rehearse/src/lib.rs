@@ -20,6 +20,7 @@ mod attended;
 mod board;
 mod capture;
 mod clock;
+mod effort;
 mod engine;
 mod guests;
 mod hosts;

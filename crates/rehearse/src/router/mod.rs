@@ -26,6 +26,7 @@ use shortflow_units::Instant;
 use crate::board::{Board, Shown};
 use crate::capture::Capture;
 use crate::clock::Clock;
+use crate::effort::Effort;
 use crate::realtime::{Priority, prefer_this_thread};
 use crate::wait::Wait;
 pub(crate) use frames::Frames;
@@ -94,6 +95,8 @@ pub(crate) struct Routed {
     pub(crate) uncaptured: u64,
     /// Packets that came to the hosts that they were for.
     pub(crate) delivered: u64,
+    /// The share of the time in which the thread has worked.
+    pub(crate) busy: f64,
     /// Why the thread does not run in real time, if it does not.
     pub(crate) not_preferred: Option<Errno>,
 }
@@ -131,6 +134,7 @@ impl Router<'_> {
             capture,
         };
         let preferred = prefer_this_thread(Priority::Router);
+        let effort = Effort::begin()?;
         let mut wait = Wait::new(clock)?;
         for (number, device) in (0..).zip(&*side.devices) {
             if let Some(device) = device {
@@ -174,6 +178,7 @@ impl Router<'_> {
         let not_preferred = preferred.err();
         let uncaptured = capture.map_or(0, Capture::end);
         let delivered = network.totals().delivered;
+        let busy = effort.share()?;
         Ok(Routed {
             record,
             timing,
@@ -182,6 +187,7 @@ impl Router<'_> {
             refused,
             uncaptured,
             delivered,
+            busy,
             not_preferred,
         })
     }
