@@ -6,6 +6,8 @@ use nix::errno::Errno;
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
+use crate::realtime::{Priority, prefer_this_thread};
+
 /// The share of the time from which on a thread counts as always busy. The kernel gives others 5 % of the time of
 /// a thread that runs in real time, and more is lost where processors are shared.
 const MOST: f64 = 0.85;
@@ -25,6 +27,14 @@ impl Effort {
     pub(crate) fn share(&self) -> Result<f64, Errno> {
         Ok((worked()? - self.before) / self.begun.elapsed().as_secs_f64())
     }
+}
+
+/// Does something on this thread with this priority, and tells the share of the time in which it has worked.
+pub(crate) fn of<T>(priority: Priority, act: impl FnOnce() -> T) -> (T, Result<f64, Errno>) {
+    let _preferred = prefer_this_thread(priority);
+    let effort = Effort::begin();
+    let done = act();
+    (done, effort.and_then(|effort| effort.share()))
 }
 
 /// What a reader must know of a rehearsal whose network and whose load have worked for these shares of the time.

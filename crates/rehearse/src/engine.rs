@@ -14,11 +14,11 @@ use shortflow_testbed::{Home, HostSpec, PortKind, Ports};
 use crate::attended::Attendance;
 use crate::capture::Capture;
 use crate::clock::Clock;
-use crate::effort::{self, Effort};
+use crate::effort;
 use crate::hosts::Hosts;
 use crate::ip::IpVersion;
 use crate::kernel;
-use crate::realtime::{Priority, prefer_this_thread};
+use crate::realtime::Priority;
 use crate::record::{key_of_stream, record};
 use crate::router::{Routed, Router, Times};
 use crate::traffic::{Load, ReplicaSeed, SETTLE, least_datagram};
@@ -128,11 +128,7 @@ impl Rehearsal {
             let is_lost = || routing.is_finished() && clock.now() < times.end;
             let is_over = || attendance.is_some_and(Attendance::is_over);
             let mut look = |now| look(times.share(now)) && !is_lost() && !is_over();
-            let preferred = prefer_this_thread(Priority::Load);
-            let effort = Effort::begin();
-            let found = load.run(&open, &mut look);
-            let busy = effort.and_then(|effort| effort.share());
-            drop(preferred);
+            let (found, busy) = effort::of(Priority::Load, || load.run(&open, &mut look));
             // Programs may say their last word while packets are still carried.
             drop(closing);
             let attended = attending.map(|all| all.join().expect("programs are only looked at"));
