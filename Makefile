@@ -13,6 +13,13 @@ export REASON ?=
 
 PYTHON := python3
 
+# The eBPF programs are built by clang and loaded by libbpf, which is built here. Where something is missing they are
+# left out, and policies that ask for the state of a kernel's TCP are not rehearsed. It is looked for when it is needed,
+# since `setup` may just have installed it.
+CLANG = $(firstword $(foreach name,clang clang-19,$(shell command -v $(name))))
+EBPF = $(if $(CLANG),$(shell pkg-config --exists libelf zlib 2>/dev/null && echo ebpf))
+FEATURES = $(if $(EBPF),--features ebpf)
+
 .PHONY: help build install demo picture test bench bench-router soak-rehearse bench-guard bench-peers validate validate-rehearse rehearse-lhl03 setup setup-peers tidy format lint unit doc smoke peers-test fuzz
 
 help: ## List the targets
@@ -20,7 +27,8 @@ help: ## List the targets
 
 build: ## Build target/release/shortflow
 	@command -v cargo >/dev/null || { echo "needs a Rust toolchain with cargo: https://rustup.rs" >&2; exit 1; }
-	cargo build --release --locked
+	@$(if $(EBPF),:,echo "left out: rehearsing policies that ask for the state of TCP, which needs clang, pkg-config, libelf and zlib: make setup" >&2)
+	cargo build --release --locked $(FEATURES)
 
 PREFIX ?= $(HOME)/.local
 
@@ -109,8 +117,10 @@ setup-peers: ## Install the peers, if root on Debian and its kin
 # counted by valgrind. What lacks its tool says "skipped: needs …".
 setup: ## Say what the tests need, and install it if root on Debian and its kin (SKIP_SETUP=1: do not)
 	@missing=$$(for tool in chromium tshark tcptrace valgrind python3; do command -v $$tool >/dev/null || echo $$tool; done; \
-		$(PYTHON) -c 'import jsonschema' 2>/dev/null || echo python3-jsonschema); \
-	$(call install_packages,tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) and compare with peers or hold schemas against files (python3, python3-jsonschema); without them these tests say \"skipped\")
+		$(PYTHON) -c 'import jsonschema' 2>/dev/null || echo python3-jsonschema; \
+		$(if $(CLANG),:,echo clang-19); \
+		$(if $(EBPF),:,$(call missing_packages,pkg-config libelf-dev zlib1g-dev))); \
+	$(call install_packages,rehearsals of policies that ask for the state of TCP (clang-19 pkg-config libelf-dev zlib1g-dev) and by tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) and compare with peers or hold schemas against files (python3, python3-jsonschema); without them these tests say \"skipped\")
 
 tidy: ## Check the rules of STYLE.md and the map in ARCHITECTURE.md
 	cargo xtask tidy
@@ -120,10 +130,12 @@ format: ## Check the formatting
 	rustfmt --check --edition 2024 crates/policy/src/schemes/*/*.rs # listed by a build script, so unknown to cargo fmt
 
 lint: ## Check with clippy, warnings being errors
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings
 
 unit: ## Run the tests of all crates
-	cargo test --workspace --locked
+	@$(if $(EBPF),:,echo "skipped: needs clang, pkg-config, libelf and zlib: rehearsals of policies that ask for the state of TCP" >&2; \
+		[ -z "$${CI:-}" ] || { echo "with CI set nothing may be skipped: make setup, as root on Debian" >&2; exit 1; })
+	cargo test --workspace --locked $(FEATURES)
 
 doc: ## Build the documentation, warnings being errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked

@@ -55,7 +55,9 @@ mod on_linux {
         let is_shown = args.shell.is_some() || args.live && console.shows_progress();
         let board = is_shown.then(|| board(args, &cases)).transpose()?;
         for case in &cases[1..] {
-            rehearsal.check(&case.loaded.points()[0].scenario).map_err(Error::from)?;
+            let scenario = &case.loaded.points()[0].scenario;
+            rehearsal.check(scenario).map_err(Error::from)?;
+            rehearsal.ready_for(scenario)?;
         }
         if is_measured {
             return measured(console, args, &cases[0], rehearsal, board.as_ref());

@@ -38,6 +38,6 @@ mod shadows;
 
 pub use build::PortSite;
 pub use load::{from_text, load, load_from, schema};
-pub use model::{Policy, Role, TrafficClass};
+pub use model::{Asked, Policy, Role, TrafficClass};
 pub use schemes::markers::MarkerPlan;
 pub use schemes::queues::QueuePlan;

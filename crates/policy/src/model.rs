@@ -101,6 +101,18 @@ pub struct Role {
     pub acks: Acknowledgements,
 }
 
+/// What is asked of a connection's own host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Asked {
+    /// Nothing: it stands anywhere.
+    Nothing,
+    /// What shows in the packets that the host sends and gets, and what its applications say: labels, bytes sent
+    /// and bytes that remain, code points that came.
+    Ends,
+    /// Also what its TCP alone knows: the window, the phase, the round-trip time.
+    Tcp,
+}
+
 impl Role {
     /// Whether it conditions packets.
     pub fn conditions(&self) -> bool {
@@ -109,13 +121,16 @@ impl Role {
 
     /// Whether it asks for what only a connection's own host knows: then it stands nowhere else.
     pub fn reads_sender(&self) -> bool {
-        let reads = |class: &TrafficClass| {
-            let marker = class.marker.as_ref();
-            class.rule.sender.is_some() || marker.is_some_and(MarkerPlan::reads_sender)
-        };
-        self.acks == Acknowledgements::Echoed
-            || self.classes.iter().any(reads)
-            || self.queue.as_ref().is_some_and(QueuePlan::reads_sender)
+        self.asks() != Asked::Nothing
+    }
+
+    /// What it asks of a connection's own host.
+    pub fn asks(&self) -> Asked {
+        let asks_ends = self.acks == Acknowledgements::Echoed
+            || self.classes.iter().any(|class| class.rule.sender.is_some());
+        let markers = self.classes.iter().filter_map(|class| class.marker.as_ref());
+        let asks = markers.map(MarkerPlan::asks).chain(self.queue.as_ref().map(QueuePlan::asks));
+        asks.fold(if asks_ends { Asked::Ends } else { Asked::Nothing }, Ord::max)
     }
 
     /// Whether its queue marks packets to tell of congestion (ECN).

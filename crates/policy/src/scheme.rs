@@ -7,6 +7,7 @@ use shortflow_elements::queue::AnyGate;
 use shortflow_elements::{Color, Dscp, Marker, QueueDiscipline};
 use shortflow_units::{Rate, Rng};
 
+use crate::Asked;
 use crate::check::Checker;
 use crate::schemes::queues::QueuePlan;
 
@@ -26,10 +27,10 @@ pub(crate) trait MarkerScheme: DeserializeOwned + JsonSchema {
     /// A fresh marker; `code_points` are those of green, yellow and red.
     fn build(plan: &Self::Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker>;
 
-    /// Whether it asks for what only a connection's own host knows.
-    fn reads_sender(plan: &Self::Plan) -> bool {
+    /// What it asks of a connection's own host.
+    fn asks(plan: &Self::Plan) -> Asked {
         let _ = plan;
-        false
+        Asked::Nothing
     }
 
     /// The colours that it may give to a packet.
@@ -76,10 +77,10 @@ pub(crate) trait QueueScheme: DeserializeOwned + JsonSchema {
         None
     }
 
-    /// Whether it asks for what only a connection's own host knows.
-    fn reads_sender(plan: &Self::Plan) -> bool {
+    /// What it asks of a connection's own host.
+    fn asks(plan: &Self::Plan) -> Asked {
         let _ = plan;
-        false
+        Asked::Nothing
     }
 
     /// The queues inside it.
@@ -162,10 +163,10 @@ macro_rules! register_markers {
                 match self { $(MarkerPlan::$Scheme(_) => $crate::scheme::kebab(stringify!($module))),+ }
             }
 
-            /// Whether it asks for what only a connection's own host knows.
-            pub fn reads_sender(&self) -> bool {
+            /// What it asks of a connection's own host.
+            pub fn asks(&self) -> crate::Asked {
                 use crate::scheme::MarkerScheme;
-                match self { $(MarkerPlan::$Scheme(plan) => $module::Keys::reads_sender(plan)),+ }
+                match self { $(MarkerPlan::$Scheme(plan) => $module::Keys::asks(plan)),+ }
             }
 
             /// The colours that it may give to a packet.
@@ -270,13 +271,13 @@ macro_rules! register_queues {
                 written
             }
 
-            /// Whether it, or a queue inside it, asks for what only a connection's own host knows.
-            pub fn reads_sender(&self) -> bool {
+            /// What it, or a queue inside it, asks of a connection's own host.
+            pub fn asks(&self) -> crate::Asked {
                 use crate::scheme::QueueScheme;
-                let reads = match self {
-                    $(QueuePlan::$Scheme(plan) => $module::Keys::reads_sender(plan)),+
+                let asks = match self {
+                    $(QueuePlan::$Scheme(plan) => $module::Keys::asks(plan)),+
                 };
-                reads || self.inner().into_iter().any(QueuePlan::reads_sender)
+                self.inner().into_iter().map(QueuePlan::asks).fold(asks, Ord::max)
             }
 
             /// Whether it, or a queue inside it, marks packets to tell of congestion (ECN).

@@ -78,6 +78,10 @@ impl Engine for Attended<'_> {
         self.rehearsal.ready()
     }
 
+    fn ready_for(&self, scenario: &Scenario) -> Result<(), Error> {
+        self.rehearsal.ready_for(scenario)
+    }
+
     fn tcp(&self, scenarios: &mut dyn Iterator<Item = &Scenario>) -> String {
         self.rehearsal.tcp(scenarios)
     }

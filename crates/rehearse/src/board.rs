@@ -73,6 +73,11 @@ impl Board {
         self.policies.len() > 1
     }
 
+    /// The scenario under each policy.
+    pub(crate) fn scenarios(&self) -> impl Iterator<Item = &Scenario> {
+        self.policies.iter().map(|(_, scenario)| scenario)
+    }
+
     /// Asks for the policy after this one; after the last comes the first.
     pub fn next_policy(&self) {
         let next = |wanted| Some((wanted + 1) % self.policies.len());
@@ -108,20 +113,34 @@ impl<'b> Shown<'b> {
         Shown { board, next_at: Instant::START, bound: 0 }
     }
 
-    /// Shows how the network stands, if it is time, and binds the policy that is wanted.
+    /// Shows how the network stands, if it is time, and binds the policy that is wanted: the scenario under it,
+    /// if it is another than before.
     #[inline]
-    pub(crate) fn look(&mut self, network: &mut LiveNetwork, now: Instant, hosts: &mut dyn Hosts) {
-        if now >= self.next_at {
-            self.next_at = now + INTERVAL;
-            self.act(network, now, hosts);
+    pub(crate) fn look(
+        &mut self,
+        network: &mut LiveNetwork,
+        now: Instant,
+        hosts: &mut dyn Hosts,
+    ) -> Option<&'b Scenario> {
+        if now < self.next_at {
+            return None;
         }
+        self.next_at = now + INTERVAL;
+        self.act(network, now, hosts)
     }
 
-    fn act(&mut self, network: &mut LiveNetwork, now: Instant, hosts: &mut dyn Hosts) {
+    fn act(
+        &mut self,
+        network: &mut LiveNetwork,
+        now: Instant,
+        hosts: &mut dyn Hosts,
+    ) -> Option<&'b Scenario> {
         let wanted = self.board.wanted.load(Ordering::Relaxed);
-        if wanted != self.bound {
+        let is_switched = wanted != self.bound;
+        let scenario = &self.board.policies[wanted].1;
+        if is_switched {
             self.bound = wanted;
-            network.switch(&self.board.policies[wanted].1, hosts);
+            network.switch(scenario, hosts);
             let mut switches = self.board.switches.lock().unwrap_or_else(PoisonError::into_inner);
             switches.push((now, wanted));
         }
@@ -129,5 +148,6 @@ impl<'b> Shown<'b> {
         if let Ok(mut last) = self.board.last.try_lock() {
             *last = network.glance(&self.board.numbers);
         }
+        is_switched.then_some(scenario)
     }
 }

@@ -3,24 +3,24 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use shortflow_measure::{Recorder, Replica};
-use shortflow_policy::Role;
 use shortflow_run::{
-    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, plan, role_at, seed_of,
+    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, plan, seed_of,
 };
 use shortflow_scenario::{Scenario, WorkloadKind};
 use shortflow_sim::LiveNetwork;
 use shortflow_testbed::{Home, HostSpec, PortKind, Ports};
 
 use crate::attended::Attendance;
+use crate::board::Board;
 use crate::capture::Capture;
 use crate::clock::Clock;
 use crate::effort;
-use crate::hosts::Hosts;
 use crate::ip::IpVersion;
 use crate::kernel;
 use crate::realtime::Priority;
 use crate::record::{key_of_stream, record};
-use crate::router::{Routed, Router, Times};
+use crate::router::{Edges, Routed, Router, Times};
+use crate::site::{Asking, Site};
 use crate::traffic::{Load, ReplicaSeed, SETTLE, least_datagram};
 
 /// The rehearsal as an engine: real kernels and real time, one task at a time.
@@ -59,6 +59,10 @@ impl Engine for Rehearsal {
         ports.host(&home, &spec).map(|_| ()).map_err(lacking)
     }
 
+    fn ready_for(&self, scenario: &Scenario) -> Result<(), Error> {
+        Asking::of(scenario).program().map(|_| ())
+    }
+
     fn tcp(&self, scenarios: &mut dyn Iterator<Item = &Scenario>) -> String {
         let mut names: Vec<String> =
             scenarios.map(|scenario| kernel::tcp_description(scenario, self.ip)).collect();
@@ -68,7 +72,6 @@ impl Engine for Rehearsal {
 
     fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
         refuse_workloads(scenario, self.ip)?;
-        refuse_readers_of_senders(scenario)?;
         kernel::hosts(scenario, self.ip).map(|_| ())
     }
 
@@ -92,13 +95,15 @@ impl Rehearsal {
         let Task { scenario, replica } = *task;
         let Observers { transfers, tap, mut tcp_info, look } = observers;
         let (specs, mut warnings) = kernel::hosts(scenario, self.ip)?;
-        let (hosts, mut devices) = Hosts::make(&specs, self.ports).map_err(lacking)?;
+        let board = attendance.and_then(|attendance| attendance.board);
+        let mut site = Site::make(&asking(scenario, board), specs, self.ports)?;
+        let applications = site.applications().map_err(lacking)?;
         let mut network = LiveNetwork::new(scenario, replica);
         let capture = tap.map(|tap| Capture::begin(tap, scenario, &mut network));
         let (capture, writer) = capture.unzip();
         let clock = Clock::beginning_in(SETTLE).map_err(lacking)?;
         let times = Times::of(scenario);
-        let place = hosts.place(self.ip);
+        let place = site.hosts.place(self.ip, applications.as_ref());
         let mut recorder = Recorder::new(&plan(scenario), transfers);
         let tallies = network.tallies();
         let seed = ReplicaSeed { replica, seed: seed_of(scenario.seed, replica) };
@@ -106,17 +111,17 @@ impl Rehearsal {
         let load = Load::new(place, scenario, seed, clock, times, tallies, &mut recorder, log);
         let load = load.map_err(lacking)?;
         let streams = load.streams().to_vec();
-        let told =
-            (0..).zip(&streams).map(|(number, stream)| (key_of_stream(stream, self.ip), number));
+        let told = (0..).zip(&streams).map(|(at, stream)| (key_of_stream(stream, self.ip), at));
         let router = Router {
             network,
-            devices: &mut devices,
+            devices: &mut site.devices,
             clock,
             times,
-            largest: largest(&specs),
+            largest: site.largest,
             streams: told.collect(),
             capture,
-            board: attendance.and_then(|attendance| attendance.board),
+            board,
+            edges: Edges::new(site.edges.clone(), scenario, applications.clone()),
         };
         let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));
         let (found, busy, routed, tap, attended) = std::thread::scope(|scope| {
@@ -143,7 +148,7 @@ impl Rehearsal {
         warnings.extend(told_of(&routed));
         warnings.extend(effort::told_of(routed.busy, busy.map_err(lacking)?));
         warnings.extend(attendance.and_then(|all| all.board?.told()));
-        warnings.extend(told_of_lost(hosts.lost(&devices).map_err(lacking)?));
+        warnings.extend(told_of_lost(site.hosts.lost(&site.devices).map_err(lacking)?));
         let timing = routed.timing;
         record(found, routed, &streams, scenario, &mut recorder);
         let found = Replica { number: replica, ..recorder.finish()? };
@@ -153,9 +158,10 @@ impl Rehearsal {
     }
 }
 
-/// Bytes of the largest packet.
-fn largest(specs: &[Option<HostSpec>]) -> usize {
-    specs.iter().flatten().map(|spec| spec.mtu).max().unwrap_or(0) as usize
+/// What is asked of hosts, by the policy that is bound first and by those that may be bound later.
+fn asking<'s>(scenario: &'s Scenario, board: Option<&'s Board>) -> Asking<'s> {
+    let later = board.into_iter().flat_map(Board::scenarios);
+    later.fold(Asking::of(scenario), Asking::and)
 }
 
 fn told_of_lost(lost: u64) -> Option<String> {
@@ -216,21 +222,6 @@ fn refuse_workloads(scenario: &Scenario, ip: IpVersion) -> Result<(), Refusal> {
                 )));
             }
             _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Refuses roles that ask for what a host's kernel knows of its connections: at its device that is not seen.
-fn refuse_readers_of_senders(scenario: &Scenario) -> Result<(), Refusal> {
-    for binding in &scenario.bindings {
-        let role = role_at(scenario, binding.at, binding.direction);
-        if role.is_some_and(Role::reads_sender) {
-            return Err(Refusal(format!(
-                "the role {} asks for what the kernel of {} knows of its connections, which cannot be shown to it yet\n                 simulate it, or rehearse another policy",
-                binding.role,
-                scenario.nodes[binding.at.index()].name
-            )));
         }
     }
     Ok(())

@@ -1,7 +1,9 @@
 //! The hosts of a run.
 
+use shortflow_run as run;
 use shortflow_testbed::{Device, Error, Home, Host, HostSpec, PortKind, Ports};
 
+use crate::applications::Applications;
 use crate::ip::IpVersion;
 use crate::traffic::Place;
 
@@ -10,26 +12,42 @@ pub(crate) struct Hosts {
     home: Home,
     all: Vec<Option<Host>>,
     /// What the other ends of cables are in.
-    _ports: Ports,
+    ports: Ports,
 }
 
 impl Hosts {
-    /// Makes a host for each node that has a specification, and its device of this kind.
-    pub(crate) fn make(
-        specs: &[Option<HostSpec>],
-        ports: PortKind,
-    ) -> Result<(Hosts, Vec<Option<Device>>), Error> {
+    /// No host yet; those that are made have ports of this kind.
+    pub(crate) fn none(ports: PortKind) -> Result<Hosts, Error> {
         let home = Home::find()?;
-        let mut ports = Ports::new(&home, ports)?;
-        let make = |spec: &Option<_>| spec.as_ref().map(|spec| ports.host(&home, spec)).transpose();
-        let made = specs.iter().map(make).collect::<Result<Vec<_>, _>>()?;
-        let (all, devices) = made.into_iter().map(Option::unzip).unzip();
-        Ok((Hosts { home, all, _ports: ports }, devices))
+        let ports = Ports::new(&home, ports)?;
+        Ok(Hosts { home, all: Vec::new(), ports })
     }
 
-    /// The hosts, whose workloads speak this version of IP.
-    pub(crate) fn place(&self, ip: IpVersion) -> Place<'_> {
-        Place { home: &self.home, hosts: &self.all, ip }
+    /// Makes a host for the next node, and its device, which `fit` prepares by its number, inside.
+    pub(crate) fn add(
+        &mut self,
+        spec: &HostSpec,
+        fit: impl FnOnce(u32) -> Result<(), run::Error>,
+    ) -> Result<Device, run::Error> {
+        let lacking = |what: Error| run::Error::Machine(what.to_string());
+        let (host, device) = self.ports.host(&self.home, spec).map_err(lacking)?;
+        host.within(&self.home, || fit(host.device)).map_err(lacking)??;
+        self.all.push(Some(host));
+        Ok(device)
+    }
+
+    /// The next node is a router, which is no host.
+    pub(crate) fn add_none(&mut self) {
+        self.all.push(None);
+    }
+
+    /// The hosts, whose workloads speak this version of IP, and tell `applications` what they know.
+    pub(crate) fn place<'h>(
+        &'h self,
+        ip: IpVersion,
+        applications: Option<&'h Applications>,
+    ) -> Place<'h> {
+        Place { home: &self.home, hosts: &self.all, applications, ip }
     }
 
     /// Packets that were lost between them and their devices. It is asked once, at the end.

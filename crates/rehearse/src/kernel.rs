@@ -92,7 +92,8 @@ pub(crate) fn hosts(
             )));
         }
         let addresses = vec![node.address().into(), node.address_v6().into()];
-        Ok(Some(HostSpec { addresses, mtu, queue: QUEUE, route, settings: with_all(settings) }))
+        let settings = with_all(settings);
+        Ok(Some(HostSpec { addresses, mtu, queue: QUEUE, route, settings, ..HostSpec::default() }))
     };
     let nodes = (0..scenario.nodes.len() as u32).map(NodeId);
     Ok((nodes.map(host).collect::<Result<_, _>>()?, warnings))

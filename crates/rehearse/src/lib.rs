@@ -16,6 +16,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod applications;
 mod attended;
 mod board;
 mod capture;
@@ -27,8 +28,10 @@ mod hosts;
 mod ip;
 mod kernel;
 mod realtime;
+mod recent;
 mod record;
 mod router;
+mod site;
 mod speed;
 mod traffic;
 mod wait;

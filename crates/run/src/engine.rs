@@ -29,6 +29,16 @@ pub trait Engine: Sync {
         Ok(())
     }
 
+    /// Whether the machine has what this engine needs for this scenario besides; asked about every scenario before
+    /// anything is run.
+    ///
+    /// # Errors
+    /// What is lacking, and what to do.
+    fn ready_for(&self, scenario: &Scenario) -> Result<(), Error> {
+        let _ = scenario;
+        Ok(())
+    }
+
     /// Which TCP runs in these scenarios, in words; empty where nothing uses TCP.
     fn tcp(&self, scenarios: &mut dyn Iterator<Item = &Scenario>) -> String {
         which_tcp(scenarios)

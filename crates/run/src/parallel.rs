@@ -78,29 +78,33 @@ fn run_group(
     })
 }
 
-/// The first job whose engine refuses its scenario. Jobs in a row often share theirs, which is then asked
-/// about once.
+/// The first job whose engine refuses its scenario.
 fn refused(jobs: &[Job<'_>]) -> Option<(usize, Error)> {
-    let mut asked: Vec<(&str, *const Scenario)> = Vec::new();
-    for (at, Job { engine, task }) in jobs.iter().enumerate() {
-        let scenario: *const Scenario = task.scenario;
-        if let Err(place) = asked.binary_search(&(engine.name(), scenario)) {
-            asked.insert(place, (engine.name(), scenario));
-            if let Err(refusal) = engine.check(task.scenario) {
-                return Some((at, refusal.into()));
-            }
-        }
-    }
-    None
+    first(jobs, |Job { engine, task }| engine.check(task.scenario).map_err(Error::from))
 }
 
-/// The first job for whose engine the machine lacks something.
+/// The first job for whose engine, or for whose scenario, the machine lacks something.
 fn not_ready(jobs: &[Job<'_>]) -> Option<(usize, Error)> {
     let mut asked: Vec<&str> = Vec::new();
     for (at, Job { engine, .. }) in jobs.iter().enumerate() {
         if !asked.contains(&engine.name()) {
             asked.push(engine.name());
             if let Err(error) = engine.ready() {
+                return Some((at, error));
+            }
+        }
+    }
+    first(jobs, |Job { engine, task }| engine.ready_for(task.scenario))
+}
+
+/// The first job with which something is wrong. Jobs often share their scenario, which is then asked about once.
+fn first(jobs: &[Job<'_>], ask: impl Fn(&Job<'_>) -> Result<(), Error>) -> Option<(usize, Error)> {
+    let mut asked: Vec<(&str, *const Scenario)> = Vec::new();
+    for (at, job) in jobs.iter().enumerate() {
+        let about = (job.engine.name(), std::ptr::from_ref(job.task.scenario));
+        if let Err(place) = asked.binary_search(&about) {
+            asked.insert(place, about);
+            if let Err(error) = ask(job) {
                 return Some((at, error));
             }
         }

@@ -19,6 +19,8 @@ pub struct HostSpec {
     pub addresses: Vec<IpAddr>,
     /// Bytes of the largest IP packet.
     pub mtu: u32,
+    /// Bytes that a program at the device may write before a packet.
+    pub headroom: u32,
     /// Packets that wait at most between its kernel and its device.
     pub queue: u32,
     /// How its TCP treats those whom it talks to.
@@ -44,6 +46,8 @@ pub struct RouteSpec {
 #[derive(Debug)]
 pub struct Host {
     namespace: Namespace,
+    /// The number of its device, in its network namespace.
+    pub device: u32,
 }
 
 /// The device of every host.
@@ -56,20 +60,20 @@ impl Host {
         spec: &HostSpec,
         make: impl FnOnce(&mut Netlink) -> Result<T, Error>,
     ) -> Result<(Host, T), Error> {
-        let (made, namespace) = home.make(|| {
+        let ((made, device), namespace) = home.make(|| {
             spec.settings.iter().try_for_each(|(path, value)| set(path, value))?;
             let mut netlink = Netlink::open()?;
             let made = make(&mut netlink)?;
             netlink.set_up(index_of("lo")?, None, None)?;
             let device = index_of(DEVICE)?;
-            netlink.set_up(device, Some(spec.mtu), Some(spec.queue))?;
+            netlink.set_up(device, Some(spec.mtu + spec.headroom), Some(spec.queue))?;
             for &address in &spec.addresses {
                 netlink.add_address(device, address)?;
-                netlink.add_default_route(device, address, &spec.route.metrics())?;
+                netlink.add_default_route(device, address, &spec.metrics())?;
             }
-            Ok(made)
+            Ok((made, device))
         })?;
-        Ok((Host { namespace }, made))
+        Ok((Host { namespace, device }, made))
     }
 
     /// Does something as this host: sockets that are made stay the host's.
@@ -95,6 +99,15 @@ impl Host {
     /// When there are too many open files.
     pub fn namespace(&self) -> io::Result<File> {
         self.namespace.try_clone()
+    }
+}
+
+impl HostSpec {
+    fn metrics(&self) -> Vec<RouteMetric> {
+        let mut metrics = self.route.metrics();
+        // The device takes more than a packet has; what a packet has then is the route's to say.
+        metrics.extend((self.headroom > 0).then_some(RouteMetric::Mtu(self.mtu)));
+        metrics
     }
 }
 

@@ -4,6 +4,7 @@ use shortflow_elements::sharing::{Depths, Sharing};
 use shortflow_units::{Bytes, Duration};
 
 use super::choices;
+use crate::Asked;
 
 choices!(Sharing as "Sharing" {
     /// Each of n connections has a bucket of its own, which earns r_m/n, whatever the others do.
@@ -19,9 +20,12 @@ choices!(Sharing as "Sharing" {
     "logical-equal" => Sharing::Logical(Depths::Equal),
 });
 
-/// Whether the shares hang on round-trip times, which only a connection's own host knows.
-pub(crate) fn reads_rtt(sharing: Sharing) -> bool {
-    matches!(sharing, Sharing::Partitioned(Depths::ByRtt) | Sharing::Logical(Depths::ByRtt))
+/// Shares may hang on round-trip times, which only a connection's own TCP knows.
+pub(crate) fn asks_rtt(sharing: Sharing) -> Asked {
+    match sharing {
+        Sharing::Partitioned(Depths::ByRtt) | Sharing::Logical(Depths::ByRtt) => Asked::Tcp,
+        _ => Asked::Nothing,
+    }
 }
 
 /// A table of keys that holds those of an aggregate beside its own.

@@ -16,7 +16,7 @@ mod tsw;
 mod turns;
 
 pub(crate) use aggregate::{aggregate_keys, connection_timeout, connections};
-pub(crate) use aggregate::{max_packet, reads_rtt};
+pub(crate) use aggregate::{asks_rtt, max_packet};
 pub(crate) use choice::{Choices, OneOf, choices};
 pub(crate) use code_point::{CodePoint, CodePoints};
 pub(crate) use flow_queues::flow_queue_keys;

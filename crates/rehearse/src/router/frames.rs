@@ -1,7 +1,10 @@
 //! The bytes of the packets that are inside the network.
 
+use std::ops::Range;
+
+use shortflow_ebpf::Record;
 use shortflow_elements::{FrameId, Packet};
-use shortflow_wire::{DsField, DsPlace, Layers};
+use shortflow_wire::{DsField, DsPlace, Layers, Transport};
 
 /// All packets' bytes, each in a place that is used again: there are as many places as there were packets
 /// at once.
@@ -16,8 +19,40 @@ pub(crate) struct Frames {
 #[derive(Debug)]
 struct Frame {
     bytes: Box<[u8]>,
-    length: usize,
+    /// Where the packet stands; a record stands before it.
+    place: Range<usize>,
     ds: Option<DsPlace>,
+    seen: Seen,
+}
+
+/// What was seen of a packet, beside what elements look at.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seen {
+    /// Its sequence numbers, where it is a segment.
+    pub(crate) numbers: Option<Numbers>,
+    /// What its host's kernel has written before it.
+    pub(crate) record: Option<Record>,
+}
+
+/// The numbers of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    pub(crate) sequence: u32,
+    pub(crate) acknowledgement: u32,
+    /// What is offered, before scaling.
+    pub(crate) window: u16,
+}
+
+impl Numbers {
+    /// Those of a packet that is a segment.
+    pub(crate) fn of(layers: &Layers) -> Option<Numbers> {
+        let Transport::Tcp(header) = &layers.transport else { return None };
+        Some(Numbers {
+            sequence: header.sequence,
+            acknowledgement: header.acknowledgement,
+            window: header.window,
+        })
+    }
 }
 
 impl Frames {
@@ -30,7 +65,8 @@ impl Frames {
 
     fn grow(&mut self) {
         self.free.push(self.places.len() as u32);
-        self.places.push(Frame { bytes: vec![0; self.largest].into(), length: 0, ds: None });
+        let bytes = vec![0; self.largest].into();
+        self.places.push(Frame { bytes, place: 0..0, ds: None, seen: Seen::default() });
     }
 
     /// Fills a free place by `read`, which gives the length, and describes what is there; none of bytes that
@@ -45,14 +81,17 @@ impl Frames {
         }
         let number = *self.free.last().expect("there is a free place");
         let frame = &mut self.places[number as usize];
-        frame.length = read(&mut frame.bytes)?;
-        let layers = Layers::of_ip(&frame.bytes[..frame.length]);
+        let length = read(&mut frame.bytes)?;
+        let record = Record::split(&frame.bytes[..length]).map(|(record, _)| record);
+        frame.place = record.map_or(0, |_| Record::LENGTH)..length;
+        let layers = Layers::of_ip(&frame.bytes[frame.place.clone()]);
         frame.ds = layers.ds_place();
+        frame.seen = Seen { numbers: Numbers::of(&layers), record };
         // Routers do so too: a size that is not there would be sent over the line (RFC 1812 §5.2.2).
         let is_whole = layers.missing == 0;
         let packet = layers.descriptor(FrameId::new(number)).filter(|_| is_whole);
         if let Some(packet) = &packet {
-            frame.length = packet.size as usize;
+            frame.place.end = frame.place.start + packet.size as usize;
             self.free.pop();
         }
         Ok(packet)
@@ -61,7 +100,12 @@ impl Frames {
     /// The bytes of a packet as they came in.
     pub(crate) fn bytes(&self, packet: &Packet) -> &[u8] {
         let frame = &self.places[number_of(packet)];
-        &frame.bytes[..frame.length]
+        &frame.bytes[frame.place.clone()]
+    }
+
+    /// What was seen of a packet as it came in.
+    pub(crate) fn seen(&self, packet: &Packet) -> Seen {
+        self.places[number_of(packet)].seen
     }
 
     /// The bytes of a packet, with the code point and the ECN field that it has now. Its place is free for
@@ -69,7 +113,7 @@ impl Frames {
     pub(crate) fn give_back(&mut self, packet: &Packet) -> &[u8] {
         let number = self.release(packet);
         let frame = &mut self.places[number];
-        let bytes = &mut frame.bytes[..frame.length];
+        let bytes = &mut frame.bytes[frame.place.clone()];
         let wanted = DsField::from(packet);
         if let Some(place) = frame.ds.filter(|place| place.ds != wanted) {
             place.write(bytes, wanted).expect("the field is where it was read");
@@ -115,6 +159,17 @@ mod tests {
         packet.ecn = Ecn::Ce;
         let back = frames.give_back(&packet).to_vec();
         assert_eq!((back[1], &back[12..]), (10 << 2 | 3, &DATAGRAM[12..]));
+    }
+
+    #[test]
+    fn a_record_before_a_packet_is_seen_and_goes_no_further() {
+        let mut frames = Frames::new(1, 100);
+        let mut bytes = vec![0, b'S', b'F', 1];
+        bytes.resize(Record::LENGTH, 0);
+        bytes.extend(DATAGRAM);
+        let packet = frames.take_in(read(&bytes)).unwrap().unwrap();
+        assert_eq!(frames.seen(&packet).record, Some(Record::Nothing));
+        assert_eq!((packet.size, frames.give_back(&packet)), (28, &DATAGRAM[..]));
     }
 
     #[test]

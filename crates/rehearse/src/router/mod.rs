@@ -5,8 +5,10 @@
 //! Tun ── read ──▶ Frames ── descriptor ──▶ LiveNetwork ── when its time has come ──▶ Frames ── write ──▶ Tun
 //! ```
 
+mod edge;
 mod frames;
 mod lateness;
+mod numbers;
 #[cfg(test)]
 mod real_packets;
 
@@ -29,6 +31,7 @@ use crate::clock::Clock;
 use crate::effort::Effort;
 use crate::realtime::{Priority, prefer_this_thread};
 use crate::wait::Wait;
+pub(crate) use edge::{EdgeSpec, Edges};
 pub(crate) use frames::Frames;
 use lateness::Lateness;
 
@@ -79,6 +82,8 @@ pub(crate) struct Router<'d> {
     pub(crate) capture: Option<Capture>,
     /// Where it is shown how the network stands, if anywhere.
     pub(crate) board: Option<&'d Board>,
+    /// What hosts know of their connections.
+    pub(crate) edges: Edges,
 }
 
 /// What the router tells at the end.
@@ -111,7 +116,11 @@ struct Side<'d> {
     dropped: Vec<(Instant, u32)>,
     refused: u64,
     capture: Option<Capture>,
+    edges: Edges,
 }
+
+/// The number of the bell by which the load tells of data that are held back.
+const BELL: u64 = u64::MAX - 1;
 
 impl Router<'_> {
     /// Carries packets until the end, or until `stop`. `open` is how many transfers are open, for time series.
@@ -122,7 +131,8 @@ impl Router<'_> {
     /// # Panics
     /// When a packet was lost or made: our own mistake, never the input's.
     pub(crate) fn run(self, stop: &AtomicBool, open: &AtomicU32) -> Result<Routed, Errno> {
-        let Router { mut network, devices, clock, times, largest, streams, capture, board } = self;
+        let Router { mut network, devices, clock, times, largest, streams, .. } = self;
+        let Router { capture, board, edges, .. } = self;
         let mut side = Side {
             devices,
             clock,
@@ -132,15 +142,11 @@ impl Router<'_> {
             dropped: Vec::new(),
             refused: 0,
             capture,
+            edges,
         };
         let preferred = prefer_this_thread(Priority::Router);
         let effort = Effort::begin()?;
-        let mut wait = Wait::new(clock)?;
-        for (number, device) in (0..).zip(&*side.devices) {
-            if let Some(device) = device {
-                wait.add(device, EpollFlags::EPOLLIN, number)?;
-            }
-        }
+        let mut wait = side.awaited()?;
         let mut ready = Vec::new();
         let mut shown = board.map(Shown::new);
         let (mut strangers, mut record, mut is_warm) = (0, None, false);
@@ -159,9 +165,12 @@ impl Router<'_> {
                 record = Some(network.measured());
             }
             network.advance(now.min(times.end), &mut side);
+            tell(&mut network, &mut side);
             side.capture(now);
-            if let Some(shown) = &mut shown {
-                shown.look(&mut network, now, &mut side);
+            if let Some(shown) = &mut shown
+                && let Some(scenario) = shown.look(&mut network, now, &mut side)
+            {
+                side.edges.bind(scenario);
             }
             if now >= times.end || is_stopped {
                 break;
@@ -169,26 +178,26 @@ impl Router<'_> {
             let next = network.next_at().unwrap_or(times.end).min(times.end);
             wait.until(next, &mut ready)?;
             for &(number, _) in &ready {
+                if number == BELL {
+                    side.edges.take_held_back();
+                    continue;
+                }
                 strangers += take(number as u32, &mut network, &mut side, times.end);
             }
         }
         network.check_conservation();
         let Side { lateness, dropped, refused, capture, .. } = side;
-        let timing = lateness.found();
-        let not_preferred = preferred.err();
-        let uncaptured = capture.map_or(0, Capture::end);
-        let delivered = network.totals().delivered;
         let busy = effort.share()?;
         Ok(Routed {
             record,
-            timing,
+            timing: lateness.found(),
             dropped,
             strangers,
             refused,
-            uncaptured,
-            delivered,
+            uncaptured: capture.map_or(0, Capture::end),
+            delivered: network.totals().delivered,
             busy,
-            not_preferred,
+            not_preferred: preferred.err(),
         })
     }
 }
@@ -209,15 +218,39 @@ fn take(number: u32, network: &mut LiveNetwork, side: &mut Side<'_>, end: Instan
             Err(_) => break,
         };
         let now = side.clock.now().min(end);
-        if let Err((packet, _)) = network.send(now, NodeId(number), packet, None, side) {
+        let (node, seen) = (NodeId(number), side.frames.seen(&packet));
+        let sender = side.edges.sent(node, &packet, seen);
+        if let Err((packet, _)) = network.send(now, node, packet, sender.as_ref(), side) {
             side.frames.release(&packet);
             strangers += 1;
         }
+        tell(network, side);
     }
     strangers
 }
 
+/// Tells queues what has happened at applications.
+fn tell(network: &mut LiveNetwork, side: &mut Side<'_>) {
+    for (node, news) in side.edges.take_news() {
+        network.tell(node, &news, side);
+    }
+}
+
 impl Side<'_> {
+    /// Waits for all devices, and for the bell.
+    fn awaited(&self) -> Result<Wait, Errno> {
+        let wait = Wait::new(self.clock)?;
+        for (number, device) in (0..).zip(&*self.devices) {
+            if let Some(device) = device {
+                wait.add(device, EpollFlags::EPOLLIN, number)?;
+            }
+        }
+        if let Some(applications) = self.edges.applications() {
+            wait.add(applications.bell(), EpollFlags::EPOLLIN, BELL)?;
+        }
+        Ok(wait)
+    }
+
     /// Copies what the network has shown, before the bytes of a packet fall free.
     fn keep_seen(&mut self) {
         if let Some(capture) = &mut self.capture {
@@ -236,12 +269,14 @@ impl Side<'_> {
 impl Hosts for Side<'_> {
     fn deliver(&mut self, at: Instant, node: NodeId, packet: Packet) {
         self.keep_seen();
+        let seen = self.frames.seen(&packet);
         let bytes = self.frames.give_back(&packet);
         let taken = self.devices[node.index()].as_mut().map(|device| device.write(bytes));
         self.lateness.add(at, self.clock.now());
         if !matches!(taken, Some(Ok(()))) {
             self.refused += 1;
         }
+        self.edges.came(node, &packet, seen);
     }
 
     fn dropped(&mut self, sent_at: Instant, packet: Packet) {

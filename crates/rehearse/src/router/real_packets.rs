@@ -12,7 +12,7 @@ use shortflow_units::{Duration, Instant};
 use shortflow_wire::checksum::Sum;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::{Routed, Router, Times};
+use super::{Edges, Routed, Router, Times};
 use crate::clock::Clock;
 use crate::ip::IpVersion;
 use crate::kernel;
@@ -56,6 +56,7 @@ fn carried(act: impl FnOnce(&Home, &Host, &Host)) -> Option<Routed> {
         streams: Default::default(),
         capture: None,
         board: None,
+        edges: Edges::of_nobody(),
     };
     let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));
     let [Some(a), Some(b), None] = &hosts[..] else { panic!("two hosts and a router") };

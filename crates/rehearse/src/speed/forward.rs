@@ -15,7 +15,7 @@ use shortflow_units::{Duration, Instant};
 use super::{Speed, Way, datagrams, keep_on_processor, lacking};
 use crate::clock::Clock;
 use crate::realtime::{Priority, prefer_this_thread};
-use crate::router::{Router, Times};
+use crate::router::{Edges, Router, Times};
 
 /// Seconds before it is measured: flows are known by then, and queues stand.
 const WARM_UP: f64 = 0.2;
@@ -92,6 +92,7 @@ fn route(
         streams: Default::default(),
         capture: None,
         board: None,
+        edges: Edges::of_nobody(),
     };
     let spent = || clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_err(lacking);
     let before = spent()?;

@@ -1,10 +1,14 @@
 //! A connection of a workload: what its two ends say to each other.
 
+use shortflow_elements::{FlowKey, Protocol};
 use shortflow_measure::{Ends, Transfer};
+use shortflow_scenario::NodeId;
 use shortflow_sessions::{Account, Costs, Dialogue, Outgoing};
 use shortflow_units::Instant;
 
 use super::end::{ENDLESS, End};
+use crate::applications::HandedIn;
+use crate::ip::IpVersion;
 
 /// Which end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +27,8 @@ pub(crate) struct Connection {
     pub(crate) talk: Talk,
     /// The client, and the server once it has accepted.
     pub(crate) sides: [Option<End>; 2],
+    /// What the application at each side has handed in.
+    pub(crate) handed_in: [HandedIn; 2],
     /// When the client began to open it.
     pub(crate) start: Instant,
     connected_at: Instant,
@@ -68,8 +74,8 @@ pub(crate) enum Progress {
 impl Connection {
     /// A connection that is to be opened at `start`.
     pub(crate) fn new(workload: u16, ends: Ends, talk: Talk, start: Instant) -> Self {
-        let sides = [None, None];
-        Connection { workload, ends, talk, sides, start, connected_at: Instant::NEVER }
+        let (sides, handed_in) = ([None, None], Default::default());
+        Connection { workload, ends, talk, sides, handed_in, start, connected_at: Instant::NEVER }
     }
 
     /// The client begins to open it from this port, with what it sends first.
@@ -85,6 +91,15 @@ impl Connection {
             Talk::Dialogue(_) => {}
         }
         self.sides[Side::Client as usize] = Some(client);
+    }
+
+    /// The 5-tuple of what a side sends.
+    pub(crate) fn key(&self, side: Side, ip: IpVersion) -> FlowKey {
+        let from_client = flow_key(self.ends, ip);
+        match side {
+            Side::Client => from_client,
+            Side::Server => from_client.reversed(),
+        }
     }
 
     /// Bytes that the server has got of a transfer without end: in all, and before the warm-up ended.
@@ -224,4 +239,15 @@ impl Connection {
 /// An instant that has come.
 fn happened(at: Instant) -> Option<Instant> {
     (at != Instant::NEVER).then_some(at)
+}
+
+/// The 5-tuple of a connection, from client to server.
+pub(crate) fn flow_key(ends: Ends, ip: IpVersion) -> FlowKey {
+    FlowKey {
+        src: ip.address(NodeId(ends.client)),
+        dst: ip.address(NodeId(ends.server)),
+        src_port: ends.client_port,
+        dst_port: ends.server_port,
+        protocol: Protocol::TCP,
+    }
 }

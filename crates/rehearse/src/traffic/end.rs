@@ -5,6 +5,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use nix::sys::epoll::EpollFlags;
 use socket2::Socket;
 
+use super::tcp_info::TcpInfo;
+use crate::applications::HandedIn;
+
 /// So many bytes that they never end.
 pub(crate) const ENDLESS: u64 = u64::MAX;
 
@@ -19,6 +22,10 @@ pub(crate) struct End {
     pub(crate) socket: Socket,
     /// Bytes that the application has written and the kernel has not taken.
     to_write: u64,
+    /// Bytes that it has written in all, for others to look at.
+    handed_in: HandedIn,
+    /// Those of them that the kernel was not yet asked to take.
+    fresh: u64,
     /// The application has nothing more to write.
     closes: bool,
     /// The kernel was told so.
@@ -33,10 +40,12 @@ pub(crate) struct End {
 
 impl End {
     /// An end over which nothing was said.
-    pub(crate) fn new(socket: Socket, waits_for: EpollFlags) -> Self {
+    pub(crate) fn new(socket: Socket, waits_for: EpollFlags, handed_in: HandedIn) -> Self {
         End {
             socket,
             to_write: 0,
+            handed_in,
+            fresh: 0,
             closes: false,
             is_shut: false,
             received: 0,
@@ -48,6 +57,8 @@ impl End {
     /// The application writes so many bytes; [`ENDLESS`] never end.
     pub(crate) fn write(&mut self, bytes: u64) {
         self.to_write = self.to_write.saturating_add(bytes);
+        self.fresh = self.fresh.saturating_add(bytes);
+        self.handed_in.add(bytes);
     }
 
     /// The application has nothing more to write.
@@ -55,11 +66,30 @@ impl End {
         self.closes = true;
     }
 
+    /// As [`flush`](End::flush); and tells whether the application has written something of which the window lets
+    /// nothing go.
+    ///
+    /// # Errors
+    /// When the connection is broken.
+    pub(crate) fn flush_and_look(&mut self) -> io::Result<bool> {
+        if self.fresh == 0 {
+            return self.flush().map(|()| false);
+        }
+        let (before, waiting) = (TcpInfo::of(&self.socket), self.to_write);
+        self.flush()?;
+        let after = TcpInfo::of(&self.socket);
+        let taken = waiting - self.to_write;
+        let unsent = u64::from(after.unsent);
+        // What was sent meanwhile is missing.
+        Ok(after.is_established && unsent > 0 && unsent >= u64::from(before.unsent) + taken)
+    }
+
     /// Gives the kernel what it takes.
     ///
     /// # Errors
     /// When the connection is broken.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.fresh = 0;
         while self.to_write > 0 {
             let bytes = self.to_write.min(CHUNK as u64) as usize;
             match (&self.socket).write(&ZEROS[..bytes]) {

@@ -4,7 +4,6 @@ use std::io;
 
 use nix::sys::epoll::EpollFlags;
 use rustc_hash::FxHashMap;
-use shortflow_elements::{FlowKey, Protocol};
 use shortflow_measure::{Ends, Occasion, Recorder, Transfer};
 use shortflow_scenario::{NodeId, Scenario, WorkloadKind};
 use shortflow_sessions::{
@@ -14,13 +13,14 @@ use shortflow_sim::Tallies;
 use shortflow_units::Instant;
 use socket2::Socket;
 
-use super::connection::{Connection, Progress, Side, Talk};
+use super::connection::{Connection, Progress, Side, Talk, flow_key};
 use super::end::{End, scratch};
 use super::name::Name;
 use super::senders::Senders;
 use super::socket;
 use super::tcp_info::TcpInfo;
 use super::{LoadError, Place};
+use crate::applications::Applications;
 use crate::clock::Clock;
 use crate::ip::IpVersion;
 use crate::kernel::SocketSpec;
@@ -127,9 +127,15 @@ impl<'l> Floor<'l> {
         all.filter_map(|(slot, connection)| Some((slot, connection.as_mut()?)))
     }
 
-    /// Opens a connection over pair `pair` of a workload. One that cannot be opened has no ends, and
-    /// [`Floor::error`] says why.
-    pub(crate) fn open(&mut self, workload: u16, pair: usize, talk: Talk) -> u32 {
+    /// Opens a connection over pair `pair` of a workload, with what a session writes first. One that cannot be
+    /// opened has no ends, and [`Floor::error`] says why.
+    pub(crate) fn open(
+        &mut self,
+        workload: u16,
+        pair: usize,
+        talk: Talk,
+        first: Option<Outgoing>,
+    ) -> u32 {
         let (client, server) = self.kind(workload).pairs()[pair];
         let server_port = port_of(self.kind(workload)).expect("only TCP has connections");
         let ends = Ends { client: client.0, server: server.0, client_port: 0, server_port };
@@ -141,12 +147,25 @@ impl<'l> Floor<'l> {
         let connection = self.connections[slot as usize].insert(connection);
         let to = self.place.port(server, server_port);
         let spec = &self.specs[usize::from(workload)];
+        // Nobody looks at its SYN before it is told of which workload it is, and what it is for.
+        let mut opening = self.place.applications.map(Applications::open);
         let begun = self.place.socket(client, || socket::connect(to, spec)).and_then(|socket| {
             let port = socket::port(&socket.local_addr().map_err(LoadError::Socket)?);
-            let end = End::new(socket, EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT);
+            let waits_for = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT;
+            let end = End::new(socket, waits_for, connection.handed_in[0].clone());
             let name = Name::Connection { slot, side: Side::Client };
             self.wait.add(&end.socket, end.waits_for, name.number())?;
             connection.begin(end, port);
+            if let Some(first) = first {
+                connection.put(Side::Client, first);
+            }
+            for side in [Side::Client, Side::Server] {
+                let (key, handed_in) =
+                    (connection.key(side, self.place.ip), &connection.handed_in[side as usize]);
+                if let Some(opening) = &mut opening {
+                    opening.add(key, workload, Some(handed_in.clone()));
+                }
+            }
             Ok(port)
         });
         match begun {
@@ -181,12 +200,11 @@ impl<'l> Floor<'l> {
             let slot = key.and_then(|key| self.expected.remove(&key));
             // A connection of somebody else's, such as a program that a user runs, is closed.
             let Some(slot) = slot else { continue };
-            let end = End::new(socket, EpollFlags::EPOLLIN);
+            let Some(connection) = &mut self.connections[slot as usize] else { continue };
+            let end = End::new(socket, EpollFlags::EPOLLIN, connection.handed_in[1].clone());
             let name = Name::Connection { slot, side: Side::Server };
             self.wait.add(&end.socket, end.waits_for, name.number())?;
-            if let Some(connection) = &mut self.connections[slot as usize] {
-                connection.sides[Side::Server as usize] = Some(end);
-            }
+            connection.sides[Side::Server as usize] = Some(end);
         }
     }
 
@@ -233,10 +251,19 @@ impl<'l> Floor<'l> {
     pub(crate) fn flush(&mut self, slot: u32) -> Result<(), LoadError> {
         let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
         for side in [Side::Client, Side::Server] {
+            let key = connection.key(side, self.place.ip);
             let Some(end) = connection.end(side) else { continue };
-            if end.flush().is_err() {
+            let listens = self.place.applications.filter(|to| to.listens());
+            let flushed = match listens {
+                Some(_) => end.flush_and_look(),
+                None => end.flush().map(|()| false),
+            };
+            let Ok(is_held_back) = flushed else {
                 self.give_up(slot);
                 return Ok(());
+            };
+            if let Some(applications) = listens.filter(|_| is_held_back) {
+                applications.held_back(key);
             }
             let wanted = end.wants();
             if end.is_over() {
@@ -292,7 +319,11 @@ impl<'l> Floor<'l> {
         if let Some(Connection { ends, .. }) = self.connections[slot as usize].take() {
             let Ends { client, server, client_port, server_port } = ends;
             self.expected.remove(&(client, client_port, server, server_port));
-            self.tallies.forget(flow_key(ends, self.place.ip));
+            let key = flow_key(ends, self.place.ip);
+            self.tallies.forget(key);
+            if let Some(applications) = self.place.applications {
+                [key, key.reversed()].into_iter().for_each(|key| applications.close(key));
+            }
             self.gone.push(slot);
         }
     }
@@ -330,10 +361,8 @@ impl sessions::Host for Floor<'_> {
 
     fn open(&mut self, pair: usize, dialogue: Dialogue, first: Outgoing) -> ConnectionId {
         let workload = dialogue.workload();
-        let slot = Floor::open(self, workload, pair, Talk::Dialogue(Box::new(dialogue)));
-        let id = ConnectionId(slot);
-        self.connection(id).put(Side::Client, first);
-        id
+        let talk = Talk::Dialogue(Box::new(dialogue));
+        ConnectionId(Floor::open(self, workload, pair, talk, Some(first)))
     }
 
     fn write(&mut self, connection: ConnectionId, outgoing: Outgoing) {
@@ -409,18 +438,6 @@ fn costs(connection: &Connection, tallies: &Tallies, ip: IpVersion) -> Costs {
         sent: tally.sent,
         dropped: tally.dropped,
         colors: tally.marked,
-    }
-}
-
-/// The 5-tuple of a connection, from client to server.
-fn flow_key(ends: Ends, ip: IpVersion) -> FlowKey {
-    let Ends { client, server, client_port, server_port } = ends;
-    FlowKey {
-        src: ip.address(NodeId(client)),
-        dst: ip.address(NodeId(server)),
-        src_port: client_port,
-        dst_port: server_port,
-        protocol: Protocol::TCP,
     }
 }
 

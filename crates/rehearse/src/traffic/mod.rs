@@ -30,8 +30,10 @@ use shortflow_sim::Tallies;
 use shortflow_testbed::{Home, Host};
 use shortflow_units::{Duration, Instant};
 
+use crate::applications::Applications;
 use crate::clock::Clock;
 use crate::ip::IpVersion;
+use crate::record::key_of_stream;
 use crate::router::Times;
 use connection::{Exchange, Talk};
 use floor::{Floor, News};
@@ -60,6 +62,8 @@ pub(crate) struct Place<'h> {
     pub(crate) home: &'h Home,
     pub(crate) hosts: &'h [Option<Host>],
     pub(crate) ip: IpVersion,
+    /// Where it is told what applications say, if somebody asks.
+    pub(crate) applications: Option<&'h Applications>,
 }
 
 impl Place<'_> {
@@ -133,6 +137,12 @@ impl<'l> Load<'l> {
         tcp_info: Option<&'l mut TcpInfoLog>,
     ) -> Result<Self, LoadError> {
         let (sources, specs) = Sources::new(scenario, seed);
+        if let Some(applications) = place.applications {
+            let mut opening = applications.open();
+            for spec in &specs {
+                opening.add(key_of_stream(spec, place.ip), spec.workload, None);
+            }
+        }
         let mut all = Vec::new();
         for index in 0..scenario.workloads.len() {
             let source = all.len() as u32;
@@ -231,11 +241,11 @@ impl<'l> Load<'l> {
                 Due::Exchange { workload, pair, id, request, reply } => {
                     let requested_at = Instant::NEVER;
                     let exchange = Exchange { id, request, reply, requested_at, is_done: false };
-                    self.floor.open(workload, pair, Talk::Exchange(exchange));
+                    self.floor.open(workload, pair, Talk::Exchange(exchange), None);
                 }
                 Due::Bulk { workload, pair, size } => {
                     let talk = Talk::Bulk { size, received_before: 0 };
-                    self.floor.open(workload, pair, talk);
+                    self.floor.open(workload, pair, talk, None);
                 }
                 Due::Datagram { stream, size } => {
                     let Floor { clock, recorder, .. } = &mut self.floor;

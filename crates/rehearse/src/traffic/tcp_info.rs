@@ -14,6 +14,10 @@ pub(crate) struct TcpInfo {
     pub(crate) retransmissions: u32,
     /// Retransmission timeouts, those of SYNs included; from Linux 6.7 on.
     pub(crate) timeouts: Option<u32>,
+    /// Bytes that the kernel has taken and has not sent.
+    pub(crate) unsent: u32,
+    /// Whether the handshake is done and neither end has closed.
+    pub(crate) is_established: bool,
     /// How its sender stands.
     pub(crate) state: TcpState,
 }
@@ -23,6 +27,9 @@ const LENGTH: usize = 242;
 
 /// What `tcpi_snd_ssthresh` is before the first loss.
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
+
+/// `TCP_ESTABLISHED` of include/net/tcp_states.h.
+const ESTABLISHED: u8 = 1;
 
 impl TcpInfo {
     /// What the kernel tells now; nothing of a socket that it no longer knows.
@@ -54,6 +61,8 @@ impl TcpInfo {
         TcpInfo {
             retransmissions: four(100),
             timeouts: two(240).map(u32::from),
+            unsent: four(144),
+            is_established: bytes.first() == Some(&ESTABLISHED),
             state: TcpState {
                 phase: phase(bytes.get(1).copied().unwrap_or_default()),
                 window: four(80),
@@ -106,6 +115,7 @@ mod tests {
         let times = [state.timeout, state.round_trip, state.variation];
         assert_eq!(times, [8, 68, 72].map(Duration::from_micros));
         assert_eq!((state.segment, state.outstanding, state.lost), (16, 24, 32));
+        assert_eq!((info.unsent, info.is_established), (144, false));
         assert_eq!((state.delivered, state.marked), (Some(192), Some(196)));
     }
 

@@ -10,7 +10,10 @@ mod many;
 mod passage;
 mod real;
 mod refusals;
+mod source;
 mod speed;
+#[cfg(feature = "ebpf")]
+mod tcp_state;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

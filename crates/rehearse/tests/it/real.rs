@@ -18,7 +18,7 @@ fn run(engine: &dyn Engine, scenario: &Scenario) -> Result<Outcome, Error> {
 
 /// What a rehearsal found, and the simulation; none, and a word on what is lacking, where there can be no
 /// rehearsal; on CI there must.
-fn both(scenario: &Scenario) -> Option<[Replica; 2]> {
+pub(crate) fn both(scenario: &Scenario) -> Option<[Replica; 2]> {
     beside(Rehearsal::OVER_IPV4, scenario)
 }
 

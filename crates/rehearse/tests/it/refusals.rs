@@ -83,13 +83,26 @@ fn over_ipv6_headers_are_longer_and_so_is_the_least_that_is_taken() {
     }
 }
 
+/// What is missing is looked for before any host is made.
+#[cfg(not(feature = "ebpf"))]
 #[test]
-fn a_role_that_asks_for_the_state_of_tcp_is_refused() {
+fn a_build_without_ebpf_refuses_roles_that_ask_for_the_state_of_tcp_and_says_what_to_do() {
+    use shortflow_run::Error;
+
     let policy =
         "[roles.source]\n[[roles.source.classes]]\nname = \"all\"\nmarker.tcp-state = {}\n";
     let more = "policy = \"p.toml\"\nbind = [{ role = \"source\", at = \"server\", to = \"r\" }]\n";
     let workload = "file.bulk = { from = \"server\", to = \"client\" }";
     let text = more.to_owned() + &text(workload);
-    let told = refusal(&[("s.toml", &text), ("p.toml", policy)]);
-    assert!(told.starts_with("the role source asks for what the kernel of server knows"), "{told}");
+    let scenario = scenario(&[("s.toml", &text), ("p.toml", policy)]);
+    let refused = Rehearsal::OVER_IPV4.ready_for(&scenario);
+    let Err(Error::Machine(told)) = refused else { panic!("{refused:?}") };
+    assert_eq!(
+        told,
+        "the role source asks for the state of a kernel's TCP (its window, its phase or its round-trip time): \
+         this build leaves out the eBPF program that reads the state of a kernel's TCP\n\
+         build it with clang, libelf and zlib at hand: `make setup` and `make build`, or \
+         `cargo build --release --features ebpf`\n\
+         or simulate it, or rehearse another policy"
+    );
 }

@@ -15,7 +15,7 @@ mod tally;
 
 use std::collections::BTreeMap;
 
-use shortflow_elements::{FrameId, Packet, SenderView};
+use shortflow_elements::{FrameId, Packet, SenderNews, SenderView};
 use shortflow_measure::{Recorder, Sample};
 use shortflow_run::Tap;
 use shortflow_scenario::{NodeId, Scenario};
@@ -149,6 +149,23 @@ impl LiveNetwork {
         self.fabric.leave_host(outlet, resident, false, sender);
         self.settle(hosts);
         Ok(())
+    }
+
+    /// Whether a queue of this scenario wants to be [told](LiveNetwork::tell) of senders.
+    pub fn listens(scenario: &Scenario) -> bool {
+        let queues = build::roles(scenario, 0).into_iter().filter_map(|roles| roles.queue);
+        queues.into_iter().any(|queue| queue.listens())
+    }
+
+    /// Something has happened at a sender of the host `node`, at the time that was told last: the queue through
+    /// which its packets go is told, if it wants to be.
+    pub fn tell(&mut self, node: NodeId, news: &SenderNews, hosts: &mut dyn Hosts) {
+        let Some(key) = NodeKey::of(news.key, self.fabric.network.nodes) else { return };
+        let (outlet, _) = self.fabric.outlet(node, key.dst);
+        if key.dst != node && self.fabric.network.ports.get(outlet).is_some() {
+            self.fabric.tell(outlet, news);
+            self.settle(hosts);
+        }
     }
 
     /// Lets everything happen that happens up to and including `now`.

@@ -29,7 +29,7 @@ pub(super) const ETHERNET: usize = 14;
 pub(super) struct End {
     /// Its number in the namespace of the thread.
     pub(super) index: u32,
-    /// Bytes of the largest IP packet.
+    /// Bytes of the largest IP packet, with what a program writes before it.
     pub(super) mtu: u32,
     /// Packets of the host that wait at most.
     pub(super) queue: u32,
@@ -63,8 +63,9 @@ impl Cables {
         let bound = home.within(&self.namespace, || {
             let index = index_of(&far)?;
             let mut netlink = Netlink::open()?;
-            netlink.set_up(index, Some(spec.mtu), None)?;
-            bind(&End { index, mtu: spec.mtu, queue: spec.queue })
+            let mtu = spec.mtu + spec.headroom;
+            netlink.set_up(index, Some(mtu), None)?;
+            bind(&End { index, mtu, queue: spec.queue })
         })??;
         Ok((host, bound))
     }

@@ -4,8 +4,9 @@ use shortflow_elements::marker::{AggregateMarker, AggregateMarkerParams};
 use shortflow_elements::{Color, Dscp, Marker};
 use shortflow_units::Rng;
 
+use crate::Asked;
 use crate::check::Checker;
-use crate::keys::{aggregate_keys, reads_rtt};
+use crate::keys::{aggregate_keys, asks_rtt};
 use crate::scheme::{MarkerScheme, TWO_COLORS};
 
 aggregate_keys! {
@@ -37,8 +38,8 @@ marker.aggregate = { rate = "5 Mbit/s", depth = "200 KB", sharing = "logical" }
         Box::new(AggregateMarker::new(plan.clone(), code_points, rng))
     }
 
-    fn reads_sender(plan: &Plan) -> bool {
-        reads_rtt(plan.sharing)
+    fn asks(plan: &Plan) -> Asked {
+        asks_rtt(plan.sharing)
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

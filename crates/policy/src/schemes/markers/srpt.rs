@@ -6,6 +6,7 @@ use shortflow_elements::marker::{SrptMarker, SrptParams};
 use shortflow_elements::{Color, Dscp, Marker};
 use shortflow_units::Rng;
 
+use crate::Asked;
 use crate::check::Checker;
 use crate::keys::{CodePoints, Levels, ThresholdsKey};
 use crate::scheme::MarkerScheme;
@@ -49,8 +50,8 @@ marker.srpt = { thresholds = ["10 KB", "100 KB"], code_points = ["AF11", "AF12",
         Box::new(SrptMarker::new(plan.clone()))
     }
 
-    fn reads_sender(_: &Plan) -> bool {
-        true
+    fn asks(_: &Plan) -> Asked {
+        Asked::Ends
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

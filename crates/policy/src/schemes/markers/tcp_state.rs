@@ -6,6 +6,7 @@ use shortflow_elements::marker::{Crossing, RecoverySegments, TcpStateMarker, Tcp
 use shortflow_elements::{Color, Dscp, Marker};
 use shortflow_units::Rng;
 
+use crate::Asked;
 use crate::check::Checker;
 use crate::keys::{OneOf, choices};
 use crate::scheme::MarkerScheme;
@@ -71,8 +72,8 @@ marker.tcp-state = { high = 4, medium = 8 }
         Box::new(TcpStateMarker::new(plan.clone(), code_points, rng))
     }
 
-    fn reads_sender(_: &Plan) -> bool {
-        true
+    fn asks(_: &Plan) -> Asked {
+        Asked::Tcp
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

@@ -5,8 +5,9 @@ use shortflow_elements::queue::{FreshPackets, ServiceOrder, Triggers};
 use shortflow_elements::{QueueDiscipline, SenderEvent};
 use shortflow_units::{Duration, Length, Rate};
 
+use crate::Asked;
 use crate::check::Checker;
-use crate::keys::{OneOf, aggregate_keys, choices, reads_rtt};
+use crate::keys::{OneOf, aggregate_keys, asks_rtt, choices};
 use crate::scheme::{Port, QueueScheme};
 
 aggregate_keys! {
@@ -112,8 +113,8 @@ limit = "1000 pkt"
         Box::new(AggregateShaper::new((**plan).clone(), port.stream()))
     }
 
-    fn reads_sender(plan: &Plan) -> bool {
-        reads_rtt(plan.sharing)
+    fn asks(plan: &Plan) -> Asked {
+        asks_rtt(plan.sharing)
     }
 
     fn shaped_to(plan: &Plan) -> Option<Rate> {

@@ -1,0 +1,47 @@
+//! Builds the eBPF programs with clang, where the feature `ebpf` asks for them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The names under which clang is found; Debian has the version in them.
+const COMPILERS: [&str; 7] =
+    ["clang", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17", "clang-16"];
+
+fn main() {
+    println!("cargo:rerun-if-changed=programs");
+    println!("cargo:rerun-if-env-changed=CLANG");
+    if std::env::var_os("CARGO_FEATURE_EBPF").is_none() {
+        return;
+    }
+    let headers = std::env::var("DEP_BPF_INCLUDE").expect("libbpf-sys names its headers");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
+    let clang = compiler();
+    let built = Command::new(&clang)
+        // The types that libbpf reads are among what -g writes.
+        .args(["-g", "-O2", "-Wall", "-Werror", "-target", "bpf", "-c", "-I", &headers])
+        .arg(Path::new("programs").join("sender.bpf.c"))
+        .arg("-o")
+        .arg(out.join("sender.bpf.o"))
+        .status();
+    match built {
+        Ok(status) if status.success() => {}
+        Ok(status) => panic!("{clang} did not build programs/sender.bpf.c: {status}"),
+        Err(error) => panic!("{clang}: {error}"),
+    }
+}
+
+/// What CLANG says, or the first that there is.
+fn compiler() -> String {
+    println!("cargo:rerun-if-env-changed=PATH");
+    if let Ok(named) = std::env::var("CLANG") {
+        return named;
+    }
+    let is_there = |name: &&str| Command::new(name).arg("--version").output().is_ok();
+    let found = COMPILERS.into_iter().find(is_there).unwrap_or_else(|| {
+        panic!(
+            "the feature `ebpf` needs clang: install it (Debian: apt-get install clang-19), name it by CLANG, or \
+             build without the feature"
+        )
+    });
+    found.to_owned()
+}

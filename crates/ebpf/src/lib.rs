@@ -1,0 +1,39 @@
+//! What a kernel knows of the sender of a packet, written before the packet itself.
+//!
+//! ```text
+//! kernel's TCP/IP ── packet ──▶ [sender.bpf.c] ── Record, packet ──▶ eth0 (TUN) ── Record::split ──▶ who reads
+//! ```
+//!
+//! An eBPF program at a host's device sees each packet with the socket that sends it, while the socket is as it
+//! was when TCP decided to send. It writes a record of it before the packet, so that whoever reads the device has
+//! both at once: nothing is to be looked up, and nothing has changed meanwhile.
+//!
+//! The program is built and loaded where the feature `ebpf` is on. Without it everything else is there, and
+//! [`SenderProgram::load`] says what to do.
+//!
+//! # What this crate does not know
+//!
+//! What is made of a record, and where devices come from.
+
+#![cfg(target_os = "linux")]
+
+mod error;
+mod record;
+#[cfg(feature = "ebpf")]
+mod sender;
+#[cfg(not(feature = "ebpf"))]
+#[path = "left_out.rs"]
+mod sender;
+
+/// What stands before the IP packets that a device sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    /// Nothing, as before those of a TUN device.
+    None,
+    /// The header of Ethernet, as before those of a cable (veth).
+    Ethernet,
+}
+
+pub use error::Error;
+pub use record::{ConnectionState, Record, Recovery};
+pub use sender::SenderProgram;

@@ -1,0 +1,69 @@
+//! The program that looks at senders: how it is loaded, and brought to devices.
+
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use libbpf_rs::{ErrorKind, ObjectBuilder, TC_EGRESS, TcHook};
+
+use crate::{Error, Link};
+
+/// The program, as clang has built it.
+static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sender.bpf.o"));
+
+/// Its name there, by what stands before a device's packets.
+fn name(link: Link) -> &'static str {
+    match link {
+        Link::None => "sender",
+        Link::Ethernet => "sender_on_ethernet",
+    }
+}
+
+/// Where a kernel describes its types.
+const TYPES: &str = "/sys/kernel/btf/vmlinux";
+
+/// The program that writes a [`Record`](crate::Record) before each packet, loaded into the kernel.
+#[derive(Debug)]
+pub struct SenderProgram(libbpf_rs::Object);
+
+impl SenderProgram {
+    /// Loads the program.
+    ///
+    /// # Errors
+    /// When the machine lacks something.
+    pub fn load() -> Result<SenderProgram, Error> {
+        if !Path::new(TYPES).exists() {
+            return Err(Error::NoTypes);
+        }
+        // What libbpf has to say is in its errors; it prints the rest on its own account.
+        libbpf_rs::set_print(None);
+        let opened = ObjectBuilder::default().open_memory(BUILT);
+        let loaded = opened.and_then(libbpf_rs::OpenObject::load);
+        loaded.map(SenderProgram).map_err(at("loading it"))
+    }
+
+    /// Lets it see all that the device of this number sends, in the network namespace of the thread, for as long
+    /// as the device is there. The record comes after the header of the link layer.
+    ///
+    /// # Errors
+    /// When the kernel has no place for programs at devices.
+    pub fn attach(&self, device: u32, link: Link) -> Result<(), Error> {
+        let program = self.0.progs().find(|program| program.name() == name(link));
+        let program = program.expect("the program is in what was built");
+        let mut hook = TcHook::new(program.as_fd());
+        hook.ifindex(device.cast_signed()).attach_point(TC_EGRESS).handle(1).priority(1);
+        hook.create().map_err(at("making a place at the device"))?;
+        hook.attach().map_err(at("bringing it to the device"))?;
+        Ok(())
+    }
+}
+
+fn at(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
+    move |error| {
+        let kind = match error.kind() {
+            ErrorKind::PermissionDenied => std::io::ErrorKind::PermissionDenied,
+            ErrorKind::NotFound => std::io::ErrorKind::NotFound,
+            _ => std::io::ErrorKind::Other,
+        };
+        Error::at(what, kind, format!("{error:#}"))
+    }
+}
