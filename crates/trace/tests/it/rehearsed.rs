@@ -16,6 +16,7 @@ use shortflow_wire::{Ip, Ipv4Header, Layers, TcpOption, Transport, checksum::Sum
 use tempfile::TempDir;
 
 use crate::support::{Captured, LOSSY, read, scenario, scenario_with, tool};
+use crate::tools::{tcptrace, whole};
 
 /// A rehearsal of which a trace was kept, once for all tests.
 struct Rehearsed {
@@ -170,6 +171,26 @@ fn tshark_has_nothing_to_complain_of_and_capinfos_finds_all_packets() {
 }
 
 #[test]
+fn tcptrace_finds_the_segments_that_the_kernel_sent_again() {
+    let Some(Rehearsed { file, .. }) = rehearsed() else { return };
+    let mut packets = read(file).1;
+    // Twice captured, at two places, it would count as sent twice.
+    packets.retain(|packet| packet.interface == 0);
+    let ports = |packet: &Captured| match Layers::of_ethernet(&packet.bytes).transport {
+        Transport::Tcp(tcp) if !packet.is_inbound => Some((tcp.source_port, tcp.destination_port)),
+        _ => None,
+    };
+    let connections: BTreeSet<(u16, u16)> = packets.iter().filter_map(ports).collect();
+    let again = |&ports: &(u16, u16)| sent_again(file, |found| found == ports, f64::MAX);
+    let again: usize = connections.iter().map(again).sum();
+    let home = tempfile::tempdir().unwrap();
+    let Some(sums) = tcptrace(&whole(&packets, home.path()), "10.0.0.2") else { return };
+    assert!(again > 5, "{again}");
+    assert_eq!(sums["rexmt data pkts"], again as u64);
+    assert!(sums["sack pkts sent"] + sums["ack pkts sent"] > 0, "{sums:?}");
+}
+
+#[test]
 fn a_sender_s_window_falls_when_segments_are_lost_and_it_sends_as_many_again_as_are_captured() {
     let Some(Rehearsed { file, senders, .. }) = rehearsed() else { return };
     let of_file: Vec<_> = senders.iter().filter(|row| row["workload"] == "file").collect();
@@ -184,20 +205,22 @@ fn a_sender_s_window_falls_when_segments_are_lost_and_it_sends_as_many_again_as_
 
     let last = of_file.last().unwrap();
     assert!(["completed", "open"].contains(&last["occasion"].as_str()), "{last:?}");
-    let (port, until) = (last["client_port"].parse().unwrap(), number(last, "time_s"));
-    let again = sent_again(file, port, until);
+    let (port, until) = (last["client_port"].parse::<u16>().unwrap(), number(last, "time_s"));
+    let again = sent_again(file, |(source, _)| source == port, until);
     assert!(again > 5, "{again}");
     // A segment may be on its way from the kernel to the capture while one looks.
     assert!((number(last, "retransmissions") - again as f64).abs() <= 2.0, "{again}: {last:?}");
 }
 
-/// How many segments the server has sent again from this port up to an instant, as its capture has it.
-fn sent_again(file: &Path, port: u16, until: f64) -> usize {
+/// How many segments the server has sent again in the connection of these ports, its own first, up to an instant,
+/// as its capture has it.
+fn sent_again(file: &Path, is_its: impl Fn((u16, u16)) -> bool, until: f64) -> usize {
     let (mut again, mut next) = (0, None);
     for packet in read(file).1.iter().filter(|it| it.interface == 0 && !it.is_inbound) {
         let layers = Layers::of_ethernet(&packet.bytes);
         let Transport::Tcp(tcp) = layers.transport else { continue };
-        if tcp.source_port != port || packet.at as f64 > until * 1e9 {
+        let is_its = is_its((tcp.source_port, tcp.destination_port));
+        if !is_its || packet.at as f64 > until * 1e9 {
             continue;
         }
         let marks = (tcp.control.bits() & 3).count_ones();

@@ -16,7 +16,7 @@ fn clean() -> String {
 
 /// A trace whose frames are whole, as classic pcap with nanoseconds: tshark verifies a checksum only
 /// over all that it covers.
-fn whole(packets: &[Captured], folder: &Path) -> PathBuf {
+pub(crate) fn whole(packets: &[Captured], folder: &Path) -> PathBuf {
     let mut bytes = Vec::new();
     for word in [0xa1b2_3c4d, 0x0004_0002, 0, 0, u32::MAX >> 1, 1] {
         bytes.extend_from_slice(&u32::to_le_bytes(word));
@@ -97,7 +97,7 @@ fn tshark_sees_as_many_retransmissions_as_were_made_and_gaps_only_where_packets_
 }
 
 /// What `tcptrace -l` prints of the direction in which `host` sends, summed over all connections.
-fn tcptrace(file: &Path, host: &str) -> Option<BTreeMap<String, u64>> {
+pub(crate) fn tcptrace(file: &Path, host: &str) -> Option<BTreeMap<String, u64>> {
     let out = tool("tcptrace", &["-l", "-n", file.to_str().unwrap()])?;
     let mut sums = BTreeMap::<String, u64>::new();
     for connection in out.split("\nTCP connection ").skip(1) {
