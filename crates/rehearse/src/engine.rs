@@ -15,6 +15,7 @@ use crate::board::Board;
 use crate::capture::Capture;
 use crate::clock::Clock;
 use crate::effort;
+use crate::families;
 use crate::ip::IpVersion;
 use crate::kernel;
 use crate::realtime::Priority;
@@ -145,8 +146,8 @@ impl Rehearsal {
         attended.unwrap_or(Ok(()))?;
         let routed: Routed = routed.map_err(lacking)?;
         let Some(found) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
-        warnings.extend(told_of(&routed));
-        warnings.extend(effort::told_of(routed.busy, busy.map_err(lacking)?));
+        warnings.extend(families::told_of(scenario, self.ip));
+        warnings.extend(told_of(&routed, busy.map_err(lacking)?));
         warnings.extend(attendance.and_then(|all| all.board?.told()));
         warnings.extend(told_of_lost(site.hosts.lost(&site.devices).map_err(lacking)?));
         let timing = routed.timing;
@@ -177,7 +178,7 @@ fn lacking(what: impl std::fmt::Display) -> Error {
 }
 
 /// What a reader must know of how packets were carried.
-fn told_of(routed: &Routed) -> Vec<String> {
+fn told_of(routed: &Routed, load_is_busy: f64) -> Vec<String> {
     let mut told = Vec::new();
     if routed.not_preferred.is_some() {
         told.push(
@@ -205,6 +206,7 @@ fn told_of(routed: &Routed) -> Vec<String> {
             routed.refused
         ));
     }
+    told.extend(effort::told_of(routed.busy, load_is_busy));
     told
 }
 

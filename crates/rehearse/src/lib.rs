@@ -23,6 +23,7 @@ mod capture;
 mod clock;
 mod effort;
 mod engine;
+mod families;
 mod guests;
 mod hosts;
 mod ip;
