@@ -107,6 +107,9 @@ impl Edges {
         let is_retransmission =
             connection.sequences.send(packet.flags, numbers, u32::from(packet.payload));
         let handed_in = said.handed_in.and_then(|handed_in| handed_in.bytes());
+        // What was handed in between the sending of this packet and now was not there then.
+        let is_before = packet.is_bare_acknowledgement() && connection.sequences.had_nothing();
+        let handed_in = handed_in.map(|bytes| if is_before { sent } else { bytes });
         let view = SenderView {
             is_retransmission: Some(is_retransmission),
             sent: Bytes(sent),
@@ -262,6 +265,37 @@ mod tests {
         assert_eq!(send(1000), (1000, Some(2000), false));
         assert_eq!(send(0), (2000, Some(1000), true));
         assert_eq!(send(2000), (2000, Some(1000), false));
+    }
+
+    #[test]
+    fn what_is_handed_in_after_an_acknowledgement_was_sent_did_not_remain_then() {
+        let (mut edges, _) = opened();
+        edges.came(SERVER, &packet(key().reversed(), ACK, 300), seen(100, 0));
+        let mut remains = |edges: &mut Edges, sequence, payload| {
+            let view = edges.sent(SERVER, &packet(key(), ACK, payload), seen(sequence, 400));
+            view.unwrap().remaining.unwrap().0
+        };
+        // The kernel acknowledges the request, and the reply is handed in before the router looks.
+        assert_eq!(remains(&mut edges, 0, 0), 0);
+        assert_eq!(remains(&mut edges, 0, 1000), 3000);
+        assert_eq!(remains(&mut edges, 1000, 0), 2000, "the window may hold it back");
+        edges.came(SERVER, &packet(key().reversed(), ACK, 0), seen(400, 1000));
+        assert_eq!(remains(&mut edges, 1000, 0), 0, "the window was open");
+        let closed = Numbers { sequence: 400, acknowledgement: 1000, window: 0 };
+        let closed = Seen { numbers: Some(closed), record: None };
+        edges.came(SERVER, &packet(key().reversed(), ACK, 0), closed);
+        assert_eq!(remains(&mut edges, 1000, 0), 2000, "the window was closed");
+    }
+
+    #[test]
+    fn a_request_remains_while_its_connection_is_opened() {
+        let (mut edges, _) = edges();
+        for (flags, sequence) in [(TcpFlags::SYN, 99), (ACK, 100)] {
+            let view = edges.sent(SERVER, &packet(key(), flags, 0), seen(sequence, 1)).unwrap();
+            assert_eq!(view.remaining, Some(Bytes(3000)));
+            let answer = packet(key().reversed(), TcpFlags::SYN.with(ACK), 0);
+            edges.came(SERVER, &answer, seen(0, 100));
+        }
     }
 
     #[test]

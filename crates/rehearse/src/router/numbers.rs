@@ -12,6 +12,8 @@ pub(crate) struct Sequences {
     /// Bytes that were sent once at least.
     sent: u64,
     is_finished: bool,
+    /// It was this end that began the connection.
+    has_opened: bool,
     acknowledged: u64,
     /// The window that the peer offered last.
     offered: u16,
@@ -33,6 +35,7 @@ impl Sequences {
     pub(crate) fn send(&mut self, flags: TcpFlags, numbers: Numbers, payload: u32) -> bool {
         let Numbers { sequence, .. } = numbers;
         if flags.has(TcpFlags::SYN) {
+            self.has_opened = !flags.has(TcpFlags::ACK);
             return self.first.replace(sequence.wrapping_add(1)).is_some();
         }
         let first = *self.first.get_or_insert(sequence);
@@ -45,6 +48,13 @@ impl Sequences {
         is_again
     }
 
+    /// Whether TCP had nothing to send when it sent a segment without data. With nothing under way and a window that is
+    /// open it would have sent what it had instead. The third segment of a handshake goes before any data.
+    pub(crate) fn had_nothing(&self) -> bool {
+        let is_handshake = self.has_opened && self.sent == 0;
+        !is_handshake && self.sent == self.acknowledged && self.offered > 0
+    }
+
     /// What a segment that came is to the sender.
     pub(crate) fn hear(
         &mut self,
@@ -52,10 +62,10 @@ impl Sequences {
         numbers: Numbers,
         is_bare: bool,
     ) -> Option<SenderEvent> {
+        let is_offer_new = std::mem::replace(&mut self.offered, numbers.window) != numbers.window;
         let first = self.first.filter(|_| flags.has(TcpFlags::ACK))?;
         // A FIN takes a number beyond the bytes.
         let upto = near(self.acknowledged, first, numbers.acknowledgement).min(self.sent);
-        let is_offer_new = std::mem::replace(&mut self.offered, numbers.window) != numbers.window;
         if upto > self.acknowledged {
             self.acknowledged = upto;
             return Some(SenderEvent::Acknowledgement);
