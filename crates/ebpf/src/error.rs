@@ -31,7 +31,8 @@ pub enum Error {
     NoEbpf,
     /// The kernel does not take the program.
     #[error(
-        "the kernel does not take the eBPF program that reads the state of its TCP ({what}): {why}"
+        "the kernel does not take the eBPF program that reads the state of its TCP ({what}): {why}\n\
+         use Linux 5.9 or a later one"
     )]
     Refused {
         /// At which step.

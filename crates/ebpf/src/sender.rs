@@ -62,6 +62,7 @@ fn at(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
         let kind = match error.kind() {
             ErrorKind::PermissionDenied => std::io::ErrorKind::PermissionDenied,
             ErrorKind::NotFound => std::io::ErrorKind::NotFound,
+            ErrorKind::Unsupported => std::io::ErrorKind::Unsupported,
             _ => std::io::ErrorKind::Other,
         };
         Error::at(what, kind, format!("{error:#}"))

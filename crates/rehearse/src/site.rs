@@ -66,7 +66,7 @@ impl<'s> Asking<'s> {
         SenderProgram::load().map(Some).map_err(|error| {
             Error::Machine(format!(
                 "the role {role} asks for the state of a kernel's TCP (its window, its phase or its round-trip time): \
-                 {error}\nor simulate it, or rehearse another policy"
+                 {error}; or simulate it, or rehearse another policy"
             ))
         })
     }

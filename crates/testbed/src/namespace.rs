@@ -26,6 +26,8 @@ impl Home {
     /// When the process may not make namespaces, or the kernel has none.
     pub fn find() -> Result<Home, Error> {
         let home = Home(Namespace::own()?);
+        // Whoever may make others, as in a user namespace of their own, may still not come back to this one.
+        home.0.enter().map_err(|_| Error::NotAllowed)?;
         // To make one is the only sure way to know.
         home.make(|| Ok(())).map(|((), _)| home)
     }

@@ -102,7 +102,7 @@ fn a_build_without_ebpf_refuses_roles_that_ask_for_the_state_of_tcp_and_says_wha
         "the role source asks for the state of a kernel's TCP (its window, its phase or its round-trip time): \
          this build leaves out the eBPF program that reads the state of a kernel's TCP\n\
          build it with clang, libelf and zlib at hand: `make setup` and `make build`, or \
-         `cargo build --release --features ebpf`\n\
+         `cargo build --release --features ebpf`; \
          or simulate it, or rehearse another policy"
     );
 }
