@@ -271,7 +271,7 @@ mod tests {
     fn what_is_handed_in_after_an_acknowledgement_was_sent_did_not_remain_then() {
         let (mut edges, _) = opened();
         edges.came(SERVER, &packet(key().reversed(), ACK, 300), seen(100, 0));
-        let mut remains = |edges: &mut Edges, sequence, payload| {
+        let remains = |edges: &mut Edges, sequence, payload| {
             let view = edges.sent(SERVER, &packet(key(), ACK, payload), seen(sequence, 400));
             view.unwrap().remaining.unwrap().0
         };

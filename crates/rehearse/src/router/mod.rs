@@ -7,6 +7,8 @@
 
 mod edge;
 mod frames;
+#[cfg(all(test, feature = "ebpf"))]
+mod kernel_views;
 mod lateness;
 mod numbers;
 #[cfg(test)]

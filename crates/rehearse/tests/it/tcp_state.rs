@@ -1,5 +1,10 @@
 //! Policies that ask for the state of a kernel's TCP, rehearsed for some seconds beside their simulation.
 
+use shortflow_measure::Replica;
+use shortflow_rehearse::{Attended, Board, Rehearsal};
+use shortflow_run::{Engine, Error, Measured, Observers, Task};
+
+use crate::machine;
 use crate::real::both;
 use crate::source::{AT_SERVER, FILE, WEB, near, shares, site};
 
@@ -78,4 +83,71 @@ fn an_aggregate_keeps_to_its_rate_and_hears_of_its_senders() {
         counts.map(|(_, count)| *count).sum::<f64>()
     });
     assert!(heard[0] > 100.0 && heard[1] > 100.0, "acknowledgements: {heard:?}");
+}
+
+/// Of these, only the second asks for the state of TCP, and `pages` is the first label of the one and the second of the
+/// other.
+const SWITCHED: [&str; 2] = [
+    r#"
+        [[roles.source.classes]]
+        name = "pages"
+        match = { label = "pages" }
+        marker.fixed = { dscp = "CS1" }
+        [[roles.source.classes]]
+        name = "other"
+        match = { label = "other" }
+        marker.fixed = { dscp = "CS2" }
+        [[roles.source.classes]]
+        name = "nobody, so that this code point is counted from the beginning"
+        match = { protocol = "udp" }
+        marker.fixed = { dscp = "AF11" }
+    "#,
+    r#"
+        [[roles.source.classes]]
+        name = "other"
+        match = { label = "other" }
+        marker.fixed = { dscp = "CS2" }
+        [[roles.source.classes]]
+        name = "pages"
+        match = { label = "pages" }
+        marker.tcp-state = { high = 10, medium = 20 }
+    "#,
+];
+
+#[test]
+fn a_policy_that_is_switched_to_finds_the_state_of_tcp_and_its_own_labels() {
+    // Four segments fit into the first window.
+    let pages = WEB.replace("10 KB", "5 KB").replace("client =", "label = \"pages\", client =");
+    let other = WEB.replace("web.", "other.").replace("20 /s", "5 /s");
+    let other = other.replace("client =", "label = \"other\", port = 81, client =");
+    let both_loads = format!("{pages}\n{other}");
+    let under = |policy: &str| (String::new(), site(policy, AT_SERVER, &both_loads));
+    let board = Board::new(SWITCHED.map(under).into());
+    let scenario = under(SWITCHED[0]).1;
+    let attended = Attended { rehearsal: Rehearsal::default(), guests: None, board: Some(&board) };
+    let mut is_switched = false;
+    let mut look = |share: f64| {
+        if share > 0.5 && !std::mem::replace(&mut is_switched, true) {
+            board.next_policy();
+        }
+        true
+    };
+    let observers = Observers { transfers: None, tap: None, tcp_info: None, look: &mut look };
+    let _machine = machine();
+    let found: Replica = match attended.run(&Task { scenario: &scenario, replica: 0 }, observers) {
+        Ok(found) => match found.measured {
+            Measured::Replica(found) => *found,
+            Measured::Means(_) => panic!("a rehearsal has replicas"),
+        },
+        Err(Error::Machine(lacking)) if std::env::var_os("CI").is_none() => {
+            return eprintln!("skipped: needs hosts: {lacking}");
+        }
+        Err(error) => panic!("{error}"),
+    };
+    assert!(is_switched);
+    let share = |name| shares(&[found.clone(), found.clone()], "r->client", &[name])[0][0];
+    let [first, second, other] = ["CS1", "AF11", "CS2"].map(share);
+    assert!(first > 0.15 && second > 0.15, "{first} before, {second} after");
+    let all = first + second + other;
+    assert!((all - 1.0).abs() < 1e-9, "every packet is marked: {first} + {second} + {other}");
 }
