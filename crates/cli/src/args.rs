@@ -487,8 +487,8 @@ pub(crate) enum OtherBench {
     /// Measure how fast the router of rehearsals forwards packets, beside the kernel (needs root)
     ///
     /// A sender sends more datagrams than can be forwarded, a receiver counts them, and between them is
-    /// the kernel with ip_forward, or the router with a plain FIFO, FQ-CoDel, a Fair Marker, or strict
-    /// priority, over lines that never limit. All ways are measured in turn, in several rounds. Hosts are
+    /// the kernel with ip_forward, or the router with a plain FIFO, marking by the state of TCP (in builds with eBPF),
+    /// FQ-CoDel, a Fair Marker, or strict priority, over lines that never limit. All ways are measured in turn, in several rounds. Hosts are
     /// network namespaces; nothing outside them is touched.
     Router(BenchRouter),
 }

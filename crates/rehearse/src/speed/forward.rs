@@ -9,13 +9,15 @@ use nix::time::{ClockId, clock_gettime};
 use shortflow_run::{Error, TimingError};
 use shortflow_scenario::{NodeId, Scenario};
 use shortflow_sim::LiveNetwork;
-use shortflow_testbed::{Device, Home, Host, HostSpec, KernelPath, Ports};
+use shortflow_testbed::{Device, Home, Host, HostSpec, KernelPath};
 use shortflow_units::{Duration, Instant};
 
 use super::{Speed, Way, datagrams, keep_on_processor, lacking};
 use crate::clock::Clock;
+use crate::ip::IpVersion;
 use crate::realtime::{Priority, prefer_this_thread};
 use crate::router::{Edges, Router, Times};
+use crate::site::{Asking, Site};
 
 /// Seconds before it is measured: flows are known by then, and queues stand.
 const WARM_UP: f64 = 0.2;
@@ -54,20 +56,21 @@ pub(super) fn measure(home: &Home, way: Way, size: u32, seconds: f64) -> Result<
         // The kernel forwards in the time of the sender.
         return Ok(speed(flood(sockets, size, seconds, Processors(0, 1))?, None, None));
     };
-    let mut ports = Ports::new(home, kind).map_err(lacking)?;
-    let made = specs.each_ref().map(|spec| ports.host(home, spec));
-    let [(sender, at_sender), (receiver, at_receiver)] = match made {
-        [Ok(sender), Ok(receiver)] => [sender, receiver],
-        [Err(error), _] | [_, Err(error)] => return Err(lacking(error)),
+    let mut by_node: Vec<Option<HostSpec>> = scenario.nodes.iter().map(|_| None).collect();
+    ends.iter().zip(specs).for_each(|(node, spec)| by_node[node.index()] = Some(spec));
+    let mut site = Site::make(&Asking::of(&scenario), by_node, kind)?;
+    let hosts = site.hosts.place(IpVersion::V4, None).hosts;
+    let [Some(sender), Some(receiver)] = ends.map(|node| hosts[node.index()].as_ref()) else {
+        unreachable!("both ends are hosts")
     };
-    let sockets = sockets(home, [&sender, &receiver], to)?;
-    let mut devices: Vec<Option<Device>> = scenario.nodes.iter().map(|_| None).collect();
-    devices[ends[0].index()] = Some(at_sender);
-    devices[ends[1].index()] = Some(at_receiver);
+    let sockets = sockets(home, [sender, receiver], to)?;
+    let applications = site.applications().map_err(lacking)?;
+    let edges = Edges::new(site.edges.clone(), &scenario, applications);
     let network = LiveNetwork::new(&scenario, 0);
+    let (devices, largest) = (&mut site.devices, site.largest);
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let routing = scope.spawn(|| route(network, &mut devices, &stop));
+        let routing = scope.spawn(|| route(network, edges, devices, largest, &stop));
         let found = flood(sockets, size, seconds, Processors(1, 2));
         stop.store(true, Ordering::Relaxed);
         let (cpu, timing) = routing.join().expect("the router keeps every packet")?;
@@ -78,7 +81,9 @@ pub(super) fn measure(home: &Home, way: Way, size: u32, seconds: f64) -> Result<
 /// Runs the router until it is stopped: nanoseconds of CPU time for each packet, and how late they were.
 fn route(
     network: LiveNetwork,
+    edges: Edges,
     devices: &mut [Option<Device>],
+    largest: usize,
     stop: &AtomicBool,
 ) -> Result<(f64, Option<TimingError>), Error> {
     keep_on_processor(0).map_err(lacking)?;
@@ -88,11 +93,11 @@ fn route(
         devices,
         clock: Clock::beginning_in(Duration::ZERO).map_err(lacking)?,
         times: Times { warm_up: Instant::START, measured_until: end, end },
-        largest: MTU as usize,
+        largest,
         streams: Default::default(),
         capture: None,
         board: None,
-        edges: Edges::of_nobody(),
+        edges,
     };
     let spent = || clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_err(lacking);
     let before = spent()?;

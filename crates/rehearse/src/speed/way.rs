@@ -15,6 +15,8 @@ pub enum Way {
     FifoOverPacket,
     /// The same over AF_XDP.
     FifoOverXdp,
+    /// The same with marking by the state of TCP at the sender, whose kernel writes a record before each packet.
+    TcpState,
     /// The router's loop with FQ-CoDel, `policies/fq-codel.toml`.
     FqCodel,
     /// The router's loop with a Fair Marker and the queue behind it, `policies/fair-marker.toml`.
@@ -23,10 +25,15 @@ pub enum Way {
     StrictPriority,
 }
 
+/// Marking by the state of TCP, and nothing else.
+const TCP_STATE: &str = "[[roles.source.classes]]\nname = \"all\"\nmarker.tcp-state = {}\n";
+
 impl Way {
     /// All of them.
-    pub const ALL: [Way; 7] = [
+    pub const ALL: &[Way] = &[
         Way::Fifo,
+        #[cfg(feature = "ebpf")]
+        Way::TcpState,
         Way::FqCodel,
         Way::FairMarker,
         Way::StrictPriority,
@@ -42,6 +49,7 @@ impl Way {
             Way::Fifo => "fifo",
             Way::FifoOverPacket => "fifo, packet",
             Way::FifoOverXdp => "fifo, xdp",
+            Way::TcpState => "tcp-state",
             Way::FqCodel => "fq-codel",
             Way::FairMarker => "fair-marker",
             Way::StrictPriority => "strict-priority",
@@ -54,7 +62,8 @@ impl Way {
             Way::Kernel => None,
             Way::FifoOverPacket => Some(PortKind::Packet),
             Way::FifoOverXdp => Some(PortKind::Xdp),
-            Way::Fifo | Way::FqCodel | Way::FairMarker | Way::StrictPriority => Some(PortKind::Tun),
+            Way::Fifo | Way::TcpState => Some(PortKind::Tun),
+            Way::FqCodel | Way::FairMarker | Way::StrictPriority => Some(PortKind::Tun),
         }
     }
 
@@ -62,8 +71,10 @@ impl Way {
     fn policy(self) -> Option<(&'static str, &'static str)> {
         const QUEUE: &str = r#"bind = [{ role = "core", at = "r", to = "receiver" }]"#;
         const BOTH: &str = r#"bind = [{ role = "edge", at = "r", from = "sender" }, { role = "core", at = "r", to = "receiver" }]"#;
+        const SOURCE: &str = r#"bind = [{ role = "source", at = "sender", to = "r" }]"#;
         match self {
             Way::Kernel | Way::Fifo | Way::FifoOverPacket | Way::FifoOverXdp => None,
+            Way::TcpState => Some((TCP_STATE, SOURCE)),
             Way::FqCodel => Some((include_str!("../../../../policies/fq-codel.toml"), QUEUE)),
             Way::FairMarker => Some((include_str!("../../../../policies/fair-marker.toml"), BOTH)),
             Way::StrictPriority => {
@@ -93,7 +104,7 @@ mod tests {
 
     #[test]
     fn every_way_has_a_scenario_without_mistakes_and_policies_are_bound() {
-        for way in Way::ALL {
+        for &way in Way::ALL {
             let scenario = way.scenario().unwrap();
             assert_eq!(scenario.bindings.is_empty(), way.policy().is_none(), "{}", way.name());
         }
