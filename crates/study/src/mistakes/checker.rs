@@ -3,6 +3,7 @@
 use shortflow_text::Document;
 
 use super::Plans;
+use super::cases::Cases;
 use crate::points::is_same;
 use crate::spec::{CheckSpec, Form, KeepSpec, Quantity, RowSpec, Rule, RunSpec, Study};
 
@@ -16,8 +17,10 @@ pub(super) struct Checker<'c> {
 impl Checker<'_> {
     pub(super) fn check(&mut self, path: &str, check: &CheckSpec) {
         self.compared(path, &check.ours, check.than.as_ref());
-        self.cases(path, &check.ours, check.x.as_deref(), check.class.as_deref());
+        let looked_at = Cases { x: check.x.as_deref(), class: check.class.as_deref() };
+        self.cases(path, &check.ours, check.than.as_ref(), looked_at);
         self.rule(&format!("{path}.rule"), check.rule);
+        self.judged(path, check);
         if check.rule.compares() && check.than.is_none() {
             let message = "this rule compares `ours` with another quantity, and there is none";
             self.document.mistake(&format!("{path}.rule"), message, "add `than = { … }`");
@@ -49,31 +52,6 @@ impl Checker<'_> {
         self.quantity(&format!("{path}.ours"), ours, true);
         if let Some(than) = than {
             self.quantity(&format!("{path}.than"), than, true);
-        }
-    }
-
-    /// The points and classes at which something is looked at.
-    pub(super) fn cases(
-        &mut self,
-        path: &str,
-        ours: &Quantity,
-        points: Option<&[f64]>,
-        classes: Option<&[String]>,
-    ) {
-        if let Some(points) = points {
-            self.some(&format!("{path}.x"), "point", points.len());
-            for (index, x) in points.iter().enumerate() {
-                let path = format!("{path}.x.{index}");
-                self.point(&path, &ours.run, *x);
-                if points[..index].iter().any(|earlier| is_same(*earlier, *x)) {
-                    self.document.mistake(&path, format!("the point {x} stands here twice"), "");
-                }
-            }
-        }
-        if let Some(classes) = classes {
-            let path = format!("{path}.class");
-            self.some(&path, "class", classes.len());
-            self.classes(&path, ours, classes);
         }
     }
 
@@ -158,6 +136,14 @@ impl Checker<'_> {
         if let Some(x) = quantity.x {
             self.point(&format!("{path}.x"), &quantity.run, x);
         }
+        match (quantity.over_x, &quantity.over) {
+            (Some(x), Some(over)) => self.point(&format!("{path}.over_x"), over, x),
+            (Some(_), None) => {
+                let message = "there is no run that this one is held against";
+                self.document.mistake(&format!("{path}.over_x"), message, "leave it out");
+            }
+            (None, _) => {}
+        }
         if let Some(unit) = quantity.unit {
             self.above_zero(&format!("{path}.unit"), unit);
         }
@@ -210,7 +196,7 @@ impl Checker<'_> {
     }
 
     /// A run that is not there is told of where it is named.
-    fn point(&mut self, path: &str, run: &str, x: f64) {
+    pub(super) fn point(&mut self, path: &str, run: &str, x: f64) {
         let Some(spec) = self.study.run(run) else { return };
         if !spec.values.iter().any(|value| is_same(*value, x)) {
             let values: Vec<String> = spec.values.iter().map(f64::to_string).collect();

@@ -1,5 +1,6 @@
 //! Mistakes in the files of a study, found with their places before anything is run.
 
+mod cases;
 mod checker;
 mod names;
 pub(crate) mod settings;
@@ -20,6 +21,7 @@ use crate::points::Maker;
 use crate::reproduce::Error;
 use crate::spec::{CalibrationSpec, Claims, RunSpec, Study};
 use crate::variant::Variant;
+use cases::Cases;
 use checker::Checker;
 use names::told_apart;
 
@@ -173,7 +175,8 @@ pub(crate) fn read_claims(
         for (index, seen) in claim.observations.iter().enumerate() {
             let path = format!("{path}.observation.{index}");
             checker.compared(&path, &seen.ours, seen.than.as_ref());
-            checker.cases(&path, &seen.ours, seen.x.as_deref(), seen.class.as_deref());
+            let looked_at = Cases { x: seen.x.as_deref(), class: seen.class.as_deref() };
+            checker.cases(&path, &seen.ours, seen.than.as_ref(), looked_at);
         }
     }
     document.checked().map_err(Error::Mistakes)?;

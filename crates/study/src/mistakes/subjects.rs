@@ -6,20 +6,47 @@ use super::checker::Checker;
 use crate::spec::{ALL, Quantity};
 
 impl Checker<'_> {
-    /// What `quantity` is taken of, where its run has no such thing. `whole` is what it divides, from which
-    /// it has what it does not name. A run that is not there is told of where it is named.
+    /// What `quantity` is taken of, where a run that gives it has no such thing. `whole` is what it divides,
+    /// from which it has what it does not name. A run that is not there is told of where it is named.
     pub(super) fn subject(&mut self, path: &str, quantity: &Quantity, whole: Option<&Quantity>) {
-        let run = match (quantity.run.as_str(), whole) {
-            ("", Some(whole)) => whole.run.clone(),
-            (run, _) => run.to_owned(),
+        self.parts(path, quantity);
+        let own = match (quantity.run.as_str(), whole) {
+            ("", Some(whole)) => [Some(&whole.run), whole.over.as_ref()],
+            _ => [Some(&quantity.run), None],
         };
-        let Some(plan) = self.plans.get(&run) else { return };
+        let mut runs: Vec<&String> = Vec::new();
+        for run in own.into_iter().flatten().chain(&quantity.over) {
+            if !runs.contains(&run) {
+                runs.push(run);
+                self.subject_in(path, quantity, whole, run);
+            }
+        }
+    }
+
+    fn subject_in(
+        &mut self,
+        path: &str,
+        quantity: &Quantity,
+        whole: Option<&Quantity>,
+        run: &str,
+    ) {
+        let Some(plan) = self.plans.get(run) else { return };
         let named = |list: &str| format!("{list} of the run `{run}`");
         if let Some(workload) = &quantity.workload {
-            self.workload(&format!("{path}.workload"), &run, workload);
+            self.workload(&format!("{path}.workload"), run, workload);
         }
         let workload = quantity.workload.as_ref().or_else(|| whole?.workload.as_ref());
         let workload = workload.or(self.study.workload.as_ref());
+        if quantity.workload.is_none() && takes::workload(quantity.measure) {
+            match workload {
+                Some(workload) => self.workload(path, run, workload),
+                None => {
+                    let message =
+                        format!("`{}` is of a workload", quantity.measure.about().name);
+                    self.document.mistake(path, message, "name it: `workload = \"…\"`");
+                }
+            }
+        }
         for (key, class) in [("class", &quantity.class), ("above", &quantity.above)] {
             if let Some(class) = class {
                 self.class(&format!("{path}.{key}"), plan, workload, class);
@@ -32,7 +59,7 @@ impl Checker<'_> {
             let names: Vec<&str> = streams.map(|s| s.name.as_str()).collect();
             self.among(&format!("{path}.stream"), "stream", stream, &named("streams"), &names);
         }
-        if is_of_port(quantity.measure) {
+        if takes::port(quantity.measure) {
             self.port(path, plan, quantity, &named("ports in `measure.ports`"));
         }
         if let Some(limit) = quantity.limit {
@@ -43,6 +70,43 @@ impl Checker<'_> {
                 let help = format!("its `measure.limits`, in seconds: {}", known.join(", "));
                 self.document.mistake(&format!("{path}.limit"), message, help);
             }
+        }
+    }
+
+    /// Parts of a quantity that its measure needs and does not have, or has and does not take: these would be
+    /// left out in silence, and the figure be of something else than it says.
+    fn parts(&mut self, path: &str, quantity: &Quantity) {
+        let measure = quantity.measure;
+        let name = measure.about().name;
+        for (key, kind, is_there, is_needed) in [
+            ("limit", "limit", quantity.limit.is_some(), measure == Measure::ShareOver),
+            ("above", "size class", quantity.above.is_some(), measure == Measure::BytesAbove),
+            ("at", "counter", quantity.at.is_some(), takes::counter(measure)),
+        ] {
+            if is_needed && !is_there {
+                let help = format!("name it: `{key} = …`");
+                self.document.mistake(path, format!("`{name}` is of a {kind}"), help);
+            }
+        }
+        let class = quantity.class.as_ref().filter(|class| *class != ALL);
+        let is_at = takes::port(measure) || takes::counter(measure);
+        for (key, kind, is_there, is_taken) in [
+            ("class", "class", class.is_some(), takes::class(measure)),
+            ("stream", "stream", quantity.stream.is_some(), takes::stream(measure)),
+            ("at", "port", quantity.at.is_some(), is_at),
+            ("code_point", "code point", quantity.code_point.is_some(), takes::code_point(measure)),
+            ("limit", "limit", quantity.limit.is_some(), measure == Measure::ShareOver),
+            ("above", "size class", quantity.above.is_some(), measure == Measure::BytesAbove),
+        ] {
+            if is_there && !is_taken {
+                let message = format!("`{name}` is not told by {kind}");
+                self.document.mistake(&format!("{path}.{key}"), message, "leave it out");
+            }
+        }
+        if quantity.above.as_ref().is_some_and(|class| class == ALL || class.starts_with("above ")) {
+            let message = "nothing is larger than this class";
+            let help = "name one that has an upper bound, such as `10 KB`";
+            self.document.mistake(&format!("{path}.above"), message, help);
         }
     }
 
@@ -70,9 +134,17 @@ impl Checker<'_> {
 
     /// The classes of a check, each of which `quantity` must have unless it names one itself.
     pub(super) fn classes(&mut self, path: &str, quantity: &Quantity, classes: &[String]) {
-        let Some(plan) = self.plans.get(&quantity.run) else { return };
-        if quantity.class.is_none() {
-            let workload = quantity.workload.as_ref().or(self.study.workload.as_ref());
+        if quantity.class.is_some() {
+            return;
+        }
+        if !takes::class(quantity.measure) && classes.iter().any(|class| class != ALL) {
+            let message = format!("`{}` is not told by class", quantity.measure.about().name);
+            self.document.mistake(path, message, "leave it out");
+            return;
+        }
+        let workload = quantity.workload.as_ref().or(self.study.workload.as_ref());
+        for run in std::iter::once(&quantity.run).chain(&quantity.over) {
+            let Some(plan) = self.plans.get(run) else { continue };
             for (index, class) in classes.iter().enumerate() {
                 self.class(&format!("{path}.{index}"), plan, workload, class);
             }
@@ -97,8 +169,50 @@ impl Checker<'_> {
     }
 }
 
-/// Whether a measure is of a port.
-fn is_of_port(measure: Measure) -> bool {
-    use Measure::{Arrived, EcnMarks, Loss, MeanQueue, MeanWait, Utilisation};
-    matches!(measure, Arrived | EcnMarks | Loss | MeanQueue | MeanWait | Utilisation)
+/// What a measure is taken of.
+mod takes {
+    use shortflow_measure::Measure::{self, *};
+
+    pub(super) fn port(measure: Measure) -> bool {
+        matches!(measure, Arrived | EcnMarks | Loss | MeanQueue | MeanWait | Utilisation)
+    }
+
+    pub(super) fn counter(measure: Measure) -> bool {
+        matches!(measure, Counter | CounterRate)
+    }
+
+    pub(super) fn workload(measure: Measure) -> bool {
+        !port(measure) && !counter(measure)
+    }
+
+    pub(super) fn code_point(measure: Measure) -> bool {
+        matches!(measure, Arrived | Loss)
+    }
+
+    pub(super) fn stream(measure: Measure) -> bool {
+        matches!(
+            measure,
+            Sent | Delay | DelayMedian | DelayP95 | DelayP99 | DelayMax | DatagramLoss
+        )
+    }
+
+    pub(super) fn class(measure: Measure) -> bool {
+        matches!(
+            measure,
+            Completion
+                | CompletionMedian
+                | CompletionP95
+                | CompletionP99
+                | CompletionMax
+                | CompletionDeviation
+                | CompletionVariation
+                | Completed
+                | CompletedRate
+                | Active
+                | ShareOver
+                | Handshake
+                | Request
+                | Reply
+        )
+    }
 }
