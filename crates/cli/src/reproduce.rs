@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use shortflow_measure::results::COMPARISON;
 use shortflow_sim::Simulator;
 use shortflow_study::judge::Verdict;
 use shortflow_study::{self as study, Calibration, Ledger, Reproduced, StudyFiles, files};
@@ -90,8 +91,11 @@ struct One<'a> {
 impl One<'_> {
     /// Refuses a folder in which results would stand in the place of something else.
     fn check_out(&self) -> Result<(), Failure> {
-        for (name, whose) in [("study.toml", "a study's own"), ("manifest.toml", "a simulation's")]
-        {
+        for (name, whose) in [
+            ("study.toml", "a study's own"),
+            ("manifest.toml", "a simulation's"),
+            (COMPARISON, "a comparison's"),
+        ] {
             if self.out.join(name).exists() {
                 let folder = self.out.display();
                 return Err(Failure::Input(format!(

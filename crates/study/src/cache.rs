@@ -48,7 +48,10 @@ impl Cache {
     /// it was kept.
     pub(crate) fn read(&self, point: &PointOfRun, number: u32) -> Option<Found> {
         let entry: Entry = self.folder.read_json(&name(point, number)).ok()?;
-        if entry.fingerprint != fingerprint(&point.scenario, &self.engine) {
+        // A copy under another name would count twice.
+        let is_it = entry.replica.number == number
+            && entry.fingerprint == fingerprint(&point.scenario, &self.engine);
+        if !is_it {
             return None;
         }
         let (accesses, series) = (entry.accesses, entry.series);
@@ -202,6 +205,9 @@ ports = ["a->b"]
         replica.workloads.iter_mut().for_each(forget_distributions);
         assert_eq!(cache.read(&first, 0), Some(replica.into()));
         assert_eq!(cache.read(&first, 1), None, "another replica");
+        let kept = |number| home.path().join(name(&first, number));
+        std::fs::copy(kept(0), kept(1)).unwrap();
+        assert_eq!(cache.read(&first, 1), None, "a copy of the first");
         assert_eq!(cache.read(&point("run", 0.65, &[]), 0), None, "another point");
         assert_eq!(cache.read(&point("run", 0.6, &[("seed", "2")]), 0), None, "another input");
         let other = Cache::open(Folder::create(home.path()).unwrap(), "engine 2");

@@ -121,7 +121,7 @@ impl Readings {
 
 impl CalibrationSpec {
     /// The changes that these readings make, one for each parameter.
-    fn variant(&self, names: &[String]) -> Option<Variant> {
+    pub(crate) fn variant(&self, names: &[String]) -> Option<Variant> {
         let reading = |(parameter, name): (&crate::spec::ParameterSpec, &String)| {
             parameter.readings.iter().find(|reading| reading.name == *name).cloned()
         };
@@ -132,7 +132,7 @@ impl CalibrationSpec {
     }
 
     /// All readings: every way to read each parameter with every way to read the others.
-    fn grid(&self) -> Vec<Vec<String>> {
+    pub(crate) fn grid(&self) -> Vec<Vec<String>> {
         self.parameters.iter().fold(vec![Vec::new()], |grid, parameter| {
             let longer = |names: &Vec<String>| {
                 let names = names.clone();

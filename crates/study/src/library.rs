@@ -127,7 +127,9 @@ fn read_into(
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
             read_into(files, &path, &format!("{prefix}{name}/"))?;
-        } else if name.ends_with(".toml") || (prefix.is_empty() && name == OUTCOME) {
+        } else if path.is_file()
+            && (name.ends_with(".toml") || (prefix.is_empty() && name == OUTCOME))
+        {
             let text = std::fs::read_to_string(&path).map_err(failed(&path))?;
             files.push((format!("{prefix}{name}"), text));
         }

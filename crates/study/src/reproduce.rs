@@ -107,10 +107,21 @@ pub fn find(name: &str) -> Result<Cow<'static, StudyFiles>, Error> {
     }
     let folder = Path::new(name);
     if folder.is_dir() {
-        return Ok(Cow::Owned(StudyFiles::read(folder)?));
+        return StudyFiles::read(folder).map(Cow::Owned).map_err(unreadable);
     }
     let known = StudyFiles::names().collect::<Vec<_>>().join(", ");
     Err(Error::UnknownStudy { name: name.to_owned(), known })
+}
+
+/// A file of a study that is no text is a mistake in the study.
+fn unreadable(error: results::Error) -> Error {
+    match error {
+        results::Error::Io { path, source, .. } => {
+            let file = path.display().to_string();
+            Error::Study { file, message: format!("it cannot be read: {source}") }
+        }
+        other => other.into(),
+    }
 }
 
 /// Runs a study by an engine and judges its claims.
@@ -216,6 +227,7 @@ pub fn calibrate(
     study.name_workload(spec.quantities_mut());
     let duration = spec.duration.as_ref().unwrap_or(&study.full.duration);
     let maker = Maker::of(files, &study, duration, engine.identity());
+    mistakes::check_grid(&maker, &spec)?;
     let mut bench = bench(engine, options, stop, progress)?;
     calibration::calibrate(&spec, text, &maker, &mut bench)
 }

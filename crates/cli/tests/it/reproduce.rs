@@ -130,7 +130,11 @@ fn an_unknown_study_is_answered_with_those_there_are() {
 
 #[test]
 fn results_of_a_study_go_into_no_folder_of_something_else() {
-    for (name, whose) in [("study.toml", "a study's own"), ("manifest.toml", "a simulation's")] {
+    for (name, whose) in [
+        ("study.toml", "a study's own"),
+        ("manifest.toml", "a simulation's"),
+        ("comparison.json", "a comparison's"),
+    ] {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join(name), "").unwrap();
         let ended = run(&["reproduce", "cm05", "--quick", "--out", home.path().to_str().unwrap()]);
@@ -138,4 +142,14 @@ fn results_of_a_study_go_into_no_folder_of_something_else() {
         assert!(ended.err.contains(whose) && ended.err.contains("--out"), "{}", ended.err);
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
     }
+}
+
+#[test]
+fn a_file_of_a_study_that_is_no_text_is_a_mistake_in_the_study() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("study.toml"), [0xff, 0xfe]).unwrap();
+    let ended = run(&["reproduce", home.path().to_str().unwrap()]);
+    assert_eq!(ended.code, Some(2));
+    let told = "study.toml: it cannot be read: ";
+    assert!(ended.err.contains(told) && !ended.err.contains("--out"), "{}", ended.err);
 }

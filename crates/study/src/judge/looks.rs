@@ -8,6 +8,9 @@ use super::verdict::Verdict;
 /// The greatest probability to hold or to refuse a claim wrongly.
 pub const ERROR: f64 = 0.05;
 
+/// The most replicas that there are of a point: as many as a run of a scenario may have.
+pub const MOST_REPLICAS: u32 = 10_000;
+
 /// The numbers of replicas at which a claim is looked at, each of which may decide it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Vec<u32>")]
@@ -17,17 +20,18 @@ impl TryFrom<Vec<u32>> for Looks {
     type Error = &'static str;
 
     fn try_from(replicas: Vec<u32>) -> Result<Looks, Self::Error> {
-        Looks::at(replicas)
-            .ok_or("looks are numbers of replicas up to 10000 that rise, such as [8, 16, 32, 64]")
+        Looks::at(replicas).ok_or(
+            "looks are numbers of replicas from 2 to 10000 that rise, such as [8, 16, 32, 64]",
+        )
     }
 }
 
 impl Looks {
-    /// Looks at these numbers of replicas; `None` unless there are some and they rise from 1 on, to as many
-    /// as a run of a scenario may have.
+    /// Looks at these numbers of replicas; `None` unless there are some and they rise from 2 on, since one
+    /// replica decides nothing, to [`MOST_REPLICAS`].
     pub fn at(replicas: Vec<u32>) -> Option<Looks> {
         let rises = replicas.is_sorted_by(|a, b| a < b);
-        let is_allowed = |replicas: &u32| (1..=10_000).contains(replicas);
+        let is_allowed = |replicas: &u32| (2..=MOST_REPLICAS).contains(replicas);
         (rises && !replicas.is_empty() && replicas.iter().all(is_allowed))
             .then_some(Looks(replicas))
     }
@@ -98,5 +102,20 @@ impl Sequence {
     /// What became of the claim so far.
     pub fn verdict(&self) -> Verdict {
         Verdict::on_all(self.checks())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_rise_from_2_replicas_on() {
+        for good in [vec![2], vec![8, 16, 32], vec![2, MOST_REPLICAS]] {
+            assert_eq!(Looks::at(good.clone()).unwrap().replicas(), good);
+        }
+        for bad in [vec![], vec![0, 8], vec![1, 8], vec![8, 8], vec![9, 8], vec![8, 10_001]] {
+            assert!(Looks::at(bad.clone()).is_none(), "{bad:?}");
+        }
     }
 }

@@ -32,6 +32,6 @@ mod region;
 mod verdict;
 
 pub use evidence::{Evidence, Shown};
-pub use looks::{ERROR, Looks, Sequence};
+pub use looks::{ERROR, Looks, MOST_REPLICAS, Sequence};
 pub use region::{Bound, Region, Tested};
 pub use verdict::Verdict;

@@ -88,7 +88,8 @@ impl Checker<'_> {
         let absent = points.iter().find(|x| !spec.values.iter().any(|value| is_same(*value, **x)));
         if let Some(x) = absent {
             let values: Vec<String> = spec.values.iter().map(f64::to_string).collect();
-            let help = format!("say which is meant, `{key} = …`; its points: {}", values.join(", "));
+            let help =
+                format!("say which is meant, `{key} = …`; its points: {}", values.join(", "));
             self.document.mistake(path, format!("the run `{run}` has no point {x}"), help);
         }
     }
@@ -100,7 +101,8 @@ impl Checker<'_> {
             Rule::DistributionsAlike | Rule::SlowerOneByOne => {
                 for (key, side) in [("ours", Some(ours)), ("than", than.as_ref())] {
                     let Some(side) = side else { continue };
-                    let is_derived = side.over.is_some() || side.per.is_some() || side.unit.is_some();
+                    let is_derived =
+                        side.over.is_some() || side.per.is_some() || side.unit.is_some();
                     if is_derived || side.measure != Measure::Completion {
                         let message = "this rule compares completion times as they are";
                         let help = "leave out `measure`, `over`, `per` and `unit`";

@@ -108,13 +108,16 @@ impl Checker<'_> {
         self.run(&format!("{path}.run"), &row.run);
         match row.x {
             Some(x) => self.point(&format!("{path}.x"), &row.run, x),
-            None => {
-                let points = self.study.run(&row.run).map_or(0, |run| run.values.len());
-                if points > 1 {
-                    let message = format!("the run `{}` has {points} points", row.run);
-                    self.document.mistake(path, message, "say which is meant: `x = …`");
-                }
-            }
+            None => self.one_point(path, &row.run, None),
+        }
+    }
+
+    /// What names no point is of a run that has one alone.
+    pub(super) fn one_point(&mut self, path: &str, run: &str, x: Option<f64>) {
+        let points = self.study.run(run).map_or(0, |run| run.values.len());
+        if x.is_none() && points > 1 {
+            let message = format!("the run `{run}` has {points} points");
+            self.document.mistake(path, message, "say which is meant: `x = …`");
         }
     }
 

@@ -16,6 +16,7 @@ use shortflow_scenario::{Inputs, Scenario};
 use shortflow_text::{Document, Source};
 
 use crate::calibration::{self, Readings};
+use crate::judge::MOST_REPLICAS;
 use crate::library::StudyFiles;
 use crate::points::Maker;
 use crate::reproduce::Error;
@@ -129,7 +130,8 @@ fn counterfactuals_differ(maker: &Maker<'_>, best: &Variant) -> Result<(), Error
     let simulated = |run: &RunSpec, variant: &Variant| -> Result<String, Error> {
         let x = run.points(false).first().copied().unwrap_or_default();
         let scenario = maker.point(run, x, variant)?.scenario;
-        Ok(format!("{:?}", Scenario { inputs: Inputs::default(), ..scenario }))
+        let (name, description) = (String::new(), String::new());
+        Ok(format!("{:?}", Scenario { inputs: Inputs::default(), name, description, ..scenario }))
     };
     for (index, change) in maker.study.counterfactuals.iter().enumerate() {
         let mut differs = false;
@@ -198,12 +200,19 @@ pub(crate) fn read_calibration(
         checker.quantity(&format!("{path}.ours"), &target.ours, true);
         checker.factor(&format!("{path}.within"), target.within);
         checker.above_zero(&format!("{path}.paper"), target.paper);
+        checker.one_point(&format!("{path}.ours"), &target.ours.run, target.ours.x);
     }
+    checker.some("targets", "target", spec.targets.len());
     if let Some(keep) = &spec.keep {
         checker.keep("keep", keep);
     }
-    if spec.replicas == 0 {
-        document.mistake("replicas", "replicas must be 1 or more; found 0", "4 are usual");
+    for (number, parameter) in spec.parameters.iter().enumerate() {
+        checker.some(&format!("parameters.{number}.readings"), "reading", parameter.readings.len());
+    }
+    if !(1..=MOST_REPLICAS).contains(&spec.replicas) {
+        let message =
+            format!("replicas must be from 1 to {MOST_REPLICAS}; found {}", spec.replicas);
+        document.mistake("replicas", message, "4 are usual");
     }
     for (number, parameter) in spec.parameters.iter().enumerate() {
         let readings = parameter.readings.iter().map(|reading| reading.name.as_str());
@@ -229,6 +238,33 @@ pub(crate) fn read_calibration(
     }
     document.checked().map_err(Error::Mistakes)?;
     Ok(spec)
+}
+
+/// Reads every scenario of a calibration's grid, and checks that the runs have what its targets are taken of.
+pub(crate) fn check_grid(maker: &Maker<'_>, spec: &CalibrationSpec) -> Result<(), Error> {
+    let mut plans = Plans::new();
+    let targets = spec.targets.iter().map(|target| &target.ours);
+    let of_targets =
+        targets.flat_map(|of| [(Some(&of.run), of.x), (of.over.as_ref(), of.over_x.or(of.x))]);
+    let kept = spec.keep.iter().map(|keep| (Some(&keep.run), Some(keep.x)));
+    let each: Vec<(&RunSpec, Option<f64>)> =
+        of_targets.chain(kept).filter_map(|(name, x)| Some((maker.study.run(name?)?, x))).collect();
+    for variant in spec.grid().iter().filter_map(|names| spec.variant(names)) {
+        for (run, x) in &each {
+            let x = x.or(run.values.first().copied()).unwrap_or_default();
+            let point = maker.point(run, x, &variant)?;
+            plans.entry(run.name.clone()).or_insert_with(|| plan(&point.scenario));
+        }
+    }
+    let mut document = document(maker.files, calibration::SPEC)?;
+    let mut checker = Checker { document: &mut document, study: maker.study, plans: &plans };
+    for (number, target) in spec.targets.iter().enumerate() {
+        checker.subject(&format!("targets.{number}.ours"), &target.ours, None);
+    }
+    if let Some(keep) = &spec.keep {
+        checker.workload("keep.workload", &keep.run, &keep.workload);
+    }
+    document.checked().map_err(Error::Mistakes)
 }
 
 #[cfg(test)]
@@ -279,6 +315,9 @@ mod tests {
             claims_of(&StudyFiles::read(home.path()).unwrap()).unwrap_err().to_string()
         };
         let ours = format!("ours = {{ run = \"{run}\" }}");
+        let of = |more: &str| {
+            format!("rule = \"fair\"\nours = {{ run = \"{run}\", {more} }}").replace(", }", " }")
+        };
         let unmoved = "table-100";
         for (check, message, line) in [
             ("rule = \"fair\"\nours = { run = \"none\" }".to_owned(), "there is no run `none`", 8),
@@ -324,6 +363,27 @@ mod tests {
                 8,
             ),
             (format!("rule = \"sideways\"\n{ours}"), "unknown name `sideways`", 7),
+            (of("measure = \"share-over\""), "`share-over` is of a limit", 8),
+            (of("measure = \"bytes-above\""), "`bytes-above` is of a size class", 8),
+            (of("measure = \"counter\""), "`counter` is of a counter", 8),
+            (of("at = \"r1->r2\""), "`completion` is not told by port", 8),
+            (of("measure = \"goodput\", class = \"7\""), "`goodput` is not told by class", 8),
+            (of(&format!("over = \"{run}\", form = \"ratio\", over_x = 7.5")), "no point 7.5", 8),
+            (of("over_x = 1"), "no run that this one is held against", 8),
+            (of("measure = \"goodput\""), "this rule judges Jain's index", 8),
+            (format!("{}\nclass = [\"all\", \"all\"]", of("")), "stands here twice", 9),
+            (
+                format!("rule = {{ minimum-within = [1e6, 1e7] }}\n{ours}"),
+                "points inside and outside",
+                7,
+            ),
+            (
+                format!(
+                    "rule = \"slower-one-by-one\"\n{ours}\nthan = {{ run = \"{run}\", unit = 2 }}"
+                ),
+                "compares completion times as they are",
+                9,
+            ),
             (
                 format!("rule = \"fair\"\n{ours}\ncounterfactuals = [\"{unmoved}\"]"),
                 "changes none of the runs",
@@ -372,6 +432,8 @@ set = ["parameters.delay=0.5"]
             (run.replace("\"b\"", "\"a\"") + "\nsweep = []\nvalues = [1]", "already", 15),
             (format!("{run}\nsweep = []\nvalues = [1, 2]"), "nothing is swept", 19),
             (format!("{run}\nsweep = []\nvalues = []"), "one point or more", 19),
+            (format!("{run}\nsweep = [\"a\"]\nvalues = [1, 1]"), "stands here twice", 19),
+            (format!("{run}\nsweep = []\nvalues = [1]\nquick = [2]"), "has no point 2", 20),
             (format!("{run}\nsweep = []\nvalues = [1]\nat_most = 0"), "1 replica or more", 20),
             (format!("{change}\nset = [\"a=1\"]\nonly = [\"fif.toml\"]"), "`fif.toml`", 18),
             (format!("{change}\npolicies = {{ \"x\" = \"y\" }}"), "file `x`", 17),
@@ -419,13 +481,15 @@ set = ["parameters.delay=0.5"]
             std::fs::write(home.path().join("study.toml"), study).unwrap();
             let files = StudyFiles::read(home.path()).unwrap();
             let study = read_study(&files).unwrap();
-            let maker = Maker::of(&files, &study, "1 s", "1");
+            let maker = Maker::of(&files, &study, &study.full.duration, "1");
             let read = Readings::of(&maker).and_then(|r| read_scenarios(&maker, &r, true));
             read.map(|_| ()).unwrap_err().to_string()
         };
         let changed = told(&STUDY.replace("parameters.delay=0.5", "parameters.dellay=0.5"));
         assert!(changed.contains("study.toml:13:"), "{changed}");
         assert!(changed.contains("dellay"), "{changed}");
+        let length = told(&STUDY.replacen("\"1 s\"", "\"soon\"", 1));
+        assert!(length.contains("study.toml:2:"), "{length}");
         let swept =
             told(&STUDY.replace("sweep = [\"parameters.load\"]", "sweep = [\"parameters.laod\"]"));
         assert!(swept.contains("study.toml:8:"), "{swept}");
@@ -461,6 +525,52 @@ set = ["parameters.delay=0.5"]
             (keep.to_owned(), "parameters.load=2", "sweeps this", 6),
         ] {
             let told = told_of_calibration(&keep, setting).unwrap_or_else(|| panic!("{keep}"));
+            assert!(told.contains(message), "{told}");
+            assert!(told.contains(&format!("calibration.toml:{line}:")), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_grid_is_checked_to_its_last_reading_before_any_is_run() {
+        let told = |was: &str, is: &str| {
+            let home = tempfile::tempdir().unwrap();
+            for name in ["study.toml", "testbed.toml", "policies/best-effort.toml"] {
+                let text = StudyFiles::find("lhl03").unwrap().text(name).unwrap();
+                std::fs::create_dir_all(home.path().join("policies")).unwrap();
+                std::fs::write(home.path().join(name), text).unwrap();
+            }
+            let text = r#"says = ""
+replicas = 2
+[[parameters]]
+name = "load"
+open = ""
+readings = [
+    { name = "8", says = "", set = ["parameters.load=8"] },
+    { name = "9", says = "", set = ["parameters.load=9"] },
+]
+[[targets]]
+what = ""
+paper = 1
+within = 2
+ours = { run = "best-effort", x = 1, workload = "ftp" }
+"#;
+            std::fs::write(home.path().join("calibration.toml"), text.replacen(was, is, 1))
+                .unwrap();
+            let files = StudyFiles::read(home.path()).unwrap();
+            let study = Study { counterfactuals: Vec::new(), ..read_study(&files).unwrap() };
+            let spec = read_calibration(&files, &study);
+            let maker = Maker::of(&files, &study, &study.full.duration, "1");
+            spec.and_then(|spec| check_grid(&maker, &spec)).err().map(|error| error.to_string())
+        };
+        assert_eq!(told("", ""), None);
+        for (was, is, message, line) in [
+            ("load=9", "lod=9", "`lod`", 8),
+            ("\"ftp\"", "\"tea\"", "no workload `tea`", 14),
+            ("x = 1, ", "", "has 2 points", 14),
+            ("= 2\n[", "= 20000\n[", "from 1 to 10000", 2),
+            ("x = 1", "x = 1, class = \"9 KB\"", "no class `9 KB`", 14),
+        ] {
+            let told = told(was, is).unwrap_or_else(|| panic!("{message}"));
             assert!(told.contains(message), "{told}");
             assert!(told.contains(&format!("calibration.toml:{line}:")), "{told}");
         }

@@ -2,6 +2,7 @@
 
 use shortflow_text::Document;
 
+use crate::points::is_same;
 use crate::spec::{ChangeSpec, RunSpec, Study};
 
 /// Notes each of `names`, which stand as `key` in the tables of `list`, that another has already.
@@ -40,6 +41,15 @@ pub(super) fn run(document: &mut Document, path: &str, run: &RunSpec) {
             if !value.is_finite() {
                 let message = format!("a point is a number; found {value}");
                 document.mistake(&format!("{path}.{index}"), message, "");
+            }
+            if values[..index].iter().any(|earlier| is_same(*earlier, *value)) {
+                let message = format!("the point {value} stands here twice");
+                document.mistake(&format!("{path}.{index}"), message, "");
+            }
+            if !run.values.iter().any(|full| is_same(*full, *value)) {
+                let message = format!("the full study has no point {value}");
+                let help = "a short study has some of the points in `values`";
+                document.mistake(&format!("{path}.{index}"), message, help);
             }
         }
         if run.sweep.is_empty() && values.len() > 1 {

@@ -1,6 +1,8 @@
 //! Mistakes in what runs and changes set, told where it stands in the files of a study.
 
-use shortflow_text::{Diagnostic, Diagnostics, Document};
+use std::sync::Arc;
+
+use shortflow_text::{Diagnostic, Diagnostics, Document, Source};
 
 use super::{STUDY, document, read};
 use crate::calibration;
@@ -10,7 +12,8 @@ use crate::spec::{CalibrationSpec, ChangeSpec, Study};
 /// As what scenarios know what is set from outside.
 const SET: &str = "--set";
 
-/// The same mistakes, those in settings at the places where the files of the study have them.
+/// The same mistakes, those in settings at the places where the files of the study have them, and files of a
+/// study with their folder.
 pub(crate) fn at_their_places(
     files: &StudyFiles,
     study: &Study,
@@ -18,6 +21,10 @@ pub(crate) fn at_their_places(
 ) -> Diagnostics {
     let told = |mistake: Diagnostic| match mistake.file() {
         SET => in_file(files, study, &mistake).unwrap_or(Diagnostics::one(mistake)).0,
+        name if files.text(name).is_some() => {
+            let source = Source { name: files.place(name), text: mistake.source.text.clone() };
+            vec![Diagnostic { source: Arc::new(source), ..mistake }]
+        }
         _ => vec![mistake],
     };
     Diagnostics(found.into_iter().flat_map(told).collect())
@@ -41,7 +48,9 @@ fn in_file(files: &StudyFiles, study: &Study, mistake: &Diagnostic) -> Option<Di
         let list = format!("parameters.{number}.readings");
         place_in_changes(&list, &parameter.readings, setting)
     });
-    told(calibration::SPEC, &place.into_iter().next()?)
+    let is_length = setting == spec.duration.as_ref().map(duration).unwrap_or_default();
+    let length = is_length.then(|| "duration".to_owned());
+    told(calibration::SPEC, &place.into_iter().next().or(length)?)
 }
 
 /// Where a run or a change of `study.toml` sets or sweeps this.
@@ -57,6 +66,17 @@ fn place_in_study(study: &Study, setting: &str) -> Option<String> {
     }
     place_in_changes("readings", &study.readings, setting)
         .or_else(|| place_in_changes("counterfactuals", &study.counterfactuals, setting))
+        .or_else(|| {
+            let lengths = [("full", &study.full), ("quick", &study.quick)];
+            let (part, _) =
+                lengths.into_iter().find(|(_, effort)| duration(&effort.duration) == setting)?;
+            Some(format!("{part}.duration"))
+        })
+}
+
+/// The setting that a study's length is.
+fn duration(length: &String) -> String {
+    format!("duration={length}")
 }
 
 fn place_in_changes(list: &str, changes: &[ChangeSpec], setting: &str) -> Option<String> {

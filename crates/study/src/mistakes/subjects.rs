@@ -23,13 +23,7 @@ impl Checker<'_> {
         }
     }
 
-    fn subject_in(
-        &mut self,
-        path: &str,
-        quantity: &Quantity,
-        whole: Option<&Quantity>,
-        run: &str,
-    ) {
+    fn subject_in(&mut self, path: &str, quantity: &Quantity, whole: Option<&Quantity>, run: &str) {
         let Some(plan) = self.plans.get(run) else { return };
         let named = |list: &str| format!("{list} of the run `{run}`");
         if let Some(workload) = &quantity.workload {
@@ -41,8 +35,7 @@ impl Checker<'_> {
             match workload {
                 Some(workload) => self.workload(path, run, workload),
                 None => {
-                    let message =
-                        format!("`{}` is of a workload", quantity.measure.about().name);
+                    let message = format!("`{}` is of a workload", quantity.measure.about().name);
                     self.document.mistake(path, message, "name it: `workload = \"…\"`");
                 }
             }
@@ -103,7 +96,8 @@ impl Checker<'_> {
                 self.document.mistake(&format!("{path}.{key}"), message, "leave it out");
             }
         }
-        if quantity.above.as_ref().is_some_and(|class| class == ALL || class.starts_with("above ")) {
+        if quantity.above.as_ref().is_some_and(|class| class == ALL || class.starts_with("above "))
+        {
             let message = "nothing is larger than this class";
             let help = "name one that has an upper bound, such as `10 KB`";
             self.document.mistake(&format!("{path}.above"), message, help);
