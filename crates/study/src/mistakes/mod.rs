@@ -304,20 +304,55 @@ mod tests {
         study.runs[0].name.clone()
     }
 
+    /// What is told of a claim with this check, of the study in `home`.
+    fn told_of_check(home: &Path, check: &str) -> String {
+        let claim = "[[claim]]\nid = \"c.1\"\nclaim = \"c\"\n[[claim.check]]\nwhat = \"w\"\npaper = \"p\"\n";
+        std::fs::write(home.join("claims.toml"), format!("{claim}{check}\n")).unwrap();
+        claims_of(&StudyFiles::read(home).unwrap()).unwrap_err().to_string()
+    }
+
     #[test]
-    fn a_mistaken_claim_is_told_with_its_line_and_what_there_is() {
+    fn a_check_of_what_its_measure_or_rule_does_not_take_is_told_with_its_line() {
         let home = tempfile::tempdir().unwrap();
         let run = copy_of_cm05(home.path());
-        let told = |check: &str| {
-            let claim = "[[claim]]\nid = \"c.1\"\nclaim = \"c\"\n[[claim.check]]\nwhat = \"w\"\npaper = \"p\"\n";
-            let claims = format!("{claim}{check}\n");
-            std::fs::write(home.path().join("claims.toml"), claims).unwrap();
-            claims_of(&StudyFiles::read(home.path()).unwrap()).unwrap_err().to_string()
-        };
         let ours = format!("ours = {{ run = \"{run}\" }}");
         let of = |more: &str| {
             format!("rule = \"fair\"\nours = {{ run = \"{run}\", {more} }}").replace(", }", " }")
         };
+        for (check, message, line) in [
+            (of("measure = \"share-over\""), "`share-over` is of a limit", 8),
+            (of("measure = \"bytes-above\""), "`bytes-above` is of a size class", 8),
+            (of("measure = \"counter\""), "`counter` is of a counter", 8),
+            (of("at = \"r1->r2\""), "`completion` is not told by port", 8),
+            (of("measure = \"goodput\", class = \"7\""), "`goodput` is not told by class", 8),
+            (of(&format!("over = \"{run}\", form = \"ratio\", over_x = 7.5")), "no point 7.5", 8),
+            (of("over_x = 1"), "no run that this one is held against", 8),
+            (of("measure = \"goodput\""), "this rule judges Jain's index", 8),
+            (format!("{}\nclass = [\"all\", \"all\"]", of("")), "stands here twice", 9),
+            (
+                format!("rule = {{ minimum-within = [1e6, 1e7] }}\n{ours}"),
+                "points inside and outside",
+                7,
+            ),
+            (
+                format!(
+                    "rule = \"slower-one-by-one\"\n{ours}\nthan = {{ run = \"{run}\", unit = 2 }}"
+                ),
+                "compares completion times as they are",
+                9,
+            ),
+        ] {
+            let told = told_of_check(home.path(), &check);
+            assert!(told.contains(message), "{told}");
+            assert!(told.contains(&format!("claims.toml:{line}:")), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_mistaken_claim_is_told_with_its_line_and_what_there_is() {
+        let home = tempfile::tempdir().unwrap();
+        let run = copy_of_cm05(home.path());
+        let ours = format!("ours = {{ run = \"{run}\" }}");
         let unmoved = "table-100";
         for (check, message, line) in [
             ("rule = \"fair\"\nours = { run = \"none\" }".to_owned(), "there is no run `none`", 8),
@@ -363,34 +398,13 @@ mod tests {
                 8,
             ),
             (format!("rule = \"sideways\"\n{ours}"), "unknown name `sideways`", 7),
-            (of("measure = \"share-over\""), "`share-over` is of a limit", 8),
-            (of("measure = \"bytes-above\""), "`bytes-above` is of a size class", 8),
-            (of("measure = \"counter\""), "`counter` is of a counter", 8),
-            (of("at = \"r1->r2\""), "`completion` is not told by port", 8),
-            (of("measure = \"goodput\", class = \"7\""), "`goodput` is not told by class", 8),
-            (of(&format!("over = \"{run}\", form = \"ratio\", over_x = 7.5")), "no point 7.5", 8),
-            (of("over_x = 1"), "no run that this one is held against", 8),
-            (of("measure = \"goodput\""), "this rule judges Jain's index", 8),
-            (format!("{}\nclass = [\"all\", \"all\"]", of("")), "stands here twice", 9),
-            (
-                format!("rule = {{ minimum-within = [1e6, 1e7] }}\n{ours}"),
-                "points inside and outside",
-                7,
-            ),
-            (
-                format!(
-                    "rule = \"slower-one-by-one\"\n{ours}\nthan = {{ run = \"{run}\", unit = 2 }}"
-                ),
-                "compares completion times as they are",
-                9,
-            ),
             (
                 format!("rule = \"fair\"\n{ours}\ncounterfactuals = [\"{unmoved}\"]"),
                 "changes none of the runs",
                 9,
             ),
         ] {
-            let told = told(&check);
+            let told = told_of_check(home.path(), &check);
             assert!(told.contains(message), "{told}");
             assert!(told.contains(&format!("claims.toml:{line}:")), "{told}");
         }
