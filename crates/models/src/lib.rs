@@ -1,7 +1,16 @@
 //! Closed forms, as pure functions: one file per paper's formulae.
 //!
 //! Each function says where its formula stands, in which units it takes and gives, and where it
-//! holds. Nothing here simulates; the simulator is checked against these.
+//! holds. What lies outside is refused with the range, and what does not settle with what is left of its
+//! equation ([`ModelError`]). Nothing here simulates; the simulator is checked against these.
+//!
+//! | what | where |
+//! |---|---|
+//! | waits of packets, their distribution, priorities | [`mm1`], [`md1`], [`queueing`], [`delay_tail`] |
+//! | flows served by what they have had, or alike | [`attained_service`], [`processor_sharing`], [`sizes`] |
+//! | rates of long connections | [`pftk`], [`long_flow`], [`cubic`], [`window_growth`] |
+//! | completion times of transfers | [`slow_start`], [`short_flow`], [`latency`] |
+//! | where a queue or a table settles | [`red`], [`flow_table`], [`fixed_point`] |
 //!
 //! ```
 //! use shortflow_models::queueing::{CustomerClass, fcfs_wait};
@@ -10,7 +19,8 @@
 //! let wait = fcfs_wait(&[CustomerClass::constant(50.0, 0.01)]).expect("the load is below 1");
 //! assert!((wait - 0.005).abs() < 1e-12);
 //! // At a load of 1 or more there is no mean.
-//! assert_eq!(fcfs_wait(&[CustomerClass::constant(100.0, 0.01)]), None);
+//! let refused = fcfs_wait(&[CustomerClass::constant(100.0, 0.01)]).unwrap_err();
+//! assert_eq!(refused.to_string(), "the load must be at least 0 and below 1; found 1");
 //! ```
 //!
 //! # What this crate does not know
@@ -18,5 +28,24 @@
 //! Everything else: it uses no other crate of the project, so that no mistake of the simulator can hide in
 //! what it is checked against.
 
+pub mod attained_service;
+pub mod cubic;
+pub mod delay_tail;
+mod error;
+pub mod flow_table;
+pub mod latency;
+pub mod long_flow;
+pub mod md1;
+pub mod mm1;
 pub mod pftk;
+pub mod processor_sharing;
 pub mod queueing;
+pub mod red;
+pub mod short_flow;
+pub mod sizes;
+pub mod slow_start;
+mod solve;
+pub mod window_growth;
+
+pub use error::{ModelError, Range};
+pub use solve::fixed_point;

@@ -168,7 +168,7 @@ fn strict_priorities(what: &str, sizes: &Sizes, loads: &[f64]) {
     let runs = replicas(&scenario_under(&priority_policy(loads.len()), &text), REPLICAS);
     let classes: Vec<CustomerClass> = loads.iter().map(|load| sizes.class(*load)).collect();
     let total: f64 = loads.iter().sum();
-    for (index, theory) in priority_waits(&classes).into_iter().enumerate() {
+    for (index, theory) in priority_waits(&classes).unwrap().into_iter().enumerate() {
         let what = format!("{what}, class {}", index + 1);
         holds(&what, total, &waits(&runs, index, sizes), theory.unwrap());
     }

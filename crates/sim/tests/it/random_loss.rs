@@ -61,7 +61,7 @@ fn stays_within(tolerance: f64, recovery: &str, rto_min: &str, timeout: f64) {
     for loss in LOSSES {
         let path =
             pftk::Path { rtt: 0.1, timeout, segments_per_ack: 1.0, max_window: f64::INFINITY };
-        let model = pftk::send_rate(&path, loss);
+        let model = pftk::send_rate(&path, loss).unwrap();
         let Rates { sent, goodput } = rates(recovery, rto_min, loss);
         let off = |rate: f64| 100.0 * (rate / model - 1.0);
         println!(
@@ -73,7 +73,7 @@ fn stays_within(tolerance: f64, recovery: &str, rto_min: &str, timeout: f64) {
             goodput.mean,
             goodput.half_width,
             off(goodput.mean),
-            pftk::throughput(&path, loss),
+            pftk::throughput(&path, loss).unwrap(),
         );
         for rate in [sent, goodput] {
             assert!(off(rate.mean).abs() <= 100.0 * tolerance, "{recovery} at {loss}: {rate:?}");

@@ -1,0 +1,313 @@
+//! Where a queue with RED of one or several levels settles among long TCP connections: Firoiu &
+//! Borden, "A study of active queue management for congestion control", INFOCOM 2000, §III, with the
+//! TCP of Padhye et al. 2000 and the levels of Casetti & Mellia 2005, §2.2.
+//!
+//! The mean queue is where the loss of its curve makes the connections send what the line carries.
+//! Where the curve jumps, and connections send too much below the jump and too little above, the queue
+//! moves about the jump: the model tells the share of packets that find it above. Holds for many
+//! connections and a queue that follows its average; nothing is said of oscillation.
+
+use crate::pftk::{self, Path};
+use crate::solve::falling_root;
+use crate::{ModelError, Range};
+
+/// What happens at an average above the maximum threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AboveMax {
+    /// Everything is dropped (Floyd & Jacobson 1993).
+    Forced,
+    /// The probability rises to 1 at twice the maximum threshold (Floyd 2000).
+    Gentle,
+}
+
+/// How drops are spread over packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spacing {
+    /// Each packet by itself, with the probability p_b of the curve.
+    Independent,
+    /// So that the packets between two drops are uniform up to 1/p_b: one in (1/p_b + 1)/2 is
+    /// dropped (Floyd & Jacobson 1993, §7).
+    Uniform,
+}
+
+/// The drop curve of one level. Lengths are in packets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// min_th.
+    pub min_threshold: f64,
+    /// max_th, above min_th.
+    pub max_threshold: f64,
+    /// max_p, above 0 and at most 1.
+    pub max_probability: f64,
+    /// What happens beyond.
+    pub above_max: AboveMax,
+}
+
+impl Level {
+    fn check(&self) -> Result<(), ModelError> {
+        Range::at_least(0.0).check("min_threshold in packets", self.min_threshold)?;
+        Range::above(self.min_threshold).check("max_threshold in packets", self.max_threshold)?;
+        Range::from_to(f64::MIN_POSITIVE, 1.0).check("max_probability", self.max_probability)?;
+        Ok(())
+    }
+
+    /// p_b at this average.
+    fn curve(&self, average: f64) -> f64 {
+        let Level { min_threshold: min, max_threshold: max, max_probability, .. } = *self;
+        if average < min {
+            return 0.0;
+        }
+        if average < max {
+            return max_probability * (average - min) / (max - min);
+        }
+        match self.above_max {
+            AboveMax::Forced => 1.0,
+            AboveMax::Gentle => {
+                (max_probability + (1.0 - max_probability) * (average - max) / max).min(1.0)
+            }
+        }
+    }
+}
+
+/// Connections alike.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Group<'a> {
+    /// How many there are, from 0.
+    pub connections: f64,
+    /// Their path; its round trip is that without the queue.
+    pub path: Path,
+    /// The share of their packets in each level of the gate, 1 in all.
+    pub shares: &'a [f64],
+}
+
+/// A queue with RED before a line.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gate<'a> {
+    /// The levels, all by one average.
+    pub levels: &'a [Level],
+    /// How drops are spread.
+    pub spacing: Spacing,
+    /// The room in packets; what finds it full is lost.
+    pub limit: f64,
+    /// What the line carries, in packets per second.
+    pub capacity: f64,
+}
+
+/// Where the queue settles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Steady {
+    /// The mean queue in packets: 0 when the connections do not fill the line.
+    pub queue: f64,
+    /// The share of packets that find the average above a jump of the curves at `queue`; without
+    /// meaning where the curves do not jump.
+    pub above: f64,
+}
+
+impl Gate<'_> {
+    /// Where the queue settles among `groups`. Some 200 evaluations of each group at each level.
+    pub fn settle(&self, groups: &[Group]) -> Result<Steady, ModelError> {
+        self.check(groups)?;
+        let excess = |steady: Steady| {
+            let carried: f64 = groups.iter().map(|group| self.carried(steady, group)).sum();
+            carried - self.capacity
+        };
+        let empty = Steady { queue: 0.0, above: 0.0 };
+        if excess(empty) <= 0.0 {
+            return Ok(empty);
+        }
+        // At the limit all is lost. No double lies between the ends when the halving stops, so that
+        // a jump between them is one at the upper end.
+        let (mut low, mut high) = (0.0, self.limit);
+        loop {
+            let middle = low + (high - low) / 2.0;
+            if middle <= low || middle >= high {
+                break;
+            }
+            if excess(Steady { queue: middle, above: 1.0 }) > 0.0 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let tolerance = 1e-6 * self.capacity;
+        let above = falling_root("the mean queue in packets", (0.0, 1.0), tolerance, |above| {
+            Ok(excess(Steady { queue: high, above }))
+        })?;
+        Ok(Steady { queue: high, above })
+    }
+
+    /// The loss of connections with these shares of packets in the levels.
+    pub fn loss(&self, steady: Steady, shares: &[f64]) -> f64 {
+        let below = f64::from_bits(steady.queue.to_bits().saturating_sub(1));
+        let at = |queue: f64| -> f64 {
+            if queue >= self.limit {
+                return 1.0;
+            }
+            self.levels
+                .iter()
+                .zip(shares)
+                .map(|(level, share)| share * self.dropped(level, queue))
+                .sum()
+        };
+        (1.0 - steady.above) * at(below) + steady.above * at(steady.queue)
+    }
+
+    /// What all connections of a group get through, in packets per second.
+    pub fn carried(&self, steady: Steady, group: &Group) -> f64 {
+        let loss = self.loss(steady, group.shares);
+        let rtt = group.path.rtt + steady.queue / self.capacity;
+        let path = Path { rtt, ..group.path };
+        let rate = (1.0 / pftk::seconds_per_segment(&path, loss)).min(path.max_window / rtt);
+        if group.connections == 0.0 || loss >= 1.0 {
+            return 0.0;
+        }
+        group.connections * rate * (1.0 - loss)
+    }
+
+    fn dropped(&self, level: &Level, average: f64) -> f64 {
+        let curve = level.curve(average);
+        match self.spacing {
+            Spacing::Independent => curve,
+            Spacing::Uniform => 2.0 * curve / (1.0 + curve),
+        }
+    }
+
+    fn check(&self, groups: &[Group]) -> Result<(), ModelError> {
+        Range::above(0.0).check("the capacity in packets per second", self.capacity)?;
+        Range::above(0.0).check("the limit of the queue in packets", self.limit)?;
+        for level in self.levels {
+            level.check()?;
+        }
+        for group in groups {
+            Range::at_least(0.0).check("the number of connections", group.connections)?;
+            group.path.check()?;
+            let levels = self.levels.len() as f64;
+            Range::from_to(levels, levels)
+                .check("the number of shares of a group", group.shares.len() as f64)?;
+            for share in group.shares {
+                Range::from_to(0.0, 1.0).check("the share of packets in a level", *share)?;
+            }
+            Range::from_to(1.0 - 1e-9, 1.0 + 1e-9)
+                .check("the sum of the shares of a group", group.shares.iter().sum())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATH: Path =
+        Path { rtt: 0.1, timeout: 0.5, segments_per_ack: 1.0, max_window: f64::INFINITY };
+    const GREEN: Level = Level {
+        min_threshold: 60.0,
+        max_threshold: 140.0,
+        max_probability: 0.1,
+        above_max: AboveMax::Forced,
+    };
+    const YELLOW: Level = Level {
+        min_threshold: 5.0,
+        max_threshold: 60.0,
+        max_probability: 0.2,
+        above_max: AboveMax::Forced,
+    };
+
+    fn gate(levels: &[Level]) -> Gate<'_> {
+        Gate { levels, spacing: Spacing::Independent, limit: 200.0, capacity: 1250.0 }
+    }
+
+    fn group(connections: f64, shares: &[f64]) -> Group<'_> {
+        Group { connections, path: PATH, shares }
+    }
+
+    /// At an average of 32.5 the curve is at half of 0.2: loss 0.1, a round trip of 0.126 s. So many
+    /// connections as then fill the line settle there.
+    #[test]
+    fn a_queue_settles_where_its_loss_makes_the_connections_send_what_the_line_carries() {
+        let path = Path { rtt: 0.126, ..PATH };
+        let rate = pftk::approximate_send_rate(&path, 0.1).unwrap() * 0.9;
+        let levels = [YELLOW];
+        let steady = gate(&levels).settle(&[group(1250.0 / rate, &[1.0])]).unwrap();
+        assert!((steady.queue - 32.5).abs() < 1e-6, "{steady:?}");
+        assert!((gate(&levels).loss(steady, &[1.0]) - 0.1).abs() < 1e-8);
+    }
+
+    #[test]
+    fn more_connections_make_a_longer_queue_and_more_loss() {
+        let levels = [YELLOW];
+        let gate = gate(&levels);
+        let (mut queue, mut loss) = (0.0, 0.0);
+        for connections in [10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0] {
+            let steady = gate.settle(&[group(connections, &[1.0])]).unwrap();
+            assert!(steady.queue >= queue, "{connections}: {steady:?}");
+            assert!(gate.loss(steady, &[1.0]) > loss, "{connections}: {steady:?}");
+            (queue, loss) = (steady.queue, gate.loss(steady, &[1.0]));
+        }
+        // The curve ends at 0.2; what is needed beyond is lost above it.
+        assert!(queue == 60.0 && loss > 0.2, "{queue} {loss}");
+    }
+
+    #[test]
+    fn staggered_levels_drop_all_of_yellow_before_any_of_green() {
+        let levels = [GREEN, YELLOW];
+        let gate = gate(&levels);
+        // Half green and half yellow: the mix of both is 1/2 where all of yellow goes.
+        let few = gate.settle(&[group(20.0, &[0.5, 0.5])]).unwrap();
+        assert!(few.queue < 60.0 && gate.loss(few, &[1.0, 0.0]) == 0.0, "{few:?}");
+        // Green connections alone need the green curve, and squeeze yellow ones out.
+        let both = [group(60.0, &[1.0, 0.0]), group(20.0, &[0.0, 1.0])];
+        let many = gate.settle(&both).unwrap();
+        assert!(many.queue > 60.0 && many.queue < 140.0, "{many:?}");
+        assert_eq!(gate.carried(many, &both[1]), 0.0);
+        assert!((gate.carried(many, &both[0]) - 1250.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn what_the_connections_send_is_what_the_line_carries() {
+        for spacing in [Spacing::Independent, Spacing::Uniform] {
+            for above_max in [AboveMax::Forced, AboveMax::Gentle] {
+                let levels = [Level { above_max, ..GREEN }, Level { above_max, ..YELLOW }];
+                let gate = Gate { spacing, ..gate(&levels) };
+                for connections in [15.0, 70.0, 400.0] {
+                    let groups =
+                        [group(connections, &[0.3, 0.7]), group(connections / 3.0, &[0.0, 1.0])];
+                    let steady = gate.settle(&groups).unwrap();
+                    let carried: f64 = groups.iter().map(|group| gate.carried(steady, group)).sum();
+                    assert!((carried - 1250.0).abs() < 0.01, "{steady:?}: {carried}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn spread_drops_come_almost_twice_as_often_so_the_queue_is_shorter() {
+        let levels = [YELLOW];
+        let at_half = Steady { queue: 32.5, above: 0.0 };
+        let spread = Gate { spacing: Spacing::Uniform, ..gate(&levels) };
+        // One in (1/0.1 + 1)/2 = 5.5.
+        assert!((spread.loss(at_half, &[1.0]) - 1.0 / 5.5).abs() < 1e-9);
+        let groups = [group(30.0, &[1.0])];
+        let (spread, plain) =
+            (spread.settle(&groups).unwrap(), gate(&levels).settle(&groups).unwrap());
+        assert!(spread.queue < plain.queue);
+    }
+
+    #[test]
+    fn connections_that_their_windows_hold_back_leave_the_queue_empty() {
+        let levels = [YELLOW];
+        let path = Path { max_window: 10.0, ..PATH };
+        // Ten connections of 100 segments per second on a line of 1250.
+        let steady = gate(&levels).settle(&[Group { path, ..group(10.0, &[1.0]) }]).unwrap();
+        assert_eq!(steady, Steady { queue: 0.0, above: 0.0 });
+    }
+
+    #[test]
+    fn thresholds_the_wrong_way_round_and_shares_that_do_not_add_up_are_refused() {
+        let levels = [Level { max_threshold: 5.0, ..YELLOW }];
+        assert!(gate(&levels).settle(&[group(10.0, &[1.0])]).is_err());
+        let levels = [GREEN, YELLOW];
+        assert!(gate(&levels).settle(&[group(10.0, &[0.5, 0.4])]).is_err());
+        assert!(gate(&levels).settle(&[group(10.0, &[1.0])]).is_err());
+    }
+}

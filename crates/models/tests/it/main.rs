@@ -1,0 +1,3 @@
+//! What every model keeps to, whatever its inputs.
+
+mod laws;
