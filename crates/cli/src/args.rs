@@ -423,6 +423,10 @@ pub(crate) struct Reproduce {
     /// Run a short form, which takes minutes: fewer points and fewer replicas, so wider intervals.
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Rehearse what the study says, over this machine's own TCP, in real time (needs root): a column
+    /// beside the study's own numbers, without a vote.
+    #[arg(long, conflicts_with_all = ["quick", "renew", "calibrate", "jobs"])]
+    pub(crate) rehearse: bool,
     /// The folder for results and report; `results/STUDY` by default. Points that are complete there
     /// are not run again.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]

@@ -13,6 +13,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
+use crate::rehearse::rehearsal_over_ipv4;
 
 /// What stands for all built-in studies.
 const ALL: &str = "all";
@@ -27,10 +28,15 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
         let found = study::find(&args.study)?;
         let out = args.out.clone().unwrap_or_else(|| Path::new("results").join(&*found.id));
         let one = One { console, args, files: &found, out, stop: stop_on_interrupt()? };
-        return match args.calibrate {
-            true => one.calibrate(),
-            false => verdict(&[one.reproduce()?]),
+        return match (args.calibrate, args.rehearse) {
+            (true, _) => one.calibrate(),
+            (_, true) => one.rehearse(),
+            _ => verdict(&[one.reproduce()?]),
         };
+    }
+    if args.rehearse {
+        let message = "--rehearse is for one study, which says what is rehearsed of it";
+        return Err(Failure::Input(message.to_owned()));
     }
     let runs = args.renew || args.quick || args.calibrate;
     if !runs && (args.out.is_some() || args.jobs.is_some()) {
@@ -145,17 +151,30 @@ impl One<'_> {
         let options = self.options(&kept);
         let calibrated = study::calibrate(&Simulator, self.files, &options, self.stop, &bar);
         bar.end();
-        let Some(calibrated) = calibrated? else {
-            let message =
-                "interrupted: what is complete is kept; the same command goes on from there";
-            return Err(Failure::Interrupted(message.to_owned()));
-        };
+        let Some(calibrated) = calibrated? else { return Err(interrupted_between()) };
         let written = calibrated.write(&self.out, self.files)?;
         if self.args.json {
             return self.console.print_json(&serde_json::json!(calibrated));
         }
         self.console.print(&in_words(&calibrated))?;
         written.iter().try_for_each(|path| self.console.file("Calibration", path))
+    }
+
+    fn rehearse(&self) -> Result<(), Failure> {
+        self.check_out()?;
+        let engine = rehearsal_over_ipv4()?;
+        let kept = self.out.join("replicas-rehearsed");
+        let bar = Bar::new(self.console);
+        let options = self.options(&kept);
+        let rehearsed = study::rehearse(engine, self.files, &options, self.stop, &bar);
+        bar.end();
+        let Some(rehearsed) = rehearsed? else { return Err(interrupted_between()) };
+        let written = rehearsed.write(&self.out)?;
+        if self.args.json {
+            return self.console.print_json(&serde_json::json!(rehearsed));
+        }
+        self.console.print(&rehearsed.in_words())?;
+        self.console.file("Rehearsed", &written)
     }
 
     fn options<'o>(&self, folder: &'o Path) -> study::Options<'o> {
@@ -186,6 +205,11 @@ fn stale(count: usize) -> Option<String> {
              {were} discarded"
         )
     })
+}
+
+fn interrupted_between() -> Failure {
+    let message = "interrupted: what is complete is kept; the same command goes on from there";
+    Failure::Interrupted(message.to_owned())
 }
 
 fn interrupted(finished: usize) -> Failure {

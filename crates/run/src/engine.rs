@@ -145,7 +145,7 @@ impl TimingError {
     pub const LIMIT: Duration = Duration::from_millis(1);
 
     /// What to say of a run that was too late to trust.
-    pub(crate) fn warning(&self) -> Option<String> {
+    pub fn warning(&self) -> Option<String> {
         let TimingError { p50, p99, max } = self;
         (*p99 > TimingError::LIMIT).then(|| {
             format!(

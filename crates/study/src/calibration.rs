@@ -291,7 +291,7 @@ fn with_block(document: &str, text: &str) -> Option<String> {
 }
 
 /// A text in 128 bits.
-fn digest(text: &str) -> String {
+pub(crate) fn digest(text: &str) -> String {
     crate::cache::digest([text])
 }
 

@@ -35,7 +35,37 @@ pub fn claims_table(ledger: &Ledger) -> String {
     section(&mut out, "What fails, and under which change it would hold", ledger, failing);
     section(&mut out, "What depends on what the paper leaves open", ledger, depending);
     section(&mut out, "What is not settled", ledger, open);
+    out += &rehearsed(ledger);
     out
+}
+
+/// What was rehearsed, beside what was simulated; empty where nothing was.
+fn rehearsed(ledger: &Ledger) -> String {
+    let checks = ledger.claims.iter().flat_map(|claim| {
+        claim.checks.iter().filter_map(|check| Some((&claim.id, check, check.rehearsed.as_ref()?)))
+    });
+    let rows: Vec<String> = checks
+        .map(|(id, check, found)| {
+            format!(
+                "| {id} | {} | {} | {} {} | {} {} |\n",
+                check.what.replace('|', "\\|"),
+                check.paper.replace('|', "\\|"),
+                sign(check.verdict),
+                number(check.ours, check.low, check.high),
+                sign(found.verdict),
+                number(found.ours, found.low, found.high),
+            )
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\n**Rehearsed, over real kernels, without a vote** ({})\n\n\
+         | claim | check | paper | simulated | rehearsed |\n|---|---|---|---|---|\n{}",
+        ledger.rehearsed,
+        rows.concat()
+    )
 }
 
 /// Its sign in a table.
@@ -132,6 +162,7 @@ mod tests {
     use super::*;
     use crate::ledger::ReadingResult;
     use crate::library::StudyFiles;
+    use crate::rehearsed::RehearsedNumber;
 
     #[test]
     fn the_committed_tables_are_those_of_the_committed_ledgers() {
@@ -162,6 +193,7 @@ mod tests {
             replicas: 8,
             needs: (verdict == Verdict::Unsettled).then_some(90),
             counterfactual,
+            rehearsed: None,
         }
     }
 
@@ -187,6 +219,7 @@ mod tests {
             duration: "60 s".to_owned(),
             tcp: String::new(),
             reading: "data+560".to_owned(),
+            rehearsed: String::new(),
             claims,
         }
     }
@@ -227,5 +260,19 @@ mod tests {
             \n**What is not settled**\n\n\
             - a.3: y: 0.800 (at least 0.700), paper ≤ 0.5; about 90 replicas would decide.\n";
         assert_eq!(claims_table(&ledger(claims)), expected);
+    }
+
+    #[test]
+    fn what_was_rehearsed_stands_beside_what_was_simulated() {
+        let (ours, low, high, verdict) = (Some(0.4), Some(0.3), Some(0.5), Verdict::Holds);
+        let found = RehearsedNumber { ours, low, high, verdict, replicas: 4 };
+        let one = CheckResult { rehearsed: Some(found), ..check("one", Verdict::Fails, None) };
+        let checks = vec![one, check("two", Verdict::Fails, None)];
+        let mut ledger = ledger(vec![claim("a.1", Verdict::Fails, checks)]);
+        ledger.rehearsed = "Linux, replicas of 60 s".to_owned();
+        let expected = "\n**Rehearsed, over real kernels, without a vote** (Linux, replicas of 60 s)\n\n\
+            | claim | check | paper | simulated | rehearsed |\n|---|---|---|---|---|\n\
+            | a.1 | one | ≤ 0.5 | ✗ 0.800 (at least 0.700) | ✓ 0.400 (0.300 to 0.500) |\n";
+        assert_eq!(rehearsed(&ledger), expected);
     }
 }

@@ -237,6 +237,7 @@ fn check(settled: &Settled<'_, '_>, counterfactual: Option<Counterfactual>) -> C
         replicas: seen.map_or(0, |seen| seen.replicas),
         needs: seen.and_then(|seen: &Seen| seen.needs).filter(|_| is_open),
         counterfactual,
+        rehearsed: None,
     }
 }
 
@@ -255,7 +256,7 @@ fn observation(
 }
 
 /// The number and the ends of its interval.
-fn ends(shown: Option<Shown>) -> (Option<f64>, Option<f64>, Option<f64>) {
+pub(crate) fn ends(shown: Option<Shown>) -> (Option<f64>, Option<f64>, Option<f64>) {
     let finite = |value: f64| Some(value).filter(|value| value.is_finite());
     match shown {
         None => (None, None, None),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::judge::Verdict;
+use crate::rehearsed::RehearsedNumber;
 
 /// The ledger as `reproduce --json` prints it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,9 @@ pub struct Ledger {
     /// The reading of what the paper leaves open that fits best, by the names of its parts; empty when
     /// nothing was calibrated.
     pub reading: String,
+    /// What was rehearsed beside it: which TCP, and for how long; empty when nothing was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rehearsed: String,
     /// Its claims.
     pub claims: Vec<ClaimResult>,
 }
@@ -110,6 +114,9 @@ pub struct CheckResult {
     pub needs: Option<u32>,
     /// For a check that fails, the smallest change found under which it holds.
     pub counterfactual: Option<Counterfactual>,
+    /// What it comes to over real kernels, where that was rehearsed; without a vote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rehearsed: Option<RehearsedNumber>,
 }
 
 /// What was tried where a check fails.

@@ -47,6 +47,7 @@ mod mistakes;
 mod one_by_one;
 mod points;
 mod quantity;
+mod rehearsed;
 mod replay;
 mod reproduce;
 mod runs;
@@ -67,6 +68,7 @@ pub use ledger::{
 };
 pub use library::StudyFiles;
 pub use quantity::Data;
+pub use rehearsed::{Rehearsed, RehearsedCheck, RehearsedNumber, rehearse};
 pub use reproduce::{Error, Options, Reproduced, calibrate, find, reproduce};
 pub use table::{Table, table};
 pub use text::{overview, text};

@@ -7,6 +7,7 @@ use shortflow_measure::results;
 
 use crate::calibration::{self, OUTCOME};
 use crate::ledger::Ledger;
+use crate::rehearsed;
 
 /// A study's files, by their names within its folder.
 #[derive(Debug, Clone)]
@@ -100,7 +101,9 @@ impl StudyFiles {
     pub fn committed() -> Vec<Ledger> {
         let ledger = |files: &StudyFiles| {
             let text = files.text("ledger.json")?;
-            Some(serde_json::from_str(text).expect("a committed ledger is one"))
+            let mut ledger = serde_json::from_str(text).expect("a committed ledger is one");
+            rehearsed::write_beside(&mut ledger, files);
+            Some(ledger)
         };
         STUDIES.iter().filter_map(ledger).collect()
     }
@@ -128,7 +131,8 @@ fn read_into(
         if path.is_dir() {
             read_into(files, &path, &format!("{prefix}{name}/"))?;
         } else if path.is_file()
-            && (name.ends_with(".toml") || (prefix.is_empty() && name == OUTCOME))
+            && (name.ends_with(".toml")
+                || (prefix.is_empty() && [OUTCOME, rehearsed::FILE].contains(&name.as_str())))
         {
             let text = std::fs::read_to_string(&path).map_err(failed(&path))?;
             files.push((format!("{prefix}{name}"), text));

@@ -17,6 +17,7 @@ use crate::ledger::Ledger;
 use crate::library::StudyFiles;
 use crate::mistakes;
 use crate::points::Maker;
+use crate::rehearsed;
 use crate::runs::{Bench, Wanted};
 use crate::spec::{Claims, Effort, Rule, Study};
 use crate::table::{Table, table};
@@ -171,15 +172,17 @@ pub fn reproduce(
         return Ok(Reproduced { title, about, ledger: None, figures, tables, finished, stale });
     };
     let data = runs.data();
-    let ledger = Ledger {
+    let mut ledger = Ledger {
         study: files.id.to_string(),
         quick: options.quick,
         looks: effort.looks.replicas().to_vec(),
         duration: effort.duration.clone(),
         tcp: which_tcp(runs.points().iter().map(|point| &point.scenario)),
         reading: readings.best.name(),
+        rehearsed: String::new(),
         claims,
     };
+    rehearsed::write_beside(&mut ledger, files);
     Ok(Reproduced {
         title,
         about,
@@ -192,7 +195,7 @@ pub fn reproduce(
 }
 
 /// The readings at which claims are judged, and the claims; everything that will be run is checked.
-fn judged_by(
+pub(crate) fn judged_by(
     engine: &dyn Engine,
     files: &StudyFiles,
     study: &Study,
@@ -232,7 +235,7 @@ pub fn calibrate(
     calibration::calibrate(&spec, text, &maker, &mut bench)
 }
 
-fn bench<'a>(
+pub(crate) fn bench<'a>(
     engine: &'a dyn Engine,
     options: &Options<'_>,
     stop: &'a AtomicBool,
@@ -244,7 +247,7 @@ fn bench<'a>(
 }
 
 /// The classes of transfers that checks of a rule compare, each once with the run whose it is.
-fn compared(claims: &Claims, rule: Rule) -> Vec<(String, Distribution)> {
+pub(crate) fn compared(claims: &Claims, rule: Rule) -> Vec<(String, Distribution)> {
     let checks = claims.claims.iter().flat_map(|claim| &claim.checks);
     let compared = checks.filter(|check| check.rule == rule);
     let each = compared.flat_map(|check| {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use shortflow_measure::{TransferSink, results};
-use shortflow_run::{self as run, Engine, Measured, Observer, Outcome, Progress, Task, run_tasks};
+use shortflow_run::{
+    self as run, Engine, Measured, Observer, Outcome, Progress, Task, TimingError, run_tasks,
+};
 
 use crate::cache::Cache;
 use crate::distribution::Distribution;
@@ -298,6 +300,9 @@ impl Observer for Keeper<'_, '_> {
 
     fn completed(&self, task: usize, outcome: &mut Outcome) -> Result<(), run::Error> {
         let (at, number) = self.due[task];
+        if let Some(late) = outcome.timing.as_ref().and_then(TimingError::warning) {
+            return Err(run::Error::Machine(late));
+        }
         if let Measured::Replica(replica) = &mut outcome.measured {
             let point = &self.points[at];
             let items = match (&self.transfers, point.items.as_slice()) {

@@ -94,6 +94,9 @@ impl Study {
         if from.join("calibration.json").exists() {
             take(&["calibration.json", "calibration.md"])?;
         }
+        if from.join("rehearsed.json").exists() {
+            take(&["rehearsed.json"])?;
+        }
         let ledger = from.join("ledger.json");
         if !ledger.exists() {
             return Ok(written);

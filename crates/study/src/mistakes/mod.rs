@@ -31,7 +31,8 @@ pub(crate) fn read<T: DeserializeOwned>(files: &StudyFiles, name: &str) -> Resul
     document(files, name)?.read().map_err(Error::Mistakes)
 }
 
-const STUDY: &str = "study.toml";
+/// The file of a study's runs.
+pub(crate) const STUDY: &str = "study.toml";
 
 fn document(files: &StudyFiles, name: &str) -> Result<Document, Error> {
     let place = files.place(name);
@@ -60,6 +61,9 @@ pub(crate) fn read_study(files: &StudyFiles) -> Result<Study, Error> {
             let message = format!("there is a change `{}` already", change.name);
             document.mistake(&format!("{path}.name"), message, "each needs a name of its own");
         }
+    }
+    if let Some(spec) = &study.rehearsed {
+        names::rehearsed(&mut document, spec, &study);
     }
     let figures = study.figures.iter().map(|figure| figure.name.as_str());
     told_apart(&mut document, "figures", "name", "figure", figures);

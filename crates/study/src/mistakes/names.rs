@@ -3,7 +3,7 @@
 use shortflow_text::Document;
 
 use crate::points::is_same;
-use crate::spec::{ChangeSpec, RunSpec, Study};
+use crate::spec::{ChangeSpec, RehearsedSpec, RunSpec, Study};
 
 /// Notes each of `names`, which stand as `key` in the tables of `list`, that another has already.
 pub(super) fn told_apart<'n>(
@@ -77,6 +77,22 @@ pub(super) fn change(document: &mut Document, path: &str, change: &ChangeSpec, s
         document.mistake(&format!("{path}.name"), message, help);
     }
     settings(document, path, change);
+}
+
+/// Notes what cannot be rehearsed: runs that there are not, and settings that belong to the study.
+pub(super) fn rehearsed(document: &mut Document, spec: &RehearsedSpec, study: &Study) {
+    for (index, name) in spec.runs.iter().enumerate() {
+        if study.run(name).is_none() {
+            let names: Vec<&str> = study.runs.iter().map(|run| run.name.as_str()).collect();
+            let help = format!("the runs are {}", names.join(", "));
+            document.mistake(
+                &format!("rehearsed.runs.{index}"),
+                format!("there is no run `{name}`"),
+                help,
+            );
+        }
+    }
+    settings(document, "rehearsed", &ChangeSpec::of_settings("rehearsed", spec.set.clone()));
 }
 
 /// Notes settings that belong to the study and not to what is tried.

@@ -3,6 +3,7 @@
 mod calibration;
 mod claims;
 mod quantity;
+mod rehearsed;
 mod runs;
 mod shown;
 
@@ -13,6 +14,7 @@ pub use calibration::{AboveSpec, CalibrationSpec, KeepSpec, ParameterSpec, Targe
 pub use claims::{CheckSpec, ClaimSpec, Claims, ObservationSpec, Points, Rule};
 pub(crate) use quantity::ALL;
 pub use quantity::{Form, Quantity};
+pub use rehearsed::RehearsedSpec;
 pub use runs::{AccessesSpec, BusySpec, ChangeSpec, RunSpec};
 pub use shown::{ColumnSpec, Curve, FigureKind, FigureSpec, RowSpec, TableSpec};
 
@@ -33,6 +35,8 @@ pub struct Study {
     pub full: Effort,
     /// How long and how often under `--quick`.
     pub quick: Effort,
+    /// What is rehearsed of it, if anything.
+    pub rehearsed: Option<RehearsedSpec>,
     /// The runs.
     pub runs: Vec<RunSpec>,
     /// Readings of what the paper leaves open and none of its figures can decide: claims about runs that

@@ -101,6 +101,12 @@ impl RunSpec {
 }
 
 impl ChangeSpec {
+    /// A change of settings in all runs.
+    pub(crate) fn of_settings(name: &str, set: Vec<String>) -> ChangeSpec {
+        let (scenarios, only, policies) = (None, None, BTreeMap::new());
+        ChangeSpec { name: name.to_owned(), says: String::new(), set, scenarios, only, policies }
+    }
+
     /// Whether it changes anything of `run`, whose sweep stands above what is set.
     pub(crate) fn changes(&self, run: &RunSpec) -> bool {
         self.is_meant_for(run)

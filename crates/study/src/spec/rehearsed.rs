@@ -1,0 +1,20 @@
+//! What of a study is rehearsed too, over real kernels.
+
+use serde::Deserialize;
+
+use crate::judge::Looks;
+
+/// Which runs are rehearsed, how often and how long.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RehearsedSpec {
+    /// The numbers of replicas at which checks are looked at.
+    pub looks: Looks,
+    /// How long, as in a scenario.
+    pub duration: String,
+    /// Settings as `key=value`, after those of the runs.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// The runs; checks that are made of others are left out.
+    pub runs: Vec<String>,
+}
