@@ -4,12 +4,16 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use shortflow_measure::tables::{Cell, Label};
+use shortflow_run::{Engine, Observers, Outcome, Refusal, Task, TimingError};
+use shortflow_scenario::Scenario;
 use shortflow_sim::Simulator;
+use shortflow_units::Duration;
 
 use crate::judge::Verdict;
 use crate::ledger::Counterfactual;
 use crate::library::StudyFiles;
-use crate::reproduce::{Options, Reproduced, reproduce};
+use crate::rehearsed::{RehearsedCheck, rehearse};
+use crate::reproduce::{Error, Options, Reproduced, reproduce};
 
 const STUDY: &str = r#"
 title = "pages, a long flow and two streams over one link"
@@ -399,4 +403,97 @@ fn a_short_study_leaves_out_what_it_did_not_run() {
     assert_eq!(names, ["sweep", "classes", "streams", "distribution"]);
     let rows: Vec<&Label> = found.tables[0].data.rows.iter().flat_map(|row| &row.labels).collect();
     assert_eq!(rows, [&Label::from("short queue")]);
+}
+
+/// The simulator, as if it had been late by this.
+struct LateBy(Duration);
+
+impl Engine for LateBy {
+    fn name(&self) -> &'static str {
+        "late"
+    }
+
+    fn identity(&self) -> &str {
+        "late"
+    }
+
+    fn tcp(&self, scenarios: &mut dyn Iterator<Item = &Scenario>) -> String {
+        Simulator.tcp(scenarios)
+    }
+
+    fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        Simulator.check(scenario)
+    }
+
+    fn run(
+        &self,
+        task: &Task<'_>,
+        observers: Observers<'_>,
+    ) -> Result<Outcome, shortflow_run::Error> {
+        let LateBy(late) = *self;
+        let timing = Some(TimingError { p50: late, p99: late, max: late });
+        Ok(Outcome { timing, ..Simulator.run(task, observers)? })
+    }
+}
+
+#[test]
+fn what_is_rehearsed_of_a_study_stands_in_its_ledgers_from_then_on() {
+    let home = tempfile::tempdir().unwrap();
+    let (study, kept) = (home.path().join("study"), home.path().join("kept"));
+    std::fs::create_dir(&study).unwrap();
+    let part =
+        "[rehearsed]\nlooks = [2]\nduration = \"20 s\"\nset = [\"drain=5 s\"]\nruns = [\"fast\"]\n";
+    let with_part = format!("{READ_STUDY}{part}");
+    let files = [
+        ("study.toml", with_part.as_str()),
+        ("claims.toml", READ_CLAIMS),
+        ("line.toml", LINE),
+        ("fifo.toml", FIFO),
+        ("slow.toml", FIFO),
+    ];
+    files.iter().for_each(|(name, text)| std::fs::write(study.join(name), text).unwrap());
+    let never = AtomicBool::new(false);
+    let options = Options { quick: false, threads: 1, folder: &kept };
+    let by = |late| {
+        let files = StudyFiles::read(&study).unwrap();
+        rehearse(&LateBy(Duration::from_millis(late)), &files, &options, &never, &())
+    };
+    let rehearsed = by(0).unwrap().unwrap();
+    let [RehearsedCheck { claim, place, found, .. }] = &rehearsed.checks[..] else {
+        panic!("the other claims are of both lines: {rehearsed:?}")
+    };
+    assert_eq!((claim.as_str(), place, found.replicas), ("read.1", &0, 2));
+    rehearsed.write(&study).unwrap();
+
+    let column = || {
+        let files = StudyFiles::read(&study).unwrap();
+        let ledger = run_study(&files, &home.path().join("own"), false).ledger.unwrap();
+        let checks = ledger.claims.iter().flat_map(|claim| &claim.checks);
+        checks.map(|check| check.rehearsed.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(column(), [Some(found.clone()), None, None]);
+    let others = READ_CLAIMS.replace("1.0", "1.1");
+    std::fs::write(study.join("claims.toml"), others).unwrap();
+    assert_eq!(column(), [None, None, None], "it is of other claims");
+}
+
+#[test]
+fn replicas_that_were_late_are_not_kept() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join("study")).unwrap();
+    let part = "[rehearsed]\nlooks = [2]\nduration = \"20 s\"\nruns = [\"fifo\"]\n";
+    let study = format!("{STUDY}{part}");
+    let files =
+        [("study.toml", &*study), ("claims.toml", TRIED), ("line.toml", LINE), ("fifo.toml", FIFO)];
+    let folder = home.path().join("study");
+    files.iter().for_each(|(name, text)| std::fs::write(folder.join(name), text).unwrap());
+    let files = StudyFiles::read(&folder).unwrap();
+    let (never, kept) = (AtomicBool::new(false), home.path().join("kept"));
+    let options = Options { quick: false, threads: 1, folder: &kept };
+    let late = rehearse(&LateBy(Duration::from_millis(2)), &files, &options, &never, &());
+    let Err(Error::Replica(shortflow_run::Error::Machine(why))) = late else { panic!("{late:?}") };
+    assert!(why.contains("the results cannot be trusted"), "{why}");
+    let never = AtomicBool::new(false);
+    let early = rehearse(&LateBy(Duration::ZERO), &files, &options, &never, &());
+    assert_eq!(early.unwrap().unwrap().checks.len(), 2, "all of them are run again");
 }
