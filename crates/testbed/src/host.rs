@@ -84,6 +84,12 @@ impl Host {
         home.within(&self.namespace, act)
     }
 
+    /// Waits until its device carries packets.
+    pub(crate) fn wait_until_it_carries(&self, home: &Home) -> Result<(), Error> {
+        let wait = || Netlink::open()?.wait_until_it_carries(index_of(DEVICE)?);
+        home.within(&self.namespace, wait)?
+    }
+
     /// Lets connections go that nobody waits for any more, after one more try. A namespace lives as long as
     /// one of its connections, which else try for minutes to send what nobody will read.
     ///

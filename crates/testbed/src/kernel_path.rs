@@ -39,9 +39,11 @@ impl KernelPath {
                 // Else it answers for others after a while that is drawn at random.
                 set(&format!("ipv4/neigh/{end}/proxy_delay"), "0")?;
                 netlink.set_up(device, Some(spec.mtu), None)?;
+                netlink.wait_until_it_carries(device)?;
                 let addresses = spec.addresses.iter().filter(|address| address.is_ipv4());
                 addresses.into_iter().try_for_each(|&address| netlink.add_route(device, address))
             })??;
+            host.wait_until_it_carries(home)?;
             Ok(host)
         };
         let hosts = [wired(specs[0], ENDS[0])?, wired(specs[1], ENDS[1])?];

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::{Duration, Instant};
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
@@ -9,7 +10,7 @@ use netlink_packet_core::{
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
 };
 use netlink_packet_route::route::{
     RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
@@ -20,6 +21,9 @@ use netlink_sys::{Socket, SocketAddr};
 use nix::errno::Errno;
 
 use crate::Error;
+
+/// How long a device may take to carry packets: the kernel looks at cables once a second at least.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A socket to the kernel.
 pub(crate) struct Netlink {
@@ -129,6 +133,28 @@ impl Netlink {
         self.ask("a route could not be made", NLM_F_CREATE | NLM_F_EXCL, message)
     }
 
+    /// Waits until a device at the end of a cable carries packets. The kernel lets it do so some time after both ends
+    /// are switched on, and until then loses what is sent over it without a word.
+    pub(crate) fn wait_until_it_carries(&mut self, device: u32) -> Result<(), Error> {
+        const WHAT: &str = "a device did not begin to carry packets";
+        let patient_until = Instant::now() + PATIENCE;
+        loop {
+            let mut link = LinkMessage::default();
+            link.header.index = device;
+            let asked = RouteNetlinkMessage::GetLink(link);
+            let answer = self.answer(WHAT, 0, asked)?;
+            if let NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(found)) = answer
+                && found.attributes.contains(&LinkAttribute::OperState(State::Up))
+            {
+                return Ok(());
+            }
+            if Instant::now() > patient_until {
+                return Err(Error::kernel(WHAT)(Errno::ETIMEDOUT));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Sends a request, and waits for the kernel's word on it.
     fn ask(
         &mut self,
@@ -136,10 +162,25 @@ impl Netlink {
         flags: u16,
         message: RouteNetlinkMessage,
     ) -> Result<(), Error> {
+        match self.answer(what, NLM_F_ACK | flags, message)? {
+            NetlinkPayload::Error(error) if error.code.is_some() => {
+                Err(Error::kernel(what)(Errno::from_raw(-error.raw_code())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends a request, and gives what the kernel answers.
+    fn answer(
+        &mut self,
+        what: &'static str,
+        flags: u16,
+        message: RouteNetlinkMessage,
+    ) -> Result<NetlinkPayload<RouteNetlinkMessage>, Error> {
         let failed = |source| Error::Kernel { what, source };
         self.sequence += 1;
         let mut header = NetlinkHeader::default();
-        header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        header.flags = NLM_F_REQUEST | flags;
         header.sequence_number = self.sequence;
         let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
         request.finalize();
@@ -149,12 +190,7 @@ impl Netlink {
         let (answer, _) = self.socket.recv_from_full().map_err(failed)?;
         let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer);
         let answer = answer.map_err(|error| failed(std::io::Error::other(error.to_string())))?;
-        match answer.payload {
-            NetlinkPayload::Error(error) if error.code.is_some() => {
-                Err(Error::kernel(what)(Errno::from_raw(-error.raw_code())))
-            }
-            _ => Ok(()),
-        }
+        Ok(answer.payload)
     }
 }
 

@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -116,6 +116,27 @@ fn nothing_is_said_on_a_cable_but_what_hosts_send() {
         std::thread::sleep(Duration::from_millis(300));
         let read = device.read(&mut [0; 2048]);
         assert_eq!(read.unwrap_err().kind(), ErrorKind::WouldBlock, "{}", kind.name());
+    }
+}
+
+#[test]
+fn the_first_packet_of_a_new_host_comes_whatever_its_device() {
+    let Some(home) = home() else { return };
+    for kind in [PortKind::Tun, PortKind::Packet, PortKind::Xdp] {
+        for attempt in 0..25 {
+            let (host, mut device) =
+                Ports::new(&home, kind).unwrap().host(&home, &spec(1)).unwrap();
+            let sends = || UdpSocket::bind("10.0.0.1:0").unwrap().send_to(b"first", "10.0.0.2:9");
+            assert_eq!(host.within(&home, sends).unwrap().unwrap(), 5);
+            let (begun, mut packet) = (Instant::now(), [0; 2048]);
+            while let Err(error) = device.read(&mut packet) {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock);
+                let is_late = begun.elapsed() > Duration::from_secs(5);
+                assert!(!is_late, "{}: that of host {attempt} is lost", kind.name());
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert_eq!(packet[28..33], *b"first");
+        }
     }
 }
 

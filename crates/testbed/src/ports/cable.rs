@@ -65,8 +65,10 @@ impl Cables {
             let mut netlink = Netlink::open()?;
             let mtu = spec.mtu + spec.headroom;
             netlink.set_up(index, Some(mtu), None)?;
+            netlink.wait_until_it_carries(index)?;
             bind(&End { index, mtu, queue: spec.queue })
         })??;
+        host.wait_until_it_carries(home)?;
         Ok((host, bound))
     }
 }
