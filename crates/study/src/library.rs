@@ -197,6 +197,7 @@ static STUDIES: [StudyFiles; 5] = [
             "calibration.json",
             "claims.toml",
             "ledger.json",
+            "rehearsed.json",
             "testbed.toml",
             "policies/best-effort.toml",
             "policies/best-effort-linux.toml",
