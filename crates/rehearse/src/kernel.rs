@@ -140,7 +140,7 @@ type Settings = Vec<(&'static str, String)>;
 fn of(config: &Config) -> (Settings, RouteSpec) {
     let switch = |on: bool| u8::from(on).to_string();
     let settings = vec![
-        ("ipv4/tcp_sack", switch(config.recovery == Recovery::Sack)),
+        ("ipv4/tcp_sack", switch(config.recovery.has_sack())),
         ("ipv4/tcp_timestamps", switch(has_timestamps(config))),
         ("ipv4/tcp_ecn", switch(config.ecn)),
         ("ipv4/tcp_slow_start_after_idle", switch(config.restart_after_idle)),

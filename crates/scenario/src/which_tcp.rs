@@ -3,8 +3,8 @@
 use crate::model::{Scenario, Workload};
 
 impl Scenario {
-    /// The TCP of the workloads, for example `Linux today (CUBIC, SACK)`. Where workloads differ, each
-    /// is followed by the names of those that have it: `Linux today (CUBIC, SACK) for web; …`. Empty
+    /// The TCP of the workloads, for example `Linux today (CUBIC, RACK)`. Where workloads differ, each
+    /// is followed by the names of those that have it: `Linux today (CUBIC, RACK) for web; …`. Empty
     /// when nothing uses TCP.
     pub fn tcp_description(&self) -> String {
         let mut users: Vec<(String, Vec<&str>)> = Vec::new();

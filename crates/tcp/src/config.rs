@@ -13,6 +13,17 @@ pub enum Recovery {
     NewReno,
     /// Selective acknowledgements (RFC 2018) with the pipe of RFC 6675.
     Sack,
+    /// Selective acknowledgements, from which losses are told by time, with probes of the tail (RACK-TLP, RFC
+    /// 8985) and a proportional rate reduction (RFC 9937).
+    Rack,
+}
+
+impl Recovery {
+    /// Whether receivers send SACK blocks.
+    #[inline]
+    pub fn has_sack(self) -> bool {
+        matches!(self, Recovery::Sack | Recovery::Rack)
+    }
 }
 
 /// When a receiver may hold back an acknowledgement (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
@@ -54,6 +65,17 @@ pub enum EchoRule {
     Exact,
 }
 
+/// Where Linux's CUBIC is another than that of RFC 9438.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CubicForm {
+    /// As the RFC has it: where Reno would be faster, as fast as Reno on the average up to the window before
+    /// the last reduction, and by a segment in a round trip from there on (§4.3).
+    Rfc9438,
+    /// As Linux has it: as fast as Reno on the average throughout. While no loss has shown how far the window
+    /// may go it grows by a twentieth in a round trip at least.
+    Linux,
+}
+
 /// The settings of an endpoint. Both ends of a connection in one scenario usually share one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -72,6 +94,14 @@ pub struct Config {
     pub receive_window: Bytes,
     /// How losses are repaired.
     pub recovery: Recovery,
+    /// Whether the tail of a flight is probed before the retransmission timer expires (RFC 8985 §7), where
+    /// [`Recovery::Rack`] repairs losses.
+    pub tail_loss_probe: bool,
+    /// CUBIC by the RFC, or as Linux has it.
+    pub cubic: CubicForm,
+    /// Whether CUBIC's slow start ends before losses do it, when acknowledgements come in a long train or
+    /// later than they did (HyStart).
+    pub hystart: bool,
     /// Duplicate acknowledgements that start a fast retransmit.
     pub duplicate_ack_threshold: u32,
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).

@@ -1,11 +1,11 @@
 //! Which TCP this is, in words for tables and reports.
 
-use crate::{Config, EcnCapable, Recovery, RtoFloor};
+use crate::{Config, CubicForm, EcnCapable, Recovery, RtoFloor};
 
 impl Config {
     /// What a reader of results has to know: the era, what controls congestion and repairs losses,
     /// and every other setting that differs from the era's, under its key in a scenario. For example
-    /// `Linux today (CUBIC, SACK)` or `ns-2 of 2002 (Reno, NewReno) with rto_min 200 ms`.
+    /// `Linux today (CUBIC, RACK)` or `ns-2 of 2002 (Reno, NewReno) with rto_min 200 ms`.
     pub fn description(&self) -> String {
         let usual = self.era.config().settings();
         let differing: Vec<String> = (self.settings().into_iter().zip(usual))
@@ -26,6 +26,9 @@ impl Config {
             ("initial_window", self.initial_window.to_string()),
             ("slow_start_limit", count(self.slow_start_limit)),
             ("receive_window", self.receive_window.to_string()),
+            ("tail_loss_probe", self.tail_loss_probe.to_string()),
+            ("cubic", self.cubic.name().to_owned()),
+            ("hystart", self.hystart.to_string()),
             ("duplicate_ack_threshold", self.duplicate_ack_threshold.to_string()),
             ("limited_transmit", self.limited_transmit.to_string()),
             ("reference_rtt", self.reference_rtt.to_string()),
@@ -65,6 +68,17 @@ impl Recovery {
             Recovery::Reno => "Reno",
             Recovery::NewReno => "NewReno",
             Recovery::Sack => "SACK",
+            Recovery::Rack => "RACK",
+        }
+    }
+}
+
+impl CubicForm {
+    /// The name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CubicForm::Rfc9438 => "rfc9438",
+            CubicForm::Linux => "linux",
         }
     }
 }
@@ -99,7 +113,7 @@ mod tests {
 
     #[test]
     fn an_era_left_alone_is_told_by_its_name() {
-        assert_eq!(Era::LinuxToday.config().description(), "Linux today (CUBIC, SACK)");
+        assert_eq!(Era::LinuxToday.config().description(), "Linux today (CUBIC, RACK)");
         assert_eq!(Era::Ns2In2005.config().description(), "ns-2 of 2005 (Reno, NewReno)");
     }
 

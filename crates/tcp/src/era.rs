@@ -5,7 +5,9 @@ use std::fmt;
 use shortflow_units::{Bytes, Duration};
 
 use crate::Algorithm;
-use crate::config::{Config, DelayedAck, EcnCapable as Capable, Recovery, RtoFloor as Floor};
+use crate::config::{
+    Config, CubicForm, DelayedAck, EcnCapable as Capable, Recovery, RtoFloor as Floor,
+};
 
 /// A preset: the defaults of a time and its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +17,7 @@ pub enum Era {
     /// ns-2 as of 2005 (2.28): the least retransmission timeout is 0.2 s instead of 1 s, and only
     /// data are ECN-capable.
     Ns2In2005,
-    /// A Linux host of today: CUBIC, SACK, an initial window of 10, delayed acknowledgements.
+    /// A Linux host of today: CUBIC with HyStart, RACK, an initial window of 10, delayed acknowledgements.
     LinuxToday,
 }
 
@@ -71,6 +73,9 @@ fn ns2_in_2005() -> Config {
         slow_start_limit: Some(1),
         receive_window: Bytes(20 * 1000),
         recovery: Recovery::NewReno,
+        tail_loss_probe: false,
+        cubic: CubicForm::Rfc9438,
+        hystart: false,
         congestion: Algorithm::Reno,
         reference_rtt: Duration::from_millis(100),
         increase: 2,
@@ -105,7 +110,10 @@ fn linux_today() -> Config {
         initial_window: 10,
         slow_start_limit: None,
         receive_window: Bytes(6 << 20),
-        recovery: Recovery::Sack,
+        recovery: Recovery::Rack,
+        tail_loss_probe: true,
+        cubic: CubicForm::Linux,
+        hystart: true,
         congestion: Algorithm::Cubic,
         reference_rtt: Duration::from_millis(100),
         increase: 2,

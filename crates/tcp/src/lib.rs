@@ -13,7 +13,7 @@
 //! use shortflow_units::Instant;
 //!
 //! let config = Arc::new(Era::LinuxToday.config());
-//! assert_eq!(config.description(), "Linux today (CUBIC, SACK)");
+//! assert_eq!(config.description(), "Linux today (CUBIC, RACK)");
 //! let mut client = Connection::new(Arc::clone(&config), Role::Active);
 //! let mut server = Connection::new(config, Role::Passive);
 //! let now = Instant::START;
@@ -39,8 +39,9 @@
 //!   never shrinks.
 //! - **Options on the wire.** Window scaling and SACK are taken for granted, and timestamps count as
 //!   bytes of the header only.
-//! - **Not yet**: RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937), HyStart++
-//!   (RFC 9406), path MTU discovery. Retransmissions are not paced.
+//! - **Not yet**: reports of duplicates (RFC 2883), and what follows from them: a reduction that turns out to
+//!   have been without cause is not undone (RFC 3522, RFC 5682); path MTU discovery. Retransmissions are not
+//!   paced.
 //!
 //! # Where what is
 //!
@@ -54,11 +55,13 @@
 //! | `sender` | windows, Nagle, persist, the retransmission timer |
 //! | `recovery/` | a value beside the sender: Reno, NewReno, SACK with its scoreboard |
 //! | `repair` | what the sender does when recovery asks, and when the timer expires |
+//! | `recovery/rack/`, `by_time` | RACK-TLP with its record of segments; what the sender does with it |
 //! | `congestion/` | the congestion window: a row of [`Algorithm`] and a [`CongestionControl`] for each kind |
 //! | `rates` | delivery rates and pacing, for the controls that ask for them |
 //! | `receiver`, `reassembly` | delayed acknowledgements, data out of order, SACK blocks |
 //! | `rtt`, `ecn`, `seq` | RFC 6298; RFC 3168; numbers that wrap |
 
+mod by_time;
 mod config;
 mod congestion;
 mod connection;
@@ -81,7 +84,7 @@ mod seq;
 mod state;
 mod stats;
 
-pub use config::{Config, DelayedAck, EchoRule, EcnCapable, Recovery, RtoFloor};
+pub use config::{Config, CubicForm, DelayedAck, EchoRule, EcnCapable, Recovery, RtoFloor};
 pub use congestion::{
     Ack, AggregateRtts, Aimd, Algorithm, Congestion, CongestionControl, Cubic, Delivery,
 };

@@ -9,7 +9,7 @@ use crate::header::{SackBlocks, TcpHeader};
 use crate::receiver::AckDue;
 use crate::sender::{Chunk, ChunkKind};
 use crate::seq::to_wire;
-use crate::{EcnCapable, Recovery, Segment};
+use crate::{EcnCapable, Segment};
 
 impl Connection {
     /// The next segment to send now. Call it after every other call until it gives `None`.
@@ -89,7 +89,7 @@ impl Connection {
     #[inline]
     fn sack_blocks(&self) -> SackBlocks {
         match &self.receiver.reassembly {
-            Some(held) if self.config.recovery == Recovery::Sack => {
+            Some(held) if self.config.recovery.has_sack() => {
                 held.sack_blocks(self.receiver.initial)
             }
             _ => SackBlocks::default(),

@@ -2,8 +2,8 @@
 
 use shortflow_units::Instant;
 
+use crate::Config;
 use crate::reassembly::Reassembly;
-use crate::{Config, Recovery};
 
 /// No FIN has come.
 const NO_FIN: u64 = u64::MAX;
@@ -121,7 +121,7 @@ impl Receiver {
             self.next = end;
             self.on_in_order(now, payload, config);
         } else {
-            self.on_unusual_data(start, end, fin, config.recovery == Recovery::Sack);
+            self.on_unusual_data(start, end, fin, config.recovery.has_sack());
         }
     }
 

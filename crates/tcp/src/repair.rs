@@ -77,8 +77,11 @@ impl Sender {
         // What the peer holds out of order is not in flight, though not acknowledged: in a long
         // recovery it is many times the window. RFC 5681 §3.1 sets an upper bound only.
         let in_flight = self.flight().min(self.congestion.window().0);
-        let event =
-            if self.expiries == 0 { Congestion::Timeout } else { Congestion::RepeatedTimeout };
+        let event = if self.expiries == 0 && !self.is_reduced_by_time() {
+            Congestion::Timeout
+        } else {
+            Congestion::RepeatedTimeout
+        };
         self.congestion.on_congestion(now, event, Bytes(in_flight));
         self.ecn.on_reduction(self.max);
         self.rtt.on_retransmit();
@@ -87,8 +90,10 @@ impl Sender {
         self.expiries = self.expiries.saturating_add(1);
         self.urgent = Urgent::Nothing;
         self.timer = now + self.rtt.rto();
-        if self.recovery.on_timeout(&self.outstanding()) == GoBack::ToFirst {
-            self.next = self.una;
+        match self.recovery.on_timeout(now, &self.outstanding()) {
+            GoBack::ToFirst => self.next = self.una,
+            GoBack::ByScoreboard => {}
+            GoBack::ByTime => self.urgent = Urgent::FirstSegment,
         }
     }
 

@@ -65,13 +65,19 @@ impl RttEstimator {
         acknowledged: u64,
         config: &Config,
     ) -> Option<Duration> {
+        let measured = self.end_timing(now, acknowledged)?;
+        self.sample(measured, config);
+        Some(measured)
+    }
+
+    /// The same without taking it into the averages.
+    #[inline]
+    pub(crate) fn end_timing(&mut self, now: Instant, acknowledged: u64) -> Option<Duration> {
         if self.timed_end == 0 || acknowledged < self.timed_end {
             return None;
         }
         self.timed_end = 0;
-        let measured = now.since(self.timed_at);
-        self.sample(measured, config);
-        Some(measured)
+        Some(now.since(self.timed_at))
     }
 
     /// RFC 6298 §5.5.
@@ -84,9 +90,27 @@ impl RttEstimator {
         self.rto = config.rto_initial.max(FALLBACK_RTO).min(config.rto_max);
     }
 
+    /// A sample of every acknowledgement, of which SRTT takes an eighth each; `deviation` says how much they
+    /// vary. Data up to `una` are acknowledged, up to `max` sent.
+    pub(crate) fn sample_each(
+        &mut self,
+        measured: Duration,
+        deviation: &mut PeakDeviation,
+        (una, max): (u64, u64),
+        config: &Config,
+    ) {
+        let rtt = in_ticks(measured, config);
+        let variation = deviation.sample(rtt, self.smoothed.nanos(), self.variation.nanos());
+        let variation = deviation.end_round(variation, (una, max), config.rto_min.nanos() / 4);
+        let smoothed = match self.smoothed.nanos() {
+            0 => rtt,
+            smoothed => (7 * smoothed + rtt) / 8,
+        };
+        self.set(smoothed, variation, config);
+    }
+
     fn sample(&mut self, measured: Duration, config: &Config) {
-        let tick = config.clock_granularity.nanos().max(1);
-        let rtt = measured.nanos().max(1).div_ceil(tick) * tick;
+        let rtt = in_ticks(measured, config);
         let (smoothed, variation) = if self.smoothed.is_zero() {
             (rtt, rtt / 2) // RFC 6298 §2.2
         } else {
@@ -95,6 +119,11 @@ impl RttEstimator {
             let error = smoothed.abs_diff(rtt);
             ((7 * smoothed + rtt) / 8, (3 * self.variation.nanos() + error) / 4)
         };
+        self.set(smoothed, variation, config);
+    }
+
+    fn set(&mut self, smoothed: u64, variation: u64, config: &Config) {
+        let tick = config.clock_granularity.nanos().max(1);
         self.smoothed = Duration::from_nanos(smoothed);
         self.variation = Duration::from_nanos(variation);
         let margin = Duration::from_nanos(tick.max(4 * variation));
@@ -103,6 +132,57 @@ impl RttEstimator {
             RtoFloor::Variation => self.smoothed + margin.max(config.rto_min),
         };
         self.rto = rto.min(config.rto_max); // RFC 6298 §2.5
+    }
+}
+
+/// A sample in nanoseconds, rounded up to ticks.
+fn in_ticks(measured: Duration, config: &Config) -> u64 {
+    let tick = config.clock_granularity.nanos().max(1);
+    measured.nanos().max(1).div_ceil(tick) * tick
+}
+
+/// How much round trips vary where every acknowledgement gives one, in nanoseconds, as Linux has it (Sarolahti
+/// & Kuznetsov, "Congestion control in Linux TCP", USENIX 2002, §4): the mean deviation falls slowly when
+/// samples are short, and RTTVAR follows its peak of a round trip, at once upwards and by a quarter in a round
+/// trip downwards. With RFC 6298's formula for each of many samples RTTVAR would forget within a round trip.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PeakDeviation {
+    mean: u64,
+    peak: u64,
+    /// The round ends when this offset is acknowledged.
+    round_end: u64,
+}
+
+impl PeakDeviation {
+    /// Takes a sample; RTTVAR after it, which was `variation`.
+    fn sample(&mut self, rtt: u64, smoothed: u64, variation: u64) -> u64 {
+        if smoothed == 0 {
+            self.mean = rtt / 2; // RFC 6298 §2.2
+        } else {
+            if self.round_end == 0 {
+                self.mean = variation; // of the handshake
+            }
+            let error = smoothed.abs_diff(rtt);
+            if error <= self.mean {
+                self.mean -= (self.mean - error) / 4;
+            } else {
+                let share = if rtt < smoothed { 32 } else { 4 };
+                self.mean += (error - self.mean) / share;
+            }
+        }
+        self.peak = self.peak.max(self.mean);
+        variation.max(self.peak)
+    }
+
+    /// Once in a round trip RTTVAR comes down towards the peak, which begins anew at `least`.
+    fn end_round(&mut self, variation: u64, (una, max): (u64, u64), least: u64) -> u64 {
+        if una <= self.round_end {
+            return variation;
+        }
+        let lower = variation - variation.saturating_sub(self.peak) / 4;
+        self.round_end = max;
+        self.peak = least;
+        lower
     }
 }
 

@@ -64,6 +64,8 @@ pub(crate) enum Urgent {
     Nothing,
     /// The first unacknowledged segment, again.
     FirstSegment,
+    /// A probe of the tail: new data, or the last segment again (RFC 8985 §7.3).
+    TailProbe,
     /// A probe of a closed window.
     Probe,
     /// Not before the timer expires: an echo came when the window was one segment already, and
@@ -168,7 +170,10 @@ impl Sender {
         self.una = 1;
         self.expiries = 0;
         self.timer = Instant::NEVER;
-        self.rtt.on_ack(now, 1, config);
+        let rtt = self.rtt.on_ack(now, 1, config);
+        if let (Some(rtt), Some(rack)) = (rtt, self.recovery.rack_mut()) {
+            rack.on_handshake(rtt);
+        }
         if self.has_lost_too_many_syns(config) {
             // RFC 5681 §3.1: after a lost SYN or SYN-ACK the initial window is one segment.
             self.congestion.cap_window(Bytes(u64::from(self.mss)));
@@ -185,6 +190,9 @@ impl Sender {
     pub(crate) fn poll(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
         if self.urgent != Urgent::Nothing {
             return self.poll_urgent(now);
+        }
+        if self.recovery.is_by_time() {
+            return self.poll_by_time(now, config);
         }
         if self.recovery.follows_scoreboard() {
             return self.poll_sack(now, config);
@@ -280,6 +288,9 @@ impl Sender {
         self.next = self.next.max(after);
         self.max = self.max.max(after);
         self.last_sent = now;
+        if self.recovery.is_by_time() {
+            self.note_by_time(now, offset, after, kind);
+        }
         Chunk { offset, payload: payload as u16, fin, kind }
     }
 
@@ -300,8 +311,10 @@ impl Sender {
         if self.urgent == Urgent::Pause {
             return None;
         }
-        if std::mem::replace(&mut self.urgent, Urgent::Nothing) == Urgent::Probe {
-            return Some(self.probe(now));
+        match std::mem::replace(&mut self.urgent, Urgent::Nothing) {
+            Urgent::Probe => return Some(self.probe(now)),
+            Urgent::TailProbe => return self.probe_tail(now),
+            _ => {}
         }
         let (from, to) = self.recovery.first_hole(&self.outstanding());
         Some(self.retransmit(now, from, to))
@@ -365,7 +378,9 @@ impl Sender {
         if acknowledgement > self.max && !self.acknowledges_probe(acknowledgement) {
             return false;
         }
-        if acknowledgement > self.una {
+        if self.recovery.is_by_time() {
+            self.on_ack_by_time(now, header, acknowledgement, config);
+        } else if acknowledgement > self.una {
             self.advance(now, header, acknowledgement, config);
         } else if acknowledgement == self.una {
             if self.flight() == 0 {
@@ -446,7 +461,7 @@ impl Sender {
     }
 
     #[cold]
-    fn on_echo(&mut self, now: Instant, in_flight: u64) {
+    pub(crate) fn on_echo(&mut self, now: Instant, in_flight: u64) {
         if self.recovery.phase() == LossPhase::Open && self.una > self.ecn.reduced_until() {
             if self.congestion.window().0 <= u64::from(self.mss) {
                 self.urgent = Urgent::Pause;
@@ -474,7 +489,7 @@ impl Sender {
     /// a window probe.
     pub(crate) fn on_timer(&mut self, now: Instant, config: &Config) {
         if self.flight() > 0 {
-            self.on_timeout(now, config);
+            self.on_timer_in_flight(now, config);
         } else if self.urgent == Urgent::Pause {
             self.urgent = Urgent::Nothing;
             self.timer = Instant::NEVER;

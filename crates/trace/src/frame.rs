@@ -5,7 +5,6 @@ use std::net::Ipv4Addr;
 use shortflow_elements::{Address, Protocol, TcpFlags};
 use shortflow_run::Sight;
 use shortflow_scenario::NodeId;
-use shortflow_tcp::Recovery;
 use shortflow_wire::{
     ControlBits, DsField, EtherType, EthernetHeader, Fragmentation, IpProtocol, Ipv4Header,
     MacAddress, SackBlock, SackList, TcpHeader, TcpOption, TcpOptions, UdpHeader, WireError,
@@ -136,7 +135,7 @@ fn options(sight: &Sight<'_>, scale: u8) -> Result<TcpOptions, WireError> {
         // RFC 6691: the size without any options.
         let size = config.mss.saturating_add(config.header.saturating_sub(LEAST_HEADERS));
         options.push(TcpOption::MaximumSegmentSize(size))?;
-        if config.recovery == Recovery::Sack {
+        if config.recovery.has_sack() {
             options.push(TcpOption::SackPermitted)?;
         }
         if scale > 0 {

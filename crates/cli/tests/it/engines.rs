@@ -68,7 +68,7 @@ fn each_policy_stands_simulated_and_rehearsed_side_by_side() {
         "How many times as much as simulated",
         "Policies ranked, simulated",
         "Policies ranked, rehearsed",
-        "TCP: simulated, Linux today (CUBIC, SACK) | rehearsed, the kernel's own, of Linux ",
+        "TCP: simulated, Linux today (CUBIC, RACK) | rehearsed, the kernel's own, of Linux ",
     ] {
         assert!(ended.out.contains(told), "{told} is not in\n{}", ended.out);
     }

@@ -127,7 +127,7 @@ fn json_is_all_that_stands_on_standard_output() {
     let home = tempfile::tempdir().unwrap();
     let ended = simulate(&home.path().join("out"), &["--json"]);
     let found: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
-    assert_eq!(found["runs"][0]["tcp"], "Linux today (CUBIC, SACK)");
+    assert_eq!(found["runs"][0]["tcp"], "Linux today (CUBIC, RACK)");
     assert_eq!(found["interrupted"], false);
     assert_eq!(found["runs"][0]["label"], "Fair Marker");
     let mean = &found["runs"][0]["points"][0]["summary"]["workloads"][0]["all"]["mean"]["mean"];

@@ -22,7 +22,7 @@ fn manifest() -> Manifest {
         replicas: 2,
         duration: 110.0,
         warm_up: 10.0,
-        tcp: "Linux today (CUBIC, SACK)".into(),
+        tcp: "Linux today (CUBIC, RACK)".into(),
         timing: None,
         sweep: None,
         settings: vec![Setting { key: "load".into(), value: "0.8".into() }],

@@ -32,11 +32,11 @@ fn known(label: &str) -> Run {
 fn the_last_line_says_which_tcp_ran() {
     let mut runs = [known("fair marker"), known("best effort")];
     for run in &mut runs {
-        run.manifest.tcp = "Linux today (CUBIC, SACK)".into();
+        run.manifest.tcp = "Linux today (CUBIC, RACK)".into();
     }
-    assert!(text(&runs, false).ends_with("\nTCP: Linux today (CUBIC, SACK).\n"));
+    assert!(text(&runs, false).ends_with("\nTCP: Linux today (CUBIC, RACK).\n"));
     runs[1].manifest.tcp = "ns-2 of 2002 (Reno, NewReno)".into();
-    let both = "TCP: Linux today (CUBIC, SACK) | ns-2 of 2002 (Reno, NewReno).";
+    let both = "TCP: Linux today (CUBIC, RACK) | ns-2 of 2002 (Reno, NewReno).";
     assert!(text(&runs, false).ends_with(&format!("\n{both}\n")));
     assert!(page(&runs).contains(both));
 }

@@ -1,10 +1,12 @@
 //! Settings of TCP: an era, and what differs from it.
 
-use shortflow_tcp::{Config, DelayedAck, EchoRule, EcnCapable, Era, Recovery, RtoFloor};
+use shortflow_tcp::{Config, CubicForm, DelayedAck, EchoRule, EcnCapable, Era, Recovery, RtoFloor};
 use shortflow_text::Document;
 use shortflow_units::Bytes;
 
-use crate::file::{DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile};
+use crate::file::{
+    CubicFile, DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile,
+};
 
 /// The settings that `file`, at `path`, makes of `base`. An era in it starts afresh.
 pub(crate) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &Config) -> Config {
@@ -43,8 +45,18 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
             RecoveryFile::Reno => Recovery::Reno,
             RecoveryFile::NewReno => Recovery::NewReno,
             RecoveryFile::Sack => Recovery::Sack,
+            RecoveryFile::Rack => Recovery::Rack,
         }),
     );
+    set(&mut config.tail_loss_probe, file.tail_loss_probe);
+    set(
+        &mut config.cubic,
+        file.cubic.map(|form| match form {
+            CubicFile::Rfc9438 => CubicForm::Rfc9438,
+            CubicFile::Linux => CubicForm::Linux,
+        }),
+    );
+    set(&mut config.hystart, file.hystart);
     set(&mut config.congestion, file.congestion.map(|algorithm| algorithm.0));
     set(&mut config.reference_rtt, file.reference_rtt);
     set(&mut config.increase, file.increase);

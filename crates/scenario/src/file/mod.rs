@@ -18,7 +18,7 @@ pub(crate) use link::{LinkFile, PerLink};
 pub(crate) use list::OneOrList;
 pub(crate) use sizes::{ChoiceFile, ParetoFile, SizesFile};
 pub(crate) use tcp::{
-    DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile,
+    CubicFile, DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile,
 };
 
 /// A scenario: topology, workloads, and which role of the policy is played at which port.

@@ -25,8 +25,16 @@ pub(crate) struct TcpFile {
     pub(crate) slow_start_limit: Option<Retries>,
     /// The receive window offered.
     pub(crate) receive_window: Option<Bytes>,
-    /// How losses are repaired: reno, newreno or sack.
+    /// How losses are repaired: reno, newreno, sack or rack.
     pub(crate) recovery: Option<RecoveryFile>,
+    /// Whether the tail of a flight is probed before the retransmission timer expires, where recovery is rack
+    /// (RFC 8985 §7).
+    pub(crate) tail_loss_probe: Option<bool>,
+    /// CUBIC by the RFC or as Linux has it: rfc9438 or linux.
+    pub(crate) cubic: Option<CubicFile>,
+    /// Whether CUBIC's slow start ends before losses do it, when acknowledgements come in a long train or, where
+    /// recovery is rack, later than they did (HyStart).
+    pub(crate) hystart: Option<bool>,
     /// How the congestion window grows and shrinks, for example reno or cubic.
     pub(crate) congestion: Option<AlgorithmFile>,
     /// The round-trip time at which constant-rate grows as reno, and above which increase-by-k grows by more.
@@ -124,6 +132,18 @@ pub(crate) enum RecoveryFile {
     NewReno,
     /// RFC 6675.
     Sack,
+    /// RACK-TLP (RFC 8985), with a proportional rate reduction (RFC 9937).
+    Rack,
+}
+
+/// Where Linux's CUBIC is another than that of RFC 9438.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CubicFile {
+    /// Where Reno would be faster, a segment in a round trip above the window before the last reduction.
+    Rfc9438,
+    /// As fast as Reno on the average throughout, and a twentieth in a round trip before the first loss.
+    Linux,
 }
 
 /// How the congestion window grows and shrinks: one of those that `shortflow_tcp` has.

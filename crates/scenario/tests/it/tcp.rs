@@ -25,7 +25,7 @@ fn scenario(tcp: &str) -> Scenario {
 fn a_scenario_that_names_no_era_runs_the_tcp_of_today() {
     let scenario = scenario("");
     assert_eq!(*scenario.workloads[0].tcp, Era::LinuxToday.config());
-    assert_eq!(scenario.tcp_description(), "Linux today (CUBIC, SACK)");
+    assert_eq!(scenario.tcp_description(), "Linux today (CUBIC, RACK)");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn workloads_with_a_tcp_of_their_own_are_named() {
         scenario("workloads.old.bulk = { from = \"a\", to = \"b\", tcp.era = \"ns2-2005\" }");
     assert_eq!(
         scenario.tcp_description(),
-        "Linux today (CUBIC, SACK) for file; ns-2 of 2005 (Reno, NewReno) for old"
+        "Linux today (CUBIC, RACK) for file; ns-2 of 2005 (Reno, NewReno) for old"
     );
 }
 
@@ -57,12 +57,15 @@ fn the_ways_of_today_can_be_set_one_by_one() {
         quick_acks = 0
         rto_floor = "timeout"
         lost_syns_forgiven = 0
+        tail_loss_probe = false
+        cubic = "rfc9438"
+        hystart = false
         "#,
     );
     assert_eq!(
         scenario.tcp_description(),
-        "Linux today (CUBIC, SACK) with slow_start_limit 2, quick_acks 0, rto_floor timeout, \
-         lost_syns_forgiven 0"
+        "Linux today (CUBIC, RACK) with slow_start_limit 2, tail_loss_probe false, cubic rfc9438, \
+         hystart false, quick_acks 0, rto_floor timeout, lost_syns_forgiven 0"
     );
 }
 
@@ -93,5 +96,5 @@ fn dctcp_without_ecn_is_refused() {
     let mistakes = from_texts(&[("scenario.toml", text)], &Overrides::default()).unwrap_err();
     assert_eq!(mistakes.0[0].message, "DCTCP reacts to marks and needs ECN");
     let scenario = scenario("tcp = { congestion = \"dctcp\", ecn = true }");
-    assert_eq!(scenario.tcp_description(), "Linux today (DCTCP, SACK) with ecn true");
+    assert_eq!(scenario.tcp_description(), "Linux today (DCTCP, RACK) with ecn true");
 }

@@ -2,7 +2,9 @@
 
 use shortflow_units::{Bytes, Duration, Instant};
 
+use super::hystart::HyStart;
 use super::{Ack, Congestion, CongestionControl};
+use crate::CubicForm;
 
 /// C of RFC 9438 §5, in segments per second cubed.
 const SCALE: f64 = 0.4;
@@ -11,8 +13,12 @@ const DECREASE: f64 = 0.7;
 /// α of RFC 9438 §4.3: with β, as fast as Reno on the average.
 const RENO_INCREASE: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
 
-/// CUBIC with fast convergence and its Reno-friendly region. Slow start is that of RFC 5681; what
-/// RFC 9438 says of spurious signs of congestion (§4.9) is not here.
+/// [`CubicForm::Linux`]: by what share of it a window grows in a round trip at least while no loss has shown
+/// how far it may go.
+const SEARCH: f64 = 0.05;
+
+/// CUBIC with fast convergence and its Reno-friendly region. Slow start is that of RFC 5681, or ends by
+/// [`HyStart`]; what RFC 9438 says of spurious signs of congestion (§4.9) is not here.
 #[derive(Debug)]
 pub struct Cubic {
     /// Bytes in a segment; windows are in segments, as in the RFC.
@@ -27,6 +33,9 @@ pub struct Cubic {
     prior: f64,
     /// The stage of congestion avoidance under way.
     stage: Option<Stage>,
+    form: CubicForm,
+    /// Ends slow start before a loss does.
+    hystart: Option<HyStart>,
 }
 
 /// A stage of congestion avoidance.
@@ -40,6 +49,8 @@ struct Stage {
     until_plateau: f64,
     /// W_est: where Reno would be.
     reno: f64,
+    /// No loss has shown where the plateau is, since the connection began or since a timeout.
+    is_search: bool,
 }
 
 impl Cubic {
@@ -48,15 +59,44 @@ impl Cubic {
         let mss = f64::from(mss);
         let window = initial_window.0 as f64 / mss;
         let threshold = f64::INFINITY;
-        Cubic { mss, window, threshold, plateau: 0.0, prior: 0.0, stage: None }
+        Cubic {
+            mss,
+            window,
+            threshold,
+            plateau: 0.0,
+            prior: 0.0,
+            stage: None,
+            form: CubicForm::Rfc9438,
+            hystart: None,
+        }
+    }
+
+    /// The same in this form.
+    #[must_use]
+    pub fn in_form(self, form: CubicForm) -> Self {
+        Cubic { form, ..self }
+    }
+
+    /// The same with a slow start that ends when acknowledgements come in a long train or later than they did.
+    #[must_use]
+    pub fn with_hystart(self) -> Self {
+        Cubic { hystart: Some(HyStart::default()), ..self }
+    }
+
+    /// After a timeout slow start looks for its end anew.
+    fn begin_search(&mut self) {
+        if let Some(hystart) = &mut self.hystart {
+            *hystart = HyStart::default();
+        }
     }
 
     /// RFC 9438 §4.2: where the stage begins. Above the plateau, as after a timeout, it begins a new one
     /// (§4.8).
     fn begin(&mut self, now: Instant) -> Stage {
+        let is_search = self.form == CubicForm::Linux && self.plateau == 0.0;
         self.plateau = self.plateau.max(self.window);
         let until_plateau = libm::cbrt((self.plateau - self.window) / SCALE);
-        Stage { began: now, counted: now, until_plateau, reno: self.window }
+        Stage { began: now, counted: now, until_plateau, reno: self.window, is_search }
     }
 
     /// W_cubic, `after` the beginning of `stage` (RFC 9438 §4.2, Figure 1).
@@ -76,8 +116,11 @@ impl Cubic {
         stage.counted = now;
         let after = now.since(stage.began);
 
+        let before = self.window;
+
         // RFC 9438 §4.3: as Reno from where the window was reduced, and as fast as Reno beyond.
-        let increase = if stage.reno < self.prior { RENO_INCREASE } else { 1.0 };
+        let is_faster = self.form == CubicForm::Rfc9438 && stage.reno >= self.prior;
+        let increase = if is_faster { 1.0 } else { RENO_INCREASE };
         stage.reno += increase * acknowledged / self.window;
         self.window = if self.curve(&stage, after) < stage.reno {
             self.window.max(stage.reno)
@@ -86,12 +129,22 @@ impl Cubic {
             let target = self.curve(&stage, after + rtt).clamp(self.window, 1.5 * self.window);
             (self.window + acknowledged * (target - self.window) / self.window).min(target)
         };
+        if stage.is_search {
+            self.window = self.window.max(before + SEARCH * acknowledged);
+        }
         self.stage = Some(stage);
     }
 }
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, now: Instant, ack: &Ack) {
+        let is_slow_start = self.is_slow_start();
+        if let Some(hystart) = &mut self.hystart {
+            let is_found = hystart.on_ack(now, ack, self.window);
+            if is_found && is_slow_start {
+                self.threshold = self.window;
+            }
+        }
         if !ack.opens_window() {
             return;
         }
@@ -108,6 +161,8 @@ impl CongestionControl for Cubic {
         if event == Congestion::RepeatedTimeout {
             // RFC 5681 §3.1: "the value of ssthresh is held constant".
             self.window = 1.0;
+            self.plateau = 0.0;
+            self.begin_search();
             return;
         }
         self.prior = self.window;
@@ -124,6 +179,7 @@ impl CongestionControl for Cubic {
             Congestion::Timeout | Congestion::RepeatedTimeout => {
                 // §4.8: the first stage after a timeout has its plateau where it begins.
                 self.plateau = 0.0;
+                self.begin_search();
                 1.0
             }
         };

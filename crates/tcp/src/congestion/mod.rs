@@ -8,6 +8,7 @@ mod controller;
 mod cubic;
 mod dctcp;
 mod growth;
+mod hystart;
 mod rate_window;
 
 use std::fmt;
@@ -75,7 +76,10 @@ impl Algorithm {
                 title: "CUBIC",
                 about: "growth as a cubic function of time (RFC 9438)",
                 echo: EchoRule::UntilReduced,
-                make: |config, window| Controller::of(Cubic::new(config.mss, window)),
+                make: |config, window| {
+                    let cubic = Cubic::new(config.mss, window).in_form(config.cubic);
+                    Controller::of(if config.hystart { cubic.with_hystart() } else { cubic })
+                },
             },
             Algorithm::Dctcp => Row {
                 name: "dctcp",

@@ -5,13 +5,17 @@
 //! [asked](Asks).
 
 mod newreno;
+pub(crate) mod rack;
 mod reno;
 mod sack;
 mod scoreboard;
 
+use shortflow_units::Instant;
+
 use crate::header::TcpHeader;
 use crate::{Config, Recovery};
 
+use rack::{Rack, Reduction};
 use scoreboard::Scoreboard;
 
 /// Limited transmit sends at most this many segments beyond the window (RFC 3042 §2).
@@ -78,7 +82,15 @@ pub(crate) struct LossRecovery {
     partial_seen: bool,
     /// `recover` of RFC 6582, RecoveryPoint of RFC 6675: `max` when the recovery began.
     recover: u64,
-    scoreboard: Option<Box<Scoreboard>>,
+    memory: Option<Box<Memory>>,
+}
+
+/// What is remembered of single segments or blocks: one pointer, so that a connection stays small.
+#[derive(Debug)]
+enum Memory {
+    Blocks(Scoreboard),
+    /// As long as the connection lives.
+    Times(Rack),
 }
 
 impl LossRecovery {
@@ -91,8 +103,72 @@ impl LossRecovery {
             limited: 0,
             partial_seen: false,
             recover: 0,
-            scoreboard: None,
+            memory: (mechanism == Recovery::Rack).then(|| Box::new(Memory::Times(Rack::default()))),
         }
+    }
+
+    fn scoreboard(&self) -> Option<&Scoreboard> {
+        match self.memory.as_deref() {
+            Some(Memory::Blocks(board)) => Some(board),
+            _ => None,
+        }
+    }
+
+    fn scoreboard_mut(&mut self) -> Option<&mut Scoreboard> {
+        match self.memory.as_deref_mut() {
+            Some(Memory::Blocks(board)) => Some(board),
+            _ => None,
+        }
+    }
+
+    /// The scoreboard, a new one if there is none.
+    fn made_scoreboard(&mut self) -> &mut Scoreboard {
+        self.memory.get_or_insert_with(|| Box::new(Memory::Blocks(Scoreboard::default())));
+        self.scoreboard_mut().expect("recovery with SACK keeps a scoreboard")
+    }
+
+    /// Whether losses are told by time.
+    #[inline]
+    pub(crate) fn is_by_time(&self) -> bool {
+        self.mechanism == Recovery::Rack
+    }
+
+    /// What tells losses by time.
+    #[inline]
+    pub(crate) fn rack(&self) -> Option<&Rack> {
+        match self.memory.as_deref() {
+            Some(Memory::Times(rack)) => Some(rack),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn rack_mut(&mut self) -> Option<&mut Rack> {
+        match self.memory.as_deref_mut() {
+            Some(Memory::Times(rack)) => Some(rack),
+            _ => None,
+        }
+    }
+
+    /// `recover`.
+    pub(crate) fn recovers_until(&self) -> u64 {
+        self.recover
+    }
+
+    /// A fast recovery begins whose losses are told by time, with this reduction of the window.
+    pub(crate) fn begin_by_time(&mut self, max: u64, reduction: Reduction) {
+        self.phase = LossPhase::Fast;
+        self.recover = max;
+        if let Some(rack) = self.rack_mut() {
+            rack.reduction = reduction;
+            rack.probe = None;
+        }
+    }
+
+    /// What a reduction allows instead of a congestion window of `window` bytes.
+    pub(crate) fn allow(&mut self, allowed: u64, window: u64) {
+        let more = i128::from(allowed) - i128::from(window);
+        self.inflation = more.clamp(i128::from(i32::MIN), i128::from(i32::MAX)) as i32;
     }
 
     #[inline]
@@ -128,7 +204,7 @@ impl LossRecovery {
     /// Whether nothing is lost, and this acknowledgement tells of nothing out of order.
     #[inline]
     pub(crate) fn is_in_order(&self, header: &TcpHeader) -> bool {
-        self.phase == LossPhase::Open && self.scoreboard.is_none() && header.sack.is_empty()
+        self.phase == LossPhase::Open && self.memory.is_none() && header.sack.is_empty()
     }
 
     /// New data acknowledged outside of fast recovery.
@@ -149,7 +225,7 @@ impl LossRecovery {
         acknowledged: u64,
         config: &Config,
     ) -> Asks {
-        if let Some(board) = &mut self.scoreboard {
+        if let Some(board) = self.scoreboard_mut() {
             board.advance(sent.una);
         }
         let told = self.take_blocks(sent, header);
@@ -165,11 +241,11 @@ impl LossRecovery {
             LossPhase::Fast => match self.mechanism {
                 Recovery::Reno => self.advance_reno(),
                 Recovery::NewReno => self.advance_newreno(sent, acknowledged),
-                Recovery::Sack => self.advance_sack(sent),
+                Recovery::Sack | Recovery::Rack => self.advance_sack(sent),
             },
         };
-        if self.phase == LossPhase::Open {
-            self.scoreboard.take_if(|board| board.is_empty());
+        if self.phase == LossPhase::Open && self.scoreboard().is_some_and(Scoreboard::is_empty) {
+            self.memory = None;
         }
         if told {
             // RFC 6675 §2: a duplicate, though it moves the cumulative acknowledgement.
@@ -195,7 +271,7 @@ impl LossRecovery {
     ) -> Asks {
         let is_duplicate = match self.mechanism {
             Recovery::Reno | Recovery::NewReno => is_bare && header.window == peer_window,
-            Recovery::Sack => self.take_blocks(sent, header),
+            Recovery::Sack | Recovery::Rack => self.take_blocks(sent, header),
         };
         if is_duplicate { self.on_duplicate(sent, config) } else { Asks::default() }
     }
@@ -231,7 +307,7 @@ impl LossRecovery {
     fn may_enter(&self, sent: &Outstanding) -> bool {
         match self.mechanism {
             Recovery::Reno | Recovery::NewReno => sent.una > self.recover,
-            Recovery::Sack => sent.una >= self.recover,
+            Recovery::Sack | Recovery::Rack => sent.una >= self.recover,
         }
     }
 
@@ -245,29 +321,35 @@ impl LossRecovery {
                 let threshold = config.duplicate_ack_threshold;
                 self.inflation = 0_i32.saturating_add_unsigned(threshold.saturating_mul(sent.mss));
             }
-            Recovery::Sack => {
+            Recovery::Sack | Recovery::Rack => {
                 self.inflation = 0;
-                self.scoreboard.get_or_insert_default().begin_recovery(sent.una);
+                self.made_scoreboard().begin_recovery(sent.una);
             }
         }
     }
 
-    fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         self.phase = LossPhase::Open;
         self.on_in_order();
     }
 
     /// The retransmission timer expired: everything outstanding goes again. Whether from SND.UNA on, since
     /// nothing tells what has arrived.
-    pub(crate) fn on_timeout(&mut self, sent: &Outstanding) -> GoBack {
+    pub(crate) fn on_timeout(&mut self, now: Instant, sent: &Outstanding) -> GoBack {
         self.phase = LossPhase::Loss;
         self.recover = sent.max;
         self.on_in_order();
         match self.mechanism {
             Recovery::Reno | Recovery::NewReno => GoBack::ToFirst,
             Recovery::Sack => {
-                self.scoreboard.get_or_insert_default().restart(sent.una, sent.max);
+                self.made_scoreboard().restart(sent.una, sent.max);
                 GoBack::ByScoreboard
+            }
+            Recovery::Rack => {
+                if let Some(rack) = self.rack_mut() {
+                    rack.on_timeout(now);
+                }
+                GoBack::ByTime
             }
         }
     }
@@ -280,4 +362,6 @@ pub(crate) enum GoBack {
     ToFirst,
     /// What the scoreboard does not know to have arrived.
     ByScoreboard,
+    /// What is older than a round trip, and not known to have arrived, the first segment at once.
+    ByTime,
 }

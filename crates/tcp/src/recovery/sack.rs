@@ -12,7 +12,7 @@ impl LossRecovery {
         if self.mechanism != Recovery::Sack || header.sack.is_empty() {
             return false;
         }
-        let board = self.scoreboard.get_or_insert_default();
+        let board = self.made_scoreboard();
         let mut told = false;
         for &(from, to) in header.sack.as_slice() {
             let from = from_wire(sent.initial, sent.una, from).max(sent.una);
@@ -27,7 +27,7 @@ impl LossRecovery {
 
     /// `IsLost(HighACK + 1)`.
     pub(super) fn is_first_lost(&self, sent: &Outstanding, config: &Config) -> bool {
-        self.scoreboard.as_ref().is_some_and(|board| board.lost_until(config) > sent.una)
+        self.scoreboard().is_some_and(|board| board.lost_until(config) > sent.una)
     }
 
     /// RFC 6675 §5, steps A and B.
@@ -50,7 +50,10 @@ impl LossRecovery {
 
     /// The first run of bytes that the peer is not known to hold.
     pub(crate) fn first_hole(&self, sent: &Outstanding) -> (u64, u64) {
-        match &self.scoreboard {
+        if let Some(first) = self.rack().and_then(|rack| rack.sent.first()) {
+            return first;
+        }
+        match self.scoreboard() {
             Some(board) => board.hole_from(sent.una, sent.max),
             None => (sent.una, sent.max),
         }
@@ -68,12 +71,12 @@ impl LossRecovery {
 
     /// `from..to` is sent again.
     pub(crate) fn on_retransmit(&mut self, from: u64, to: u64) {
-        if let Some(board) = &mut self.scoreboard {
+        if let Some(board) = self.scoreboard_mut() {
             board.on_retransmit(from, to);
         }
     }
 
     fn board(&mut self) -> &mut Scoreboard {
-        self.scoreboard.as_mut().expect("recovery with SACK keeps a scoreboard")
+        self.scoreboard_mut().expect("recovery with SACK keeps a scoreboard")
     }
 }

@@ -8,7 +8,12 @@ use crate::pair::{Pair, Pipe};
 use crate::script::plain;
 
 fn recoveries() -> impl Strategy<Value = Recovery> {
-    prop_oneof![Just(Recovery::Reno), Just(Recovery::NewReno), Just(Recovery::Sack)]
+    prop_oneof![
+        Just(Recovery::Reno),
+        Just(Recovery::NewReno),
+        Just(Recovery::Sack),
+        Just(Recovery::Rack)
+    ]
 }
 
 prop_compose! {

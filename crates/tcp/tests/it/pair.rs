@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use shortflow_elements::{Ecn, Phase, TcpFlags};
-use shortflow_tcp::{Config, Connection, Role, Segment};
+use shortflow_tcp::{Config, Connection, Recovery, Role, Segment};
 use shortflow_units::{Duration, Instant, Rng};
 
 /// What the pipe does to segments, both ways.
@@ -203,7 +203,8 @@ impl Pair {
     }
 
     /// New data stay within the peer's window, and outside of recovery within the congestion
-    /// window and the two segments of limited transmit (RFC 3042).
+    /// window and the two segments of limited transmit (RFC 3042). With losses told by time what the peer holds
+    /// makes room, of which nothing is seen from here.
     fn check_flight(&self, end: usize, segment: &Segment) {
         if segment.payload == 0 || segment.is_retransmission {
             return;
@@ -213,7 +214,8 @@ impl Pair {
         let outstanding = u64::from(first) + u64::from(segment.payload) - connection.acknowledged();
         assert!(outstanding <= self.config.receive_window.0);
         let phase = connection.sender_view().phase;
-        if matches!(phase, Some(Phase::SlowStart | Phase::CongestionAvoidance)) {
+        let is_seen = self.config.recovery != Recovery::Rack;
+        if is_seen && matches!(phase, Some(Phase::SlowStart | Phase::CongestionAvoidance)) {
             let allowance = if self.config.limited_transmit { 2 } else { 0 };
             let window = connection.congestion_window() + allowance * u64::from(self.config.mss);
             assert!(outstanding <= window, "{outstanding} bytes in flight, window {window}");

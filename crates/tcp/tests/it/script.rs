@@ -56,6 +56,12 @@ pub(crate) fn sack() -> Config {
     config(Recovery::Sack)
 }
 
+/// The same with losses told by time and probes of the tail; RTO is 500 ms, which leaves time for a probe.
+pub(crate) fn rack() -> Config {
+    let rto_min = Duration::from_millis(500);
+    Config { tail_loss_probe: true, rto_min, ..config(Recovery::Rack) }
+}
+
 /// A segment as a timeline names it; what it leaves open is not looked at.
 #[derive(Debug, Clone)]
 pub(crate) struct Spec {

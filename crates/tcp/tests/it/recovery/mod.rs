@@ -3,6 +3,7 @@
 mod fast_retransmit;
 mod limited_transmit;
 mod newreno;
+mod rack;
 mod reordering;
 mod sack;
 mod timeout;

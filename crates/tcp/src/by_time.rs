@@ -1,0 +1,298 @@
+//! What a sender does whose losses are told by time and whose tail is probed (RACK-TLP, RFC 8985).
+
+use shortflow_elements::TcpFlags;
+use shortflow_units::{Bytes, Duration, Instant};
+
+use crate::Config;
+use crate::congestion::{Ack, Congestion, CongestionControl, Limit};
+use crate::header::TcpHeader;
+use crate::recovery::LossPhase;
+use crate::recovery::rack::{Awaits, Judged, News, Probe, Rack, Reduction};
+use crate::sender::{Chunk, ChunkKind, Sender, Urgent};
+
+// What the other recoveries share stays as small as it was: hence the calls that are not inlined.
+
+impl Sender {
+    fn rack(&mut self) -> &mut Rack {
+        self.recovery.rack_mut().expect("losses are told by time")
+    }
+
+    /// A segment leaves.
+    #[inline(never)]
+    pub(crate) fn note_by_time(&mut self, now: Instant, from: u64, after: u64, kind: ChunkKind) {
+        let (una, max) = (self.una, self.max);
+        let is_in_recovery = self.recovery.phase() == LossPhase::Fast;
+        let rack = self.rack();
+        if kind == ChunkKind::New {
+            rack.sent.on_send(now, from, after);
+            rack.note_use(una, max);
+        } else {
+            rack.sent.on_retransmit(now, from, after);
+        }
+        if is_in_recovery {
+            rack.reduction.on_send(after - from);
+        }
+        if rack.sent.count() == 1 {
+            rack.awaits = Awaits::Timeout;
+        }
+    }
+
+    /// Lost segments first, then new data, as far as the window goes.
+    #[inline(never)]
+    pub(crate) fn poll_by_time(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
+        let rack = self.rack();
+        let in_flight = rack.sent.in_flight();
+        if let Some((from, to)) = rack.sent.first_lost() {
+            let window = self.recovery.inflated(self.congestion.window().0);
+            self.window_limited = in_flight + u64::from(self.mss) > window;
+            return (!self.window_limited).then(|| self.send_again(now, from, to));
+        }
+        let chunk = self.poll_next(now, config, in_flight)?;
+        self.await_probe(now, config);
+        Some(chunk)
+    }
+
+    /// The timer watches the first outstanding segment: when that goes again, it starts anew.
+    fn send_again(&mut self, now: Instant, from: u64, to: u64) -> Chunk {
+        let rto = self.rtt.rto();
+        if from == self.una && self.rack().awaits != Awaits::Reordering {
+            self.rack().awaits = Awaits::Timeout;
+            self.timer = now + rto;
+        }
+        self.retransmit(now, from, to)
+    }
+
+    /// New data have left: the probe timeout starts anew, and is no later than the retransmission timeout of
+    /// the first segment (RFC 8985 §7.2).
+    #[inline]
+    fn await_probe(&mut self, now: Instant, config: &Config) {
+        let (phase, smoothed) = (self.recovery.phase(), self.rtt.smoothed());
+        let rto = self.rtt.rto();
+        let rack = self.rack();
+        if rack.may_probe(phase, config)
+            && let Some(first_sent_at) = rack.sent.first_sent_at()
+        {
+            let probe = now + rack.probe_timeout(smoothed, config);
+            rack.awaits = Awaits::Probe;
+            self.timer = probe.min((first_sent_at + rto).max(now));
+        }
+    }
+
+    /// An acknowledgement up to `una`.
+    #[inline(never)]
+    pub(crate) fn on_ack_by_time(
+        &mut self,
+        now: Instant,
+        header: &TcpHeader,
+        una: u64,
+        config: &Config,
+    ) {
+        if una < self.una || self.una == self.max {
+            if una == self.una {
+                self.expiries = 0; // RFC 9293 §3.8.6.1: a peer that answers probes is alive
+            }
+            return;
+        }
+        let in_flight = self.rack().sent.in_flight();
+        let advances = una > self.una;
+        if advances {
+            self.una = una;
+            self.next = self.next.max(una);
+            self.expiries = 0;
+        }
+        let news = self.take_news(now, header, config);
+        if self.rack().ends_probe(una, !advances && news.delivered == 0) {
+            let window = self.congestion.window();
+            self.congestion.on_congestion(now, Congestion::Loss, window);
+        }
+        if self.recovery.phase() != LossPhase::Open && una >= self.recovery.recovers_until() {
+            self.recovery.leave();
+        }
+        let judged = self.judge(now, config);
+        if self.recovery.phase() == LossPhase::Fast && news.delivered > 0 {
+            self.follow_reduction(news.delivered, advances && !judged.lost);
+        }
+        if advances {
+            self.tell_congestion_control(now, header, &news, in_flight, config);
+        }
+        self.await_next(now, judged.wait, advances, config);
+    }
+
+    /// What the acknowledgement tells of segments and round trips.
+    #[inline]
+    fn take_news(&mut self, now: Instant, header: &TcpHeader, config: &Config) -> News {
+        let sent = self.outstanding();
+        let rack = self.recovery.rack_mut().expect("losses are told by time");
+        let news = rack.on_ack(now, &sent, header);
+        if let Some(rtt) = news.rtt {
+            let deviation = &mut rack.deviation;
+            self.rtt.sample_each(rtt, deviation, (sent.una, sent.max), config);
+        }
+        news
+    }
+
+    /// Finds what is lost, and begins fast recovery when something is.
+    #[inline]
+    fn judge(&mut self, now: Instant, config: &Config) -> Judged {
+        let (phase, smoothed) = (self.recovery.phase(), self.rtt.smoothed().unwrap_or_default());
+        let rack = self.rack();
+        let judged = rack.judge(now, phase, smoothed, config);
+        let begins = match phase {
+            LossPhase::Open => rack.sent.has_lost(),
+            LossPhase::Loss => judged.lost_again,
+            LossPhase::Fast => false,
+        };
+        if begins {
+            self.begin_recovery_by_time(now);
+        }
+        judged
+    }
+
+    /// RFC 5681 §3.2, steps 2 and 3, with a window that comes down in proportion (RFC 9937). As in Linux the
+    /// window is what is reduced, not what is in flight.
+    #[cold]
+    fn begin_recovery_by_time(&mut self, now: Instant) {
+        let before = self.congestion.window();
+        let is_news = self.una >= self.ecn.reduced_until();
+        if is_news || self.recovery.phase() == LossPhase::Loss {
+            self.congestion.on_congestion(now, Congestion::Loss, before);
+            self.ecn.on_reduction(self.max);
+        }
+        self.stats.fast_retransmits += 1;
+        self.rtt.on_retransmit();
+        let reduction = Reduction::new(before.0, self.congestion.window().0);
+        self.recovery.begin_by_time(self.max, reduction);
+    }
+
+    fn follow_reduction(&mut self, delivered: u64, is_safe: bool) {
+        let mss = u64::from(self.mss);
+        let rack = self.rack();
+        let pipe = rack.sent.in_flight();
+        let allowed = rack.reduction.on_ack(pipe, delivered, is_safe, mss);
+        self.recovery.allow(allowed, self.congestion.window().0);
+    }
+
+    /// Whether the window was reduced in this recovery: then a timeout in it does so no further.
+    pub(crate) fn is_reduced_by_time(&self) -> bool {
+        self.recovery.is_by_time() && self.recovery.phase() == LossPhase::Fast
+    }
+
+    #[inline]
+    fn tell_congestion_control(
+        &mut self,
+        now: Instant,
+        header: &TcpHeader,
+        news: &News,
+        in_flight: u64,
+        config: &Config,
+    ) {
+        let una = self.una;
+        let delivered = news.delivered;
+        let echo = header.flags.has(TcpFlags::ECE) && self.ecn.is_enabled();
+        let timed = self.rtt.end_timing(now, una).is_some();
+        let limit = u64::from(config.slow_start_limit.unwrap_or(u32::MAX));
+        let ack = Ack {
+            acknowledged: Bytes(delivered),
+            marked: Bytes(if echo { delivered } else { 0 }),
+            slow_start_increase: Bytes(delivered.min(limit * u64::from(self.mss))),
+            in_flight: Bytes(in_flight),
+            phase: self.recovery.phase(),
+            limit: if self.is_window_used() { Limit::Network } else { Limit::Ends },
+            rtt: news.latest_rtt,
+            smoothed_rtt: self.rtt.smoothed(),
+            delivery: (self.rates.as_mut()).and_then(|rates| rates.on_ack(now, delivered, timed)),
+        };
+        self.congestion.on_ack(now, &ack);
+        if echo {
+            self.on_echo(now, in_flight);
+        }
+    }
+
+    /// Whether the window may grow: it kept data back, or in slow start more than half of it was used, so that
+    /// a flight that doubles finds room (as in Linux; RFC 7661 §4.3 has the same half).
+    #[inline]
+    fn is_window_used(&self) -> bool {
+        let most = self.recovery.rack().map_or(0, |rack| rack.most_in_flight.0);
+        self.window_limited
+            || (self.congestion.is_slow_start() && self.congestion.window().0 < 2 * most)
+    }
+
+    /// Sets the timer: `wait` for what has been overtaken, else for a probe or the retransmission timeout,
+    /// anew where the acknowledgement `advances`.
+    #[inline]
+    fn await_next(&mut self, now: Instant, wait: Duration, advances: bool, config: &Config) {
+        let (phase, smoothed, rto) = (self.recovery.phase(), self.rtt.smoothed(), self.rtt.rto());
+        if self.una == self.max || self.urgent == Urgent::Pause {
+            self.rack().awaits = Awaits::Timeout;
+            self.restart_timer(now);
+        } else if !wait.is_zero() {
+            self.rack().awaits = Awaits::Reordering;
+            self.timer = now + wait;
+        } else if advances {
+            let rack = self.rack();
+            if rack.may_probe(phase, config) {
+                rack.awaits = Awaits::Probe;
+                self.timer = now + rack.probe_timeout(smoothed, config).min(rto);
+            } else {
+                rack.awaits = Awaits::Timeout;
+                self.timer = now + rto;
+            }
+        } else if self.rack().awaits == Awaits::Reordering {
+            self.await_timeout(now);
+        }
+    }
+
+    /// The retransmission timeout, since the first segment was last sent.
+    fn await_timeout(&mut self, now: Instant) {
+        let rto = self.rtt.rto();
+        let rack = self.rack();
+        rack.awaits = Awaits::Timeout;
+        let first_sent_at = rack.sent.first_sent_at().unwrap_or(now);
+        self.timer = now.max(first_sent_at + rto);
+    }
+
+    /// The timer expired while something is outstanding.
+    #[cold]
+    pub(crate) fn on_timer_in_flight(&mut self, now: Instant, config: &Config) {
+        let Some(rack) = self.recovery.rack_mut() else { return self.on_timeout(now, config) };
+        match std::mem::replace(&mut rack.awaits, Awaits::Timeout) {
+            Awaits::Timeout => self.on_timeout(now, config),
+            Awaits::Probe => {
+                // One probe for a tail (RFC 8985 §7.3).
+                if rack.probe.is_none() {
+                    self.urgent = Urgent::TailProbe;
+                }
+                self.await_timeout(now);
+            }
+            Awaits::Reordering => {
+                let judged = self.judge(now, config);
+                if judged.lost && self.recovery.phase() == LossPhase::Fast {
+                    self.follow_reduction(u64::from(self.mss), false);
+                }
+                if judged.wait.is_zero() {
+                    self.await_timeout(now);
+                } else {
+                    self.rack().awaits = Awaits::Reordering;
+                    self.timer = now + judged.wait;
+                }
+            }
+        }
+    }
+
+    /// RFC 8985 §7.3: new data where there are any and the peer has room, else the last segment again. It is
+    /// not held back by the congestion window.
+    pub(crate) fn probe_tail(&mut self, now: Instant) -> Option<Chunk> {
+        let payload = u64::from(self.mss).min(self.end.saturating_sub(self.next));
+        let room = u64::from(self.peer_window).saturating_sub(self.flight());
+        let chunk = if self.next < self.limit() && payload.max(1) <= room {
+            self.emit(now, self.next, payload)
+        } else {
+            let (from, to) = self.rack().sent.last()?;
+            self.retransmit(now, from, to)
+        };
+        let is_retransmission = chunk.kind == ChunkKind::Retransmission;
+        self.rack().probe = Some(Probe { end: self.max, is_retransmission });
+        self.await_timeout(now);
+        Some(chunk)
+    }
+}

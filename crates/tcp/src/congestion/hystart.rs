@@ -1,0 +1,179 @@
+//! HyStart: slow start ends before it overfills the path (Ha & Rhee, "Taming the elephants: new TCP slow
+//! start", Computer Networks 55, 2011), with the bounds that Linux has beside its CUBIC. RFC 9406 made HyStart++
+//! of it, which keeps the test by delay alone and then goes on more slowly; Linux does not have that.
+
+use shortflow_units::{Duration, Instant};
+
+use super::Ack;
+
+/// Below so many segments slow start goes on (§4.3 of the paper).
+const LEAST_WINDOW: f64 = 16.0;
+
+/// Acknowledgements that follow each other within this are of one train.
+const TRAIN_GAP: Duration = Duration::from_millis(2);
+
+/// What a train may be longer, for data that wait in the sender's host.
+const TRAIN_ALLOWANCE: Duration = Duration::from_millis(1);
+
+/// So many round trips are taken at the beginning of a round; those after them are judged by the least so far.
+const SAMPLES: u8 = 8;
+
+/// Bounds of the delay that counts, an eighth of the least round trip.
+const LEAST_DELAY: Duration = Duration::from_millis(4);
+const MOST_DELAY: Duration = Duration::from_millis(16);
+
+/// What is known of the rounds of a slow start.
+#[derive(Debug, Default)]
+pub(super) struct HyStart {
+    /// The least round trip so far.
+    least: Option<Duration>,
+    /// Bytes acknowledged so far, and at what count of them the round ends: what was in flight when it began.
+    acknowledged: u64,
+    round_end: u64,
+    began: Instant,
+    /// The last acknowledgement of the train that began with the round.
+    train: Instant,
+    /// The least round trip of this round, and of how many.
+    in_round: Option<Duration>,
+    samples: u8,
+    /// It has ended slow start, and has no more to say until a timeout.
+    is_found: bool,
+}
+
+impl HyStart {
+    /// Takes an acknowledgement, at a window of so many segments before it. Whether slow start ends here.
+    pub(super) fn on_ack(&mut self, now: Instant, ack: &Ack, window: f64) -> bool {
+        if self.is_found {
+            return false;
+        }
+        self.acknowledged += ack.acknowledged.0;
+        let Some(rtt) = ack.rtt else { return false };
+        let least = self.least.map_or(rtt, |least| least.min(rtt));
+        self.least = Some(least);
+        if self.acknowledged > self.round_end {
+            let in_flight = ack.in_flight.0.saturating_sub(ack.acknowledged.0);
+            self.round_end = self.acknowledged + in_flight;
+            (self.began, self.train) = (now, now);
+            (self.in_round, self.samples) = (None, 0);
+        }
+        self.is_found =
+            window >= LEAST_WINDOW && (self.is_long_train(now, least) | self.is_late(rtt, least));
+        self.is_found
+    }
+
+    /// A round's acknowledgements have come without a gap for half of the least round trip: the data that they
+    /// answer fill the path there and back (§4.1: a train as long as the one-way delay).
+    fn is_long_train(&mut self, now: Instant, least: Duration) -> bool {
+        if now.since(self.train) > TRAIN_GAP {
+            return false;
+        }
+        self.train = now;
+        now.since(self.began) > (least + TRAIN_ALLOWANCE) / 2
+    }
+
+    /// The round's least round trip is longer than the least of all: a queue grows (§4.2).
+    fn is_late(&mut self, rtt: Duration, least: Duration) -> bool {
+        let in_round = self.in_round.map_or(rtt, |in_round| in_round.min(rtt));
+        self.in_round = Some(in_round);
+        if self.samples < SAMPLES {
+            self.samples += 1;
+            return false;
+        }
+        in_round > least + (least / 8).clamp(LEAST_DELAY, MOST_DELAY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shortflow_units::Bytes;
+
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn micros(micros: u64) -> Duration {
+        Duration::from_nanos(micros * 1000)
+    }
+
+    /// A round trip of `count` segments in flight: the first is acknowledged at `start`, the next each `gap`
+    /// later, with the round trips that `rtt` gives. At which of them slow start ends.
+    fn round(
+        hystart: &mut HyStart,
+        start: Instant,
+        count: u64,
+        gap: Duration,
+        rtt: impl Fn(u64) -> Duration,
+    ) -> Option<u64> {
+        (0..count).find(|&number| {
+            let plain = Ack::plain(Bytes(MSS), Bytes(count * MSS));
+            let ack = Ack { rtt: Some(rtt(number)), ..plain };
+            hystart.on_ack(start + gap * number, &ack, count as f64)
+        })
+    }
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    /// At 100 ms the delay that counts is an eighth, 12.5 ms. Each of the first eight round trips of a round
+    /// only counts for its least; the ninth decides.
+    #[test]
+    fn slow_start_ends_at_the_ninth_round_trip_when_all_of_a_round_are_late() {
+        let ended_after = |late: Duration| {
+            let mut hystart = HyStart::default();
+            let gap = Duration::from_millis(3);
+            assert_eq!(round(&mut hystart, Instant::START, 20, gap, |_| RTT), None);
+            let second = Instant::START + RTT;
+            round(&mut hystart, second, 20, gap, |_| RTT + late)
+        };
+        assert_eq!(ended_after(micros(12_400)), None);
+        // The first acknowledgement of this round still belongs to the round before.
+        assert_eq!(ended_after(micros(12_600)), Some(8));
+    }
+
+    #[test]
+    fn one_early_round_trip_among_the_first_eight_clears_the_round() {
+        let mut hystart = HyStart::default();
+        let gap = Duration::from_millis(3);
+        round(&mut hystart, Instant::START, 20, gap, |_| RTT);
+        let rtt = |number| if number == 5 { RTT } else { RTT + micros(20_000) };
+        assert_eq!(round(&mut hystart, Instant::START + RTT, 20, gap, rtt), None);
+    }
+
+    /// The bounds of 4 ms and 16 ms, at round trips of 8 ms and of 400 ms.
+    #[test]
+    fn the_delay_that_counts_has_bounds() {
+        let ends = |rtt: Duration, late: Duration| {
+            let mut hystart = HyStart::default();
+            let gap = Duration::from_millis(3);
+            round(&mut hystart, Instant::START, 20, gap, |_| rtt);
+            round(&mut hystart, Instant::START + rtt * 10, 20, gap, |_| rtt + late).is_some()
+        };
+        assert!(!ends(Duration::from_millis(8), micros(3_900)));
+        assert!(ends(Duration::from_millis(8), micros(4_100)));
+        assert!(!ends(Duration::from_millis(400), micros(15_900)));
+        assert!(ends(Duration::from_millis(400), micros(16_100)));
+    }
+
+    /// Acknowledgements a millisecond apart, at a round trip of 100 ms: the train is longer than 50.5 ms with
+    /// the fifty-second of them.
+    #[test]
+    fn slow_start_ends_when_a_train_is_longer_than_half_a_round_trip() {
+        let mut hystart = HyStart::default();
+        let gap = Duration::from_millis(1);
+        assert_eq!(round(&mut hystart, Instant::START, 80, gap, |_| RTT), Some(51));
+    }
+
+    #[test]
+    fn a_gap_of_more_than_two_milliseconds_ends_the_train_for_its_round() {
+        let mut hystart = HyStart::default();
+        let gap = micros(2_100);
+        assert_eq!(round(&mut hystart, Instant::START, 80, gap, |_| RTT), None);
+    }
+
+    #[test]
+    fn a_small_window_goes_on_in_slow_start() {
+        let mut hystart = HyStart::default();
+        let gap = Duration::from_millis(3);
+        round(&mut hystart, Instant::START, 15, gap, |_| RTT);
+        assert_eq!(round(&mut hystart, Instant::START + RTT, 15, gap, |_| RTT * 2), None);
+    }
+}

@@ -1,0 +1,293 @@
+//! Losses told by time, and tails that are probed: RACK-TLP (RFC 8985), with proportional rate reduction.
+//!
+//! A segment is lost when one that was sent later has arrived, and a round trip and a little more has passed
+//! since it was sent; how many acknowledgements say so does not matter. What was sent again can be found
+//! lost again. It stands for the scoreboard of RFC 6675, its pipe, and limited transmit: what the peer holds
+//! is no longer in flight, so that new data follow it.
+
+mod reduction;
+mod sent;
+
+use shortflow_units::{Duration, Instant};
+
+use super::{LossPhase, Outstanding};
+use crate::Config;
+use crate::header::{SackBlocks, TcpHeader};
+use crate::rtt::PeakDeviation;
+use crate::seq::from_wire;
+
+pub(crate) use reduction::Reduction;
+pub(crate) use sent::{Judged, SentSegments, Stamp};
+
+/// What a probe timeout adds where more than one segment is outstanding: what timers need.
+const PROBE_MARGIN: Duration = Duration::from_millis(2);
+
+/// The probe timeout before there is a round-trip time (RFC 8985 §7.2).
+const FIRST_PROBE: Duration = Duration::from_secs(1);
+
+/// What is known of a sender's segments, and what the timer of the sender waits for.
+#[derive(Debug)]
+pub(crate) struct Rack {
+    pub(crate) sent: SentSegments,
+    /// RACK.xmit_ts and RACK.end_seq: the latest transmission that has arrived.
+    latest: Stamp,
+    /// RACK.rtt: the round trip of what arrived last.
+    rtt: Duration,
+    /// RACK.min_RTT; of the whole connection, where the RFC would forget old ones.
+    least_rtt: Duration,
+    /// RACK.fack: one past the highest offset that has arrived.
+    highest: u64,
+    /// RACK.reordering_seen.
+    reordering_seen: bool,
+    /// How round trips deviate, which the retransmission timeout allows for.
+    pub(crate) deviation: PeakDeviation,
+    /// The reduction of a fast recovery.
+    pub(crate) reduction: Reduction,
+    pub(crate) awaits: Awaits,
+    /// TLP.end_seq while a probe is not accounted for, and whether it was sent before (RFC 8985 §7.1).
+    pub(crate) probe: Option<Probe>,
+    /// The most that was outstanding in the flight that ends at the second offset.
+    pub(crate) most_in_flight: (u64, u64),
+}
+
+/// What the sender's timer waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Awaits {
+    /// The retransmission timeout.
+    Timeout,
+    /// The probe timeout, PTO.
+    Probe,
+    /// What has been overtaken to be late enough.
+    Reordering,
+}
+
+/// A tail loss probe under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Probe {
+    pub(crate) end: u64,
+    pub(crate) is_retransmission: bool,
+}
+
+/// What an acknowledgement tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct News {
+    /// Bytes that the peer was not known to hold.
+    pub(crate) delivered: u64,
+    /// Whether SACK blocks told of some of them.
+    pub(crate) sacked: bool,
+    /// A round trip for the retransmission timeout: of the oldest of what arrived.
+    pub(crate) rtt: Option<Duration>,
+    /// A round trip for congestion control: of the latest of it, so without the wait of an acknowledgement
+    /// that was held back. Only where nothing was sent again.
+    pub(crate) latest_rtt: Option<Duration>,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Rack {
+            sent: SentSegments::default(),
+            latest: Stamp { at: Instant::START, end: 0 },
+            rtt: Duration::ZERO,
+            least_rtt: Duration::MAX,
+            highest: 0,
+            reordering_seen: false,
+            deviation: PeakDeviation::default(),
+            reduction: Reduction::default(),
+            awaits: Awaits::Timeout,
+            probe: None,
+            most_in_flight: (0, 0),
+        }
+    }
+}
+
+impl Rack {
+    /// The handshake took so long: the first of the least round trips.
+    pub(crate) fn on_handshake(&mut self, rtt: Duration) {
+        self.least_rtt = self.least_rtt.min(rtt);
+    }
+
+    /// Whether a round trip of what was sent again is that of an earlier transmission: shorter than any. This
+    /// stands for timestamps, which tell which of them arrived (RFC 7323 §4).
+    fn is_of_earlier(&self, rtt: Duration) -> bool {
+        self.least_rtt != Duration::MAX && rtt < self.least_rtt
+    }
+
+    /// RFC 8985 §6.2, steps 1 to 3.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, now: Instant, sent: &Outstanding, header: &TcpHeader) -> News {
+        let mut news = News::default();
+        let mut oldest_again = None;
+        let mut is_repeated = false;
+        while let Some((segment, bytes)) = self.sent.pop_acknowledged(sent.una) {
+            if bytes == 0 {
+                continue; // it was SACKed before
+            }
+            news.delivered += bytes;
+            let rtt = now.since(segment.stamp.at);
+            if segment.again {
+                oldest_again = oldest_again.or(Some(rtt));
+                is_repeated = true;
+            } else {
+                news.rtt = news.rtt.or(Some(rtt));
+                news.latest_rtt = Some(rtt);
+            }
+            self.arrived(segment.stamp, segment.again, rtt);
+        }
+        if !header.sack.is_empty() {
+            self.take_blocks(now, sent, &header.sack, &mut news);
+        }
+        if is_repeated {
+            news.latest_rtt = None;
+            news.rtt = oldest_again.filter(|rtt| !self.is_of_earlier(*rtt));
+        }
+        if self.sent.has_reneged() {
+            self.sent.renege();
+        }
+        news
+    }
+
+    #[cold]
+    fn take_blocks(
+        &mut self,
+        now: Instant,
+        sent: &Outstanding,
+        blocks: &SackBlocks,
+        news: &mut News,
+    ) {
+        let mut told = [(0, 0); SackBlocks::MAX];
+        for (&(from, to), told) in blocks.as_slice().iter().zip(&mut told) {
+            let from = from_wire(sent.initial, sent.una, from);
+            let to = from_wire(sent.initial, sent.una, to);
+            // Blocks below SND.UNA or beyond what was sent tell nothing (RFC 2018 §4).
+            if from < sent.una || from >= to || to > sent.max {
+                continue;
+            }
+            *told = (from, to);
+            let mut arrived = [None; 2];
+            let mut reordered = false;
+            let (highest, mut top) = (self.highest, self.highest);
+            let mut least = self.least_rtt;
+            self.sent.sack(from, to, |segment, bytes| {
+                news.delivered += bytes;
+                news.sacked = true;
+                let rtt = now.since(segment.stamp.at);
+                if segment.again {
+                    if least != Duration::MAX && rtt < least {
+                        return;
+                    }
+                } else {
+                    least = least.min(rtt);
+                    reordered |= segment.stamp.end < highest;
+                    top = top.max(segment.stamp.end);
+                    news.rtt = news.rtt.or(Some(rtt));
+                }
+                arrived = [arrived[0].max(Some(segment.stamp)), Some(segment.stamp)];
+            });
+            self.highest = top;
+            self.least_rtt = least;
+            self.reordering_seen |= reordered;
+            if let [Some(latest), Some(last)] = arrived {
+                self.rtt = now.since(last.at);
+                self.latest = self.latest.max(latest);
+            }
+        }
+        self.sent.remember(told);
+    }
+
+    /// A transmission has arrived (RFC 8985 §6.2, steps 1 to 3).
+    #[inline]
+    fn arrived(&mut self, stamp: Stamp, again: bool, rtt: Duration) {
+        if again {
+            if self.is_of_earlier(rtt) {
+                return;
+            }
+        } else {
+            self.least_rtt = self.least_rtt.min(rtt);
+            self.reordering_seen |= stamp.end < self.highest;
+            self.highest = self.highest.max(stamp.end);
+        }
+        self.rtt = rtt;
+        self.latest = self.latest.max(stamp);
+    }
+
+    /// RFC 8985 §6.2, steps 4 and 5: what is lost by now.
+    pub(crate) fn judge(
+        &mut self,
+        now: Instant,
+        phase: LossPhase,
+        smoothed_rtt: Duration,
+        config: &Config,
+    ) -> Judged {
+        if self.sent.is_in_order() {
+            return Judged::default();
+        }
+        let window = self.reordering_window(phase, smoothed_rtt, config);
+        self.sent.judge(now, self.latest, self.rtt + window)
+    }
+
+    /// RACK.reo_wnd: by how much segments may overtake each other.
+    fn reordering_window(
+        &self,
+        phase: LossPhase,
+        smoothed_rtt: Duration,
+        config: &Config,
+    ) -> Duration {
+        let is_sure =
+            phase != LossPhase::Open || self.sent.sacked() >= config.duplicate_ack_threshold;
+        if is_sure && !self.reordering_seen {
+            return Duration::ZERO;
+        }
+        (self.least_rtt / 4).min(smoothed_rtt)
+    }
+
+    /// RFC 8985 §6.3: the retransmission timer expired. What was sent within a round trip may still arrive.
+    pub(crate) fn on_timeout(&mut self, now: Instant) {
+        self.sent.on_timeout(now, self.rtt);
+        self.probe = None;
+    }
+
+    /// PTO of RFC 8985 §7.2: two round trips, and the time for which the acknowledgement of a single segment
+    /// may be held back, for which Linux allows `rto_min`.
+    pub(crate) fn probe_timeout(
+        &self,
+        smoothed_rtt: Option<Duration>,
+        config: &Config,
+    ) -> Duration {
+        let Some(smoothed_rtt) = smoothed_rtt else { return FIRST_PROBE };
+        let margin = if self.sent.count() == 1 { config.rto_min } else { PROBE_MARGIN };
+        smoothed_rtt * 2 + margin
+    }
+
+    /// Whether a probe may be sent now: nothing is lost or held out of order (RFC 8985 §7.2).
+    pub(crate) fn may_probe(&self, phase: LossPhase, config: &Config) -> bool {
+        config.tail_loss_probe
+            && phase == LossPhase::Open
+            && self.sent.sacked() == 0
+            && !self.sent.has_lost()
+            && self.sent.count() > 0
+    }
+
+    /// What becomes of a probe when `una` is acknowledged, by an acknowledgement that tells `nothing` new or
+    /// not. Whether it repaired a loss, which congestion control must hear of (RFC 8985 §7.4.2).
+    #[inline]
+    pub(crate) fn ends_probe(&mut self, una: u64, is_nothing_new: bool) -> bool {
+        let Some(probe) = self.probe else { return false };
+        if una < probe.end {
+            return false;
+        }
+        let has_repaired = probe.is_retransmission && una > probe.end;
+        if !probe.is_retransmission || has_repaired || is_nothing_new {
+            self.probe = None;
+        }
+        has_repaired
+    }
+
+    /// Notes how much is outstanding after a segment was sent; `una` and `max` are the sender's.
+    #[inline]
+    pub(crate) fn note_use(&mut self, una: u64, max: u64) {
+        let outstanding = max - una;
+        if una >= self.most_in_flight.1 || outstanding > self.most_in_flight.0 {
+            self.most_in_flight = (outstanding, max);
+        }
+    }
+}

@@ -1,0 +1,508 @@
+//! What is outstanding, segment by segment, with the time when each was last sent.
+//!
+//! Originals are in order of sequence and of time at once; only what is sent again is not. So a walk from
+//! the oldest original that nothing is known of, and one over what was sent again, see every segment in the
+//! order of its time, and each of them is seen once.
+
+use std::collections::VecDeque;
+
+use shortflow_units::{Duration, Instant};
+
+/// When a transmission left: ties, as in a burst, go by sequence (`RACK_sent_after()`, RFC 8985 §6.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Stamp {
+    pub(crate) at: Instant,
+    /// One past the last offset.
+    pub(crate) end: u64,
+}
+
+/// A segment that is not acknowledged cumulatively.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    /// Of the latest transmission.
+    pub(crate) stamp: Stamp,
+    length: u32,
+    fate: Fate,
+    /// Sent more than once.
+    pub(crate) again: bool,
+}
+
+impl Sent {
+    fn start(&self) -> u64 {
+        self.stamp.end - u64::from(self.length)
+    }
+}
+
+/// What is thought of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    InFlight,
+    /// The peer holds it.
+    Sacked,
+    /// Its latest transmission is lost.
+    Lost,
+}
+
+/// The outstanding segments, in order of sequence.
+#[derive(Debug, Default)]
+pub(crate) struct SentSegments {
+    segments: VecDeque<Sent>,
+    /// Bytes of those in flight.
+    in_flight: u64,
+    sacked: u32,
+    lost: u32,
+    /// No segment before this one is lost.
+    lost_from: usize,
+    /// No segment before this one is an original in flight.
+    unjudged: usize,
+    /// What was sent again, in order of time; what is no longer so is skipped.
+    again: VecDeque<Stamp>,
+    /// Blocks of the latest acknowledgement: they need no second look.
+    told: [(u64, u64); 3],
+}
+
+/// What a judgement by time finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Judged {
+    /// Something is lost that was not before.
+    pub(crate) lost: bool,
+    /// Something is lost that had been sent again.
+    pub(crate) lost_again: bool,
+    /// The longest wait until all that is overtaken would be lost.
+    pub(crate) wait: Duration,
+}
+
+impl SentSegments {
+    /// Bytes in flight: neither held by the peer nor lost.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Segments that the peer holds out of order.
+    pub(crate) fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    pub(crate) fn has_lost(&self) -> bool {
+        self.lost > 0
+    }
+
+    /// Whether there is nothing to [judge](Self::judge): nothing is lost or held out of order, and nothing was
+    /// sent again.
+    #[inline]
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.sacked == 0 && self.lost == 0 && self.again.is_empty()
+    }
+
+    /// Segments not acknowledged cumulatively.
+    pub(crate) fn count(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// When the first was last sent.
+    pub(crate) fn first_sent_at(&self) -> Option<Instant> {
+        self.segments.front().map(|first| first.stamp.at)
+    }
+
+    /// `from..to` leaves for the first time.
+    #[inline]
+    pub(crate) fn on_send(&mut self, now: Instant, from: u64, to: u64) {
+        let length = (to - from) as u32;
+        self.in_flight += u64::from(length);
+        let stamp = Stamp { at: now, end: to };
+        self.segments.push_back(Sent { stamp, length, fate: Fate::InFlight, again: false });
+    }
+
+    /// The next whole segment acknowledged cumulatively, once each; whether the peer was known to hold it.
+    #[inline]
+    pub(crate) fn pop_acknowledged(&mut self, una: u64) -> Option<(Sent, u64)> {
+        let first = *self.segments.front()?;
+        if first.stamp.end > una {
+            self.trim_first(una);
+            return None;
+        }
+        self.segments.pop_front();
+        self.lost_from = self.lost_from.saturating_sub(1);
+        self.unjudged = self.unjudged.saturating_sub(1);
+        let news = self.leave(&first);
+        Some((first, news))
+    }
+
+    /// An acknowledgement in the middle of a segment.
+    #[inline]
+    fn trim_first(&mut self, una: u64) {
+        let Some(first) = self.segments.front_mut() else { return };
+        let gone = una.saturating_sub(first.start()) as u32;
+        if gone > 0 {
+            first.length -= gone;
+            if first.fate == Fate::InFlight {
+                self.in_flight -= u64::from(gone);
+            }
+        }
+    }
+
+    /// Takes a segment out of the sums. The bytes of it that the peer was not known to hold.
+    #[inline]
+    fn leave(&mut self, segment: &Sent) -> u64 {
+        let length = u64::from(segment.length);
+        match segment.fate {
+            Fate::InFlight => self.in_flight -= length,
+            Fate::Lost => self.lost -= 1,
+            Fate::Sacked => {
+                self.sacked -= 1;
+                return 0;
+            }
+        }
+        length
+    }
+
+    /// The peer holds `from..to`. Calls `each` with every segment for which this is news, and its bytes.
+    pub(crate) fn sack(&mut self, from: u64, to: u64, mut each: impl FnMut(&Sent, u64)) {
+        // Only the part of a block that grew is new.
+        let known = self.told.iter().find(|told| told.0 <= from && from < told.1);
+        let beyond = known.map_or(from, |told| told.1.min(to));
+        let mut index = self.segments.partition_point(|segment| segment.stamp.end <= beyond);
+        while let Some(&segment) = self.segments.get(index)
+            && segment.stamp.end <= to
+        {
+            if segment.fate != Fate::Sacked && segment.start() >= from {
+                let news = self.leave(&segment);
+                self.segments[index].fate = Fate::Sacked;
+                self.sacked += 1;
+                each(&segment, news);
+            }
+            index += 1;
+        }
+    }
+
+    /// The blocks that have been taken are those of the latest acknowledgement.
+    pub(crate) fn remember(&mut self, blocks: [(u64, u64); 3]) {
+        self.told = blocks;
+    }
+
+    /// The peer has dropped what it held (RFC 2018 §8): all of that is lost.
+    pub(crate) fn renege(&mut self) {
+        self.told = Default::default();
+        self.lost_from = 0;
+        for segment in self.segments.iter_mut().filter(|segment| segment.fate == Fate::Sacked) {
+            segment.fate = Fate::Lost;
+            self.sacked -= 1;
+            self.lost += 1;
+        }
+    }
+
+    /// Whether the peer holds what it does not acknowledge though nothing is missing before it.
+    pub(crate) fn has_reneged(&self) -> bool {
+        self.segments.front().is_some_and(|first| first.fate == Fate::Sacked)
+    }
+
+    /// The first lost segment.
+    pub(crate) fn first_lost(&mut self) -> Option<(u64, u64)> {
+        if self.lost == 0 {
+            return None;
+        }
+        while self.segments[self.lost_from].fate != Fate::Lost {
+            self.lost_from += 1;
+        }
+        let segment = &self.segments[self.lost_from];
+        Some((segment.start(), segment.stamp.end))
+    }
+
+    /// The first outstanding segment.
+    pub(crate) fn first(&self) -> Option<(u64, u64)> {
+        self.segments.front().map(|segment| (segment.start(), segment.stamp.end))
+    }
+
+    /// The last one.
+    pub(crate) fn last(&self) -> Option<(u64, u64)> {
+        self.segments.back().map(|segment| (segment.start(), segment.stamp.end))
+    }
+
+    /// The segment that begins at `from` is sent again, and goes to `to`: a FIN may have joined it.
+    pub(crate) fn on_retransmit(&mut self, now: Instant, from: u64, to: u64) {
+        let index = self.segments.partition_point(|segment| segment.start() < from);
+        let is_last = index + 1 == self.segments.len();
+        let Some(segment) = self.segments.get_mut(index).filter(|s| s.start() == from) else {
+            return;
+        };
+        match segment.fate {
+            Fate::Lost => {
+                segment.fate = Fate::InFlight;
+                self.lost -= 1;
+                self.in_flight += u64::from(segment.length);
+            }
+            Fate::InFlight => {}
+            Fate::Sacked => return,
+        }
+        if is_last && to > segment.stamp.end {
+            let more = (to - segment.stamp.end) as u32;
+            segment.length += more;
+            self.in_flight += u64::from(more);
+            segment.stamp.end = to;
+        }
+        segment.again = true;
+        segment.stamp.at = now;
+        self.again.push_back(segment.stamp);
+    }
+
+    /// RFC 8985 §6.2, step 5: what was sent before `latest`, of which the peer holds something, is lost
+    /// when it is older than `age`.
+    pub(crate) fn judge(&mut self, now: Instant, latest: Stamp, age: Duration) -> Judged {
+        let mut judged = Judged::default();
+        self.judge_originals(now, latest, age, &mut judged);
+        self.judge_again(now, latest, age, &mut judged);
+        judged
+    }
+
+    fn judge_originals(&mut self, now: Instant, latest: Stamp, age: Duration, judged: &mut Judged) {
+        let mut all_judged = true;
+        for index in self.unjudged..self.segments.len() {
+            let segment = &mut self.segments[index];
+            if segment.fate == Fate::InFlight && !segment.again {
+                if segment.stamp >= latest {
+                    break;
+                }
+                let wait = (segment.stamp.at + age).since(now);
+                if wait.is_zero() {
+                    segment.fate = Fate::Lost;
+                    self.in_flight -= u64::from(segment.length);
+                    self.lost += 1;
+                    self.lost_from = self.lost_from.min(index);
+                    judged.lost = true;
+                } else {
+                    judged.wait = judged.wait.max(wait);
+                    all_judged = false;
+                }
+            }
+            if all_judged {
+                self.unjudged = index + 1;
+            }
+        }
+    }
+
+    fn judge_again(&mut self, now: Instant, latest: Stamp, age: Duration, judged: &mut Judged) {
+        let mut place = 0;
+        while let Some(&stamp) = self.again.get(place)
+            && stamp.at <= latest.at
+        {
+            let index = self.segments.partition_point(|segment| segment.stamp.end < stamp.end);
+            let found = self.segments.get_mut(index).filter(|segment| segment.stamp == stamp);
+            if let Some(segment) = found.filter(|segment| segment.fate == Fate::InFlight) {
+                let wait = (stamp.at + age).since(now);
+                if stamp >= latest || !wait.is_zero() {
+                    if stamp < latest {
+                        judged.wait = judged.wait.max(wait);
+                    }
+                    place += 1;
+                    continue;
+                }
+                segment.fate = Fate::Lost;
+                self.in_flight -= u64::from(segment.length);
+                self.lost += 1;
+                self.lost_from = self.lost_from.min(index);
+                judged.lost = true;
+                judged.lost_again = true;
+            }
+            self.again.remove(place);
+        }
+    }
+
+    /// RFC 8985 §6.3: the timer expired. The first segment is lost, and so is what was sent longer than
+    /// `age` ago.
+    pub(crate) fn on_timeout(&mut self, now: Instant, age: Duration) {
+        for (index, segment) in self.segments.iter_mut().enumerate() {
+            let is_old = index == 0 || segment.stamp.at + age <= now;
+            if segment.fate == Fate::InFlight && is_old {
+                segment.fate = Fate::Lost;
+                self.in_flight -= u64::from(segment.length);
+                self.lost += 1;
+            }
+        }
+        self.lost_from = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// RFC 8985 §6.2, step 5, as the text has it: every segment is looked at each time.
+    #[derive(Debug, Default)]
+    struct Plain {
+        segments: Vec<(u64, Stamp, Fate, bool)>,
+    }
+
+    impl Plain {
+        fn in_flight(&self) -> u64 {
+            let flying = self.segments.iter().filter(|segment| segment.2 == Fate::InFlight);
+            flying.map(|segment| segment.1.end - segment.0).sum()
+        }
+
+        fn count(&self, fate: Fate) -> u32 {
+            self.segments.iter().filter(|segment| segment.2 == fate).count() as u32
+        }
+
+        fn first_lost(&self) -> Option<(u64, u64)> {
+            let lost = self.segments.iter().find(|segment| segment.2 == Fate::Lost)?;
+            Some((lost.0, lost.1.end))
+        }
+
+        fn judge(&mut self, now: Instant, latest: Stamp, age: Duration) -> Judged {
+            let mut judged = Judged::default();
+            for (_, stamp, fate, again) in &mut self.segments {
+                if *fate != Fate::InFlight || *stamp >= latest {
+                    continue;
+                }
+                let wait = (stamp.at + age).since(now);
+                if wait.is_zero() {
+                    *fate = Fate::Lost;
+                    judged.lost = true;
+                    judged.lost_again |= *again;
+                } else {
+                    judged.wait = judged.wait.max(wait);
+                }
+            }
+            judged
+        }
+    }
+
+    #[derive(Debug, Clone)]
+    enum Operation {
+        Send(u64),
+        Sack(usize, usize),
+        Acknowledge(usize),
+        Retransmit,
+        ProbeLast,
+        Judge(usize, u64),
+        Timeout(u64),
+        Pass(u64),
+    }
+
+    fn operations() -> impl Strategy<Value = Vec<Operation>> {
+        let operation = prop_oneof![
+            4 => (1u64..4).prop_map(Operation::Send),
+            4 => (0usize..12, 1usize..4).prop_map(|(from, count)| Operation::Sack(from, count)),
+            1 => (1usize..4).prop_map(Operation::Acknowledge),
+            4 => Just(Operation::Retransmit),
+            1 => Just(Operation::ProbeLast),
+            4 => (0usize..12, 0u64..30).prop_map(|(latest, age)| Operation::Judge(latest, age)),
+            1 => (0u64..30).prop_map(Operation::Timeout),
+            4 => (0u64..10).prop_map(Operation::Pass),
+        ];
+        prop::collection::vec(operation, 1..80)
+    }
+
+    fn retransmit(plain: &mut Plain, sent: &mut SentSegments, now: Instant, index: usize) {
+        let segment = &mut plain.segments[index];
+        sent.on_retransmit(now, segment.0, segment.1.end);
+        if segment.2 != Fate::Sacked {
+            segment.1.at = now;
+            segment.2 = Fate::InFlight;
+            segment.3 = true;
+        }
+    }
+
+    /// Acknowledges all up to the `count`-th segment, and what is SACKed from there on, as a peer would.
+    fn acknowledge(plain: &mut Plain, sent: &mut SentSegments, count: usize) {
+        let mut count = count.min(plain.segments.len());
+        while plain.segments.get(count).is_some_and(|segment| segment.2 == Fate::Sacked) {
+            count += 1;
+        }
+        let Some(last) = count.checked_sub(1) else { return };
+        let una = plain.segments[last].1.end;
+        for (start, stamp, fate, again) in plain.segments.drain(..count) {
+            let (found, news) = sent.pop_acknowledged(una).expect("it is acknowledged");
+            assert_eq!((found.stamp, found.again), (stamp, again));
+            assert_eq!(news, if fate == Fate::Sacked { 0 } else { stamp.end - start });
+        }
+        assert!(sent.pop_acknowledged(una).is_none());
+    }
+
+    fn apply(operation: &Operation, plain: &mut Plain, sent: &mut SentSegments, now: &mut Instant) {
+        let next = plain.segments.last().map_or(sent.next_for_tests(), |last| last.1.end);
+        match *operation {
+            Operation::Send(length) => {
+                sent.on_send(*now, next, next + length);
+                let stamp = Stamp { at: *now, end: next + length };
+                plain.segments.push((next, stamp, Fate::InFlight, false));
+            }
+            Operation::Sack(from, count) => {
+                // The first is missing; everything between two offsets arrived.
+                let held = plain.segments.iter_mut().skip(1 + from).take(count);
+                let mut block: Option<(u64, u64)> = None;
+                let mut news = 0;
+                for segment in held {
+                    block = Some((block.map_or(segment.0, |block| block.0), segment.1.end));
+                    if segment.2 != Fate::Sacked {
+                        news += segment.1.end - segment.0;
+                        segment.2 = Fate::Sacked;
+                    }
+                }
+                let Some((from, to)) = block else { return };
+                let mut told = 0;
+                sent.sack(from, to, |_, bytes| told += bytes);
+                sent.remember([(from, to), (0, 0), (0, 0)]);
+                assert_eq!(told, news);
+            }
+            Operation::Acknowledge(count) => acknowledge(plain, sent, count),
+            Operation::Retransmit => {
+                if let Some((from, _)) = sent.first_lost() {
+                    let index = plain.segments.iter().position(|segment| segment.0 == from);
+                    retransmit(plain, sent, *now, index.expect("it is outstanding"));
+                }
+            }
+            Operation::ProbeLast => {
+                if let Some(last) = plain.segments.len().checked_sub(1) {
+                    retransmit(plain, sent, *now, last);
+                }
+            }
+            Operation::Judge(latest, age) => {
+                let Some(latest) = plain.segments.get(latest).map(|segment| segment.1) else {
+                    return;
+                };
+                let age = Duration::from_millis(age);
+                assert_eq!(sent.judge(*now, latest, age), plain.judge(*now, latest, age));
+            }
+            Operation::Timeout(age) => {
+                let age = Duration::from_millis(age);
+                sent.on_timeout(*now, age);
+                for (index, segment) in plain.segments.iter_mut().enumerate() {
+                    let is_old = index == 0 || segment.1.at + age <= *now;
+                    if segment.2 == Fate::InFlight && is_old {
+                        segment.2 = Fate::Lost;
+                    }
+                }
+            }
+            Operation::Pass(millis) => *now += Duration::from_millis(millis),
+        }
+    }
+
+    impl SentSegments {
+        /// Where a stream goes on when nothing is outstanding.
+        fn next_for_tests(&self) -> u64 {
+            self.told.iter().map(|told| told.1).max().unwrap_or(0) + 100
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn walks_that_see_a_segment_once_find_what_looking_at_all_of_them_finds(
+            operations in operations(),
+        ) {
+            let (mut plain, mut sent) = (Plain::default(), SentSegments::default());
+            let mut now = Instant::START;
+            for operation in &operations {
+                apply(operation, &mut plain, &mut sent, &mut now);
+                prop_assert_eq!(sent.in_flight(), plain.in_flight());
+                prop_assert_eq!(sent.sacked(), plain.count(Fate::Sacked));
+                prop_assert_eq!(sent.has_lost(), plain.count(Fate::Lost) > 0);
+                prop_assert_eq!(sent.first_lost(), plain.first_lost());
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Losses told by time, tails that are probed, and a window that comes down in proportion (RFC 8985, RFC 9937).
+
+use super::*;
+
+// RFC 8985 §6.2, steps 4 and 5: one later segment is enough, a quarter of the least round trip later. Until
+// then what the peer holds makes room for new data.
+#[test]
+fn a_segment_is_lost_a_quarter_of_a_round_trip_after_a_later_one_arrived() {
+    ten_out(rack())
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 2)]))
+        .sends(seg(11))
+        .at(225)
+        .sends(seg(1).again())
+        .window_is(5)
+        .repairs_are(1, 0);
+}
+
+// RFC 8985 §6.2, step 5: it was late, and there is nothing to repair.
+#[test]
+fn a_segment_that_arrives_within_the_reordering_window_is_not_lost() {
+    ten_out(rack())
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 2)]))
+        .sends(seg(11))
+        .at(224)
+        .gets(acks(2))
+        .sends_segments(12..=13)
+        .repairs_are(0, 0);
+}
+
+// RFC 8985 §6.2, step 4: three later segments leave no doubt while no reordering was seen.
+// RFC 9937 §1: of the window of ten, five are left, so that a segment goes for two that arrive.
+#[test]
+fn with_three_later_segments_it_is_lost_at_once_and_the_window_comes_down_in_proportion() {
+    ten_out(rack())
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 2)]))
+        .sends(seg(11))
+        .gets(acks(0).sacks(&[(2, 3)]))
+        .sends(seg(12))
+        .gets(acks(0).sacks(&[(2, 4)]))
+        .sends(seg(1).again())
+        .gets(acks(0).sacks(&[(2, 5)]))
+        .gets(acks(0).sacks(&[(2, 6)]))
+        .sends(seg(13))
+        .gets(acks(0).sacks(&[(2, 7)]))
+        .gets(acks(0).sacks(&[(2, 8)]))
+        .sends(seg(14))
+        .window_is(5);
+}
+
+// RFC 8985 §6.2, step 4: once segments were seen to overtake each other, three are no proof any more.
+#[test]
+fn where_segments_overtook_each_other_three_later_ones_wait_for_the_window() {
+    ten_out(rack())
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 2)]))
+        .sends(seg(11))
+        .gets(acks(2))
+        .sends_segments(12..=13)
+        .gets(acks(2).sacks(&[(4, 6)]))
+        .sends_segments(14..=16)
+        .at(225)
+        .sends(seg(3).again());
+}
+
+// RFC 8985 §3.2: a retransmission that is lost again is found by what was sent after it.
+#[test]
+fn a_retransmission_lost_again_is_sent_again_without_a_timeout() {
+    ten_out(rack())
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 4)]))
+        .sends(seg(1).again())
+        .sends(seg(11))
+        .gets(acks(0).sacks(&[(2, 10)]))
+        .sends_segments(12..=14)
+        .at(300)
+        .gets(acks(0).sacks(&[(2, 11)]))
+        .sends(seg(1).again())
+        .sends(seg(15))
+        .repairs_are(1, 0);
+}
+
+// RFC 8985 §7.2 and §7.3: two round trips after the last segment left, and a little, that one goes again.
+// RFC 8985 §7.4.1: what its acknowledgement tells is for RACK.
+#[test]
+fn a_lost_tail_is_probed_and_then_repaired() {
+    established(rack())
+        .writes_segments(3)
+        .sends_segments(1..=3)
+        .at(302)
+        .sends(seg(3).again())
+        .at(402)
+        .gets(acks(0).sacks(&[(3, 3)]))
+        .sends(seg(1).again())
+        .at(502)
+        .gets(acks(1).sacks(&[(3, 3)]))
+        .sends(seg(2).again())
+        .repairs_are(1, 0);
+}
+
+// RFC 8985 §7.3: new data are a probe as good, whatever the congestion window says.
+#[test]
+fn a_probe_takes_new_data_where_there_are_any() {
+    ten_out(rack())
+        .at(302)
+        .sends(seg(11))
+        .at(402)
+        .gets(acks(0).sacks(&[(11, 11)]))
+        .sends_again(1..=1);
+}
+
+// RFC 8985 §7.2: for a single segment the peer may hold its acknowledgement back; never later than RTO.
+#[test]
+fn the_probe_of_a_single_segment_waits_for_a_delayed_acknowledgement() {
+    established(Config { rto_min: shortflow_units::Duration::from_millis(50), ..rack() })
+        .writes_segments(1)
+        .sends(seg(1))
+        // 2 · 100 ms + 50 ms, before the timeout of 300 ms.
+        .at(350)
+        .sends(seg(1).again())
+        .repairs_are(0, 0);
+}
+
+// RFC 8985 §7.4.2: the probe brought what was lost, of which congestion control hears when more is acknowledged.
+#[test]
+fn a_loss_that_the_probe_repaired_slows_the_sender_down() {
+    probed().at(900).gets(acks(4)).window_is(5);
+}
+
+// RFC 8985 §7.4.2: both the segment and its probe arrived.
+#[test]
+fn a_probe_without_cause_costs_nothing() {
+    probed().gets(acks(3)).at(900).gets(acks(4)).window_is(10);
+}
+
+/// The last of three segments was probed, and acknowledged at 800 ms; the fourth has left since.
+fn probed() -> Script {
+    established(rack())
+        .writes_segments(3)
+        .sends_segments(1..=3)
+        .at(200)
+        .gets(acks(2))
+        .at(700)
+        .sends(seg(3).again())
+        .at(800)
+        .gets(acks(3))
+        .writes_segments(1)
+        .sends(seg(4))
+}
+
+// RFC 8985 §7.3: one probe for a tail; then the timer repairs.
+#[test]
+fn a_lost_probe_is_left_to_the_timer() {
+    established(rack())
+        .writes_segments(2)
+        .sends_segments(1..=2)
+        .at(302)
+        .sends(seg(2).again())
+        .at(600)
+        .sends(seg(1).again())
+        .repairs_are(0, 1)
+        .window_is(1);
+}
+
+// RFC 8985 §7.2: with `tail_loss_probe = false` the timer alone repairs a tail.
+#[test]
+fn probes_can_be_left_out() {
+    established(Config { tail_loss_probe: false, ..rack() })
+        .writes_segments(2)
+        .sends_segments(1..=2)
+        .at(600)
+        .sends(seg(1).again())
+        .repairs_are(0, 1);
+}
+
+// RFC 8985 §6.3: what left less than a round trip before the timeout may still arrive, and is not sent again.
+#[test]
+fn what_has_just_been_sent_is_not_lost_with_the_timeout() {
+    established(Config { tail_loss_probe: false, ..rack() })
+        .writes_segments(3)
+        .sends_segments(1..=3)
+        .at(200)
+        .gets(acks(1))
+        .at(650)
+        .writes_segments(1)
+        .sends(seg(4))
+        .at(700)
+        .sends(seg(2).again())
+        .at(750)
+        .gets(acks(1).sacks(&[(4, 4)]))
+        .at(800)
+        .gets(acks(2).sacks(&[(4, 4)]))
+        .sends(seg(3).again())
+        .at(900)
+        .gets(acks(4));
+}
+
+// RFC 2018 §8: a peer that drops what it held gets all of it again.
+#[test]
+fn a_peer_that_reneges_gets_everything_again() {
+    ten_out(rack())
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 4)]))
+        .sends(seg(1).again())
+        .sends(seg(11))
+        .at(300)
+        // What follows segment 1 was held, and is not acknowledged with it.
+        .gets(acks(1))
+        .sends_again(2..=3);
+}
