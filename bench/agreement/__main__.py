@@ -17,7 +17,7 @@ from casebook import CONTROLS, HERE, ROOT, BadCase, read_cases
 from chapter import Found, chapter
 from paired import order_of, rows_of
 from notes import read_notes
-from running import Failed, Job, lateness, replicas, run_all
+from running import ENGINES, REHEARSE, Failed, Job, lateness, replicas, run_all
 from shared import Progress, with_rehearsed
 
 
@@ -48,6 +48,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", metavar="TEXT", help="cases whose name has TEXT")
     parser.add_argument("--jobs", type=int, default=5, metavar="N",
                         help="cases at a time (default: 5); those that were late are run again alone")
+    parser.add_argument("--keep-rehearsals", action="store_true",
+                        help="do not rehearse again for another binary: for one that differs in what it simulates only")
     parser.add_argument("--shortflow", type=Path, metavar="FILE",
                         default=ROOT / "target" / "release" / "shortflow",
                         help="the binary (default: target/release/shortflow)")
@@ -64,7 +66,8 @@ def study(arguments: argparse.Namespace) -> int:
     if not cases:
         raise BadCase(f"no case has `{arguments.only}` in its name")
     jobs = [Job(case, control) for case in cases for control in CONTROLS]
-    late = run_all(jobs, shortflow, RESULTS, arguments.jobs, Progress())
+    late = run_all(jobs, shortflow, RESULTS, arguments.jobs, arguments.keep_rehearsals,
+                   Progress())
     notes = read_notes(HERE / "notes.toml")
     found = [found_of(job) for job in jobs if job not in late]
     text = chapter(found, late, notes, versions(shortflow))
@@ -83,11 +86,11 @@ def study(arguments: argparse.Namespace) -> int:
 def found_of(job: Job) -> Found:
     """What a case came to."""
     folder = RESULTS / job.folder_name
-    found = replicas(folder)
+    found = {key: each for engine in ENGINES for key, each in replicas(folder / engine).items()}
     names = [Path(policy).stem for policy in job.case.policies]
     rows = [row for at, name in enumerate(names)
             for row in rows_of(name, found[at, "simulate"], found[at, "rehearse"], job.case.port)]  # fmt: skip
-    return Found(job, order_of(found, job.case.order, job.case.port), rows, lateness(folder))
+    return Found(job, order_of(found, job.case.order, job.case.port), rows, lateness(folder / REHEARSE))
 
 
 def versions(shortflow: Path) -> dict[str, str]:

@@ -12,6 +12,9 @@ from pathlib import Path
 
 from casebook import REPLICAS, ROOT, Case
 
+REHEARSE = "rehearse"
+ENGINES = ("simulate", REHEARSE)
+
 # The 99th percentile of lateness, in seconds, above which a rehearsal is not believed.
 LATEST = 0.001
 
@@ -44,24 +47,24 @@ class Job:
         return "".join(c if c.isalnum() else "-" for c in self.name.lower())
 
 
-def command(job: Job, shortflow: Path, out: Path) -> list[str]:
-    """The comparison of both policies by both engines."""
+def command(job: Job, engine: str, shortflow: Path, out: Path) -> list[str]:
+    """Both policies by one engine."""
     case = job.case
     settings = [*case.settings, f"tcp.congestion={job.control}"]
     return [
-        str(shortflow), "--quiet", "compare", case.scenario, "--engines", "simulate,rehearse",
+        str(shortflow), "--quiet", "compare", case.scenario, "--engines", engine,
         "--policies", ",".join(case.policies), "--replicas", str(REPLICAS), "--jobs", "1",
         "--no-transfers", "--brief", "--out", str(out),
         *(word for setting in settings for word in ("--set", setting)),
     ]  # fmt: skip
 
 
-def key_of(job: Job, shortflow: Path) -> str:
-    """What the result depends on."""
+def key_of(job: Job, engine: str, binary: bytes) -> str:
+    """What the result depends on; `binary` is empty where any will do."""
     texts = [(ROOT / name).read_bytes() for name in (job.case.scenario, *job.case.policies)]
-    line = " ".join(command(job, Path("shortflow"), Path("out")))
+    line = " ".join(command(job, engine, Path("shortflow"), Path("out")))
     digest = hashlib.sha256(line.encode())
-    for part in (*texts, shortflow.read_bytes()):
+    for part in (*texts, binary):
         digest.update(hashlib.sha256(part).digest())
     return digest.hexdigest()
 
@@ -72,59 +75,68 @@ def lateness(folder: Path) -> float:
     return max((m["timing"]["p99"] for m in manifests if "timing" in m), default=0.0)
 
 
-def is_kept(job: Job, shortflow: Path, folder: Path) -> bool:
-    """Whether its result is there, from the same inputs and in time."""
-    key = folder / "key"
-    return (
-        (folder / "comparison.json").is_file()
-        and key.is_file()
-        and key.read_text() == key_of(job, shortflow)
-        and lateness(folder) <= LATEST
-    )
+def is_kept(job: Job, engine: str, shortflow: Path, folder: Path, any_binary: bool) -> bool:
+    """Whether a result is there, from the same inputs and in time."""
+    key = folder / engine / "key"
+    if not (folder / engine / "comparison.json").is_file() or not key.is_file():
+        return False
+    inputs, _, whole = key.read_text().partition(" ")
+    is_same = inputs == key_of(job, engine, b"") if any_binary else (
+        whole == key_of(job, engine, shortflow.read_bytes()))  # fmt: skip
+    return is_same and lateness(folder / engine) <= LATEST
 
 
-def run(job: Job, shortflow: Path, folder: Path) -> None:
-    """Runs a case by both engines."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "key").unlink(missing_ok=True)
+def run(job: Job, engine: str, shortflow: Path, folder: Path) -> None:
+    """Runs a case by one engine."""
+    out = folder / engine
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "key").unlink(missing_ok=True)
     ended = subprocess.run(
-        [*command(job, shortflow, folder), "--force"], cwd=ROOT, capture_output=True, text=True)
+        [*command(job, engine, shortflow, out), "--force"], cwd=ROOT, capture_output=True, text=True)
     if ended.returncode != 0:
         raise Failed(f"{job.name}: {ended.stderr.strip()}", ended.returncode)
-    (folder / "key").write_text(key_of(job, shortflow))
+    keys = (key_of(job, engine, b""), key_of(job, engine, shortflow.read_bytes()))
+    (out / "key").write_text(" ".join(keys))
 
 
 def run_all(
-    jobs: Sequence[Job], shortflow: Path, results: Path, side_by_side: int,
+    jobs: Sequence[Job], shortflow: Path, results: Path, side_by_side: int, keep_rehearsals: bool,
     progress: Callable[[int, int, str], None],
 ) -> list[Job]:  # fmt: skip
-    """Runs what is not kept, several at a time; then alone what was late. Gives the jobs that stayed late."""
-    left = [job for job in jobs if not is_kept(job, shortflow, results / job.folder_name)]
+    """Runs what is not kept, several at a time; then alone what was late. Gives the jobs that stayed late.
+    With `keep_rehearsals` those of another binary are kept too."""
+    def is_left(job: Job, engine: str) -> bool:
+        any_binary = keep_rehearsals and engine == "rehearse"
+        return not is_kept(job, engine, shortflow, results / job.folder_name, any_binary)
+
+    left = [(job, engine) for engine in ENGINES for job in jobs if is_left(job, engine)]
     done = 0
     with ThreadPoolExecutor(side_by_side) as pool:
         futures = {
-            pool.submit(run, job, shortflow, results / job.folder_name): job for job in left
+            pool.submit(run, job, engine, shortflow, results / job.folder_name): (job, engine)
+            for job, engine in left
         }
         try:
             for future in as_completed(futures):
                 future.result()
                 done += 1
-                progress(done, len(left), futures[future].name)
+                job, engine = futures[future]
+                progress(done, len(left), f"{job.name}, {engine}")
         except BaseException:
             for future in futures:
                 future.cancel()
             raise
-    late = [job for job in left if lateness(results / job.folder_name) > LATEST]
+    late = [job for job in jobs if lateness(results / job.folder_name / REHEARSE) > LATEST]
     return [job for job in late if not again(job, shortflow, results / job.folder_name)]
 
 
 def again(job: Job, shortflow: Path, folder: Path) -> bool:
     """Runs a case alone whose packets were late; whether they were in time at last."""
     for _ in range(ATTEMPTS):
-        late = lateness(folder) * 1e3
+        late = lateness(folder / REHEARSE) * 1e3
         print(f"{job.name}: packets were late by {late:.2f} ms (p99); run again", file=sys.stderr)
-        run(job, shortflow, folder)
-        if lateness(folder) <= LATEST:
+        run(job, REHEARSE, shortflow, folder)
+        if lateness(folder / REHEARSE) <= LATEST:
             return True
     return False
 
@@ -135,8 +147,10 @@ def replicas(folder: Path) -> dict[tuple[int, str], list[dict]]:
     policies: list[str] = []
     for name in json.loads((folder / "comparison.json").read_text())["runs"]:
         manifest = tomllib.loads((folder / name / "manifest.toml").read_text())
-        if manifest["policy"] not in policies:
-            policies.append(manifest["policy"])
+        # A comparison by one engine does not say which file its policies are from.
+        policy = manifest.get("policy", name)
+        if policy not in policies:
+            policies.append(policy)
         points = json.loads((folder / name / "replicas.json").read_text())
-        found[policies.index(manifest["policy"]), manifest["engine"]] = points[0]
+        found[policies.index(policy), manifest["engine"]] = points[0]
     return found

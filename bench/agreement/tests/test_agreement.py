@@ -2,6 +2,7 @@
 
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 import chapter
@@ -111,11 +112,23 @@ class Runs(unittest.TestCase):
         self.assertEqual(running.lateness(self.folder(0.0007)), 0.0007)
         self.assertEqual(running.lateness(self.folder(0.0013)), 0.0013)
 
-    def test_the_command_runs_both_engines_with_paired_replicas(self):
-        words = running.command(Job(CASE, "reno"), Path("shortflow"), Path("out"))
-        self.assertIn("simulate,rehearse", words)
+    def test_a_command_runs_one_engine_with_replicas_that_have_the_same_arrivals(self):
+        words = running.command(Job(CASE, "reno"), "rehearse", Path("shortflow"), Path("out"))
+        self.assertEqual(words[words.index("--engines") + 1], "rehearse")
+        self.assertNotIn("--seed", words)
         self.assertEqual(words[words.index("--replicas") + 1], "8")
         self.assertEqual(words[-2:], ["--set", "tcp.congestion=reno"])
+
+    def test_only_a_rehearsal_is_kept_for_another_binary_and_only_where_that_is_asked_for(self):
+        home = self.folder(0.0007)
+        out = home / "rehearse"
+        out.mkdir()
+        (home / "2-a-rehearsed").rename(out / "2-a-rehearsed")
+        (out / "comparison.json").write_text("{}")
+        job = Job(replace(CASE, scenario="bench/agreement/cases.toml", policies=()), "reno")
+        (out / "key").write_text(f"{running.key_of(job, 'rehearse', b'')} of-another-binary")
+        kept = [running.is_kept(job, "rehearse", Path(__file__), home, any_binary) for any_binary in (True, False)]
+        self.assertEqual(kept, [True, False])
 
 
 class Chapter(unittest.TestCase):
