@@ -71,6 +71,7 @@ impl Host {
                 netlink.add_address(device, address)?;
                 netlink.add_default_route(device, address, &spec.metrics())?;
             }
+            spec.addresses.iter().try_for_each(|&own| netlink.wait_until_it_is_own(own))?;
             Ok((made, device))
         })?;
         Ok((Host { namespace, device }, made))

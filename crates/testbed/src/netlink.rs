@@ -26,6 +26,7 @@ use crate::Error;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A socket to the kernel.
+#[derive(Debug)]
 pub(crate) struct Netlink {
     socket: Socket,
     sequence: u32,
@@ -137,21 +138,51 @@ impl Netlink {
     /// are switched on, and until then loses what is sent over it without a word.
     pub(crate) fn wait_until_it_carries(&mut self, device: u32) -> Result<(), Error> {
         const WHAT: &str = "a device did not begin to carry packets";
-        let patient_until = Instant::now() + PATIENCE;
-        loop {
+        patiently(WHAT, || {
             let mut link = LinkMessage::default();
             link.header.index = device;
-            let asked = RouteNetlinkMessage::GetLink(link);
-            let answer = self.answer(WHAT, 0, asked)?;
-            if let NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(found)) = answer
-                && found.attributes.contains(&LinkAttribute::OperState(State::Up))
-            {
-                return Ok(());
-            }
-            if Instant::now() > patient_until {
-                return Err(Error::kernel(WHAT)(Errno::ETIMEDOUT));
-            }
-            std::thread::sleep(Duration::from_millis(1));
+            let is_up =
+                |link: LinkMessage| link.attributes.contains(&LinkAttribute::OperState(State::Up));
+            Ok(self.link(WHAT, link)?.is_some_and(is_up))
+        })
+    }
+
+    /// Waits until packets for an address of the namespace are its own. The kernel takes one of IPv6 in some time after
+    /// it was given, and until then sends what is for it on to others.
+    pub(crate) fn wait_until_it_is_own(&mut self, address: IpAddr) -> Result<(), Error> {
+        const WHAT: &str = "an address did not become a host's own";
+        let length = if address.is_ipv4() { 32 } else { 128 };
+        patiently(WHAT, || {
+            let mut route = RouteMessage::default();
+            route.header.address_family = family(address);
+            route.header.destination_prefix_length = length;
+            route.attributes.push(RouteAttribute::Destination(address.into()));
+            let answer = self.answer(WHAT, 0, RouteNetlinkMessage::GetRoute(route))?;
+            Ok(matches!(
+                answer,
+                NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(found))
+                    if found.header.kind == RouteType::Local
+            ))
+        })
+    }
+
+    /// The number of a device, which need not be in the namespace of the thread.
+    pub(crate) fn index_of(&mut self, device: &str) -> Result<u32, Error> {
+        const WHAT: &str = "a device is not there";
+        let mut link = LinkMessage::default();
+        link.attributes.push(LinkAttribute::IfName(device.to_owned()));
+        let found = self.link(WHAT, link)?;
+        found.map(|link| link.header.index).ok_or_else(|| Error::kernel(WHAT)(Errno::ENODEV))
+    }
+
+    fn link(
+        &mut self,
+        what: &'static str,
+        asked: LinkMessage,
+    ) -> Result<Option<LinkMessage>, Error> {
+        match self.answer(what, 0, RouteNetlinkMessage::GetLink(asked))? {
+            NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewLink(found)) => Ok(Some(found)),
+            _ => Ok(None),
         }
     }
 
@@ -192,6 +223,21 @@ impl Netlink {
         let answer = answer.map_err(|error| failed(std::io::Error::other(error.to_string())))?;
         Ok(answer.payload)
     }
+}
+
+/// Asks again and again whether something is so, until it is.
+fn patiently(
+    what: &'static str,
+    mut is_so: impl FnMut() -> Result<bool, Error>,
+) -> Result<(), Error> {
+    let patient_until = Instant::now() + PATIENCE;
+    while !is_so()? {
+        if Instant::now() > patient_until {
+            return Err(Error::kernel(what)(Errno::ETIMEDOUT));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
 }
 
 /// A route of the family of an address, through a device.

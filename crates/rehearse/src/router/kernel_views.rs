@@ -281,7 +281,11 @@ fn a_sender_is_seen_as_its_kernel_tells_it_through_losses_over_all_ports_and_ver
         let (segments, bytes) = (told.four(156), told.eight(200));
         assert_eq!((counted.segments, counted.bytes), (segments, bytes), "sent");
         let (segments, bytes) = (told.four(100), told.eight(208));
-        assert_eq!((counted.again, counted.bytes_again), (segments, bytes), "sent again");
+        assert_eq!(
+            (counted.again, counted.bytes_again),
+            (segments, bytes),
+            "sent again: {kind:?} to {to}"
+        );
         assert!(counted.again >= counted.lost && counted.lost > 5, "{counted:?}");
     }
 }

@@ -16,6 +16,8 @@ use crate::{Error, Home, Host, HostSpec};
 #[derive(Debug)]
 pub struct Cables {
     namespace: Namespace,
+    /// A socket to the kernel in it.
+    netlink: Netlink,
     made: u32,
 }
 
@@ -39,8 +41,11 @@ impl Cables {
     pub(super) fn new(home: &Home) -> Result<Cables, Error> {
         // The ends carry what others send, and say nothing themselves.
         let silent = || set("ipv6/conf/default/disable_ipv6", "1");
-        let ((), namespace) = home.make(silent)?;
-        Ok(Cables { namespace, made: 0 })
+        let (netlink, namespace) = home.make(|| {
+            silent()?;
+            Netlink::open()
+        })?;
+        Ok(Cables { namespace, netlink, made: 0 })
     }
 
     /// Makes a host with a cable, and binds a socket to its other end by `bind`.
@@ -52,21 +57,22 @@ impl Cables {
     ) -> Result<(Host, T), Error> {
         self.made += 1;
         let far = format!("host{}", self.made);
+        let (namespace, there) = (&self.namespace, &mut self.netlink);
+        let mut index = 0;
         let cable = |netlink: &mut Netlink| {
-            netlink.add_cable(DEVICE, &far, self.namespace.as_fd())?;
+            netlink.add_cable(DEVICE, &far, namespace.as_fd())?;
             netlink.make_silent(index_of(DEVICE)?, ADDRESS)?;
             // No address of the link alone, and so no questions for routers.
             set(&format!("ipv6/conf/{DEVICE}/addr_gen_mode"), "1")?;
-            compute_checksums(DEVICE)
+            compute_checksums(DEVICE)?;
+            // First the other end: a device that is switched on before it loses packets for a while.
+            index = there.index_of(&far)?;
+            there.set_up(index, Some(spec.mtu + spec.headroom), None)
         };
         let (host, ()) = Host::with_device(home, spec, cable)?;
-        let bound = home.within(&self.namespace, || {
-            let index = index_of(&far)?;
-            let mut netlink = Netlink::open()?;
-            let mtu = spec.mtu + spec.headroom;
-            netlink.set_up(index, Some(mtu), None)?;
-            netlink.wait_until_it_carries(index)?;
-            bind(&End { index, mtu, queue: spec.queue })
+        let bound = home.within(namespace, || {
+            there.wait_until_it_carries(index)?;
+            bind(&End { index, mtu: spec.mtu + spec.headroom, queue: spec.queue })
         })??;
         host.wait_until_it_carries(home)?;
         Ok((host, bound))
