@@ -78,12 +78,14 @@ pub struct Group<'a> {
     pub path: Path,
     /// The share of their packets in each level of the gate, 1 in all.
     pub shares: &'a [f64],
+    /// The probability that a packet which has come through is lost on the rest of its way, below 1.
+    pub lost_elsewhere: f64,
 }
 
 /// A queue with RED before a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gate<'a> {
-    /// The levels, all by one average.
+    /// The levels, all by one average; none in a plain buffer, which loses at its limit alone.
     pub levels: &'a [Level],
     /// How drops are spread.
     pub spacing: Spacing,
@@ -91,6 +93,9 @@ pub struct Gate<'a> {
     pub limit: f64,
     /// What the line carries, in packets per second.
     pub capacity: f64,
+    /// Packets per second, below the capacity, that get through whatever the queue is: traffic that
+    /// does not give way.
+    pub others: f64,
 }
 
 /// Where the queue settles.
@@ -109,7 +114,7 @@ impl Gate<'_> {
         self.check(groups)?;
         let excess = |steady: Steady| {
             let carried: f64 = groups.iter().map(|group| self.carried(steady, group)).sum();
-            carried - self.capacity
+            carried + self.others - self.capacity
         };
         let empty = Steady { queue: 0.0, above: 0.0 };
         if excess(empty) <= 0.0 {
@@ -157,7 +162,8 @@ impl Gate<'_> {
         let loss = self.loss(steady, group.shares);
         let rtt = group.path.rtt + steady.queue / self.capacity;
         let path = Path { rtt, ..group.path };
-        let rate = (1.0 / pftk::seconds_per_segment(&path, loss)).min(path.max_window / rtt);
+        let seen = 1.0 - (1.0 - loss) * (1.0 - group.lost_elsewhere);
+        let rate = (1.0 / pftk::seconds_per_segment(&path, seen)).min(path.max_window / rtt);
         if group.connections == 0.0 || loss >= 1.0 {
             return 0.0;
         }
@@ -175,20 +181,27 @@ impl Gate<'_> {
     fn check(&self, groups: &[Group]) -> Result<(), ModelError> {
         Range::above(0.0).check("the capacity in packets per second", self.capacity)?;
         Range::above(0.0).check("the limit of the queue in packets", self.limit)?;
+        Range::from_to_below(0.0, self.capacity)
+            .check("the packets per second that do not give way", self.others)?;
         for level in self.levels {
             level.check()?;
         }
         for group in groups {
             Range::at_least(0.0).check("the number of connections", group.connections)?;
             group.path.check()?;
+            Range::from_to_below(0.0, 1.0)
+                .check("the loss on the rest of the way", group.lost_elsewhere)?;
             let levels = self.levels.len() as f64;
             Range::from_to(levels, levels)
                 .check("the number of shares of a group", group.shares.len() as f64)?;
             for share in group.shares {
                 Range::from_to(0.0, 1.0).check("the share of packets in a level", *share)?;
             }
-            Range::from_to(1.0 - 1e-9, 1.0 + 1e-9)
-                .check("the sum of the shares of a group", group.shares.iter().sum())?;
+            // Without levels there is nothing to share: a plain buffer.
+            if !group.shares.is_empty() {
+                Range::from_to(1.0 - 1e-9, 1.0 + 1e-9)
+                    .check("the sum of the shares of a group", group.shares.iter().sum())?;
+            }
         }
         Ok(())
     }
@@ -214,11 +227,11 @@ mod tests {
     };
 
     fn gate(levels: &[Level]) -> Gate<'_> {
-        Gate { levels, spacing: Spacing::Independent, limit: 200.0, capacity: 1250.0 }
+        Gate { levels, spacing: Spacing::Independent, limit: 200.0, capacity: 1250.0, others: 0.0 }
     }
 
     fn group(connections: f64, shares: &[f64]) -> Group<'_> {
-        Group { connections, path: PATH, shares }
+        Group { connections, path: PATH, shares, lost_elsewhere: 0.0 }
     }
 
     /// At an average of 32.5 the curve is at half of 0.2: loss 0.1, a round trip of 0.126 s. So many
@@ -291,6 +304,34 @@ mod tests {
         let (spread, plain) =
             (spread.settle(&groups).unwrap(), gate(&levels).settle(&groups).unwrap());
         assert!(spread.queue < plain.queue);
+    }
+
+    #[test]
+    fn a_plain_buffer_loses_at_its_limit_what_its_connections_must_lose() {
+        // A round trip of 0.1 s and 200 packets at 1250 a second.
+        let path = Path { rtt: 0.26, ..PATH };
+        let rate = pftk::approximate_send_rate(&path, 0.02).unwrap() * 0.98;
+        let gate = gate(&[]);
+        let steady = gate.settle(&[group(1250.0 / rate, &[])]).unwrap();
+        assert!((steady.queue - 200.0).abs() < 1e-9, "{steady:?}");
+        assert!((gate.loss(steady, &[]) - 0.02).abs() < 1e-6);
+    }
+
+    #[test]
+    fn traffic_that_does_not_give_way_and_loss_elsewhere_leave_less_to_the_queue() {
+        let levels = [YELLOW];
+        let plain = gate(&levels).settle(&[group(30.0, &[1.0])]).unwrap();
+        // A fifth of the line for others: as 30 on four fifths of it.
+        let shared = Gate { others: 250.0, ..gate(&levels) };
+        let squeezed = shared.settle(&[group(30.0, &[1.0])]).unwrap();
+        assert!(squeezed.queue > plain.queue);
+        let carried = shared.carried(squeezed, &group(30.0, &[1.0]));
+        assert!((carried - 1000.0).abs() < 0.01, "{carried}");
+        // Lost elsewhere: what the queue need not lose.
+        let groups = [Group { lost_elsewhere: 0.01, ..group(30.0, &[1.0]) }];
+        let spared = gate(&levels).settle(&groups).unwrap();
+        assert!(spared.queue < plain.queue);
+        assert!(Gate { others: 1250.0, ..shared }.settle(&groups).is_err());
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod random_loss;
 mod schedulers;
 mod sessions;
 mod shaping;
+mod short_flows;
 mod splitting;
 mod statistics;
 mod stopping;
