@@ -6,7 +6,7 @@ use shortflow_measure::{Recorder, Replica};
 use shortflow_run::{
     Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, plan, seed_of,
 };
-use shortflow_scenario::{Scenario, WorkloadKind};
+use shortflow_scenario::Scenario;
 use shortflow_sim::LiveNetwork;
 use shortflow_testbed::{Home, HostSpec, PortKind, Ports};
 
@@ -14,6 +14,7 @@ use crate::attended::Attendance;
 use crate::board::Board;
 use crate::capture::Capture;
 use crate::clock::Clock;
+use crate::datagrams;
 use crate::effort;
 use crate::families;
 use crate::ip::IpVersion;
@@ -22,7 +23,7 @@ use crate::realtime::Priority;
 use crate::record::{key_of_stream, record};
 use crate::router::{Edges, Routed, Router, Times};
 use crate::site::{Asking, Site};
-use crate::traffic::{Load, ReplicaSeed, SETTLE, least_datagram};
+use crate::traffic::{Load, ReplicaSeed, SETTLE};
 
 /// The rehearsal as an engine: real kernels and real time, one task at a time.
 #[derive(Debug, Clone, Copy, Default)]
@@ -72,7 +73,7 @@ impl Engine for Rehearsal {
     }
 
     fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
-        refuse_workloads(scenario, self.ip)?;
+        datagrams::refuse(scenario, self.ip)?;
         kernel::hosts(scenario, self.ip).map(|_| ())
     }
 
@@ -146,13 +147,13 @@ impl Rehearsal {
         attended.unwrap_or(Ok(()))?;
         let routed: Routed = routed.map_err(lacking)?;
         let Some(found) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
-        warnings.extend(families::told_of(scenario, self.ip));
+        warnings.extend(told_of_workloads(scenario, self.ip));
         warnings.extend(told_of(&routed, busy.map_err(lacking)?));
         warnings.extend(attendance.and_then(|all| all.board?.told()));
-        warnings.extend(told_of_lost(site.hosts.lost(&site.devices).map_err(lacking)?));
         let timing = routed.timing;
         record(found, routed, &streams, scenario, &mut recorder);
         let found = Replica { number: replica, ..recorder.finish()? };
+        warnings.extend(told_of_lost(site.hosts.lost(&site.devices).map_err(lacking)?, &found));
         tcp_info.map_or(Ok(()), |log| log.sink.finish())?;
         tap.map_or(Ok(()), |tap| tap.finish()).map_err(Error::Trace)?;
         Ok(Outcome { measured: Measured::Replica(Box::new(found)), warnings, timing })
@@ -165,12 +166,17 @@ fn asking<'s>(scenario: &'s Scenario, board: Option<&'s Board>) -> Asking<'s> {
     later.fold(Asking::of(scenario), Asking::and)
 }
 
-fn told_of_lost(lost: u64) -> Option<String> {
+fn told_of_workloads(scenario: &Scenario, ip: IpVersion) -> Vec<String> {
+    [families::told_of(scenario, ip), datagrams::told_of(scenario, ip)].concat()
+}
+
+/// What a reader must know of packets that were lost before they came to the network, and behind it.
+fn told_of_lost(lost: u64, found: &Replica) -> impl Iterator<Item = String> {
     let told = format!(
         "{lost} packets of hosts were lost before they came to the network, which this machine cannot carry so fast: \
          what was measured is its own. Use slower links, or fewer of them."
     );
-    (lost > 0).then_some(told)
+    (lost > 0).then_some(told).into_iter().chain(datagrams::told_of_missing(found))
 }
 
 fn lacking(what: impl std::fmt::Display) -> Error {
@@ -208,23 +214,4 @@ fn told_of(routed: &Routed, load_is_busy: f64) -> Vec<String> {
     }
     told.extend(effort::told_of(routed.busy, load_is_busy));
     told
-}
-
-/// Refuses workloads that the load does not speak.
-fn refuse_workloads(scenario: &Scenario, ip: IpVersion) -> Result<(), Refusal> {
-    let least = least_datagram(ip);
-    for workload in &scenario.workloads {
-        let name = &workload.name;
-        match &workload.kind {
-            WorkloadKind::Cbr(cbr) if cbr.packet < least => {
-                return Err(Refusal(format!(
-                    "{name}: datagrams of {} bytes are too small to carry the time at which they were sent\n\
-                     give them {least} bytes or more",
-                    cbr.packet
-                )));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }

@@ -9,6 +9,7 @@ use shortflow_tcp::{Algorithm, Config, Era, Recovery, RtoFloor};
 use shortflow_testbed::{HostSpec, RouteSpec};
 use shortflow_units::Bytes;
 
+use crate::datagrams;
 use crate::ip::IpVersion;
 
 /// Bytes of the IPv4 and TCP headers, and of the timestamps beside them (RFC 7323 §3.2, with padding).
@@ -20,6 +21,9 @@ const LEAST_MTU: u32 = 1280;
 
 /// Bytes of the smallest segment that a socket can be given (`TCP_MIN_MSS` of Linux).
 const LEAST_SEGMENT: u32 = 88;
+
+/// Bytes of the largest one (`MAX_TCP_WINDOW` of Linux).
+const LARGEST_SEGMENT: u32 = 32_767;
 
 /// From here on a receive window is left to the kernel, which lets it grow to about this.
 const LARGE_WINDOW: Bytes = Bytes(3 << 20);
@@ -69,7 +73,8 @@ pub(crate) fn hosts(
             warnings.push(told);
         }
     }
-    let mtu = tcp().map(|workload| mtu(&workload.tcp)).max().unwrap_or(1500).max(LEAST_MTU);
+    let packets = scenario.workloads.iter().map(largest_packet);
+    let mtu = packets.max().unwrap_or(1500).max(LEAST_MTU);
     let host = |node: NodeId| -> Result<Option<HostSpec>, Refusal> {
         if scenario.nodes[node.index()].kind == NodeKind::Router {
             return Ok(None);
@@ -124,6 +129,12 @@ fn segment_of(config: &Config, ip: IpVersion) -> u32 {
 /// Bytes of a full segment's packet.
 fn mtu(config: &Config) -> u32 {
     u32::from(config.mss) + u32::from(headers(config))
+}
+
+/// Bytes of the largest packet of a workload, whose host must not cut it. Datagrams alone leave room for what else
+/// hosts may say.
+fn largest_packet(workload: &Workload) -> u32 {
+    datagrams::largest(&workload.kind).map_or_else(|| mtu(&workload.tcp), |size| size.max(1500))
 }
 
 fn headers(config: &Config) -> u16 {
@@ -185,6 +196,15 @@ fn can_do(workload: &Workload, ip: IpVersion) -> Result<(), Refusal> {
             "segments of {} bytes are smaller than a kernel has them\n\
              give them {least} bytes or more by `tcp.mss`{over}",
             config.mss
+        ));
+    }
+    if SocketSpec::of(config, ip).mss > LARGEST_SEGMENT {
+        let options = SocketSpec::of(config, ip).mss - segment_of(config, ip);
+        return refuse(format!(
+            "segments of {} bytes are larger than a kernel has them\n\
+             give them {} bytes or less by `tcp.mss`, or simulate it",
+            config.mss,
+            LARGEST_SEGMENT + ip.more() - options
         ));
     }
     if config.window_rate.is_some() {

@@ -21,6 +21,7 @@ mod attended;
 mod board;
 mod capture;
 mod clock;
+mod datagrams;
 mod effort;
 mod engine;
 mod families;

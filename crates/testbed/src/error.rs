@@ -44,7 +44,9 @@ pub enum Error {
         mtu: u32,
     },
     /// A setting of the kernel could not be written.
-    #[error("the kernel does not take {value:?} for {path}: {source}", path = path.display())]
+    #[error(
+        "the kernel does not take {value:?} for {path}: {source}{}", remedy(source), path = path.display()
+    )]
     Setting {
         /// Its file.
         path: PathBuf,
@@ -72,6 +74,16 @@ pub enum Error {
     },
 }
 
+/// What to do where a setting cannot be written.
+fn remedy(source: &std::io::Error) -> &'static str {
+    match source.kind() {
+        std::io::ErrorKind::ReadOnlyFilesystem => {
+            "; a container mounts /proc/sys so unless it is run with `--privileged`"
+        }
+        _ => "",
+    }
+}
+
 impl Error {
     /// A refusal of the kernel, when it was asked for `what`.
     pub(crate) fn kernel(what: &'static str) -> impl FnOnce(Errno) -> Error {
@@ -79,5 +91,24 @@ impl Error {
             Errno::EMFILE | Errno::ENFILE => Error::TooManyFiles { needed: 65_536 },
             _ => Error::Kernel { what, source: errno.into() },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_settings_that_a_container_protects_it_is_told_what_to_do() {
+        let of = |errno: Errno| {
+            let (path, value) = (PathBuf::from("/proc/sys/net/ipv4/tcp_sack"), "1".to_owned());
+            Error::Setting { path, value, source: errno.into() }.to_string()
+        };
+        assert_eq!(
+            of(Errno::EROFS),
+            "the kernel does not take \"1\" for /proc/sys/net/ipv4/tcp_sack: Read-only file system (os error 30); \
+             a container mounts /proc/sys so unless it is run with `--privileged`"
+        );
+        assert!(of(Errno::EINVAL).ends_with("Invalid argument (os error 22)"));
     }
 }

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use netlink_packet_route::route::RouteMetric;
+use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
 
 use crate::namespace::Namespace;
@@ -131,7 +132,12 @@ impl RouteSpec {
 }
 
 pub(crate) fn index_of(device: &str) -> Result<u32, Error> {
-    if_nametoindex(device).map_err(Error::kernel("a device is not there"))
+    let refused = Error::kernel("a device is not there");
+    if_nametoindex(device).map_err(|errno| match errno {
+        // The C library asks through a socket, and says so where it gets none; of no device it says ENODEV.
+        Errno::ENOENT => refused(Errno::EMFILE),
+        errno => refused(errno),
+    })
 }
 
 /// Writes a setting of the network namespace of the thread.

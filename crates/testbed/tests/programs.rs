@@ -66,6 +66,19 @@ fn said(host: &Host, line: &str) -> String {
 }
 
 #[test]
+fn a_name_that_is_too_long_for_a_kernel_is_cut_where_it_has_but_one() {
+    let Some((host, _device)) = host() else { return };
+    let long = "n".repeat(80);
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let spec = ProgramSpec { host: long.clone(), ..shell("hostname") };
+    let streams = Streams { output: writer.into(), ..quiet() };
+    let program = Program::start(&host, spec, streams).unwrap();
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    assert_eq!((status(&program).code(), text.trim_end()), (Some(0), &long[..64]));
+}
+
+#[test]
 fn a_program_has_the_host_s_network_and_name_and_knows_all_hosts_by_name() {
     let Some((host, _device)) = host() else { return };
     assert_eq!(said(&host, "hostname"), "north\n");

@@ -78,6 +78,19 @@ impl Sizes {
         }
     }
 
+    /// The smallest and the largest size that is drawn; none where any size may be.
+    pub fn bounds(&self) -> (Option<Bytes>, Option<Bytes>) {
+        match self {
+            Sizes::Constant(size) => (Some(*size), Some(*size)),
+            Sizes::Choice { sizes, .. } => {
+                (sizes.iter().min().copied(), sizes.iter().max().copied())
+            }
+            Sizes::Exponential { .. } => (None, None),
+            Sizes::Pareto { scale, max, .. } => (Some(whole(*scale)), *max),
+            Sizes::Uniform { min, max } => (Some(*min), Some(*max)),
+        }
+    }
+
     /// The mean in bytes. Exact for the discrete distributions; for the continuous ones that of
     /// the distribution before rounding to whole bytes, which shifts it by less than a
     /// thousandth of a byte for means above 50 bytes.
@@ -221,6 +234,21 @@ mod tests {
         near(wetmo_replies().mean(), 14_200.0, 1e-12);
         near(wetmo_replies().mean_segments(1000), 14.2, 1e-12);
         near(sampled(&wetmo_replies(), |size| size as f64), 14_200.0, 0.01);
+    }
+
+    #[test]
+    fn nothing_is_drawn_beyond_the_bounds() {
+        let choice = Sizes::choice(vec![Bytes(300), Bytes(40), Bytes(90)], &[1.0; 3]);
+        assert_eq!(choice.bounds(), (Some(Bytes(40)), Some(Bytes(300))));
+        let uniform = Sizes::Uniform { min: Bytes(50), max: Bytes(60) };
+        let pareto = Sizes::Pareto { scale: 100.4, shape: 1.2, max: Some(Bytes(900)) };
+        assert_eq!(Sizes::Exponential { mean: Bytes(50) }.bounds(), (None, None));
+        let mut rng = Rng::stream(7, "sizes");
+        for sizes in [choice, uniform, pareto, Sizes::Constant(Bytes(7))] {
+            let (Some(least), Some(most)) = sizes.bounds() else { panic!("{sizes:?}") };
+            let drawn: Vec<Bytes> = (0..10_000).map(|_| sizes.draw(&mut rng)).collect();
+            assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&least), Some(&most)));
+        }
     }
 
     #[test]

@@ -45,7 +45,7 @@ use streams::Streams;
 
 pub(crate) use long::LongFlow;
 pub(crate) use sources::StreamSpec;
-pub(crate) use streams::least_datagram;
+pub(crate) use streams::{LARGEST_DATAGRAM, least_datagram};
 
 /// How long hosts are given to settle before the first arrival.
 pub(crate) const SETTLE: Duration = Duration::from_millis(50);

@@ -4,6 +4,7 @@ use std::net::UdpSocket;
 
 use nix::sys::epoll::EpollFlags;
 use rustc_hash::FxHashMap;
+use shortflow_ebpf::Record;
 use shortflow_measure::Recorder;
 use shortflow_scenario::NodeId;
 use shortflow_units::Instant;
@@ -27,8 +28,9 @@ pub(crate) const fn least_datagram(ip: IpVersion) -> u32 {
     ip.header() + UDP_HEADER + STAMP as u32
 }
 
-/// Bytes of the largest datagram.
-const MOST_PAYLOAD: usize = 65_507;
+/// Bytes of the largest datagram, headers included: what a device takes in one piece, with what a program at it may
+/// write before. A scenario's largest, 65,535 bytes, is cut to this.
+pub(crate) const LARGEST_DATAGRAM: u32 = u16::MAX as u32 - Record::LENGTH as u32;
 
 /// All streams, and their sockets.
 pub(crate) struct Streams {
@@ -57,7 +59,7 @@ impl Streams {
             senders: Vec::new(),
             receivers: Vec::new(),
             stream_of: FxHashMap::default(),
-            payload: vec![0; MOST_PAYLOAD],
+            payload: vec![0; LARGEST_DATAGRAM as usize],
             headers: place.ip.header() + UDP_HEADER,
         };
         for (number, spec) in (0..).zip(&streams.specs) {
@@ -83,7 +85,8 @@ impl Streams {
 
     /// Sends a datagram of `size` bytes, headers included.
     pub(crate) fn send(&mut self, stream: u32, size: u32, clock: Clock, recorder: &mut Recorder) {
-        let length = (size.saturating_sub(self.headers) as usize).clamp(STAMP, MOST_PAYLOAD);
+        let size = size.min(LARGEST_DATAGRAM);
+        let length = (size.saturating_sub(self.headers) as usize).max(STAMP);
         let workload = self.specs[stream as usize].workload;
         let now = clock.now();
         self.payload[..STAMP].copy_from_slice(&now.nanos().to_be_bytes());

@@ -184,3 +184,22 @@ fn ports_of_every_kind_carry_the_same() {
         near(ports.name(), lost, 0.15);
     }
 }
+
+/// A queue counts packets, and a fragment would be one.
+#[test]
+fn a_large_datagram_is_one_packet_as_in_the_simulation() {
+    let scenario = line(
+        r#"flood.cbr = { from = "server", to = "client", rate = "12 Mbit/s", packet = "9000 B" }
+        rare.poisson = { from = "client", to = "server", rate = "20 /s", size = { constant = "65535 B" } }"#,
+    );
+    let Some(found) = both(&scenario) else { return };
+    let packets =
+        found.clone().map(|replica| replica.ports[0].code_points[0].arrived.packets as f64);
+    near("packets", packets, 0.05);
+    let lost = found
+        .clone()
+        .map(|replica| replica.workloads[0].datagrams.as_ref().unwrap().loss().unwrap());
+    near("lost", lost, 0.15);
+    let delay = found.map(|replica| replica.workloads[1].datagrams.as_ref().unwrap().delay);
+    near("delay", delay.map(Option::unwrap), 0.05);
+}

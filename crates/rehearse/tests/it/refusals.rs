@@ -69,6 +69,36 @@ fn datagrams_too_small_for_the_time_of_their_sending_are_refused() {
 }
 
 #[test]
+fn sizes_of_datagrams_that_are_drawn_are_refused_as_well() {
+    let more = "probe.poisson = { from = \"client\", to = \"server\", rate = \"5 /s\", \
+                size = { choice = { sizes = [\"500 B\", \"20 B\"] } } }";
+    let told = refusal(&[("s.toml", &text(more))]);
+    assert!(told.contains("datagrams of 20 bytes") && told.contains("36 bytes or more"), "{told}");
+    let by_chance = more.replace(
+        "choice = { sizes = [\"500 B\", \"20 B\"] }",
+        "exponential = { mean = \"500 B\" }",
+    );
+    let scenario = scenario(&[("s.toml", &text(&by_chance))]);
+    assert_eq!(Rehearsal::default().check(&scenario), Ok(()));
+}
+
+#[test]
+fn segments_larger_than_a_socket_takes_are_refused() {
+    let with = |mss: u32| {
+        let more = format!(
+            "file.bulk = {{ from = \"server\", to = \"client\", tcp = {{ mss = \"{mss} B\", header = \"52 B\" }} }}"
+        );
+        Rehearsal::default().check(&scenario(&[("s.toml", &text(&more))]))
+    };
+    assert_eq!(with(32_755), Ok(()));
+    assert_eq!(
+        with(32_756).unwrap_err().to_string(),
+        "file: segments of 32756 bytes are larger than a kernel has them\n\
+         give them 32755 bytes or less by `tcp.mss`, or simulate it"
+    );
+}
+
+#[test]
 fn over_ipv6_headers_are_longer_and_so_is_the_least_that_is_taken() {
     let cbr =
         "call.cbr = { from = \"client\", to = \"server\", rate = \"8 kbit/s\", packet = \"55 B\" }";

@@ -1,0 +1,70 @@
+//! How large the datagrams of workloads can be: as small as carries the time of their sending, and as large as a
+//! device takes in one piece. A scenario speaks of packets, and a fragment would be another one to every queue.
+
+use shortflow_measure::{DatagramResult, Replica};
+use shortflow_run::Refusal;
+use shortflow_scenario::{Scenario, WorkloadKind};
+use shortflow_units::Bytes;
+
+use crate::ip::IpVersion;
+use crate::traffic::{LARGEST_DATAGRAM, least_datagram};
+
+/// Bytes of the smallest and of the largest datagram; none where there is no bound, or nothing is sent by UDP.
+fn bounds(kind: &WorkloadKind) -> (Option<Bytes>, Option<Bytes>) {
+    match kind {
+        WorkloadKind::Cbr(cbr) => {
+            let size = Some(Bytes(cbr.packet.into()));
+            (size, size)
+        }
+        WorkloadKind::Poisson(poisson) => poisson.size.bounds(),
+        _ => (None, None),
+    }
+}
+
+/// Bytes of the largest datagram of a workload; none of those that use TCP.
+pub(crate) fn largest(kind: &WorkloadKind) -> Option<u32> {
+    let most = (!kind.uses_tcp()).then(|| bounds(kind).1.map_or(u64::MAX, |bytes| bytes.0))?;
+    Some(most.min(LARGEST_DATAGRAM.into()) as u32)
+}
+
+/// Refuses workloads some of whose datagrams are too small by what the scenario says.
+pub(crate) fn refuse(scenario: &Scenario, ip: IpVersion) -> Result<(), Refusal> {
+    let least = least_datagram(ip);
+    for workload in &scenario.workloads {
+        if let Some(size) = bounds(&workload.kind).0.filter(|size| size.0 < least.into()) {
+            return Err(Refusal(format!(
+                "{}: datagrams of {} bytes are too small to carry the time at which they were sent\n\
+                 give them {least} bytes or more",
+                workload.name, size.0
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What a reader must know of workloads whose datagrams may be too small by chance.
+pub(crate) fn told_of(scenario: &Scenario, ip: IpVersion) -> Vec<String> {
+    let least = least_datagram(ip);
+    let by_chance = scenario.workloads.iter().filter(|workload| {
+        matches!(workload.kind, WorkloadKind::Poisson(_)) && bounds(&workload.kind).0.is_none()
+    });
+    let tell = |name: &str| {
+        format!(
+            "{name}: datagrams below {least} bytes cannot carry the time at which they were sent; they have {least}."
+        )
+    };
+    by_chance.map(|workload| tell(&workload.name)).collect()
+}
+
+/// What a reader must know of datagrams that the network has neither dropped nor delivered.
+pub(crate) fn told_of_missing(found: &Replica) -> Option<String> {
+    let all = found.workloads.iter().filter_map(|workload| workload.datagrams.as_ref());
+    let missing =
+        |found: &DatagramResult| found.sent.saturating_sub(found.dropped + found.delivered);
+    let missing: u64 = all.map(missing).sum();
+    let told = format!(
+        "{missing} datagrams had not come when the run ended, or were lost by this machine and not by the network: \
+         they are counted as sent, and neither as delivered nor as lost."
+    );
+    (missing > 0).then_some(told)
+}
