@@ -261,4 +261,36 @@ mod tests {
         estimator.on_ack(Instant::from_nanos(5_000_000), 10, &config());
         assert_eq!(estimator.smoothed(), None);
     }
+
+    /// Sixteen samples in a round trip, one of which is 40 ms late: the formula for each of them alone would leave
+    /// of 40/4 ms a hundredth; the peak of the round is kept, and taken back by a quarter in each round to come.
+    // Sarolahti & Kuznetsov 2002, §4.
+    #[test]
+    fn with_many_samples_the_variation_follows_the_peak_of_a_round() {
+        let config = Config { rto_min: Duration::ZERO, rto_floor: RtoFloor::Variation, ..config() };
+        let mut estimator = RttEstimator::new(&config);
+        let mut deviation = PeakDeviation::default();
+        let mut round = |estimator: &mut RttEstimator, number: u64, late: u64| {
+            for sample in 0..16 {
+                let millis = 100 + if sample == 0 { late } else { 0 };
+                let place = (16 * number + sample + 1, 16 * (number + 1));
+                estimator.sample_each(
+                    Duration::from_millis(millis),
+                    &mut deviation,
+                    place,
+                    &config,
+                );
+            }
+            estimator.variation
+        };
+        for number in 0..40 {
+            round(&mut estimator, number, 0);
+        }
+        let calm = round(&mut estimator, 40, 0);
+        let after = round(&mut estimator, 41, 40);
+        assert!(calm < Duration::from_millis(1), "{calm}");
+        assert!(after >= Duration::from_millis(10), "{after}");
+        let later = round(&mut estimator, 42, 0);
+        assert!(later >= after * 3 / 4 - calm && later < after, "{later} after {after}");
+    }
 }

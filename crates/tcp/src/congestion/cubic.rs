@@ -366,4 +366,57 @@ mod tests {
         let average: f64 = sent / rounds;
         assert!((average / 187.0 - 1.0).abs() < 0.1, "{average}");
     }
+
+    /// Nothing was lost yet: slow start ended by itself at 60 segments, and the curve is flat there. A twentieth of
+    /// the window comes with each round trip all the same.
+    #[test]
+    fn linux_looks_for_the_end_of_the_path_by_a_twentieth_in_a_round_trip() {
+        let grown = |form| {
+            let mut cubic = Cubic::new(MSS, segments(60.0)).in_form(form);
+            cubic.threshold = 60.0;
+            round_trip(&mut cubic, &mut Instant::START.clone(), RTT);
+            cubic.window - 60.0
+        };
+        assert!((grown(CubicForm::Linux) - 3.0).abs() < 0.1, "{}", grown(CubicForm::Linux));
+        assert!((grown(CubicForm::Rfc9438) - 1.0).abs() < 0.1, "{}", grown(CubicForm::Rfc9438));
+    }
+
+    /// RFC 9438 §4.3: from the former window on by a segment in a round trip; Linux stays at α = 0.53.
+    #[test]
+    fn linux_grows_no_faster_above_the_former_window_than_below() {
+        let rtt = Duration::from_millis(10);
+        let grown = |form| {
+            let (cubic, mut now) = reduced_from(20.0);
+            let mut cubic = cubic.in_form(form);
+            while cubic.window < 20.5 {
+                round_trip(&mut cubic, &mut now, rtt);
+            }
+            let before = cubic.window;
+            (0..6).for_each(|_| round_trip(&mut cubic, &mut now, rtt));
+            cubic.window - before
+        };
+        assert!((grown(CubicForm::Rfc9438) - 6.0).abs() < 0.4, "{}", grown(CubicForm::Rfc9438));
+        assert!((grown(CubicForm::Linux) - 6.0 * 0.529).abs() < 0.4, "{}", grown(CubicForm::Linux));
+    }
+
+    /// As many acknowledgements as segments, each ten milliseconds later than those of the round before: slow start
+    /// ends with the ninth of them, at the window of that moment.
+    #[test]
+    fn slow_start_ends_with_hystart_where_round_trips_grow() {
+        let late = |cubic: &mut Cubic, rtt: u64| {
+            let acknowledgements = cubic.window as u64;
+            for number in 0..acknowledgements {
+                let now = Instant::START + Duration::from_millis(10 * rtt + 3 * number);
+                let plain = Ack::plain(segments(1.0), segments(acknowledgements as f64));
+                cubic.on_ack(now, &Ack { rtt: Some(Duration::from_millis(rtt)), ..plain });
+            }
+        };
+        let mut cubic = Cubic::new(MSS, segments(20.0)).with_hystart();
+        late(&mut cubic, 50);
+        assert!(cubic.is_slow_start());
+        assert_eq!(cubic.window(), segments(40.0));
+        late(&mut cubic, 60);
+        assert!(!cubic.is_slow_start());
+        assert!((cubic.threshold - 48.0).abs() < 1e-9, "{}", cubic.threshold);
+    }
 }

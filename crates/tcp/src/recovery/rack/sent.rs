@@ -487,6 +487,22 @@ mod tests {
         }
     }
 
+    fn at(millis: u64) -> Instant {
+        Instant::START + Duration::from_millis(millis)
+    }
+
+    /// RFC 8985 §6.2, step 5: "timeout = max(remaining, timeout)".
+    #[test]
+    fn the_wait_is_for_the_latest_of_what_was_sent_again() {
+        let mut sent = SentSegments::default();
+        (0..3).for_each(|number| sent.on_send(at(0), number * 100, number * 100 + 100));
+        sent.on_retransmit(at(0), 0, 100);
+        sent.on_retransmit(at(5), 100, 200);
+        sent.on_retransmit(at(6), 200, 300);
+        let judged = sent.judge(at(6), Stamp { at: at(6), end: 300 }, Duration::from_millis(12));
+        assert_eq!(judged, Judged { wait: Duration::from_millis(11), ..Judged::default() });
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
