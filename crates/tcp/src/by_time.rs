@@ -7,7 +7,7 @@ use crate::Config;
 use crate::congestion::{Ack, Congestion, CongestionControl, Limit};
 use crate::header::TcpHeader;
 use crate::recovery::LossPhase;
-use crate::recovery::rack::{Awaits, Judged, News, Probe, Rack, Reduction};
+use crate::recovery::rack::{Awaits, Doubt, Judged, News, Probe, Rack, Reduction};
 use crate::sender::{Chunk, ChunkKind, Sender, Urgent};
 
 // What the other recoveries share stays as small as it was: hence the calls that are not inlined.
@@ -42,7 +42,8 @@ impl Sender {
     pub(crate) fn poll_by_time(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
         let rack = self.rack();
         let in_flight = rack.sent.in_flight();
-        if let Some((from, to)) = rack.sent.first_lost() {
+        let new_data_first = rack.doubt.is_some_and(|doubt| doubt.new_data_first);
+        if !new_data_first && let Some((from, to)) = rack.sent.first_lost() {
             let window = self.recovery.inflated(self.congestion.window().0);
             self.window_limited = in_flight + u64::from(self.mss) > window;
             return (!self.window_limited).then(|| self.send_again(now, from, to));
@@ -105,8 +106,12 @@ impl Sender {
             let window = self.congestion.window();
             self.congestion.on_congestion(now, Congestion::Loss, window);
         }
+        if self.recovery.phase() == LossPhase::Loss && self.rack().doubt.is_some() {
+            self.settle_doubt(&news, advances);
+        }
         if self.recovery.phase() != LossPhase::Open && una >= self.recovery.recovers_until() {
             self.recovery.leave();
+            self.rack().doubt = None;
         }
         let judged = self.judge(now, config);
         if self.recovery.phase() == LossPhase::Fast && news.delivered > 0 {
@@ -129,6 +134,53 @@ impl Sender {
             self.rtt.sample_each(rtt, deviation, (sent.una, sent.max), config);
         }
         news
+    }
+
+    /// The timer expired: notes what to go back to, if that turns out to be for nothing (RFC 5682). Of timeouts
+    /// in a row the first counts; in fast recovery losses are known.
+    pub(crate) fn doubt_timeout(&mut self) {
+        let (phase, max) = (self.recovery.phase(), self.max);
+        let (window, threshold) = (self.congestion.window(), self.congestion.threshold());
+        let Some(rack) = self.recovery.rack_mut() else { return };
+        match phase {
+            LossPhase::Open => {
+                rack.doubt = threshold.map(|threshold| Doubt {
+                    window,
+                    threshold,
+                    max,
+                    new_data_first: false,
+                });
+            }
+            LossPhase::Fast => rack.doubt = None,
+            LossPhase::Loss => {
+                if let Some(doubt) = &mut rack.doubt {
+                    doubt.new_data_first = false;
+                }
+            }
+        }
+    }
+
+    /// F-RTO with SACK (RFC 5682 §3.1): something arrived after a timeout that was sent before it, and once only.
+    /// Then nothing was lost, and all is as before. To find out, the first acknowledgement that advances is
+    /// answered with new data; when those overtake what is missing, the loss was real.
+    #[cold]
+    fn settle_doubt(&mut self, news: &News, advances: bool) {
+        let (una, max) = (self.una, self.max);
+        let has_new_data = self.next < self.limit();
+        let rack = self.rack();
+        let Some(doubt) = &mut rack.doubt else { return };
+        doubt.new_data_first = false;
+        if news.original.is_some_and(|end| end <= doubt.max) {
+            let Doubt { window, threshold, .. } = *doubt;
+            rack.doubt = None;
+            rack.sent.forget_losses();
+            self.congestion.restore(window, threshold);
+            self.recovery.leave();
+        } else if max == doubt.max && advances && una < doubt.max && has_new_data {
+            doubt.new_data_first = true;
+        } else if !advances || max == doubt.max {
+            rack.doubt = None;
+        }
     }
 
     /// Finds what is lost, and begins fast recovery when something is.

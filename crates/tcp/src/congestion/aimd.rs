@@ -125,6 +125,15 @@ impl CongestionControl for Aimd {
         self.window = self.window.min(capped(limit));
     }
 
+    fn threshold(&self) -> Option<Bytes> {
+        Some(Bytes(u64::from(self.threshold)))
+    }
+
+    fn restore(&mut self, window: Bytes, threshold: Bytes) {
+        self.window = self.window.max(capped(window));
+        self.threshold = capped(threshold);
+    }
+
     #[inline]
     fn window(&self) -> Bytes {
         Bytes(u64::from(self.window))

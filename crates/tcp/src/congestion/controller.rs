@@ -42,6 +42,20 @@ impl CongestionControl for Controller {
         }
     }
 
+    fn threshold(&self) -> Option<Bytes> {
+        match self {
+            Controller::Aimd(aimd) => aimd.threshold(),
+            Controller::Other(other) => other.threshold(),
+        }
+    }
+
+    fn restore(&mut self, window: Bytes, threshold: Bytes) {
+        match self {
+            Controller::Aimd(aimd) => aimd.restore(window, threshold),
+            Controller::Other(other) => other.restore(window, threshold),
+        }
+    }
+
     #[inline]
     fn window(&self) -> Bytes {
         match self {

@@ -193,6 +193,17 @@ impl CongestionControl for Cubic {
         }
     }
 
+    fn threshold(&self) -> Option<Bytes> {
+        Some(Bytes((self.threshold * self.mss) as u64)) // "arbitrarily high" becomes the greatest number
+    }
+
+    fn restore(&mut self, window: Bytes, threshold: Bytes) {
+        self.window = self.window.max(window.0 as f64 / self.mss);
+        let is_open = threshold.0 == u64::MAX;
+        self.threshold = if is_open { f64::INFINITY } else { threshold.0 as f64 / self.mss };
+        self.stage = None;
+    }
+
     fn window(&self) -> Bytes {
         Bytes((self.window * self.mss) as u64)
     }

@@ -273,6 +273,15 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// a burst would follow recovery. The slow-start threshold stays.
     fn cap_window(&mut self, limit: Bytes);
 
+    /// ssthresh, where there is one to [go back](Self::restore) to.
+    fn threshold(&self) -> Option<Bytes> {
+        None
+    }
+
+    /// A timeout was spurious: goes back to a window of at least `window` and to `threshold`, which it had before
+    /// (RFC 5682 §4). Called only with what [`threshold`](Self::threshold) gave.
+    fn restore(&mut self, _window: Bytes, _threshold: Bytes) {}
+
     /// The congestion window; at least one full segment.
     fn window(&self) -> Bytes;
 

@@ -8,7 +8,7 @@
 mod reduction;
 mod sent;
 
-use shortflow_units::{Duration, Instant};
+use shortflow_units::{Bytes, Duration, Instant};
 
 use super::{LossPhase, Outstanding};
 use crate::Config;
@@ -46,6 +46,8 @@ pub(crate) struct Rack {
     pub(crate) awaits: Awaits,
     /// TLP.end_seq while a probe is not accounted for, and whether it was sent before (RFC 8985 §7.1).
     pub(crate) probe: Option<Probe>,
+    /// What to go back to if a timeout turns out to have been spurious, while that is open.
+    pub(crate) doubt: Option<Doubt>,
     /// The most that was outstanding in the flight that ends at the second offset.
     pub(crate) most_in_flight: (u64, u64),
 }
@@ -68,6 +70,18 @@ pub(crate) struct Probe {
     pub(crate) is_retransmission: bool,
 }
 
+/// A timeout that may have been spurious: nothing was lost, only late (RFC 5682).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    /// cwnd and ssthresh before it.
+    pub(crate) window: Bytes,
+    pub(crate) threshold: Bytes,
+    /// One past what had been sent by then.
+    pub(crate) max: u64,
+    /// New data go before what is lost, until an acknowledgement comes.
+    pub(crate) new_data_first: bool,
+}
+
 /// What an acknowledgement tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct News {
@@ -75,6 +89,8 @@ pub(crate) struct News {
     pub(crate) delivered: u64,
     /// Whether SACK blocks told of some of them.
     pub(crate) sacked: bool,
+    /// One past the last byte of the first segment that arrived and was never sent again.
+    pub(crate) original: Option<u64>,
     /// A round trip for the retransmission timeout: of the oldest of what arrived.
     pub(crate) rtt: Option<Duration>,
     /// A round trip for congestion control: of the latest of it, so without the wait of an acknowledgement
@@ -95,6 +111,7 @@ impl Default for Rack {
             reduction: Reduction::default(),
             awaits: Awaits::Timeout,
             probe: None,
+            doubt: None,
             most_in_flight: (0, 0),
         }
     }
@@ -129,6 +146,7 @@ impl Rack {
                 is_repeated = true;
             } else {
                 news.rtt = news.rtt.or(Some(rtt));
+                news.original = news.original.or(Some(segment.stamp.end));
                 news.latest_rtt = Some(rtt);
             }
             self.arrived(segment.stamp, segment.again, rtt);
@@ -180,6 +198,7 @@ impl Rack {
                     reordered |= segment.stamp.end < highest;
                     top = top.max(segment.stamp.end);
                     news.rtt = news.rtt.or(Some(rtt));
+                    news.original = news.original.or(Some(segment.stamp.end));
                 }
                 arrived = [arrived[0].max(Some(segment.stamp)), Some(segment.stamp)];
             });

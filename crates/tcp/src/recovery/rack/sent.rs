@@ -308,6 +308,20 @@ impl SentSegments {
         }
     }
 
+    /// Nothing was lost after all.
+    pub(crate) fn forget_losses(&mut self) {
+        for segment in self.segments.iter_mut().filter(|segment| segment.fate == Fate::Lost) {
+            segment.fate = Fate::InFlight;
+            self.in_flight += u64::from(segment.length);
+        }
+        self.lost = 0;
+        self.lost_from = 0;
+        self.unjudged = 0;
+        self.again =
+            self.segments.iter().filter(|segment| segment.again).map(|s| s.stamp).collect();
+        self.again.make_contiguous().sort_unstable();
+    }
+
     /// RFC 8985 §6.3: the timer expired. The first segment is lost, and so is what was sent longer than
     /// `age` ago.
     pub(crate) fn on_timeout(&mut self, now: Instant, age: Duration) {

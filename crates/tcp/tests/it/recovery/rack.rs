@@ -188,13 +188,56 @@ fn what_has_just_been_sent_is_not_lost_with_the_timeout() {
         .sends(seg(4))
         .at(700)
         .sends(seg(2).again())
+        // It does, and tells that the third is lost.
         .at(750)
         .gets(acks(1).sacks(&[(4, 4)]))
-        .at(800)
-        .gets(acks(2).sacks(&[(4, 4)]))
         .sends(seg(3).again())
-        .at(900)
+        .at(850)
         .gets(acks(4));
+}
+
+/// All of ten segments are late; the timer has expired at 600 ms.
+fn timed_out() -> Script {
+    ten_out(Config { tail_loss_probe: false, ..rack() }).at(600).sends(seg(1).again()).window_is(1)
+}
+
+// RFC 5682 §3.1: new data answer the first acknowledgement; the second is of what was sent once, before the timeout.
+#[test]
+fn a_timeout_without_a_loss_is_taken_back() {
+    timed_out()
+        .at(690)
+        .gets(acks(1))
+        .sends_segments(11..=12)
+        .gets(acks(2))
+        .sends(seg(13))
+        .window_is(11)
+        .phase_is(shortflow_elements::Phase::SlowStart);
+}
+
+// RFC 5682 §3.1: the new data arrive before what is missing, which is lost then.
+#[test]
+fn a_timeout_with_a_loss_stands() {
+    timed_out()
+        .at(700)
+        .gets(acks(1))
+        .sends_segments(11..=12)
+        .at(800)
+        .gets(acks(1).sacks(&[(11, 11)]))
+        .sends(seg(2).again())
+        .window_is(2);
+}
+
+// RFC 5682 §3.1: without new data the test cannot be made, and what is lost goes.
+#[test]
+fn without_new_data_a_timeout_is_not_doubted() {
+    established(Config { tail_loss_probe: false, ..rack() })
+        .writes_segments(3)
+        .sends_segments(1..=3)
+        .at(600)
+        .sends(seg(1).again())
+        .at(700)
+        .gets(acks(1))
+        .sends_again(2..=3);
 }
 
 // RFC 2018 §8: a peer that drops what it held gets all of it again.
