@@ -39,9 +39,8 @@
 //!   never shrinks.
 //! - **Options on the wire.** Window scaling and SACK are taken for granted, and timestamps count as
 //!   bytes of the header only.
-//! - **Not yet**: reports of duplicates (RFC 2883), and what follows from them: a reduction that turns out to
-//!   have been without cause is not undone (RFC 3522, RFC 5682); path MTU discovery. Retransmissions are not
-//!   paced.
+//! - **Not yet**: reports of duplicates (RFC 2883), and what follows from them: a fast retransmit that turns out
+//!   to have been without cause is not taken back (RFC 3522); path MTU discovery. Retransmissions are not paced.
 //!
 //! # Where what is
 //!
