@@ -87,6 +87,10 @@ pub(crate) struct LossRecovery {
 
 /// What is remembered of single segments or blocks: one pointer, so that a connection stays small.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is behind a pointer, and the smaller is short-lived"
+)]
 enum Memory {
     Blocks(Scoreboard),
     /// As long as the connection lives.
