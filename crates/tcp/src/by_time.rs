@@ -106,14 +106,15 @@ impl Sender {
             let window = self.congestion.window();
             self.congestion.on_congestion(now, Congestion::Loss, window);
         }
-        if self.recovery.phase() == LossPhase::Loss && self.rack().doubt.is_some() {
-            self.settle_doubt(&news, advances);
+        let mut is_settled = false;
+        if self.recovery.phase() != LossPhase::Open {
+            is_settled = self.rack().doubt.is_some() && self.settle_doubt(&news, advances);
+            if una >= self.recovery.recovers_until() {
+                self.recovery.leave();
+                self.rack().doubt = None;
+            }
         }
-        if self.recovery.phase() != LossPhase::Open && una >= self.recovery.recovers_until() {
-            self.recovery.leave();
-            self.rack().doubt = None;
-        }
-        let judged = self.judge(now, config);
+        let judged = if is_settled { Judged::default() } else { self.judge(now, config) };
         if self.recovery.phase() == LossPhase::Fast && news.delivered > 0 {
             self.follow_reduction(news.delivered, advances && !judged.lost);
         }
@@ -136,9 +137,9 @@ impl Sender {
         news
     }
 
-    /// The timer expired: notes what to go back to, if that turns out to be for nothing (RFC 5682). Of timeouts
-    /// in a row the first counts; in fast recovery losses are known.
-    pub(crate) fn doubt_timeout(&mut self) {
+    /// The window is about to be reduced: notes what to go back to, if that turns out to be for nothing. Of reductions
+    /// in a row the first counts; after a timeout in fast recovery there is nothing to go back to.
+    pub(crate) fn doubt_reduction(&mut self, now: Instant) {
         let (phase, max) = (self.recovery.phase(), self.max);
         let (window, threshold) = (self.congestion.window(), self.congestion.threshold());
         let Some(rack) = self.recovery.rack_mut() else { return };
@@ -147,6 +148,7 @@ impl Sender {
                 rack.doubt = threshold.map(|threshold| Doubt {
                     window,
                     threshold,
+                    since: now,
                     max,
                     new_data_first: false,
                 });
@@ -160,27 +162,46 @@ impl Sender {
         }
     }
 
-    /// F-RTO with SACK (RFC 5682 §3.1): something arrived after a timeout that was sent before it, and once only.
-    /// Then nothing was lost, and all is as before. To find out, the first acknowledgement that advances is
+    /// Whether what is being repaired was lost at all. Gives whether the acknowledgement tells of no loss because it
+    /// settles that.
+    ///
+    /// Nothing was lost where an acknowledgement answers what was sent before the first retransmission (Eifel, RFC
+    /// 3522 §3.2): then all is as before (RFC 4015), in fast recovery once no retransmission is under way any more,
+    /// and until then nothing else is repaired. Nor where something arrives after a timeout that was sent before it,
+    /// and once only (F-RTO with SACK, RFC 5682 §3.1): to find out, the first acknowledgement that advances is
     /// answered with new data; when those overtake what is missing, the loss was real.
     #[cold]
-    fn settle_doubt(&mut self, news: &News, advances: bool) {
+    fn settle_doubt(&mut self, news: &News, advances: bool) -> bool {
         let (una, max) = (self.una, self.max);
         let has_new_data = self.next < self.limit();
+        let is_fast = self.recovery.phase() == LossPhase::Fast;
+        let is_partial = una < self.recovery.recovers_until();
         let rack = self.rack();
-        let Some(doubt) = &mut rack.doubt else { return };
+        let is_under_way = is_fast && is_partial && rack.sent.has_again_in_flight();
+        let Some(doubt) = &mut rack.doubt else { return false };
         doubt.new_data_first = false;
-        if news.original.is_some_and(|end| end <= doubt.max) {
+        let answers_first = news.answers_at.is_some_and(|at| at < doubt.since);
+        let is_of_before = news.original.is_some_and(|end| end <= doubt.max);
+        if answers_first && is_under_way {
+            doubt.new_data_first = true;
+            return true;
+        }
+        if answers_first || (!is_fast && is_of_before) {
             let Doubt { window, threshold, .. } = *doubt;
             rack.doubt = None;
-            rack.sent.forget_losses();
+            rack.sent.forget_losses(!is_fast);
             self.congestion.restore(window, threshold);
             self.recovery.leave();
-        } else if max == doubt.max && advances && una < doubt.max && has_new_data {
-            doubt.new_data_first = true;
-        } else if !advances || max == doubt.max {
-            rack.doubt = None;
+            return is_fast;
         }
+        if !is_fast {
+            if max == doubt.max && advances && una < doubt.max && has_new_data {
+                doubt.new_data_first = true;
+            } else if !advances || max == doubt.max {
+                rack.doubt = None;
+            }
+        }
+        false
     }
 
     /// Finds what is lost, and begins fast recovery when something is.
@@ -204,6 +225,7 @@ impl Sender {
     /// window is what is reduced, not what is in flight.
     #[cold]
     fn begin_recovery_by_time(&mut self, now: Instant) {
+        self.doubt_reduction(now);
         let before = self.congestion.window();
         let is_news = self.una >= self.ecn.reduced_until();
         if is_news || self.recovery.phase() == LossPhase::Loss {

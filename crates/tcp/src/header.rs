@@ -38,6 +38,17 @@ impl SackBlocks {
     }
 }
 
+/// What timestamps tell apart (RFC 7323 §3), as far as it matters: transmissions of the same data. Each data segment
+/// says which it is, and each acknowledgement which it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stamps {
+    /// The data were sent before.
+    pub again: bool,
+    /// What is answered had been sent before: what moved the cumulative acknowledgement last, and of several
+    /// segments that wait for one acknowledgement the first (RFC 7323 §4.3).
+    pub answers_again: bool,
+}
+
 /// The sequence fields of a TCP header.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TcpHeader {
@@ -49,6 +60,8 @@ pub struct TcpHeader {
     pub window: u32,
     /// Control bits.
     pub flags: TcpFlags,
+    /// Transmissions told apart, without a byte on the wire.
+    pub stamps: Stamps,
     /// Selective acknowledgements.
     pub sack: SackBlocks,
 }

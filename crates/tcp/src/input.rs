@@ -90,6 +90,7 @@ impl Connection {
             self.control = Control::Acknowledgement { ack: self.acknowledgement(), echo };
             self.receiver.on_ack_sent();
         }
+        self.receiver.note_transmission(start, header.stamps.again);
         self.receiver.on_data(now, start, payload, fin, &self.config);
         if has_changed {
             self.receiver.demand_ack(AckDue::Now);

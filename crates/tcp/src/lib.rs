@@ -37,10 +37,9 @@
 //!   sends, and finds the connection that a segment belongs to.
 //! - **The data.** Bytes are counted, not kept; the application reads at once, so the offered window
 //!   never shrinks.
-//! - **Options on the wire.** Window scaling and SACK are taken for granted, and timestamps count as
-//!   bytes of the header only.
-//! - **Not yet**: reports of duplicates (RFC 2883), and what follows from them: a fast retransmit that turns out
-//!   to have been without cause is not taken back (RFC 3522); path MTU discovery. Retransmissions are not paced.
+//! - **Options on the wire.** Window scaling and SACK are taken for granted. Timestamps count as bytes of the
+//!   header; of what they tell only whether a transmission was the first is kept ([`Stamps`]).
+//! - **Not yet**: reports of duplicates (RFC 2883), path MTU discovery. Retransmissions are not paced.
 //!
 //! # Where what is
 //!
@@ -90,7 +89,7 @@ pub use congestion::{
 pub use congestion::{Growth, Limit};
 pub use connection::{Connection, ENDLESS};
 pub use era::Era;
-pub use header::{SackBlocks, TcpHeader};
+pub use header::{SackBlocks, Stamps, TcpHeader};
 pub use recovery::LossPhase;
 pub use segment::Segment;
 pub use state::{Failure, Role, State};

@@ -5,7 +5,7 @@ use shortflow_units::Instant;
 
 use crate::connection::{Connection, Control};
 use crate::ecn::EcnState;
-use crate::header::{SackBlocks, TcpHeader};
+use crate::header::{SackBlocks, Stamps, TcpHeader};
 use crate::receiver::AckDue;
 use crate::sender::{Chunk, ChunkKind};
 use crate::seq::to_wire;
@@ -47,12 +47,10 @@ impl Connection {
             flags = flags.with(TcpFlags::FIN);
             self.state = self.state.after_fin_sent();
         }
-        Segment {
-            payload: chunk.payload,
-            ecn,
-            is_retransmission: chunk.kind == ChunkKind::Retransmission,
-            ..self.segment(self.sequence_of(chunk.offset), flags)
-        }
+        let is_retransmission = chunk.kind == ChunkKind::Retransmission;
+        let mut segment = self.segment(self.sequence_of(chunk.offset), flags);
+        segment.header.stamps.again = is_retransmission;
+        Segment { payload: chunk.payload, ecn, is_retransmission, ..segment }
     }
 
     #[inline]
@@ -81,6 +79,7 @@ impl Connection {
             ack: self.acknowledgement(),
             window: self.receiver.window,
             flags,
+            stamps: Stamps { again: false, answers_again: self.receiver.answers_again },
             sack: self.sack_blocks(),
         };
         Segment { header, payload: 0, ecn: Ecn::NotEct, is_retransmission: false }

@@ -23,6 +23,8 @@ pub(crate) struct Receiver {
     pub(crate) due: AckDue,
     /// Bytes that came in order and are not acknowledged yet.
     unacknowledged: u32,
+    /// The next acknowledgement answers data that were sent again.
+    pub(crate) answers_again: bool,
     /// So many more segments are acknowledged at once.
     quick: u16,
     /// The delayed-acknowledgement timer.
@@ -52,6 +54,7 @@ impl Receiver {
             reassembly: None,
             due: AckDue::No,
             unacknowledged: 0,
+            answers_again: false,
             quick: u16::try_from(config.quick_acks).unwrap_or(u16::MAX),
             timer: Instant::NEVER,
         }
@@ -103,6 +106,15 @@ impl Receiver {
             Acceptance::Old
         } else {
             Acceptance::Inside
+        }
+    }
+
+    /// Data from `start` on have come, which were sent `again` or not: notes it for the acknowledgement, which
+    /// answers the first segment since the last one that does not leave a gap (RFC 7323 §4.3).
+    #[inline]
+    pub(crate) fn note_transmission(&mut self, start: u64, again: bool) {
+        if start <= self.next && self.unacknowledged == 0 {
+            self.answers_again = again;
         }
     }
 

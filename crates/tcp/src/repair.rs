@@ -82,7 +82,7 @@ impl Sender {
         } else {
             Congestion::RepeatedTimeout
         };
-        self.doubt_timeout();
+        self.doubt_reduction(now);
         self.congestion.on_congestion(now, event, Bytes(in_flight));
         self.ecn.on_reduction(self.max);
         self.rtt.on_retransmit();

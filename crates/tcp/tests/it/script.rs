@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use shortflow_elements::{Ecn, Phase, TcpFlags};
 use shortflow_tcp::{
-    Config, Connection, EcnCapable, Era, Recovery, Role, SackBlocks, Segment, State, TcpHeader,
+    Config, Connection, EcnCapable, Era, Recovery, Role, SackBlocks, Segment, Stamps, State,
+    TcpHeader,
 };
 use shortflow_units::{Bytes, Duration, Instant};
 
@@ -72,6 +73,7 @@ pub(crate) struct Spec {
     ecn: Ecn,
     window: u32,
     again: bool,
+    answers_again: bool,
     sack: Vec<(u32, u32)>,
 }
 
@@ -123,6 +125,7 @@ fn bare(flags: TcpFlags) -> Spec {
         ecn: Ecn::NotEct,
         window: PEER_WINDOW,
         again: false,
+        answers_again: false,
         sack: Vec::new(),
     }
 }
@@ -155,6 +158,12 @@ impl Spec {
     /// A retransmission.
     pub(crate) fn again(mut self) -> Self {
         self.again = true;
+        self
+    }
+
+    /// An acknowledgement that answers a retransmission, as timestamps tell.
+    pub(crate) fn answering_again(mut self) -> Self {
+        self.answers_again = true;
         self
     }
 
@@ -272,7 +281,8 @@ impl Script {
             sack.push(from, to);
         }
         let (flags, window) = (spec.flags, spec.window);
-        let header = TcpHeader { seq, ack: self.peer_ack, window, flags, sack };
+        let stamps = Stamps { again: false, answers_again: spec.answers_again };
+        let header = TcpHeader { seq, ack: self.peer_ack, window, flags, stamps, sack };
         self.acts(|connection, now| connection.on_segment(now, &header, spec.payload, spec.ecn))
     }
 

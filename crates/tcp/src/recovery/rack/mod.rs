@@ -46,7 +46,7 @@ pub(crate) struct Rack {
     pub(crate) awaits: Awaits,
     /// TLP.end_seq while a probe is not accounted for, and whether it was sent before (RFC 8985 §7.1).
     pub(crate) probe: Option<Probe>,
-    /// What to go back to if a timeout turns out to have been spurious, while that is open.
+    /// What to go back to if a reduction turns out to have been without cause, while that is open.
     pub(crate) doubt: Option<Doubt>,
     /// The most that was outstanding in the flight that ends at the second offset.
     pub(crate) most_in_flight: (u64, u64),
@@ -70,15 +70,17 @@ pub(crate) struct Probe {
     pub(crate) is_retransmission: bool,
 }
 
-/// A timeout that may have been spurious: nothing was lost, only late (RFC 5682).
+/// A reduction that may have been without cause: nothing was lost, only late (RFC 3522, RFC 5682).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Doubt {
     /// cwnd and ssthresh before it.
     pub(crate) window: Bytes,
     pub(crate) threshold: Bytes,
+    /// When it was made, and data sent again for the first time.
+    pub(crate) since: Instant,
     /// One past what had been sent by then.
     pub(crate) max: u64,
-    /// New data go before what is lost, until an acknowledgement comes.
+    /// New data go, and nothing that is thought to be lost, until an acknowledgement comes.
     pub(crate) new_data_first: bool,
 }
 
@@ -91,6 +93,9 @@ pub(crate) struct News {
     pub(crate) sacked: bool,
     /// One past the last byte of the first segment that arrived and was never sent again.
     pub(crate) original: Option<u64>,
+    /// When the transmission left that an advancing acknowledgement answers, where it was the first one of its data;
+    /// of what was sent again it is not known when that was, but long ago.
+    pub(crate) answers_at: Option<Instant>,
     /// A round trip for the retransmission timeout: of the oldest of what arrived.
     pub(crate) rtt: Option<Duration>,
     /// A round trip for congestion control: of the latest of it, so without the wait of an acknowledgement
@@ -123,8 +128,8 @@ impl Rack {
         self.least_rtt = self.least_rtt.min(rtt);
     }
 
-    /// Whether a round trip of what was sent again is that of an earlier transmission: shorter than any. This
-    /// stands for timestamps, which tell which of them arrived (RFC 7323 §4).
+    /// Whether a round trip of what was sent again is that of an earlier transmission: shorter than any (RFC 8985
+    /// §6.2, step 2). SACK blocks do not say more.
     fn is_of_earlier(&self, rtt: Duration) -> bool {
         self.least_rtt != Duration::MAX && rtt < self.least_rtt
     }
@@ -135,24 +140,35 @@ impl Rack {
         let mut news = News::default();
         let mut oldest_again = None;
         let mut is_repeated = false;
+        // What is acknowledged in order comes last: RACK.rtt is then the round trip of what was not ahead of its turn.
+        // Where queues let later segments overtake earlier ones, theirs is far too short for these. So does Linux.
+        if !header.sack.is_empty() {
+            self.take_blocks(now, sent, &header.sack, &mut news);
+        }
         while let Some((segment, bytes)) = self.sent.pop_acknowledged(sent.una) {
             if bytes == 0 {
                 continue; // it was SACKed before
             }
             news.delivered += bytes;
             let rtt = now.since(segment.stamp.at);
+            if segment.again && !header.stamps.answers_again {
+                // RFC 8985 §6.2, step 2: the time of the retransmission tells nothing.
+                news.answers_at = news.answers_at.or(Some(Instant::START));
+                self.reordering_seen = true;
+                continue;
+            }
             if segment.again {
                 oldest_again = oldest_again.or(Some(rtt));
                 is_repeated = true;
             } else {
                 news.rtt = news.rtt.or(Some(rtt));
                 news.original = news.original.or(Some(segment.stamp.end));
+                if !header.stamps.answers_again {
+                    news.answers_at = news.answers_at.or(Some(segment.stamp.at));
+                }
                 news.latest_rtt = Some(rtt);
             }
             self.arrived(segment.stamp, segment.again, rtt);
-        }
-        if !header.sack.is_empty() {
-            self.take_blocks(now, sent, &header.sack, &mut news);
         }
         if is_repeated {
             news.latest_rtt = None;

@@ -84,6 +84,12 @@ impl SentSegments {
         self.sacked
     }
 
+    /// Whether something that was sent again is in flight.
+    pub(crate) fn has_again_in_flight(&self) -> bool {
+        let mut again = self.segments.iter().filter(|segment| segment.again);
+        again.any(|segment| segment.fate == Fate::InFlight)
+    }
+
     pub(crate) fn has_lost(&self) -> bool {
         self.lost > 0
     }
@@ -309,17 +315,22 @@ impl SentSegments {
     }
 
     /// Nothing was lost after all.
-    pub(crate) fn forget_losses(&mut self) {
+    ///
+    /// After a timeout everything is judged anew. In fast recovery, where time told of losses, what was taken to be
+    /// lost is not judged again before it is sent again, as in Linux: it is only later than others, and would be found
+    /// lost with the next acknowledgement.
+    pub(crate) fn forget_losses(&mut self, after_timeout: bool) {
         for segment in self.segments.iter_mut().filter(|segment| segment.fate == Fate::Lost) {
             segment.fate = Fate::InFlight;
             self.in_flight += u64::from(segment.length);
         }
         self.lost = 0;
-        self.lost_from = 0;
-        self.unjudged = 0;
-        self.again =
-            self.segments.iter().filter(|segment| segment.again).map(|s| s.stamp).collect();
-        self.again.make_contiguous().sort_unstable();
+        if after_timeout {
+            self.unjudged = 0;
+            let again = self.segments.iter().filter(|segment| segment.again);
+            self.again = again.map(|segment| segment.stamp).collect();
+            self.again.make_contiguous().sort_unstable();
+        }
     }
 
     /// RFC 8985 §6.3: the timer expired. The first segment is lost, and so is what was sent longer than

@@ -65,6 +65,23 @@ fn where_segments_overtook_each_other_three_later_ones_wait_for_the_window() {
         .sends(seg(3).again());
 }
 
+// RFC 8985 §6.2, step 2: RACK.rtt is that of what was acknowledged in order, and not the short one of a segment that
+// overtook those before it. At 290 ms the latter is 50 ms, and by that all of 2 to 10 would be lost.
+#[test]
+fn a_segment_that_overtakes_many_does_not_make_them_late() {
+    ten_out(rack())
+        .at(240)
+        .gets(acks(1))
+        .sends_segments(11..=12)
+        .at(290)
+        .gets(acks(2).sacks(&[(12, 12)]))
+        .sends_segments(13..=15)
+        .at(300)
+        .gets(acks(12))
+        .sends_segments(16..=25)
+        .repairs_are(0, 0);
+}
+
 // RFC 8985 §3.2: a retransmission that is lost again is found by what was sent after it.
 #[test]
 fn a_retransmission_lost_again_is_sent_again_without_a_timeout() {
@@ -95,7 +112,7 @@ fn a_lost_tail_is_probed_and_then_repaired() {
         .gets(acks(0).sacks(&[(3, 3)]))
         .sends(seg(1).again())
         .at(502)
-        .gets(acks(1).sacks(&[(3, 3)]))
+        .gets(acks(1).sacks(&[(3, 3)]).answering_again())
         .sends(seg(2).again())
         .repairs_are(1, 0);
 }
@@ -201,17 +218,57 @@ fn timed_out() -> Script {
     ten_out(Config { tail_loss_probe: false, ..rack() }).at(600).sends(seg(1).again()).window_is(1)
 }
 
-// RFC 5682 §3.1: new data answer the first acknowledgement; the second is of what was sent once, before the timeout.
+// RFC 3522 §3.2: the acknowledgement answers the first transmission.
 #[test]
 fn a_timeout_without_a_loss_is_taken_back() {
     timed_out()
         .at(690)
         .gets(acks(1))
         .sends_segments(11..=12)
-        .gets(acks(2))
-        .sends(seg(13))
         .window_is(11)
         .phase_is(shortflow_elements::Phase::SlowStart);
+}
+
+// RFC 5682 §3.1: new data answer the first acknowledgement; the second is of what was sent once, before the timeout.
+#[test]
+fn a_timeout_is_taken_back_when_what_was_not_sent_again_arrives() {
+    timed_out()
+        .at(690)
+        .gets(acks(1).answering_again())
+        .sends_segments(11..=12)
+        .gets(acks(2))
+        .sends(seg(13))
+        .window_is(11);
+}
+
+// RFC 3522 §3.2 and RFC 4015 §3.3: segments overtook it.
+#[test]
+fn a_fast_retransmit_of_what_was_only_late_is_taken_back() {
+    ten_out(rack())
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 4)]))
+        .sends(seg(1).again())
+        .sends(seg(11))
+        .window_is(5)
+        .at(210)
+        .gets(acks(4))
+        .sends_segments(12..=15)
+        .window_is(11);
+}
+
+// RFC 3522 §3.2: while another retransmission may be answered, nothing else goes again.
+#[test]
+fn what_may_be_late_is_not_sent_again() {
+    ten_out(rack())
+        .at(200)
+        .gets(acks(0).sacks(&[(5, 7)]))
+        .sends_again(1..=2)
+        .at(210)
+        .gets(acks(1).sacks(&[(5, 7)]))
+        .sends(seg(11))
+        .gets(acks(2).sacks(&[(5, 7)]))
+        .sends_segments(12..=16)
+        .window_is(11);
 }
 
 // RFC 5682 §3.1: the new data arrive before what is missing, which is lost then.
@@ -219,7 +276,7 @@ fn a_timeout_without_a_loss_is_taken_back() {
 fn a_timeout_with_a_loss_stands() {
     timed_out()
         .at(700)
-        .gets(acks(1))
+        .gets(acks(1).answering_again())
         .sends_segments(11..=12)
         .at(800)
         .gets(acks(1).sacks(&[(11, 11)]))
@@ -236,7 +293,7 @@ fn without_new_data_a_timeout_is_not_doubted() {
         .at(600)
         .sends(seg(1).again())
         .at(700)
-        .gets(acks(1))
+        .gets(acks(1).answering_again())
         .sends_again(2..=3);
 }
 
@@ -250,6 +307,6 @@ fn a_peer_that_reneges_gets_everything_again() {
         .sends(seg(11))
         .at(300)
         // What follows segment 1 was held, and is not acknowledged with it.
-        .gets(acks(1))
+        .gets(acks(1).answering_again())
         .sends_again(2..=3);
 }
