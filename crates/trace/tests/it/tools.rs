@@ -138,7 +138,10 @@ fn tcptrace_counts_what_was_counted_here() {
     assert!(retransmitted > 50, "{retransmitted}");
     assert_eq!(sums["rexmt data pkts"], retransmitted);
     assert_eq!(sums["outoforder pkts"], 0);
-    assert!(!sums.contains_key("hardware dups"), "no packet is taken for one captured twice");
+    // Each of some four thousand bare acknowledgements is held against the few before it, by 16 bits that are as good as
+    // random: 0.3 are expected to be taken for one captured twice, and more than two in one trace of three hundred.
+    let twice = sums.get("hardware dups").copied().unwrap_or_default();
+    assert!(twice <= 2, "{twice} packets are taken for others captured twice");
     let replies: u64 = pages
         .classes
         .iter()
