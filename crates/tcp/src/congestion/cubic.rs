@@ -18,7 +18,7 @@ const RENO_INCREASE: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
 const SEARCH: f64 = 0.05;
 
 /// CUBIC with fast convergence and its Reno-friendly region. Slow start is that of RFC 5681, or ends by
-/// [`HyStart`]; what RFC 9438 says of spurious signs of congestion (§4.9) is not here.
+/// HyStart; what RFC 9438 says of spurious signs of congestion (§4.9) is not here.
 #[derive(Debug)]
 pub struct Cubic {
     /// Bytes in a segment; windows are in segments, as in the RFC.
