@@ -66,6 +66,12 @@ pub(crate) enum Command {
     /// are complete.
     #[command(after_help = SIMULATE)]
     Simulate(Simulate),
+    /// Work a scenario out by closed forms, in milliseconds: means, and what they rest on.
+    ///
+    /// The table is that of `simulate`, with means only. Where there is no closed form, that is said, and
+    /// nothing is guessed; so is what lies outside a model's range.
+    #[command(after_help = PREDICT)]
+    Predict(Predict),
     /// Run a scenario over this machine's own TCP, in real time
     ///
     /// Hosts are network namespaces with the kernel's TCP, and what lies between them is the simulator's network, fed
@@ -122,6 +128,11 @@ Examples:
   shortflow simulate scenarios/contract.toml --set parameters.alpha=0.6 --set duration='300 s'
   shortflow simulate scenarios/contract.toml --json | jq '.runs[0].points[0].summary'
   shortflow simulate scenarios/contract.toml --replicas 1 --trace shop.pcapng --trace-at shop";
+
+const PREDICT: &str = "\
+Examples:
+  shortflow predict line.toml
+  shortflow predict line.toml --policy red.toml --set links.line.delay='40 ms' --json";
 
 const REHEARSE: &str = "\
 Examples:
@@ -196,6 +207,14 @@ pub(crate) struct Simulate {
     /// What to trace.
     #[command(flatten)]
     pub(crate) trace: TraceOptions,
+}
+
+/// `predict`.
+#[derive(Debug, Args)]
+pub(crate) struct Predict {
+    /// What to work out.
+    #[command(flatten)]
+    pub(crate) run: RunOne,
 }
 
 /// `rehearse`.

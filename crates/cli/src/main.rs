@@ -1,7 +1,7 @@
 //! The one binary, `shortflow`; no logic of its own.
 //!
 //! ```text
-//! args → simulate, rehearse, compare → run: cases, tasks over an engine, results → report
+//! args → simulate, predict, rehearse, compare → run: cases, tasks over an engine, results → report
 //!      → check, explain, init, reproduce, report, bench, generate
 //! ```
 
@@ -49,6 +49,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
     match command {
         Command::Check(args) => check::check(console, args),
         Command::Simulate(args) => simulate::simulate(console, args),
+        Command::Predict(args) => simulate::predict(console, args),
         Command::Rehearse(args) => rehearse::rehearse(console, args),
         Command::Compare(args) => simulate::compare(console, args),
         Command::Init(args) => init::init(console, args),
