@@ -83,16 +83,20 @@ fn a_hundred_rehearsals_leak_nothing() {
     }
     // The first few fill what is kept for later, such as the allocator's pools.
     (0..9).for_each(|_| run(&scenario).unwrap());
-    let (before, memory_before, spaces_before) = (Holds::now(), memory(), namespaces());
-    (0..90).for_each(|_| run(&scenario).unwrap());
+    let (before, spaces_before) = (Holds::now(), namespaces());
+    // A leak grows with every rehearsal, and so in each third; other tests of this process grow when they like.
+    let grown = [(); 3].map(|()| {
+        let memory_before = memory();
+        (0..30).for_each(|_| run(&scenario).unwrap());
+        memory().saturating_sub(memory_before)
+    });
     let after = Holds::now();
     // Other tests of this process come and go; whatever each rehearsal left would be there ninety times.
     let few = |now: usize, before: usize| now < before + 20;
     assert!(few(after.descriptors, before.descriptors), "{after:?}, {before:?} before");
     assert!(few(after.threads, before.threads), "{after:?}, {before:?} before");
     assert!(few(after.children, before.children), "{after:?}, {before:?} before");
-    let grown = memory().saturating_sub(memory_before);
-    assert!(grown < 4096, "{grown} KiB more");
+    assert!(grown.into_iter().min() < Some(1024), "{grown:?} KiB more");
     // The kernel takes its time. Others may make some of their own.
     let begun = Instant::now();
     while let (Some(before), Some(now)) = (spaces_before, namespaces())
