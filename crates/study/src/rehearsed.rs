@@ -98,6 +98,7 @@ pub fn rehearse(
     let maker = Maker {
         compared: &alike,
         one_by_one: &one_by_one,
+        numbers: readings.kept.as_ref().map(|kept| kept.replicas.clone()),
         ..Maker::of(files, &study, &effort.duration, engine.identity())
     };
     let change = ChangeSpec::of_settings("rehearsed", set);
