@@ -427,8 +427,8 @@ pub(crate) struct Reproduce {
     /// beside the study's own numbers, without a vote.
     #[arg(long, conflicts_with_all = ["quick", "renew", "calibrate", "jobs"])]
     pub(crate) rehearse: bool,
-    /// The folder for results and report; `results/STUDY` by default. Points that are complete there
-    /// are not run again.
+    /// The folder for results and report; `results/STUDY` by default, `results/quick/STUDY` with
+    /// --quick. Points that are complete there are not run again.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
     /// How many replicas at once; one per core by default. Results do not depend on it.

@@ -26,7 +26,7 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
             return Err(Failure::Input(format!("--renew is for `reproduce all`; {run}")));
         }
         let found = study::find(&args.study)?;
-        let out = args.out.clone().unwrap_or_else(|| Path::new("results").join(&*found.id));
+        let out = args.out.clone().unwrap_or_else(|| results(args).join(&*found.id));
         let one = One { console, args, files: &found, out, stop: stop_on_interrupt()? };
         return match (args.calibrate, args.rehearse) {
             (true, _) => one.calibrate(),
@@ -59,10 +59,15 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
     verdict(&ledgers)
 }
 
+/// Where studies leave their results, each in a folder of its name: short forms apart from full ones.
+fn results(args: &Reproduce) -> &'static Path {
+    Path::new(if args.quick { "results/quick" } else { "results" })
+}
+
 /// Every built-in study, one after the other.
 fn every(console: &Console, args: &Reproduce) -> Result<Vec<Ledger>, Failure> {
     let stop = stop_on_interrupt()?;
-    let results = args.out.clone().unwrap_or_else(|| PathBuf::from("results"));
+    let results = args.out.clone().unwrap_or_else(|| results(args).to_owned());
     let mut ledgers = Vec::new();
     for name in StudyFiles::names() {
         let found = study::find(name)?;
@@ -110,9 +115,14 @@ impl One<'_> {
             }
         }
         match files::study_of(&self.out) {
-            Some(other) if other != self.files.id => Err(Failure::Input(format!(
+            Some((other, _)) if other != self.files.id => Err(Failure::Input(format!(
                 "the folder {} holds the results of the study {other}, whose report would be overwritten; \
                  --out names another",
+                self.out.display()
+            ))),
+            Some((_, false)) if self.args.quick => Err(Failure::Input(format!(
+                "the folder {} holds the ledger of a full run, in whose place that of a short one would \
+                 stand; --out names another",
                 self.out.display()
             ))),
             _ => Ok(()),

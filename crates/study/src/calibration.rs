@@ -78,6 +78,8 @@ pub struct Fit {
 pub(crate) struct Readings {
     /// The one that fits best.
     pub(crate) best: Variant,
+    /// Whether that one misses a figure, too.
+    pub(crate) best_misses: bool,
     /// The others that pass.
     pub(crate) others: Vec<Variant>,
     /// The replicas that are kept; all when absent.
@@ -112,10 +114,11 @@ impl Readings {
         let variant = |fit: &Fit| spec.variant(&fit.reading);
         let best = outcome.grid.first().and_then(variant);
         let best = best.ok_or_else(|| is_missing("it names no reading of calibration.toml"))?;
+        let best_misses = outcome.grid.first().is_some_and(|fit| !fit.passes);
         let others = outcome.grid.iter().skip(1).filter(|fit| fit.passes).filter_map(variant);
         let others = others.collect();
         let is_stale = !outcome.ran.is_empty() && outcome.ran != ran(&spec, maker, &best)?;
-        Ok(Readings { best, others, kept: outcome.kept, is_stale })
+        Ok(Readings { best, best_misses, others, kept: outcome.kept, is_stale })
     }
 }
 

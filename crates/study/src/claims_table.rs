@@ -14,10 +14,12 @@ pub fn claims_table(ledger: &Ledger) -> String {
     let most = ledger.claims.iter().map(|claim| claim.replicas).max().unwrap_or_default();
     let mut out =
         format!("Up to {most} replicas of {} each. {}", ledger.duration, ledger.tcp_in_words());
-    if !ledger.reading.is_empty() {
-        out += &format!(" Calibrated reading: {}.", ledger.reading.replace('+', ", "));
+    for sentence in [ledger.reading_in_words(), format!("{}.", ledger.in_words())] {
+        if !sentence.is_empty() {
+            out += &format!(" {sentence}");
+        }
     }
-    out += &format!(" {}.\n\n", ledger.in_words());
+    out += "\n\n";
     out += "| claim | what the paper says | verdict | checks that hold | replicas |\n";
     out += "|---|---|---|---:|---:|\n";
     for claim in &ledger.claims {
@@ -219,6 +221,7 @@ mod tests {
             duration: "60 s".to_owned(),
             tcp: String::new(),
             reading: "data+560".to_owned(),
+            reading_misses: false,
             rehearsed: String::new(),
             claims,
         }

@@ -28,17 +28,19 @@ pub fn write(out: &Path, reproduced: &Reproduced, ledger: &Ledger) -> Result<Pat
     write_text(&out.join("claims.md"), &claims_table(ledger))?;
     let rows: Vec<ClaimRow> = ledger.claims.iter().map(claim_row).collect();
     let tables: Vec<Table> = reproduced.tables.iter().map(set).collect();
-    let about = format!("{} {}", reproduced.about, ledger.tcp_in_words());
+    let about =
+        format!("{} {} {}", reproduced.about, ledger.tcp_in_words(), ledger.reading_in_words());
     let path = out.join("report.html");
     write_text(&path, &study_page(&reproduced.title, &about, &rows, &tables, &figures))?;
     Ok(path)
 }
 
-/// Which study's ledger stands in a folder, if any does.
-pub fn study_of(out: &Path) -> Option<String> {
+/// Which study's ledger stands in a folder, if any does, and whether it is of the short form.
+pub fn study_of(out: &Path) -> Option<(String, bool)> {
     let text = std::fs::read_to_string(out.join(LEDGER)).ok()?;
     let ledger: serde_json::Value = serde_json::from_str(&text).ok()?;
-    Some(ledger.get("study")?.as_str()?.to_owned())
+    let quick = ledger.get("quick").and_then(serde_json::Value::as_bool).unwrap_or(false);
+    Some((ledger.get("study")?.as_str()?.to_owned(), quick))
 }
 
 /// The file of the verdicts.

@@ -21,6 +21,9 @@ pub struct Ledger {
     /// The reading of what the paper leaves open that fits best, by the names of its parts; empty when
     /// nothing was calibrated.
     pub reading: String,
+    /// Whether that reading, like all others, misses some of the figures that the paper reports.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reading_misses: bool,
     /// What was rehearsed beside it: which TCP, and for how long; empty when nothing was.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rehearsed: String,
@@ -38,6 +41,19 @@ impl Ledger {
             (only, 0) => format!("TCP: {only}."),
             (first, 1) => format!("TCP: {first}; in another form where runs say so."),
             (first, others) => format!("TCP: {first}; in {others} other forms where runs say so."),
+        }
+    }
+
+    /// Which reading was judged, in a sentence; empty where nothing was calibrated.
+    pub fn reading_in_words(&self) -> String {
+        let reading = self.reading.replace('+', ", ");
+        match (&*reading, self.reading_misses) {
+            ("", _) => String::new(),
+            (_, false) => format!("Calibrated reading: {reading}."),
+            (_, true) => format!(
+                "No reading meets all that the paper reports of its set-up; judged at the one that fits best: \
+                 {reading}."
+            ),
         }
     }
 

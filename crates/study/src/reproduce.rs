@@ -179,6 +179,7 @@ pub fn reproduce(
         duration: effort.duration.clone(),
         tcp: which_tcp(runs.points().iter().map(|point| &point.scenario)),
         reading: readings.best.name(),
+        reading_misses: readings.best_misses,
         rehearsed: String::new(),
         claims,
     };

@@ -13,7 +13,7 @@ pub fn text(reproduced: &Reproduced, ledger: &Ledger, color: bool) -> String {
     indent(&mut out, "", &reproduced.about);
     indent(&mut out, "", &ledger.tcp_in_words());
     if !ledger.reading.is_empty() {
-        indent(&mut out, "", &format!("Calibrated reading: {}.", ledger.reading));
+        indent(&mut out, "", &ledger.reading_in_words());
     }
     for claim in &ledger.claims {
         let hold = claim.checks.iter().filter(|check| check.verdict == Verdict::Holds).count();

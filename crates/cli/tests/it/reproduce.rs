@@ -83,6 +83,18 @@ fn the_report_of_another_study_is_not_overwritten() {
     assert_eq!(fs::read_to_string(&ledger).unwrap(), "{\"study\": \"nt02\"}");
 }
 
+#[test]
+fn a_short_form_takes_the_place_of_no_full_ledger() {
+    let out = tempfile::tempdir().unwrap();
+    let ledger = out.path().join("ledger.json");
+    let full = "{\"study\": \"mtk99\", \"quick\": false}";
+    fs::write(&ledger, full).unwrap();
+    let ended = run(&["reproduce", "mtk99", "--quick", "--out", out.path().to_str().unwrap()]);
+    assert!(ended.err.contains("holds the ledger of a full run"), "{}", ended.err);
+    assert_eq!(ended.code, Some(2));
+    assert_eq!(fs::read_to_string(&ledger).unwrap(), full);
+}
+
 /// Reads what a child prints until it has printed `text`.
 fn read_until(child: &mut Child, text: &str) -> String {
     let mut printed = Vec::new();
