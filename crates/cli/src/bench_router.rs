@@ -9,6 +9,7 @@ use crate::failure::Failure;
 pub(crate) fn bench(console: &Console, args: &BenchRouter) -> Result<(), Failure> {
     use serde_json::json;
     use shortflow_rehearse::{SpeedPlan, Way, measure_speed, summary};
+    use shortflow_run::Error;
 
     let seconds = args.time.as_secs_f64();
     if seconds <= 0.0 {
@@ -18,7 +19,10 @@ pub(crate) fn bench(console: &Console, args: &BenchRouter) -> Result<(), Failure
         SpeedPlan { ways: Way::ALL.to_vec(), sizes: SIZES.to_vec(), rounds: args.rounds, seconds };
     let stop = crate::interrupt::stop_on_interrupt()?;
     let going_on = || !stop.load(std::sync::atomic::Ordering::Relaxed);
-    let found = measure_speed(&plan, &mut |_| going_on())?;
+    let found = measure_speed(&plan, &mut |_| going_on()).map_err(|error| match error {
+        Error::Interrupted => Failure::Interrupted("interrupted; no figures are kept".to_owned()),
+        other => other.into(),
+    })?;
     let told = summary(&found);
     if args.json {
         let rows: Vec<_> = told.iter().map(linux::row_as_json).collect();

@@ -7,6 +7,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use serde_json::{Value, json};
 use shortflow_rehearse::{Audience, End, Guest, Streams, Terminal};
 use shortflow_scenario::{Loaded, NodeId, NodeKind, Scenario};
 
@@ -27,6 +28,8 @@ pub(crate) struct Crew {
     lines: Vec<(String, String)>,
     listeners: Mutex<Vec<JoinHandle<()>>>,
     failures: Mutex<Vec<String>>,
+    /// How each has ended, where it was started.
+    ends: Mutex<Vec<Option<(ExitStatus, End)>>>,
 }
 
 /// The programs that were asked for, a host and a command each, in this scenario.
@@ -89,7 +92,27 @@ impl Crew {
         let lines: Vec<_> = with.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
         let listens_to_all = listens_to_all || lines.len() > 1;
         let (screen, listeners, failures) = Default::default();
-        Crew { console, screen, listens_to_all, lines, listeners, failures }
+        let ends = Mutex::new(vec![None; lines.len()]);
+        Crew { console, screen, listens_to_all, lines, listeners, failures, ends }
+    }
+
+    /// Where each program ran and how it has ended: with its exit code, or by a signal; by itself, or because
+    /// the rehearsal did.
+    pub(crate) fn as_json(&self) -> Value {
+        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let program = |((host, line), end): (&(String, String), &Option<(ExitStatus, End)>)| {
+            json!({
+                "host": host,
+                "command": line,
+                "exit_code": end.and_then(|(status, _)| status.code()),
+                "signal": end.and_then(|(status, _)| status.signal()),
+                "ended": end.map(|(_, end)| match end {
+                    End::Own => "by itself",
+                    End::WithRehearsal => "with the rehearsal",
+                }),
+            })
+        };
+        self.lines.iter().zip(&*ends).map(program).collect()
     }
 
     /// Where lines are shown.
@@ -131,12 +154,18 @@ impl Audience for Crew {
     }
 
     fn ended(&self, guest: usize, status: ExitStatus, end: End) {
+        // A shell comes after the programs that were asked for, and is none of them.
+        if let Some(own) = self.ends.lock().unwrap_or_else(PoisonError::into_inner).get_mut(guest) {
+            *own = Some((status, end));
+        }
         if status.success() || end == End::WithRehearsal {
             return;
         }
         let (host, line) = &self.lines[guest];
         let how = match (status.code(), status.signal()) {
-            (Some(127), _) => "exit code 127: there is no such program".to_owned(),
+            (Some(127), _) => {
+                "exit code 127, with which a shell tells that there is no such program".to_owned()
+            }
             (Some(code), _) => format!("exit code {code}"),
             (None, signal) => format!("signal {}", signal.unwrap_or(0)),
         };

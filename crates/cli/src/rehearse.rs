@@ -121,7 +121,8 @@ mod on_linux {
         let target = target(options, &loaded.name, "-rehearsed");
         let trace = request(console, &args.trace, loaded)?;
         let trace = trace.map(|trace| args.trace_snap.into_iter().fold(trace, Request::keep_first));
-        let mut looking = Looking { trace: trace.as_ref(), tcp_info: args.tcp_info, beside: None };
+        let mut looking =
+            Looking { trace: trace.as_ref(), tcp_info: args.tcp_info, ..Looking::default() };
         if args.with.is_empty() && board.is_none() {
             return conduct(console, options, std::slice::from_ref(case), looking, &target);
         }
@@ -133,6 +134,8 @@ mod on_linux {
         let guests = (!all.is_empty()).then_some(Guests { all: &all, audience: &crew });
         let beside = |act: &mut dyn FnMut()| watched(&crew, board, act);
         looking.beside = Some(&beside);
+        let programs = || crew.as_json();
+        looking.programs = Some(&programs);
         let engine = Attended { rehearsal, guests, board };
         let cases = Case::by_each(vec![case.clone()], &[&engine]);
         conduct(&console.shared(), options, &cases, looking, &target)?;

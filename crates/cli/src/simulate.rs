@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use serde_json::json;
+use serde_json::{Value, json};
 use shortflow_measure::Run;
 use shortflow_measure::results::REPORT;
 use shortflow_report::{self as report, brief, text};
@@ -84,6 +84,8 @@ pub(crate) struct Looking<'l> {
     pub(crate) tcp_info: Option<TcpInfoTimes>,
     /// Does what it is given, and something else beside it.
     pub(crate) beside: Option<Beside<'l>>,
+    /// What became of the user's own programs, for machines.
+    pub(crate) programs: Option<&'l dyn Fn() -> Value>,
 }
 
 /// Does what it is given, and something else beside it.
@@ -99,7 +101,7 @@ pub(crate) fn conduct(
 ) -> Result<(), Failure> {
     let all: Vec<&Loaded> = cases.iter().map(|case| &case.loaded).collect();
     refuse_too_large(&all, options.jobs, options.memory)?;
-    let Looking { trace, tcp_info, beside } = looking;
+    let Looking { trace, tcp_info, beside, programs } = looking;
     let warnings = Case::warnings(cases);
     console.warnings(&warnings);
     let output = OutputFolder::prepare(target, options.force)?;
@@ -133,6 +135,9 @@ pub(crate) fn conduct(
         found["trace"] = json!(trace.map(|trace| &trace.file));
         found["warnings"] = json!(check::as_json(&warnings));
         found["interrupted"] = json!(interruption.is_some());
+        if let Some(programs) = programs {
+            found["programs"] = programs();
+        }
         console.print_json(&found)?;
     } else {
         let told = if options.brief { brief } else { text };

@@ -89,6 +89,23 @@ fn beside_a_program_the_scenario_is_measured_and_standard_output_is_the_result_s
 }
 
 #[test]
+fn machines_are_told_how_each_program_has_ended() {
+    let home = Home::new();
+    let out = home.0.path().join("out");
+    let place = out.to_str().unwrap();
+    let mut more = vec!["--replicas", "1", "--json", "--out", place];
+    more.extend(["--with", "client", "exit 3", "--with", "server", "exec sleep 100"]);
+    let Some(ended) = home.rehearse(&more) else { return };
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    let found: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let expected = serde_json::json!([
+        { "host": "client", "command": "exit 3", "exit_code": 3, "signal": null, "ended": "by itself" },
+        { "host": "server", "command": "exec sleep 100", "exit_code": null, "signal": 2, "ended": "with the rehearsal" },
+    ]);
+    assert_eq!(found["programs"], expected);
+}
+
+#[test]
 fn a_program_that_fails_is_told_with_its_exit_code() {
     let home = Home::new();
     let more =
@@ -97,7 +114,7 @@ fn a_program_that_fails_is_told_with_its_exit_code() {
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     for told in [
         "client | ",
-        "error: the program on client ended with exit code 127: there is no such program: no-such-program",
+        "error: the program on client ended with exit code 127, with which a shell tells that there is no such program: no-such-program",
         "error: the program on server ended with exit code 7: exit 7",
     ] {
         assert!(ended.err.contains(told), "{told}: {}", ended.err);
