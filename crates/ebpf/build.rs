@@ -7,6 +7,9 @@ use std::process::Command;
 const COMPILERS: [&str; 7] =
     ["clang", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17", "clang-16"];
 
+/// Each is an object of its own, with its maps.
+const PROGRAMS: [&str; 2] = ["sender", "edge"];
+
 fn main() {
     println!("cargo:rerun-if-changed=programs");
     println!("cargo:rerun-if-env-changed=CLANG");
@@ -16,17 +19,20 @@ fn main() {
     let headers = std::env::var("DEP_BPF_INCLUDE").expect("libbpf-sys names its headers");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
     let clang = compiler();
-    let built = Command::new(&clang)
-        // The types that libbpf reads are among what -g writes.
-        .args(["-g", "-O2", "-Wall", "-Werror", "-target", "bpf", "-c", "-I", &headers])
-        .arg(Path::new("programs").join("sender.bpf.c"))
-        .arg("-o")
-        .arg(out.join("sender.bpf.o"))
-        .status();
-    match built {
-        Ok(status) if status.success() => {}
-        Ok(status) => panic!("{clang} did not build programs/sender.bpf.c: {status}"),
-        Err(error) => panic!("{clang}: {error}"),
+    for name in PROGRAMS {
+        let source = Path::new("programs").join(format!("{name}.bpf.c"));
+        let built = Command::new(&clang)
+            // The types that libbpf reads are among what -g writes.
+            .args(["-g", "-O2", "-Wall", "-Werror", "-target", "bpf", "-c", "-I", &headers])
+            .arg(&source)
+            .arg("-o")
+            .arg(out.join(format!("{name}.bpf.o")))
+            .status();
+        match built {
+            Ok(status) if status.success() => {}
+            Ok(status) => panic!("{clang} did not build {}: {status}", source.display()),
+            Err(error) => panic!("{clang}: {error}"),
+        }
     }
 }
 

@@ -16,8 +16,12 @@ typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u32 __wsum;
 
-/* The types of maps, which libbpf's declarations of helpers mention. */
-enum bpf_map_type { BPF_MAP_TYPE_UNSPEC };
+/* include/uapi/linux/bpf.h; libbpf's declarations of helpers mention it. */
+enum bpf_map_type {
+	BPF_MAP_TYPE_UNSPEC = 0,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+};
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -26,6 +30,10 @@ struct bpf_sock {
 };
 
 struct __sk_buff {
+	__u32 len;
+	__u32 cb[5];
+	__u64 tstamp;
+	__u32 gso_segs;
 	struct bpf_sock *sk;
 };
 
@@ -44,6 +52,20 @@ struct tcp_sock {
 
 #pragma clang attribute pop
 
+/* A lock in the value of a map, which the kernel knows by its name. */
+struct bpf_spin_lock {
+	__u32 val;
+};
+
+/* include/uapi/linux/if_ether.h */
+enum {
+	ETH_IPV4 = 0x0800,
+	ETH_VLAN = 0x8100,
+	ETH_IPV6 = 0x86dd,
+	ETH_PROVIDER_VLAN = 0x88a8,
+	ETH_OLD_PROVIDER_VLAN = 0x9100,
+};
+
 /* include/net/tcp_states.h */
 enum {
 	TCP_CLOSE = 7,
@@ -52,5 +74,6 @@ enum {
 
 /* include/uapi/linux/pkt_cls.h */
 #define TC_ACT_UNSPEC (-1)
+#define TC_ACT_SHOT 2
 
 #endif

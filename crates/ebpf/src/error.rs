@@ -1,40 +1,72 @@
 //! What a machine may lack.
 
+use std::fmt;
+
+/// A program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Program {
+    /// [`SenderProgram`](crate::SenderProgram).
+    Sender,
+    /// [`EdgeProgram`](crate::edge::EdgeProgram).
+    Edge,
+}
+
+impl Program {
+    /// The first Linux that has all that it needs.
+    fn since(self) -> &'static str {
+        match self {
+            Program::Sender => "5.9",
+            Program::Edge => "5.17",
+        }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Program::Sender => "the eBPF program that reads the state of a kernel's TCP",
+            Program::Edge => "the eBPF program that classifies, marks and polices packets",
+        })
+    }
+}
+
 /// Why a program cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It was left out when this was built.
     #[error(
-        "this build leaves out the eBPF program that reads the state of a kernel's TCP\n\
+        "this build leaves out {0}\n\
          build it with clang, libelf and zlib at hand: `make setup` and `make build`, or `cargo build --release \
          --features ebpf`"
     )]
-    LeftOut,
+    LeftOut(Program),
     /// The kernel does not describe its own types.
     #[error(
-        "this kernel does not describe its types (/sys/kernel/btf/vmlinux is not there), which the eBPF program that \
-         reads the state of its TCP needs\n\
+        "this kernel does not describe its types (/sys/kernel/btf/vmlinux is not there), which {0} needs\n\
          use a kernel that was built with CONFIG_DEBUG_INFO_BTF, as those of distributions are"
     )]
-    NoTypes,
+    NoTypes(Program),
     /// The process may not load programs.
     #[error(
-        "this process may not load the eBPF program that reads the state of the kernel's TCP\n\
+        "this process may not load {0}\n\
          run it as root, or give it the capabilities CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN"
     )]
-    NotAllowed,
+    NotAllowed(Program),
     /// The kernel has no eBPF.
     #[error(
-        "this kernel has no eBPF, or none at devices, so the state of its TCP cannot be read\n\
+        "this kernel has no eBPF, or none at devices, which {0} needs\n\
          use a kernel that was built with CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS"
     )]
-    NoEbpf,
+    NoEbpf(Program),
     /// The kernel does not take the program.
     #[error(
-        "the kernel does not take the eBPF program that reads the state of its TCP ({what}): {why}\n\
-         use Linux 5.9 or a later one"
+        "the kernel does not take {program} ({what}): {why}\n\
+         use Linux {since} or a later one",
+        since = program.since()
     )]
     Refused {
+        /// Which.
+        program: Program,
         /// At which step.
         what: &'static str,
         /// What the kernel says.
@@ -43,14 +75,14 @@ pub enum Error {
 }
 
 #[cfg(feature = "ebpf")]
-impl Error {
-    /// What the kernel says at a step.
-    pub(crate) fn at(what: &'static str, kind: std::io::ErrorKind, why: String) -> Error {
-        use std::io::ErrorKind;
-        match kind {
-            ErrorKind::PermissionDenied => Error::NotAllowed,
-            ErrorKind::Unsupported | ErrorKind::NotFound => Error::NoEbpf,
-            _ => Error::Refused { what, why },
+impl Program {
+    /// What the kernel says at a step, in words.
+    pub(crate) fn at(self, what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
+        use libbpf_rs::ErrorKind;
+        move |error| match error.kind() {
+            ErrorKind::PermissionDenied => Error::NotAllowed(self),
+            ErrorKind::Unsupported | ErrorKind::NotFound => Error::NoEbpf(self),
+            _ => Error::Refused { program: self, what, why: format!("{error:#}") },
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Builds without eBPF.
 
+use crate::error::Program;
 use crate::{Error, Link};
 
 /// The program that writes a [`Record`](crate::Record) before each packet; this build has none.
@@ -12,7 +13,7 @@ impl SenderProgram {
     /// # Errors
     /// Always: it was left out.
     pub fn load() -> Result<SenderProgram, Error> {
-        Err(Error::LeftOut)
+        Err(Error::LeftOut(Program::Sender))
     }
 
     /// Lets it see all that the device of this number sends, in the network namespace of the thread, for as long

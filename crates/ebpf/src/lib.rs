@@ -1,4 +1,5 @@
-//! What a kernel knows of the sender of a packet, written before the packet itself.
+//! Programs that run in the kernel, at a device: one tells what the kernel knows of the sender of a packet, one
+//! conditions packets ([`edge`]).
 //!
 //! ```text
 //! kernel's TCP/IP ── packet ──▶ [sender.bpf.c] ── Record, packet ──▶ eth0 (TUN) ── Record::split ──▶ who reads
@@ -17,6 +18,7 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod edge;
 mod error;
 mod record;
 #[cfg(feature = "ebpf")]
@@ -34,6 +36,6 @@ pub enum Link {
     Ethernet,
 }
 
-pub use error::Error;
+pub use error::{Error, Program};
 pub use record::{ConnectionState, Record, Recovery};
 pub use sender::SenderProgram;

@@ -3,8 +3,9 @@
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use libbpf_rs::{ErrorKind, ObjectBuilder, TC_EGRESS, TcHook};
+use libbpf_rs::{ObjectBuilder, TC_EGRESS, TcHook};
 
+use crate::error::Program;
 use crate::{Error, Link};
 
 /// The program, as clang has built it.
@@ -32,13 +33,13 @@ impl SenderProgram {
     /// When the machine lacks something.
     pub fn load() -> Result<SenderProgram, Error> {
         if !Path::new(TYPES).exists() {
-            return Err(Error::NoTypes);
+            return Err(Error::NoTypes(Program::Sender));
         }
         // What libbpf has to say is in its errors; it prints the rest on its own account.
         libbpf_rs::set_print(None);
         let opened = ObjectBuilder::default().open_memory(BUILT);
         let loaded = opened.and_then(libbpf_rs::OpenObject::load);
-        loaded.map(SenderProgram).map_err(at("loading it"))
+        loaded.map(SenderProgram).map_err(Program::Sender.at("loading it"))
     }
 
     /// Lets it see all that the device of this number sends, in the network namespace of the thread, for as long
@@ -51,20 +52,8 @@ impl SenderProgram {
         let program = program.expect("the program is in what was built");
         let mut hook = TcHook::new(program.as_fd());
         hook.ifindex(device.cast_signed()).attach_point(TC_EGRESS).handle(1).priority(1);
-        hook.create().map_err(at("making a place at the device"))?;
-        hook.attach().map_err(at("bringing it to the device"))?;
+        hook.create().map_err(Program::Sender.at("making a place at the device"))?;
+        hook.attach().map_err(Program::Sender.at("bringing it to the device"))?;
         Ok(())
-    }
-}
-
-fn at(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
-    move |error| {
-        let kind = match error.kind() {
-            ErrorKind::PermissionDenied => std::io::ErrorKind::PermissionDenied,
-            ErrorKind::NotFound => std::io::ErrorKind::NotFound,
-            ErrorKind::Unsupported => std::io::ErrorKind::Unsupported,
-            _ => std::io::ErrorKind::Other,
-        };
-        Error::at(what, kind, format!("{error:#}"))
     }
 }

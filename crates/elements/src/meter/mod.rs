@@ -4,6 +4,7 @@
 pub(crate) mod bucket;
 mod color_mode;
 mod fair_marker;
+mod integer_window;
 mod momentary_rate;
 mod sr_tcm;
 mod token_bucket;
@@ -13,6 +14,7 @@ mod two_buckets;
 
 pub use color_mode::ColorMode;
 pub use fair_marker::{FairMarker, FairMarkerParams, FairMarkerStats, FlowTableSize};
+pub use integer_window::{IntegerTsw, IntegerTswParams, Pace};
 pub use momentary_rate::{MomentaryRate, MomentaryRateParams};
 pub use sr_tcm::{SrTcm, SrTcmParams};
 pub use token_bucket::{TokenBucket, TokenBucketParams};

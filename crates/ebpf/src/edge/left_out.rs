@@ -1,0 +1,43 @@
+//! Builds without eBPF.
+
+use super::{EdgeCounter, EdgePlan, Trial};
+use crate::error::Program;
+use crate::{Error, Link};
+
+/// The program that conditions packets; this build has none.
+#[derive(Debug)]
+pub enum EdgeProgram {}
+
+impl EdgeProgram {
+    /// Loads the program.
+    ///
+    /// # Errors
+    /// Always: it was left out.
+    pub fn load(_plan: &EdgePlan, _link: Link) -> Result<EdgeProgram, Error> {
+        Err(Error::LeftOut(Program::Edge))
+    }
+
+    /// Loads the program, which is then told the time and what is random.
+    ///
+    /// # Errors
+    /// Always: it was left out.
+    pub fn load_to_try(_plan: &EdgePlan) -> Result<EdgeProgram, Error> {
+        Err(Error::LeftOut(Program::Edge))
+    }
+
+    /// Shows it a packet.
+    ///
+    /// # Errors
+    /// Never: there is no program.
+    pub fn try_packet(&self, _trial: Trial<'_>, _out: &mut Vec<u8>) -> Result<bool, Error> {
+        match *self {}
+    }
+
+    /// What each class has seen of green, yellow and red packets.
+    ///
+    /// # Errors
+    /// Never: there is no program.
+    pub fn counters(&self) -> Result<Vec<[EdgeCounter; 3]>, Error> {
+        match *self {}
+    }
+}

@@ -1,0 +1,158 @@
+//! Conditioning at a device: the program that classifies, marks and polices what it sends or receives.
+
+mod layout;
+#[cfg(not(feature = "ebpf"))]
+#[path = "left_out.rs"]
+mod program;
+#[cfg(feature = "ebpf")]
+mod program;
+
+use std::fmt;
+
+use shortflow_elements::classifier::MultiField;
+use shortflow_elements::dropper::PolicerAction;
+use shortflow_elements::meter::{
+    SrTcmParams, TokenBucketParams, TrTcmParams, Tsw3CmParams, TswParams, TwoBucketsParams,
+};
+use shortflow_elements::{Color, Dscp};
+
+pub use program::EdgeProgram;
+
+/// The most rules of one device.
+pub const MOST_RULES: usize = 64;
+
+/// The most classes of one device.
+pub const MOST_CLASSES: usize = 32;
+
+/// How a class's packets get a colour. Each has the decisions of the element of the same name, but of the time sliding
+/// window, which is [`IntegerTsw`](shortflow_elements::meter::IntegerTsw).
+#[derive(Debug, Clone)]
+pub enum EdgeMeter {
+    /// All have the same.
+    Fixed(Color),
+    /// [`TokenBucket`](shortflow_elements::meter::TokenBucket).
+    TokenBucket(TokenBucketParams),
+    /// [`TwoBuckets`](shortflow_elements::meter::TwoBuckets).
+    TwoBuckets(TwoBucketsParams),
+    /// [`SrTcm`](shortflow_elements::meter::SrTcm).
+    SrTcm(SrTcmParams),
+    /// [`TrTcm`](shortflow_elements::meter::TrTcm).
+    TrTcm(TrTcmParams),
+    /// [`Tsw2Cm`](shortflow_elements::meter::Tsw2Cm).
+    Tsw2Cm(TswParams),
+    /// [`Tsw3Cm`](shortflow_elements::meter::Tsw3Cm).
+    Tsw3Cm(Tsw3CmParams),
+}
+
+/// What is done to the packets of a class.
+#[derive(Debug, Clone)]
+pub struct EdgeClass {
+    /// Which colour they have.
+    pub meter: EdgeMeter,
+    /// The code points of green, yellow and red packets; without them packets keep theirs.
+    pub code_points: Option<[Dscp; 3]>,
+    /// What becomes of green, yellow and red packets; without it all go on.
+    pub police: Option<[PolicerAction; 3]>,
+}
+
+/// What the program does: the rules by which packets belong to classes, the first that matches counting, and the
+/// classes. Packets that match no rule are left alone.
+#[derive(Debug, Clone)]
+#[cfg_attr(not(feature = "ebpf"), expect(dead_code, reason = "nobody loads it"))]
+pub struct EdgePlan {
+    rules: Vec<u8>,
+    classes: Vec<(Vec<u8>, layout::State)>,
+}
+
+impl EdgePlan {
+    /// `rules` name classes by their place in `classes`.
+    ///
+    /// # Errors
+    /// When the program has no room for it, or cannot know or count what is asked for.
+    pub fn new(
+        rules: &[(MultiField, usize)],
+        classes: &[EdgeClass],
+    ) -> Result<EdgePlan, Unsayable> {
+        let limit = |what, found: usize, most| match found <= most {
+            true => Ok(()),
+            false => Err(Unsayable::TooMany { what, found, most }),
+        };
+        limit("rules", rules.len(), MOST_RULES)?;
+        limit("classes", classes.len(), MOST_CLASSES)?;
+        Ok(EdgePlan {
+            rules: layout::rules(rules)?,
+            classes: classes.iter().map(layout::class).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// Why the program cannot do what a plan asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unsayable {
+    /// There is no room.
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many were asked for.
+        found: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// A rule asks for what a source host alone knows.
+    Sender,
+    /// A bucket is deeper than 64 bits count.
+    Deep {
+        /// Its bytes, of both buckets together where one rate fills both.
+        bytes: u64,
+    },
+    /// A window that whole numbers cannot compute, in words.
+    Window(String),
+}
+
+/// The deepest bucket, in bytes.
+const DEEPEST: u64 = 1 << 31;
+
+impl fmt::Display for Unsayable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unsayable::TooMany { what, found, most } => {
+                write!(f, "the program has room for {most} {what}; found {found}")
+            }
+            Unsayable::Sender => {
+                write!(f, "a rule asks for what the sending host alone knows of a connection")
+            }
+            Unsayable::Deep { bytes } => {
+                write!(f, "a bucket must hold at most {DEEPEST} bytes; found {bytes}")
+            }
+            Unsayable::Window(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Unsayable {}
+
+/// What a class has seen since the program was loaded. A packet that a device cuts into segments counts as those.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EdgeCounter {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes, from the IP header on.
+    pub bytes: u64,
+    /// Packets that a policer has dropped.
+    pub dropped_packets: u64,
+    /// Their bytes.
+    pub dropped_bytes: u64,
+}
+
+/// A packet that is shown to the program, which is told the time and the random bits.
+#[derive(Debug, Clone, Copy)]
+pub struct Trial<'p> {
+    /// The packet, from the header of Ethernet on.
+    pub packet: &'p [u8],
+    /// When it comes, in nanoseconds since the start.
+    pub now: u64,
+    /// 32 random bits.
+    pub draw: u32,
+    /// Into how many segments a device would cut it; 1 is a packet as it is.
+    pub segments: u32,
+}

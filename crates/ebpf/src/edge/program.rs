@@ -1,0 +1,167 @@
+//! The program that conditions packets: how it is loaded, tried and read.
+
+use std::io;
+
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput};
+use nix::sys::time::TimeValLike;
+use nix::time::{ClockId, clock_gettime};
+
+use super::{EdgeCounter, EdgePlan, Trial, layout};
+use crate::error::Program;
+use crate::{Error, Link};
+
+/// The program, as clang has built it.
+static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/edge.bpf.o"));
+
+/// What the program returns for a packet that goes no further (TC_ACT_SHOT).
+const DROPPED: u32 = 2;
+
+/// Bytes of `struct __sk_buff`, and where fields stand in it (include/uapi/linux/bpf.h).
+const CONTEXT: usize = 192;
+const CONTROL_BLOCK: usize = 48;
+const TIME: usize = 152;
+const SEGMENTS: usize = 164;
+
+/// The program that conditions packets, loaded into the kernel.
+#[derive(Debug)]
+pub struct EdgeProgram {
+    object: Object,
+    classes: usize,
+}
+
+impl EdgeProgram {
+    /// Loads the program.
+    ///
+    /// # Errors
+    /// When the machine lacks something.
+    pub fn load(plan: &EdgePlan, link: Link) -> Result<EdgeProgram, Error> {
+        EdgeProgram::loaded(plan, link, false)
+    }
+
+    /// Loads the program, which is then told the time and what is random by each [`Trial`].
+    ///
+    /// # Errors
+    /// When the machine lacks something.
+    pub fn load_to_try(plan: &EdgePlan) -> Result<EdgeProgram, Error> {
+        EdgeProgram::loaded(plan, Link::Ethernet, true)
+    }
+
+    fn loaded(plan: &EdgePlan, link: Link, is_tried: bool) -> Result<EdgeProgram, Error> {
+        libbpf_rs::set_print(None);
+        let mut opened =
+            ObjectBuilder::default().open_memory(BUILT).map_err(Program::Edge.at("opening it"))?;
+        let link: u32 = match link {
+            Link::None => 0,
+            Link::Ethernet => 1,
+        };
+        let settings = [link.to_ne_bytes(), u32::from(is_tried).to_ne_bytes()].concat();
+        set(&mut opened, &settings)?;
+        let object = opened.load().map_err(Program::Edge.at("loading it"))?;
+        let program = EdgeProgram { object, classes: plan.classes.len() };
+        program.write(plan, if is_tried { 0 } else { now()? })?;
+        Ok(program)
+    }
+
+    fn write(&self, plan: &EdgePlan, now: u64) -> Result<(), Error> {
+        let put = |map: &MapHandle, key: usize, value: &[u8]| {
+            let key = (key as u32).to_ne_bytes();
+            map.update(&key, value, MapFlags::ANY)
+                .map_err(Program::Edge.at("writing its rules and classes"))
+        };
+        let (classes, states) = (self.map("classes")?, self.map("states")?);
+        for (number, (class, state)) in plan.classes.iter().enumerate() {
+            debug_assert_eq!(
+                (class.len(), state.packed(now).len()),
+                (layout::CLASS, layout::STATE)
+            );
+            put(&classes, number, class)?;
+            put(&states, number, &state.packed(now))?;
+        }
+        put(&self.map("rules")?, 0, &plan.rules)
+    }
+
+    fn map(&self, name: &str) -> Result<MapHandle, Error> {
+        let map = self.object.maps().find(|map| map.name() == name);
+        let map = map.expect("the map is in what was built");
+        MapHandle::try_from(&map).map_err(Program::Edge.at("finding its maps"))
+    }
+
+    /// Shows it a packet, of which `out` is what it makes; whether the packet goes on.
+    ///
+    /// # Errors
+    /// When the kernel does not run programs by hand, or not on such a packet.
+    pub fn try_packet(&self, trial: Trial<'_>, out: &mut Vec<u8>) -> Result<bool, Error> {
+        let program = self.object.progs_mut().find(|program| program.name() == "edge");
+        let program = program.expect("the program is in what was built");
+        let mut context = [0; CONTEXT];
+        context[CONTROL_BLOCK..][..4].copy_from_slice(&trial.draw.to_ne_bytes());
+        context[TIME..][..8].copy_from_slice(&trial.now.to_ne_bytes());
+        if trial.segments > 1 {
+            context[SEGMENTS..][..4].copy_from_slice(&trial.segments.to_ne_bytes());
+        }
+        out.clear();
+        out.resize(trial.packet.len(), 0);
+        let input = ProgramInput {
+            context_in: Some(&mut context),
+            data_in: Some(trial.packet),
+            data_out: Some(out),
+            ..ProgramInput::default()
+        };
+        let found = program.test_run(input).map_err(Program::Edge.at("running it on a packet"))?;
+        Ok(found.return_value != DROPPED)
+    }
+
+    /// What each class has seen of green, yellow and red packets.
+    ///
+    /// # Errors
+    /// When the kernel does not give its maps.
+    pub fn counters(&self) -> Result<Vec<[EdgeCounter; 3]>, Error> {
+        let map = self.map("counters")?;
+        let one = |number: usize| {
+            let key = (number as u32).to_ne_bytes();
+            let found = map
+                .lookup_percpu(&key, MapFlags::ANY)
+                .map_err(Program::Edge.at("reading its counters"))?;
+            Ok(found
+                .unwrap_or_default()
+                .iter()
+                .fold(EdgeCounter::default(), |sum, own| sum.plus(own)))
+        };
+        let class = |class: usize| Ok([one(3 * class)?, one(3 * class + 1)?, one(3 * class + 2)?]);
+        (0..self.classes).map(class).collect()
+    }
+}
+
+impl EdgeCounter {
+    /// This and `struct counter` of one processor.
+    fn plus(self, own: &[u8]) -> EdgeCounter {
+        let long = |at: usize| {
+            own.get(8 * at..)
+                .and_then(|rest| rest.first_chunk())
+                .map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+        };
+        EdgeCounter {
+            packets: self.packets + long(0),
+            bytes: self.bytes + long(1),
+            dropped_packets: self.dropped_packets + long(2),
+            dropped_bytes: self.dropped_bytes + long(3),
+        }
+    }
+}
+
+/// Sets the constants of the program.
+fn set(opened: &mut OpenObject, settings: &[u8]) -> Result<(), Error> {
+    let is_constants = |name: &std::ffi::OsStr| name.to_string_lossy().ends_with(".rodata");
+    let constants = opened.maps_mut().find(|map| is_constants(map.name()));
+    let mut constants = constants.expect("the program has constants");
+    constants.set_initial_value(settings).map_err(Program::Edge.at("setting it up"))
+}
+
+/// The clock that programs see, in nanoseconds since the machine's start.
+fn now() -> Result<u64, Error> {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC);
+    let now = now.map_err(|error| {
+        Program::Edge.at("reading the clock")(libbpf_rs::Error::from(io::Error::from(error)))
+    })?;
+    Ok(now.num_nanoseconds().unsigned_abs())
+}

@@ -1,0 +1,295 @@
+//! Every decision of the program that conditions packets, beside that of the elements. Needs the right to load eBPF.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use shortflow_ebpf::Error;
+use shortflow_ebpf::edge::{EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Trial};
+use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField, PortRange};
+use shortflow_elements::dropper::PolicerAction;
+use shortflow_elements::marker::{ColorMarker, FixedMarker};
+use shortflow_elements::meter::{
+    ColorMode, InitialRate, IntegerTsw, IntegerTswParams, SrTcm, SrTcmParams, TokenBucket,
+    TokenBucketParams, TrTcm, TrTcmParams, Tsw3CmParams, TswParams, TwoBuckets, TwoBucketsParams,
+};
+use shortflow_elements::{
+    Acknowledgements, Color, Conditioner, Dscp, Marker, Meter, NewClass, Prefix, Protocol,
+};
+use shortflow_units::{Bytes, Duration, Instant, Rate};
+use shortflow_wire::{DsField, Layers};
+
+use crate::packets::Packets;
+
+/// Packets that each test shows to both.
+const PACKETS: usize = 300_000;
+
+/// The program; none, and a word on what is lacking, where there can be none; on CI there must.
+fn program(plan: &EdgePlan) -> Option<EdgeProgram> {
+    match EdgeProgram::load_to_try(plan) {
+        Ok(program) => Some(program),
+        Err(
+            lacking @ (Error::LeftOut(_)
+            | Error::NotAllowed(_)
+            | Error::NoEbpf(_)
+            | Error::NoTypes(_)),
+        ) if std::env::var_os("CI").is_none() => {
+            eprintln!("skipped: needs eBPF: {lacking}");
+            None
+        }
+        Err(lacking) => panic!("needs eBPF: {lacking}"),
+    }
+}
+
+/// A source of random bits of which the test says what comes.
+#[derive(Clone, Default)]
+struct Draw(Arc<AtomicU32>);
+
+impl Draw {
+    fn is(&self, draw: u32) {
+        self.0.store(draw, Ordering::Relaxed);
+    }
+
+    fn source(&self) -> impl FnMut() -> u32 + Send + 'static {
+        let draw = Arc::clone(&self.0);
+        move || draw.load(Ordering::Relaxed)
+    }
+}
+
+/// The element that a class of the program is the twin of.
+fn twin(class: &EdgeClass, draw: &Draw) -> NewClass {
+    let meter: Box<dyn Meter> = match &class.meter {
+        EdgeMeter::Fixed(color) => {
+            let code_point = class.code_points.map(|all| all[*color as usize]);
+            let fixed =
+                |code_point| Box::new(FixedMarker::new(code_point, *color)) as Box<dyn Marker>;
+            return NewClass {
+                name: String::new(),
+                marker: code_point.map(fixed),
+                police: class.police,
+            };
+        }
+        EdgeMeter::TokenBucket(params) => Box::new(TokenBucket::new(params.clone())),
+        EdgeMeter::TwoBuckets(params) => Box::new(TwoBuckets::new(params.clone())),
+        EdgeMeter::SrTcm(params) => Box::new(SrTcm::new(params.clone())),
+        EdgeMeter::TrTcm(params) => Box::new(TrTcm::new(params.clone())),
+        EdgeMeter::Tsw2Cm(params) => {
+            let params = IntegerTswParams::two_colors(params).unwrap();
+            Box::new(IntegerTsw::new(params, draw.source()))
+        }
+        EdgeMeter::Tsw3Cm(params) => {
+            let params = IntegerTswParams::three_colors(params).unwrap();
+            Box::new(IntegerTsw::new(params, draw.source()))
+        }
+    };
+    let marker = ColorMarker::new(meter, class.code_points.expect("a meter's colour is marked"));
+    NewClass { name: String::new(), marker: Some(Box::new(marker)), police: class.police }
+}
+
+fn rate(bits: u64) -> Rate {
+    Rate::from_bits_per_sec(bits)
+}
+
+fn bucket(bits: u64, bytes: u64) -> TokenBucketParams {
+    TokenBucketParams::new(rate(bits), Bytes(bytes)).unwrap()
+}
+
+fn dscp(value: u8) -> Dscp {
+    Dscp::new(value).unwrap()
+}
+
+/// A third of the code points each.
+fn aware() -> ColorMode {
+    let colors = (0..64).fold(DscpTable::filled(Color::Green), |table, value| {
+        table.with(dscp(value), Color::ALL[usize::from(value) % 3])
+    });
+    ColorMode::Aware(colors)
+}
+
+/// A class of each meter, in both modes, at a load that gives all its colours.
+fn classes() -> Vec<EdgeClass> {
+    let tsw = |bits, window| {
+        TswParams::new(rate(bits), Duration::from_nanos(window), InitialRate::Committed).unwrap()
+    };
+    let mut meters = vec![
+        EdgeMeter::Fixed(Color::Yellow),
+        EdgeMeter::TokenBucket(bucket(10_000_000, 20_000)),
+        EdgeMeter::Tsw2Cm(tsw(5_000_000, 1_000_000_000)),
+        EdgeMeter::Tsw3Cm(Tsw3CmParams::new(tsw(5_000_000, 100_000_000), rate(8_000_000)).unwrap()),
+    ];
+    for mode in [ColorMode::Blind, aware()] {
+        let [green, yellow] = [bucket(3_000_000, 10_000), bucket(7_000_001, 3_000)];
+        meters.push(EdgeMeter::TwoBuckets(TwoBucketsParams { green, yellow, mode: mode.clone() }));
+        let sr = SrTcmParams::new(rate(9_999_999), Bytes(5_000), Bytes(50_000), mode.clone());
+        meters.push(EdgeMeter::SrTcm(sr.unwrap()));
+        let tr =
+            TrTcmParams::new(rate(3_000_000), Bytes(8_000), rate(12_345_678), Bytes(9_000), mode);
+        meters.push(EdgeMeter::TrTcm(tr.unwrap()));
+    }
+    let of = |(at, meter): (usize, EdgeMeter)| EdgeClass {
+        meter,
+        code_points: Some([Dscp::AF11, Dscp::AF12, Dscp::AF13]),
+        police: (at % 3 == 1).then_some([
+            PolicerAction::Forward,
+            PolicerAction::Remark(dscp(1)),
+            PolicerAction::Drop,
+        ]),
+    };
+    meters.into_iter().enumerate().map(of).collect()
+}
+
+/// Shows both the same packets at the same times, and compares what they make of each, and what they count.
+fn compare(rules: &[(MultiField, usize)], classes: &[EdgeClass], seed: u64, mean_gap: u64) {
+    let plan = EdgePlan::new(rules, classes).unwrap();
+    let Some(program) = program(&plan) else { return };
+    let draw = Draw::default();
+    let twins = classes.iter().map(|class| twin(class, &draw));
+    let mut conditioner =
+        Conditioner::new(Classifier::new(rules.to_vec()), twins, Acknowledgements::Marked);
+    let (mut packets, mut now, mut out) = (Packets::new(seed), 0_u64, Vec::new());
+    let (mut dropped, mut marked) = (0, 0);
+    for number in 0..PACKETS {
+        // A clock that stands still, one that is set back, and a pause beside the usual gaps.
+        now = match packets.below(64) {
+            0 => now,
+            1 => now.saturating_sub(packets.below(2 * mean_gap)),
+            2 if number % 512 == 0 => now + packets.below(10_000 * mean_gap),
+            _ => now + packets.below(2 * mean_gap),
+        };
+        let drawn = packets.below(1 << 32) as u32;
+        draw.is(drawn);
+        let packet = packets.any();
+        let trial = Trial { packet: &packet, now, draw: drawn, segments: 1 };
+        let goes_on = program.try_packet(trial, &mut out).unwrap();
+
+        let (layers, mut expected) = (Layers::of_ethernet(&packet), packet.clone());
+        let mut refused = false;
+        if let Some(mut descriptor) = layers.descriptor(None) {
+            let at = Instant::from_nanos(now);
+            refused = conditioner.condition(at, &mut descriptor, None).is_some();
+            let ds = DsField::from(&descriptor);
+            if !refused {
+                layers.ds_place().unwrap().write(&mut expected, ds).unwrap();
+            }
+        }
+        assert_eq!(goes_on, !refused, "packet {number} at {now}: {packet:02x?}");
+        assert!(
+            out == expected,
+            "packet {number} at {now}:\n{packet:02x?}\nours\n{expected:02x?}\nits\n{out:02x?}"
+        );
+        dropped += usize::from(refused);
+        marked += usize::from(packet != expected);
+    }
+    assert!(
+        marked > PACKETS / 10 || classes.is_empty(),
+        "of {PACKETS} packets {marked} were marked"
+    );
+    let counters = program.counters().unwrap();
+    for (number, (own, theirs)) in conditioner.counters().iter().zip(&counters).enumerate() {
+        assert_eq!(own.packets, theirs.map(|color| color.packets), "class {number}");
+        assert_eq!(own.bytes, theirs.map(|color| color.bytes), "class {number}");
+        assert!(own.packets.iter().sum::<u64>() > 0, "class {number} has seen nothing");
+    }
+    let theirs: u64 = counters.iter().flatten().map(|color| color.dropped_packets).sum();
+    assert_eq!(dropped as u64, theirs);
+}
+
+fn all() -> MultiField {
+    MultiField::default()
+}
+
+#[test]
+fn each_meter_by_itself_decides_as_its_element_does() {
+    for (number, class) in classes().into_iter().enumerate() {
+        // Some 620 bytes every 500 us are 10 Mbit/s.
+        compare(&[(all(), 0)], &[class], number as u64, 500_000);
+    }
+}
+
+#[test]
+fn rules_give_each_packet_the_class_that_they_give_it_here() {
+    let prefix = |text: &str, length| Prefix::new(text.parse().unwrap(), length).unwrap();
+    let ports = |first, last| Some(PortRange::new(first, last).unwrap());
+    let rules = [
+        (MultiField { src: Some(prefix("10.1.0.0", 16)), dst_ports: ports(80, 81), ..all() }, 0),
+        (MultiField { dst: Some(prefix("fd01::", 16)), protocol: Some(Protocol::UDP), ..all() }, 1),
+        (
+            MultiField {
+                src: Some(prefix("10.0.0.4", 30)),
+                dst: Some(prefix("10.0.0.0", 8)),
+                ..all()
+            },
+            2,
+        ),
+        (
+            MultiField {
+                dscps: Some(DscpSet::EMPTY.with(dscp(46)).with(dscp(63)).with(dscp(0))),
+                ..all()
+            },
+            3,
+        ),
+        (MultiField { src: Some(prefix("fd00::5", 128)), ..all() }, 4),
+        (MultiField { protocol: Some(Protocol(44)), ..all() }, 5),
+        (MultiField { protocol: Some(Protocol::TCP), src_ports: ports(1, 65_535), ..all() }, 6),
+        (MultiField { src: Some(prefix("0.0.0.0", 0)), ..all() }, 7),
+        (MultiField { src: Some(prefix("::", 0)), dst_ports: ports(0, 0), ..all() }, 8),
+    ];
+    // The rest belongs to no class.
+    compare(&rules, &classes()[..9], 77, 50_000);
+    let none: [(MultiField, usize); 0] = [];
+    compare(&none, &[], 78, 50_000);
+}
+
+#[test]
+fn a_full_table_of_rules_is_gone_through_to_its_end() {
+    let host = |at: usize| {
+        let source = Prefix::host(format!("10.0.0.{}", 200 - at).parse().unwrap());
+        (MultiField { src: Some(source), ..all() }, 0)
+    };
+    let mut rules: Vec<_> = (0..63).map(host).collect();
+    rules.push((all(), 1));
+    let fixed = |color| EdgeClass {
+        meter: EdgeMeter::Fixed(color),
+        code_points: Some([Dscp::AF11, Dscp::AF12, Dscp::AF13]),
+        police: None,
+    };
+    let plan = EdgePlan::new(&rules, &[fixed(Color::Green), fixed(Color::Red)]).unwrap();
+    let Some(program) = program(&plan) else { return };
+    let mut packet = vec![2; 12];
+    packet.extend([8, 0, 0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 138, 10, 0, 0, 1]);
+    let mut out = Vec::new();
+    let mut code_point = |packet: &[u8]| {
+        let trial = Trial { packet, now: 0, draw: 0, segments: 1 };
+        assert!(program.try_packet(trial, &mut out).unwrap());
+        dscp(out[15] >> 2)
+    };
+    assert_eq!(code_point(&packet), Dscp::AF11, "the 63rd");
+    packet[29] = 137;
+    assert_eq!(code_point(&packet), Dscp::AF13, "the last");
+}
+
+#[test]
+fn a_packet_that_a_device_will_cut_counts_and_pays_as_its_segments_do() {
+    let class = EdgeClass {
+        meter: EdgeMeter::TokenBucket(bucket(8, 4_540)),
+        code_points: Some([Dscp::AF11, Dscp::AF12, Dscp::AF13]),
+        police: None,
+    };
+    let plan = EdgePlan::new(&[(all(), 0)], &[class]).unwrap();
+    let Some(program) = program(&plan) else { return };
+    // Three segments of 1000 bytes: 3 × 1040 bytes with the headers of IP and TCP, which the packet has once.
+    let mut packet = vec![2; 12];
+    packet
+        .extend([8, 0, 0x45, 0, 0x0b, 0xe0, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    packet.extend([0, 80, 0, 81, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0x10, 0, 0, 0, 0, 0, 0]);
+    packet.resize(14 + 3040, 0);
+    let mut out = Vec::new();
+    let mut code_point = |segments| {
+        let trial = Trial { packet: &packet, now: 0, draw: 0, segments };
+        assert!(program.try_packet(trial, &mut out).unwrap());
+        dscp(out[15] >> 2)
+    };
+    assert_eq!(code_point(3), Dscp::AF11, "3120 of 4540 bytes");
+    assert_eq!(code_point(3), Dscp::AF12, "1420 are left");
+    let [green, yellow, _] = program.counters().unwrap()[0];
+    assert_eq!([(green.packets, green.bytes), (yellow.packets, yellow.bytes)], [(3, 3120); 2]);
+}

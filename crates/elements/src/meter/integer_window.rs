@@ -1,0 +1,265 @@
+//! The time sliding window in whole numbers, as a kernel's eBPF program computes it, which has no floating point.
+//!
+//! Bytes are counted in parts of 2⁻¹⁶. With `all` the bytes in the window and `span` the window and the time since the
+//! last packet, the rate is `all`/`span` (RFC 2859 Figure 2), and what is above a rate is a share of `all` above what
+//! that rate carries in `span`. What is rounded is stated at each step; the rate is right to one part in 2²⁰ for packets
+//! of 40 bytes and more, which a test holds against [`Tsw2Cm`](super::Tsw2Cm)'s.
+
+use shortflow_units::{Duration, Instant, Rate};
+
+use super::tsw::InitialRate;
+use super::{Tsw3CmParams, TswParams};
+use crate::{Color, Meter, Packet, ParamsError};
+
+/// Parts of a byte, as a power of 2.
+const PARTS: u32 = 16;
+
+/// The longest window, and the longest time between two packets that is told from a longer one: 73 minutes.
+const LONGEST: u64 = 1 << 42;
+
+/// The most bytes that a rate carries in a window.
+const MOST_BYTES: u128 = 1 << 40;
+
+/// A rate as parts of a byte in a nanosecond: `parts`·2^−`shift` of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// A number of 32 bits, the first of which is set.
+    pub parts: u64,
+    /// A power of 2.
+    pub shift: u32,
+}
+
+impl Pace {
+    /// The pace of `rate`, rounded down to one part in 2³¹.
+    fn of(rate: Rate) -> Option<Pace> {
+        // A bit per second is 2¹⁶/(8·10⁹) parts in a nanosecond.
+        let nanos =
+            |shift: u32| (u128::from(rate.bits_per_sec()) << (PARTS - 3 + shift)) / 1_000_000_000;
+        let shift = (0..=48).rev().find(|shift| nanos(*shift) < 1 << 32)?;
+        Some(Pace { parts: nanos(shift) as u64, shift })
+    }
+
+    /// The parts that it carries in `span`, rounded down to one part in 2³⁰.
+    #[inline]
+    fn carried(self, span: u64) -> u64 {
+        let shift = beyond(bits(span), 32);
+        let parts = (span >> shift) * self.parts;
+        if shift > self.shift {
+            parts << (shift - self.shift)
+        } else {
+            parts >> (self.shift - shift)
+        }
+    }
+}
+
+#[inline]
+fn bits(value: u64) -> u32 {
+    u64::BITS - value.leading_zeros()
+}
+
+#[inline]
+fn beyond(bits: u32, most: u32) -> u32 {
+    bits.saturating_sub(most)
+}
+
+/// a·b/c, rounded down, of `b` at most `c`: exact where a·b has 64 bits, else to one part in 2³⁰.
+#[inline]
+fn part(a: u64, b: u64, c: u64) -> u64 {
+    let shift = beyond(bits(b), 32);
+    let (b, c) = (b >> shift, c >> shift);
+    let shift = beyond(bits(a) + bits(b), 64);
+    ((a >> shift) * b / c) << shift
+}
+
+/// The share of `all` that is above `allowance`, of 2³²; rounded to one part in 2³¹.
+#[inline]
+fn excess(all: u64, allowance: u64) -> u64 {
+    let shift = beyond(bits(all), 32);
+    match all.checked_sub(allowance) {
+        None | Some(0) => 0,
+        Some(above) => ((above >> shift) << 32) / (all >> shift),
+    }
+}
+
+/// The rates and the window of a meter in whole numbers, for whoever computes with them elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IntegerTswParams {
+    /// The window in nanoseconds.
+    pub window: u64,
+    /// CIR.
+    pub committed: Pace,
+    /// PIR, of a meter with three colours.
+    pub peak: Option<Pace>,
+    /// What is in the window at the start, in parts of a byte.
+    pub held: u64,
+}
+
+impl IntegerTswParams {
+    /// Of a meter with two colours.
+    ///
+    /// # Errors
+    /// When the window is longer than 73 minutes, or more than 2⁴⁰ bytes come in it at the committed rate.
+    pub fn two_colors(params: &TswParams) -> Result<IntegerTswParams, ParamsError> {
+        let committed = pace("committed_rate", params.committed_rate, params.window)?;
+        let held = match params.initial {
+            InitialRate::Zero => 0,
+            InitialRate::Committed => committed.carried(params.window.nanos()),
+        };
+        Ok(IntegerTswParams { window: params.window.nanos(), committed, peak: None, held })
+    }
+
+    /// Of a meter with three colours.
+    ///
+    /// # Errors
+    /// When the window is longer than 73 minutes, or more than 2⁴⁰ bytes come in it at the peak rate.
+    pub fn three_colors(params: &Tsw3CmParams) -> Result<IntegerTswParams, ParamsError> {
+        let peak = Some(pace("peak_rate", params.peak_rate(), params.tsw().window)?);
+        Ok(IntegerTswParams { peak, ..Self::two_colors(params.tsw())? })
+    }
+}
+
+fn pace(key: &'static str, rate: Rate, window: Duration) -> Result<Pace, ParamsError> {
+    if window.nanos() > LONGEST {
+        let most = Duration::from_nanos(LONGEST);
+        return Err(ParamsError::new("window", format!("window {window} must be at most {most}")));
+    }
+    let bytes = u128::from(rate.bits_per_sec()) * u128::from(window.nanos()) / 8_000_000_000;
+    let pace = Pace::of(rate).filter(|_| bytes <= MOST_BYTES);
+    pace.ok_or_else(|| {
+        ParamsError::new(
+            key,
+            format!("{key} {rate} must carry at most 2^40 bytes in the window of {window}"),
+        )
+    })
+}
+
+/// [`Tsw2Cm`](super::Tsw2Cm) and [`Tsw3Cm`](super::Tsw3Cm) in whole numbers. A draw is 32 random bits, one for each
+/// packet.
+#[derive(Debug, Clone)]
+pub struct IntegerTsw<D> {
+    params: IntegerTswParams,
+    held: u64,
+    front: Instant,
+    draws: D,
+}
+
+impl<D: FnMut() -> u32> IntegerTsw<D> {
+    /// A meter that has seen nothing yet.
+    pub fn new(params: IntegerTswParams, draws: D) -> Self {
+        IntegerTsw { params, held: params.held, front: Instant::START, draws }
+    }
+
+    /// Counts a packet in, and gives the parts of a byte that are in the window, and the window with the time since the
+    /// last packet.
+    #[inline]
+    fn update(&mut self, now: Instant, size: u32) -> (u64, u64) {
+        let idle = now.since(self.front).nanos().min(LONGEST);
+        self.front = self.front.max(now);
+        let (all, span) = (self.held + (u64::from(size) << PARTS), self.params.window + idle);
+        self.held = all - part(all, idle, span);
+        (all, span)
+    }
+}
+
+impl<D: FnMut() -> u32 + Send> Meter for IntegerTsw<D> {
+    #[inline]
+    fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
+        let (all, span) = self.update(now, packet.size);
+        let draw = u64::from((self.draws)());
+        let above = |pace: Pace| draw < excess(all, pace.carried(span));
+        match self.params.peak {
+            Some(peak) if above(peak) => Color::Red,
+            _ if above(self.params.committed) => Color::Yellow,
+            _ => Color::Green,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shortflow_units::Rng;
+
+    use super::super::tsw;
+    use super::*;
+
+    fn params(rate: u64, window: Duration) -> TswParams {
+        TswParams::new(Rate::from_bits_per_sec(rate), window, InitialRate::Zero).unwrap()
+    }
+
+    /// Packets of 40 to 1500 bytes, at some rate or other for some time or other.
+    fn stream(rng: &mut Rng, packets: usize) -> Vec<(Instant, u32)> {
+        let (mut now, mut apart) = (Instant::START, 1e6);
+        let mut each = |at: usize| {
+            if at.is_multiple_of(1000) {
+                // From 10 ns to 100 ms.
+                apart = 10f64.powf(1.0 + 7.0 * rng.uniform());
+            }
+            now += Duration::from_nanos((2.0 * apart * rng.uniform()) as u64);
+            (now, 40 + (1461.0 * rng.uniform()) as u32)
+        };
+        (0..packets).map(&mut each).collect()
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_formula_to_one_part_in_2_to_the_20() {
+        for (seed, window) in [(1, 1_000_000), (2, 1_000_000_000), (3, 60_000_000_000)] {
+            let params = params(1_000_000, Duration::from_nanos(window));
+            let whole = IntegerTswParams::two_colors(&params).unwrap();
+            let (mut whole, mut float) = (IntegerTsw::new(whole, || 0), params.estimator());
+            let mut worst: f64 = 0.0;
+            for (now, size) in stream(&mut Rng::stream(seed, "packets"), 100_000) {
+                let (all, span) = whole.update(now, size);
+                let rate = all as f64 / f64::from(1 << PARTS) / (span as f64 * 1e-9);
+                let expected = float.update(now, size);
+                worst = worst.max((rate / expected - 1.0).abs());
+            }
+            assert!(worst < 1.0 / f64::from(1 << 20), "{window}: {worst}");
+        }
+    }
+
+    #[test]
+    fn the_share_above_a_rate_is_that_of_the_formula() {
+        for rate in [1_000, 560_000, 8_000_000, 100_000_000_000] {
+            let pace = Pace::of(Rate::from_bits_per_sec(rate)).unwrap();
+            let mut rng = Rng::stream(rate, "spans");
+            for _ in 0..100_000 {
+                let span = 10f64.powf(3.0 + 9.0 * rng.uniform()) as u64;
+                let carried = rate as f64 / 8e9 * span as f64;
+                let bytes = (carried * 4.0 * rng.uniform()).min(1e12);
+                let all = (bytes * f64::from(1 << PARTS)) as u64;
+                if all == 0 {
+                    continue;
+                }
+                let share = excess(all, pace.carried(span)) as f64 / 2f64.powi(32);
+                let expected = tsw::excess(all as f64 / f64::from(1 << PARTS), carried);
+                // What is carried is whole parts, of which there may be few.
+                let least = 2.0 / (all as f64) + 2f64.powi(-29);
+                assert!(
+                    (share - expected).abs() < least,
+                    "{rate} {span} {all}: {share} {expected}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_pause_leaves_next_to_nothing_in_the_window() {
+        let whole = IntegerTswParams::two_colors(&params(1_000, Duration::from_secs(1))).unwrap();
+        let mut meter = IntegerTsw::new(whole, || 0);
+        meter.update(Instant::START, 1_000_000);
+        let week = Instant::START + Duration::from_secs(7 * 24 * 3600);
+        let (all, span) = meter.update(week, 100);
+        assert_eq!(span, 1_000_000_000 + LONGEST);
+        assert_eq!((all >> PARTS, meter.update(week, 0).0 >> PARTS), (1_000_100, 227));
+    }
+
+    #[test]
+    fn a_window_that_numbers_of_64_bits_cannot_hold_is_refused() {
+        let of =
+            |rate, window| IntegerTswParams::two_colors(&params(rate, Duration::from_secs(window)));
+        assert!(of(100_000_000_000, 60).is_ok());
+        let message = |found: Result<_, ParamsError>| found.unwrap_err().to_string();
+        assert!(message(of(1_000, 5_000)).contains("at most"), "{}", message(of(1_000, 5_000)));
+        assert!(message(of(100_000_000_000, 600)).contains("2^40 bytes"));
+    }
+}
