@@ -13,7 +13,7 @@ use shortflow_elements::meter::{
     TokenBucketParams, TrTcm, TrTcmParams, Tsw3CmParams, TswParams, TwoBuckets, TwoBucketsParams,
 };
 use shortflow_elements::{
-    Acknowledgements, Color, Conditioner, Dscp, Marker, Meter, NewClass, Prefix, Protocol,
+    Acknowledgements, Color, Conditioner, Dscp, Marker, Meter, NewClass, Packet, Prefix, Protocol,
 };
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 use shortflow_wire::{DsField, Layers};
@@ -49,7 +49,7 @@ impl Draw {
         self.0.store(draw, Ordering::Relaxed);
     }
 
-    fn source(&self) -> impl FnMut() -> u32 + Send + 'static {
+    fn source(&self) -> impl FnMut() -> u32 + Clone + Send + 'static {
         let draw = Arc::clone(&self.0);
         move || draw.load(Ordering::Relaxed)
     }
@@ -202,6 +202,67 @@ fn each_meter_by_itself_decides_as_its_element_does() {
     for (number, class) in classes().into_iter().enumerate() {
         // Some 620 bytes every 500 us are 10 Mbit/s.
         compare(&[(all(), 0)], &[class], number as u64, 500_000);
+    }
+}
+
+/// The least draw with which a packet is green, or one less: where the colour hangs on the last bit of the share.
+fn at_the_edge(
+    meter: &IntegerTsw<impl FnMut() -> u32 + Clone + Send>,
+    draw: &Draw,
+    now: Instant,
+    packet: &Packet,
+) -> u32 {
+    let is_green = |drawn: u64| {
+        draw.is(drawn as u32);
+        meter.clone().meter(now, packet) == Color::Green
+    };
+    let (mut least, mut most) = (0, u64::from(u32::MAX));
+    while least < most {
+        let between = (least + most) / 2;
+        if is_green(between) { most = between } else { least = between + 1 }
+    }
+    least as u32
+}
+
+#[test]
+fn at_the_very_edge_of_a_draw_a_window_decides_as_its_element_does() {
+    let params = |bits, nanos| {
+        TswParams::new(rate(bits), Duration::from_nanos(nanos), InitialRate::Zero).unwrap()
+    };
+    for (seed, params, gap) in
+        [(1, params(5_000_000, 1_000_000_000), 500_000), (2, params(9_000_000_000, 77_000), 400)]
+    {
+        let class = EdgeClass {
+            meter: EdgeMeter::Tsw2Cm(params.clone()),
+            code_points: Some([Dscp::AF11, Dscp::AF12, Dscp::AF13]),
+            police: None,
+        };
+        let Some(program) = program(&EdgePlan::new(&[(all(), 0)], &[class]).unwrap()) else {
+            return;
+        };
+        let draw = Draw::default();
+        let mut meter =
+            IntegerTsw::new(IntegerTswParams::two_colors(&params).unwrap(), draw.source());
+        let (mut packets, mut now, mut out, mut denied) = (Packets::new(seed), 0, Vec::new(), 0);
+        for number in 0..20_000 {
+            now += packets.below(2 * gap);
+            let packet = packets.any();
+            let Some(descriptor) = Layers::of_ethernet(&packet).descriptor(None) else { continue };
+            let edge = at_the_edge(&meter, &draw, Instant::from_nanos(now), &descriptor);
+            let drawn = edge.saturating_sub(number % 2);
+            draw.is(drawn);
+            let color = meter.meter(Instant::from_nanos(now), &descriptor);
+            let trial = Trial { packet: &packet, now, draw: drawn, segments: 1 };
+            assert!(program.try_packet(trial, &mut out).unwrap());
+            let found = Layers::of_ethernet(&out).descriptor(None).unwrap().dscp;
+            assert_eq!(
+                found,
+                if color == Color::Green { Dscp::AF11 } else { Dscp::AF12 },
+                "packet {number}"
+            );
+            denied += u32::from(color == Color::Yellow);
+        }
+        assert!(denied > 1000, "{denied}");
     }
 }
 
