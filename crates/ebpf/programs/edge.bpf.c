@@ -9,6 +9,7 @@
 
 #include "buckets.h"
 #include "packet.h"
+#include "table.h"
 #include "window.h"
 
 // The kernel lends helpers to programs under its own licence; this one is also under ours.
@@ -16,6 +17,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #define MOST_RULES 64
 #define MOST_CLASSES 32
+#define MOST_LEVELS 64
 
 enum { GREEN, YELLOW, RED, COLORS };
 
@@ -26,6 +28,8 @@ enum {
 	METER_SR_TCM,
 	METER_TR_TCM,
 	METER_TSW,
+	METER_FAIR_MARKER,
+	METER_DSTF,
 };
 
 enum { FORWARD, DROP, REMARK };
@@ -52,22 +56,34 @@ struct class {
 	__u64 depth[2], most[2], filling[2];
 	__u64 window;
 	struct pace committed, peak;
+	struct accounts accounts;
+	// How many packets of a flow are green first.
+	__u64 threshold;
 	// The colour with which a packet comes, by its code point.
 	__u8 incoming[64];
 	__u8 code_points[COLORS];
 	__u8 actions[COLORS];
 	__u8 remarks[COLORS];
 	__u8 meter, color, marks, three_colors;
-	__u8 unused[3];
+	// Which of the tables is its own.
+	__u8 table;
+	__u8 unused[2];
 };
 
 struct state {
 	struct bpf_spin_lock lock;
 	__u32 unused;
-	// When tokens were earned last, or the last packet came.
-	__u64 at;
-	// Tokens of both buckets; bytes in the window in the first.
+	// When tokens were earned last; when the last packet came in each window.
+	__u64 at[2];
+	// Tokens of both buckets; bytes in each window.
 	__u64 held[2];
+};
+
+// Thresholds in tokens, and code points of the levels between them.
+struct levels {
+	__u64 thresholds[MOST_LEVELS];
+	__u8 code_points[MOST_LEVELS];
+	__u64 last;
 };
 
 struct counter {
@@ -96,11 +112,37 @@ struct {
 } states SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MOST_CLASSES);
+	__type(key, __u32);
+	__type(value, struct levels);
+} levels SEC(".maps");
+
+// As many as classes need one, which is set before the program is loaded.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct table);
+} tables SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, MOST_CLASSES * COLORS);
 	__type(key, __u32);
 	__type(value, struct counter);
 } counters SEC(".maps");
+
+struct table_counter {
+	__u64 hits, misses, evictions, used;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, MOST_CLASSES);
+	__type(key, __u32);
+	__type(value, struct table_counter);
+} table_counters SEC(".maps");
 
 // Set before the program is loaded.
 const volatile struct {
@@ -159,12 +201,12 @@ static __always_inline __u32 classify(const struct packet *packet)
 	return search.class;
 }
 
-// Tokens are earned once, however the clock is set.
-static __always_inline __u64 elapsed_since(struct state *state, __u64 now)
+// Time is counted once, however the clock is set.
+static __always_inline __u64 elapsed_since(__u64 *last, __u64 now)
 {
-	__u64 elapsed = now > state->at ? now - state->at : 0;
+	__u64 elapsed = now > *last ? now - *last : 0;
 
-	state->at += elapsed;
+	*last += elapsed;
 	return elapsed;
 }
 
@@ -197,37 +239,171 @@ static __always_inline __u32 color_by_buckets(const struct class *class, struct 
 	}
 }
 
-static __always_inline __u32 color_by_window(const struct class *class, struct state *state,
-					     __u64 elapsed, __u32 size, __u32 draw)
-{
-	__u64 idle = elapsed < MOST_IDLE ? elapsed : MOST_IDLE;
-	__u64 span = class->window + idle, all = state->held[0] + ((__u64)size << 16);
-	__u64 over = excess(all, carried(&class->committed, span));
+// What is in a window with a packet, and the window with the time since the last one.
+struct reading {
+	__u64 all, span;
+};
 
-	state->held[0] = all - part(all, idle, span);
-	if (class->three_colors && draw < excess(all, carried(&class->peak, span)))
-		return RED;
-	return draw < over ? YELLOW : GREEN;
+static __always_inline struct reading read_window(const struct class *class, struct state *state, int which,
+						  __u64 now, __u32 size)
+{
+	__u64 idle = elapsed_since(&state->at[which], now);
+	struct reading reading;
+
+	if (idle > MOST_IDLE)
+		idle = MOST_IDLE;
+	reading.span = class->window + idle;
+	reading.all = state->held[which] + ((__u64)size << 16);
+	state->held[which] = reading.all - part(reading.all, idle, reading.span);
+	return reading;
 }
 
-static __always_inline __u32 color_of(const struct class *class, struct state *state,
-				      const struct packet *packet, __u64 now, __u32 draw)
+static __always_inline __u32 color_by_window(const struct class *class, struct state *state, __u64 now,
+					     __u32 size, __u32 draw)
 {
-	__u32 incoming = class->incoming[packet->ds >> 2], color;
-	__u64 elapsed;
+	struct reading reading = read_window(class, state, 0, now, size);
 
-	if (class->meter == METER_FIXED)
-		return class->color;
-	bpf_spin_lock(&state->lock);
-	elapsed = elapsed_since(state, now);
-	if (class->meter == METER_TSW) {
-		color = color_by_window(class, state, elapsed, packet->size, draw);
-	} else {
-		earn(class, state, elapsed);
-		color = color_by_buckets(class, state, packet->size * PER_BYTE, incoming);
+	if (class->three_colors && draw < excess(reading.all, carried(&class->peak, reading.span)))
+		return RED;
+	return draw < excess(reading.all, carried(&class->committed, reading.span)) ? YELLOW : GREEN;
+}
+
+static __always_inline void count_seen(__u32 class, const struct seen *seen)
+{
+	struct table_counter *counter = bpf_map_lookup_elem(&table_counters, &class);
+
+	if (!counter)
+		return;
+	counter->hits += !seen->is_new;
+	counter->misses += seen->is_new;
+	counter->evictions += seen->has_displaced;
+	counter->used = seen->used;
+}
+
+// Packets of the flow that came before this one.
+static __always_inline __u64 packets_before(__u32 number, const struct class *class, struct table *table,
+					    const struct packet *packet, __u64 now)
+{
+	const struct accounts *accounts = &class->accounts;
+	struct name name = name_of(packet, accounts);
+	struct seen seen = { .now = now };
+	__u64 before;
+
+	// A table without room takes every packet for a flow's first.
+	if (!accounts->entries) {
+		seen.is_new = 1;
+		count_seen(number, &seen);
+		return 0;
 	}
-	bpf_spin_unlock(&state->lock);
-	return color;
+	bpf_spin_lock(&table->lock);
+	see(table, accounts, &name, &seen);
+	before = seen.is_new ? 0 : seen.entry->value;
+	seen.entry->value = before + 1;
+	bpf_spin_unlock(&table->lock);
+	count_seen(number, &seen);
+	return before;
+}
+
+// What the committed rate leaves for packets that were not green first, in the span of their window.
+static __always_inline __u64 left_by_green(const struct class *class, const struct state *state, __u64 now, __u64 span)
+{
+	__u64 idle = now > state->at[0] ? now - state->at[0] : 0, green_span, all;
+
+	green_span = class->window + (idle < MOST_IDLE ? idle : MOST_IDLE);
+	all = carried(&class->committed, green_span);
+	return all > state->held[0] ? scaled(all - state->held[0], span, green_span) : 0;
+}
+
+// The Fair Marker (Casetti & Mellia 2005, section 4).
+static __always_inline __u32 color_by_age(const struct class *class, struct state *state, int is_early, __u64 now,
+					  __u32 size, __u32 draw)
+{
+	struct reading reading = read_window(class, state, !is_early, now, size);
+	__u64 allowance;
+
+	if (is_early)
+		allowance = carried(&class->committed, reading.span);
+	else
+		allowance = left_by_green(class, state, now, reading.span);
+	return draw < excess(reading.all, allowance) ? YELLOW : GREEN;
+}
+
+// What is left of bytes sent after some time, of which `rate[0]` forgets some.
+static __always_inline __u64 not_forgotten(const struct class *class, __u64 sent, __u64 since, __u64 now)
+{
+	__u64 elapsed = now > since ? now - since : 0, forgotten;
+
+	forgotten = earned(class->rate[0], elapsed, class->filling[0], class->most[0]);
+	return sent > forgotten ? sent - forgotten : 0;
+}
+
+// The level of what a packet's flow or hosts have sent before (Guo et al. 2005, Figure 1).
+static __always_inline __u32 level_of(__u32 number, const struct class *class, const struct levels *levels, struct table *table,
+				      const struct packet *packet, __u64 now)
+{
+	const struct accounts *accounts = &class->accounts;
+	struct name name = name_of(packet, accounts);
+	struct seen seen = { .now = now };
+	__u64 sent = 0, after;
+	__u32 level = 0;
+
+	bpf_spin_lock(&table->lock);
+	see(table, accounts, &name, &seen);
+	if (!seen.is_new)
+		sent = not_forgotten(class, seen.entry->value, seen.before, now);
+	else if (seen.has_displaced && class->rate[0])
+		sent = not_forgotten(class, seen.displaced, seen.displaced_at, now);
+	while (level < MOST_LEVELS - 1 && level < levels->last && levels->thresholds[level] < sent)
+		level++;
+	after = sent + (level < levels->last ? packet->size * PER_BYTE : 0);
+	seen.entry->value = after < class->most[0] ? after : class->most[0];
+	bpf_spin_unlock(&table->lock);
+	count_seen(number, &seen);
+	return level;
+}
+
+// What becomes of a packet.
+struct fate {
+	__u32 color;
+	__u8 code_point;
+};
+
+static __always_inline struct fate fate_of(__u32 number, const struct class *class, struct state *state,
+					   const struct packet *packet, __u64 now, __u32 draw)
+{
+	struct fate fate = { .color = class->color };
+	__u32 incoming = class->incoming[packet->ds >> 2], which = class->table;
+	struct table *table = bpf_map_lookup_elem(&tables, &which);
+	struct levels *own = bpf_map_lookup_elem(&levels, &number);
+	int is_early = 0;
+
+	if (!table || !own)
+		return fate;
+	if (class->meter == METER_DSTF) {
+		__u32 level = level_of(number, class, own, table, packet, now);
+
+		fate.color = !level ? GREEN : level == own->last ? RED : YELLOW;
+		fate.code_point = own->code_points[level & (MOST_LEVELS - 1)];
+		return fate;
+	}
+	if (class->meter == METER_FAIR_MARKER)
+		is_early = packets_before(number, class, table, packet, now) < class->threshold;
+	if (class->meter != METER_FIXED) {
+		bpf_spin_lock(&state->lock);
+		if (class->meter == METER_TSW) {
+			fate.color = color_by_window(class, state, now, packet->size, draw);
+		} else if (class->meter == METER_FAIR_MARKER) {
+			fate.color = color_by_age(class, state, is_early, now, packet->size, draw);
+		} else {
+			earn(class, state, elapsed_since(&state->at[0], now));
+			fate.color = color_by_buckets(class, state, packet->size * PER_BYTE, incoming);
+		}
+		bpf_spin_unlock(&state->lock);
+	}
+	if (fate.color > RED)
+		fate.color = RED;
+	fate.code_point = class->marks ? class->code_points[fate.color] : packet->ds >> 2;
+	return fate;
 }
 
 static __always_inline void count(__u32 class, __u32 color, const struct packet *packet, int is_dropped)
@@ -251,7 +427,8 @@ int edge(struct __sk_buff *skb)
 	struct packet packet;
 	const struct class *class;
 	struct state *state;
-	__u32 number, color, code_point, draw;
+	struct fate fate;
+	__u32 number, draw, color;
 	__u64 now;
 
 	if (!read_packet(skb, settings.link, &packet))
@@ -263,15 +440,15 @@ int edge(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	now = settings.is_test ? skb->tstamp : bpf_ktime_get_ns();
 	draw = settings.is_test ? skb->cb[0] : bpf_get_prandom_u32();
-	color = color_of(class, state, &packet, now, draw);
+	fate = fate_of(number, class, state, &packet, now, draw);
+	color = fate.color;
 	if (color > RED)
 		color = RED;
-	code_point = class->marks ? class->code_points[color] : packet.ds >> 2;
 	if (class->actions[color] == REMARK)
-		code_point = class->remarks[color];
+		fate.code_point = class->remarks[color];
 	count(number, color, &packet, class->actions[color] == DROP);
 	if (class->actions[color] == DROP)
 		return TC_ACT_SHOT;
-	write_code_point(skb, &packet, code_point);
+	write_code_point(skb, &packet, fate.code_point);
 	return TC_ACT_UNSPEC;
 }

@@ -47,6 +47,20 @@ static __always_inline __u64 carried(const struct pace *pace, __u64 span)
 	return shift > pace->shift ? parts << (shift - pace->shift) : parts >> (pace->shift - shift);
 }
 
+// a·b/c of any b and c whose result has 64 bits; rounded down, to one part in 2^20.
+static __always_inline __u64 scaled(__u64 a, __u64 b, __u64 c)
+{
+	__u32 left = 64 - bits(a), shift;
+	__u64 share;
+
+	if (!a)
+		return 0;
+	share = (a << left) / c;
+	shift = beyond(bits(share) + bits(b), 64);
+	share = (share >> shift) * b;
+	return shift > left ? share << (shift - left) : share >> (left - shift);
+}
+
 // The share of `all` that is above `allowance`, of 2^32.
 static __always_inline __u64 excess(__u64 all, __u64 allowance)
 {

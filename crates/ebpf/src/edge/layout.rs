@@ -4,20 +4,27 @@ use std::net::IpAddr;
 
 use shortflow_elements::classifier::MultiField;
 use shortflow_elements::dropper::PolicerAction;
-use shortflow_elements::meter::{ColorMode, IntegerTswParams, Pace};
-use shortflow_elements::{Color, Dscp, ParamsError, Prefix};
-use shortflow_units::{Bytes, Rate};
+use shortflow_elements::marker::{Counted, DstfParams};
+use shortflow_elements::meter::{
+    ColorMode, FairMarkerParams, FlowTableSize, IntegerTswParams, Pace,
+};
+use shortflow_elements::{Aggregate, Color, Dscp, ParamsError, Prefix};
+use shortflow_units::{Bytes, Duration, Rate};
 
-use super::{DEEPEST, EdgeClass, EdgeMeter, MOST_RULES, Unsayable};
+use super::{DEEPEST, EdgeClass, EdgeMeter, MOST_ENTRIES, MOST_RULES, Unsayable};
 
 /// Bytes of `struct rule`.
 const RULE: usize = 88;
 /// Bytes of `struct class`.
 #[cfg(feature = "ebpf")]
-pub(super) const CLASS: usize = 184;
+pub(super) const CLASS: usize = 232;
 /// Bytes of `struct state`.
 #[cfg(feature = "ebpf")]
-pub(super) const STATE: usize = 32;
+pub(super) const STATE: usize = 40;
+/// The most levels of bytes sent.
+const LEVELS: usize = 64;
+/// No packet is longer (RFC 791 §3.1).
+const LARGEST_PACKET: u64 = 65_535;
 /// Tokens of a byte.
 const PER_BYTE: u64 = 8_000_000_000;
 
@@ -102,6 +109,17 @@ fn halves(prefix: Prefix) -> ([u64; 2], [u64; 2]) {
     (halves(network), halves(mask))
 }
 
+/// A class as the program has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Class {
+    /// `struct class`.
+    pub(super) bytes: Vec<u8>,
+    /// The state with which it begins.
+    pub(super) state: State,
+    /// `struct levels`, of a class that has some.
+    pub(super) levels: Option<Vec<u8>>,
+}
+
 /// What a class keeps from packet to packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct State {
@@ -134,7 +152,8 @@ impl Buckets {
 
     fn packed(&self) -> Packed {
         let filling = [0, 1].map(|at| match self.rate[at] {
-            0 => 0,
+            // Never.
+            0 => u64::MAX,
             rate => self.most[at].div_ceil(rate),
         });
         Packed::default().longs(self.rate).longs(self.depth).longs(self.most).longs(filling)
@@ -145,6 +164,42 @@ fn tokens(bytes: u64) -> Result<u64, Unsayable> {
     if bytes <= DEEPEST { Ok(bytes * PER_BYTE) } else { Err(Unsayable::Deep { bytes }) }
 }
 
+/// Whose packets are accounted for together, and how many such accounts are kept: `struct accounts`.
+#[derive(Default)]
+struct Accounts {
+    ipv6_mask: [u64; 2],
+    idle_timeout: u64,
+    entries: u32,
+    by: u8,
+}
+
+impl Accounts {
+    fn new(
+        by: Aggregate,
+        ipv6_prefix: u8,
+        table_size: usize,
+        idle_timeout: Duration,
+    ) -> Result<Accounts, Unsayable> {
+        if table_size > MOST_ENTRIES {
+            let what = "entries of a table";
+            return Err(Unsayable::TooMany { what, found: table_size, most: MOST_ENTRIES });
+        }
+        let mask = u128::MAX.checked_shl(128 - u32::from(ipv6_prefix)).unwrap_or(0);
+        let by = match by {
+            Aggregate::Flow => 1,
+            Aggregate::HostPair => 2,
+            Aggregate::Source => 3,
+            Aggregate::Destination => 4,
+        };
+        Ok(Accounts {
+            ipv6_mask: [(mask >> 64) as u64, mask as u64],
+            idle_timeout: idle_timeout.nanos(),
+            entries: table_size as u32,
+            by,
+        })
+    }
+}
+
 /// How a meter works, by the numbers of programs/edge.bpf.c.
 #[derive(Default)]
 struct Working {
@@ -153,13 +208,63 @@ struct Working {
     buckets: Buckets,
     window: Option<IntegerTswParams>,
     mode: Option<ColorMode>,
+    accounts: Accounts,
+    /// How many packets of a flow are green first.
+    threshold: u64,
+    levels: Option<Vec<u8>>,
+}
+
+fn windows(found: Result<IntegerTswParams, ParamsError>) -> Result<Working, Unsayable> {
+    let window = found.map_err(|error| Unsayable::Window(error.to_string()))?;
+    Ok(Working { kind: 5, window: Some(window), ..Working::default() })
+}
+
+fn fair_marker(params: &FairMarkerParams) -> Result<Working, Unsayable> {
+    let FlowTableSize::AtMost(flows) = params.table() else { return Err(Unsayable::Endless) };
+    Ok(Working {
+        kind: 6,
+        accounts: Accounts::new(Aggregate::Flow, 128, flows, Duration::MAX)?,
+        threshold: params.threshold(),
+        ..windows(IntegerTswParams::two_colors(params.tsw()))?
+    })
+}
+
+fn dstf(params: &DstfParams) -> Result<Working, Unsayable> {
+    if params.counted() != Counted::Packet {
+        return Err(Unsayable::Payload);
+    }
+    let thresholds = params.levels().thresholds();
+    let last = thresholds.last().map_or(0, |last| last.0);
+    tokens(last)?;
+    let mut packed = Packed::default();
+    for at in 0..LEVELS {
+        packed = packed.long(thresholds.get(at).map_or(0, |bytes| bytes.0 * PER_BYTE));
+    }
+    let code_points = params.levels().code_points().iter().map(|dscp| dscp.value());
+    let mut code_points: Vec<u8> = code_points.collect();
+    code_points.resize(LEVELS, 0);
+    let per = params.per();
+    // A count is never more than the last threshold and a packet, and `decay` forgets it.
+    let most = (last + LARGEST_PACKET) * PER_BYTE;
+    Ok(Working {
+        kind: 7,
+        buckets: Buckets {
+            rate: [params.decay().bits_per_sec(), 0],
+            depth: [0; 2],
+            most: [most, 0],
+        },
+        accounts: Accounts::new(
+            per.aggregate(),
+            per.ipv6_prefix(),
+            per.table_size(),
+            per.idle_timeout(),
+        )?,
+        levels: Some(packed.bytes(&code_points).long(thresholds.len() as u64).0),
+        ..Working::default()
+    })
 }
 
 fn working(meter: &EdgeMeter) -> Result<Working, Unsayable> {
-    let window = |found: Result<_, ParamsError>| {
-        let window = found.map_err(|error| Unsayable::Window(error.to_string()))?;
-        Ok(Working { kind: 5, window: Some(window), ..Working::default() })
-    };
     let buckets = |kind, buckets, mode: &ColorMode| {
         Ok(Working { kind, buckets, mode: Some(mode.clone()), ..Working::default() })
     };
@@ -183,22 +288,34 @@ fn working(meter: &EdgeMeter) -> Result<Working, Unsayable> {
             let peak = (params.peak_rate(), params.peak_burst());
             buckets(4, Buckets::apart([committed, peak])?, params.mode())
         }
-        EdgeMeter::Tsw2Cm(params) => window(IntegerTswParams::two_colors(params)),
-        EdgeMeter::Tsw3Cm(params) => window(IntegerTswParams::three_colors(params)),
+        EdgeMeter::Tsw2Cm(params) => windows(IntegerTswParams::two_colors(params)),
+        EdgeMeter::Tsw3Cm(params) => windows(IntegerTswParams::three_colors(params)),
+        EdgeMeter::FairMarker(params) => fair_marker(params),
+        EdgeMeter::Dstf(params) => dstf(params),
     }
 }
 
-/// `struct class`, and the state with which it begins.
-pub(super) fn class(class: &EdgeClass) -> Result<(Vec<u8>, State), Unsayable> {
-    let Working { kind, color, buckets, window, mode } = working(&class.meter)?;
-    let held = window.map_or(buckets.depth, |window| [window.held, 0]);
+/// A class whose table, of those that have one, is number `table`, and hashes under `seed`.
+pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class, Unsayable> {
+    let Working { kind, color, buckets, window, mode, accounts, threshold, levels } =
+        working(&class.meter)?;
+    // Of a Fair Marker, the window of the packets that a flow begins with is the one that is not empty at first.
+    let is_late = kind == 6 && threshold == 0;
+    let held = window
+        .map_or(buckets.depth, |window| if is_late { [0, window.held] } else { [window.held, 0] });
     let none = Pace { parts: 0, shift: 0 };
     let peak = window.and_then(|window| window.peak);
     let mut packed = buckets
         .packed()
         .long(window.map_or(0, |window| window.window))
         .pace(window.map_or(none, |window| window.committed))
-        .pace(peak.unwrap_or(none));
+        .pace(peak.unwrap_or(none))
+        .longs(accounts.ipv6_mask)
+        .long(accounts.idle_timeout)
+        .long(seed)
+        .bytes(&accounts.entries.to_ne_bytes())
+        .bytes(&[accounts.by, 0, 0, 0])
+        .long(threshold);
     for dscp in (0..64).filter_map(Dscp::new) {
         let incoming = match &mode {
             Some(ColorMode::Aware(colors)) => colors.get(dscp),
@@ -217,15 +334,15 @@ pub(super) fn class(class: &EdgeClass) -> Result<(Vec<u8>, State), Unsayable> {
         .bytes(&actions.map(|(action, _)| action))
         .bytes(&actions.map(|(_, remark)| remark))
         .bytes(&[kind, color.map_or(0, |color| color as u8)])
-        .bytes(&[class.code_points.is_some().into(), peak.is_some().into(), 0, 0, 0]);
-    Ok((packed.0, State { held }))
+        .bytes(&[class.code_points.is_some().into(), peak.is_some().into(), table as u8, 0, 0]);
+    Ok(Class { bytes: packed.0, state: State { held }, levels })
 }
 
 #[cfg(feature = "ebpf")]
 impl State {
     /// `struct state` at a time.
     pub(super) fn packed(self, now: u64) -> Vec<u8> {
-        Packed::default().long(0).long(now).longs(self.held).0
+        Packed::default().long(0).longs([now, now]).longs(self.held).0
     }
 }
 
@@ -272,10 +389,10 @@ mod tests {
 
     #[test]
     fn a_bucket_is_as_deep_as_64_bits_count_and_no_deeper() {
-        let (packed, state) = class(&bucket(DEEPEST)).unwrap();
-        assert_eq!(packed.len(), 184);
-        assert_eq!(state.held, [DEEPEST * 8_000_000_000, 0]);
-        let deep = class(&bucket(DEEPEST + 1)).unwrap_err();
+        let found = class(&bucket(DEEPEST), 0, 0).unwrap();
+        assert_eq!(found.bytes.len(), 232);
+        assert_eq!(found.state.held, [DEEPEST * 8_000_000_000, 0]);
+        let deep = class(&bucket(DEEPEST + 1), 0, 0).unwrap_err();
         assert_eq!(
             deep.to_string(),
             "a bucket must hold at most 2147483648 bytes; found 2147483649"
@@ -285,6 +402,6 @@ mod tests {
         let rate = Rate::from_bits_per_sec(1);
         let params = SrTcmParams::new(rate, half, half, ColorMode::Blind).unwrap();
         let both = EdgeClass { meter: EdgeMeter::SrTcm(params), code_points: None, police: None };
-        assert_eq!(class(&both).unwrap_err(), Unsayable::Deep { bytes: DEEPEST + 2 });
+        assert_eq!(class(&both, 0, 0).unwrap_err(), Unsayable::Deep { bytes: DEEPEST + 2 });
     }
 }

@@ -1,6 +1,6 @@
 //! Builds without eBPF.
 
-use super::{EdgeCounter, EdgePlan, Trial};
+use super::{EdgeCounter, EdgePlan, EdgeTable, Trial};
 use crate::error::Program;
 use crate::{Error, Link};
 
@@ -38,6 +38,14 @@ impl EdgeProgram {
     /// # Errors
     /// Never: there is no program.
     pub fn counters(&self) -> Result<Vec<[EdgeCounter; 3]>, Error> {
+        match *self {}
+    }
+
+    /// What the table of each class has seen; nothing of a class without one.
+    ///
+    /// # Errors
+    /// Never: there is no program.
+    pub fn tables(&self) -> Result<Vec<EdgeTable>, Error> {
         match *self {}
     }
 }

@@ -8,11 +8,14 @@ mod program;
 mod program;
 
 use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use shortflow_elements::classifier::MultiField;
 use shortflow_elements::dropper::PolicerAction;
+use shortflow_elements::marker::DstfParams;
 use shortflow_elements::meter::{
-    SrTcmParams, TokenBucketParams, TrTcmParams, Tsw3CmParams, TswParams, TwoBucketsParams,
+    FairMarkerParams, SrTcmParams, TokenBucketParams, TrTcmParams, Tsw3CmParams, TswParams,
+    TwoBucketsParams,
 };
 use shortflow_elements::{Color, Dscp};
 
@@ -24,8 +27,8 @@ pub const MOST_RULES: usize = 64;
 /// The most classes of one device.
 pub const MOST_CLASSES: usize = 32;
 
-/// How a class's packets get a colour. Each has the decisions of the element of the same name, but of the time sliding
-/// window, which is [`IntegerTsw`](shortflow_elements::meter::IntegerTsw).
+/// How a class's packets get a colour. Each has the decisions of the element of the same name; of those upon a
+/// time sliding window it is the form in whole numbers, such as [`IntegerTsw`](shortflow_elements::meter::IntegerTsw).
 #[derive(Debug, Clone)]
 pub enum EdgeMeter {
     /// All have the same.
@@ -42,6 +45,11 @@ pub enum EdgeMeter {
     Tsw2Cm(TswParams),
     /// [`Tsw3Cm`](shortflow_elements::meter::Tsw3Cm).
     Tsw3Cm(Tsw3CmParams),
+    /// [`FairMarker`](shortflow_elements::meter::FairMarker), as
+    /// [`IntegerFairMarker`](shortflow_elements::meter::IntegerFairMarker).
+    FairMarker(FairMarkerParams),
+    /// [`DstfMarker`](shortflow_elements::marker::DstfMarker), which gives code points of its own.
+    Dstf(DstfParams),
 }
 
 /// What is done to the packets of a class.
@@ -61,7 +69,9 @@ pub struct EdgeClass {
 #[cfg_attr(not(feature = "ebpf"), expect(dead_code, reason = "nobody loads it"))]
 pub struct EdgePlan {
     rules: Vec<u8>,
-    classes: Vec<(Vec<u8>, layout::State)>,
+    classes: Vec<layout::Class>,
+    /// How many classes have a table.
+    tables: usize,
 }
 
 impl EdgePlan {
@@ -79,10 +89,16 @@ impl EdgePlan {
         };
         limit("rules", rules.len(), MOST_RULES)?;
         limit("classes", classes.len(), MOST_CLASSES)?;
-        Ok(EdgePlan {
-            rules: layout::rules(rules)?,
-            classes: classes.iter().map(layout::class).collect::<Result<_, _>>()?,
-        })
+        let mut tables = 0;
+        let mut class = |class: &EdgeClass| {
+            let own = tables;
+            tables +=
+                usize::from(matches!(class.meter, EdgeMeter::FairMarker(_) | EdgeMeter::Dstf(_)));
+            // Outsiders choose addresses and ports, but not the seed.
+            layout::class(class, own, RandomState::new().build_hasher().finish())
+        };
+        let classes = classes.iter().map(&mut class).collect::<Result<_, _>>()?;
+        Ok(EdgePlan { rules: layout::rules(rules)?, classes, tables })
     }
 }
 
@@ -105,9 +121,16 @@ pub enum Unsayable {
         /// Its bytes, of both buckets together where one rate fills both.
         bytes: u64,
     },
+    /// A table of flows without bound.
+    Endless,
+    /// What counts is the payload of packets alone.
+    Payload,
     /// A window that whole numbers cannot compute, in words.
     Window(String),
 }
+
+/// The most flows or hosts that a class remembers.
+pub const MOST_ENTRIES: usize = 1 << 16;
 
 /// The deepest bucket, in bytes.
 const DEEPEST: u64 = 1 << 31;
@@ -123,6 +146,12 @@ impl fmt::Display for Unsayable {
             }
             Unsayable::Deep { bytes } => {
                 write!(f, "a bucket must hold at most {DEEPEST} bytes; found {bytes}")
+            }
+            Unsayable::Endless => {
+                write!(f, "the table of a Fair Marker must have a size; found one without bound")
+            }
+            Unsayable::Payload => {
+                write!(f, "the program counts whole packets; found a count of payloads alone")
             }
             Unsayable::Window(why) => f.write_str(why),
         }
@@ -142,6 +171,19 @@ pub struct EdgeCounter {
     pub dropped_packets: u64,
     /// Their bytes.
     pub dropped_bytes: u64,
+}
+
+/// What a class's table of flows or hosts has seen since the program was loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EdgeTable {
+    /// Packets whose flow or hosts it knew.
+    pub hits: u64,
+    /// Packets whose flow or hosts were new.
+    pub misses: u64,
+    /// Flows or hosts that gave way to a new one.
+    pub evictions: u64,
+    /// Places that were ever used.
+    pub used: u64,
 }
 
 /// A packet that is shown to the program, which is told the time and the random bits.

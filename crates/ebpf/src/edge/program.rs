@@ -6,7 +6,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject,
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
-use super::{EdgeCounter, EdgePlan, Trial, layout};
+use super::{EdgeCounter, EdgePlan, EdgeTable, Trial, layout};
 use crate::error::Program;
 use crate::{Error, Link};
 
@@ -56,6 +56,10 @@ impl EdgeProgram {
         };
         let settings = [link.to_ne_bytes(), u32::from(is_tried).to_ne_bytes()].concat();
         set(&mut opened, &settings)?;
+        let tables = opened.maps_mut().find(|map| map.name() == "tables");
+        let most = plan.tables.max(1) as u32;
+        let sized = tables.expect("the map is in what was built").set_max_entries(most);
+        sized.map_err(Program::Edge.at("making its tables"))?;
         let object = opened.load().map_err(Program::Edge.at("loading it"))?;
         let program = EdgeProgram { object, classes: plan.classes.len() };
         program.write(plan, if is_tried { 0 } else { now()? })?;
@@ -68,14 +72,14 @@ impl EdgeProgram {
             map.update(&key, value, MapFlags::ANY)
                 .map_err(Program::Edge.at("writing its rules and classes"))
         };
-        let (classes, states) = (self.map("classes")?, self.map("states")?);
-        for (number, (class, state)) in plan.classes.iter().enumerate() {
-            debug_assert_eq!(
-                (class.len(), state.packed(now).len()),
-                (layout::CLASS, layout::STATE)
-            );
-            put(&classes, number, class)?;
-            put(&states, number, &state.packed(now))?;
+        let [classes, states, levels] =
+            [self.map("classes")?, self.map("states")?, self.map("levels")?];
+        for (number, class) in plan.classes.iter().enumerate() {
+            let state = class.state.packed(now);
+            debug_assert_eq!((class.bytes.len(), state.len()), (layout::CLASS, layout::STATE));
+            put(&classes, number, &class.bytes)?;
+            put(&states, number, &state)?;
+            class.levels.iter().try_for_each(|own| put(&levels, number, own))?;
         }
         put(&self.map("rules")?, 0, &plan.rules)
     }
@@ -118,35 +122,45 @@ impl EdgeProgram {
     pub fn counters(&self) -> Result<Vec<[EdgeCounter; 3]>, Error> {
         let map = self.map("counters")?;
         let one = |number: usize| {
-            let key = (number as u32).to_ne_bytes();
-            let found = map
-                .lookup_percpu(&key, MapFlags::ANY)
-                .map_err(Program::Edge.at("reading its counters"))?;
-            Ok(found
-                .unwrap_or_default()
-                .iter()
-                .fold(EdgeCounter::default(), |sum, own| sum.plus(own)))
+            let [packets, bytes, dropped_packets, dropped_bytes] =
+                sums(&each_processor(&map, number)?);
+            Ok(EdgeCounter { packets, bytes, dropped_packets, dropped_bytes })
         };
         let class = |class: usize| Ok([one(3 * class)?, one(3 * class + 1)?, one(3 * class + 2)?]);
         (0..self.classes).map(class).collect()
     }
+
+    /// What the table of each class has seen; nothing of a class without one.
+    ///
+    /// # Errors
+    /// When the kernel does not give its maps.
+    pub fn tables(&self) -> Result<Vec<EdgeTable>, Error> {
+        let map = self.map("table_counters")?;
+        let class = |class| {
+            let each = each_processor(&map, class)?;
+            let [hits, misses, evictions, _] = sums(&each);
+            // Each processor has noted how many it was when it came last.
+            let used = each.iter().map(|own| own[3]).max().unwrap_or(0);
+            Ok(EdgeTable { hits, misses, evictions, used })
+        };
+        (0..self.classes).map(class).collect()
+    }
 }
 
-impl EdgeCounter {
-    /// This and `struct counter` of one processor.
-    fn plus(self, own: &[u8]) -> EdgeCounter {
-        let long = |at: usize| {
-            own.get(8 * at..)
-                .and_then(|rest| rest.first_chunk())
-                .map_or(0, |bytes| u64::from_ne_bytes(*bytes))
-        };
-        EdgeCounter {
-            packets: self.packets + long(0),
-            bytes: self.bytes + long(1),
-            dropped_packets: self.dropped_packets + long(2),
-            dropped_bytes: self.dropped_bytes + long(3),
-        }
-    }
+/// The four numbers of an entry, of each processor.
+fn each_processor(map: &MapHandle, number: usize) -> Result<Vec<[u64; 4]>, Error> {
+    let key = (number as u32).to_ne_bytes();
+    let found = map.lookup_percpu(&key, MapFlags::ANY);
+    let found = found.map_err(Program::Edge.at("reading its counters"))?.unwrap_or_default();
+    let long = |own: &[u8], at: usize| {
+        let bytes = own.get(8 * at..).and_then(|rest| rest.first_chunk());
+        bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+    };
+    Ok(found.iter().map(|own| [0, 1, 2, 3].map(|at| long(own, at))).collect())
+}
+
+fn sums(each: &[[u64; 4]]) -> [u64; 4] {
+    [0, 1, 2, 3].map(|at| each.iter().map(|own| own[at]).sum())
 }
 
 /// Sets the constants of the program.

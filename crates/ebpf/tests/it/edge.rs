@@ -7,15 +7,19 @@ use shortflow_ebpf::Error;
 use shortflow_ebpf::edge::{EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Trial};
 use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField, PortRange};
 use shortflow_elements::dropper::PolicerAction;
-use shortflow_elements::marker::{ColorMarker, FixedMarker};
+use shortflow_elements::marker::{
+    ColorMarker, Counted, DstfMarker, DstfParams, FixedMarker, SizeLevels,
+};
 use shortflow_elements::meter::{
-    ColorMode, InitialRate, IntegerTsw, IntegerTswParams, SrTcm, SrTcmParams, TokenBucket,
-    TokenBucketParams, TrTcm, TrTcmParams, Tsw3CmParams, TswParams, TwoBuckets, TwoBucketsParams,
+    ColorMode, FairMarkerParams, FlowTableSize, InitialRate, IntegerFairMarker, IntegerTsw,
+    IntegerTswParams, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams,
+    Tsw3CmParams, TswParams, TwoBuckets, TwoBucketsParams,
 };
 use shortflow_elements::{
-    Acknowledgements, Color, Conditioner, Dscp, Marker, Meter, NewClass, Packet, Prefix, Protocol,
+    Acknowledgements, Aggregate, Color, Conditioner, Dscp, Marker, Meter, NewClass, Packet, Per,
+    Prefix, Protocol,
 };
-use shortflow_units::{Bytes, Duration, Instant, Rate};
+use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 use shortflow_wire::{DsField, Layers};
 
 use crate::packets::Packets;
@@ -68,6 +72,18 @@ fn twin(class: &EdgeClass, draw: &Draw) -> NewClass {
                 police: class.police,
             };
         }
+        EdgeMeter::Dstf(params) => {
+            let marker = DstfMarker::new(params.clone(), Rng::stream(1, "dstf"));
+            return NewClass {
+                name: String::new(),
+                marker: Some(Box::new(marker)),
+                police: class.police,
+            };
+        }
+        EdgeMeter::FairMarker(params) => {
+            let table = Rng::stream(1, "flow table");
+            Box::new(IntegerFairMarker::new(params, table, draw.source()).unwrap())
+        }
         EdgeMeter::TokenBucket(params) => Box::new(TokenBucket::new(params.clone())),
         EdgeMeter::TwoBuckets(params) => Box::new(TwoBuckets::new(params.clone())),
         EdgeMeter::SrTcm(params) => Box::new(SrTcm::new(params.clone())),
@@ -105,6 +121,34 @@ fn aware() -> ColorMode {
     ColorMode::Aware(colors)
 }
 
+/// Tables that are too small for the packets' flows, and such as forget.
+fn with_tables() -> Vec<EdgeMeter> {
+    let mut meters = Vec::new();
+    for (threshold, flows) in [(5, 20), (3, 0), (0, 7), (2, 60_000)] {
+        let window = Duration::from_nanos(300_000_000);
+        let tsw = TswParams::new(rate(4_000_000), window, InitialRate::Committed).unwrap();
+        let params = FairMarkerParams::new(tsw, threshold, FlowTableSize::AtMost(flows)).unwrap();
+        meters.push(EdgeMeter::FairMarker(params));
+    }
+    let levels = || {
+        let code_points = SizeLevels::default_code_points(8);
+        SizeLevels::new(&SizeLevels::HARP, code_points).unwrap()
+    };
+    let second = 1_000_000_000;
+    for (by, size, idle, decay) in [
+        (Aggregate::Flow, 40, second / 100, 0),
+        (Aggregate::HostPair, 50, 200 * second, 64_000),
+        (Aggregate::Source, 3, 30 * second, 512_000),
+        (Aggregate::Destination, 1_000, 5 * second, 2_500_000),
+    ] {
+        let per = Per::new(by, size, Duration::from_nanos(idle)).unwrap();
+        let per = per.with_ipv6_prefix(if size == 50 { 128 } else { 33 }).unwrap();
+        let params = DstfParams::new(levels(), per, Counted::Packet, rate(decay)).unwrap();
+        meters.push(EdgeMeter::Dstf(params));
+    }
+    meters
+}
+
 /// A class of each meter, in both modes, at a load that gives all its colours.
 fn classes() -> Vec<EdgeClass> {
     let tsw = |bits, window| {
@@ -125,6 +169,7 @@ fn classes() -> Vec<EdgeClass> {
             TrTcmParams::new(rate(3_000_000), Bytes(8_000), rate(12_345_678), Bytes(9_000), mode);
         meters.push(EdgeMeter::TrTcm(tr.unwrap()));
     }
+    meters.extend(with_tables());
     let of = |(at, meter): (usize, EdgeMeter)| EdgeClass {
         meter,
         code_points: Some([Dscp::AF11, Dscp::AF12, Dscp::AF13]),
@@ -189,8 +234,24 @@ fn compare(rules: &[(MultiField, usize)], classes: &[EdgeClass], seed: u64, mean
         assert_eq!(own.bytes, theirs.map(|color| color.bytes), "class {number}");
         assert!(own.packets.iter().sum::<u64>() > 0, "class {number} has seen nothing");
     }
+    compare_tables(&conditioner, &program);
     let theirs: u64 = counters.iter().flatten().map(|color| color.dropped_packets).sum();
     assert_eq!(dropped as u64, theirs);
+}
+
+/// Compares what the tables have seen; each must have seen everything that a table can.
+fn compare_tables(conditioner: &Conditioner, program: &EdgeProgram) {
+    for (own, table) in conditioner.counters().iter().zip(program.tables().unwrap()) {
+        let counted = |names: [&str; 2]| {
+            own.marker.iter().find(|(name, _)| names.contains(name)).map(|(_, count)| *count)
+        };
+        let Some(misses) = counted(["flow table misses", "aggregates seen"]) else { continue };
+        let evictions = counted(["flow table evictions", "aggregates evicted"]).unwrap();
+        let hits = own.packets.iter().sum::<u64>() - misses;
+        assert_eq!([hits, misses, evictions], [table.hits, table.misses, table.evictions]);
+        assert!(misses > 100, "{misses} of {hits}");
+        assert!(table.used == 0 || hits > 1000, "{hits} of {misses}");
+    }
 }
 
 fn all() -> MultiField {

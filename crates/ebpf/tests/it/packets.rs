@@ -2,19 +2,26 @@
 
 use shortflow_units::Rng;
 
-/// Draws packets of Ethernet.
-pub(crate) struct Packets(Rng);
+/// Draws packets of Ethernet; of flows that last, half of them.
+pub(crate) struct Packets {
+    rng: Rng,
+    /// Packets that came not long ago.
+    recent: Vec<Vec<u8>>,
+}
+
+/// How many flows last at the same time.
+const RECENT: u64 = 32;
 
 /// Kinds of extension headers, and one that is none.
 const EXTENSIONS: [u8; 10] = [0, 43, 44, 51, 60, 135, 139, 140, 253, 59];
 
 impl Packets {
     pub(crate) fn new(seed: u64) -> Packets {
-        Packets(Rng::stream(seed, "packets"))
+        Packets { rng: Rng::stream(seed, "packets"), recent: vec![Vec::new(); RECENT as usize] }
     }
 
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.0.below(bound)
+        self.rng.below(bound)
     }
 
     fn byte(&mut self) -> u8 {
@@ -35,6 +42,10 @@ impl Packets {
 
     /// Some packet: of 16 one has bytes changed at random, and another one is cut short.
     pub(crate) fn any(&mut self) -> Vec<u8> {
+        let place = self.below(RECENT) as usize;
+        if !self.recent[place].is_empty() && self.one_in(2) {
+            return self.recent[place].clone();
+        }
         let packet = self.changed();
         // A kernel gives no packet to a program by hand whose header of IP is not there.
         let least = match packet[12..14] {
@@ -42,7 +53,13 @@ impl Packets {
             [0x86, 0xdd] => 54,
             _ => 15,
         };
-        if packet.len() < least { self.any() } else { packet }
+        if packet.len() < least {
+            return self.any();
+        }
+        if self.one_in(4) {
+            self.recent[place].clone_from(&packet);
+        }
+        packet
     }
 
     fn changed(&mut self) -> Vec<u8> {

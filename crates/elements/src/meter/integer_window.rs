@@ -41,7 +41,7 @@ impl Pace {
 
     /// The parts that it carries in `span`, rounded down to one part in 2³⁰.
     #[inline]
-    fn carried(self, span: u64) -> u64 {
+    pub(super) fn carried(self, span: u64) -> u64 {
         let shift = beyond(bits(span), 32);
         let parts = (span >> shift) * self.parts;
         if shift > self.shift {
@@ -71,9 +71,22 @@ fn part(a: u64, b: u64, c: u64) -> u64 {
     ((a >> shift) * b / c) << shift
 }
 
+/// a·b/c of any `b` and `c` whose result has 64 bits; rounded down, to one part in 2²⁰.
+#[inline]
+fn scaled(a: u64, b: u64, c: u64) -> u64 {
+    if a == 0 {
+        return 0;
+    }
+    let left = a.leading_zeros();
+    let share = (a << left) / c;
+    let shift = beyond(bits(share) + bits(b), 64);
+    let share = (share >> shift) * b;
+    if shift > left { share << (shift - left) } else { share >> (left - shift) }
+}
+
 /// The share of `all` that is above `allowance`, of 2³²; rounded to one part in 2³¹.
 #[inline]
-fn excess(all: u64, allowance: u64) -> u64 {
+pub(super) fn excess(all: u64, allowance: u64) -> u64 {
     let shift = beyond(bits(all), 32);
     match all.checked_sub(allowance) {
         None | Some(0) => 0,
@@ -133,43 +146,79 @@ fn pace(key: &'static str, rate: Rate, window: Duration) -> Result<Pace, ParamsE
     })
 }
 
+/// What came lately.
+#[derive(Debug, Clone)]
+pub(super) struct Window {
+    length: u64,
+    /// Parts of a byte.
+    held: u64,
+    front: Instant,
+}
+
+/// What is in a window with a packet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    /// Parts of a byte.
+    pub(super) all: u64,
+    /// The window and the time since the last packet.
+    pub(super) span: u64,
+}
+
+impl Window {
+    pub(super) fn new(length: u64, held: u64) -> Window {
+        Window { length, held, front: Instant::START }
+    }
+
+    /// Counts a packet in.
+    #[inline]
+    pub(super) fn update(&mut self, now: Instant, size: u32) -> Reading {
+        let span = self.stretched(now);
+        self.front = self.front.max(now);
+        let all = self.held + (u64::from(size) << PARTS);
+        self.held = all - part(all, span - self.length, span);
+        Reading { all, span }
+    }
+
+    /// What `pace` carries in `span` beyond what is in the window at `now`, if nothing came since.
+    #[inline]
+    pub(super) fn left(&self, pace: Pace, now: Instant, span: u64) -> u64 {
+        let own = self.stretched(now);
+        pace.carried(own).checked_sub(self.held).map_or(0, |left| scaled(left, span, own))
+    }
+
+    #[inline]
+    fn stretched(&self, now: Instant) -> u64 {
+        self.length + now.since(self.front).nanos().min(LONGEST)
+    }
+}
+
 /// [`Tsw2Cm`](super::Tsw2Cm) and [`Tsw3Cm`](super::Tsw3Cm) in whole numbers. A draw is 32 random bits, one for each
 /// packet.
 #[derive(Debug, Clone)]
 pub struct IntegerTsw<D> {
-    params: IntegerTswParams,
-    held: u64,
-    front: Instant,
+    committed: Pace,
+    peak: Option<Pace>,
+    window: Window,
     draws: D,
 }
 
 impl<D: FnMut() -> u32> IntegerTsw<D> {
     /// A meter that has seen nothing yet.
     pub fn new(params: IntegerTswParams, draws: D) -> Self {
-        IntegerTsw { params, held: params.held, front: Instant::START, draws }
-    }
-
-    /// Counts a packet in, and gives the parts of a byte that are in the window, and the window with the time since the
-    /// last packet.
-    #[inline]
-    fn update(&mut self, now: Instant, size: u32) -> (u64, u64) {
-        let idle = now.since(self.front).nanos().min(LONGEST);
-        self.front = self.front.max(now);
-        let (all, span) = (self.held + (u64::from(size) << PARTS), self.params.window + idle);
-        self.held = all - part(all, idle, span);
-        (all, span)
+        let IntegerTswParams { window, committed, peak, held } = params;
+        IntegerTsw { committed, peak, window: Window::new(window, held), draws }
     }
 }
 
 impl<D: FnMut() -> u32 + Send> Meter for IntegerTsw<D> {
     #[inline]
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
-        let (all, span) = self.update(now, packet.size);
+        let Reading { all, span } = self.window.update(now, packet.size);
         let draw = u64::from((self.draws)());
-        let above = |pace: Pace| draw < excess(all, pace.carried(span));
-        match self.params.peak {
-            Some(peak) if above(peak) => Color::Red,
-            _ if above(self.params.committed) => Color::Yellow,
+        let is_above = |pace: Pace| draw < excess(all, pace.carried(span));
+        match self.peak {
+            Some(peak) if is_above(peak) => Color::Red,
+            _ if is_above(self.committed) => Color::Yellow,
             _ => Color::Green,
         }
     }
@@ -205,10 +254,11 @@ mod tests {
         for (seed, window) in [(1, 1_000_000), (2, 1_000_000_000), (3, 60_000_000_000)] {
             let params = params(1_000_000, Duration::from_nanos(window));
             let whole = IntegerTswParams::two_colors(&params).unwrap();
-            let (mut whole, mut float) = (IntegerTsw::new(whole, || 0), params.estimator());
+            let (mut whole, mut float) =
+                (Window::new(whole.window, whole.held), params.estimator());
             let mut worst: f64 = 0.0;
             for (now, size) in stream(&mut Rng::stream(seed, "packets"), 100_000) {
-                let (all, span) = whole.update(now, size);
+                let Reading { all, span } = whole.update(now, size);
                 let rate = all as f64 / f64::from(1 << PARTS) / (span as f64 * 1e-9);
                 let expected = float.update(now, size);
                 worst = worst.max((rate / expected - 1.0).abs());
@@ -243,14 +293,31 @@ mod tests {
     }
 
     #[test]
+    fn a_product_over_a_number_is_right_to_one_part_in_2_to_the_20_wherever_it_fits() {
+        let mut rng = Rng::stream(5, "products");
+        let mut number = |most: f64| 2f64.powf(most * rng.uniform()) as u64;
+        for _ in 0..100_000 {
+            let (a, b, c) = (number(56.0), number(43.0), number(43.0));
+            let exact = u128::from(a) * u128::from(b) / u128::from(c);
+            if exact >> 63 == 0 {
+                let off = exact as f64 - scaled(a, b, c) as f64;
+                assert!(
+                    (0.0..=1.0 + exact as f64 / f64::from(1 << 20)).contains(&off),
+                    "{a} {b} {c}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn a_long_pause_leaves_next_to_nothing_in_the_window() {
         let whole = IntegerTswParams::two_colors(&params(1_000, Duration::from_secs(1))).unwrap();
-        let mut meter = IntegerTsw::new(whole, || 0);
+        let mut meter = Window::new(whole.window, whole.held);
         meter.update(Instant::START, 1_000_000);
         let week = Instant::START + Duration::from_secs(7 * 24 * 3600);
-        let (all, span) = meter.update(week, 100);
+        let Reading { all, span } = meter.update(week, 100);
         assert_eq!(span, 1_000_000_000 + LONGEST);
-        assert_eq!((all >> PARTS, meter.update(week, 0).0 >> PARTS), (1_000_100, 227));
+        assert_eq!((all >> PARTS, meter.update(week, 0).all >> PARTS), (1_000_100, 227));
     }
 
     #[test]

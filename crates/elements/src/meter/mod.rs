@@ -13,7 +13,9 @@ mod tsw;
 mod two_buckets;
 
 pub use color_mode::ColorMode;
-pub use fair_marker::{FairMarker, FairMarkerParams, FairMarkerStats, FlowTableSize};
+pub use fair_marker::{
+    FairMarker, FairMarkerParams, FairMarkerStats, FlowTableSize, IntegerFairMarker,
+};
 pub use integer_window::{IntegerTsw, IntegerTswParams, Pace};
 pub use momentary_rate::{MomentaryRate, MomentaryRateParams};
 pub use sr_tcm::{SrTcm, SrTcmParams};

@@ -26,8 +26,11 @@
 //! steady state half of what is left of the CIR would go unused.
 
 mod flow_table;
+mod integer;
 
 use shortflow_units::{Bytes, Duration, Instant, Rng};
+
+pub use self::integer::IntegerFairMarker;
 
 use self::flow_table::FlowTable;
 use super::tsw::{InitialRate, RateEstimator, TswParams, excess};

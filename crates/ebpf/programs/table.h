@@ -1,0 +1,222 @@
+// A bounded table of the flows or hosts that were seen last: an exact LRU list with what crates/elements/src/table.rs
+// remembers. The silent are forgotten when they are met, which nobody can tell from forgetting them at once: they are
+// the oldest of the list.
+
+#ifndef SHORTFLOW_TABLE_H
+#define SHORTFLOW_TABLE_H
+
+#include "kernel.h"
+#include "packet.h"
+
+// The most entries of a table; a power of 2.
+#define MOST_ENTRIES (1 << 16)
+// How many entries of one bucket are looked at. Under a hash with a seed, and with as many buckets as entries, more than
+// nine do not meet.
+#define MOST_IN_BUCKET 32
+
+// Whose packets are accounted for together.
+enum { BY_NOBODY, BY_FLOW, BY_HOST_PAIR, BY_SOURCE, BY_DESTINATION };
+
+struct name {
+	__u64 source[2], destination[2], rest;
+};
+
+// Places are counted from 1; 0 is nowhere.
+struct entry {
+	struct name name;
+	__u64 value, seen_at;
+	__u32 older, newer, next, unused;
+};
+
+struct table {
+	struct bpf_spin_lock lock;
+	__u32 used, oldest, newest;
+	__u32 buckets[MOST_ENTRIES];
+	struct entry entries[MOST_ENTRIES];
+};
+
+// How a class uses its table.
+struct accounts {
+	// What a host of IPv6 is known by.
+	__u64 ipv6_mask[2];
+	__u64 idle_timeout, seed;
+	__u32 entries;
+	__u8 by, unused[3];
+};
+
+// What a table holds for a packet's name.
+struct seen {
+	struct entry *entry;
+	// When a packet of this name came last; now, for a new one.
+	__u64 before, now;
+	// What a new one has displaced, and when that was seen last.
+	__u64 displaced, displaced_at;
+	// Places of the table that were ever used.
+	__u32 used;
+	__u8 is_new, has_displaced;
+};
+
+// The finalizer of SplitMix64 (Steele, Lea & Flood 2014, Figure 17).
+static __always_inline __u64 mix(__u64 x)
+{
+	x += 0x9e3779b97f4a7c15ULL;
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return x ^ x >> 31;
+}
+
+static __always_inline __u32 *bucket_of(struct table *table, const struct name *name, __u64 seed)
+{
+	__u64 hash = mix(seed ^ name->source[0]);
+
+	hash = mix(hash ^ name->source[1]);
+	hash = mix(hash ^ name->destination[0]);
+	hash = mix(hash ^ name->destination[1]);
+	hash = mix(hash ^ name->rest);
+	return &table->buckets[hash & (MOST_ENTRIES - 1)];
+}
+
+static __always_inline struct entry *entry_at(struct table *table, __u32 place)
+{
+	return &table->entries[(place - 1) & (MOST_ENTRIES - 1)];
+}
+
+static __always_inline void name_host(__u64 *name, const __u64 *address, const struct accounts *accounts)
+{
+	// An IPv4 address is a host's own.
+	int is_v4 = !address[0] && address[1] >> 32 == 0xffff;
+
+	name[0] = is_v4 ? address[0] : address[0] & accounts->ipv6_mask[0];
+	name[1] = is_v4 ? address[1] : address[1] & accounts->ipv6_mask[1];
+}
+
+static __always_inline struct name name_of(const struct packet *packet, const struct accounts *accounts)
+{
+	struct name name = {};
+
+	if (accounts->by == BY_FLOW) {
+		__builtin_memcpy(name.source, packet->source, sizeof(name.source));
+		__builtin_memcpy(name.destination, packet->destination, sizeof(name.destination));
+		name.rest = (__u64)packet->source_port << 32 | (__u64)packet->destination_port << 16 | packet->protocol;
+		return name;
+	}
+	if (accounts->by != BY_DESTINATION)
+		name_host(name.source, packet->source, accounts);
+	if (accounts->by != BY_SOURCE)
+		name_host(name.destination, packet->destination, accounts);
+	return name;
+}
+
+static __always_inline int is_same(const struct name *a, const struct name *b)
+{
+	return !((a->source[0] ^ b->source[0]) | (a->source[1] ^ b->source[1]) |
+		 (a->destination[0] ^ b->destination[0]) | (a->destination[1] ^ b->destination[1]) |
+		 (a->rest ^ b->rest));
+}
+
+static __always_inline void unlink_place(struct table *table, __u32 place)
+{
+	__u32 older = entry_at(table, place)->older, newer = entry_at(table, place)->newer;
+
+	if (older)
+		entry_at(table, older)->newer = newer;
+	else
+		table->oldest = newer;
+	if (newer)
+		entry_at(table, newer)->older = older;
+	else
+		table->newest = older;
+}
+
+static __always_inline void link_newest(struct table *table, __u32 place)
+{
+	struct entry *entry = entry_at(table, place);
+
+	entry->older = table->newest;
+	entry->newer = 0;
+	if (table->newest)
+		entry_at(table, table->newest)->newer = place;
+	else
+		table->oldest = place;
+	table->newest = place;
+}
+
+// Takes an entry out of its bucket.
+static __always_inline void leave_bucket(struct table *table, __u32 place, __u64 seed)
+{
+	struct entry *leaving = entry_at(table, place);
+	__u32 *link = bucket_of(table, &leaving->name, seed);
+	__u32 before = 0, here = *link;
+
+	for (int i = 0; i < MOST_IN_BUCKET && here; i++) {
+		if (here == place) {
+			if (before)
+				entry_at(table, before)->next = leaving->next;
+			else
+				*link = leaving->next;
+			return;
+		}
+		before = here;
+		here = entry_at(table, here)->next;
+	}
+}
+
+// The place for a new entry: an unused one, else that of the oldest.
+static __always_inline __u32 place_for_new(struct table *table, const struct accounts *accounts, struct seen *seen)
+{
+	__u32 place = table->oldest;
+	struct entry *oldest;
+
+	if (table->used < accounts->entries && table->used < MOST_ENTRIES)
+		return ++table->used;
+	oldest = entry_at(table, place);
+	// One that was silent for too long has gone before, and displaces nothing.
+	if (seen->now - oldest->seen_at <= accounts->idle_timeout) {
+		seen->has_displaced = 1;
+		seen->displaced = oldest->value;
+		seen->displaced_at = oldest->seen_at;
+	}
+	leave_bucket(table, place, accounts->seed);
+	unlink_place(table, place);
+	return place;
+}
+
+// Notes that a packet of `name` has come; `seen->now` is the time, which a table never sees run backwards. The value of
+// a new one is left as it was. To be called under the table's lock.
+static __always_inline void see(struct table *table, const struct accounts *accounts, const struct name *name,
+				struct seen *seen)
+{
+	__u32 *bucket = bucket_of(table, name, accounts->seed);
+	__u32 place = *bucket, found = 0;
+	struct entry *entry;
+
+	if (table->newest && entry_at(table, table->newest)->seen_at > seen->now)
+		seen->now = entry_at(table, table->newest)->seen_at;
+	for (int i = 0; i < MOST_IN_BUCKET && place; i++) {
+		entry = entry_at(table, place);
+		if (is_same(&entry->name, name)) {
+			found = place;
+			break;
+		}
+		place = entry->next;
+	}
+	if (found) {
+		entry = entry_at(table, found);
+		seen->is_new = seen->now - entry->seen_at > accounts->idle_timeout;
+		unlink_place(table, found);
+	} else {
+		seen->is_new = 1;
+		found = place_for_new(table, accounts, seen);
+		entry = entry_at(table, found);
+		entry->name = *name;
+		entry->next = *bucket;
+		*bucket = found;
+	}
+	link_newest(table, found);
+	seen->entry = entry;
+	seen->used = table->used;
+	seen->before = seen->is_new ? seen->now : entry->seen_at;
+	entry->seen_at = seen->now;
+}
+
+#endif
