@@ -422,7 +422,7 @@ static __always_inline void count(__u32 class, __u32 color, const struct packet 
 }
 
 SEC("tc")
-int edge(struct __sk_buff *skb)
+int shortflow_edge(struct __sk_buff *skb)
 {
 	struct packet packet;
 	const struct class *class;

@@ -58,6 +58,15 @@ pub enum Error {
          use a kernel that was built with CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS"
     )]
     NoEbpf(Program),
+    /// Somebody else's program is where ours would be.
+    #[error(
+        "somebody else's program is at the device's priority {priority}, which is this program's place\n\
+         take it away, or move it to another priority"
+    )]
+    Occupied {
+        /// The place.
+        priority: u32,
+    },
     /// The kernel does not take the program.
     #[error(
         "the kernel does not take {program} ({what}): {why}\n\

@@ -346,6 +346,62 @@ impl State {
     }
 }
 
+/// Where fields stand in `struct class`.
+#[cfg(feature = "ebpf")]
+mod place {
+    use std::ops::Range;
+
+    pub(super) const DEPTHS: Range<usize> = 16..32;
+    pub(super) const IPV6_MASK: Range<usize> = 104..120;
+    pub(super) const SEED: Range<usize> = 128..136;
+    pub(super) const ENTRIES: Range<usize> = 136..140;
+    pub(super) const BY: usize = 140;
+    pub(super) const METER: usize = 225;
+    pub(super) const TABLE: usize = 229;
+}
+
+/// Whether a class can go on from where another one is: with the same meter, over accounts of the same kind of which it
+/// has room for as many.
+#[cfg(feature = "ebpf")]
+pub(super) fn does_the_same(other: &[u8], own: &[u8]) -> bool {
+    let entries =
+        |class: &[u8]| class[place::ENTRIES].first_chunk().map(|bytes| u32::from_ne_bytes(*bytes));
+    other.len() == CLASS
+        && other[place::METER] == own[place::METER]
+        && other[place::BY] == own[place::BY]
+        && other[place::IPV6_MASK] == own[place::IPV6_MASK]
+        && entries(other) <= entries(own)
+}
+
+/// The tables of two classes, where they have some.
+#[cfg(feature = "ebpf")]
+pub(super) fn tables_of(other: &[u8], own: &[u8]) -> Option<(usize, usize)> {
+    (own[place::BY] != 0).then(|| (other[place::TABLE].into(), own[place::TABLE].into()))
+}
+
+/// Lets a class hash as another one does, whose table it takes over.
+#[cfg(feature = "ebpf")]
+pub(super) fn hash_as(other: &[u8], own: &mut [u8]) {
+    own[place::SEED].copy_from_slice(&other[place::SEED]);
+}
+
+/// A state with no more tokens than the buckets of a class hold; windows hold what they will.
+#[cfg(feature = "ebpf")]
+pub(super) fn within(state: &[u8], class: &[u8]) -> Vec<u8> {
+    let mut state = state.to_vec();
+    if !(1..=4).contains(&class[place::METER]) {
+        return state;
+    }
+    let held = state.len() - 16;
+    for (own, depth) in state[held..].chunks_exact_mut(8).zip(class[place::DEPTHS].chunks_exact(8))
+    {
+        let [have, most] =
+            [&*own, depth].map(|bytes| bytes.first_chunk().map_or(0, |b| u64::from_ne_bytes(*b)));
+        own.copy_from_slice(&have.min(most).to_ne_bytes());
+    }
+    state
+}
+
 #[cfg(test)]
 mod tests {
     use shortflow_elements::classifier::PortRange;

@@ -1,5 +1,7 @@
 //! Conditioning at a device: the program that classifies, marks and polices what it sends or receives.
 
+#[cfg(feature = "ebpf")]
+mod device;
 mod layout;
 #[cfg(not(feature = "ebpf"))]
 #[path = "left_out.rs"]
@@ -19,6 +21,8 @@ use shortflow_elements::meter::{
 };
 use shortflow_elements::{Color, Dscp};
 
+#[cfg(feature = "ebpf")]
+pub use device::{Direction, EdgeAtDevice};
 pub use program::EdgeProgram;
 
 /// The most rules of one device.

@@ -2,7 +2,9 @@
 
 use std::io;
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput};
+use libbpf_rs::{
+    MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut,
+};
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
@@ -12,6 +14,9 @@ use crate::{Error, Link};
 
 /// The program, as clang has built it.
 static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/edge.bpf.o"));
+
+/// Its name there, and in the kernel.
+pub(super) const NAME: &str = "shortflow_edge";
 
 /// What the program returns for a packet that goes no further (TC_ACT_SHOT).
 const DROPPED: u32 = 2;
@@ -84,7 +89,12 @@ impl EdgeProgram {
         put(&self.map("rules")?, 0, &plan.rules)
     }
 
-    fn map(&self, name: &str) -> Result<MapHandle, Error> {
+    pub(super) fn program(&self) -> ProgramMut<'_> {
+        let program = self.object.progs_mut().find(|program| program.name() == NAME);
+        program.expect("the program is in what was built")
+    }
+
+    pub(super) fn map(&self, name: &str) -> Result<MapHandle, Error> {
         let map = self.object.maps().find(|map| map.name() == name);
         let map = map.expect("the map is in what was built");
         MapHandle::try_from(&map).map_err(Program::Edge.at("finding its maps"))
@@ -95,8 +105,7 @@ impl EdgeProgram {
     /// # Errors
     /// When the kernel does not run programs by hand, or not on such a packet.
     pub fn try_packet(&self, trial: Trial<'_>, out: &mut Vec<u8>) -> Result<bool, Error> {
-        let program = self.object.progs_mut().find(|program| program.name() == "edge");
-        let program = program.expect("the program is in what was built");
+        let program = self.program();
         let mut context = [0; CONTEXT];
         context[CONTROL_BLOCK..][..4].copy_from_slice(&trial.draw.to_ne_bytes());
         context[TIME..][..8].copy_from_slice(&trial.now.to_ne_bytes());
@@ -120,14 +129,7 @@ impl EdgeProgram {
     /// # Errors
     /// When the kernel does not give its maps.
     pub fn counters(&self) -> Result<Vec<[EdgeCounter; 3]>, Error> {
-        let map = self.map("counters")?;
-        let one = |number: usize| {
-            let [packets, bytes, dropped_packets, dropped_bytes] =
-                sums(&each_processor(&map, number)?);
-            Ok(EdgeCounter { packets, bytes, dropped_packets, dropped_bytes })
-        };
-        let class = |class: usize| Ok([one(3 * class)?, one(3 * class + 1)?, one(3 * class + 2)?]);
-        (0..self.classes).map(class).collect()
+        counters(&self.map("counters")?, self.classes)
     }
 
     /// What the table of each class has seen; nothing of a class without one.
@@ -135,16 +137,28 @@ impl EdgeProgram {
     /// # Errors
     /// When the kernel does not give its maps.
     pub fn tables(&self) -> Result<Vec<EdgeTable>, Error> {
-        let map = self.map("table_counters")?;
-        let class = |class| {
-            let each = each_processor(&map, class)?;
-            let [hits, misses, evictions, _] = sums(&each);
-            // Each processor has noted how many it was when it came last.
-            let used = each.iter().map(|own| own[3]).max().unwrap_or(0);
-            Ok(EdgeTable { hits, misses, evictions, used })
-        };
-        (0..self.classes).map(class).collect()
+        tables(&self.map("table_counters")?, self.classes)
     }
+}
+
+pub(super) fn counters(map: &MapHandle, classes: usize) -> Result<Vec<[EdgeCounter; 3]>, Error> {
+    let one = |number: usize| {
+        let [packets, bytes, dropped_packets, dropped_bytes] = sums(&each_processor(map, number)?);
+        Ok(EdgeCounter { packets, bytes, dropped_packets, dropped_bytes })
+    };
+    let class = |class: usize| Ok([one(3 * class)?, one(3 * class + 1)?, one(3 * class + 2)?]);
+    (0..classes).map(class).collect()
+}
+
+pub(super) fn tables(map: &MapHandle, classes: usize) -> Result<Vec<EdgeTable>, Error> {
+    let class = |class| {
+        let each = each_processor(map, class)?;
+        let [hits, misses, evictions, _] = sums(&each);
+        // Each processor has noted how many it was when it came last.
+        let used = each.iter().map(|own| own[3]).max().unwrap_or(0);
+        Ok(EdgeTable { hits, misses, evictions, used })
+    };
+    (0..classes).map(class).collect()
 }
 
 /// The four numbers of an entry, of each processor.

@@ -2,6 +2,8 @@
 
 #![cfg(all(target_os = "linux", feature = "ebpf"))]
 
+mod device;
 mod edge;
+mod hosts;
 mod packets;
 mod sender;

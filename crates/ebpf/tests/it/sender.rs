@@ -6,38 +6,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use shortflow_ebpf::{ConnectionState, Link, Record, SenderProgram};
-use shortflow_testbed::{Device, Home, Host, HostSpec, PortKind, Ports};
+use shortflow_testbed::{Device, Home, Host, PortKind};
+
+use crate::hosts::{read, two_hosts};
 
 /// Two hosts with the program at the device of the first; none, and a word on what is lacking, where there can be
 /// none; on CI there must.
 fn hosts(kind: PortKind) -> Option<(Home, [Host; 2], [Device; 2])> {
     let link = if kind == PortKind::Tun { Link::None } else { Link::Ethernet };
-    let made = || -> Result<_, Box<dyn std::error::Error>> {
+    two_hosts(kind, Record::LENGTH as u32, |home, [first, _]| {
         let program = SenderProgram::load()?;
-        let home = Home::find()?;
-        let mut ports = Ports::new(&home, kind)?;
-        let hosts =
-            [spec(1, Record::LENGTH as u32), spec(2, 0)].map(|spec| ports.host(&home, &spec));
-        let [first, second] = hosts;
-        let ((first, near), (second, far)) = (first?, second?);
-        first.within(&home, || program.attach(first.device, link))??;
-        Ok((home, [first, second], [near, far]))
-    };
-    match made() {
-        Ok(made) => Some(made),
-        Err(lacking) if std::env::var_os("CI").is_none() => {
-            eprintln!("skipped: needs hosts and eBPF: {lacking}");
-            None
-        }
-        Err(lacking) => panic!("needs hosts and eBPF: {lacking}"),
-    }
-}
-
-fn spec(number: u8, headroom: u32) -> HostSpec {
-    let addresses =
-        vec![IpAddr::from([10, 0, 0, number]), format!("fd00::{number}").parse().unwrap()];
-    let settings = vec![("ipv6/conf/default/addr_gen_mode", "1".to_owned())];
-    HostSpec { addresses, mtu: 1500, headroom, queue: 1000, settings, ..HostSpec::default() }
+        first.within(home, || program.attach(first.device, link))??;
+        Ok(())
+    })
+    .map(|(home, hosts, devices, ())| (home, hosts, devices))
 }
 
 /// Carries packets between the hosts until told to stop, for ten seconds at most; every `loss`-th with data of the
@@ -64,14 +46,6 @@ fn carry(devices: &mut [Device; 2], stop: &AtomicBool, loss: usize) -> Vec<(Reco
         }
     }
     carried
-}
-
-fn read(device: &mut Device, buffer: &mut [u8]) -> Option<usize> {
-    match device.read(buffer) {
-        Ok(length) => Some(length),
-        Err(error) if error.kind() == ErrorKind::WouldBlock => None,
-        Err(error) => panic!("{error}"),
-    }
 }
 
 const PATIENCE: Duration = Duration::from_secs(5);

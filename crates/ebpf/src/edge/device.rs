@@ -1,0 +1,174 @@
+//! The program at devices: brought there, found again by another process, taken away. What is known of it is in the
+//! kernel; there is no file.
+
+use std::ffi::OsStr;
+use std::os::fd::AsFd;
+
+use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, ProgramMut, TC_EGRESS, TC_INGRESS, TcHook};
+
+use super::{EdgeCounter, EdgeTable, layout};
+use crate::Error;
+use crate::edge::program::{EdgeProgram, NAME, counters, tables};
+use crate::error::Program;
+
+/// Which packets of a device a program sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Those that the device receives.
+    Ingress,
+    /// Those that it sends, before they are queued.
+    Egress,
+}
+
+/// Where the program stands among the filters of a device: priority and handle.
+const PRIORITY: u32 = 0x5346;
+const HANDLE: u32 = 0x5346;
+
+fn hook(program: &ProgramMut<'_>, device: u32, direction: Direction) -> TcHook {
+    let mut hook = TcHook::new(program.as_fd());
+    let point = match direction {
+        Direction::Ingress => TC_INGRESS,
+        Direction::Egress => TC_EGRESS,
+    };
+    hook.ifindex(device.cast_signed()).attach_point(point).handle(HANDLE).priority(PRIORITY);
+    hook
+}
+
+impl EdgeProgram {
+    /// Lets it see packets of the device of this number, in the network namespace of the thread, until it is taken
+    /// away or the device goes: the process may end. It takes the place of another one of ours, with no packet between
+    /// the two.
+    ///
+    /// # Errors
+    /// When somebody else's program is in the place, or the kernel has none.
+    pub fn attach(&self, device: u32, direction: Direction) -> Result<(), Error> {
+        let program = self.program();
+        let mut hook = hook(&program, device, direction);
+        // It is there already where anybody has a program at the device.
+        hook.create().map_err(Program::Edge.at("making a place at the device"))?;
+        if let Ok(id) = hook.query()
+            && !is_ours(id)
+        {
+            return Err(Error::Occupied { priority: PRIORITY });
+        }
+        let replacing = hook.replace(true).attach();
+        replacing.map(|_| ()).map_err(Program::Edge.at("bringing it to the device"))
+    }
+
+    /// Takes it, or another one of ours, away from the device; whether there was one.
+    ///
+    /// # Errors
+    /// When the kernel does not let it go.
+    pub fn detach(&self, device: u32, direction: Direction) -> Result<bool, Error> {
+        let program = self.program();
+        let mut hook = hook(&program, device, direction);
+        match hook.query() {
+            Ok(id) if is_ours(id) => {}
+            _ => return Ok(false),
+        }
+        hook.detach().map_err(Program::Edge.at("taking it from the device"))?;
+        Ok(true)
+    }
+
+    /// The one of ours that is at the device now, whoever brought it there.
+    ///
+    /// # Errors
+    /// When the kernel does not show it.
+    pub fn at_device(
+        &self,
+        device: u32,
+        direction: Direction,
+    ) -> Result<Option<EdgeAtDevice>, Error> {
+        let program = self.program();
+        match hook(&program, device, direction).query() {
+            Ok(id) => EdgeAtDevice::of(id),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Goes on from where another one is: tokens, windows and tables of the pairs of classes, the other's and its own,
+    /// that do the same. Others begin anew. Whether each pair does.
+    ///
+    /// # Errors
+    /// When the kernel does not give or take the maps.
+    pub fn adopt(
+        &self,
+        other: &EdgeAtDevice,
+        pairs: &[(usize, usize)],
+    ) -> Result<Vec<bool>, Error> {
+        pairs.iter().map(|(from, to)| self.adopt_class(other, *from, *to)).collect()
+    }
+
+    fn adopt_class(&self, other: &EdgeAtDevice, from: usize, to: usize) -> Result<bool, Error> {
+        let classes = self.map("classes")?;
+        let (theirs, mut own) = (read(&other.map("classes")?, from)?, read(&classes, to)?);
+        if !layout::does_the_same(&theirs, &own) {
+            return Ok(false);
+        }
+        if let Some((old, new)) = layout::tables_of(&theirs, &own) {
+            write(&self.map("tables")?, new, &read(&other.map("tables")?, old)?)?;
+            layout::hash_as(&theirs, &mut own);
+            write(&classes, to, &own)?;
+        }
+        let state = layout::within(&read(&other.map("states")?, from)?, &own);
+        write(&self.map("states")?, to, &state)?;
+        Ok(true)
+    }
+}
+
+fn read(map: &MapHandle, number: usize) -> Result<Vec<u8>, Error> {
+    let found = map.lookup(&(number as u32).to_ne_bytes(), MapFlags::ANY);
+    Ok(found.map_err(Program::Edge.at("reading its state"))?.unwrap_or_default())
+}
+
+fn write(map: &MapHandle, number: usize, value: &[u8]) -> Result<(), Error> {
+    let written = map.update(&(number as u32).to_ne_bytes(), value, MapFlags::ANY);
+    written.map_err(Program::Edge.at("writing its state"))
+}
+
+fn is_ours(id: u32) -> bool {
+    let mut programs = ProgInfoIter::default();
+    programs.any(|program| program.id == id && program.name.as_os_str() == OsStr::new(NAME))
+}
+
+/// The program as it is at a device.
+#[derive(Debug)]
+pub struct EdgeAtDevice {
+    maps: Vec<MapHandle>,
+}
+
+impl EdgeAtDevice {
+    fn of(id: u32) -> Result<Option<EdgeAtDevice>, Error> {
+        let wanted = ProgInfoQueryOptions::default().include_map_ids(true);
+        let mut programs = ProgInfoIter::with_query_opts(wanted);
+        let found = programs
+            .find(|program| program.id == id && program.name.as_os_str() == OsStr::new(NAME));
+        let Some(found) = found else { return Ok(None) };
+        let maps: Result<_, _> =
+            found.map_ids.iter().map(|id| MapHandle::from_map_id(*id)).collect();
+        Ok(Some(EdgeAtDevice { maps: maps.map_err(Program::Edge.at("finding its maps"))? }))
+    }
+
+    fn map(&self, name: &str) -> Result<MapHandle, Error> {
+        let found = self.maps.iter().find(|map| map.name() == name);
+        let found = found.expect("the program has this map");
+        MapHandle::try_from(found).map_err(Program::Edge.at("finding its maps"))
+    }
+
+    /// What each class has seen of green, yellow and red packets. Of classes that it does not have, nothing.
+    ///
+    /// # Errors
+    /// When the kernel does not give its maps.
+    pub fn counters(&self, classes: usize) -> Result<Vec<[EdgeCounter; 3]>, Error> {
+        counters(&self.map("counters")?, classes)
+    }
+
+    /// What the table of each class has seen; nothing of a class without one.
+    ///
+    /// # Errors
+    /// When the kernel does not give its maps.
+    pub fn tables(&self, classes: usize) -> Result<Vec<EdgeTable>, Error> {
+        tables(&self.map("table_counters")?, classes)
+    }
+}
