@@ -114,13 +114,14 @@ setup-peers: ## Install the peers, if root on Debian and its kin
 	$(call install_packages,the comparisons with ns-2 and ns-3)
 
 # The report is looked at in a browser, traces are read by tshark and tcptrace, instructions are
-# counted by valgrind. What lacks its tool says "skipped: needs …".
+# counted by valgrind, queues are deployed by tc. What lacks its tool says "skipped: needs …".
 setup: ## Say what the tests need, and install it if root on Debian and its kin (SKIP_SETUP=1: do not)
 	@missing=$$(for tool in chromium tshark tcptrace valgrind python3; do command -v $$tool >/dev/null || echo $$tool; done; \
 		$(PYTHON) -c 'import jsonschema' 2>/dev/null || echo python3-jsonschema; \
 		$(if $(CLANG),:,echo clang-19); \
+		command -v tc >/dev/null || echo iproute2; \
 		$(if $(EBPF),:,$(call missing_packages,pkg-config libelf-dev zlib1g-dev))); \
-	$(call install_packages,rehearsals of policies that ask for the state of TCP (clang-19 pkg-config libelf-dev zlib1g-dev) and by tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) and compare with peers or hold schemas against files (python3, python3-jsonschema); without them these tests say \"skipped\")
+	$(call install_packages,rehearsals of policies that ask for the state of TCP (clang-19 pkg-config libelf-dev zlib1g-dev) and by tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) deploy queues (iproute2) and compare with peers or hold schemas against files (python3, python3-jsonschema); without them these tests say \"skipped\")
 
 tidy: ## Check the rules of STYLE.md and the map in ARCHITECTURE.md
 	cargo xtask tidy

@@ -9,6 +9,8 @@ use shortflow_run::TcpInfoTimes;
 use shortflow_scenario::MOST_REPLICAS;
 use shortflow_units::{Bytes, Duration};
 
+use crate::deploy_args;
+
 /// The version and, if it was built in a checkout, the commit.
 const VERSION: &str = env!("SHORTFLOW_VERSION");
 
@@ -89,6 +91,27 @@ pub(crate) enum Command {
     Init(Init),
     /// Run a published study again, and say which of its claims hold.
     Reproduce(Reproduce),
+    /// Let a device of this machine queue its packets as a policy says, with the kernel's own queues.
+    ///
+    /// The policy's queues become classes and queues of the kernel's traffic control (tc); what it cannot do is
+    /// refused by name. What was there before comes back with `undeploy`. However it is interrupted, packets flow,
+    /// and the next command goes on from there.
+    #[command(after_help = deploy_args::DEPLOY)]
+    Deploy(deploy_args::Deploy),
+    /// Put another policy, or the same with other keys, in the place of the one that is deployed.
+    ///
+    /// Where only settings differ they are changed in place; else new classes are built beside the old ones and take
+    /// over in one step, and the old ones go when their last packet has left.
+    #[command(after_help = deploy_args::DEPLOY)]
+    Reload(deploy_args::Deploy),
+    /// Say what is deployed where, and what each class has sent, dropped and marked.
+    #[command(after_help = deploy_args::DEPLOY)]
+    Status(deploy_args::Status),
+    /// Take away what is deployed on a device; it is then as it was before.
+    #[command(after_help = deploy_args::DEPLOY)]
+    Undeploy(deploy_args::Undeploy),
+    /// Say whether this machine has what `deploy` needs, and what a policy needs.
+    Doctor(deploy_args::Doctor),
     /// Make the report and its figures again from folders of results.
     ///
     /// Given one folder, the report in it is written again. Given several, they come onto one page,
@@ -351,7 +374,7 @@ pub(crate) struct RunOptions {
     pub(crate) brief: bool,
 }
 
-fn key_and_value(text: &str) -> Result<(String, String), String> {
+pub(crate) fn key_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => {
             Ok((key.trim().to_owned(), value.trim().to_owned()))

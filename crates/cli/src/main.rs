@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! args → simulate, rehearse, compare → run: cases, tasks over an engine, results → report
+//!      → deploy, reload, status, undeploy, doctor → deploy: a device of this machine
 //!      → check, explain, init, reproduce, report, bench, generate
 //! ```
 
@@ -10,6 +11,8 @@ mod bench;
 mod bench_router;
 mod check;
 mod console;
+mod deploy;
+mod deploy_args;
 mod explain;
 mod failure;
 mod generate;
@@ -51,6 +54,11 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Simulate(args) => simulate::simulate(console, args),
         Command::Rehearse(args) => rehearse::rehearse(console, args),
         Command::Compare(args) => simulate::compare(console, args),
+        Command::Deploy(args) => deploy::deploy(console, args),
+        Command::Reload(args) => deploy::reload(console, args),
+        Command::Status(args) => deploy::status(console, args),
+        Command::Undeploy(args) => deploy::undeploy(console, args),
+        Command::Doctor(args) => deploy::doctor(console, args),
         Command::Init(args) => init::init(console, args),
         Command::Reproduce(args) => reproduce::reproduce(console, args),
         Command::Report(args) => report::report(console, args),

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod check;
+mod deploy;
 mod disk;
 mod engines;
 mod explain;

@@ -1,0 +1,350 @@
+//! `deploy`, `reload`, `status`, `undeploy`, `doctor`: a policy's queues at a device of this machine.
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::{deploy, doctor, reload, status, undeploy};
+#[cfg(target_os = "linux")]
+pub(crate) use on_linux::{deploy, doctor, reload, status, undeploy};
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    use crate::console::Console;
+    use crate::deploy_args::{Deploy, Doctor, Status, Undeploy};
+    use crate::failure::Failure;
+
+    fn refused() -> Result<(), Failure> {
+        let what =
+            "queues are those of Linux\nsimulate the policy, or deploy it on a Linux machine";
+        Err(Failure::Machine(what.to_owned()))
+    }
+
+    pub(crate) fn deploy(_: &Console, _: &Deploy) -> Result<(), Failure> {
+        refused()
+    }
+
+    pub(crate) fn reload(_: &Console, _: &Deploy) -> Result<(), Failure> {
+        refused()
+    }
+
+    pub(crate) fn status(_: &Console, _: &Status) -> Result<(), Failure> {
+        refused()
+    }
+
+    pub(crate) fn undeploy(_: &Console, _: &Undeploy) -> Result<(), Failure> {
+        refused()
+    }
+
+    pub(crate) fn doctor(_: &Console, _: &Doctor) -> Result<(), Failure> {
+        refused()
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod on_linux {
+    use std::collections::BTreeSet;
+    use std::io::IsTerminal;
+    use std::sync::atomic::Ordering;
+    use std::time::{Duration, Instant};
+
+    use serde_json::{Value, json};
+    use shortflow_deploy::{
+        Claim, DeviceStatus, Error, Kernel, Kind, Link, Observed, Refusal, Root, Settings, Step,
+        Tc, Tree, compile, examine, link, role_of,
+    };
+    use shortflow_policy::Policy;
+    use shortflow_text::Override;
+
+    use crate::console::Console;
+    use crate::deploy_args::{Deploy, Doctor, Status, Undeploy};
+    use crate::failure::Failure;
+    use crate::interrupt::stop_on_interrupt;
+
+    impl From<Error> for Failure {
+        fn from(error: Error) -> Self {
+            match error.is_of_input() {
+                true => Failure::Input(error.to_string()),
+                false => Failure::Machine(error.to_string()),
+            }
+        }
+    }
+
+    /// `shortflow deploy`.
+    pub(crate) fn deploy(console: &Console, args: &Deploy) -> Result<(), Failure> {
+        change(console, args, |observed| match (&observed.root, &observed.memo) {
+            (Root::Ours, Some(memo)) => {
+                Err(Error::Deployed { device: args.dev.clone(), policy: memo.policy.clone() })
+            }
+            // What was begun and not finished is gone on with.
+            _ => Ok(()),
+        })
+    }
+
+    /// `shortflow reload`.
+    pub(crate) fn reload(console: &Console, args: &Deploy) -> Result<(), Failure> {
+        change(console, args, |observed| match observed.root {
+            Root::Default => Err(Error::NotDeployed { device: args.dev.clone() }),
+            _ => Ok(()),
+        })
+    }
+
+    /// Lets the device be as the policy says, if what stands there is `fit` for that.
+    fn change(
+        console: &Console,
+        args: &Deploy,
+        fit: impl Fn(&Observed) -> Result<(), Error>,
+    ) -> Result<(), Failure> {
+        let policy = read(console, &args.policy, &args.set)?;
+        let place = Place::of(args)?;
+        let tree = tree(&policy, args, &place)?;
+        let tc = way(&args.dev, args.dry_run)?;
+        let observed = match &place.link {
+            Some(_) => tc.observe()?,
+            None => Tc::parsed("", "", "")?,
+        };
+        fit(&observed)?;
+        let steps = tc.plan(&observed, &tree)?;
+        if args.dry_run {
+            return dry_run(console, &place, &tree.notes, &steps);
+        }
+        tree.notes.iter().for_each(|note| console.note(note));
+        let applied = tc.apply(&steps)?;
+        if applied.waiting > 0 {
+            console.note(&format!(
+                "{} packets of the policy before still wait in their classes, and leave as its priorities let them; \
+                 the next command removes the classes",
+                applied.waiting
+            ));
+        }
+        let Tree { policy, role, rate, leaves, .. } = &tree;
+        let classes = if leaves.len() == 1 { "class" } else { "classes" };
+        console.print(&format!(
+            "{}: policy {policy:?}, role {role}, {rate}, {} {classes}\n",
+            args.dev,
+            leaves.len()
+        ))
+    }
+
+    /// The way to a device. Two commands at once would each be surprised by what the other does, unless it is nothing.
+    fn way(device: &str, is_dry: bool) -> Result<Tc, Failure> {
+        let tc = Tc::new(device);
+        Ok(if is_dry { tc } else { tc.with_claim(Claim::take(device, PATIENCE)?) })
+    }
+
+    /// How long one waits for another command that works on the device.
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    /// Where something is deployed, and what is known of it.
+    struct Place {
+        /// None where a dry run is for a device of another machine.
+        link: Option<Link>,
+        kernel: Kernel,
+    }
+
+    impl Place {
+        fn of(args: &Deploy) -> Result<Place, Failure> {
+            match link(&args.dev) {
+                Ok(found) => Ok(Place { link: Some(found), kernel: examine().kernel }),
+                Err(Error::NoDevice { .. }) if args.dry_run => {
+                    Ok(Place { link: None, kernel: Kernel::default() })
+                }
+                Err(error) => Err(error.into()),
+            }
+        }
+    }
+
+    fn read(
+        console: &Console,
+        path: &std::path::Path,
+        set: &[(String, String)],
+    ) -> Result<Policy, Failure> {
+        let set = set.iter().map(|(key, value)| Override {
+            key: key.clone(),
+            value: value.clone(),
+            prefix: "",
+            origin: "--set".to_owned(),
+        });
+        let policy = shortflow_policy::load(path, &set.collect::<Vec<_>>())?;
+        console.warnings(&policy.warnings);
+        Ok(policy)
+    }
+
+    fn tree(policy: &Policy, args: &Deploy, place: &Place) -> Result<Tree, Failure> {
+        if args.rate.is_some_and(|rate| rate.bits_per_sec() < LEAST_RATE) {
+            let what =
+                "--rate must be 64 kbit/s or more\ngive that of the bottleneck, less a little";
+            return Err(Failure::Input(what.to_owned()));
+        }
+        let role = role_of(policy, args.role.as_deref()).map_err(Failure::Input)?;
+        let has_shaper = role.queue.as_ref().is_some_and(|queue| queue.shaped_to().is_some());
+        let speed = place.link.as_ref().and_then(|link| link.speed).filter(|_| !has_shaper);
+        let settings = Settings {
+            rate: args.rate.or(speed),
+            link_header: place.link.as_ref().map_or(14, |link| link.header),
+            kernel: place.kernel.clone(),
+            nearest: args.nearest,
+        };
+        compile(policy, role, &settings).map_err(|refusals| refused(&refusals))
+    }
+
+    /// Below this rate a full packet takes longer than the kernel's timers are made for.
+    const LEAST_RATE: u64 = 64_000;
+
+    fn refused(refusals: &[Refusal]) -> Failure {
+        let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+        let what = match refusals {
+            [_] => format!("this cannot be deployed: {}", told[0]),
+            _ => format!("this cannot be deployed:\n{}", told.join("\n  ")),
+        };
+        match refusals.iter().all(|refusal| refusal.of_machine) {
+            true => Failure::Machine(format!(
+                "{what}\n`shortflow doctor` says what this kernel has; --nearest may find a way"
+            )),
+            false => Failure::Input(what),
+        }
+    }
+
+    fn dry_run(
+        console: &Console,
+        place: &Place,
+        notes: &[String],
+        steps: &[Step],
+    ) -> Result<(), Failure> {
+        let mut text = String::new();
+        if place.link.is_none() {
+            text += "# this machine has no such device: as for one of Ethernet that nobody has touched, with a kernel \
+                     that has every queue\n";
+        }
+        notes.iter().for_each(|note| text += &format!("# {note}\n"));
+        steps.iter().for_each(|step| text += &format!("{step}\n"));
+        console.print(&text)
+    }
+
+    /// `shortflow undeploy`.
+    pub(crate) fn undeploy(console: &Console, args: &Undeploy) -> Result<(), Failure> {
+        link(&args.dev)?;
+        let tc = way(&args.dev, args.dry_run)?;
+        let observed = tc.observe()?;
+        let step = tc.plan_removal(&observed)?;
+        if args.dry_run {
+            return console.print(&format!("{step}\n"));
+        }
+        tc.apply(&[step])?;
+        let lost = match observed.waiting() {
+            0 => String::new(),
+            waiting => format!("; about {waiting} packets that waited there are lost"),
+        };
+        console.print(&format!("{}: as it was before{lost}\n", args.dev))
+    }
+
+    /// `shortflow status`.
+    pub(crate) fn status(console: &Console, args: &Status) -> Result<(), Failure> {
+        if !args.watch {
+            let found = look(args)?;
+            show(console, args, &found)?;
+            let is_whole = found.iter().all(|status| status.memo.is_some());
+            return if is_whole { Ok(()) } else { Err(Failure::Check) };
+        }
+        let stop = stop_on_interrupt()?;
+        let clear = !args.json && std::io::stdout().is_terminal();
+        while !stop.load(Ordering::Relaxed) {
+            let found = look(args)?;
+            if clear {
+                console.print("\x1b[H\x1b[2J")?;
+            }
+            show(console, args, &found)?;
+            let next = Instant::now() + Duration::from_secs(1);
+            while Instant::now() < next && !stop.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+        Ok(())
+    }
+
+    fn look(args: &Status) -> Result<Vec<DeviceStatus>, Failure> {
+        let Some(device) = &args.dev else { return Ok(DeviceStatus::all()?) };
+        link(device)?;
+        let found = DeviceStatus::of(device)?;
+        found
+            .map(|status| vec![status])
+            .ok_or_else(|| Error::NotDeployed { device: device.clone() }.into())
+    }
+
+    fn show(console: &Console, args: &Status, found: &[DeviceStatus]) -> Result<(), Failure> {
+        if args.json {
+            let found: Vec<Value> = found.iter().map(DeviceStatus::json).collect();
+            let value = json!({ "devices": found });
+            return match args.watch {
+                true => console.print(&format!("{value}\n")),
+                false => console.print_json(&value),
+            };
+        }
+        let texts: Vec<String> = found.iter().map(DeviceStatus::text).collect();
+        match texts.is_empty() {
+            true => console.print("nothing is deployed here\n"),
+            false => console.print(&texts.join("\n")),
+        }
+    }
+
+    /// `shortflow doctor`.
+    pub(crate) fn doctor(console: &Console, args: &Doctor) -> Result<(), Failure> {
+        let report = examine();
+        let (needed, told) = match &args.policy {
+            Some(path) => needs(&read(console, path, &[])?, args.role.as_deref())?,
+            None => (BTreeSet::from([Kind::Htb, Kind::Bpf, Kind::Pfifo]), Vec::new()),
+        };
+        if args.json {
+            let mut value = report.json(&needed);
+            value["policy"] = json!(told);
+            console.print_json(&value)?;
+        } else {
+            let told: String = told.iter().map(|line| format!("  {line}\n")).collect();
+            console.print(&(report.text(&needed) + &told))?;
+        }
+        let missing = report.findings.iter().filter_map(|finding| {
+            let lacking = finding.found.as_ref().err()?;
+            Some(format!("{}: {lacking}", finding.what))
+        });
+        let mut missing: Vec<String> = missing.collect();
+        let lacking = report.lacking(&needed);
+        if !lacking.is_empty() {
+            let names: Vec<&str> = lacking.iter().map(|kind| kind.name()).collect();
+            missing.push(format!("kernel: {}: {}", names.join(", "), Kernel::remedy(&lacking)));
+        }
+        match missing.is_empty() {
+            true => Ok(()),
+            false => {
+                Err(Failure::Machine(format!("something is missing\n{}", missing.join("\n  "))))
+            }
+        }
+    }
+
+    /// What a policy needs of a kernel, and what there is to say about each of its roles.
+    fn needs(
+        policy: &Policy,
+        role: Option<&str>,
+    ) -> Result<(BTreeSet<Kind>, Vec<String>), Failure> {
+        let roles = match role {
+            Some(name) => vec![role_of(policy, Some(name)).map_err(Failure::Input)?],
+            None => policy.roles.iter().filter(|role| role.conditions() || role.queues()).collect(),
+        };
+        // The rate has no part in what is needed, and a kernel of which nothing is known lacks nothing.
+        let rate = Some(shortflow_units::Rate::from_bits_per_sec(10_000_000));
+        let settings =
+            Settings { rate, link_header: 14, kernel: Kernel::default(), nearest: false };
+        let (mut needed, mut told) = (BTreeSet::new(), Vec::new());
+        for role in roles {
+            match compile(policy, role, &settings) {
+                Ok(tree) => {
+                    let needs = tree.needs();
+                    let names: Vec<&str> = needs.iter().map(|kind| kind.name()).collect();
+                    told.push(format!("role {} needs {}", role.name, names.join(", ")));
+                    needed.extend(needs);
+                }
+                Err(refusals) => {
+                    let refusals = refusals.iter();
+                    told.extend(refusals.map(|refusal| format!("cannot be deployed: {refusal}")));
+                }
+            }
+        }
+        Ok((needed, told))
+    }
+}

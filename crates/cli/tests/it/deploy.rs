@@ -1,0 +1,259 @@
+//! `shortflow deploy` and its like, as a user meets them.
+
+#![cfg(target_os = "linux")]
+
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use nix::sched::{CloneFlags, unshare};
+
+use crate::support::{Ended, command, run, shortflow};
+
+const STRICT: &str = "policies/strict-priority.toml";
+const AT: [&str; 4] = ["--dev", "sf0", "--rate", "10 Mbit/s"];
+
+/// Does something in a network namespace of its own, where a cable has the ends sf0 and sf1.
+fn with_a_cable(test: impl FnOnce() + Send + 'static) {
+    let ran = std::thread::spawn(move || {
+        let made = unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| errno.to_string());
+        let cable = "link add sf0 type veth peer name sf1";
+        let made = made.and_then(|()| ip(cable)).and_then(|()| ip("link set sf1 up"));
+        match made.and_then(|()| ip("link set sf0 up")) {
+            Ok(()) => test(),
+            Err(why) if std::env::var_os("CI").is_none() => {
+                eprintln!("skipped: needs network namespaces and iproute2: {why}");
+            }
+            Err(why) => panic!("nothing may be skipped in CI: {why}"),
+        }
+    });
+    if let Err(panic) = ran.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+fn ip(arguments: &str) -> Result<(), String> {
+    let ended = Command::new("ip").args(arguments.split(' ')).output();
+    let ended = ended.map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    ended.status.success().then_some(()).ok_or(said)
+}
+
+fn queues() -> String {
+    let ended = Command::new("tc").args(["qdisc", "show"]).output().expect("tc is there");
+    String::from_utf8(ended.stdout).expect("it is text")
+}
+
+fn done(arguments: &[&str]) -> String {
+    let ended = run(arguments);
+    assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.err);
+    ended.out
+}
+
+#[test]
+fn a_deployment_is_made_looked_at_changed_and_taken_away() {
+    with_a_cable(|| {
+        let before = queues();
+        assert_eq!(done(&["status"]), "nothing is deployed here\n");
+        let told = done(&[&["deploy", STRICT][..], &AT].concat());
+        assert_eq!(told, "sf0: policy \"Strict Priority\", role core, 10 Mbit/s, 3 classes\n");
+        let status = done(&["status"]);
+        assert!(status.starts_with("sf0: policy \"Strict Priority\", role core, 10 Mbit/s\n"));
+        assert!(status.contains("\n  tcp to port 80            pfifo "), "{status}");
+
+        let again = run(&[&["deploy", STRICT][..], &AT].concat());
+        assert_eq!(again.code, Some(2));
+        assert!(again.err.contains("replace it with `shortflow reload`"), "{}", again.err);
+
+        done(&[
+            "reload",
+            STRICT,
+            "--dev",
+            "sf0",
+            "--rate",
+            "5 Mbit/s",
+            "--set",
+            "parameters.limit=99 pkt",
+        ]);
+        let json: serde_json::Value =
+            serde_json::from_str(&done(&["status", "--dev", "sf0", "--json"])).unwrap();
+        let device = &json["devices"][0];
+        assert_eq!(
+            (&device["complete"], &device["rate_bit_per_s"]),
+            (&true.into(), &5_000_000.into())
+        );
+        assert_eq!(device["classes"].as_array().unwrap().len(), 5, "{device}");
+
+        assert_eq!(done(&["undeploy", "--dev", "sf0", "--dry-run"]), "tc qdisc del dev sf0 root\n");
+        assert_eq!(done(&["undeploy", "--dev", "sf0"]), "sf0: as it was before\n");
+        assert_eq!(queues(), before);
+        for command in [vec!["undeploy", "--dev", "sf0"], vec!["status", "--dev", "sf0"]] {
+            let ended = run(&command);
+            assert_eq!(ended.code, Some(2));
+            assert!(ended.err.contains("nothing is deployed on sf0"), "{}", ended.err);
+        }
+    });
+}
+
+#[test]
+fn a_dry_run_prints_what_is_then_done_and_does_nothing() {
+    with_a_cable(|| {
+        let before = queues();
+        let dry = done(&[&["deploy", STRICT, "--dry-run"][..], &AT].concat());
+        assert_eq!(queues(), before);
+        // As a shell runs it, it comes to the same as the command itself.
+        let shell = |script: &str| {
+            let ended = Command::new("sh").args(["-euc", script]).status().expect("there is sh");
+            assert!(ended.success(), "{script}");
+        };
+        let seen = || {
+            let shown = ["qdisc show dev sf0", "class show dev sf0", "filter show dev sf0"];
+            shown.map(|what| {
+                let ended = Command::new("tc").args(what.split(' ')).output().unwrap();
+                String::from_utf8(ended.stdout).unwrap()
+            })
+        };
+        shell(&dry);
+        let by_hand = seen();
+        assert!(done(&["status"]).contains("Strict Priority"), "what a shell did is known");
+        done(&["undeploy", "--dev", "sf0"]);
+        done(&[&["deploy", STRICT][..], &AT].concat());
+        assert_eq!(seen(), by_hand);
+    });
+}
+
+#[test]
+fn without_the_device_and_without_rights_a_dry_run_says_what_would_be_done() {
+    let mut restricted = command("setpriv");
+    restricted.args(["--bounding-set", "-net_admin,-sys_admin", env!("CARGO_BIN_EXE_shortflow")]);
+    restricted.args(["deploy", STRICT, "--dev", "faraway0", "--rate", "10 Mbit/s", "--dry-run"]);
+    let ended: Ended = match restricted.output() {
+        Ok(output) => output.into(),
+        Err(_) => return eprintln!("skipped: needs setpriv (util-linux)"),
+    };
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let last = "tc filter add dev faraway0 parent 5f00: protocol all pref 100";
+    assert!(ended.out.lines().last().unwrap().starts_with(last), "{}", ended.out);
+}
+
+#[test]
+fn without_the_right_to_change_devices_it_says_what_is_lacking() {
+    with_a_cable(|| {
+        let mut restricted = command("setpriv");
+        restricted.args(["--bounding-set", "-net_admin", env!("CARGO_BIN_EXE_shortflow")]);
+        restricted.args(["deploy", STRICT]).args(AT);
+        let ended: Ended = match restricted.output() {
+            Ok(output) => output.into(),
+            Err(_) => return eprintln!("skipped: needs setpriv (util-linux)"),
+        };
+        assert_eq!(ended.code, Some(3), "{}", ended.err);
+        assert!(ended.err.contains("run it as root (sudo)"), "{}", ended.err);
+    });
+}
+
+#[test]
+fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
+    for (arguments, told) in [
+        (&["policies/dstf.toml"][..], "name the one for this device: --role core"),
+        (&["policies/dstf.toml", "--role", "edge"], "the marker `dstf` needs an eBPF program"),
+        (&["policies/dstf.toml", "--role", "cores"], "its roles are `source`, `edge`, `core`"),
+        (&["policies/stf.toml"], "nearest are `fq-codel`"),
+        (&[STRICT, "--rate", "9 kbit/s"], "--rate must be 64 kbit/s or more"),
+        (&[STRICT, "--set", "parameters.limit=0 pkt"], "limit"),
+        (&["policies/none.toml"], "cannot read policies/none.toml"),
+    ] {
+        let rate = ["--rate", "10 Mbit/s"];
+        let rate = if arguments.contains(&"--rate") { &[] } else { &rate[..] };
+        let at = ["deploy", "--dev", "faraway0", "--dry-run"];
+        let ended = run(&[&at[..], arguments, rate].concat());
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.err);
+        assert!(ended.err.contains(told), "{arguments:?}: {}", ended.err);
+        assert_eq!(ended.out, "", "{arguments:?}");
+    }
+    let ended =
+        run(&[&["deploy", STRICT][..], &["--dev", "faraway0", "--rate", "1 Gbit/s"]].concat());
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("there is no device `faraway0`\n  there are "), "{}", ended.err);
+    let ended = run(&["deploy", STRICT, "--dev", "faraway0", "--dry-run"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("--rate '95 Mbit/s'"), "{}", ended.err);
+}
+
+/// Begins a command, and kills it after so many milliseconds.
+fn killed(arguments: &[&str], after: u64) {
+    let mut child = shortflow(arguments);
+    let child = child.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut child = child.spawn().unwrap();
+    sleep(Duration::from_millis(after));
+    // It may be done already.
+    let _ = child.kill();
+    child.wait().unwrap();
+}
+
+#[test]
+fn killed_at_any_moment_it_leaves_a_device_that_the_next_command_repairs() {
+    with_a_cable(|| {
+        let before = queues();
+        let deploy = [&["deploy", STRICT][..], &AT].concat();
+        let reload = [&["reload", STRICT][..], &AT].concat();
+        let other = [&["reload", "policies/dstf.toml", "--role", "core"][..], &AT].concat();
+        let undeploy = ["undeploy", "--dev", "sf0"];
+        let is_there = || run(&["status", "--dev", "sf0"]).code != Some(2);
+        for after in (20..140).step_by(12) {
+            killed(&deploy, after);
+            if is_there() {
+                done(&reload);
+            } else {
+                done(&deploy);
+            }
+            assert!(done(&["status"]).contains("policy \"Strict Priority\""));
+            killed(&other, after);
+            done(&reload);
+            assert!(done(&["status"]).contains("policy \"Strict Priority\""));
+            killed(&undeploy, after / 4);
+            if is_there() {
+                done(&undeploy);
+            }
+            assert_eq!(queues(), before, "killed after {after} ms");
+        }
+    });
+}
+
+#[test]
+fn a_doctor_says_what_a_policy_needs_and_whether_it_is_there() {
+    with_a_cable(|| {
+        let told = done(&["doctor", STRICT]);
+        assert!(told.contains("role core needs htb, bpf, pfifo"), "{told}");
+        let ended = run(&["doctor", "policies/dstf.toml", "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+        assert!(json["policy"][0].as_str().unwrap().contains("the marker `dstf` needs"), "{json}");
+
+        let ended = run(&["doctor", "policies/fq-codel.toml", "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+        let kinds = json["kinds"].as_array().unwrap();
+        let kind = kinds.iter().find(|kind| kind["name"] == "fq_codel").unwrap();
+        assert_eq!(kind["needed"], true);
+        let is_there = kind["there"].as_bool().expect("it was tried");
+        assert_eq!(ended.code, Some(if is_there { 0 } else { 3 }));
+        assert_eq!(ended.err.contains("fq_codel: load sch_fq_codel"), !is_there, "{}", ended.err);
+    });
+}
+
+#[test]
+fn a_status_that_is_watched_ends_with_an_interrupt() {
+    with_a_cable(|| {
+        done(&[&["deploy", STRICT][..], &AT].concat());
+        let mut child = shortflow(&["status", "--watch", "--json"]);
+        let child = child.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        sleep(Duration::from_millis(1500));
+        let pid = nix::unistd::Pid::from_raw(child.id() as i32);
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+        let ended: Ended = child.wait_with_output().unwrap().into();
+        assert_eq!(ended.code, Some(0));
+        assert!(ended.out.lines().count() >= 2, "{}", ended.out);
+        for line in ended.out.lines() {
+            let status: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(status["devices"][0]["device"], "sf0");
+        }
+    });
+}

@@ -1,0 +1,97 @@
+//! Programs that tell a packet's class, in the classic packet filter's instructions (bpf(4)).
+//!
+//! The kernel's `cls_bpf` runs such a program for each packet and takes what it returns for the class. It needs
+//! no compiler and no library, `tc` takes it as text, and replacing one by another is one step.
+
+mod assembler;
+mod classifier;
+mod neighbours;
+
+use std::fmt;
+
+pub use classifier::{Choice, TooLong, classifier};
+pub use neighbours::neighbours;
+
+/// An instruction, as the kernel's `struct sock_filter` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Instruction {
+    /// What is done.
+    pub code: u16,
+    /// How many instructions are left out where a condition holds.
+    pub jump_true: u8,
+    /// How many are left out where it does not.
+    pub jump_false: u8,
+    /// The operand.
+    pub operand: u32,
+}
+
+/// Instructions, of which the kernel takes up to [`Program::MOST`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program(Vec<Instruction>);
+
+impl Program {
+    /// The most that a kernel takes (`BPF_MAXINSNS`).
+    pub const MOST: usize = 4096;
+
+    /// The instructions in order.
+    pub fn instructions(&self) -> &[Instruction] {
+        &self.0
+    }
+
+    /// A program that takes no packet and holds `text` where its operands are.
+    ///
+    /// # Panics
+    /// When the text has more than 16,000 bytes.
+    pub(crate) fn holding(text: &str) -> Program {
+        let words = text.as_bytes().chunks(4).map(|bytes| {
+            let mut word = [0; 4];
+            word[..bytes.len()].copy_from_slice(bytes);
+            Instruction::plain(assembler::LOAD_NUMBER, u32::from_be_bytes(word))
+        });
+        let refuse = Instruction::plain(assembler::RETURN, 0);
+        let program = Program(words.chain([refuse]).collect());
+        assert!(program.0.len() <= Program::MOST, "{} bytes are kept to what fits", text.len());
+        program
+    }
+
+    /// The text in a program that holds one.
+    pub(crate) fn held(operands: impl Iterator<Item = u32>) -> Option<String> {
+        let mut bytes: Vec<u8> = operands.flat_map(u32::to_be_bytes).collect();
+        let length = bytes.iter().rposition(|byte| *byte != 0)? + 1;
+        bytes.truncate(length);
+        String::from_utf8(bytes).ok()
+    }
+}
+
+impl Instruction {
+    /// Without jumps.
+    const fn plain(code: u16, operand: u32) -> Instruction {
+        Instruction { code, jump_true: 0, jump_false: 0, operand }
+    }
+}
+
+/// As `tc … bpf bytecode` takes it.
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.len())?;
+        for Instruction { code, jump_true, jump_false, operand } in &self.0 {
+            write!(f, ",{code} {jump_true} {jump_false} {operand}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_program_holds_comes_out_again() {
+        for text in ["a", "four", "Überholspur: Gespräche"] {
+            let program = Program::holding(text);
+            let operands = program.instructions().iter().map(|it| it.operand);
+            assert_eq!(Program::held(operands).as_deref(), Some(text));
+        }
+        assert_eq!(Program::holding("ab").to_string(), "2,0 0 0 1633812480,6 0 0 0");
+    }
+}

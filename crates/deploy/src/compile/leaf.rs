@@ -1,0 +1,368 @@
+//! Queueing disciplines of the kernel, by scheme.
+
+use shortflow_elements::classifier::Classifier;
+use shortflow_elements::queue::{
+    EcnMode, Fairness, FifoParams, FlowQueueSettings, FqCodelParams, HostFairParams, PieParams,
+    Share, WfqParams,
+};
+use shortflow_policy::QueuePlan;
+use shortflow_policy::keys::Turns;
+use shortflow_units::{Bytes, Duration, Length};
+
+use super::line::FRAME;
+use super::names::names;
+use super::{Compiled, Compiler, Refusal, gather};
+use crate::bytecode::Choice;
+use crate::kernel::Kind;
+use crate::tree::{Discipline, Inner};
+
+/// The most bands of `prio` and `ets` (`TCQ_PRIO_BANDS`, `TCQ_ETS_MAX_BANDS`).
+const MOST_BANDS: usize = 16;
+
+/// Classes that take turns by bytes.
+pub(super) struct Rota<'p> {
+    pub(super) classifier: Classifier,
+    /// What each may send in its turn, and where its packets wait.
+    pub(super) classes: Vec<(Bytes, Waiting<'p>)>,
+    pub(super) otherwise: usize,
+}
+
+/// Where packets wait.
+pub(super) enum Waiting<'p> {
+    /// In a queue of the policy.
+    Queue(&'p QueuePlan),
+    /// First in, first out.
+    Fifo(FifoParams),
+}
+
+impl Waiting<'_> {
+    /// The discipline; `path` is that of the key `queue`.
+    pub(super) fn compile(&self, compiler: &mut Compiler<'_>, path: &str) -> Compiled<Discipline> {
+        match self {
+            Waiting::Queue(queue) => {
+                compiler.discipline(queue, &format!("{path}.{}", queue.scheme()))
+            }
+            Waiting::Fifo(params) => Ok(fifo(params)),
+        }
+    }
+}
+
+/// `pfifo` or `bfifo`, as the limit is.
+pub(super) fn fifo(params: &FifoParams) -> Discipline {
+    let (kind, limit) = match params.limit() {
+        Length::Packets(packets) => (Kind::Pfifo, packets),
+        Length::Bytes(bytes) => (Kind::Bfifo, bytes.0),
+    };
+    Discipline::plain(kind, format!("limit {limit}"))
+}
+
+impl Compiler<'_> {
+    /// The discipline for a queue that is no line.
+    pub(super) fn discipline(&mut self, queue: &QueuePlan, path: &str) -> Compiled<Discipline> {
+        if let Some(rota) = self.rota(queue, path)? {
+            return self.turns(&rota, path);
+        }
+        match queue {
+            QueuePlan::Fifo(params) => Ok(fifo(params)),
+            QueuePlan::FqCodel(params) => self.fq_codel(params, path),
+            QueuePlan::Pie(params) => self.pie(params, path),
+            QueuePlan::Red(plan) => self.red(plan, path),
+            QueuePlan::HostFair(params) => self.cake(params, path),
+            QueuePlan::StrictPriority(bands) => self.bands(bands, path),
+            QueuePlan::SharedPriority(params) => {
+                let (classifier, otherwise) = self.shared(params, path)?;
+                let params = FifoParams::new(params.limit()).expect("a checked queue has a limit");
+                let names =
+                    names(&classifier, classifier.greatest_class().unwrap_or(0) + 1, otherwise);
+                let each = names.into_iter().map(|name| (name, fifo(&params))).collect();
+                self.prio(&classifier, each, otherwise, path)
+            }
+            QueuePlan::MultiRed(_) => {
+                let what = "the kernel's gred takes a packet's level from its tc_index, which an eBPF program must \
+                            set, and `deploy` attaches none yet";
+                Err(vec![Refusal::of_policy(
+                    path,
+                    what,
+                    Some("`red` has one level for all packets"),
+                )])
+            }
+            QueuePlan::Stf(_) => {
+                let what = "no kernel has a queue that serves the flow of which the fewest bytes have left";
+                let hint = "nearest are `fq-codel`, which serves flows first that just begin, and the marker `dstf` \
+                            before strict priority";
+                Err(vec![Refusal::of_policy(path, what, Some(hint))])
+            }
+            QueuePlan::Sima(_) => {
+                let what = "no kernel has a queue that drops by SIMA's precedence";
+                Err(vec![Refusal::of_policy(path, what, None)])
+            }
+            QueuePlan::SourceScheduler(_) | QueuePlan::AggregateShaper(_) => {
+                let what = "it asks for the state of the sender's connections, which needs eBPF programs that \
+                            `deploy` does not attach yet";
+                Err(vec![Refusal::of_policy(path, what, None)])
+            }
+            QueuePlan::Shaper(_) => {
+                let what = "a shaper inside a queue that takes turns is not possible";
+                let hint = "put it outermost, or into a band of strict priority";
+                Err(vec![Refusal::of_policy(path, what, Some(hint))])
+            }
+            QueuePlan::Drr(_) | QueuePlan::Wrr(_) | QueuePlan::Wfq(_) => {
+                unreachable!("they take turns")
+            }
+        }
+    }
+
+    /// The turns of a queue whose classes take turns; none where it is of another kind.
+    pub(super) fn rota<'p>(
+        &mut self,
+        queue: &'p QueuePlan,
+        path: &str,
+    ) -> Compiled<Option<Rota<'p>>> {
+        Ok(Some(match queue {
+            QueuePlan::Drr(turns) => rota(turns, |quantum| *quantum),
+            QueuePlan::Wrr(turns) => {
+                let what = "no kernel takes turns by packets";
+                let nearest = "turns by bytes, a full packet for each packet of the weight";
+                self.nearest(Refusal::of_policy(path, what, None), nearest, ())?;
+                rota(turns, |weight| Bytes(FRAME.0 * u64::from(*weight)))
+            }
+            QueuePlan::Wfq(params) => self.fair_turns(params, path)?,
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Turns in proportion to weights.
+    fn fair_turns(&mut self, params: &WfqParams, path: &str) -> Compiled<Rota<'static>> {
+        let what = "no kernel has weighted fair queueing";
+        let mut nearest = "turns by bytes in proportion to the weights".to_owned();
+        if params.classes().iter().any(|class| class.share() != Share::Class) {
+            nearest += ", where the flows of a class share its turn";
+        }
+        self.nearest(Refusal::of_policy(path, what, None), &nearest, ())?;
+        let least = params.classes().iter().map(|class| class.weight().value()).min().unwrap_or(1);
+        let classes = params.classes().iter().map(|class| {
+            let turn = u128::from(FRAME.0) * u128::from(class.weight().value()) / u128::from(least);
+            let limit = class.limit().or(params.shared_limit());
+            let limit = limit.unwrap_or(Length::Packets(1000));
+            let fifo = FifoParams::new(limit).expect("a checked class has a limit above zero");
+            (Bytes(u64::try_from(turn).unwrap_or(u64::MAX)), Waiting::Fifo(fifo))
+        });
+        let (classifier, otherwise) = (params.classifier().clone(), params.otherwise());
+        let rota = Rota { classifier, classes: classes.collect(), otherwise };
+        self.refuse_long_turns(&rota, path)?;
+        Ok(rota)
+    }
+
+    fn refuse_long_turns(&self, rota: &Rota<'_>, path: &str) -> Compiled<()> {
+        match rota.classes.iter().map(|(quantum, _)| *quantum).max() {
+            Some(longest) if longest.0 > u32::MAX.into() => {
+                let what = format!("a turn of {longest} is longer than the kernel's, of 4 GB");
+                Err(vec![Refusal::of_policy(path, &what, None)])
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `drr`, or `ets` in its place, which takes the same turns.
+    pub(super) fn turns(&mut self, rota: &Rota<'_>, path: &str) -> Compiled<Discipline> {
+        self.refuse_long_turns(rota, path)?;
+        let count = rota.classes.len();
+        let kind = match (self.lacks(Kind::Drr), self.lacks(Kind::Ets)) {
+            (true, false) if count <= MOST_BANDS => Kind::Ets,
+            (false, _) => Kind::Drr,
+            _ => return Err(vec![Refusal::of_kernel(path, Kind::Drr, "drr")]),
+        };
+        let names = names(&rota.classifier, count, rota.otherwise);
+        let each = rota.classes.iter().zip(names).enumerate();
+        let inner = gather(each.map(|(index, ((quantum, queue), name))| {
+            let queue = queue.compile(self, &format!("{path}.classes.{index}.queue"))?;
+            let settings = (kind == Kind::Drr).then(|| format!("quantum {}", quantum.0));
+            Ok(Inner { name, settings, queue })
+        }))?;
+        let settings = match kind {
+            Kind::Ets => {
+                let quanta: Vec<_> =
+                    rota.classes.iter().map(|(quantum, _)| quantum.0.to_string()).collect();
+                format!(
+                    "bands {count} quanta {} priomap{}",
+                    quanta.join(" "),
+                    map_to(rota.otherwise)
+                )
+            }
+            _ => String::new(),
+        };
+        let classes: Vec<_> = (0..count).map(Choice::Class).collect();
+        let choice = Some(Choice::among(&rota.classifier, &classes, rota.otherwise));
+        Ok(Discipline { kind, fixed: String::new(), settings, inner, choice })
+    }
+
+    fn bands(&mut self, bands: &Turns<()>, path: &str) -> Compiled<Discipline> {
+        let last = bands.classes().len() - 1;
+        let names = names(bands.classifier(), last + 1, last);
+        let each = bands.classes().iter().zip(names).enumerate();
+        let each = gather(each.map(|(index, ((_, queue), name))| {
+            let path = format!("{path}.bands.{index}.queue.{}", queue.scheme());
+            Ok((name, self.discipline(queue, &path)?))
+        }))?;
+        self.prio(bands.classifier(), each, last, path)
+    }
+
+    /// Strict priority inside a class.
+    fn prio(
+        &mut self,
+        classifier: &Classifier,
+        each: Vec<(String, Discipline)>,
+        otherwise: usize,
+        path: &str,
+    ) -> Compiled<Discipline> {
+        if self.lacks(Kind::Prio) {
+            let mut refusal = Refusal::of_kernel(path, Kind::Prio, "strict-priority");
+            refusal.what += "; HTB has up to 8 priorities, and they are the outermost queue alone";
+            return Err(vec![refusal]);
+        }
+        if each.len() > MOST_BANDS {
+            let what = format!("{} bands are more than the kernel's {MOST_BANDS}", each.len());
+            return Err(vec![Refusal::of_policy(
+                path,
+                &what,
+                Some("let bands share a code point"),
+            )]);
+        }
+        // The kernel's has two bands at least, of which the second may stay empty.
+        let bands = each.len().max(2);
+        let settings = format!("bands {bands} priomap{}", map_to(otherwise));
+        let inner = each.into_iter().map(|(name, queue)| Inner { name, settings: None, queue });
+        let inner: Vec<Inner> = inner.collect();
+        let classes: Vec<_> = (0..inner.len()).map(Choice::Class).collect();
+        let choice = Some(Choice::among(classifier, &classes, otherwise));
+        Ok(Discipline { kind: Kind::Prio, fixed: String::new(), settings, inner, choice })
+    }
+
+    /// A limit in packets, which is all that some disciplines have.
+    fn packets(&self, limit: Length, kind: Kind, path: &str) -> Compiled<u64> {
+        match limit {
+            Length::Packets(packets) => Ok(packets),
+            Length::Bytes(_) => {
+                let what = format!(
+                    "the kernel's {} counts packets, and the limit is in bytes",
+                    kind.name()
+                );
+                Err(vec![Refusal::of_policy(path, &what, Some("write the limit in packets"))])
+            }
+        }
+    }
+
+    /// The kernel has it.
+    fn there(&self, kind: Kind, scheme: &str, path: &str) -> Compiled<()> {
+        match self.lacks(kind) {
+            true => Err(vec![Refusal::of_kernel(path, kind, scheme)]),
+            false => Ok(()),
+        }
+    }
+
+    fn fq_codel(&mut self, params: &FqCodelParams, path: &str) -> Compiled<Discipline> {
+        self.there(Kind::FqCodel, "fq-codel", path)?;
+        let FlowQueueSettings { limit, queues, quantum, codel, ecn } = params.settings();
+        let limit = self.packets(*limit, Kind::FqCodel, path)?;
+        if codel.mtu() != FRAME {
+            let what = format!(
+                "the kernel leaves a queue alone that holds no more than the device's MTU, not {}",
+                codel.mtu()
+            );
+            self.note(path, &what);
+        }
+        let (target, interval) = (micros(codel.target()), micros(codel.interval()));
+        let settings = format!(
+            "limit {limit} quantum {} target {target} interval {interval} {}",
+            quantum.0,
+            word(*ecn)
+        );
+        let fixed = format!("flows {queues}");
+        Ok(Discipline { fixed, ..Discipline::plain(Kind::FqCodel, settings) })
+    }
+
+    fn pie(&mut self, params: &PieParams, path: &str) -> Compiled<Discipline> {
+        self.there(Kind::Pie, "pie", path)?;
+        let settings = params.settings();
+        let limit = self.packets(settings.limit, Kind::Pie, path)?;
+        let mut gain = |name: &str, gain: f64| -> Compiled<u64> {
+            // The kernel counts them in sixteenths, up to 2.
+            let sixteenths = (gain * 16.0).round();
+            if !(1.0..=32.0).contains(&sixteenths) {
+                let what = format!("{name} is {gain}, and the kernel's pie has 0.0625 to 2");
+                return Err(vec![Refusal::of_policy(path, &what, None)]);
+            }
+            if sixteenths != gain * 16.0 {
+                self.note(path, &format!("{name} is {}, and not {gain}", sixteenths / 16.0));
+            }
+            Ok(sixteenths as u64)
+        };
+        let (alpha, beta) = (gain("alpha", settings.alpha)?, gain("beta", settings.beta)?);
+        if settings.max_burst != Duration::from_millis(150) {
+            let what =
+                format!("the kernel's pie spares bursts of 150 ms, not {}", settings.max_burst);
+            self.nearest(Refusal::of_policy(path, &what, None), "pie with a burst of 150 ms", ())?;
+        }
+        let (target, update) = (micros(settings.target), micros(settings.update));
+        let settings = format!(
+            "limit {limit} target {target} tupdate {update} alpha {alpha} beta {beta} {}",
+            word(settings.ecn)
+        );
+        Ok(Discipline::plain(Kind::Pie, settings))
+    }
+
+    fn cake(&mut self, params: &HostFairParams, path: &str) -> Compiled<Discipline> {
+        self.there(Kind::Cake, "host-fair", path)?;
+        let FlowQueueSettings { limit, queues, quantum: _, codel, ecn } = params.settings();
+        if !ecn.marks() {
+            let what = "the kernel's cake marks ECN-capable packets, and the policy drops them";
+            let nearest = "cake, which marks them";
+            self.nearest(Refusal::of_policy(path, what, None), nearest, ())?;
+        }
+        if *queues != 1024 || codel.target().nanos() * 20 != codel.interval().nanos() {
+            let what = format!(
+                "the kernel's cake has 1024 queues and a target of a twentieth of the interval, not {queues} and {}",
+                codel.target()
+            );
+            self.nearest(Refusal::of_policy(path, &what, None), "cake with its own", ())?;
+        }
+        let memory = match limit {
+            Length::Bytes(bytes) => bytes.0,
+            Length::Packets(packets) => packets.saturating_mul(FRAME.0),
+        };
+        let what = format!(
+            "cake holds {memory} bytes, hosts of IPv6 are known to it by whole addresses, and it sets its quantum itself"
+        );
+        self.note(path, &what);
+        let hosts = match params.fairness() {
+            Fairness::Source => "dual-srchost",
+            Fairness::Destination => "dual-dsthost",
+            Fairness::Both => "triple-isolate",
+        };
+        let interval = micros(codel.interval());
+        let settings = format!("unlimited besteffort {hosts} rtt {interval} memlimit {memory}");
+        Ok(Discipline::plain(Kind::Cake, settings))
+    }
+}
+
+fn rota<'p, T: Copy>(turns: &'p Turns<T>, quantum: impl Fn(&T) -> Bytes) -> Rota<'p> {
+    let classes = turns.classes().iter();
+    let classes: Vec<_> =
+        classes.map(|(share, queue)| (quantum(share), Waiting::Queue(queue))).collect();
+    let otherwise = classes.len() - 1;
+    Rota { classifier: turns.classifier().clone(), classes, otherwise }
+}
+
+/// All priorities of the kernel's own come to one band, since filters tell packets apart.
+fn map_to(band: usize) -> String {
+    format!(" {band}").repeat(16)
+}
+
+fn micros(duration: Duration) -> String {
+    format!("{}us", duration.nanos() / 1000)
+}
+
+/// How tc says whether packets are marked.
+fn word(ecn: EcnMode) -> &'static str {
+    if ecn.marks() { "ecn" } else { "noecn" }
+}

@@ -1,0 +1,235 @@
+//! A line of some rate, and the classes that share it by strict priority.
+
+use shortflow_elements::queue::SharedPriorityParams;
+use shortflow_elements::queue::{BandOf, FifoParams};
+use shortflow_elements::{
+    Dscp, classifier::Classifier, classifier::DscpSet, classifier::MultiField,
+};
+use shortflow_policy::{Policy, QueuePlan, Role};
+use shortflow_units::{Bytes, Length, Rate};
+
+use super::leaf::Rota;
+use super::names::names;
+use super::{Compiled, Compiler, Refusal, Settings, gather};
+use crate::bytecode::Choice;
+use crate::kernel::Kind;
+use crate::tree::{Discipline, Leaf, Tree};
+
+/// The most priorities that HTB has (`TC_HTB_NUMPRIO`).
+const MOST_PRIORITIES: usize = 8;
+/// The largest frame of an Ethernet link: the turn of a class that is alone in its priority.
+pub(super) const FRAME: Bytes = Bytes(1514);
+/// What may leave at once at least: a frame with room for tags.
+const LEAST_BURST: Bytes = Bytes(1600);
+
+/// The tree of the queue of `role`.
+pub(super) fn compile(
+    policy: &Policy,
+    role: &Role,
+    queue: &QueuePlan,
+    settings: &Settings,
+) -> Compiled<Tree> {
+    let mut compiler = Compiler { settings, notes: Vec::new() };
+    let path = format!("roles.{}.queue.{}", role.name, queue.scheme());
+    let (own, queue, path) = match queue {
+        QueuePlan::Shaper(plan) => {
+            let inner = plan.queue();
+            (Some(plan.params()), inner, format!("{path}.queue.{}", inner.scheme()))
+        }
+        other => (None, other, path),
+    };
+    let rates = [settings.rate, own.map(|own| own.rate())];
+    let Some(rate) = rates.into_iter().flatten().min() else {
+        let what = "the rate of the line is not known";
+        let hint = "say it: --rate '95 Mbit/s', a little below that of the bottleneck";
+        return Err(vec![Refusal::of_policy("--rate", what, Some(hint))]);
+    };
+    let burst = compiler.burst(&path, rate, own.map(|own| own.burst()));
+    // The kernel counts the header of the link, and so does the policy's overhead.
+    let overhead = own.map_or(0, |own| own.overhead().0.saturating_sub(settings.link_header));
+    let mut line = Line { leaves: Vec::new(), priority: 0 };
+    let choice = if priorities(queue) > MOST_PRIORITIES {
+        let waiting = compiler.discipline(queue, &path)?;
+        line.add("all", None, FRAME, waiting)
+    } else {
+        compiler.share(queue, &path, "all", None, &mut line)?
+    };
+    Ok(Tree {
+        policy: policy.name.clone(),
+        role: role.name.clone(),
+        rate,
+        burst,
+        overhead: Bytes(overhead),
+        leaves: line.leaves,
+        choice,
+        notes: compiler.notes,
+    })
+}
+
+/// How many priorities a queue comes to when those inside a priority are parts of it.
+fn priorities(queue: &QueuePlan) -> usize {
+    match queue {
+        QueuePlan::StrictPriority(bands) => {
+            bands.classes().iter().map(|(_, queue)| priorities(queue)).sum()
+        }
+        QueuePlan::SharedPriority(params) => params.bands(),
+        _ => 1,
+    }
+}
+
+/// The classes of the line so far.
+struct Line {
+    leaves: Vec<Leaf>,
+    priority: usize,
+}
+
+impl Line {
+    /// Adds a class with a priority of its own.
+    fn add(
+        &mut self,
+        name: &str,
+        ceiling: Option<Rate>,
+        quantum: Bytes,
+        queue: Discipline,
+    ) -> Choice<usize> {
+        let (name, priority) = (name.to_owned(), self.priority);
+        self.leaves.push(Leaf { name, priority, ceiling, quantum, queue });
+        self.priority += 1;
+        Choice::Class(self.leaves.len() - 1)
+    }
+}
+
+impl Compiler<'_> {
+    /// What may leave at once: as much as the policy says, or what the kernel's timers need.
+    fn burst(&mut self, path: &str, rate: Rate, asked: Option<Bytes>) -> Bytes {
+        let asked = asked.unwrap_or(Bytes::ZERO);
+        // A timer may be late by a fraction of a millisecond, and what it is late by must not be lost.
+        let least = Bytes(rate.bits_per_sec() / 8 / 1000).max(LEAST_BURST);
+        if asked < least {
+            let what = format!(
+                "after a pause up to {least} leave at once, and not {asked}: the kernel's timers are no finer"
+            );
+            self.note(path, &what);
+        }
+        asked.max(least)
+    }
+
+    /// Classes of the line for a queue, from the next priority on.
+    fn share(
+        &mut self,
+        queue: &QueuePlan,
+        path: &str,
+        name: &str,
+        ceiling: Option<Rate>,
+        line: &mut Line,
+    ) -> Compiled<Choice<usize>> {
+        match queue {
+            QueuePlan::StrictPriority(bands) => {
+                let last = bands.classes().len() - 1;
+                let names = names(bands.classifier(), last + 1, last);
+                let each = bands.classes().iter().zip(names).enumerate();
+                let each = gather(each.map(|(index, ((_, queue), name))| {
+                    let path = format!("{path}.bands.{index}.queue.{}", queue.scheme());
+                    self.share(queue, &path, &name, ceiling, line)
+                }))?;
+                Ok(Choice::among(bands.classifier(), &each, last))
+            }
+            QueuePlan::SharedPriority(params) => self.apart(params, path, ceiling, line),
+            QueuePlan::Shaper(plan) => {
+                let (params, inner) = (plan.params(), plan.queue());
+                let path = format!("{path}.queue.{}", inner.scheme());
+                if priorities(inner) > 1 {
+                    let what = "a shaper that is not the outermost can hold a single class alone";
+                    let hint = "give each band a shaper of its own";
+                    return Err(vec![Refusal::of_policy(&path, what, Some(hint))]);
+                }
+                let ceiling = ceiling.map_or(params.rate(), |other| other.min(params.rate()));
+                self.share(inner, &path, name, Some(ceiling), line)
+            }
+            queue => match self.rota(queue, path)? {
+                Some(rota) if self.lacks(Kind::Drr) && self.lacks(Kind::Ets) => {
+                    self.in_turn(&rota, path, ceiling, line)
+                }
+                Some(rota) => {
+                    let waiting = self.turns(&rota, path)?;
+                    Ok(line.add(name, ceiling, FRAME, waiting))
+                }
+                None => {
+                    let waiting = self.discipline(queue, path)?;
+                    Ok(line.add(name, ceiling, FRAME, waiting))
+                }
+            },
+        }
+    }
+
+    /// Classes of one priority, whose turns are HTB's: the nearest to deficit round robin.
+    fn in_turn(
+        &mut self,
+        rota: &Rota<'_>,
+        path: &str,
+        ceiling: Option<Rate>,
+        line: &mut Line,
+    ) -> Compiled<Choice<usize>> {
+        let refusal = Refusal::of_kernel(path, Kind::Drr, "drr");
+        let nearest = "turns of HTB's classes, which share by bytes as well, but where each may go over its quantum \
+                       by a packet";
+        self.nearest(refusal, nearest, ())?;
+        let names = names(&rota.classifier, rota.classes.len(), rota.otherwise);
+        let each = rota.classes.iter().zip(names).enumerate();
+        let each = gather(each.map(|(index, ((quantum, queue), name))| {
+            let queue = queue.compile(self, &format!("{path}.classes.{index}.queue"))?;
+            let priority = line.priority;
+            line.leaves.push(Leaf { name, priority, ceiling, quantum: *quantum, queue });
+            Ok(Choice::Class(line.leaves.len() - 1))
+        }))?;
+        line.priority += 1;
+        Ok(Choice::among(&rota.classifier, &each, rota.otherwise))
+    }
+
+    /// Bands with a buffer each, where the policy has one for all.
+    fn apart(
+        &mut self,
+        params: &SharedPriorityParams,
+        path: &str,
+        ceiling: Option<Rate>,
+        line: &mut Line,
+    ) -> Compiled<Choice<usize>> {
+        let (classifier, otherwise) = self.shared(params, path)?;
+        let fifo = FifoParams::new(params.limit()).expect("a checked queue has a limit");
+        let names = names(&classifier, params.bands(), otherwise);
+        let each: Vec<Choice<usize>> = names
+            .iter()
+            .map(|name| line.add(name, ceiling, FRAME, super::leaf::fifo(&fifo)))
+            .collect();
+        Ok(Choice::among(&classifier, &each, otherwise))
+    }
+
+    /// The bands of a shared buffer, where the nearest is asked for.
+    pub(super) fn shared(
+        &mut self,
+        params: &SharedPriorityParams,
+        path: &str,
+    ) -> Compiled<(Classifier, usize)> {
+        let limit: Length = params.limit();
+        let what =
+            "the kernel has no buffer that bands share where what comes first pushes out the rest";
+        let nearest = format!("strict priority with a buffer of {limit} for each band");
+        self.nearest(Refusal::of_policy(path, what, None), &nearest, ())?;
+        Ok(match params.band_of() {
+            BandOf::Rules { classifier, otherwise } => (classifier.clone(), *otherwise),
+            BandOf::CodePoint(table) => {
+                by_code_point(params.bands(), |dscp| table.get(dscp).into())
+            }
+        })
+    }
+}
+
+/// A rule for the code points of each band but one, which has the most of them.
+fn by_code_point(bands: usize, band_of: impl Fn(Dscp) -> usize) -> (Classifier, usize) {
+    let all = || (0..Dscp::COUNT as u8).filter_map(Dscp::new);
+    let of = |band| -> DscpSet { all().filter(|dscp| band_of(*dscp) == band).collect() };
+    let rest = (0..bands).max_by_key(|band| of(*band).iter().count()).unwrap_or(0);
+    let named = (0..bands).filter(|band| *band != rest);
+    let rule = |band| (MultiField { dscps: Some(of(band)), ..MultiField::default() }, band);
+    (Classifier::new(named.map(rule).collect()), rest)
+}

@@ -1,0 +1,179 @@
+//! From what stands at a device to what is wanted, step by step.
+//!
+//! Between any two steps packets flow, and from what stands then this goes on to the same end.
+
+use crate::bytecode::TooLong;
+use crate::commands::{
+    Generation, LINE, MEMO, MOST, NEIGHBOURS, NEIGHBOURS_FILTER, OTHER, ROOT, Verb, Writer,
+};
+use crate::memo::Memo;
+use crate::observe::{Observed, Root};
+use crate::tree::Tree;
+
+/// Something that is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// A command of tc, without its name.
+    Tc(String),
+    /// Waiting until no packet is left in the classes of a generation.
+    Drain(Generation),
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Step::Tc(command) => write!(f, "tc {command}"),
+            Step::Drain(_) => {
+                write!(f, "# until no packet waits in the classes that are removed next")
+            }
+        }
+    }
+}
+
+/// Why nothing can be done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// The device has somebody else's discipline.
+    #[error("another discipline is there, {kind} {handle}")]
+    Other {
+        /// Its kind.
+        kind: String,
+        /// Its handle.
+        handle: String,
+    },
+    /// The tree has more disciplines than there are numbers.
+    #[error("the policy comes to {0} queues, and {MOST} are possible")]
+    TooMany(usize),
+    /// The rules come to more instructions than a kernel takes.
+    #[error("the rules come to {} instructions, and a kernel takes 4096", .0.instructions)]
+    TooLong(TooLong),
+}
+
+impl From<TooLong> for Obstacle {
+    fn from(error: TooLong) -> Self {
+        Obstacle::TooLong(error)
+    }
+}
+
+/// What is to be done at `device`, where `observed` stands, for `tree` to stand there.
+///
+/// # Errors
+/// When somebody else's discipline is there, or the tree is larger than what a device holds.
+pub fn converge(device: &str, observed: &Observed, tree: &Tree) -> Result<Vec<Step>, Obstacle> {
+    if let Root::Other { kind, handle } = &observed.root {
+        return Err(Obstacle::Other { kind: kind.clone(), handle: handle.clone() });
+    }
+    match tree.disciplines().len() {
+        many if many > MOST => Err(Obstacle::TooMany(many)),
+        _ => Ok(Way { device, observed, tree }.steps()?.into_iter().collect()),
+    }
+}
+
+/// The commands that take everything away; none where nothing of ours is there.
+pub(crate) fn clear(device: &str, observed: &Observed) -> Option<Step> {
+    let command = format!("qdisc del dev {device} root");
+    (observed.root == Root::Ours).then_some(Step::Tc(command))
+}
+
+struct Way<'w> {
+    device: &'w str,
+    observed: &'w Observed,
+    tree: &'w Tree,
+}
+
+impl Way<'_> {
+    fn steps(&self) -> Result<Vec<Step>, TooLong> {
+        let mut steps = self.base();
+        match self.live_and_alike() {
+            Some(live) => steps.extend(self.in_place(live)?),
+            None => steps.extend(self.beside()?),
+        }
+        Ok(steps)
+    }
+
+    /// The root, the line, and the classes that no policy speaks of.
+    fn base(&self) -> Vec<Step> {
+        let writer = self.writer(Generation::First);
+        let has = |minor| self.observed.classes.iter().any(|(class, _)| *class == minor);
+        let verb = |minor| if has(minor) { Verb::Change } else { Verb::Add };
+        let mut steps = Vec::new();
+        if self.observed.root == Root::Default {
+            steps.push(writer.root());
+        }
+        if self.observed.filters.contains(&MEMO) {
+            steps.push(writer.remove_filter(MEMO));
+        }
+        steps.push(writer.line(verb(LINE)));
+        for (minor, class) in
+            [(OTHER, writer.other(verb(OTHER))), (NEIGHBOURS, writer.neighbours(verb(NEIGHBOURS)))]
+        {
+            steps.push(class);
+            if self.observed.queue(ROOT + minor).is_none() {
+                steps.push(writer.plain_queue(minor));
+            }
+        }
+        if !self.observed.filters.contains(&NEIGHBOURS_FILTER) {
+            steps.push(writer.neighbours_filter());
+        }
+        steps.into_iter().map(Step::Tc).collect()
+    }
+
+    /// The generation that is there, where settings alone are to be changed.
+    fn live_and_alike(&self) -> Option<Generation> {
+        let (live, memo) = (self.observed.live()?, self.observed.memo.as_ref()?);
+        let same_filters = memo.filters == self.tree.filters();
+        // Several filters are not replaced in one step.
+        let is_one_step = same_filters || !self.tree.has_inner_filters();
+        (memo.shape == self.tree.shape() && is_one_step).then_some(live)
+    }
+
+    /// Other settings for what is there: packets, flows and tokens stay where they are.
+    fn in_place(&self, live: Generation) -> Result<Vec<Step>, TooLong> {
+        let writer = self.writer(live);
+        let mut steps: Vec<Step> =
+            writer.classes(Verb::Change)?.into_iter().map(Step::Tc).collect();
+        steps.push(Step::Tc(writer.filter(Verb::Change)?));
+        steps.push(self.noted(live));
+        steps.extend(self.removal(live.other()));
+        Ok(steps)
+    }
+
+    /// Other classes, beside those that are there and carry the packets until the others are ready.
+    fn beside(&self) -> Result<Vec<Step>, TooLong> {
+        let live = self.observed.live();
+        let next = live.map_or(Generation::First, Generation::other);
+        let writer = self.writer(next);
+        let mut steps = Vec::new();
+        // What was left of an earlier one that was interrupted.
+        if self.observed.filters.contains(&next.place()) {
+            steps.push(Step::Tc(writer.remove_filter(next.place())));
+        }
+        steps.extend(self.removal(next));
+        steps.extend(writer.classes(Verb::Add)?.into_iter().map(Step::Tc));
+        steps.push(Step::Tc(writer.filter(Verb::Add)?));
+        steps.extend(live.map(|live| Step::Tc(writer.remove_filter(live.place()))));
+        steps.push(self.noted(next));
+        steps.extend(self.removal(next.other()));
+        Ok(steps)
+    }
+
+    /// Waits until nothing is left in the classes of a generation, and takes them away.
+    fn removal(&self, generation: Generation) -> Vec<Step> {
+        let writer = self.writer(generation);
+        let classes: Vec<u16> =
+            self.observed.classes_of(generation).map(|(minor, _)| minor).collect();
+        if classes.is_empty() {
+            return Vec::new();
+        }
+        let removed = classes.into_iter().map(|minor| Step::Tc(writer.remove_class(minor)));
+        std::iter::once(Step::Drain(generation)).chain(removed).collect()
+    }
+
+    fn noted(&self, generation: Generation) -> Step {
+        Step::Tc(self.writer(generation).memo(&Memo::of(self.tree, generation).text()))
+    }
+
+    fn writer(&self, generation: Generation) -> Writer<'_> {
+        Writer::new(self.device, self.tree, generation)
+    }
+}

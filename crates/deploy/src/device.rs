@@ -1,0 +1,106 @@
+//! Devices of the network namespace of the thread.
+
+use std::os::fd::OwnedFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use shortflow_units::Rate;
+
+use crate::error::Error;
+
+/// What is known of a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// Bytes that it puts before each IP packet.
+    pub header: u64,
+    /// How fast it is, where it says so.
+    pub speed: Option<Rate>,
+}
+
+/// The bytes of an Ethernet header.
+const ETHERNET: u64 = 14;
+
+/// The device of this name.
+///
+/// # Errors
+/// When there is none, or `ip` cannot be run.
+pub fn link(name: &str) -> Result<Link, Error> {
+    let all = links()?;
+    let there = || all.iter().filter_map(|link| link["ifname"].as_str()).map(str::to_owned);
+    let found = all.iter().find(|link| link["ifname"] == name);
+    let found = found
+        .ok_or_else(|| Error::NoDevice { device: name.to_owned(), there: there().collect() })?;
+    let header = match found["link_type"].as_str() {
+        Some("ether" | "loopback") => ETHERNET,
+        _ => 0,
+    };
+    Ok(Link { name: name.to_owned(), header, speed: speed(name, &found["ifindex"]) })
+}
+
+/// The names of all devices.
+pub(crate) fn names() -> Result<Vec<String>, Error> {
+    let links = links()?;
+    Ok(links.iter().filter_map(|link| link["ifname"].as_str()).map(str::to_owned).collect())
+}
+
+fn links() -> Result<Vec<Value>, Error> {
+    let output = Command::new("ip").args(["-j", "link", "show"]).output();
+    let output = output.map_err(|source| Error::NoProgram { program: "ip", source })?;
+    let unreadable = |message| Error::Unreadable { command: "ip -j link show".to_owned(), message };
+    if !output.status.success() {
+        return Err(unreadable(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| unreadable(error.to_string()))
+}
+
+/// What the device says of its speed, if the files that tell it are of this network namespace.
+fn speed(name: &str, index: &Value) -> Option<Rate> {
+    let read = |file: &str| std::fs::read_to_string(format!("/sys/class/net/{name}/{file}")).ok();
+    let same = read("ifindex")?.trim().parse().ok() == index.as_u64();
+    let megabits: u64 = read("speed")?.trim().parse().ok()?;
+    (same && megabits > 0).then(|| Rate::from_bits_per_sec(megabits * 1_000_000))
+}
+
+/// The right to change a device, which one process at a time has, and which ends with it.
+#[derive(Debug)]
+pub struct Claim {
+    name: UnixListener,
+}
+
+/// How often one looks whether another process is done.
+const LOOK: Duration = Duration::from_millis(10);
+
+impl Claim {
+    /// Takes the right, if need be when another process is done that has `patience` to be so.
+    ///
+    /// # Errors
+    /// When another process has it.
+    pub fn take(device: &str, patience: Duration) -> Result<Claim, Error> {
+        let until = Instant::now() + patience;
+        loop {
+            // Names of this kind belong to the network namespace, as the device does, and no file is left of them.
+            let name = SocketAddr::from_abstract_name(format!("shortflow/deploy/{device}"));
+            match name.and_then(|name| UnixListener::bind_addr(&name)) {
+                Ok(name) => return Ok(Claim { name }),
+                Err(error) if error.kind() != std::io::ErrorKind::AddrInUse => {
+                    let what = "the device could not be claimed";
+                    return Err(Error::Machine { what, source: error });
+                }
+                Err(_) if Instant::now() > until => {
+                    return Err(Error::Claimed { device: device.to_owned() });
+                }
+                Err(_) => std::thread::sleep(LOOK),
+            }
+        }
+    }
+
+    /// The right for another process, too: it lasts until both are done.
+    pub(crate) fn shared(&self) -> std::io::Result<OwnedFd> {
+        self.name.try_clone().map(OwnedFd::from)
+    }
+}

@@ -1,0 +1,230 @@
+//! What a machine has of what deploying needs.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use nix::sched::{CloneFlags, unshare};
+use serde_json::{Value, json};
+
+use crate::kernel::{KINDS, Kernel, Kind};
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// Tools and permissions.
+    pub findings: Vec<Finding>,
+    /// The kernel.
+    pub kernel: Kernel,
+    /// How the kernel was looked at.
+    pub how: &'static str,
+}
+
+/// Something that is there, or not.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// What was looked for.
+    pub what: String,
+    /// What was found.
+    pub found: Result<String, String>,
+}
+
+/// Looks at this machine. Where the process may make a network namespace, it tries everything out in one of its own,
+/// which may load modules of the kernel; elsewhere it goes by how the kernel was built.
+pub fn examine() -> Report {
+    let findings = vec![tool("tc"), tool("ip"), permission()];
+    match tried() {
+        Some(kernel) => Report { findings, kernel, how: "tried in a network namespace" },
+        None => {
+            Report { findings, kernel: built(), how: "by the kernel's configuration and modules" }
+        }
+    }
+}
+
+impl Report {
+    /// Those of the kinds that the kernel is known to lack.
+    pub fn lacking(&self, needed: &BTreeSet<Kind>) -> Vec<Kind> {
+        needed.iter().copied().filter(|kind| self.kernel.lacks(*kind)).collect()
+    }
+
+    /// As a person reads it; `needed` are the kinds that a policy needs.
+    pub fn text(&self, needed: &BTreeSet<Kind>) -> String {
+        let mut text = String::new();
+        for Finding { what, found } in &self.findings {
+            let line = match found {
+                Ok(found) => format!("  ok       {what}: {found}\n"),
+                Err(lacking) => format!("  missing  {what}: {lacking}\n"),
+            };
+            text += &line;
+        }
+        text += &format!("  kernel {}, {}:\n", release(), self.how);
+        for (kind, name, option, module, _) in KINDS {
+            let state = match self.kernel.has(kind) {
+                Some(true) => "ok     ",
+                Some(false) => "missing",
+                None => "unknown",
+            };
+            let mark = if needed.contains(&kind) { "  needed by the policy" } else { "" };
+            let module = if module.is_empty() { String::new() } else { format!(", {module}") };
+            text += &format!("  {state}  {name} (CONFIG_{option}{module}){mark}\n");
+        }
+        text
+    }
+
+    /// As a program reads it.
+    pub fn json(&self, needed: &BTreeSet<Kind>) -> Value {
+        let finding = |Finding { what, found }: &Finding| {
+            let (Ok(told) | Err(told)) = found;
+            json!({ "what": what, "ok": found.is_ok(), "found": told })
+        };
+        let kinds = KINDS.iter().map(|(kind, name, option, module, _)| {
+            json!({
+                "name": name, "option": format!("CONFIG_{option}"), "module": module,
+                "there": self.kernel.has(*kind), "needed": needed.contains(kind),
+            })
+        });
+        json!({
+            "findings": self.findings.iter().map(finding).collect::<Vec<_>>(),
+            "kernel": release(), "how": self.how, "kinds": kinds.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// What to do for the kernel to have these.
+pub(crate) fn remedy(lacking: &[Kind]) -> String {
+    let modules: BTreeSet<&str> =
+        lacking.iter().map(|kind| kind.module()).filter(|it| !it.is_empty()).collect();
+    let modules: Vec<&str> = modules.into_iter().collect();
+    format!(
+        "load {} with `modprobe`; a kernel that has no such module must be replaced by one built with it",
+        modules.join(", ")
+    )
+}
+
+impl Kernel {
+    /// What to do for a kernel to have what it lacks.
+    pub fn remedy(lacking: &[Kind]) -> String {
+        remedy(lacking)
+    }
+}
+
+fn tool(name: &'static str) -> Finding {
+    let output = Command::new(name).arg("-V").output();
+    let found = match output {
+        Ok(output) => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        Err(_) => Err("install iproute2 (Debian: apt-get install iproute2)".to_owned()),
+    };
+    Finding { what: format!("tool {name}"), found }
+}
+
+/// The number of CAP_NET_ADMIN in capabilities(7).
+const NET_ADMIN: u32 = 12;
+
+fn permission() -> Finding {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+    let found = match effective.is_some_and(|held| held >> NET_ADMIN & 1 == 1) {
+        true => Ok("this process may change devices".to_owned()),
+        false => Err("run it as root (sudo); it needs the capability CAP_NET_ADMIN".to_owned()),
+    };
+    Finding { what: "permission".to_owned(), found }
+}
+
+fn release() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/osrelease");
+    text.map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
+}
+
+/// What is found by trying on the loopback device of a network namespace that ends with the trial; none where the
+/// process may not make one.
+fn tried() -> Option<Kernel> {
+    let trial = || {
+        unshare(CloneFlags::CLONE_NEWNET).ok()?;
+        if !tc("qdisc add dev lo root handle 1: pfifo limit 10") {
+            return None;
+        }
+        tc("qdisc del dev lo root");
+        Some(Kernel::new(KINDS.iter().map(|row| (row.0, try_one(row.0, row.1, row.4)))))
+    };
+    // The namespace is the thread's alone, and goes with it.
+    std::thread::spawn(trial).join().expect("the trial does not panic")
+}
+
+fn try_one(kind: Kind, name: &str, settings: &str) -> bool {
+    let is_there = match kind {
+        Kind::Bpf => {
+            tc("qdisc add dev lo root handle 1: htb")
+                && tc("filter add dev lo parent 1: protocol all bpf bytecode '1,6 0 0 1'")
+        }
+        _ => tc(&format!("qdisc add dev lo root handle 1: {name} {settings}")),
+    };
+    tc("qdisc del dev lo root");
+    is_there
+}
+
+fn tc(command: &str) -> bool {
+    let words = command.split('\'').enumerate();
+    // What stands between quotes is one word.
+    let arguments = words.flat_map(|(index, part)| match index % 2 {
+        1 => vec![part],
+        _ => part.split_whitespace().collect(),
+    });
+    let status = Command::new("tc")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// What the kernel's configuration and modules say.
+fn built() -> Kernel {
+    let release = release();
+    let configuration = std::fs::read_to_string(format!("/boot/config-{release}"));
+    let folder = Path::new("/lib/modules").join(release);
+    let modules = ["modules.builtin", "modules.dep"]
+        .map(|file| std::fs::read_to_string(folder.join(file)).unwrap_or_default());
+    Kernel::new(known(configuration.ok().as_deref(), &modules.concat()))
+}
+
+/// What a configuration and lists of modules say of each kind.
+fn known(configuration: Option<&str>, modules: &str) -> Vec<(Kind, bool)> {
+    let mut known = Vec::new();
+    for (kind, _, option, module, _) in KINDS {
+        // The option says nothing of a kind that came to its module later.
+        if kind == Kind::CakeMq {
+            continue;
+        }
+        let line = |value: &str| format!("CONFIG_{option}={value}");
+        let built = configuration
+            .map(|text| text.lines().any(|given| given == line("y") || given == line("m")));
+        let file = format!("/{module}.ko");
+        let listed = !module.is_empty() && modules.lines().any(|line| line.contains(&file));
+        match built {
+            Some(built) => known.push((kind, built)),
+            None if listed => known.push((kind, true)),
+            None => {}
+        }
+    }
+    known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_trial_a_kernel_has_what_it_was_built_with_and_the_rest_is_unknown() {
+        let configuration =
+            "CONFIG_NET_SCHED=y\nCONFIG_NET_SCH_HTB=m\n# CONFIG_NET_SCH_RED is not set\n";
+        let kernel = Kernel::new(known(Some(configuration), ""));
+        let found = [Kind::Pfifo, Kind::Htb, Kind::Red, Kind::CakeMq].map(|kind| kernel.has(kind));
+        assert_eq!(found, [Some(true), Some(true), Some(false), None]);
+        let modules = "kernel/net/sched/sch_htb.ko.xz:\nkernel/net/sched/sch_cake.ko:\n";
+        let kernel = Kernel::new(known(None, modules));
+        let found = [Kind::Htb, Kind::Cake, Kind::Red].map(|kind| kernel.has(kind));
+        assert_eq!(found, [Some(true), Some(true), None]);
+    }
+}

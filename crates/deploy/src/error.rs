@@ -1,0 +1,132 @@
+//! What goes wrong at a device.
+
+use crate::converge::Obstacle;
+
+/// Why something cannot be done at a device.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no program to talk to the kernel with.
+    #[error(
+        "cannot run `{program}`: {source}\ninstall iproute2 (Debian: apt-get install iproute2)"
+    )]
+    NoProgram {
+        /// Which one.
+        program: &'static str,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The process may not change devices.
+    #[error(
+        "this process may not change devices\nrun it as root (sudo); it needs the capability CAP_NET_ADMIN"
+    )]
+    NotAllowed,
+    /// The device is not there.
+    #[error("there is no device `{device}`\n{}", known(.there))]
+    NoDevice {
+        /// Its name.
+        device: String,
+        /// Those that are there.
+        there: Vec<String>,
+    },
+    /// The device went away meanwhile.
+    #[error(
+        "the device `{device}` has gone away meanwhile, and with it all that was deployed on it\nbring it back, and deploy again"
+    )]
+    Vanished {
+        /// Its name.
+        device: String,
+    },
+    /// Something is deployed there already.
+    #[error(
+        "policy {policy:?} is deployed on {device} already\nreplace it with `shortflow reload`, or take it away with `shortflow undeploy`"
+    )]
+    Deployed {
+        /// The device.
+        device: String,
+        /// The policy that is there.
+        policy: String,
+    },
+    /// Nothing is deployed there.
+    #[error("nothing is deployed on {device}\n`shortflow status` lists what is deployed where")]
+    NotDeployed {
+        /// The device.
+        device: String,
+    },
+    /// Somebody else's discipline is there, or the policy is too large.
+    #[error("cannot deploy on {device}: {obstacle}\n{}", remedy(.device, .obstacle))]
+    Obstacle {
+        /// The device.
+        device: String,
+        /// What is in the way.
+        obstacle: Obstacle,
+    },
+    /// Another command works on the device.
+    #[error("another shortflow works on {device} at this moment\nwait until it is done")]
+    Claimed {
+        /// The device.
+        device: String,
+    },
+    /// The classes of an earlier policy still hold packets.
+    #[error(
+        "{packets} packets of the policy before still wait on {device}, and none is thrown away\ntry again later, or undeploy, which loses them"
+    )]
+    Busy {
+        /// The device.
+        device: String,
+        /// How many.
+        packets: u64,
+    },
+    /// The kernel refused a step.
+    #[error("the kernel refused a step: {message}\nthe step was: tc {command}")]
+    Refused {
+        /// The step.
+        command: String,
+        /// What was said.
+        message: String,
+    },
+    /// What `tc` or `ip` says cannot be read.
+    #[error("cannot read what `{command}` says: {message}\nit was made for iproute2 6.1 and newer")]
+    Unreadable {
+        /// What was run.
+        command: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// The machine failed otherwise.
+    #[error("{what}: {source}")]
+    Machine {
+        /// What was tried.
+        what: &'static str,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// Whether what was asked for is wrong, and not the machine.
+    pub fn is_of_input(&self) -> bool {
+        match self {
+            Error::NoDevice { .. } | Error::Deployed { .. } | Error::NotDeployed { .. } => true,
+            Error::Obstacle { obstacle, .. } => !matches!(obstacle, Obstacle::Other { .. }),
+            _ => false,
+        }
+    }
+}
+
+fn known(there: &[String]) -> String {
+    match there {
+        [] => "there is none here".to_owned(),
+        names => format!("there are {}", names.join(", ")),
+    }
+}
+
+fn remedy(device: &str, obstacle: &Obstacle) -> String {
+    match obstacle {
+        Obstacle::Other { .. } => {
+            format!(
+                "it is left alone; whoever owns it removes it with `tc qdisc del dev {device} root`"
+            )
+        }
+        Obstacle::TooMany(_) | Obstacle::TooLong(_) => "use fewer classes or rules".to_owned(),
+    }
+}

@@ -1,0 +1,102 @@
+//! What a kernel may have of what queues are made of.
+
+use std::collections::BTreeMap;
+
+/// A part of the kernel's traffic control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// The hierarchical token bucket: a line with classes.
+    Htb,
+    /// The classifier that runs programs.
+    Bpf,
+    /// First in, first out, counted in packets.
+    Pfifo,
+    /// The same, counted in bytes.
+    Bfifo,
+    /// Strict priority over up to 16 queues.
+    Prio,
+    /// Deficit round robin.
+    Drr,
+    /// Up to 16 queues, served by strict priority or in turn.
+    Ets,
+    /// Random early detection.
+    Red,
+    /// RED with several levels.
+    Gred,
+    /// Proportional-integral controller enhanced.
+    Pie,
+    /// Queues for flows with CoDel on each.
+    FqCodel,
+    /// Queues for flows with PIE on each.
+    FqPie,
+    /// Common applications kept enhanced.
+    Cake,
+    /// CAKE over the queues of a device.
+    CakeMq,
+}
+
+/// Every kind: its name for tc, the option of the kernel, the module, and what can be set on a trial.
+pub const KINDS: [(Kind, &str, &str, &str, &str); 14] = [
+    (Kind::Htb, "htb", "NET_SCH_HTB", "sch_htb", ""),
+    (Kind::Bpf, "bpf", "NET_CLS_BPF", "cls_bpf", ""),
+    (Kind::Pfifo, "pfifo", "NET_SCHED", "", ""),
+    (Kind::Bfifo, "bfifo", "NET_SCHED", "", ""),
+    (Kind::Prio, "prio", "NET_SCH_PRIO", "sch_prio", ""),
+    (Kind::Drr, "drr", "NET_SCH_DRR", "sch_drr", ""),
+    (Kind::Ets, "ets", "NET_SCH_ETS", "sch_ets", "bands 2"),
+    (
+        Kind::Red,
+        "red",
+        "NET_SCH_RED",
+        "sch_red",
+        "limit 100000 min 10000 max 30000 avpkt 1000 burst 20",
+    ),
+    (Kind::Gred, "gred", "NET_SCH_GRED", "sch_gred", "setup DPs 2 default 0"),
+    (Kind::Pie, "pie", "NET_SCH_PIE", "sch_pie", ""),
+    (Kind::FqCodel, "fq_codel", "NET_SCH_FQ_CODEL", "sch_fq_codel", ""),
+    (Kind::FqPie, "fq_pie", "NET_SCH_FQ_PIE", "sch_fq_pie", ""),
+    (Kind::Cake, "cake", "NET_SCH_CAKE", "sch_cake", ""),
+    (Kind::CakeMq, "cake_mq", "NET_SCH_CAKE", "sch_cake", ""),
+];
+
+impl Kind {
+    /// The name that tc knows it by.
+    pub fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    /// The option with which a kernel is built to have it, without CONFIG_.
+    pub fn option(self) -> &'static str {
+        self.row().2
+    }
+
+    /// The module that brings it; empty where it is part of the kernel itself.
+    pub fn module(self) -> &'static str {
+        self.row().3
+    }
+
+    fn row(self) -> &'static (Kind, &'static str, &'static str, &'static str, &'static str) {
+        KINDS.iter().find(|row| row.0 == self).expect("every kind has a row")
+    }
+}
+
+/// What is known of a kernel: which kinds it has, and which it lacks. Of the rest nothing is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Kernel(BTreeMap<Kind, bool>);
+
+impl Kernel {
+    /// A kernel of which so much is known.
+    pub fn new(known: impl IntoIterator<Item = (Kind, bool)>) -> Kernel {
+        Kernel(known.into_iter().collect())
+    }
+
+    /// Whether it has this; none when that is not known.
+    pub fn has(&self, kind: Kind) -> Option<bool> {
+        self.0.get(&kind).copied()
+    }
+
+    /// Whether it is known to lack this.
+    pub fn lacks(&self, kind: Kind) -> bool {
+        self.has(kind) == Some(false)
+    }
+}

@@ -1,0 +1,46 @@
+//! A policy's queues on a device of this machine: compiled to tc, applied, watched, taken away.
+//!
+//! ```text
+//! Policy ── compile ──▶ Tree ──┐
+//!                              ├── converge ──▶ steps (tc commands) ── Tc::apply ──▶ kernel
+//! Tc::observe ──▶ Observed ────┘
+//! ```
+//!
+//! [`compile()`] says what of a policy's role Linux can do, and refuses the rest by name. What is to be done on a
+//! device follows from what is there and what is wanted, by [`converge()`]; so whatever was interrupted, the next
+//! command goes on from it. Both are pure. All that is known of a deployment is in the kernel: its handles, and a
+//! memo among its filters. There is no file that could be out of date.
+//!
+//! # What this crate does not know
+//!
+//! Markers, policers and other programs at a device: what asks for them is refused. What a policy's text says:
+//! it reads checked policies.
+
+#![cfg(target_os = "linux")]
+
+mod bytecode;
+mod commands;
+mod compile;
+mod converge;
+mod device;
+mod doctor;
+mod error;
+mod kernel;
+mod memo;
+mod observe;
+mod status;
+mod tc;
+mod tree;
+
+pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours};
+pub use compile::{Refusal, Settings, compile, role_of};
+pub use converge::{Step, converge};
+pub use device::{Claim, Link, link};
+pub use doctor::{Finding, Report, examine};
+pub use error::Error;
+pub use kernel::{KINDS, Kernel, Kind};
+pub use memo::Memo;
+pub use observe::{Observed, Root};
+pub use status::{ClassStatus, DeviceStatus};
+pub use tc::{Applied, Tc};
+pub use tree::{Discipline, Inner, Leaf, Tree};

@@ -1,0 +1,106 @@
+//! What is deployed, as a text that the kernel keeps among the filters of the device.
+
+use std::fmt::Write as _;
+
+use shortflow_units::Rate;
+
+use crate::commands::{Generation, Writer};
+use crate::tree::Tree;
+
+/// The most of a name that is kept.
+const MOST_OF_NAME: usize = 80;
+
+/// What is deployed on a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memo {
+    /// The name of the policy.
+    pub policy: String,
+    /// The role of it that the device plays.
+    pub role: String,
+    /// The rate of the line.
+    pub rate: Rate,
+    /// The handles of queues, and what they are called.
+    pub queues: Vec<(u16, String)>,
+    pub(crate) shape: u64,
+    pub(crate) filters: u64,
+}
+
+impl Memo {
+    /// That of a tree in this generation.
+    pub(crate) fn of(tree: &Tree, generation: Generation) -> Memo {
+        let queues = Writer::new("", tree, generation).queues().into_iter();
+        Memo {
+            policy: short(&tree.policy),
+            role: short(&tree.role),
+            rate: tree.rate,
+            queues: queues.map(|(handle, name)| (handle, short(&name))).collect(),
+            shape: tree.shape(),
+            filters: tree.filters(),
+        }
+    }
+
+    /// As it is kept.
+    pub(crate) fn text(&self) -> String {
+        let Memo { policy, role, rate, queues, shape, filters } = self;
+        let rate = rate.bits_per_sec();
+        let mut text = format!(
+            "shortflow 1\npolicy {policy}\nrole {role}\nrate {rate}\nshape {shape:x}\nfilters {filters:x}\n"
+        );
+        for (handle, name) in queues {
+            writeln!(text, "queue {handle:x} {name}").expect("a string takes all");
+        }
+        text
+    }
+
+    /// Reads what was kept; none where it is something else, or of another version.
+    pub(crate) fn parse(text: &str) -> Option<Memo> {
+        let mut lines = text.lines();
+        if lines.next()? != "shortflow 1" {
+            return None;
+        }
+        let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
+        let (policy, role) = (field("policy")?.to_owned(), field("role")?.to_owned());
+        let rate = Rate::from_bits_per_sec(field("rate")?.parse().ok()?);
+        let number = |text: &str| u64::from_str_radix(text, 16).ok();
+        let (shape, filters) = (number(field("shape")?)?, number(field("filters")?)?);
+        let queue = |line: &str| {
+            let (handle, name) = line.strip_prefix("queue ")?.split_once(' ')?;
+            Some((u16::from_str_radix(handle, 16).ok()?, name.to_owned()))
+        };
+        let queues = lines.map(queue).collect::<Option<_>>()?;
+        Some(Memo { policy, role, rate, queues, shape, filters })
+    }
+}
+
+/// A name without what would break a line, and no longer than what fits.
+fn short(name: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    name.trim().chars().map(plain).take(MOST_OF_NAME).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memo_is_read_as_it_was_written_and_nothing_else_is_taken_for_one() {
+        let memo = Memo {
+            policy: "Calls First".to_owned(),
+            role: "core".to_owned(),
+            rate: Rate::from_bits_per_sec(10_000_000),
+            queues: vec![(0x5f01, "EF".to_owned()), (0x5f02, "the rest / tcp".to_owned())],
+            shape: 7,
+            filters: u64::MAX,
+        };
+        assert_eq!(Memo::parse(&memo.text()), Some(memo.clone()));
+        for wrong in ["", "shortflow 2\npolicy x", &memo.text()[..30], "queue 5f01 EF"] {
+            assert_eq!(Memo::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_would_break_the_lines_of_a_memo_is_kept_without_what_breaks_them() {
+        assert_eq!(short("a\nrate 1"), "a rate 1");
+        assert_eq!(short(&"ä".repeat(100)).chars().count(), MOST_OF_NAME);
+    }
+}

@@ -1,0 +1,240 @@
+//! What stands at a device, as tc tells it.
+
+use serde_json::Value;
+
+use crate::bytecode::Program;
+use crate::commands::{Generation, MEMO, NEIGHBOURS, OTHER, ROOT, SIGNATURE};
+use crate::memo::Memo;
+
+/// What sends the packets of a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Root {
+    /// What the kernel has put there itself.
+    Default,
+    /// What Shortflow has put there, whole or not.
+    Ours,
+    /// Somebody else's.
+    Other {
+        /// Its kind.
+        kind: String,
+        /// Its handle.
+        handle: String,
+    },
+}
+
+/// What stands at a device.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// What sends its packets.
+    pub root: Root,
+    /// What is deployed; none where nothing is, or what was begun was not finished.
+    pub memo: Option<Memo>,
+    /// The disciplines, with what they have done.
+    pub queues: Vec<Queue>,
+    /// Minor numbers of our root's classes, with how many packets wait in each.
+    pub(crate) classes: Vec<(u16, u64)>,
+    /// Places of filters at our root.
+    pub(crate) filters: Vec<u16>,
+}
+
+/// A discipline and what it has done.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// The major number of its handle.
+    pub handle: u16,
+    /// Its kind.
+    pub kind: String,
+    /// Packets that it has given away.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets that it has dropped.
+    pub drops: u64,
+    /// Packets that it has marked to tell of congestion.
+    pub marks: u64,
+    /// Packets that wait.
+    pub waiting: u64,
+    /// Their bytes.
+    pub waiting_bytes: u64,
+}
+
+impl Observed {
+    /// From what `tc -s -j qdisc show`, `tc -s class show` and `tc -j filter show` say.
+    pub(crate) fn parse(qdiscs: &str, classes: &str, filters: &str) -> Result<Observed, String> {
+        let list = |text: &str| -> Result<Vec<Value>, String> {
+            match text.trim() {
+                "" => Ok(Vec::new()),
+                text => serde_json::from_str(text).map_err(|error| error.to_string()),
+            }
+        };
+        let (qdiscs, filters) = (list(qdiscs)?, list(filters)?);
+        let root = qdiscs.iter().find(|it| it["root"] == true).map_or(Root::Default, root_of);
+        let places = filters.iter().filter(|it| it["options"].is_object());
+        Ok(Observed {
+            root,
+            memo: filters.iter().find_map(memo_of),
+            queues: qdiscs.iter().filter_map(queue_of).collect(),
+            classes: classes_of(classes),
+            filters: places.filter_map(|it| it["pref"].as_u64()).map(|pref| pref as u16).collect(),
+        })
+    }
+
+    /// The generation that packets are sent into; none where no filter is there yet.
+    pub(crate) fn live(&self) -> Option<Generation> {
+        let both = [Generation::First, Generation::Second];
+        both.into_iter().find(|generation| self.filters.contains(&generation.place()))
+    }
+
+    /// The classes of a generation, with how many packets wait in each.
+    pub(crate) fn classes_of(&self, generation: Generation) -> impl Iterator<Item = (u16, u64)> {
+        let of = move |(minor, _): &&(u16, u64)| Generation::of(*minor) == Some(generation);
+        self.classes.iter().filter(of).copied()
+    }
+
+    /// Packets that wait in any queue of ours.
+    pub fn waiting(&self) -> u64 {
+        self.queues.iter().find(|queue| queue.handle == ROOT).map_or(0, |root| root.waiting)
+    }
+
+    /// The queue with this handle.
+    pub fn queue(&self, handle: u16) -> Option<&Queue> {
+        self.queues.iter().find(|queue| queue.handle == handle)
+    }
+
+    /// The queue of what finds neighbours.
+    pub fn neighbours(&self) -> Option<&Queue> {
+        self.queue(ROOT + NEIGHBOURS)
+    }
+
+    /// The queue of what no filter has told apart.
+    pub fn other(&self) -> Option<&Queue> {
+        self.queue(ROOT + OTHER)
+    }
+}
+
+fn root_of(root: &Value) -> Root {
+    let text = |key: &str| root[key].as_str().unwrap_or_default().to_owned();
+    let (kind, handle) = (text("kind"), text("handle"));
+    let options = &root["options"];
+    let is_signed = options["r2q"] == SIGNATURE && options["default"] == format!("0x{OTHER:x}");
+    match handle.as_str() {
+        "0:" | "" => Root::Default,
+        _ if kind == "htb" && handle == format!("{ROOT:x}:") && is_signed => Root::Ours,
+        _ => Root::Other { kind, handle },
+    }
+}
+
+fn memo_of(filter: &Value) -> Option<Memo> {
+    if filter["pref"] != MEMO {
+        return None;
+    }
+    let instructions = filter["options"]["bytecode"]["insns"].as_array()?;
+    // The last one refuses the packet.
+    let held = instructions.split_last()?.1.iter().map(|it| it["k"].as_u64().unwrap_or(0) as u32);
+    Memo::parse(&Program::held(held)?)
+}
+
+fn queue_of(qdisc: &Value) -> Option<Queue> {
+    let handle = qdisc["handle"].as_str()?.strip_suffix(':')?;
+    let number = |key: &str| qdisc[key].as_u64().unwrap_or(0);
+    let in_tins = || {
+        let tins = qdisc["tins"].as_array().into_iter().flatten();
+        tins.filter_map(|tin| tin["ecn_mark"].as_u64()).sum::<u64>()
+    };
+    Some(Queue {
+        handle: u16::from_str_radix(handle, 16).ok()?,
+        kind: qdisc["kind"].as_str()?.to_owned(),
+        packets: number("packets"),
+        bytes: number("bytes"),
+        drops: number("drops"),
+        marks: number("ecn_mark") + number("marked") + in_tins(),
+        waiting: number("qlen"),
+        waiting_bytes: number("backlog"),
+    })
+}
+
+/// The classes of our root in `tc -s class show`, which has no JSON in versions that are in use:
+/// ```text
+/// class htb 5f00:1 parent 5f00:fff0 leaf 5f01: prio 0 rate …
+///  …
+///  backlog 1514b 1p requeues 0
+/// ```
+fn classes_of(text: &str) -> Vec<(u16, u64)> {
+    let mut classes: Vec<(u16, u64)> = Vec::new();
+    let mut is_ours = false;
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match &words[..] {
+            ["class", kind, id, ..] => {
+                let minor = id.strip_prefix(&format!("{ROOT:x}:")).filter(|_| *kind == "htb");
+                let minor = minor.and_then(|minor| u16::from_str_radix(minor, 16).ok());
+                is_ours = minor.is_some();
+                classes.extend(minor.map(|minor| (minor, 0)));
+            }
+            ["backlog", _, packets, ..] if is_ours => {
+                let packets = packets.strip_suffix('p').and_then(|packets| packets.parse().ok());
+                if let (Some(class), Some(packets)) = (classes.last_mut(), packets) {
+                    class.1 = packets;
+                }
+            }
+            _ => {}
+        }
+    }
+    classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLASSES: &str = "\
+class htb 5f00:1 parent 5f00:fff0 leaf 5f01: prio 0 rate 1Kbit ceil 10Mbit burst 1600b cburst 1600b
+ Sent 3028 bytes 2 pkt (dropped 0, overlimits 2 requeues 0)
+ backlog 1514b 3p requeues 0
+class drr 5f01:1 parent 5f01: leaf 5f02: quantum 1500b
+ backlog 0b 9p requeues 0
+class htb 5f00:fff0 root rate 10Mbit ceil 10Mbit burst 1600b cburst 1600b
+ backlog 0b 0p requeues 0
+";
+
+    #[test]
+    fn classes_are_those_of_our_root_alone() {
+        assert_eq!(classes_of(CLASSES), [(1, 3), (0xfff0, 0)]);
+    }
+
+    #[test]
+    fn whose_root_it_is_is_told_by_more_than_its_handle() {
+        let root = |text: &str| Observed::parse(text, "", "").unwrap().root;
+        assert_eq!(root("[]"), Root::Default);
+        assert_eq!(root(r#"[{"kind":"mq","handle":"0:","root":true}]"#), Root::Default);
+        let ours = r#"[{"kind":"htb","handle":"5f00:","root":true,"options":{"r2q":24320,"default":"0x5f"}}]"#;
+        assert_eq!(root(ours), Root::Ours);
+        for others in [
+            r#"[{"kind":"htb","handle":"5f00:","root":true,"options":{"r2q":10,"default":"0x5f"}}]"#,
+            r#"[{"kind":"htb","handle":"1:","root":true,"options":{"r2q":24320,"default":"0x5f"}}]"#,
+            r#"[{"kind":"cake","handle":"8001:","root":true,"options":{}}]"#,
+        ] {
+            assert!(matches!(root(others), Root::Other { .. }), "{others}");
+        }
+    }
+
+    #[test]
+    fn what_tc_says_in_another_way_is_a_mistake_and_no_panic() {
+        assert!(Observed::parse("nonsense", "", "").is_err());
+        assert!(Observed::parse("{}", "", "").is_err());
+        let odd = Observed::parse(r#"[{"root":true},{"handle":7}]"#, "class\nclass htb\n", "[{}]");
+        assert_eq!(odd.unwrap().classes, []);
+    }
+
+    #[test]
+    fn marks_are_found_where_each_kind_has_them() {
+        let text = r#"[{"kind":"fq_codel","handle":"5f01:","packets":5,"bytes":70,"drops":1,"ecn_mark":2},
+            {"kind":"red","handle":"5f02:","marked":3},
+            {"kind":"cake","handle":"5f03:","tins":[{"ecn_mark":4},{"ecn_mark":5}]}]"#;
+        let found = Observed::parse(text, "", "").unwrap();
+        let marks: Vec<_> = found.queues.iter().map(|queue| (queue.handle, queue.marks)).collect();
+        assert_eq!(marks, [(0x5f01, 2), (0x5f02, 3), (0x5f03, 9)]);
+        let first = found.queue(0x5f01).unwrap();
+        assert_eq!([first.packets, first.bytes, first.drops], [5, 70, 1]);
+    }
+}

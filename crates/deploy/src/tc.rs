@@ -1,0 +1,212 @@
+//! tc(8), which speaks to the kernel.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::commands::Generation;
+use crate::converge::{Step, clear, converge};
+use crate::device::Claim;
+use crate::error::Error;
+use crate::observe::{Observed, Root};
+use crate::tree::Tree;
+
+/// How long packets of an earlier policy may take to leave, unless it is said otherwise.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often one looks whether they have.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The way to a device of the network namespace of the thread.
+#[derive(Debug, Clone)]
+pub struct Tc {
+    device: String,
+    patience: Duration,
+    claim: Option<Arc<Claim>>,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Applied {
+    /// How many commands.
+    pub commands: usize,
+    /// Packets of an earlier policy that still wait in their classes, which are left there.
+    pub waiting: u64,
+}
+
+impl Tc {
+    /// The way to the device of this name.
+    pub fn new(device: &str) -> Tc {
+        Tc { device: device.to_owned(), patience: PATIENCE, claim: None }
+    }
+
+    /// The same, where packets of an earlier policy have so long to leave.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Tc {
+        Tc { patience, ..self }
+    }
+
+    /// The same, where no other process may change the device as long as this does.
+    #[must_use]
+    pub fn with_claim(self, claim: Claim) -> Tc {
+        Tc { claim: Some(Arc::new(claim)), ..self }
+    }
+
+    /// What stands at a device of which tc says this in `-s -j qdisc show`, `-s class show` and `-j filter show`.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    pub fn parsed(qdiscs: &str, classes: &str, filters: &str) -> Result<Observed, Error> {
+        let command = "tc -s -j qdisc show".to_owned();
+        Observed::parse(qdiscs, classes, filters)
+            .map_err(|message| Error::Unreadable { command, message })
+    }
+
+    /// What stands at the device.
+    ///
+    /// # Errors
+    /// When it is not there, or tc cannot be run or read.
+    pub fn observe(&self) -> Result<Observed, Error> {
+        let root = format!("{:x}:", crate::commands::ROOT);
+        let qdiscs = self.ask(&["-s", "-j", "qdisc", "show", "dev", &self.device])?;
+        let classes = self.ask(&["-s", "class", "show", "dev", &self.device])?;
+        // Of a root that is not ours filters say nothing, and of one without classes the kernel tells none.
+        let filters = ["-j", "filter", "show", "dev", &self.device, "parent", &root];
+        let filters = self.ask(&filters).or_else(|error| match error {
+            Error::Refused { .. } => Ok(String::new()),
+            other => Err(other),
+        })?;
+        Tc::parsed(&qdiscs, &classes, &filters)
+    }
+
+    /// What is to be done for `tree` to stand there.
+    ///
+    /// # Errors
+    /// When something is in the way.
+    pub fn plan(&self, observed: &Observed, tree: &Tree) -> Result<Vec<Step>, Error> {
+        let device = || self.device.clone();
+        converge(&self.device, observed, tree)
+            .map_err(|obstacle| Error::Obstacle { device: device(), obstacle })
+    }
+
+    /// What is to be done for nothing to be left there.
+    ///
+    /// # Errors
+    /// When nothing is deployed there.
+    pub fn plan_removal(&self, observed: &Observed) -> Result<Step, Error> {
+        clear(&self.device, observed)
+            .ok_or_else(|| Error::NotDeployed { device: self.device.clone() })
+    }
+
+    /// Does it. When it fails or is interrupted, packets flow, and a new plan leads on.
+    ///
+    /// # Errors
+    /// When the kernel refuses a step, or packets of an earlier policy do not leave in time for a new one to take
+    /// their place.
+    pub fn apply(&self, steps: &[Step]) -> Result<Applied, Error> {
+        let mut applied = Applied { commands: 0, waiting: 0 };
+        let mut rest = steps;
+        while let Some(first) = rest.first() {
+            match first {
+                Step::Drain(generation) => {
+                    rest = &rest[1..];
+                    let waiting = self.drain(*generation)?;
+                    if waiting == 0 {
+                        continue;
+                    }
+                    let is_removal = |step: &Step| matches!(step, Step::Tc(command) if command.starts_with("class del"));
+                    if rest.iter().all(is_removal) {
+                        return Ok(Applied { waiting, ..applied });
+                    }
+                    return Err(Error::Busy { device: self.device.clone(), packets: waiting });
+                }
+                Step::Tc(_) => {
+                    let commands: Vec<&str> = rest.iter().map_while(command).collect();
+                    self.run(&commands)?;
+                    applied.commands += commands.len();
+                    rest = &rest[commands.len()..];
+                }
+            }
+        }
+        Ok(applied)
+    }
+
+    /// Waits until the classes of a generation are empty, and says how many packets are left if they never are.
+    fn drain(&self, generation: Generation) -> Result<u64, Error> {
+        let until = Instant::now() + self.patience;
+        loop {
+            let observed = self.observe()?;
+            let waiting = observed.classes_of(generation).map(|(_, waiting)| waiting).sum();
+            if waiting == 0 || Instant::now() > until || observed.root != Root::Ours {
+                return Ok(waiting);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Runs commands in one process of tc, which ends at the first that the kernel refuses.
+    fn run(&self, commands: &[&str]) -> Result<(), Error> {
+        // tc has nothing to say there, and so holds the claim: it goes on for a moment when this process is killed.
+        let claim = self.claim.as_ref().map(|claim| claim.shared()).transpose();
+        let claim = claim
+            .map_err(|source| Error::Machine { what: "the claim cannot be shared", source })?;
+        let mut child = Command::new("tc")
+            .args(["-batch", "-"])
+            .stdin(Stdio::piped())
+            .stdout(claim.map_or_else(Stdio::null, Stdio::from))
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|source| Error::NoProgram { program: "tc", source })?;
+        let mut input = child.stdin.take().expect("it was piped");
+        // If tc has ended at a command it does not read the rest, which is no news.
+        let _ = input.write_all(format!("{}\n", commands.join("\n")).as_bytes());
+        drop(input);
+        let output = child.wait_with_output();
+        let output = output
+            .map_err(|source| Error::Machine { what: "tc could not be waited for", source })?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        // "Command failed -:3": the line of its input.
+        let line = said.lines().find_map(|line| line.rsplit_once("-:")?.1.trim().parse().ok());
+        let command = line.and_then(|line: usize| commands.get(line.checked_sub(1)?));
+        Err(self.refused(command.unwrap_or(&"-batch -"), &said))
+    }
+
+    /// What tc answers to a question.
+    fn ask(&self, arguments: &[&str]) -> Result<String, Error> {
+        let output: Output = Command::new("tc")
+            .args(arguments)
+            .output()
+            .map_err(|source| Error::NoProgram { program: "tc", source })?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                Err(self.refused(&arguments.join(" "), &said))
+            }
+        }
+    }
+
+    /// What it means that tc has failed at a command.
+    fn refused(&self, command: &str, said: &str) -> Error {
+        if said.contains("Cannot find device") || said.contains("No such device") {
+            return Error::Vanished { device: self.device.clone() };
+        }
+        if said.contains("not permitted") {
+            return Error::NotAllowed;
+        }
+        let lines =
+            said.lines().map(|line| line.trim_start_matches("Error: ").trim_end_matches('.'));
+        let told: Vec<&str> = lines.filter(|line| !line.starts_with("Command failed")).collect();
+        Error::Refused { command: command.to_owned(), message: told.join("; ") }
+    }
+}
+
+fn command(step: &Step) -> Option<&str> {
+    match step {
+        Step::Tc(command) => Some(command),
+        Step::Drain(_) => None,
+    }
+}

@@ -1,0 +1,137 @@
+//! What is to stand on a device, before it has handles.
+
+use std::collections::BTreeSet;
+
+use shortflow_units::{Bytes, Rate};
+
+use crate::bytecode::Choice;
+use crate::kernel::Kind;
+
+/// A line of some rate, the classes that share it, and which packets belong to which.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    /// The name of the policy.
+    pub policy: String,
+    /// The role of it.
+    pub role: String,
+    /// The rate at which packets leave the device.
+    pub rate: Rate,
+    /// What may leave after a pause as fast as the device takes it.
+    pub burst: Bytes,
+    /// What each packet counts for beside its own bytes.
+    pub overhead: Bytes,
+    /// The classes.
+    pub leaves: Vec<Leaf>,
+    /// Which packets belong to which of them.
+    pub choice: Choice<usize>,
+    /// Where the kernel does a little else than the policy says.
+    pub notes: Vec<String>,
+}
+
+/// A class that shares the line: of HTB, the hierarchical token bucket.
+#[derive(Debug, Clone)]
+pub struct Leaf {
+    /// Which packets it is for.
+    pub name: String,
+    /// Those with a smaller number are served first.
+    pub priority: usize,
+    /// The most that it may send; none for as much as the line.
+    pub ceiling: Option<Rate>,
+    /// Bytes in its turn, among those of the same priority.
+    pub quantum: Bytes,
+    /// Where its packets wait.
+    pub queue: Discipline,
+}
+
+/// A queueing discipline of the kernel.
+#[derive(Debug, Clone)]
+pub struct Discipline {
+    /// Which one.
+    pub kind: Kind,
+    /// What is set for good when it is made.
+    pub fixed: String,
+    /// What can be changed while packets are in it.
+    pub settings: String,
+    /// Its classes.
+    pub inner: Vec<Inner>,
+    /// Which packets belong to which of them, where it has any.
+    pub choice: Option<Choice<usize>>,
+}
+
+/// A class inside a queueing discipline.
+#[derive(Debug, Clone)]
+pub struct Inner {
+    /// Which packets it is for.
+    pub name: String,
+    /// Its share, where it is a thing of its own.
+    pub settings: Option<String>,
+    /// Where its packets wait.
+    pub queue: Discipline,
+}
+
+impl Discipline {
+    /// One without classes.
+    pub(crate) fn plain(kind: Kind, settings: String) -> Discipline {
+        Discipline { kind, fixed: String::new(), settings, inner: Vec::new(), choice: None }
+    }
+
+    /// It, and those inside it, outer ones first.
+    pub(crate) fn all(&self) -> Vec<&Discipline> {
+        let inner = self.inner.iter().flat_map(|inner| inner.queue.all());
+        std::iter::once(self).chain(inner).collect()
+    }
+
+    fn shape(&self) -> String {
+        let inner: Vec<String> = self.inner.iter().map(|inner| inner.queue.shape()).collect();
+        format!("{} {} [{}]", self.kind.name(), self.fixed, inner.join(" "))
+    }
+}
+
+impl Tree {
+    /// All queueing disciplines below the line, in the order of their numbers.
+    pub(crate) fn disciplines(&self) -> Vec<&Discipline> {
+        self.leaves.iter().flat_map(|leaf| leaf.queue.all()).collect()
+    }
+
+    /// The queueing disciplines that the kernel must have.
+    pub fn needs(&self) -> BTreeSet<Kind> {
+        let own = [Kind::Htb, Kind::Bpf, Kind::Pfifo];
+        self.disciplines().into_iter().map(|queue| queue.kind).chain(own).collect()
+    }
+
+    /// What must be alike in two trees for one to become the other by changing settings alone.
+    pub(crate) fn shape(&self) -> u64 {
+        let leaves = self.leaves.iter();
+        let each = leaves.map(|leaf| format!("{} {}", leaf.priority, leaf.queue.shape()));
+        fnv(&each.collect::<Vec<_>>().join("\n"))
+    }
+
+    /// What tells apart which packets belong where.
+    pub(crate) fn filters(&self) -> u64 {
+        let choices = self.disciplines().into_iter().filter_map(|queue| queue.choice.as_ref());
+        fnv(&format!("{:?} {:?}", self.choice, choices.collect::<Vec<_>>()))
+    }
+
+    /// Whether packets are told apart in more than one place.
+    pub(crate) fn has_inner_filters(&self) -> bool {
+        self.disciplines().into_iter().any(|queue| queue.choice.is_some())
+    }
+}
+
+/// Fowler, Noll and Vo's hash (FNV-1a), which is the same in every build.
+fn fnv(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_the_published_one() {
+        // The test vectors of the Internet-Draft on FNV, for "" and "foobar".
+        assert_eq!([fnv(""), fnv("foobar")], [0xcbf2_9ce4_8422_2325, 0x8594_4171_f739_67e8]);
+    }
+}

@@ -1,0 +1,179 @@
+//! What becomes of policies.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use shortflow_deploy::{Kind, Settings, compile};
+use shortflow_policy::Policy;
+
+use crate::support::{compiled, first_steps, of_queue, policies, settings, shipped};
+
+/// All that a policy comes to, role by role: on a kernel that has everything, and with the nearest on one that has
+/// little.
+fn told(policy: &Policy) -> String {
+    let most = settings(&[], false);
+    let lacking = [
+        Kind::Prio,
+        Kind::Drr,
+        Kind::Ets,
+        Kind::Red,
+        Kind::Gred,
+        Kind::Pie,
+        Kind::FqCodel,
+        Kind::FqPie,
+        Kind::Cake,
+        Kind::CakeMq,
+    ];
+    let least = settings(&lacking, true);
+    let mut text = String::new();
+    for role in policy.roles.iter().filter(|role| role.conditions() || role.queues()) {
+        let [most, least] = [&most, &least].map(|settings| outcome(policy, role, settings));
+        if most == least {
+            writeln!(text, "## role {}\n\n{most}", role.name).unwrap();
+            continue;
+        }
+        writeln!(text, "## role {}, on a kernel with every queue\n\n{most}", role.name).unwrap();
+        let kernel = "on a kernel with HTB and FIFOs, --nearest";
+        writeln!(text, "## role {}, {kernel}\n\n{least}", role.name).unwrap();
+    }
+    text
+}
+
+fn outcome(policy: &Policy, role: &shortflow_policy::Role, settings: &Settings) -> String {
+    match compile(policy, role, settings) {
+        Ok(tree) => {
+            let notes = tree.notes.iter().map(|note| format!("note: {note}\n"));
+            let steps = first_steps(&tree).into_iter().map(|step| shortened(&step.to_string()));
+            notes.chain(steps).collect()
+        }
+        Err(refusals) => refusals.iter().map(|refusal| format!("refused: {refusal}\n")).collect(),
+    }
+}
+
+/// A step with how long a program is instead of the program.
+fn shortened(step: &str) -> String {
+    match step.split_once('\'') {
+        Some((before, program)) => {
+            let length = program.split(',').next().unwrap();
+            format!("{before}'{length} instructions'\n")
+        }
+        None => format!("{step}\n"),
+    }
+}
+
+/// `BLESS=1` rewrites the golden texts; read them before you commit.
+#[test]
+fn every_policy_that_comes_with_the_program_becomes_what_its_golden_text_says() {
+    let goldens = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden");
+    let mut names: Vec<String> = std::fs::read_dir(policies())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".toml"))
+        .collect();
+    names.sort();
+    assert!(names.len() > 15, "{names:?}");
+    for name in names {
+        let golden = goldens.join(name.replace(".toml", ".txt"));
+        let found = told(&shipped(&name));
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&golden, &found).unwrap();
+        }
+        assert_eq!(found, std::fs::read_to_string(golden).unwrap(), "{name}");
+    }
+}
+
+/// What the parts of the queue are called that are refused on a kernel with everything.
+fn refused(queue: &str) -> Vec<String> {
+    let refusals = compiled(&of_queue(queue), &settings(&[], false));
+    let refusals = refusals.err().unwrap_or_default();
+    refusals.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_no_kernel_does_is_refused_with_the_nearest_that_it_does() {
+    let found = refused("wrr.classes = [{ queue.fifo = { limit = \"9 pkt\" } }]");
+    assert_eq!(
+        found,
+        [
+            "roles.core.queue.wrr: no kernel takes turns by packets; nearest: turns by bytes, a full packet for each \
+          packet of the weight (--nearest takes it)"
+        ]
+    );
+    let found = refused("stf = { limit = \"9 pkt\", flows = 10, idle_timeout = \"1 s\" }");
+    assert!(found[0].contains("nearest are `fq-codel`"), "{found:?}");
+}
+
+#[test]
+fn every_part_that_is_refused_is_named() {
+    let bands = "strict-priority.bands = [
+        { match = { dscp = \"EF\" }, queue.stf = { limit = \"9 pkt\", flows = 10, idle_timeout = \"1 s\" } },
+        { queue.red = { limit = \"90 KB\", min_threshold = \"9 KB\", max_threshold = \"30 KB\", max_probability = 0.1, \
+        gentle = true, byte_mode = true } },
+    ]"
+    .replace('\n', " ");
+    let found = refused(&bands);
+    let paths: Vec<&str> = found.iter().map(|it| it.split(": ").next().unwrap()).collect();
+    let red = "roles.core.queue.strict-priority.bands.1.queue.red";
+    assert_eq!(paths, ["roles.core.queue.strict-priority.bands.0.queue.stf", red, red]);
+    assert!(found[1].ends_with("does not know gentle = true"), "{found:?}");
+}
+
+#[test]
+fn what_this_kernel_lacks_is_refused_by_the_name_of_its_option() {
+    let policy = of_queue("fq-codel = {}");
+    let refusals = compiled(&policy, &settings(&[Kind::FqCodel], true)).unwrap_err();
+    assert!(refusals[0].of_machine);
+    assert_eq!(
+        refusals[0].to_string(),
+        "roles.core.queue.fq-codel: `fq-codel` needs the kernel's fq_codel, which this kernel lacks \
+         (CONFIG_NET_SCH_FQ_CODEL, module sch_fq_codel)"
+    );
+}
+
+#[test]
+fn a_rate_comes_from_the_shaper_or_the_line_whichever_is_less_and_is_asked_for_where_neither_says_it()
+ {
+    let shaper = of_queue(
+        "shaper = { rate = \"4 Mbit/s\", overhead = \"40 B\", queue.fifo = { limit = \"9 pkt\" } }",
+    );
+    let tree = compiled(&shaper, &settings(&[], false)).unwrap();
+    assert_eq!(tree.rate, "4 Mbit/s".parse().unwrap());
+    assert_eq!(tree.overhead.0, 26, "14 of the 40 bytes are the link's own header");
+    let unknown = Settings { rate: None, ..settings(&[], false) };
+    assert_eq!(compiled(&shaper, &unknown).unwrap().rate, "4 Mbit/s".parse().unwrap());
+    let refusals = compiled(&of_queue("fifo = { limit = \"9 pkt\" }"), &unknown).unwrap_err();
+    assert!(refusals[0].to_string().contains("--rate '95 Mbit/s'"), "{refusals:?}");
+}
+
+#[test]
+fn strict_priority_inside_strict_priority_is_one_order_of_priorities() {
+    let inner = "queue.strict-priority.bands = [
+        { match = { protocol = \"tcp\" }, queue.fifo = { limit = \"2 pkt\" } }, { queue.fifo = { limit = \"3 pkt\" } }]";
+    let queue = format!(
+        "strict-priority.bands = [{{ match = {{ dscp = \"EF\" }}, queue.fifo = {{ limit = \"1 pkt\" }} }}, \
+         {{ {inner} }}]"
+    );
+    let tree = compiled(&of_queue(&queue.replace('\n', " ")), &settings(&[], false)).unwrap();
+    let found: Vec<_> =
+        tree.leaves.iter().map(|leaf| (leaf.name.as_str(), leaf.priority)).collect();
+    assert_eq!(found, [("EF", 0), ("tcp", 1), ("the rest", 2)]);
+}
+
+#[test]
+fn more_bands_than_htb_has_priorities_go_into_prio_and_more_than_it_has_nowhere() {
+    let bands = |count: usize| {
+        let band = |port: usize| {
+            format!(
+                "{{ match = {{ protocol = \"tcp\", dst_port = {port} }}, queue.fifo = {{ limit = \"9 pkt\" }} }}"
+            )
+        };
+        let bands: Vec<String> = (1..=count).map(band).collect();
+        of_queue(&format!("strict-priority.bands = [{}]", bands.join(", ")))
+    };
+    let tree = |count, lacking: &[Kind]| compiled(&bands(count), &settings(lacking, false));
+    assert_eq!(tree(8, &[]).unwrap().leaves.len(), 8);
+    let nine = tree(9, &[]).unwrap();
+    assert_eq!((nine.leaves.len(), nine.leaves[0].queue.kind), (1, Kind::Prio));
+    assert!(tree(9, &[Kind::Prio]).unwrap_err()[0].what.contains("HTB has up to 8 priorities"));
+    assert!(tree(17, &[]).unwrap_err()[0].what.contains("17 bands are more than the kernel's 16"));
+}

@@ -1,0 +1,6 @@
+//! With a real kernel, between two network namespaces of the test's own.
+
+mod bench;
+mod interruptions;
+mod life;
+mod load;
