@@ -10,6 +10,7 @@
 #include "buckets.h"
 #include "packet.h"
 #include "table.h"
+#include "tcp.h"
 #include "window.h"
 
 // The kernel lends helpers to programs under its own licence; this one is also under ours.
@@ -20,6 +21,8 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define MOST_LEVELS 64
 
 enum { GREEN, YELLOW, RED, COLORS };
+// Room for as many as two bits tell apart, so that the kernel sees that no place is beyond.
+#define COLOR_ROOM 4
 
 enum {
 	METER_FIXED,
@@ -30,6 +33,7 @@ enum {
 	METER_TSW,
 	METER_FAIR_MARKER,
 	METER_DSTF,
+	METER_TCP_STATE,
 };
 
 enum { FORWARD, DROP, REMARK };
@@ -59,15 +63,16 @@ struct class {
 	struct accounts accounts;
 	// How many packets of a flow are green first.
 	__u64 threshold;
+	// The windows up to which a connection's packets are green and yellow, and with which it begins, in segments.
+	__u32 high, medium, initial_window;
+	__u8 is_random, only_again, unused_here[2];
 	// The colour with which a packet comes, by its code point.
 	__u8 incoming[64];
-	__u8 code_points[COLORS];
-	__u8 actions[COLORS];
-	__u8 remarks[COLORS];
+	__u8 code_points[COLOR_ROOM], actions[COLOR_ROOM], remarks[COLOR_ROOM];
 	__u8 meter, color, marks, three_colors;
 	// Which of the tables is its own.
 	__u8 table;
-	__u8 unused[2];
+	__u8 unused[7];
 };
 
 struct state {
@@ -362,14 +367,37 @@ static __always_inline __u32 level_of(__u32 number, const struct class *class, c
 	return level;
 }
 
+// Whether one of 2^32 draws is below threshold/window.
+static __always_inline int is_within(__u32 threshold, __u32 window, __u32 draw)
+{
+	return draw < ((__u64)threshold << 32) / window;
+}
+
+// Marking by the state of the sending TCP (Noureddine & Tobagi 2002, Algorithm 1).
+static __always_inline __u32 color_by_sender(const struct class *class, const struct packet *packet,
+					     const struct sender *sender, const __u32 *draws)
+{
+	if (!sender->is_known)
+		return RED;
+	if (sender->window <= class->high)
+		return GREEN;
+	if (packet->flags & SYN || (sender->is_recovering && (!class->only_again || sender->is_again)))
+		return GREEN;
+	if (!class->is_random)
+		return sender->window <= class->medium ? YELLOW : RED;
+	if (is_within(class->high, sender->window, draws[0]))
+		return GREEN;
+	return sender->window <= class->medium || is_within(class->medium, sender->window, draws[1]) ? YELLOW : RED;
+}
+
 // What becomes of a packet.
 struct fate {
 	__u32 color;
 	__u8 code_point;
 };
 
-static __always_inline struct fate fate_of(__u32 number, const struct class *class, struct state *state,
-					   const struct packet *packet, __u64 now, __u32 draw)
+static __always_inline struct fate fate_of(struct __sk_buff *skb, __u32 number, const struct class *class, struct state *state,
+					   const struct packet *packet, __u64 now, const __u32 *draws)
 {
 	struct fate fate = { .color = class->color };
 	__u32 incoming = class->incoming[packet->ds >> 2], which = class->table;
@@ -388,21 +416,24 @@ static __always_inline struct fate fate_of(__u32 number, const struct class *cla
 	}
 	if (class->meter == METER_FAIR_MARKER)
 		is_early = packets_before(number, class, table, packet, now) < class->threshold;
-	if (class->meter != METER_FIXED) {
+	if (class->meter != METER_FIXED && class->meter != METER_TCP_STATE) {
 		bpf_spin_lock(&state->lock);
 		if (class->meter == METER_TSW) {
-			fate.color = color_by_window(class, state, now, packet->size, draw);
+			fate.color = color_by_window(class, state, now, packet->size, draws[0]);
 		} else if (class->meter == METER_FAIR_MARKER) {
-			fate.color = color_by_age(class, state, is_early, now, packet->size, draw);
+			fate.color = color_by_age(class, state, is_early, now, packet->size, draws[0]);
 		} else {
 			earn(class, state, elapsed_since(&state->at[0], now));
 			fate.color = color_by_buckets(class, state, packet->size * PER_BYTE, incoming);
 		}
 		bpf_spin_unlock(&state->lock);
 	}
-	if (fate.color > RED)
-		fate.color = RED;
-	fate.code_point = class->marks ? class->code_points[fate.color] : packet->ds >> 2;
+	if (class->meter == METER_TCP_STATE) {
+		struct sender sender = ask_sender(skb, packet, class->initial_window);
+
+		fate.color = color_by_sender(class, packet, &sender, draws);
+	}
+	fate.code_point = class->marks ? class->code_points[fate.color & (COLOR_ROOM - 1)] : packet->ds >> 2;
 	return fate;
 }
 
@@ -428,7 +459,7 @@ int shortflow_edge(struct __sk_buff *skb)
 	const struct class *class;
 	struct state *state;
 	struct fate fate;
-	__u32 number, draw, color;
+	__u32 number, color, draws[2];
 	__u64 now;
 
 	if (!read_packet(skb, settings.link, &packet))
@@ -439,11 +470,10 @@ int shortflow_edge(struct __sk_buff *skb)
 	if (!class || !state)
 		return TC_ACT_UNSPEC;
 	now = settings.is_test ? skb->tstamp : bpf_ktime_get_ns();
-	draw = settings.is_test ? skb->cb[0] : bpf_get_prandom_u32();
-	fate = fate_of(number, class, state, &packet, now, draw);
-	color = fate.color;
-	if (color > RED)
-		color = RED;
+	draws[0] = settings.is_test ? skb->cb[0] : bpf_get_prandom_u32();
+	draws[1] = settings.is_test ? skb->cb[1] : bpf_get_prandom_u32();
+	fate = fate_of(skb, number, class, state, &packet, now, draws);
+	color = fate.color & (COLOR_ROOM - 1);
 	if (class->actions[color] == REMARK)
 		fate.code_point = class->remarks[color];
 	count(number, color, &packet, class->actions[color] == DROP);

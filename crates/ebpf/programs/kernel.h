@@ -46,6 +46,7 @@ struct tcp_sock {
 	__u32 snd_cwnd;
 	__u32 snd_ssthresh;
 	__u32 snd_wnd;
+	__u32 snd_nxt;
 	__u32 mss_cache;
 	__u32 srtt_us;
 };
@@ -68,8 +69,15 @@ enum {
 
 /* include/net/tcp_states.h */
 enum {
+	TCP_SYN_SENT = 2,
+	TCP_SYN_RECV = 3,
 	TCP_CLOSE = 7,
 	TCP_LISTEN = 10,
+};
+
+/* enum tcp_ca_state of include/uapi/linux/tcp.h */
+enum {
+	TCP_CA_RECOVERY = 3,
 };
 
 /* include/uapi/linux/pkt_cls.h */

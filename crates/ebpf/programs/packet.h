@@ -49,7 +49,13 @@ struct packet {
 	// The DS field: the code point, then two bits of ECN.
 	__u8 ds;
 	__u8 version;
+	// Of a TCP header that is whole: its control bits, and where it is; 0 without one.
+	__u8 flags;
+	__u32 tcp_at;
 };
+
+// Control bits of TCP (RFC 9293).
+enum { SYN = 2 };
 
 static __always_inline __u64 two_words(const __u8 *bytes)
 {
@@ -129,11 +135,16 @@ static __always_inline __u32 header_of_segments(struct __sk_buff *skb, const str
 // Reads the ports at `at`, and counts the segments of a packet that a device will cut.
 static __always_inline void read_transport(struct __sk_buff *skb, struct packet *packet, __u32 at, __u32 end)
 {
-	__u8 ports[4];
+	__u8 ports[4], offset_and_flags[2];
 
 	if (has_ports(packet->protocol) && at + 4 <= end && !bpf_skb_load_bytes(skb, at, ports, sizeof(ports))) {
 		packet->source_port = word(ports);
 		packet->destination_port = word(ports + 2);
+	}
+	if (packet->protocol == TCP && at + 20 <= end && !bpf_skb_load_bytes(skb, at + 12, offset_and_flags, 2) &&
+	    offset_and_flags[0] >> 4 >= 5 && at + (offset_and_flags[0] >> 4) * 4 <= end) {
+		packet->flags = offset_and_flags[1];
+		packet->tcp_at = at;
 	}
 	if (skb->gso_segs > 1) {
 		packet->segments = skb->gso_segs;

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use shortflow_elements::classifier::MultiField;
 use shortflow_elements::dropper::PolicerAction;
-use shortflow_elements::marker::{Counted, DstfParams};
+use shortflow_elements::marker::{Counted, Crossing, DstfParams, RecoverySegments};
 use shortflow_elements::meter::{
     ColorMode, FairMarkerParams, FlowTableSize, IntegerTswParams, Pace,
 };
@@ -17,7 +17,7 @@ use super::{DEEPEST, EdgeClass, EdgeMeter, MOST_ENTRIES, MOST_RULES, Unsayable};
 const RULE: usize = 88;
 /// Bytes of `struct class`.
 #[cfg(feature = "ebpf")]
-pub(super) const CLASS: usize = 232;
+pub(super) const CLASS: usize = 256;
 /// Bytes of `struct state`.
 #[cfg(feature = "ebpf")]
 pub(super) const STATE: usize = 40;
@@ -44,6 +44,15 @@ impl Packed {
 
     fn longs(self, values: [u64; 2]) -> Packed {
         self.long(values[0]).long(values[1])
+    }
+
+    /// Something for each colour, where there is room for four.
+    fn colors(self, each: [u8; 3]) -> Packed {
+        self.bytes(&each).bytes(&[0])
+    }
+
+    fn four(self, value: u32) -> Packed {
+        self.bytes(&value.to_ne_bytes())
     }
 
     fn short(self, value: u16) -> Packed {
@@ -212,6 +221,17 @@ struct Working {
     /// How many packets of a flow are green first.
     threshold: u64,
     levels: Option<Vec<u8>>,
+    windows: Windows,
+}
+
+/// The windows of a connection up to which its packets are green and yellow, and with which it begins, in segments.
+#[derive(Default)]
+struct Windows {
+    high: u32,
+    medium: u32,
+    initial: u32,
+    is_random: bool,
+    only_again: bool,
 }
 
 fn windows(found: Result<IntegerTswParams, ParamsError>) -> Result<Working, Unsayable> {
@@ -292,12 +312,22 @@ fn working(meter: &EdgeMeter) -> Result<Working, Unsayable> {
         EdgeMeter::Tsw3Cm(params) => windows(IntegerTswParams::three_colors(params)),
         EdgeMeter::FairMarker(params) => fair_marker(params),
         EdgeMeter::Dstf(params) => dstf(params),
+        EdgeMeter::TcpState { params, initial_window } => {
+            let windows = Windows {
+                high: params.high(),
+                medium: params.medium(),
+                initial: *initial_window,
+                is_random: params.crossing() == Crossing::Randomized,
+                only_again: params.recovery() == RecoverySegments::Retransmissions,
+            };
+            Ok(Working { kind: 8, windows, ..Working::default() })
+        }
     }
 }
 
 /// A class whose table, of those that have one, is number `table`, and hashes under `seed`.
 pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class, Unsayable> {
-    let Working { kind, color, buckets, window, mode, accounts, threshold, levels } =
+    let Working { kind, color, buckets, window, mode, accounts, threshold, levels, windows } =
         working(&class.meter)?;
     // Of a Fair Marker, the window of the packets that a flow begins with is the one that is not empty at first.
     let is_late = kind == 6 && threshold == 0;
@@ -313,9 +343,13 @@ pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class,
         .longs(accounts.ipv6_mask)
         .long(accounts.idle_timeout)
         .long(seed)
-        .bytes(&accounts.entries.to_ne_bytes())
+        .four(accounts.entries)
         .bytes(&[accounts.by, 0, 0, 0])
-        .long(threshold);
+        .long(threshold)
+        .four(windows.high)
+        .four(windows.medium)
+        .four(windows.initial)
+        .bytes(&[windows.is_random.into(), windows.only_again.into(), 0, 0]);
     for dscp in (0..64).filter_map(Dscp::new) {
         let incoming = match &mode {
             Some(ColorMode::Aware(colors)) => colors.get(dscp),
@@ -330,11 +364,12 @@ pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class,
         PolicerAction::Remark(dscp) => (2, dscp.value()),
     });
     let packed = packed
-        .bytes(&code_points)
-        .bytes(&actions.map(|(action, _)| action))
-        .bytes(&actions.map(|(_, remark)| remark))
+        .colors(code_points)
+        .colors(actions.map(|(action, _)| action))
+        .colors(actions.map(|(_, remark)| remark))
         .bytes(&[kind, color.map_or(0, |color| color as u8)])
-        .bytes(&[class.code_points.is_some().into(), peak.is_some().into(), table as u8, 0, 0]);
+        .bytes(&[class.code_points.is_some().into(), peak.is_some().into(), table as u8])
+        .bytes(&[0; 7]);
     Ok(Class { bytes: packed.0, state: State { held }, levels })
 }
 
@@ -356,8 +391,8 @@ mod place {
     pub(super) const SEED: Range<usize> = 128..136;
     pub(super) const ENTRIES: Range<usize> = 136..140;
     pub(super) const BY: usize = 140;
-    pub(super) const METER: usize = 225;
-    pub(super) const TABLE: usize = 229;
+    pub(super) const METER: usize = 244;
+    pub(super) const TABLE: usize = 248;
 }
 
 /// Whether a class can go on from where another one is: with the same meter, over accounts of the same kind of which it
@@ -446,7 +481,7 @@ mod tests {
     #[test]
     fn a_bucket_is_as_deep_as_64_bits_count_and_no_deeper() {
         let found = class(&bucket(DEEPEST), 0, 0).unwrap();
-        assert_eq!(found.bytes.len(), 232);
+        assert_eq!(found.bytes.len(), 256);
         assert_eq!(found.state.held, [DEEPEST * 8_000_000_000, 0]);
         let deep = class(&bucket(DEEPEST + 1), 0, 0).unwrap_err();
         assert_eq!(

@@ -14,7 +14,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use shortflow_elements::classifier::MultiField;
 use shortflow_elements::dropper::PolicerAction;
-use shortflow_elements::marker::DstfParams;
+use shortflow_elements::marker::{DstfParams, TcpStateParams};
 use shortflow_elements::meter::{
     FairMarkerParams, SrTcmParams, TokenBucketParams, TrTcmParams, Tsw3CmParams, TswParams,
     TwoBucketsParams,
@@ -54,6 +54,14 @@ pub enum EdgeMeter {
     FairMarker(FairMarkerParams),
     /// [`DstfMarker`](shortflow_elements::marker::DstfMarker), which gives code points of its own.
     Dstf(DstfParams),
+    /// [`TcpStateMarker`](shortflow_elements::marker::TcpStateMarker) at the device of the host that sends; what others
+    /// send is red.
+    TcpState {
+        /// Its thresholds.
+        params: TcpStateParams,
+        /// The window of a connection of which there is no socket yet, in segments.
+        initial_window: u32,
+    },
 }
 
 /// What is done to the packets of a class.

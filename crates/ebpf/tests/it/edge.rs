@@ -8,7 +8,7 @@ use shortflow_ebpf::edge::{EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Trial};
 use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField, PortRange};
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::marker::{
-    ColorMarker, Counted, DstfMarker, DstfParams, FixedMarker, SizeLevels,
+    ColorMarker, Counted, DstfMarker, DstfParams, FixedMarker, SizeLevels, TcpStateMarker,
 };
 use shortflow_elements::meter::{
     ColorMode, FairMarkerParams, FlowTableSize, InitialRate, IntegerFairMarker, IntegerTsw,
@@ -74,6 +74,16 @@ fn twin(class: &EdgeClass, draw: &Draw) -> NewClass {
         }
         EdgeMeter::Dstf(params) => {
             let marker = DstfMarker::new(params.clone(), Rng::stream(1, "dstf"));
+            return NewClass {
+                name: String::new(),
+                marker: Some(Box::new(marker)),
+                police: class.police,
+            };
+        }
+        EdgeMeter::TcpState { params, .. } => {
+            // Of packets by hand no TCP tells.
+            let code_points = class.code_points.expect("a colour is marked");
+            let marker = TcpStateMarker::new(params.clone(), code_points, Rng::stream(1, "draws"));
             return NewClass {
                 name: String::new(),
                 marker: Some(Box::new(marker)),

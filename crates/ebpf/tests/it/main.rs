@@ -7,3 +7,4 @@ mod edge;
 mod hosts;
 mod packets;
 mod sender;
+mod tcp_state;

@@ -51,7 +51,7 @@ fn carry(devices: &mut [Device; 2], stop: &AtomicBool, loss: usize) -> Vec<(Reco
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sends so many bytes from the first host to the second, and waits until all are there.
-fn send(home: &Home, [from, to]: &[Host; 2], at: IpAddr, bytes: usize) {
+pub(crate) fn send(home: &Home, [from, to]: &[Host; 2], at: IpAddr, bytes: usize) {
     let address = SocketAddr::new(at, 80);
     let listener = to.within(home, || TcpListener::bind(address)).unwrap().unwrap();
     std::thread::scope(|scope| {
@@ -70,7 +70,7 @@ fn send(home: &Home, [from, to]: &[Host; 2], at: IpAddr, bytes: usize) {
     });
 }
 
-fn while_carrying<T>(
+pub(crate) fn while_carrying<T>(
     devices: &mut [Device; 2],
     loss: usize,
     act: impl FnOnce() -> T,

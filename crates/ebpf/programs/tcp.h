@@ -1,0 +1,63 @@
+// What a host's TCP tells of the sender of a packet, at the moment when it sends it.
+
+#ifndef SHORTFLOW_TCP_H
+#define SHORTFLOW_TCP_H
+
+#include "kernel.h"
+#include "packet.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+struct sender {
+	// By which it is bound, in whole segments: its own window, or what the peer offers if that is less.
+	__u32 window;
+	__u8 is_known, is_recovering, is_again;
+};
+
+// `initial_window` is that of a connection of which there is no socket yet.
+static __always_inline struct sender ask_sender(struct __sk_buff *skb, const struct packet *packet,
+						__u32 initial_window)
+{
+	struct sender sender = {};
+	struct bpf_sock *any = skb->sk, *socket;
+	struct tcp_sock *tcp;
+	__u32 offered, number;
+	__be32 bytes;
+
+	if (!any || packet->protocol != TCP)
+		return sender;
+	// A SYN-ACK is sent before there is a socket: the listener keeps a request.
+	if (bpf_skc_to_tcp_request_sock(any)) {
+		sender.window = initial_window;
+		sender.is_known = 1;
+		return sender;
+	}
+	socket = bpf_sk_fullsock(any);
+	// Resets are sent by a socket of nobody's.
+	if (!socket || socket->state == TCP_CLOSE || socket->state == TCP_LISTEN)
+		return sender;
+	tcp = bpf_skc_to_tcp_sock(socket);
+	if (!tcp)
+		return sender;
+	sender.is_known = 1;
+	sender.window = tcp->snd_cwnd;
+	// A connection that is being opened does not know yet what the peer offers.
+	if (socket->state == TCP_SYN_SENT || socket->state == TCP_SYN_RECV)
+		return sender;
+	if (tcp->mss_cache) {
+		offered = tcp->snd_wnd / tcp->mss_cache;
+		if (offered < sender.window)
+			sender.window = offered;
+	}
+	sender.is_recovering = BPF_CORE_READ_BITFIELD(&tcp->inet_conn, icsk_ca_state) == TCP_CA_RECOVERY;
+	if (packet->tcp_at && !bpf_skb_load_bytes(skb, packet->tcp_at + 4, &bytes, sizeof(bytes))) {
+		number = bpf_ntohl(bytes);
+		// What is new is counted as sent when it has left.
+		sender.is_again = (__s32)(number - tcp->snd_nxt) < 0;
+	}
+	return sender;
+}
+
+#endif
