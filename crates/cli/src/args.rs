@@ -68,6 +68,13 @@ pub(crate) enum Command {
     /// are complete.
     #[command(after_help = SIMULATE)]
     Simulate(Simulate),
+    /// Work a scenario out by closed forms, in milliseconds: means, and what they rest on
+    ///
+    /// The table is that of `simulate`, with means only, and percentiles where a model has a distribution. Where
+    /// there is no closed form, that is said of the workload or the size that it is of, and nothing is guessed; so is
+    /// what lies outside a model's range.
+    #[command(after_help = PREDICT)]
+    Predict(Predict),
     /// Run a scenario over this machine's own TCP, in real time
     ///
     /// Hosts are network namespaces with the kernel's TCP, and what lies between them is the simulator's network, fed
@@ -146,6 +153,12 @@ Examples:
   shortflow simulate scenarios/contract.toml --json | jq '.runs[0].points[0].summary'
   shortflow simulate scenarios/contract.toml --replicas 1 --trace shop.pcapng --trace-at shop";
 
+const PREDICT: &str = "\
+Examples:
+  shortflow predict scenarios/voice-and-web.toml
+  shortflow predict scenarios/ring.toml --policy policies/fq-codel.toml --json
+  shortflow compare scenarios/voice-and-web.toml --engines simulate,predict";
+
 const REHEARSE: &str = "\
 Examples:
   sudo shortflow rehearse scenarios/contract.toml --replicas 1 --set duration='30 s'
@@ -219,6 +232,14 @@ pub(crate) struct Simulate {
     /// What to trace.
     #[command(flatten)]
     pub(crate) trace: TraceOptions,
+}
+
+/// `predict`.
+#[derive(Debug, Args)]
+pub(crate) struct Predict {
+    /// What to work out.
+    #[command(flatten)]
+    pub(crate) run: RunOne,
 }
 
 /// `rehearse`.
@@ -323,6 +344,8 @@ pub(crate) struct Compare {
 pub(crate) enum EngineName {
     /// In simulated time.
     Simulate,
+    /// By closed forms, means only.
+    Predict,
     /// Over this machine's own TCP, in real time; needs what `rehearse` needs.
     Rehearse,
 }

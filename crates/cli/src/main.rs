@@ -1,7 +1,7 @@
 //! The one binary, `shortflow`; no logic of its own.
 //!
 //! ```text
-//! args → simulate, rehearse, compare → run: cases, tasks over an engine, results → report
+//! args → simulate, predict, rehearse, compare → run: cases, tasks over an engine, results → report
 //!      → deploy, reload, status, undeploy, doctor → deploy: a device of this machine
 //!      → check, explain, init, reproduce, report, bench, generate
 //! ```
@@ -52,6 +52,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
     match command {
         Command::Check(args) => check::check(console, args),
         Command::Simulate(args) => simulate::simulate(console, args),
+        Command::Predict(args) => simulate::predict(console, args),
         Command::Rehearse(args) => rehearse::rehearse(console, args),
         Command::Compare(args) => simulate::compare(console, args),
         Command::Deploy(args) => deploy::deploy(console, args),

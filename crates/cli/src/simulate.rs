@@ -1,4 +1,4 @@
-//! `simulate` and `compare`, and what `rehearse` has in common with them.
+//! `simulate`, `predict` and `compare`, and what `rehearse` has in common with them.
 
 use std::path::{Path, PathBuf};
 
@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 use shortflow_measure::Run;
 use shortflow_measure::results::REPORT;
+use shortflow_predict::Prediction;
 use shortflow_report::{self as report, brief, text};
 use shortflow_run::{
     Case, Engine, Error, Experiment, OutputFolder, Results, StartTap, TcpInfoTimes, command_line,
@@ -16,7 +17,7 @@ use shortflow_sim::Simulator;
 use shortflow_text::{InputFiles, MOST_TEXT, name_of};
 use shortflow_trace::Request;
 
-use crate::args::{Compare, EngineName, RunOne, RunOptions, Simulate, TraceOptions};
+use crate::args::{Compare, EngineName, Predict, RunOne, RunOptions, Simulate, TraceOptions};
 use crate::check;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -33,6 +34,24 @@ pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure
     let trace = request(console, &args.trace, &case.loaded)?;
     let looking = Looking { trace: trace.as_ref(), ..Looking::default() };
     conduct(console, options, &[case], looking, &target)
+}
+
+/// `shortflow predict`.
+pub(crate) fn predict(console: &Console, args: &Predict) -> Result<(), Failure> {
+    let RunOne { scenario, policy, options } = &args.run;
+    let inputs = InputFiles::default();
+    // Means are the same in each replica.
+    let set: &[(&str, &str)] = if options.replicas.is_some() { &[] } else { &[("replicas", "1")] };
+    let case = case(&inputs, &Prediction, scenario, policy.as_deref(), options, set)?;
+    // Where one point of a sweep has an answer, the others say why they have none.
+    let each = case.loaded.points().iter().map(|point| Prediction.answers(&point.scenario));
+    let each: Vec<_> = each.collect();
+    if each.iter().all(Result::is_err) {
+        let first = each.into_iter().find_map(Result::err);
+        return Err(Failure::Input(first.map_or(String::new(), |refused| refused.to_string())));
+    }
+    let target = target(options, &case.loaded.name, "-predicted");
+    conduct(console, options, &[case], Looking::default(), &target)
 }
 
 /// The capture that is asked for, if one is.
@@ -73,6 +92,7 @@ pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> 
 fn engine(name: EngineName) -> Result<&'static dyn Engine, Failure> {
     match name {
         EngineName::Simulate => Ok(&Simulator),
+        EngineName::Predict => Ok(&Prediction),
         EngineName::Rehearse => rehearsal_over_ipv4(),
     }
 }

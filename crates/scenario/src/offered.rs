@@ -104,8 +104,8 @@ impl Scenario {
 
 impl Scenario {
     /// The lines, forward then back in the order of the links, that the packets of each pair pass from its first
-    /// node to its second.
-    pub(crate) fn ways(&self, pairs: &[(NodeId, NodeId)]) -> Vec<Vec<usize>> {
+    /// node to its second, each way in the order of the lines.
+    pub fn ways(&self, pairs: &[(NodeId, NodeId)]) -> Vec<Vec<usize>> {
         let demands = pairs.iter().enumerate().map(|(index, &(from, to))| {
             let offer = Offer { from, to, bytes: 1.0, packets: 1.0 };
             Demand { workload: index, from, to, offer }

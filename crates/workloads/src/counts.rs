@@ -39,6 +39,11 @@ impl Counts {
         Counts(Sizes::Uniform { min: Bytes(min.into()), max: Bytes(max.into()) })
     }
 
+    /// The numbers as sizes in bytes are drawn.
+    pub fn as_sizes(&self) -> &Sizes {
+        &self.0
+    }
+
     /// The number, where there is one only.
     pub fn constant_number(&self) -> Option<u32> {
         self.0.constant().map(|number| number.0 as u32)

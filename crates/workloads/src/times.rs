@@ -31,6 +31,22 @@ pub enum Times {
 }
 
 impl Times {
+    /// The mean in seconds; infinite where there is none.
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Times::Constant(time) => time.as_secs_f64(),
+            Times::Exponential { mean } => mean.as_secs_f64(),
+            Times::Pareto { min, shape, max } => {
+                let min = min.as_secs_f64();
+                let cut = max.map_or(0.0, |max| {
+                    min * libm::pow(min / max.as_secs_f64(), shape - 1.0) / (shape - 1.0)
+                });
+                min * shape / (shape - 1.0) - cut
+            }
+            Times::Uniform { min, max } => f64::midpoint(min.as_secs_f64(), max.as_secs_f64()),
+        }
+    }
+
     /// Draws a time.
     pub fn draw(&self, rng: &mut Rng) -> Duration {
         match *self {
@@ -89,6 +105,20 @@ mod tests {
         let variance = sampled(times, |t| (t - 2.5).powi(2));
         assert!((variance / (25.0 / 12.0) - 1.0).abs() < 0.01, "{variance}");
         assert!(sampled(times, |t| f64::from(u8::from(t > 5.0))) < 1e-9);
+    }
+
+    #[test]
+    fn times_have_the_mean_of_what_is_drawn() {
+        let (least, most) = (Duration::from_secs(2), Duration::from_secs(20));
+        for times in [
+            Times::Constant(least),
+            Times::Exponential { mean: least },
+            Times::Pareto { min: least, shape: 1.5, max: Some(most) },
+            Times::Uniform { min: least, max: most },
+        ] {
+            let drawn = sampled(times, |t| t);
+            assert!((times.mean() / drawn - 1.0).abs() < 0.01, "{times:?}: {drawn}");
+        }
     }
 
     #[test]

@@ -9,9 +9,17 @@ use crate::support::{files, run};
 fn help_reads_as_it_should() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden/help.txt");
     let mut found = run(&["--help"]).out;
-    for command in
-        ["check", "simulate", "compare", "reproduce", "deploy", "status", "report", "bench"]
-    {
+    for command in [
+        "check",
+        "simulate",
+        "predict",
+        "compare",
+        "reproduce",
+        "deploy",
+        "status",
+        "report",
+        "bench",
+    ] {
         found += &format!("\n\n$ shortflow {command} -h\n{}", run(&[command, "-h"]).out);
     }
     if std::env::var_os("BLESS").is_some() {

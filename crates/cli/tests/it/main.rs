@@ -9,6 +9,7 @@ mod explain;
 mod guests;
 mod inputs;
 mod interrupt;
+mod predict;
 mod rehearse;
 mod reproduce;
 mod runs;

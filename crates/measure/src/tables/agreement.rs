@@ -5,8 +5,9 @@ use crate::cases::{point_label, swept_key};
 use crate::engines::{are_several, done_by, reference_of};
 use crate::estimate::Estimate;
 use crate::gains::{Gain, gains_at};
-use crate::measures::Measure;
+use crate::measures::{Measure, Subject};
 use crate::results::Run;
+use crate::summary::Summary;
 
 /// The columns: what each is called, and the measures of which the first that a workload has stands in it.
 const COLUMNS: [(&str, &[Measure]); 6] = [
@@ -21,6 +22,11 @@ const COLUMNS: [(&str, &[Measure]); 6] = [
 const NOTE: &str = "Mean, median, p95 and p99 are of completion times, or of the delay of datagrams. Ratios are taken pair\n\
     by pair over replicas that had the same arrivals: their geometric mean, ± half its 95 % interval. A dash\n\
     stands where one side has nothing of the kind, or too little to tell.";
+
+/// The same where a side has no replicas.
+const NOTE_OF_MEANS: &str = "Mean, median, p95 and p99 are of completion times, or of the delay of datagrams. A prediction has no\n\
+    replicas to pair: ratios are of the means, ± half the 95 % interval of the other side. A dash stands where\n\
+    one side has nothing of the kind, or too little to tell.";
 
 /// How many times as much each engine found as the first, under each policy, for each workload; none
 /// where all runs are of one engine.
@@ -40,7 +46,11 @@ pub fn agreement(runs: &[Run]) -> Option<Table> {
             let whole = a.summary.workloads.iter().map(|w| w.name.as_str());
             let mut starts_group = true;
             for workload in whole.filter(|name| !name.contains('/')) {
-                let cells = COLUMNS.map(|(_, measures)| ratio(&gains, workload, measures));
+                let has_means = a.replicas.is_empty() || b.replicas.is_empty();
+                let cells = COLUMNS.map(|(_, measures)| match has_means {
+                    true => ratio_of_means(&a.summary, &b.summary, workload, measures),
+                    false => ratio(&gains, workload, measures),
+                });
                 if cells.iter().all(|cell| *cell == Cell::Nothing) {
                     continue;
                 }
@@ -61,10 +71,15 @@ pub fn agreement(runs: &[Run]) -> Option<Table> {
         labels,
         columns: COLUMNS.map(|(head, _)| Column::called_only(head)).into(),
         rows,
-        note: Some(NOTE.to_owned()),
+        note: Some(note(runs).to_owned()),
     };
     table.remove_empty_columns();
     (!table.rows.is_empty()).then_some(table)
+}
+
+fn note(runs: &[Run]) -> &'static str {
+    let mut points = runs.iter().flat_map(|run| &run.points);
+    if points.any(|point| point.replicas.is_empty()) { NOTE_OF_MEANS } else { NOTE }
 }
 
 fn ratio(gains: &[Gain], workload: &str, measures: &[Measure]) -> Cell {
@@ -75,4 +90,33 @@ fn ratio(gains: &[Gain], workload: &str, measures: &[Measure]) -> Cell {
     };
     let told: Option<Estimate> = gains.iter().find(is_meant).and_then(|gain| gain.ratio);
     told.map_or(Cell::Nothing, Cell::Ratio)
+}
+
+/// The same where one side has no replicas to pair, as a prediction has none: of the means, with the interval of the
+/// other side.
+fn ratio_of_means(
+    reference: &Summary,
+    ours: &Summary,
+    workload: &str,
+    measures: &[Measure],
+) -> Cell {
+    let what = Subject { workload, ..Subject::default() };
+    let both = measures
+        .iter()
+        .find_map(|measure| measure.estimate(reference, &what).zip(measure.estimate(ours, &what)));
+    let Some((reference, ours)) = both else { return Cell::Nothing };
+    let is_known = !reference.at_least && !ours.at_least && reference.mean > 0.0;
+    if !is_known {
+        return Cell::Nothing;
+    }
+    let low = ours.low.map(|low| low / reference.mean);
+    let high = ours.high.map(|high| high / reference.mean);
+    let (low, high) = match (reference.low, reference.high) {
+        (Some(least), Some(most)) if least > 0.0 && low.is_none() => {
+            (Some(ours.mean / most), Some(ours.mean / least))
+        }
+        _ => (low, high),
+    };
+    let n = reference.n.max(ours.n);
+    Cell::Ratio(Estimate { mean: ours.mean / reference.mean, low, high, n, ..ours })
 }

@@ -1,0 +1,117 @@
+//! Means from closed forms, in milliseconds, and why there are none where there are none.
+//!
+//! ```text
+//! Scenario ─▶ lines, marks ─▶ traffic, load ─▶ network: waits, losses, rates ─▶ summary: visits,
+//!                                              └─ long flows, closed loops      datagrams, ports
+//!                                                                               └─▶ notes
+//! ```
+//!
+//! Waits, losses, round trips and rates depend on one another, and are found together as a fixed point.
+//! What has no closed form is left out, by its name and with the reason; whatever is told comes with what it
+//! rests on. Both are warnings of the results.
+//!
+//! ```
+//! use shortflow_predict::Prediction;
+//! use shortflow_run::{Engine, Measured, run_tasks, Task};
+//! use shortflow_scenario::{Overrides, from_texts};
+//!
+//! let text = r#"
+//!     duration = "10 s"
+//!     hosts = { a = {}, b = {} }
+//!     links.line = { between = ["a", "b"], rate = "1 Mbit/s", delay = "1 ms" }
+//!     [workloads.packets.poisson]
+//!     from = "a"
+//!     to = "b"
+//!     rate = "100 /s"
+//!     size.constant = "1000 B"
+//! "#;
+//! let loaded = from_texts(&[("line.toml", text)], &Overrides::default())?;
+//! let task = Task { scenario: &loaded.points()[0].scenario, replica: 0 };
+//! let outcome = run_tasks(&Prediction, &[task], 1, &false.into(), &()).remove(0).unwrap();
+//! let Measured::Means(summary) = outcome.measured else { panic!("there are means only") };
+//! // 8 ms to send, at a load of 0.8 a wait of 16 ms, 1 ms on the way.
+//! let delay = summary.workloads[0].datagrams.as_ref().unwrap().delay.unwrap().mean;
+//! assert!((delay - 0.025).abs() < 1e-9);
+//! # Ok::<(), shortflow_text::Diagnostics>(())
+//! ```
+//!
+//! # What this crate does not know
+//!
+//! Packets, events and random numbers: it computes. No formula stands here but how those of `models` are
+//! put together; it prints nothing and reads no files.
+
+mod datagrams;
+mod lines;
+mod load;
+mod long_flows;
+mod marks;
+mod messages;
+mod network;
+mod notes;
+mod range;
+mod sizes;
+mod summary;
+mod traffic;
+mod visits;
+mod waits;
+
+use shortflow_measure::Summary;
+use shortflow_run::{Engine, Error, Measured, Observers, Outcome, Refusal, Task};
+use shortflow_scenario::Scenario;
+
+/// The engine.
+#[derive(Debug, Clone, Copy)]
+pub struct Prediction;
+
+impl Engine for Prediction {
+    fn name(&self) -> &'static str {
+        "predict"
+    }
+
+    fn identity(&self) -> &str {
+        concat!("predict ", env!("CARGO_PKG_VERSION"))
+    }
+
+    /// Refuses what does not settle, which shows only when it is worked out, and takes no time.
+    fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        predict(scenario).map(|_| ())
+    }
+
+    fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
+        if observers.tap.is_some() {
+            let what = "there are no packets to look at in a prediction\nsimulate it";
+            return Err(Refusal(what.to_owned()).into());
+        }
+        let (summary, warnings) = predict(task.scenario)?;
+        Ok(Outcome { warnings, ..Measured::Means(Box::new(summary)).into() })
+    }
+}
+
+/// The means of a scenario, and sentences on what they rest on.
+fn predict(scenario: &Scenario) -> Result<(Summary, Vec<String>), Refusal> {
+    let network = network::settle(scenario)?;
+    let (summary, lacking) = summary::of(scenario, &network);
+    let notes = notes::rests_on(scenario, &network, &lacking);
+    Ok((summary, notes))
+}
+
+impl Prediction {
+    /// Refuses a scenario none of whose workloads has a closed form, with the reason of each.
+    ///
+    /// # Errors
+    /// So, or what did not settle.
+    pub fn answers(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        let network = network::settle(scenario)?;
+        let (_, lacking) = summary::of(scenario, &network);
+        let whole: Vec<_> = lacking.iter().filter(|lacks| lacks.class.is_none()).collect();
+        if whole.len() < scenario.workloads.len() {
+            return Ok(());
+        }
+        let name = |at: usize| &scenario.workloads[at].name;
+        let each: String = whole
+            .iter()
+            .map(|lacks| format!("no closed form for `{}`: {}\n", name(lacks.workload), lacks.why))
+            .collect();
+        Err(Refusal(each + "simulate it"))
+    }
+}

@@ -1,0 +1,252 @@
+//! Flows without an end: which line holds each back, and what they make of its queue.
+
+use shortflow_models::ModelError;
+use shortflow_models::pftk::Path;
+use shortflow_models::red::{Gate, Group};
+use shortflow_tcp::{Algorithm, Config, RtoFloor};
+
+use crate::lines::Order;
+use crate::load::{acknowledged_segments, growing, value};
+use crate::marks::Piece;
+use crate::network::{Met, Network};
+use crate::traffic::{Demand, Source};
+
+/// Flows of one workload over one route.
+#[derive(Debug, Clone)]
+pub(crate) struct Bundle {
+    pub(crate) source: usize,
+    pub(crate) route: usize,
+    pub(crate) connections: f64,
+    /// The line that holds them back.
+    pub(crate) bottleneck: usize,
+    /// Bytes of a full packet, of its payload and of its headers.
+    pub(crate) packet: f64,
+    pub(crate) payload: f64,
+    pub(crate) header: f64,
+    /// Segments that an acknowledgement covers.
+    pub(crate) answered: f64,
+    segments_per_ack: f64,
+    max_window: f64,
+    rto_min: f64,
+    floor: RtoFloor,
+    /// What is left of a window after a loss.
+    kept: f64,
+    /// Packets per second that come through of all together.
+    pub(crate) rate: f64,
+}
+
+/// The bundles of sources that have a closed form.
+pub(crate) fn bundles(sources: &[Source]) -> Vec<Bundle> {
+    let mut found = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
+        let Demand::Endless { connections } = source.demand else { continue };
+        if source.lacks.is_some() {
+            continue;
+        }
+        for (number, route) in source.routes.iter().enumerate() {
+            found.push(Bundle::new(index, number, connections * route.share, &source.tcp));
+        }
+    }
+    found
+}
+
+impl Bundle {
+    fn new(source: usize, route: usize, connections: f64, tcp: &Config) -> Bundle {
+        let (payload, header) = (f64::from(tcp.mss), f64::from(tcp.header));
+        Bundle {
+            source,
+            route,
+            connections,
+            bottleneck: 0,
+            packet: payload + header,
+            payload,
+            header,
+            answered: acknowledged_segments(tcp),
+            segments_per_ack: growing(tcp),
+            max_window: (tcp.receive_window.0 as f64 / payload).max(1.0),
+            rto_min: tcp.rto_min.as_secs_f64(),
+            floor: tcp.rto_floor,
+            // RFC 9438 §4.6, RFC 5681 §3.1.
+            kept: if tcp.congestion == Algorithm::Cubic { 0.7 } else { 0.5 },
+            rate: 0.0,
+        }
+    }
+
+    /// Its path, without the wait at its bottleneck.
+    fn path(&self, network: &Network, wait: f64) -> Path {
+        let rtt = network.round_trip(self) - wait;
+        let seen = rtt + wait;
+        let timeout = match self.floor {
+            RtoFloor::Timeout => self.rto_min.max(seen),
+            RtoFloor::Variation => self.rto_min + seen,
+        };
+        Path { rtt, timeout, segments_per_ack: self.segments_per_ack, max_window: self.max_window }
+    }
+
+    /// What is lost of its packets apart from its bottleneck's queue.
+    fn lost_elsewhere(&self, network: &Network) -> f64 {
+        let hops = network.hops(self);
+        let kept: f64 = hops
+            .iter()
+            .map(|hop| {
+                let link = network.lines[hop.line].link_loss;
+                if hop.line == self.bottleneck {
+                    return 1.0 - link;
+                }
+                let (band, shares) = network.last(hop);
+                1.0 - network.met[hop.line][band].loss_of(&shares)
+            })
+            .product();
+        1.0 - kept
+    }
+}
+
+/// A flow is held back by the line on its way that has least for each.
+pub(crate) fn find_bottlenecks(network: &mut Network) {
+    let mut crowds = vec![0.0; network.lines.len()];
+    for bundle in &network.bundles {
+        for hop in network.hops(bundle) {
+            crowds[hop.line] += bundle.connections;
+        }
+    }
+    let left = |network: &Network, bundle: &Bundle| {
+        let least = network.hops(bundle).iter().map(|hop| {
+            let (band, _) = network.last(hop);
+            let load: f64 = network.loads.by_line[hop.line]
+                .iter()
+                .filter(|entry| entry.band <= band)
+                .map(|entry| network.visits[entry.source] * entry.busy)
+                .sum();
+            let rate = network.lines[hop.line].rate * (1.0 - load).max(0.0);
+            (hop.line, rate / crowds[hop.line])
+        });
+        least.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(line, _)| line)
+    };
+    let found: Vec<usize> = network.bundles.iter().map(|bundle| left(network, bundle)).collect();
+    for (bundle, at) in network.bundles.iter_mut().zip(found) {
+        bundle.bottleneck = at;
+    }
+}
+
+/// What bundles make of a band whose line has `free` of its time for them and for others that use `others` of it.
+pub(crate) fn fill(
+    network: &Network,
+    at: usize,
+    band: usize,
+    bundles: &[usize],
+    (free, others): (f64, f64),
+) -> Result<(Met, Vec<f64>), ModelError> {
+    let line = &network.lines[at];
+    let queue = &line.bands[band];
+    let bundles: Vec<&Bundle> = bundles.iter().map(|&index| &network.bundles[index]).collect();
+    let all: f64 = bundles.iter().map(|bundle| bundle.connections).sum();
+    let mean = |of: &dyn Fn(&Bundle) -> f64| {
+        bundles.iter().map(|bundle| bundle.connections * of(bundle)).sum::<f64>() / all
+    };
+    let packet = mean(&|bundle| bundle.packet + line.overhead);
+    let capacity = free * line.rate / packet;
+    let others = others * line.rate / packet;
+    let waited = network.met[at][band].wait;
+    let curves = queue.curves_in(packet);
+    let shares: Vec<Vec<f64>> = bundles
+        .iter()
+        .map(|bundle| {
+            let hop = network.hops(bundle).iter().find(|hop| hop.line == at);
+            let last =
+                hop.and_then(|hop| hop.pieces.last()).expect("a bundle passes its bottleneck");
+            if curves.is_empty() { Vec::new() } else { levels(last, curves.len(), &network.within) }
+        })
+        .collect();
+    let groups: Vec<Group<'_>> = bundles
+        .iter()
+        .zip(&shares)
+        .map(|(bundle, shares)| Group {
+            connections: bundle.connections,
+            path: bundle.path(network, waited),
+            shares,
+            lost_elsewhere: bundle.lost_elsewhere(network),
+        })
+        .collect();
+    if line.order == Order::Fair {
+        return Ok(shared_alike(&groups, &bundles, capacity, others));
+    }
+    let rtt = mean(&|bundle| bundle.path(network, waited).rtt);
+    let kept = mean(&|bundle| bundle.kept);
+    let limit = match curves.is_empty() {
+        false => queue.room(packet),
+        true => saw_tooth(queue.room(packet), rtt * (capacity - others), kept),
+    };
+    let gate = Gate { levels: &curves, spacing: queue.spacing, limit, capacity, others };
+    let steady = gate.settle(&groups)?;
+    let rates: Vec<f64> = groups.iter().map(|group| gate.carried(steady, group)).collect();
+    let loss = (0..queue.levels())
+        .map(|level| {
+            let mut one = vec![0.0; curves.len()];
+            one.iter_mut().skip(level).take(1).for_each(|share| *share = 1.0);
+            1.0 - (1.0 - gate.loss(steady, &one)) * (1.0 - line.link_loss)
+        })
+        .collect();
+    let met = Met {
+        wait: steady.queue / capacity,
+        loss,
+        is_filled: steady.queue > 0.0,
+        is_least: curves.is_empty() && steady.queue > 0.0,
+        ..Met::default()
+    };
+    Ok((met, rates))
+}
+
+/// What flows get of a line that serves each in its turn: alike, but for those that cannot take so much.
+fn shared_alike(
+    groups: &[Group<'_>],
+    bundles: &[&Bundle],
+    capacity: f64,
+    others: f64,
+) -> (Met, Vec<f64>) {
+    let most = |group: &Group<'_>| group.path.max_window / group.path.rtt;
+    let mut order: Vec<usize> = (0..groups.len()).collect();
+    order.sort_by(|a, b| most(&groups[*a]).total_cmp(&most(&groups[*b])));
+    let mut left = (capacity - others).max(0.0);
+    let mut crowd: f64 = bundles.iter().map(|bundle| bundle.connections).sum();
+    let mut rates = vec![0.0; groups.len()];
+    let mut is_filled = false;
+    for at in order {
+        let each = left / crowd;
+        is_filled |= most(&groups[at]) >= each;
+        let rate = each.min(most(&groups[at])) * groups[at].connections;
+        rates[at] = rate;
+        left -= rate;
+        crowd -= groups[at].connections;
+    }
+    (Met { is_filled, ..Met::default() }, rates)
+}
+
+/// The shares of the levels in the packets of a piece.
+pub(crate) fn levels(piece: &Piece, count: usize, within: &[[f64; 2]]) -> Vec<f64> {
+    let mut shares = vec![0.0; count];
+    for place in &piece.places {
+        shares[place.level] += value(place.share, within);
+    }
+    shares
+}
+
+/// The mean queue of a DropTail buffer of `room` packets, when its flows cut their windows to `kept` together at a
+/// full buffer: the mean of what fills the buffer and the way, which holds `on_the_way`, less that.
+fn saw_tooth(room: f64, on_the_way: f64, kept: f64) -> f64 {
+    let mean = f64::midpoint(1.0, kept) * (room + on_the_way);
+    (mean - on_the_way).max(room.min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_buffer_is_three_quarters_full_where_the_way_holds_nothing() {
+        assert_eq!(saw_tooth(60.0, 0.0, 0.5), 45.0);
+        // 60 + 20 packets in flight at most, 60 on average, 20 of them on the way.
+        assert_eq!(saw_tooth(60.0, 20.0, 0.5), 40.0);
+        // CUBIC keeps seven tenths.
+        assert!((saw_tooth(60.0, 20.0, 0.7) - 48.0).abs() < 1e-12);
+    }
+}

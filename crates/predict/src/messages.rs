@@ -1,0 +1,382 @@
+//! How long a message takes: slow start over lines that flows share, and what losses add.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use shortflow_models::attained_service::Arrivals;
+use shortflow_models::pftk::Path;
+use shortflow_models::short_flow::{MOST_CREDITS, ShortFlow};
+use shortflow_models::sizes::Choice;
+use shortflow_models::{Range, latency};
+use shortflow_tcp::{Config, RtoFloor};
+
+use crate::lines::Order;
+use crate::load::{acknowledged_segments, growing};
+use crate::long_flows::levels;
+use crate::marks::{Hop, Piece};
+use crate::network::Network;
+use crate::range::{Lack, MOST_LOST_OF_LONG, of_windows};
+use crate::sizes::Listed;
+use crate::traffic::{Demand, Route};
+use crate::visits::slowdown;
+
+/// Segments up to which losses are followed one by one.
+const MOST_FOLLOWED: u32 = 16;
+
+/// Messages one way of a route, and their acknowledgements.
+pub(crate) struct Sending<'n> {
+    network: &'n Network,
+    source: usize,
+    tcp: &'n Config,
+    data: &'n [Hop],
+    answers: &'n [Hop],
+    stretches: Vec<Stretch>,
+    /// The lines that serve who has had least, with what comes to them: sizes and visits per second.
+    attained: Vec<Attained>,
+    /// What losses add to a message of so many segments.
+    added: RefCell<BTreeMap<u32, f64>>,
+}
+
+/// A line that serves who has had least: its number, the sizes that come to it, and how many a second.
+type Attained = (usize, Listed, f64);
+
+/// What packets of a flow meet from when it has sent so many bytes on.
+#[derive(Debug, Clone)]
+struct Stretch {
+    from: f64,
+    /// Seconds of a round trip of a full packet and what acknowledges it.
+    rtt: f64,
+    /// Seconds of waiting on the way.
+    waits: f64,
+    /// Seconds that a full packet takes where that is longest, with what others take of it.
+    slowest: f64,
+    /// The same at the end of a message, whose packets go one after another once they are in the queue.
+    last: f64,
+    /// What is lost by itself, and what is lost with others of its window.
+    alone: f64,
+    bunched: f64,
+    /// Why there is no closed form for what is sent here, if there is none.
+    lacks: Option<Lack>,
+}
+
+impl Stretch {
+    fn loss(&self) -> f64 {
+        1.0 - (1.0 - self.alone) * (1.0 - self.bunched)
+    }
+}
+
+impl<'n> Sending<'n> {
+    pub(crate) fn new(
+        network: &'n Network,
+        source: usize,
+        route: &'n Route,
+        is_there: bool,
+    ) -> Sending<'n> {
+        let (data, answers) = match is_there {
+            true => (&route.there[..], &route.back[..]),
+            false => (&route.back[..], &route.there[..]),
+        };
+        let tcp = &*network.sources[source].tcp;
+        let mut sending = Sending {
+            network,
+            source,
+            tcp,
+            data,
+            answers,
+            stretches: Vec::new(),
+            attained: Vec::new(),
+            added: RefCell::default(),
+        };
+        sending.stretches = sending.found();
+        sending.attained = sending.least_attained();
+        sending
+    }
+
+    fn found(&self) -> Vec<Stretch> {
+        let mut from: Vec<f64> =
+            self.data.iter().flat_map(|hop| hop.pieces.iter().map(|piece| piece.from)).collect();
+        from.sort_by(f64::total_cmp);
+        from.dedup();
+        from.into_iter().map(|from| self.stretch(from)).collect()
+    }
+
+    fn stretch(&self, from: f64) -> Stretch {
+        let packet = f64::from(self.tcp.mss) + f64::from(self.tcp.header);
+        let network = self.network;
+        let access =
+            self.data.iter().map(|hop| network.lines[hop.line].rate).fold(f64::INFINITY, f64::min);
+        let alone =
+            self.data.iter().map(|hop| network.lines[hop.line].time(packet)).fold(0.0, f64::max);
+        let (mut waits, mut slowest, mut last) = (0.0, 0.0f64, 0.0f64);
+        let (mut kept, mut found_room) = (1.0, 1.0);
+        let mut lacks = None;
+        for hop in self.data {
+            let line = &network.lines[hop.line];
+            let piece = piece_at(hop, from);
+            if network.is_at_rest && lacks.is_none() {
+                lacks = of_windows(network, self.source, hop, piece);
+            }
+            let met = &network.met[hop.line][piece.places[0].band];
+            waits += met.wait;
+            kept *= 1.0 - met.loss_of(&levels(piece, met.loss.len(), &network.within));
+            found_room *= 1.0 - met.bunched;
+            let limited = line.rate / access;
+            let sessions = match network.sources[self.source].demand {
+                Demand::Closed { sessions, .. } => Some((self.source, sessions)),
+                _ => None,
+            };
+            let factor = match line.order {
+                Order::LeastAttained => 1.0,
+                _ => slowdown(met, sessions, limited),
+            };
+            let time = alone.max(line.time(packet));
+            slowest = slowest.max(time * factor);
+            last = last.max(match line.order {
+                Order::Bands => line.time(packet) / (1.0 - met.before).max(1e-3),
+                _ => time * factor,
+            });
+        }
+        let rtt = self.bare(self.data, packet) + waits + self.back();
+        Stretch {
+            from,
+            rtt,
+            waits,
+            slowest,
+            last,
+            alone: 1.0 - kept / found_room,
+            bunched: 1.0 - found_room,
+            lacks,
+        }
+    }
+
+    /// Seconds of sending and propagation of a packet.
+    fn bare(&self, hops: &[Hop], bytes: f64) -> f64 {
+        hops.iter()
+            .map(|hop| {
+                self.network.lines[hop.line].time(bytes) + self.network.lines[hop.line].delay
+            })
+            .sum()
+    }
+
+    /// Seconds until an acknowledgement is back.
+    fn back(&self) -> f64 {
+        let waits: f64 = self
+            .answers
+            .iter()
+            .map(|hop| self.network.met[hop.line][hop.pieces[0].places[0].band].wait)
+            .sum();
+        self.bare(self.answers, f64::from(self.tcp.header)) + waits
+    }
+
+    /// The loss of what is sent back at the beginning of a flow.
+    pub(crate) fn first_loss(&self) -> f64 {
+        self.stretches[0].loss()
+    }
+
+    /// Seconds that a packet of headers takes to the far end at the beginning of a flow.
+    pub(crate) fn bare_packet(&self) -> f64 {
+        self.bare(self.data, f64::from(self.tcp.header)) + self.stretches[0].waits
+    }
+
+    /// The first window in segments.
+    pub(crate) fn initial_window(&self) -> f64 {
+        f64::from(self.tcp.initial_window).min(self.most())
+    }
+
+    fn most(&self) -> f64 {
+        (self.tcp.receive_window.0 as f64 / f64::from(self.tcp.mss)).max(1.0)
+    }
+
+    /// The window after so many bytes without a wait.
+    pub(crate) fn window_after(&self, window: f64, bytes: f64) -> f64 {
+        let growth = self.growth() - 1.0;
+        (window + growth * (bytes / f64::from(self.tcp.mss)).ceil()).min(self.most())
+    }
+
+    fn growth(&self) -> f64 {
+        if self.tcp.quick_acks > 0 { 2.0 } else { 1.0 + 1.0 / acknowledged_segments(self.tcp) }
+    }
+
+    /// The mean time of a message of so many bytes from its first segment leaving until the last has come, the first
+    /// of `siblings` such that share what they get; `start` tells how many bytes the flow has sent before, and the
+    /// `window` is that at its beginning.
+    pub(crate) fn time(
+        &self,
+        bytes: f64,
+        start: f64,
+        window: f64,
+        siblings: f64,
+    ) -> Result<f64, Lack> {
+        let (mss, header) = (f64::from(self.tcp.mss), f64::from(self.tcp.header));
+        let segments = (bytes / mss).ceil().max(1.0);
+        let wire = bytes + segments * header;
+        let first = bytes.min(mss) + header;
+        let at = self.at(start);
+        for stretch in &self.stretches[at..=self.at(start + wire)] {
+            if let Some(why) = &stretch.lacks {
+                return Err(why.clone());
+            }
+        }
+        let one_way = self.bare(self.data, first) + self.stretches[at].waits;
+        let mut sending = self.windows(start, segments, window, siblings);
+        for (line, sizes, per_second) in &self.attained {
+            let choice = Choice::new(sizes)?;
+            let arrivals = Arrivals {
+                rate: *per_second,
+                sizes: &choice,
+                capacity: self.network.lines[*line].rate,
+            };
+            let whole = arrivals.continuous(wire)?;
+            sending = sending.max(whole - self.network.lines[*line].time(first));
+        }
+        let losses = self.losses(segments, start, window)?;
+        Ok(one_way + sending + losses)
+    }
+
+    fn at(&self, sent: f64) -> usize {
+        self.stretches.iter().rposition(|stretch| stretch.from <= sent).unwrap_or(0)
+    }
+
+    /// From the first segment leaving until the last leaves, when `segments` go in windows from `window` on: each but
+    /// the last takes a round trip, or as long as the line takes for it beside others.
+    fn windows(&self, start: f64, segments: f64, window: f64, siblings: f64) -> f64 {
+        let packet = f64::from(self.tcp.mss) + f64::from(self.tcp.header);
+        let (growth, most) = (self.growth(), self.most());
+        let mut window = window.min(most);
+        let (mut sent, mut time) = (0.0, 0.0);
+        while segments - sent > window {
+            let at = self.at(start + sent * packet);
+            let stretch = &self.stretches[at];
+            let each = stretch.rtt.max(window * stretch.slowest * siblings);
+            time += each;
+            sent += window;
+            if window >= most && at == self.stretches.len() - 1 {
+                // As many more windows as are left, each as long.
+                let more = ((segments - sent) / window).ceil() - 1.0;
+                time += each * more.max(0.0);
+                sent += window * more.max(0.0);
+                break;
+            }
+            window = (window * growth).min(most);
+        }
+        // The rest goes at once; its first packet is that whose way is counted.
+        let mut position = sent + 1.0;
+        while position < segments {
+            let at = self.at(start + position * packet);
+            let next = self.stretches.get(at + 1).map_or(f64::INFINITY, |next| next.from);
+            let here = ((next - start) / packet).min(segments).max(position + 1.0) - position;
+            time += here * self.stretches[at].last * siblings;
+            position += here;
+        }
+        time
+    }
+
+    /// What losses add to a message: followed one by one while it is short, by Cardwell et al. beyond.
+    fn losses(&self, segments: f64, start: f64, window: f64) -> Result<f64, Lack> {
+        let packet = f64::from(self.tcp.mss) + f64::from(self.tcp.header);
+        let first = &self.stretches[self.at(start)];
+        let last = &self.stretches[self.at(start + (segments - 1.0) * packet)];
+        let (green, yellow) = (first.loss(), last.loss());
+        if green == 0.0 && yellow == 0.0 {
+            return Ok(0.0);
+        }
+        let place = segments.min(1e9) as u32;
+        if let Some(added) = self.added.borrow().get(&place) {
+            return Ok(*added);
+        }
+        let (rtt, timeout) = (first.rtt, self.timeout(first.rtt));
+        let added = if place <= MOST_FOLLOWED {
+            let credits = match last.from > first.from {
+                false => 0.0,
+                true => (last.from / packet + 2.0).min(f64::from(MOST_CREDITS)),
+            };
+            let with = |green_loss: f64, yellow_loss: f64| {
+                let flow = ShortFlow {
+                    rtt,
+                    timeout,
+                    setup_timeout: timeout,
+                    green_loss,
+                    yellow_loss,
+                    credits: credits as u32,
+                    initial_window: window.max(1.0) as u32,
+                };
+                Ok::<f64, Lack>(flow.by_recursion(place)? - flow.setup_time()?)
+            };
+            with(green, yellow)? - with(0.0, 0.0)?
+        } else {
+            let path =
+                Path { rtt, timeout, segments_per_ack: growing(self.tcp), max_window: self.most() };
+            // A loss that stands for all of its round (Padhye et al. 2000, §II): half a window with it.
+            let rounds = (segments / 2.0).min(self.most());
+            let loss = self.mean_loss(segments * packet, (rounds / 2.0).max(1.0));
+            Range::from_to(0.0, MOST_LOST_OF_LONG)
+                .check("the share of packets that a long message loses", loss)?;
+            let with = |loss: f64| latency::transfer(&path, window.max(1.0), segments, loss);
+            with(loss)?.total() - with(0.0)?.total()
+        };
+        self.added.borrow_mut().insert(place, added);
+        Ok(added)
+    }
+
+    /// The share of so many bytes from the beginning of a flow that are the first to be lost of their round, of which
+    /// so many are lost `together`.
+    fn mean_loss(&self, wire: f64, together: f64) -> f64 {
+        let each = self.stretches.iter().enumerate().map(|(number, stretch)| {
+            let end = self.stretches.get(number + 1).map_or(f64::INFINITY, |next| next.from);
+            let loss = 1.0 - (1.0 - stretch.alone) * (1.0 - stretch.bunched / together);
+            (end.min(wire) - stretch.from).max(0.0) * loss
+        });
+        each.sum::<f64>() / wire
+    }
+
+    /// T after one sample of the round trip (RFC 6298 §2.2).
+    fn timeout(&self, rtt: f64) -> f64 {
+        let floor = self.tcp.rto_min.as_secs_f64();
+        match self.tcp.rto_floor {
+            RtoFloor::Timeout => floor.max(3.0 * rtt),
+            RtoFloor::Variation => rtt + floor.max(2.0 * rtt),
+        }
+    }
+
+    /// The sizes that come to lines which serve who has had least.
+    fn least_attained(&self) -> Vec<Attained> {
+        let network = self.network;
+        let lines = self.data.iter().map(|hop| hop.line);
+        lines
+            .filter(|line| network.lines[*line].order == Order::LeastAttained)
+            .map(|line| {
+                let mut sizes = Listed::new();
+                for (number, source) in network.sources.iter().enumerate() {
+                    let (Demand::Open { visit, .. } | Demand::Closed { visit, .. }) =
+                        &source.demand
+                    else {
+                        continue;
+                    };
+                    let header = f64::from(source.tcp.header);
+                    for route in &source.routes {
+                        for message in &visit.messages {
+                            let hops = if message.is_there { &route.there } else { &route.back };
+                            if !hops.iter().any(|hop| hop.line == line) {
+                                continue;
+                            }
+                            let rate = network.visits[number] * route.share * message.count;
+                            sizes.extend(message.sizes.iter().map(|&(size, share)| {
+                                let segments = (size / f64::from(source.tcp.mss)).ceil();
+                                (size + segments * header, share * rate)
+                            }));
+                        }
+                    }
+                }
+                let all: f64 = sizes.iter().map(|(_, rate)| rate).sum();
+                sizes.iter_mut().for_each(|(_, rate)| *rate /= all);
+                (line, sizes, all)
+            })
+            .collect()
+    }
+}
+
+/// The piece of a flow that has sent so many bytes.
+fn piece_at(hop: &Hop, sent: f64) -> &Piece {
+    let at = hop.pieces.iter().rposition(|piece| piece.from <= sent).unwrap_or(0);
+    &hop.pieces[at]
+}

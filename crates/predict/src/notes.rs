@@ -1,0 +1,84 @@
+//! What the figures rest on, in sentences.
+
+use shortflow_scenario::{Scenario, WorkloadKind};
+
+use crate::datagrams::waits_in_plain_buffer;
+use crate::lines::Order;
+use crate::network::Network;
+use crate::summary::Lacking;
+use crate::traffic::Demand;
+
+/// Sentences on what there is, and on what there is not.
+pub(crate) fn rests_on(scenario: &Scenario, network: &Network, lacking: &[Lacking]) -> Vec<String> {
+    let mut told = Vec::new();
+    for Lacking { workload, class, why } in lacking {
+        let name = &scenario.workloads[*workload].name;
+        let of = class.as_ref().map_or(String::new(), |class| format!(" at {class}"));
+        told.push(format!("No closed form for `{name}`{of}: {why}."));
+    }
+    let mut tell = |applies: bool, what: &str| {
+        if applies {
+            told.push(what.to_owned());
+        }
+    };
+    let known =
+        |at: usize| !lacking.iter().any(|lacks| lacks.workload == at && lacks.class.is_none());
+    let has = |is: &dyn Fn(&WorkloadKind) -> bool| {
+        scenario.workloads.iter().enumerate().any(|(at, w)| is(&w.kind) && known(at))
+    };
+    tell(true, MEANS);
+    tell(has(&|kind| matches!(kind, WorkloadKind::Poisson(_))), POISSON);
+    tell(has(&|kind| matches!(kind, WorkloadKind::Cbr(_))), CONSTANT);
+    let datagrams = network.sources.iter().enumerate().filter(|(at, _)| known(*at));
+    let beside = datagrams
+        .filter(|(_, source)| matches!(source.demand, Demand::Packets { .. }))
+        .flat_map(|(_, source)| source.routes.iter().flat_map(|route| &route.there))
+        .any(|hop| waits_in_plain_buffer(network, hop));
+    tell(beside, BESIDE);
+    let order = |order: Order| used(network).any(|at| network.lines[at].order == order);
+    tell(used(network).any(|at| network.lines[at].bands.len() > 1), BANDS);
+    tell(order(Order::Fair), FAIR);
+    tell(order(Order::LeastAttained), LEAST);
+    let visits = |kind: &WorkloadKind| {
+        matches!(kind, WorkloadKind::Transfers(_) | WorkloadKind::Web(_) | WorkloadKind::Ftp(_))
+    };
+    tell(has(&visits), VISITS);
+    let loops = |kind: &WorkloadKind| {
+        matches!(kind, WorkloadKind::Web(_) | WorkloadKind::Ftp(_) | WorkloadKind::Telnet(_))
+    };
+    tell(has(&loops), LOOPS);
+    tell(is_filled(network, true), RED);
+    tell(is_filled(network, false), PLAIN);
+    tell(!network.within.is_empty(), MARKS);
+    told
+}
+
+/// The lines on which something is sent.
+fn used(network: &Network) -> impl Iterator<Item = usize> + '_ {
+    (0..network.lines.len()).filter(|at| !network.loads.by_line[*at].is_empty())
+}
+
+/// Whether flows without an end fill a queue with RED, or a plain one.
+fn is_filled(network: &Network, red: bool) -> bool {
+    let mut all = network.lines.iter().zip(&network.met);
+    all.any(|(line, met)| {
+        let mut each = line.bands.iter().zip(met);
+        line.order == Order::Bands
+            && each.any(|(band, met)| met.is_filled && band.curves.is_empty() != red)
+    })
+}
+
+const MEANS: &str = "Predicted from closed forms: means without intervals; percentiles where the model has a distribution.";
+const POISSON: &str =
+    "Waits of datagrams rest on M/G/1 (Pollaczek and Khinchine): exact for Poisson packets alone.";
+const CONSTANT: &str =
+    "Streams of constant rate count as Poisson packets: they wait less than is told here.";
+const BESIDE: &str = "Waits at a plain buffer that flows fill are told as those of flows that cut their windows together: one by one they leave it fuller.";
+const BANDS: &str = "Bands that are served in order rest on M/G/1 with non-preemptive priorities (Cobham; Guo et al. 2005, eq. 1).";
+const FAIR: &str = "Queues that serve each flow in its turn rest on processor sharing.";
+const LEAST: &str = "Queues that serve who has had least rest on M/G/1 with least attained service (Kleinrock 1976).";
+const VISITS: &str = "Transfers rest on slow start over lines whose queues windows fill in bursts (M/G/1 by bursts) and that flows share alike (processor sharing); what losses add rests on Casetti and Mellia 2005 up to 16 segments, on Cardwell et al. 2000 beyond.";
+const LOOPS: &str = "Sessions rest on closed loops (mean value analysis after Schweitzer), the objects of a page all of mean length over one connection.";
+const RED: &str = "Queues with RED rest on Firoiu and Borden 2000, with the TCP of Padhye et al. 2000 (Reno, one flow like another).";
+const PLAIN: &str = "Full buffers rest on flows that cut their windows together, with the loss of Padhye et al. 2000: where they do so one by one, waits are longer than is told and losses less.";
+const MARKS: &str = "Marks by a rate split packets by the profile over the mean rate: exact where the rate does not vary.";

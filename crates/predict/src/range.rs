@@ -1,0 +1,99 @@
+//! Where the models of transfers hold, beside what each formula checks itself.
+
+use std::fmt;
+
+use shortflow_models::{ModelError, Range};
+
+use crate::lines::Order;
+use crate::long_flows::levels;
+use crate::marks::{Hop, Piece};
+use crate::network::Network;
+use crate::traffic::{Demand, Shape};
+
+/// The share of packets that a queue may lose that no long flow fills: beyond, losses make windows smaller, of which
+/// the models of bursts know nothing.
+const MOST_LOST: f64 = 0.05;
+
+/// The share of packets that messages may lose whose losses are not followed one by one: beyond, timeouts decide,
+/// which today's recovery avoids and the model counts.
+pub(crate) const MOST_LOST_OF_LONG: f64 = 0.015;
+
+/// The load up to which lines that flows share serve as the models say: where windows come in bursts, where they
+/// come one packet by another, and where those who send wait for what they get.
+const MOST_LOAD: f64 = 0.9;
+const MOST_SMOOTH_LOAD: f64 = 0.98;
+const MOST_CLOSED_LOAD: f64 = 0.6;
+
+/// The share of time that may go to bands before one in which windows wait: with more, flows make way for one another
+/// in a manner that no form says.
+const MOST_BEFORE: f64 = 0.4;
+
+/// What bursts may add to the squares of packets, as a part of them, where packets count as coming one by one.
+const SMOOTH: f64 = 0.2;
+
+/// Why there is no closed form.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Lack(String);
+
+impl Lack {
+    pub(crate) fn new(why: String) -> Lack {
+        Lack(why)
+    }
+}
+
+impl From<ModelError> for Lack {
+    fn from(error: ModelError) -> Lack {
+        Lack(error.to_string())
+    }
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why there is no closed form for visits of a source whose packets pass a piece of this hop, if there is none.
+pub(crate) fn of_windows(
+    network: &Network,
+    source: usize,
+    hop: &Hop,
+    piece: &Piece,
+) -> Option<Lack> {
+    let band = piece.places[0].band;
+    let (line, met) = (&network.lines[hop.line], &network.met[hop.line][band]);
+    if let Some(why) = &met.lacks {
+        return Some(Lack(why.clone()));
+    }
+    let curves = &line.bands[band].curves;
+    if line.order == Order::Bands && met.is_filled && curves.is_empty() {
+        let what = "visits beside flows without an end at the plain buffer of";
+        let why = "their bursts lose more there than any form says";
+        return Some(Lack(format!("{what} {}: {why}", line.name)));
+    }
+    if met.is_filled || !met.has_windows {
+        return None;
+    }
+    check(network, source, hop, piece).err().map(|error| Lack(format!("at {} {error}", line.name)))
+}
+
+fn check(network: &Network, source: usize, hop: &Hop, piece: &Piece) -> Result<(), ModelError> {
+    let (line, met) = (&network.lines[hop.line], &network.met[hop.line][piece.places[0].band]);
+    let is_smooth = met.bursts <= SMOOTH * met.squares;
+    let waits = matches!(
+        &network.sources[source].demand,
+        Demand::Closed { visit, .. } if visit.shape != Shape::Echo
+    );
+    let most = match (is_smooth, waits) {
+        (true, _) => MOST_SMOOTH_LOAD,
+        (false, true) => MOST_CLOSED_LOAD,
+        (false, false) => MOST_LOAD,
+    };
+    Range::from_to(0.0, MOST_BEFORE).check("the load of the bands before", met.before)?;
+    let load = met.before + met.utilisation;
+    Range::from_to(0.0, most).check("the load with all that goes before", load)?;
+    let loss = met.loss_of(&levels(piece, met.loss.len(), &network.within));
+    let lost = 1.0 - (1.0 - loss) / (1.0 - line.link_loss);
+    Range::from_to(0.0, MOST_LOST).check("the share of packets that find the queue full", lost)?;
+    Ok(())
+}

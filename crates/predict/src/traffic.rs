@@ -1,0 +1,294 @@
+//! What the workloads of a scenario send, over which ways, and what one visit of each puts on the lines.
+
+use std::sync::Arc;
+
+use shortflow_elements::{Dscp, Protocol};
+use shortflow_scenario::{NodeId, Scenario, Workload, WorkloadKind};
+use shortflow_tcp::{Algorithm, Config};
+use shortflow_workloads::{Http, Visits, Web};
+
+use crate::lines::{Line, ways};
+use crate::marks::{Hop, Kind, Meters, hops};
+use crate::sizes::{Listed, listed, mean};
+
+/// A port that no rule means, as that of who opens a connection.
+const EPHEMERAL: u16 = 49_152;
+
+/// Bytes of an IPv4 and a UDP header.
+const UDP_HEADERS: f64 = 28.0;
+
+/// A workload, as far as closed forms look at it.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) workload: usize,
+    pub(crate) tcp: Arc<Config>,
+    pub(crate) routes: Vec<Route>,
+    pub(crate) demand: Demand,
+    /// Whether its packets are a Poisson process.
+    pub(crate) is_poisson: bool,
+    /// Why there is no closed form for it, if there is none.
+    pub(crate) lacks: Option<String>,
+}
+
+/// A pair of a workload.
+#[derive(Debug)]
+pub(crate) struct Route {
+    /// From the first node to the second.
+    pub(crate) there: Vec<Hop>,
+    /// Back.
+    pub(crate) back: Vec<Hop>,
+    /// The share of the workload's visits, or its connections, that is this pair's.
+    pub(crate) share: f64,
+}
+
+/// How much comes, and when.
+#[derive(Debug)]
+pub(crate) enum Demand {
+    /// Packets whatever becomes of them: so many a second over all routes, of these sizes.
+    Packets { per_second: f64, sizes: Listed },
+    /// Visits whatever becomes of them.
+    Open { per_second: f64, visit: Visit },
+    /// The next visit some time after the end of the one before.
+    Closed { sessions: f64, pause: f64, visit: Visit },
+    /// Connections that send without an end.
+    Endless { connections: f64 },
+}
+
+/// What is asked for at a time.
+#[derive(Debug, Clone)]
+pub(crate) struct Visit {
+    /// Connections that are opened for it.
+    pub(crate) connections: f64,
+    /// The messages of a connection, in their order, each as often as it comes on average.
+    pub(crate) messages: Vec<Message>,
+    /// What it consists of.
+    pub(crate) shape: Shape,
+}
+
+/// What a visit consists of.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Shape {
+    /// A request and its reply over a connection of their own.
+    Exchange,
+    /// A request and its reply over a connection that stays.
+    Echo,
+    /// A file over a connection of its own.
+    File,
+    /// An index, then so many objects with the share of pages that have so many, over at most so many
+    /// connections at a time, each for one object.
+    Objects { numbers: Listed, connections: f64 },
+    /// An index, then all objects at once over the same connection, which is opened for each page or stays.
+    Pipeline { numbers: Listed, stays: bool },
+}
+
+/// A message of a visit.
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    /// Whether it goes from the first node to the second.
+    pub(crate) is_there: bool,
+    pub(crate) sizes: Listed,
+    /// How many come in a visit, on average.
+    pub(crate) count: f64,
+    /// Whether the connection has sent so much that only the last marks apply.
+    pub(crate) is_late: bool,
+}
+
+impl Message {
+    fn new(is_there: bool, sizes: Listed, count: f64) -> Message {
+        Message { is_there, sizes, count, is_late: false }
+    }
+}
+
+/// All workloads, in their order.
+pub(crate) fn sources(scenario: &Scenario, lines: &[Line], meters: &mut Meters) -> Vec<Source> {
+    let all = scenario.workloads.iter().enumerate();
+    all.map(|(index, workload)| source(scenario, lines, meters, index, workload)).collect()
+}
+
+fn source(
+    scenario: &Scenario,
+    lines: &[Line],
+    meters: &mut Meters,
+    index: usize,
+    workload: &Workload,
+) -> Source {
+    let (demand, lacks) = demand(workload);
+    let mut demand = demand;
+    let ways = ways(scenario, lines, workload.kind.traffic().pairs());
+    let mut kind = kind(workload);
+    let shares = shares(&mut demand, workload, ways.len());
+    let routes = ways.iter().zip(shares).filter(|(_, share)| *share > 0.0);
+    let routes = routes.map(|(way, share)| {
+        kind.ends = way.ends;
+        let turned =
+            Kind { ends: (way.ends.1, way.ends.0), ports: (kind.ports.1, kind.ports.0), ..kind };
+        Route {
+            there: hops(scenario, lines, meters, &kind, &way.there),
+            back: hops(scenario, lines, meters, &turned, &way.back),
+            share,
+        }
+    });
+    let routes = routes.collect();
+    let is_poisson = matches!(workload.kind, WorkloadKind::Poisson(_));
+    Source { workload: index, tcp: workload.tcp.clone(), routes, demand, is_poisson, lacks }
+}
+
+/// The share of each of so many ways.
+fn shares(demand: &mut Demand, workload: &Workload, ways: usize) -> Vec<f64> {
+    let alike = vec![1.0 / ways as f64; ways];
+    // Number i of those that stay runs over the i-th pair, round and round.
+    let turns = |count: usize| {
+        let each = |way: usize| count.saturating_sub(way).div_ceil(ways) as f64;
+        (0..ways).map(|way| each(way) / count as f64).collect()
+    };
+    match (&workload.kind, demand) {
+        (WorkloadKind::Cbr(cbr), _) => {
+            let mut sums = vec![0.0; ways];
+            let streams = (0..cbr.streams()).map(|stream| cbr.stream(stream).1.bytes_per_sec());
+            streams.enumerate().for_each(|(stream, rate)| sums[stream % ways] += rate);
+            let all: f64 = sums.iter().sum();
+            sums.iter().map(|sum| sum / all).collect()
+        }
+        (_, Demand::Closed { sessions, .. }) => turns(*sessions as usize),
+        (_, Demand::Endless { connections }) => turns(*connections as usize),
+        _ => alike,
+    }
+}
+
+fn kind(workload: &Workload) -> Kind {
+    let (mss, header) = (f64::from(workload.tcp.mss), f64::from(workload.tcp.header));
+    let mut kind = Kind {
+        // Each way has its own.
+        ends: workload.kind.traffic().pairs()[0],
+        protocol: Protocol::TCP,
+        ports: (EPHEMERAL, 0),
+        dscp: Dscp::BEST_EFFORT,
+        packet: mss + header,
+        header,
+        rate: 0.0,
+    };
+    match &workload.kind {
+        WorkloadKind::Transfers(transfers) => kind.ports.1 = transfers.port,
+        WorkloadKind::Bulk(bulk) => kind.ports.1 = bulk.port,
+        WorkloadKind::Web(web) => kind.ports.1 = web.sessions.port,
+        WorkloadKind::Ftp(ftp) => kind.ports.1 = ftp.sessions.port,
+        WorkloadKind::Telnet(telnet) => {
+            kind.ports.1 = telnet.sessions.port;
+            kind.packet = f64::from(telnet.character) + header;
+            // As fast as it is typed where echoes take no time.
+            kind.rate = kind.packet / telnet.pause.mean();
+        }
+        WorkloadKind::Cbr(cbr) => {
+            kind.protocol = Protocol::UDP;
+            kind.ports.1 = cbr.port;
+            kind.dscp = cbr.dscp;
+            kind.packet = f64::from(cbr.packet);
+            kind.header = UDP_HEADERS;
+            kind.rate = cbr.rates.iter().map(|rate| rate.bytes_per_sec()).fold(0.0, f64::max);
+        }
+        WorkloadKind::Poisson(poisson) => {
+            kind.protocol = Protocol::UDP;
+            kind.ports.1 = poisson.port;
+            kind.dscp = poisson.dscp;
+            kind.packet = mean(&listed(&poisson.size), |size| size);
+            kind.header = UDP_HEADERS;
+            kind.rate = poisson.rate * kind.packet;
+        }
+    }
+    kind
+}
+
+fn demand(workload: &Workload) -> (Demand, Option<String>) {
+    let name = &workload.name;
+    let mut lacks = None;
+    let demand = match &workload.kind {
+        WorkloadKind::Poisson(poisson) => {
+            let per_second = poisson.rate * poisson.pairs.len() as f64;
+            Demand::Packets { per_second, sizes: listed(&poisson.size) }
+        }
+        WorkloadKind::Cbr(cbr) => {
+            let packet = f64::from(cbr.packet);
+            let rates = (0..cbr.streams()).map(|stream| cbr.stream(stream).1.bytes_per_sec());
+            Demand::Packets { per_second: rates.sum::<f64>() / packet, sizes: vec![(packet, 1.0)] }
+        }
+        WorkloadKind::Transfers(transfers) => {
+            let messages = vec![
+                Message::new(true, listed(&transfers.request), 1.0),
+                Message::new(false, listed(&transfers.reply), 1.0),
+            ];
+            let visit = Visit { connections: 1.0, messages, shape: Shape::Exchange };
+            Demand::Open { per_second: transfers.rate, visit }
+        }
+        WorkloadKind::Bulk(bulk) => {
+            if bulk.size.is_some() {
+                lacks = Some(format!("flows of one size that begin together, as in `{name}`"));
+            }
+            Demand::Endless { connections: f64::from(bulk.flows) }
+        }
+        WorkloadKind::Web(web) => browsing(web, name, &mut lacks),
+        WorkloadKind::Telnet(telnet) => {
+            let size = vec![(f64::from(telnet.character), 1.0)];
+            let mut messages =
+                vec![Message::new(true, size.clone(), 1.0), Message::new(false, size, 1.0)];
+            messages.iter_mut().for_each(|message| message.is_late = true);
+            let visit = Visit { connections: 0.0, messages, shape: Shape::Echo };
+            let (sessions, pause) = (f64::from(telnet.sessions.count), telnet.pause.mean());
+            Demand::Closed { sessions, pause, visit }
+        }
+        WorkloadKind::Ftp(ftp) => {
+            let messages = vec![Message::new(true, listed(&ftp.size), 1.0)];
+            let visit = Visit { connections: 1.0, messages, shape: Shape::File };
+            let (sessions, pause) = (f64::from(ftp.sessions.count), ftp.pause.mean());
+            Demand::Closed { sessions, pause, visit }
+        }
+    };
+    (demand, sender(workload).or(lacks))
+}
+
+/// Why there is no closed form for how it sends, if there is none.
+fn sender(workload: &Workload) -> Option<String> {
+    let (tcp, name) = (&workload.tcp, &workload.name);
+    if !workload.kind.uses_tcp() {
+        return None;
+    }
+    if tcp.window_rate.is_some() || tcp.pacing {
+        return Some(format!("paced or rate-limited senders, as in `{name}`"));
+    }
+    let is_known = matches!(tcp.congestion, Algorithm::Reno | Algorithm::Cubic);
+    (!is_known).then(|| format!("the congestion control of `{name}`"))
+}
+
+/// Pages, one after another.
+fn browsing(web: &Web<NodeId>, name: &str, lacks: &mut Option<String>) -> Demand {
+    let (pages, think) = match &web.visits {
+        Visits::Browse { pages, think } => (Some(pages), think.mean()),
+        Visits::Replay { .. } => (None, f64::INFINITY),
+    };
+    if pages.is_none() {
+        *lacks = Some(format!("pages at logged times, as in `{name}`"));
+    } else if web.gap.is_some() {
+        *lacks = Some(format!("objects that wait for one another, as in `{name}`"));
+    }
+    let numbers = pages.map_or_else(Vec::new, |pages| listed(pages.objects.as_sizes()));
+    let each = mean(&numbers, |number| number.round());
+    let index = pages.and_then(|pages| pages.index.as_ref()).map(listed);
+    let object = pages.map_or_else(Vec::new, |pages| listed(&pages.object));
+    let parts = each + f64::from(u8::from(index.is_some()));
+    let (connections, shape) = match web.http {
+        Http::V10 { connections } => {
+            (parts, Shape::Objects { numbers, connections: f64::from(connections) })
+        }
+        Http::V11 { keep_alive } => {
+            let opened = f64::from(u8::from(!keep_alive));
+            (opened, Shape::Pipeline { numbers, stays: keep_alive })
+        }
+    };
+    let mut messages = vec![Message::new(true, listed(&web.request), parts)];
+    messages.extend(index.map(|index| Message::new(false, index, 1.0)));
+    messages.push(Message::new(false, object, each));
+    if let Shape::Pipeline { stays, .. } = shape {
+        messages.iter_mut().for_each(|message| message.is_late = stays);
+    }
+    let visit = Visit { connections, messages, shape };
+    Demand::Closed { sessions: f64::from(web.sessions.count), pause: think, visit }
+}

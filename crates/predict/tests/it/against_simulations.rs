@@ -1,0 +1,204 @@
+//! Means that are predicted, against those of simulations. The bounds are those within which the
+//! models are of use; each test prints what it finds.
+
+use shortflow_measure::{Replica, Summary};
+use shortflow_predict::Prediction;
+use shortflow_run::{Engine, Measured, Task, run_tasks};
+use shortflow_scenario::{Overrides, Scenario, from_texts};
+use shortflow_sim::Simulator;
+
+/// The scenario of a text and the policy that it may name.
+fn scenario(text: &str, policy: &str) -> Scenario {
+    let loaded = from_texts(&[("line.toml", text), ("p.toml", policy)], &Overrides::default());
+    loaded.unwrap_or_else(|told| panic!("{told}")).into_points().swap_remove(0).scenario
+}
+
+fn predicted(scenario: &Scenario) -> Summary {
+    let outcome = run_tasks(&Prediction, &[Task { scenario, replica: 0 }], 1, &false.into(), &());
+    match outcome.into_iter().next().unwrap().unwrap().measured {
+        Measured::Means(summary) => *summary,
+        Measured::Replica(_) => panic!("there are means only"),
+    }
+}
+
+fn simulated(scenario: &Scenario, replicas: u32) -> Summary {
+    let tasks: Vec<Task<'_>> = (0..replicas).map(|replica| Task { scenario, replica }).collect();
+    let outcomes = run_tasks(&Simulator, &tasks, 2, &false.into(), &());
+    let replicas: Vec<Replica> = outcomes
+        .into_iter()
+        .map(|outcome| match outcome.unwrap().measured {
+            Measured::Replica(replica) => *replica,
+            Measured::Means(_) => panic!("the simulator measures"),
+        })
+        .collect();
+    Summary::of(&replicas)
+}
+
+/// Holds a predicted figure within a share of a simulated one.
+fn holds(what: &str, predicted: f64, simulated: f64, within: f64) {
+    let off = predicted / simulated - 1.0;
+    println!("{what}: predicted {predicted:.5}, simulated {simulated:.5} ({:+.1} %)", 100.0 * off);
+    assert!(off.abs() <= within, "{what}: {predicted} against {simulated}");
+}
+
+const LINE: &str = r#"
+    hosts = { a = {}, b = {} }
+    [tcp]
+    era = "ns2-2005"
+    receive_window = "1 MB"
+    restart_after_idle = false
+    rto_initial = "1 s"
+"#;
+
+/// A line of 10 Mbit/s and 20 ms with transfers of 1 to 91 segments.
+fn transfers(load: &str, rest: &str) -> String {
+    format!(
+        r#"
+        duration = "420 s"
+        warm_up = "20 s"
+        drain = "20 s"
+        measure.size_classes = ["1 seg", "3 seg", "11 seg", "91 seg"]
+        {LINE}
+        [links.line]
+        between = ["a", "b"]
+        rate = "10 Mbit/s"
+        delay = "20 ms"
+        queue = "2000 pkt"
+        {rest}
+        [workloads.web.transfers]
+        client = "a"
+        server = "b"
+        load = "{load}"
+        request.constant = "400 B"
+        reply.choice = {{ sizes = ["1 seg", "3 seg", "11 seg", "91 seg"], weights = [3, 3, 3, 1] }}
+        "#
+    )
+}
+
+fn sizes_hold(text: &str, within: f64) {
+    let scenario = scenario(text, "");
+    let (model, simulation) = (predicted(&scenario), simulated(&scenario, 4));
+    let (model, simulation) = (&model.workloads[0], &simulation.workloads[0]);
+    for class in simulation.classes.iter().filter(|class| class.n > 0) {
+        let of_model = model.class(&class.label).unwrap().mean.unwrap().mean;
+        holds(&class.label, of_model, class.mean.unwrap().mean, within);
+    }
+    holds("all", model.all.mean.unwrap().mean, simulation.all.mean.unwrap().mean, within);
+    let counted = model.completed as f64;
+    holds("how many", counted, simulation.completed as f64 / 4.0, 0.05);
+}
+
+#[test]
+fn transfers_on_a_line_that_is_almost_idle_take_what_slow_start_says() {
+    sizes_hold(&transfers("200 kbit/s", ""), 0.03);
+}
+
+#[test]
+fn transfers_at_half_load_are_within_a_fifth() {
+    sizes_hold(&transfers("5 Mbit/s", ""), 0.20);
+}
+
+#[test]
+fn transfers_over_a_line_that_loses_one_in_a_hundred_are_within_a_fifth() {
+    sizes_hold(&transfers("2 Mbit/s", "loss = 0.01"), 0.20);
+}
+
+#[test]
+fn poisson_packets_over_two_lines_wait_as_long_as_pollaczek_and_khinchine_say() {
+    let text = r#"
+        duration = "2020 s"
+        warm_up = "20 s"
+        hosts = { a = {}, b = {} }
+        routers = { r = {} }
+        links.first = { between = ["a", "r"], rate = "2 Mbit/s", delay = "3 ms", queue = "100000 pkt" }
+        links.second = { between = ["r", "b"], rate = "100 Mbit/s", delay = "3 ms" }
+        [workloads.packets.poisson]
+        from = "a"
+        to = "b"
+        rate = "150 /s"
+        size.choice = { sizes = ["200 B", "1500 B"], weights = [1, 3] }
+    "#;
+    let scenario = scenario(text, "");
+    let delay =
+        |summary: Summary| summary.workloads[0].datagrams.as_ref().unwrap().delay.unwrap().mean;
+    holds("delay", delay(predicted(&scenario)), delay(simulated(&scenario, 4)), 0.02);
+}
+
+fn long_flows(flows: u32, policy: &str) -> (Summary, Summary) {
+    let text = format!(
+        r#"
+        policy = "p.toml"
+        duration = "220 s"
+        warm_up = "20 s"
+        bind = [{{ role = "core", at = "a", to = "b" }}]
+        {LINE}
+        recovery = "sack"
+        [links.line]
+        between = ["a", "b"]
+        rate = "10 Mbit/s"
+        delay = "20 ms"
+        queue = "60 pkt"
+        [workloads.long.bulk]
+        from = "a"
+        to = "b"
+        flows = {flows}
+        start_window = "5 s"
+        "#
+    );
+    let scenario = scenario(&text, policy);
+    (predicted(&scenario), simulated(&scenario, 4))
+}
+
+fn line_holds(what: &str, (model, simulation): (Summary, Summary), wait: f64, loss: f64) {
+    let rate = |summary: &Summary| summary.workloads[0].goodput.unwrap().mean;
+    holds(&format!("{what}: goodput"), rate(&model), rate(&simulation), 0.05);
+    let port = |summary: &Summary| summary.port("a->b").unwrap().clone();
+    let (model, simulation) = (port(&model), port(&simulation));
+    holds(
+        &format!("{what}: wait"),
+        model.mean_wait.unwrap().mean,
+        simulation.mean_wait.unwrap().mean,
+        wait,
+    );
+    holds(&format!("{what}: loss"), model.loss.unwrap().mean, simulation.loss.unwrap().mean, loss);
+}
+
+#[test]
+fn long_flows_settle_where_red_and_their_windows_agree() {
+    let red = r#"
+        [roles.core.queue.red]
+        limit = "200 pkt"
+        min_threshold = "5 pkt"
+        max_threshold = "60 pkt"
+        max_probability = 0.1
+        gentle = true
+    "#;
+    for flows in [5, 15, 40] {
+        line_holds(&format!("RED, {flows} flows"), long_flows(flows, red), 0.3, 0.3);
+    }
+}
+
+/// Flows that halve their windows together leave the buffer emptier than flows that do so one by one.
+#[test]
+fn a_plain_buffer_is_filled_at_least_as_much_as_flows_in_step_fill_it() {
+    let fifo = "[roles.core.queue.fifo]\nlimit = \"60 pkt\"\n";
+    for flows in [4, 15, 40] {
+        let (model, simulation) = long_flows(flows, fifo);
+        let rate = |summary: &Summary| summary.workloads[0].goodput.unwrap().mean;
+        holds(&format!("DropTail, {flows} flows: goodput"), rate(&model), rate(&simulation), 0.05);
+        let wait = |summary: &Summary| summary.port("a->b").unwrap().mean_wait.unwrap();
+        let (model, simulation) = (wait(&model), wait(&simulation));
+        assert!(
+            model.at_least && model.mean <= simulation.mean,
+            "{model:?} against {simulation:?}"
+        );
+        assert!(model.mean > 0.6 * simulation.mean, "{model:?} against {simulation:?}");
+    }
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_means() {
+    let scenario = scenario(&transfers("3 Mbit/s", ""), "");
+    assert_eq!(predicted(&scenario), predicted(&scenario));
+    assert!(Prediction.check(&scenario).is_ok());
+}

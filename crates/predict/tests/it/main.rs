@@ -1,0 +1,5 @@
+//! Predictions against simulations of the same scenarios, against hand computations, and what is refused.
+
+mod against_simulations;
+mod laws;
+mod refusals;

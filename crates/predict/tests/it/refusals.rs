@@ -1,0 +1,104 @@
+//! What is not predicted, and how that is said.
+
+use shortflow_measure::Summary;
+use shortflow_predict::Prediction;
+use shortflow_run::{Measured, Task, run_tasks};
+use shortflow_scenario::{Overrides, Scenario, from_texts};
+
+fn scenario(texts: &[(&str, &str)]) -> Scenario {
+    let loaded = from_texts(texts, &Overrides::default()).unwrap_or_else(|told| panic!("{told}"));
+    loaded.into_points().swap_remove(0).scenario
+}
+
+fn refused(texts: &[(&str, &str)]) -> String {
+    Prediction.answers(&scenario(texts)).unwrap_err().to_string()
+}
+
+/// The means of a scenario that has some, and what is said of them.
+fn predicted(texts: &[(&str, &str)]) -> (Summary, Vec<String>) {
+    let scenario = scenario(texts);
+    Prediction.answers(&scenario).unwrap();
+    let task = Task { scenario: &scenario, replica: 0 };
+    let outcome = run_tasks(&Prediction, &[task], 1, &false.into(), &()).remove(0).unwrap();
+    match outcome.measured {
+        Measured::Means(summary) => (*summary, outcome.warnings),
+        Measured::Replica(_) => panic!("there are means only"),
+    }
+}
+
+const LINE: &str = r#"
+    duration = "10 s"
+    hosts = { a = {}, b = {} }
+    links.line = { between = ["a", "b"], rate = "1 Mbit/s", delay = "5 ms" }
+"#;
+
+const STREAM: &str = r#"
+    [workloads.packets.poisson]
+    from = "a"
+    to = "b"
+    rate = "50 /s"
+    size.constant = "1000 B"
+"#;
+
+#[test]
+fn an_overloaded_line_is_named_with_its_load() {
+    let text = format!("{LINE}{}", STREAM.replace("50 /s", "150 /s"));
+    let told = refused(&[("line.toml", &text)]);
+    assert_eq!(
+        told,
+        "no closed form for `packets`: what comes to a->b: the load, with what goes before it, must be at least 0 \
+         and below 1; found 1.2\nsimulate it"
+    );
+}
+
+#[test]
+fn a_queue_without_a_closed_form_is_named_with_its_place() {
+    let policy = "[roles.core.queue.pie]\nlimit = \"100 pkt\"\n";
+    let text = format!(
+        "policy = \"p.toml\"\n{LINE}\n[[bind]]\nrole = \"core\"\nat = \"a\"\nto = \"b\"\n{STREAM}"
+    );
+    let told = refused(&[("line.toml", &text), ("p.toml", policy)]);
+    assert_eq!(
+        told,
+        "no closed form for `packets`: a queue of the kind `pie`, as that of the role `core` at a->b\nsimulate it"
+    );
+}
+
+#[test]
+fn what_has_a_closed_form_is_predicted_beside_what_has_none() {
+    let text = format!(
+        "{}{STREAM}\n[workloads.files.bulk]\nfrom = \"c\"\nto = \"d\"\nsize = \"1 MB\"\n",
+        LINE.replace("b = {} }", "b = {}, c = {}, d = {} }").replace(
+            "links.line",
+            "links.other = { between = [\"c\", \"d\"], rate = \"1 Mbit/s\", delay = \"5 ms\" }\nlinks.line"
+        )
+    );
+    let (summary, told) = predicted(&[("line.toml", &text)]);
+    assert!(summary.workload("packets").unwrap().datagrams.is_some());
+    assert_eq!(summary.workload("files").unwrap().all.mean, None);
+    let why = "No closed form for `files`: flows of one size that begin together, as in `files`.";
+    assert_eq!(told[0], why);
+}
+
+#[test]
+fn what_shares_a_line_with_something_unknown_is_not_predicted() {
+    let files = "[workloads.files.bulk]\nfrom = \"a\"\nto = \"b\"\nsize = \"1 MB\"\n";
+    let told = refused(&[("line.toml", &format!("{LINE}{STREAM}{files}"))]);
+    let why = "no closed form for `packets`: what `files` leaves of a->b, for which there is none itself\n";
+    assert!(told.starts_with(why), "{told}");
+}
+
+#[test]
+fn transfers_beyond_the_range_of_the_models_are_refused_with_the_range() {
+    let transfers = r#"
+        [workloads.web.transfers]
+        client = "a"
+        server = "b"
+        load = "0.95 Mbit/s"
+        request.constant = "400 B"
+        reply.constant = "20 KB"
+    "#;
+    let told = refused(&[("line.toml", &format!("{LINE}{transfers}"))]);
+    let why = "no closed form for `web`: at b->a the load with all that goes before must be at least 0 and at most 0.9";
+    assert!(told.starts_with(why), "{told}");
+}
