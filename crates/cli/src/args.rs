@@ -98,10 +98,10 @@ pub(crate) enum Command {
     Init(Init),
     /// Run a published study again, and say which of its claims hold.
     Reproduce(Reproduce),
-    /// Let a device of this machine queue its packets as a policy says, with the kernel's own queues.
+    /// Let a device of this machine mark and queue its packets as a policy says.
     ///
-    /// The policy's queues become classes and queues of the kernel's traffic control (tc); what it cannot do is
-    /// refused by name. What was there before comes back with `undeploy`. However it is interrupted, packets flow,
+    /// The policy's queues become classes and queues of the kernel's traffic control (tc), its markers and policers an
+    /// eBPF program before them; what the kernel cannot do is refused by name. What was there before comes back with `undeploy`. However it is interrupted, packets flow,
     /// and the next command goes on from there.
     #[command(after_help = deploy_args::DEPLOY)]
     Deploy(deploy_args::Deploy),

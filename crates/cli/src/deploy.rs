@@ -47,10 +47,10 @@ mod on_linux {
 
     use serde_json::{Value, json};
     use shortflow_deploy::{
-        Claim, DeviceStatus, Error, Kernel, Kind, Link, Observed, Refusal, Root, Settings, Step,
-        Tc, Tree, compile, examine, link, role_of,
+        Claim, DeviceStatus, Edge, Error, Kernel, Kind, Link, Listings, Observed, Refusal, Root,
+        Settings, Step, Tc, Tree, compile, compile_edge, converge_edge, examine, link, roles_of,
     };
-    use shortflow_policy::Policy;
+    use shortflow_policy::{Policy, Role};
     use shortflow_text::Override;
 
     use crate::console::Console;
@@ -69,19 +69,25 @@ mod on_linux {
 
     /// `shortflow deploy`.
     pub(crate) fn deploy(console: &Console, args: &Deploy) -> Result<(), Failure> {
-        change(console, args, |observed| match (&observed.root, &observed.memo) {
-            (Root::Ours, Some(memo)) => {
-                Err(Error::Deployed { device: args.dev.clone(), policy: memo.policy.clone() })
+        change(console, args, |observed| {
+            let queues = observed.memo.as_ref().map(|memo| &memo.policy);
+            let edge = observed.edge.memo.as_ref().map(|memo| &memo.policy);
+            match queues.or(edge) {
+                Some(policy) => {
+                    Err(Error::Deployed { device: args.dev.clone(), policy: policy.clone() })
+                }
+                // What was begun and not finished is gone on with.
+                None => Ok(()),
             }
-            // What was begun and not finished is gone on with.
-            _ => Ok(()),
         })
     }
 
     /// `shortflow reload`.
     pub(crate) fn reload(console: &Console, args: &Deploy) -> Result<(), Failure> {
         change(console, args, |observed| match observed.root {
-            Root::Default => Err(Error::NotDeployed { device: args.dev.clone() }),
+            Root::Default if !observed.edge.is_ours() => {
+                Err(Error::NotDeployed { device: args.dev.clone() })
+            }
             _ => Ok(()),
         })
     }
@@ -93,19 +99,25 @@ mod on_linux {
         fit: impl Fn(&Observed) -> Result<(), Error>,
     ) -> Result<(), Failure> {
         let policy = read(console, &args.policy, &args.set)?;
+        let roles = roles_of(&policy, &args.role).map_err(Failure::Input)?;
         let place = Place::of(args)?;
-        let tree = tree(&policy, args, &place)?;
+        let parts = parts(&policy, &roles, args, &place)?;
         let tc = way(&args.dev, args.dry_run)?;
         let observed = match &place.link {
             Some(_) => tc.observe()?,
-            None => Tc::parsed("", "", "")?,
+            None => Tc::parsed(&Listings::default())?,
         };
         fit(&observed)?;
-        let steps = tc.plan(&observed, &tree)?;
+        let steps = steps(&tc, &observed, &policy, &parts, &args.dev)?;
+        let notes = parts.tree.as_ref().map_or(&[][..], |tree| &tree.notes);
         if args.dry_run {
-            return dry_run(console, &place, &tree.notes, &steps);
+            return dry_run(console, &place, notes, &steps);
         }
-        tree.notes.iter().for_each(|note| console.note(note));
+        notes.iter().for_each(|note| console.note(note));
+        let tc = match &parts.edge {
+            Some(edge) => tc.with_edge(edge.clone(), observed.edge.memo),
+            None => tc,
+        };
         let applied = tc.apply(&steps)?;
         if applied.waiting > 0 {
             console.note(&format!(
@@ -114,13 +126,53 @@ mod on_linux {
                 applied.waiting
             ));
         }
-        let Tree { policy, role, rate, leaves, .. } = &tree;
-        let classes = if leaves.len() == 1 { "class" } else { "classes" };
-        console.print(&format!(
-            "{}: policy {policy:?}, role {role}, {rate}, {} {classes}\n",
-            args.dev,
-            leaves.len()
-        ))
+        console.print(&format!("{}: policy {:?}{}\n", args.dev, policy.name, parts.told()))
+    }
+
+    /// What comes to a device.
+    struct Parts {
+        edge: Option<Edge>,
+        tree: Option<Tree>,
+    }
+
+    impl Parts {
+        fn told(&self) -> String {
+            let classes = |count: usize| match count {
+                1 => "1 class".to_owned(),
+                count => format!("{count} classes"),
+            };
+            let edge = self
+                .edge
+                .iter()
+                .map(|edge| format!(", role {} with {}", edge.role, classes(edge.classes.len())));
+            let tree = self.tree.iter().map(|tree| {
+                format!(", role {}, {}, {}", tree.role, tree.rate, classes(tree.leaves.len()))
+            });
+            edge.chain(tree).collect()
+        }
+    }
+
+    /// What is to be done: the queues first, so that no mark comes to queues that do not know it.
+    fn steps(
+        tc: &Tc,
+        observed: &Observed,
+        policy: &Policy,
+        parts: &Parts,
+        device: &str,
+    ) -> Result<Vec<Step>, Failure> {
+        let mut steps = match &parts.tree {
+            Some(tree) => tc.plan(observed, tree)?,
+            None if observed.root == Root::Ours => {
+                let what = format!(
+                    "{device} has queues of a policy, and no role that was named has any\nname one that does, or take \
+                     them away first: shortflow undeploy --dev {device}"
+                );
+                return Err(Failure::Input(what));
+            }
+            None => Vec::new(),
+        };
+        steps.extend(converge_edge(device, &observed.edge, &policy.name, parts.edge.as_ref()));
+        Ok(steps)
     }
 
     /// The way to a device. Two commands at once would each be surprised by what the other does, unless it is nothing.
@@ -167,22 +219,41 @@ mod on_linux {
         Ok(policy)
     }
 
-    fn tree(policy: &Policy, args: &Deploy, place: &Place) -> Result<Tree, Failure> {
+    /// What the roles come to, or all that is refused of them.
+    fn parts(
+        policy: &Policy,
+        roles: &[&Role],
+        args: &Deploy,
+        place: &Place,
+    ) -> Result<Parts, Failure> {
         if args.rate.is_some_and(|rate| rate.bits_per_sec() < LEAST_RATE) {
             let what =
                 "--rate must be 64 kbit/s or more\ngive that of the bottleneck, less a little";
             return Err(Failure::Input(what.to_owned()));
         }
-        let role = role_of(policy, args.role.as_deref()).map_err(Failure::Input)?;
-        let has_shaper = role.queue.as_ref().is_some_and(|queue| queue.shaped_to().is_some());
-        let speed = place.link.as_ref().and_then(|link| link.speed).filter(|_| !has_shaper);
-        let settings = Settings {
-            rate: args.rate.or(speed),
-            link_header: place.link.as_ref().map_or(14, |link| link.header),
-            kernel: place.kernel.clone(),
-            nearest: args.nearest,
-        };
-        compile(policy, role, &settings).map_err(|refusals| refused(&refusals))
+        let (mut parts, mut refusals) = (Parts { edge: None, tree: None }, Vec::new());
+        for role in roles {
+            match compile_edge(role) {
+                Ok(edge) => parts.edge = parts.edge.or(edge),
+                Err(more) => refusals.extend(more),
+            }
+            if !role.queues() && (role.conditions() || roles.len() > 1) {
+                continue;
+            }
+            let has_shaper = role.queue.as_ref().is_some_and(|queue| queue.shaped_to().is_some());
+            let speed = place.link.as_ref().and_then(|link| link.speed).filter(|_| !has_shaper);
+            let settings = Settings {
+                rate: args.rate.or(speed),
+                link_header: place.link.as_ref().map_or(14, |link| link.header),
+                kernel: place.kernel.clone(),
+                nearest: args.nearest,
+            };
+            match compile(policy, role, &settings) {
+                Ok(tree) => parts.tree = Some(tree),
+                Err(more) => refusals.extend(more),
+            }
+        }
+        if refusals.is_empty() { Ok(parts) } else { Err(refused(&refusals)) }
     }
 
     /// Below this rate a full packet takes longer than the kernel's timers are made for.
@@ -223,11 +294,12 @@ mod on_linux {
         link(&args.dev)?;
         let tc = way(&args.dev, args.dry_run)?;
         let observed = tc.observe()?;
-        let step = tc.plan_removal(&observed)?;
+        let steps = tc.plan_removal(&observed)?;
         if args.dry_run {
-            return console.print(&format!("{step}\n"));
+            let lines: String = steps.iter().map(|step| format!("{step}\n")).collect();
+            return console.print(&lines);
         }
-        tc.apply(&[step])?;
+        tc.apply(&steps)?;
         let lost = match observed.waiting() {
             0 => String::new(),
             waiting => format!("; about {waiting} packets that waited there are lost"),
@@ -240,7 +312,7 @@ mod on_linux {
         if !args.watch {
             let found = look(args)?;
             show(console, args, &found)?;
-            let is_whole = found.iter().all(|status| status.memo.is_some());
+            let is_whole = found.iter().all(|status| status.is_whole);
             return if is_whole { Ok(()) } else { Err(Failure::Check) };
         }
         let stop = stop_on_interrupt()?;
@@ -287,24 +359,25 @@ mod on_linux {
     /// `shortflow doctor`.
     pub(crate) fn doctor(console: &Console, args: &Doctor) -> Result<(), Failure> {
         let report = examine();
-        let (needed, told) = match &args.policy {
-            Some(path) => needs(&read(console, path, &[])?, args.role.as_deref())?,
-            None => (BTreeSet::from([Kind::Htb, Kind::Bpf, Kind::Pfifo]), Vec::new()),
+        let Needs { kinds, program, told } = match &args.policy {
+            Some(path) => needs(&read(console, path, &[])?, &args.role)?,
+            None => Needs { kinds: [Kind::Htb, Kind::Bpf, Kind::Pfifo].into(), ..Needs::default() },
         };
         if args.json {
-            let mut value = report.json(&needed);
+            let mut value = report.json(&kinds);
             value["policy"] = json!(told);
             console.print_json(&value)?;
         } else {
             let told: String = told.iter().map(|line| format!("  {line}\n")).collect();
-            console.print(&(report.text(&needed) + &told))?;
+            console.print(&(report.text(&kinds) + &told))?;
         }
-        let missing = report.findings.iter().filter_map(|finding| {
+        let needed = report.findings.iter().chain(program.then_some(&report.program));
+        let missing = needed.filter_map(|finding| {
             let lacking = finding.found.as_ref().err()?;
-            Some(format!("{}: {lacking}", finding.what))
+            Some(format!("{}: {}", finding.what, lacking.replace('\n', "; ")))
         });
         let mut missing: Vec<String> = missing.collect();
-        let lacking = report.lacking(&needed);
+        let lacking = report.lacking(&kinds);
         if !lacking.is_empty() {
             let names: Vec<&str> = lacking.iter().map(|kind| kind.name()).collect();
             missing.push(format!("kernel: {}: {}", names.join(", "), Kernel::remedy(&lacking)));
@@ -317,34 +390,55 @@ mod on_linux {
         }
     }
 
-    /// What a policy needs of a kernel, and what there is to say about each of its roles.
-    fn needs(
-        policy: &Policy,
-        role: Option<&str>,
-    ) -> Result<(BTreeSet<Kind>, Vec<String>), Failure> {
-        let roles = match role {
-            Some(name) => vec![role_of(policy, Some(name)).map_err(Failure::Input)?],
-            None => policy.roles.iter().filter(|role| role.conditions() || role.queues()).collect(),
+    /// What a policy needs of a machine.
+    #[derive(Default)]
+    struct Needs {
+        kinds: BTreeSet<Kind>,
+        /// Whether it needs the program that marks.
+        program: bool,
+        /// What there is to say about each of its roles.
+        told: Vec<String>,
+    }
+
+    fn needs(policy: &Policy, names: &[String]) -> Result<Needs, Failure> {
+        let roles = match names {
+            [] => policy.roles.iter().filter(|role| role.conditions() || role.queues()).collect(),
+            names => roles_of(policy, names).map_err(Failure::Input)?,
         };
         // The rate has no part in what is needed, and a kernel of which nothing is known lacks nothing.
         let rate = Some(shortflow_units::Rate::from_bits_per_sec(10_000_000));
         let settings =
             Settings { rate, link_header: 14, kernel: Kernel::default(), nearest: false };
-        let (mut needed, mut told) = (BTreeSet::new(), Vec::new());
+        let mut needs = Needs::default();
+        let refused = |refusals: Vec<Refusal>| {
+            refusals.into_iter().map(|refusal| format!("cannot be deployed: {refusal}"))
+        };
         for role in roles {
+            match compile_edge(role) {
+                Ok(None) => {}
+                Ok(Some(_)) => {
+                    needs.told.push(format!(
+                        "role {} needs the eBPF program that marks, clsact",
+                        role.name
+                    ));
+                    needs.program = true;
+                    needs.kinds.insert(Kind::Clsact);
+                }
+                Err(refusals) => needs.told.extend(refused(refusals)),
+            }
+            if !role.queues() {
+                continue;
+            }
             match compile(policy, role, &settings) {
                 Ok(tree) => {
-                    let needs = tree.needs();
-                    let names: Vec<&str> = needs.iter().map(|kind| kind.name()).collect();
-                    told.push(format!("role {} needs {}", role.name, names.join(", ")));
-                    needed.extend(needs);
+                    let kinds = tree.needs();
+                    let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+                    needs.told.push(format!("role {} needs {}", role.name, names.join(", ")));
+                    needs.kinds.extend(kinds);
                 }
-                Err(refusals) => {
-                    let refusals = refusals.iter();
-                    told.extend(refusals.map(|refusal| format!("cannot be deployed: {refusal}")));
-                }
+                Err(refusals) => needs.told.extend(refused(refusals)),
             }
         }
-        Ok((needed, told))
+        Ok(needs)
     }
 }

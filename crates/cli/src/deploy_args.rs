@@ -11,7 +11,7 @@ pub(crate) const DEPLOY: &str = "\
 Examples:
   shortflow deploy policies/strict-priority.toml --dev eth0 --rate '95 Mbit/s' --dry-run
   sudo shortflow deploy policies/strict-priority.toml --dev eth0 --rate '95 Mbit/s'
-  sudo shortflow deploy policies/dstf.toml --role core --dev eth0 --rate '95 Mbit/s'
+  sudo shortflow deploy policies/dstf.toml --role edge,core --dev eth0 --rate '95 Mbit/s'
   shortflow status --watch
   sudo shortflow reload policies/strict-priority.toml --dev eth0 --rate '50 Mbit/s'
   sudo shortflow undeploy --dev eth0";
@@ -25,9 +25,10 @@ pub(crate) struct Deploy {
     /// The device that sends the packets, as `eth0`.
     #[arg(long, short, value_name = "DEVICE")]
     pub(crate) dev: String,
-    /// The role of the policy that the device plays; not needed where only one does anything.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) role: Option<String>,
+    /// The role of the policy that the device plays, or two separated by a comma, one that marks and one that queues;
+    /// not needed where only one does anything.
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
+    pub(crate) role: Vec<String>,
     /// The rate at which packets leave: a little below that of the bottleneck, so that they wait here. By
     /// default that of the policy's shaper, or of the device.
     #[arg(long, value_name = "RATE")]
@@ -74,9 +75,9 @@ pub(crate) struct Doctor {
     /// Say what this policy needs, too.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) policy: Option<PathBuf>,
-    /// Look at this role of it alone.
-    #[arg(long, value_name = "NAME", requires = "policy")]
-    pub(crate) role: Option<String>,
+    /// Look at these roles of it alone.
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', requires = "policy")]
+    pub(crate) role: Vec<String>,
     /// Print one JSON object instead.
     #[arg(long)]
     pub(crate) json: bool,

@@ -189,7 +189,7 @@ impl<'t> Writer<'t> {
 
     /// Notes what is deployed.
     pub(crate) fn memo(&self, text: &str) -> String {
-        self.program("add", ROOT, MEMO, &Program::holding(text))
+        self.program("add", ROOT, MEMO, &Program::passing_by(text))
     }
 
     /// The queues in which packets wait, by what they are called.

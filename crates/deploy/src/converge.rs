@@ -17,6 +17,8 @@ pub enum Step {
     Tc(String),
     /// Waiting until no packet is left in the classes of a generation.
     Drain(Generation),
+    /// Bringing the program that conditions packets to the device's egress, in the place of one that is there.
+    Condition,
 }
 
 impl std::fmt::Display for Step {
@@ -25,6 +27,9 @@ impl std::fmt::Display for Step {
             Step::Tc(command) => write!(f, "tc {command}"),
             Step::Drain(_) => {
                 write!(f, "# until no packet waits in the classes that are removed next")
+            }
+            Step::Condition => {
+                write!(f, "# then the eBPF program that marks, at the egress with pref 21318")
             }
         }
     }

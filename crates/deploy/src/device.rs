@@ -16,6 +16,8 @@ use crate::error::Error;
 pub struct Link {
     /// Its name.
     pub name: String,
+    /// Its number.
+    pub index: u32,
     /// Bytes that it puts before each IP packet.
     pub header: u64,
     /// How fast it is, where it says so.
@@ -39,7 +41,8 @@ pub fn link(name: &str) -> Result<Link, Error> {
         Some("ether" | "loopback") => ETHERNET,
         _ => 0,
     };
-    Ok(Link { name: name.to_owned(), header, speed: speed(name, &found["ifindex"]) })
+    let index = found["ifindex"].as_u64().unwrap_or_default() as u32;
+    Ok(Link { name: name.to_owned(), index, header, speed: speed(name, &found["ifindex"]) })
 }
 
 /// The names of all devices.

@@ -8,12 +8,15 @@ use nix::sched::{CloneFlags, unshare};
 use serde_json::{Value, json};
 
 use crate::kernel::{KINDS, Kernel, Kind};
+use crate::program;
 
 /// What was found.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// Tools and permissions.
     pub findings: Vec<Finding>,
+    /// The program that conditions packets, which policies need that mark.
+    pub program: Finding,
     /// The kernel.
     pub kernel: Kernel,
     /// How the kernel was looked at.
@@ -33,12 +36,11 @@ pub struct Finding {
 /// which may load modules of the kernel; elsewhere it goes by how the kernel was built.
 pub fn examine() -> Report {
     let findings = vec![tool("tc"), tool("ip"), permission()];
-    match tried() {
-        Some(kernel) => Report { findings, kernel, how: "tried in a network namespace" },
-        None => {
-            Report { findings, kernel: built(), how: "by the kernel's configuration and modules" }
-        }
-    }
+    let (kernel, how) = match tried() {
+        Some(kernel) => (kernel, "tried in a network namespace"),
+        None => (built(), "by the kernel's configuration and modules"),
+    };
+    Report { findings, program: program(), kernel, how }
 }
 
 impl Report {
@@ -50,10 +52,10 @@ impl Report {
     /// As a person reads it; `needed` are the kinds that a policy needs.
     pub fn text(&self, needed: &BTreeSet<Kind>) -> String {
         let mut text = String::new();
-        for Finding { what, found } in &self.findings {
+        for Finding { what, found } in self.findings.iter().chain([&self.program]) {
             let line = match found {
                 Ok(found) => format!("  ok       {what}: {found}\n"),
-                Err(lacking) => format!("  missing  {what}: {lacking}\n"),
+                Err(lacking) => format!("  missing  {what}: {}\n", lacking.replace('\n', "; ")),
             };
             text += &line;
         }
@@ -85,6 +87,7 @@ impl Report {
         });
         json!({
             "findings": self.findings.iter().map(finding).collect::<Vec<_>>(),
+            "program": finding(&self.program),
             "kernel": release(), "how": self.how, "kinds": kinds.collect::<Vec<_>>(),
         })
     }
@@ -115,6 +118,14 @@ fn tool(name: &'static str) -> Finding {
         Err(_) => Err("install iproute2 (Debian: apt-get install iproute2)".to_owned()),
     };
     Finding { what: format!("tool {name}"), found }
+}
+
+fn program() -> Finding {
+    let found = program::try_out().map(|()| "the kernel takes it".to_owned());
+    Finding {
+        what: "eBPF program that marks".to_owned(),
+        found: found.map_err(|error| error.to_string()),
+    }
 }
 
 /// The number of CAP_NET_ADMIN in capabilities(7).
@@ -157,6 +168,7 @@ fn try_one(kind: Kind, name: &str, settings: &str) -> bool {
             tc("qdisc add dev lo root handle 1: htb")
                 && tc("filter add dev lo parent 1: protocol all bpf bytecode '1,6 0 0 1'")
         }
+        Kind::Clsact => return tc("qdisc add dev lo clsact") && tc("qdisc del dev lo clsact"),
         _ => tc(&format!("qdisc add dev lo root handle 1: {name} {settings}")),
     };
     tc("qdisc del dev lo root");

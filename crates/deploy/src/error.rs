@@ -92,6 +92,9 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
+    /// The program that conditions packets cannot be had.
+    #[error(transparent)]
+    Program(#[from] shortflow_ebpf::Error),
     /// The machine failed otherwise.
     #[error("{what}: {source}")]
     Machine {

@@ -9,6 +9,8 @@ pub enum Kind {
     Htb,
     /// The classifier that runs programs.
     Bpf,
+    /// A place for filters before the queues.
+    Clsact,
     /// First in, first out, counted in packets.
     Pfifo,
     /// The same, counted in bytes.
@@ -36,9 +38,10 @@ pub enum Kind {
 }
 
 /// Every kind: its name for tc, the option of the kernel, the module, and what can be set on a trial.
-pub const KINDS: [(Kind, &str, &str, &str, &str); 14] = [
+pub const KINDS: [(Kind, &str, &str, &str, &str); 15] = [
     (Kind::Htb, "htb", "NET_SCH_HTB", "sch_htb", ""),
     (Kind::Bpf, "bpf", "NET_CLS_BPF", "cls_bpf", ""),
+    (Kind::Clsact, "clsact", "NET_SCH_INGRESS", "sch_ingress", ""),
     (Kind::Pfifo, "pfifo", "NET_SCHED", "", ""),
     (Kind::Bfifo, "bfifo", "NET_SCHED", "", ""),
     (Kind::Prio, "prio", "NET_SCH_PRIO", "sch_prio", ""),

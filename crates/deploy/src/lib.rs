@@ -11,10 +11,12 @@
 //! command goes on from it. Both are pure. All that is known of a deployment is in the kernel: its handles, and a
 //! memo among its filters. There is no file that could be out of date.
 //!
+//! What a role does to packets before they wait is done by a program of `shortflow-ebpf` at the device's egress:
+//! [`compile_edge`] says which, and [`converge_edge`] how it comes there.
+//!
 //! # What this crate does not know
 //!
-//! Markers, policers and other programs at a device: what asks for them is refused. What a policy's text says:
-//! it reads checked policies.
+//! How a marker decides: the program does. What a policy's text says: it reads checked policies.
 
 #![cfg(target_os = "linux")]
 
@@ -24,23 +26,30 @@ mod compile;
 mod converge;
 mod device;
 mod doctor;
+mod edge;
 mod error;
 mod kernel;
 mod memo;
 mod observe;
+#[cfg(feature = "ebpf")]
+mod program;
+#[cfg(not(feature = "ebpf"))]
+#[path = "program_left_out.rs"]
+mod program;
 mod status;
 mod tc;
 mod tree;
 
 pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours};
-pub use compile::{Refusal, Settings, compile, role_of};
+pub use compile::{Edge, Refusal, Settings, compile, compile_edge, roles_of};
 pub use converge::{Step, converge};
 pub use device::{Claim, Link, link};
 pub use doctor::{Finding, Report, examine};
+pub use edge::{EdgeMemo, EdgeObserved, converge_edge};
 pub use error::Error;
 pub use kernel::{KINDS, Kernel, Kind};
 pub use memo::Memo;
-pub use observe::{Observed, Root};
-pub use status::{ClassStatus, DeviceStatus};
+pub use observe::{Listings, Observed, Root};
+pub use status::{ClassStatus, DeviceStatus, EdgeStatus};
 pub use tc::{Applied, Tc};
 pub use tree::{Discipline, Inner, Leaf, Tree};

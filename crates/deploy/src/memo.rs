@@ -73,7 +73,7 @@ impl Memo {
 }
 
 /// A name without what would break a line, and no longer than what fits.
-fn short(name: &str) -> String {
+pub(crate) fn short(name: &str) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     name.trim().chars().map(plain).take(MOST_OF_NAME).collect()
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::bytecode::Program;
 use crate::commands::{Generation, MEMO, NEIGHBOURS, OTHER, ROOT, SIGNATURE};
+use crate::edge::EdgeObserved;
 use crate::memo::Memo;
 
 /// What sends the packets of a device.
@@ -31,6 +32,8 @@ pub struct Observed {
     pub memo: Option<Memo>,
     /// The disciplines, with what they have done.
     pub queues: Vec<Queue>,
+    /// What stands before them.
+    pub edge: EdgeObserved,
     /// Minor numbers of our root's classes, with how many packets wait in each.
     pub(crate) classes: Vec<(u16, u64)>,
     /// Places of filters at our root.
@@ -58,23 +61,40 @@ pub struct Queue {
     pub waiting_bytes: u64,
 }
 
+/// What tc says of a device.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Listings<'t> {
+    /// `tc -s -j qdisc show`.
+    pub qdiscs: &'t str,
+    /// `tc -s class show`.
+    pub classes: &'t str,
+    /// `tc -j filter show parent 5f00:`.
+    pub filters: &'t str,
+    /// `tc -j filter show egress`.
+    pub egress: &'t str,
+    /// `tc -j filter show ingress`.
+    pub ingress: &'t str,
+}
+
 impl Observed {
-    /// From what `tc -s -j qdisc show`, `tc -s class show` and `tc -j filter show` say.
-    pub(crate) fn parse(qdiscs: &str, classes: &str, filters: &str) -> Result<Observed, String> {
+    /// From what tc says.
+    pub(crate) fn parse(listings: &Listings<'_>) -> Result<Observed, String> {
         let list = |text: &str| -> Result<Vec<Value>, String> {
             match text.trim() {
                 "" => Ok(Vec::new()),
                 text => serde_json::from_str(text).map_err(|error| error.to_string()),
             }
         };
-        let (qdiscs, filters) = (list(qdiscs)?, list(filters)?);
+        let (qdiscs, filters) = (list(listings.qdiscs)?, list(listings.filters)?);
+        let (egress, ingress) = (list(listings.egress)?, list(listings.ingress)?);
         let root = qdiscs.iter().find(|it| it["root"] == true).map_or(Root::Default, root_of);
         let places = filters.iter().filter(|it| it["options"].is_object());
         Ok(Observed {
             root,
             memo: filters.iter().find_map(memo_of),
             queues: qdiscs.iter().filter_map(queue_of).collect(),
-            classes: classes_of(classes),
+            edge: EdgeObserved::of(&qdiscs, &egress, &ingress),
+            classes: classes_of(listings.classes),
             filters: places.filter_map(|it| it["pref"].as_u64()).map(|pref| pref as u16).collect(),
         })
     }
@@ -128,10 +148,7 @@ fn memo_of(filter: &Value) -> Option<Memo> {
     if filter["pref"] != MEMO {
         return None;
     }
-    let instructions = filter["options"]["bytecode"]["insns"].as_array()?;
-    // The last one refuses the packet.
-    let held = instructions.split_last()?.1.iter().map(|it| it["k"].as_u64().unwrap_or(0) as u32);
-    Memo::parse(&Program::held(held)?)
+    Memo::parse(&Program::held(filter)?)
 }
 
 fn queue_of(qdisc: &Value) -> Option<Queue> {
@@ -187,6 +204,10 @@ fn classes_of(text: &str) -> Vec<(u16, u64)> {
 mod tests {
     use super::*;
 
+    fn of(qdiscs: &str, classes: &str, filters: &str) -> Result<Observed, String> {
+        Observed::parse(&Listings { qdiscs, classes, filters, ..Listings::default() })
+    }
+
     const CLASSES: &str = "\
 class htb 5f00:1 parent 5f00:fff0 leaf 5f01: prio 0 rate 1Kbit ceil 10Mbit burst 1600b cburst 1600b
  Sent 3028 bytes 2 pkt (dropped 0, overlimits 2 requeues 0)
@@ -204,7 +225,7 @@ class htb 5f00:fff0 root rate 10Mbit ceil 10Mbit burst 1600b cburst 1600b
 
     #[test]
     fn whose_root_it_is_is_told_by_more_than_its_handle() {
-        let root = |text: &str| Observed::parse(text, "", "").unwrap().root;
+        let root = |text: &str| of(text, "", "").unwrap().root;
         assert_eq!(root("[]"), Root::Default);
         assert_eq!(root(r#"[{"kind":"mq","handle":"0:","root":true}]"#), Root::Default);
         let ours = r#"[{"kind":"htb","handle":"5f00:","root":true,"options":{"r2q":24320,"default":"0x5f"}}]"#;
@@ -220,9 +241,9 @@ class htb 5f00:fff0 root rate 10Mbit ceil 10Mbit burst 1600b cburst 1600b
 
     #[test]
     fn what_tc_says_in_another_way_is_a_mistake_and_no_panic() {
-        assert!(Observed::parse("nonsense", "", "").is_err());
-        assert!(Observed::parse("{}", "", "").is_err());
-        let odd = Observed::parse(r#"[{"root":true},{"handle":7}]"#, "class\nclass htb\n", "[{}]");
+        assert!(of("nonsense", "", "").is_err());
+        assert!(of("{}", "", "").is_err());
+        let odd = of(r#"[{"root":true},{"handle":7}]"#, "class\nclass htb\n", "[{}]");
         assert_eq!(odd.unwrap().classes, []);
     }
 
@@ -231,7 +252,7 @@ class htb 5f00:fff0 root rate 10Mbit ceil 10Mbit burst 1600b cburst 1600b
         let text = r#"[{"kind":"fq_codel","handle":"5f01:","packets":5,"bytes":70,"drops":1,"ecn_mark":2},
             {"kind":"red","handle":"5f02:","marked":3},
             {"kind":"cake","handle":"5f03:","tins":[{"ecn_mark":4},{"ecn_mark":5}]}]"#;
-        let found = Observed::parse(text, "", "").unwrap();
+        let found = of(text, "", "").unwrap();
         let marks: Vec<_> = found.queues.iter().map(|queue| (queue.handle, queue.marks)).collect();
         assert_eq!(marks, [(0x5f01, 2), (0x5f02, 3), (0x5f03, 9)]);
         let first = found.queue(0x5f01).unwrap();

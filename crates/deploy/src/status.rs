@@ -1,11 +1,14 @@
 //! How a deployment stands.
 
 use serde_json::{Value, json};
+use shortflow_ebpf::edge::{EdgeCounter, EdgeTable};
 
-use crate::device::names;
+use crate::device::{link, names};
+use crate::edge::EdgeMemo;
 use crate::error::Error;
 use crate::memo::Memo;
 use crate::observe::{Observed, Queue, Root};
+use crate::program;
 use crate::tc::Tc;
 
 /// How a device stands.
@@ -13,12 +16,67 @@ use crate::tc::Tc;
 pub struct DeviceStatus {
     /// Its name.
     pub device: String,
-    /// What is deployed; none where it was begun and not finished.
+    /// What is deployed of queues; none where nothing is, or it was begun and not finished.
     pub memo: Option<Memo>,
-    /// The classes, those served first before others.
+    /// What is done to packets before they wait; none where nothing is.
+    pub edge: Option<EdgeStatus>,
+    /// Whether all that was begun is finished.
+    pub is_whole: bool,
+    /// The classes of queues, those served first before others.
     pub classes: Vec<ClassStatus>,
     /// Packets of an earlier policy that still wait.
     pub left_over: u64,
+}
+
+/// What is done to packets before they wait.
+#[derive(Debug, Clone)]
+pub struct EdgeStatus {
+    /// What is known of it.
+    pub memo: EdgeMemo,
+    /// What each class has seen of green, yellow and red packets, and its table; none where the process may not look.
+    pub seen: Option<Vec<([EdgeCounter; 3], EdgeTable)>>,
+}
+
+impl EdgeStatus {
+    fn of(device: &str, memo: &EdgeMemo) -> EdgeStatus {
+        let seen = link(device).ok().and_then(|link| program::seen(&link, memo.classes.len()));
+        EdgeStatus { memo: memo.clone(), seen }
+    }
+
+    fn rows(&self) -> Vec<Vec<String>> {
+        let head =
+            ["marked at the edge", "green", "yellow", "red", "dropped", "flows known", "new"];
+        let row = |(name, seen): (&String, Option<&([EdgeCounter; 3], EdgeTable)>)| {
+            let counts = seen.map(|(colors, table)| {
+                let dropped = colors.iter().map(|color| color.dropped_packets).sum();
+                let [green, yellow, red] = colors.map(|color| color.packets);
+                [green, yellow, red, dropped, table.hits, table.misses]
+            });
+            let counts = counts.map_or([const { String::new() }; 6], |counts| {
+                counts.map(|count| count.to_string())
+            });
+            std::iter::once(name.clone()).chain(counts).collect()
+        };
+        let seen = (0..).map(|number| self.seen.as_ref().and_then(|seen| seen.get(number)));
+        let rows = self.memo.classes.iter().zip(seen).map(row);
+        std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect()
+    }
+
+    fn json(&self) -> Value {
+        let class = |(number, name): (usize, &String)| {
+            let seen = self.seen.as_ref().and_then(|seen| seen.get(number));
+            json!({
+                "class": name,
+                "packets": seen.map(|(colors, _)| colors.map(|color| color.packets)),
+                "bytes": seen.map(|(colors, _)| colors.map(|color| color.bytes)),
+                "dropped": seen.map(|(colors, _)| colors.map(|color| color.dropped_packets)),
+                "hits": seen.map(|(_, table)| table.hits), "misses": seen.map(|(_, table)| table.misses),
+                "evictions": seen.map(|(_, table)| table.evictions), "used": seen.map(|(_, table)| table.used),
+            })
+        };
+        let classes: Vec<Value> = self.memo.classes.iter().enumerate().map(class).collect();
+        json!({ "policy": self.memo.policy, "role": self.memo.role, "classes": classes })
+    }
 }
 
 /// What a class has done.
@@ -37,7 +95,8 @@ impl DeviceStatus {
     /// When the device is not there, or tc cannot be run or read.
     pub fn of(device: &str) -> Result<Option<DeviceStatus>, Error> {
         let observed = Tc::new(device).observe()?;
-        Ok((observed.root == Root::Ours).then(|| DeviceStatus::from(device, &observed)))
+        let is_ours = observed.root == Root::Ours || observed.edge.is_ours();
+        Ok(is_ours.then(|| DeviceStatus::from(device, &observed)))
     }
 
     /// How all devices stand on which something is deployed.
@@ -70,6 +129,9 @@ impl DeviceStatus {
         DeviceStatus {
             device: device.to_owned(),
             memo: observed.memo.clone(),
+            edge: observed.edge.memo.as_ref().map(|memo| EdgeStatus::of(device, memo)),
+            is_whole: (observed.root != Root::Ours || observed.memo.is_some())
+                && observed.edge.memo.is_some() == observed.edge.has_program,
             classes: classes.collect(),
             left_over: old.into_iter().flatten().map(|(_, waiting)| waiting).sum(),
         }
@@ -77,39 +139,43 @@ impl DeviceStatus {
 
     /// As a person reads it.
     pub fn text(&self) -> String {
-        let mut text = match &self.memo {
-            Some(Memo { policy, role, rate, .. }) => {
-                format!("{}: policy {policy:?}, role {role}, {rate}\n", self.device)
-            }
-            None => format!(
-                "{}: a deployment was begun and not finished; packets flow unsorted\n  finish it with `shortflow \
-                 reload`, or take it away with `shortflow undeploy`\n",
-                self.device
-            ),
+        let policy = self.memo.as_ref().map(|memo| &memo.policy);
+        let policy = policy.or(self.edge.as_ref().map(|edge| &edge.memo.policy));
+        let mut text = match policy {
+            Some(policy) => format!("{}: policy {policy:?}", self.device),
+            None => self.device.clone(),
         };
+        let edge = self.edge.iter().map(|edge| edge.memo.role.clone());
+        let queues = self.memo.iter().map(|memo| format!("{}, {}", memo.role, memo.rate));
+        edge.chain(queues).for_each(|part| text += &format!(", role {part}"));
+        text.push('\n');
+        if !self.is_whole {
+            text += "  a deployment was begun and not finished; packets flow, unmarked or unsorted\n  finish it with \
+                     `shortflow reload`, or take it away with `shortflow undeploy`\n";
+        }
+        if let Some(edge) = &self.edge {
+            text += &table(&edge.rows(), 1);
+            if edge.seen.is_none() {
+                text += "  what its classes have seen is told to root, in builds with eBPF\n";
+            }
+        }
+        if !self.classes.is_empty() {
+            text += &table(&self.rows(), 2);
+        }
+        if self.left_over > 0 {
+            text += &format!("  {} packets of the policy before still wait\n", self.left_over);
+        }
+        text
+    }
+
+    fn rows(&self) -> Vec<Vec<String>> {
         let head = ["class", "queue", "packets", "bytes", "dropped", "marked", "waiting"];
         let rows = self.classes.iter().map(|ClassStatus { name, queue }| {
             let counts = [queue.packets, queue.bytes, queue.drops, queue.marks, queue.waiting];
             let texts = [name.clone(), queue.kind.clone()].into_iter();
             texts.chain(counts.map(|count| count.to_string())).collect::<Vec<_>>()
         });
-        let rows: Vec<Vec<String>> =
-            std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect();
-        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-        let widths: Vec<usize> = (0..head.len()).map(|column| width(column).unwrap_or(0)).collect();
-        for row in &rows {
-            let cells =
-                row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
-                    0 | 1 => format!("{cell:<width$}"),
-                    _ => format!("{cell:>width$}"),
-                });
-            let line = cells.collect::<Vec<_>>().join("  ");
-            text += &format!("  {}\n", line.trim_end());
-        }
-        if self.left_over > 0 {
-            text += &format!("  {} packets of the policy before still wait\n", self.left_over);
-        }
-        text
+        std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect()
     }
 
     /// As a program reads it.
@@ -123,11 +189,25 @@ impl DeviceStatus {
         };
         let memo = self.memo.as_ref();
         json!({
-            "device": self.device, "complete": memo.is_some(),
+            "device": self.device, "complete": self.is_whole,
             "policy": memo.map(|memo| &memo.policy), "role": memo.map(|memo| &memo.role),
             "rate_bit_per_s": memo.map(|memo| memo.rate.bits_per_sec()),
             "classes": self.classes.iter().map(class).collect::<Vec<_>>(),
-            "left_over": self.left_over,
+            "edge": self.edge.as_ref().map(EdgeStatus::json), "left_over": self.left_over,
         })
     }
+}
+
+/// Rows in columns, of which the first `texts` are texts and the others numbers.
+fn table(rows: &[Vec<String>], texts: usize) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+            if column < texts { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        format!("  {}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
 }

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::commands::Generation;
+use crate::compile::Edge;
 use crate::converge::{Step, clear, converge};
-use crate::device::Claim;
+use crate::device::{Claim, link};
+use crate::edge::{EdgeMemo, converge_edge};
 use crate::error::Error;
-use crate::observe::{Observed, Root};
+use crate::observe::{Listings, Observed, Root};
+use crate::program;
 use crate::tree::Tree;
 
 /// How long packets of an earlier policy may take to leave, unless it is said otherwise.
@@ -23,6 +26,8 @@ pub struct Tc {
     device: String,
     patience: Duration,
     claim: Option<Arc<Claim>>,
+    edge: Option<Arc<Edge>>,
+    before: Option<EdgeMemo>,
 }
 
 /// What was done.
@@ -37,7 +42,7 @@ pub struct Applied {
 impl Tc {
     /// The way to the device of this name.
     pub fn new(device: &str) -> Tc {
-        Tc { device: device.to_owned(), patience: PATIENCE, claim: None }
+        Tc { device: device.to_owned(), patience: PATIENCE, claim: None, edge: None, before: None }
     }
 
     /// The same, where packets of an earlier policy have so long to leave.
@@ -52,14 +57,19 @@ impl Tc {
         Tc { claim: Some(Arc::new(claim)), ..self }
     }
 
-    /// What stands at a device of which tc says this in `-s -j qdisc show`, `-s class show` and `-j filter show`.
+    /// The same, which brings this to the device where a step asks for it, in the place of what was known to be there.
+    #[must_use]
+    pub fn with_edge(self, edge: Edge, before: Option<EdgeMemo>) -> Tc {
+        Tc { edge: Some(Arc::new(edge)), before, ..self }
+    }
+
+    /// What stands at a device of which tc says this.
     ///
     /// # Errors
     /// When that cannot be read.
-    pub fn parsed(qdiscs: &str, classes: &str, filters: &str) -> Result<Observed, Error> {
+    pub fn parsed(listings: &Listings<'_>) -> Result<Observed, Error> {
         let command = "tc -s -j qdisc show".to_owned();
-        Observed::parse(qdiscs, classes, filters)
-            .map_err(|message| Error::Unreadable { command, message })
+        Observed::parse(listings).map_err(|message| Error::Unreadable { command, message })
     }
 
     /// What stands at the device.
@@ -70,13 +80,23 @@ impl Tc {
         let root = format!("{:x}:", crate::commands::ROOT);
         let qdiscs = self.ask(&["-s", "-j", "qdisc", "show", "dev", &self.device])?;
         let classes = self.ask(&["-s", "class", "show", "dev", &self.device])?;
-        // Of a root that is not ours filters say nothing, and of one without classes the kernel tells none.
-        let filters = ["-j", "filter", "show", "dev", &self.device, "parent", &root];
-        let filters = self.ask(&filters).or_else(|error| match error {
-            Error::Refused { .. } => Ok(String::new()),
-            other => Err(other),
-        })?;
-        Tc::parsed(&qdiscs, &classes, &filters)
+        // Where there is no place for filters tc says so by failing.
+        let filters = |place: &[&str]| {
+            let show = ["-j", "filter", "show", "dev", &self.device];
+            self.ask(&[&show[..], place].concat()).or_else(|error| match error {
+                Error::Refused { .. } => Ok(String::new()),
+                other => Err(other),
+            })
+        };
+        let at_root = filters(&["parent", &root])?;
+        let (egress, ingress) = (filters(&["egress"])?, filters(&["ingress"])?);
+        Tc::parsed(&Listings {
+            qdiscs: &qdiscs,
+            classes: &classes,
+            filters: &at_root,
+            egress: &egress,
+            ingress: &ingress,
+        })
     }
 
     /// What is to be done for `tree` to stand there.
@@ -93,9 +113,14 @@ impl Tc {
     ///
     /// # Errors
     /// When nothing is deployed there.
-    pub fn plan_removal(&self, observed: &Observed) -> Result<Step, Error> {
-        clear(&self.device, observed)
-            .ok_or_else(|| Error::NotDeployed { device: self.device.clone() })
+    pub fn plan_removal(&self, observed: &Observed) -> Result<Vec<Step>, Error> {
+        let queues = clear(&self.device, observed);
+        if queues.is_none() && !observed.edge.is_ours() {
+            return Err(Error::NotDeployed { device: self.device.clone() });
+        }
+        // What marks goes first, so that marks never come to queues that do not know them.
+        let edge = converge_edge(&self.device, &observed.edge, "", None);
+        Ok(edge.into_iter().chain(queues).collect())
     }
 
     /// Does it. When it fails or is interrupted, packets flow, and a new plan leads on.
@@ -120,6 +145,11 @@ impl Tc {
                     }
                     return Err(Error::Busy { device: self.device.clone(), packets: waiting });
                 }
+                Step::Condition => {
+                    rest = &rest[1..];
+                    self.condition()?;
+                    applied.commands += 1;
+                }
                 Step::Tc(_) => {
                     let commands: Vec<&str> = rest.iter().map_while(command).collect();
                     self.run(&commands)?;
@@ -129,6 +159,12 @@ impl Tc {
             }
         }
         Ok(applied)
+    }
+
+    /// Brings the program to the device.
+    fn condition(&self) -> Result<(), Error> {
+        let edge = self.edge.as_ref().expect("who plans it gives it");
+        Ok(program::bring(&link(&self.device)?, edge, self.before.as_ref())?)
     }
 
     /// Waits until the classes of a generation are empty, and says how many packets are left if they never are.
@@ -207,6 +243,6 @@ impl Tc {
 fn command(step: &Step) -> Option<&str> {
     match step {
         Step::Tc(command) => Some(command),
-        Step::Drain(_) => None,
+        Step::Drain(_) | Step::Condition => None,
     }
 }

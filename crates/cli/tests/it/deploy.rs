@@ -154,8 +154,13 @@ fn without_the_right_to_change_devices_it_says_what_is_lacking() {
 #[test]
 fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
     for (arguments, told) in [
-        (&["policies/dstf.toml"][..], "name the one for this device: --role core"),
-        (&["policies/dstf.toml", "--role", "edge"], "the marker `dstf` needs an eBPF program"),
+        (&["policies/dstf.toml"][..], "name those for this device: --role edge,core"),
+        (
+            &["policies/sima.toml", "--role", "edge"],
+            "the marker `sima` has no program in the kernel yet",
+        ),
+        (&["policies/dstf.toml", "--role", "source"], "it has no queue"),
+        (&["policies/strict-priority.toml", "--role", "core,core"], "a device plays one of them"),
         (&["policies/dstf.toml", "--role", "cores"], "its roles are `source`, `edge`, `core`"),
         (&["policies/stf.toml"], "nearest are `fq-codel`"),
         (&[STRICT, "--rate", "9 kbit/s"], "--rate must be 64 kbit/s or more"),
@@ -226,7 +231,10 @@ fn a_doctor_says_what_a_policy_needs_and_whether_it_is_there() {
         assert!(told.contains("role core needs htb, bpf, pfifo"), "{told}");
         let ended = run(&["doctor", "policies/dstf.toml", "--json"]);
         let json: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
-        assert!(json["policy"][0].as_str().unwrap().contains("the marker `dstf` needs"), "{json}");
+        assert!(
+            json["policy"][0] == "role edge needs the eBPF program that marks, clsact",
+            "{json}"
+        );
 
         let ended = run(&["doctor", "policies/fq-codel.toml", "--json"]);
         let json: serde_json::Value = serde_json::from_str(&ended.out).unwrap();

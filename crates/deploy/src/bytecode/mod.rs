@@ -9,6 +9,8 @@ mod neighbours;
 
 use std::fmt;
 
+use serde_json::Value;
+
 pub use classifier::{Choice, TooLong, classifier};
 pub use neighbours::neighbours;
 
@@ -38,24 +40,29 @@ impl Program {
         &self.0
     }
 
-    /// A program that takes no packet and holds `text` where its operands are.
+    /// A program that takes no packet, steps over `text` and holds it where its operands are.
     ///
     /// # Panics
     /// When the text has more than 16,000 bytes.
-    pub(crate) fn holding(text: &str) -> Program {
+    pub(crate) fn passing_by(text: &str) -> Program {
         let words = text.as_bytes().chunks(4).map(|bytes| {
             let mut word = [0; 4];
             word[..bytes.len()].copy_from_slice(bytes);
             Instruction::plain(assembler::LOAD_NUMBER, u32::from_be_bytes(word))
         });
+        let words: Vec<Instruction> = words.collect();
+        let over = Instruction::plain(assembler::JUMP, words.len() as u32);
         let refuse = Instruction::plain(assembler::RETURN, 0);
-        let program = Program(words.chain([refuse]).collect());
+        let program = Program([vec![over], words, vec![refuse]].concat());
         assert!(program.0.len() <= Program::MOST, "{} bytes are kept to what fits", text.len());
         program
     }
 
-    /// The text in a program that holds one.
-    pub(crate) fn held(operands: impl Iterator<Item = u32>) -> Option<String> {
+    /// The text in a program that holds one, as tc lists it among filters.
+    pub(crate) fn held(filter: &Value) -> Option<String> {
+        let instructions = filter["options"]["bytecode"]["insns"].as_array()?;
+        let words = instructions.iter().filter(|it| it["code"] == assembler::LOAD_NUMBER);
+        let operands = words.map(|it| it["k"].as_u64().unwrap_or(0) as u32);
         let mut bytes: Vec<u8> = operands.flat_map(u32::to_be_bytes).collect();
         let length = bytes.iter().rposition(|byte| *byte != 0)? + 1;
         bytes.truncate(length);
@@ -83,15 +90,20 @@ impl fmt::Display for Program {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn what_a_program_holds_comes_out_again() {
         for text in ["a", "four", "Überholspur: Gespräche"] {
-            let program = Program::holding(text);
-            let operands = program.instructions().iter().map(|it| it.operand);
-            assert_eq!(Program::held(operands).as_deref(), Some(text));
+            let program = Program::passing_by(text);
+            let listed = program.instructions().iter();
+            let listed: Vec<_> =
+                listed.map(|it| json!({ "code": it.code, "k": it.operand })).collect();
+            let filter = json!({ "options": { "bytecode": { "insns": listed } } });
+            assert_eq!(Program::held(&filter).as_deref(), Some(text));
         }
-        assert_eq!(Program::holding("ab").to_string(), "2,0 0 0 1633812480,6 0 0 0");
+        assert_eq!(Program::passing_by("ab").to_string(), "3,5 0 0 1,0 0 0 1633812480,6 0 0 0");
     }
 }

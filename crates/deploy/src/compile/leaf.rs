@@ -78,8 +78,8 @@ impl Compiler<'_> {
                 self.prio(&classifier, each, otherwise, path)
             }
             QueuePlan::MultiRed(_) => {
-                let what = "the kernel's gred takes a packet's level from its tc_index, which an eBPF program must \
-                            set, and `deploy` attaches none yet";
+                let what = "the kernel's gred takes a packet's level from its tc_index, which no eBPF program of \
+                            this version sets yet";
                 Err(vec![Refusal::of_policy(
                     path,
                     what,
@@ -97,8 +97,8 @@ impl Compiler<'_> {
                 Err(vec![Refusal::of_policy(path, what, None)])
             }
             QueuePlan::SourceScheduler(_) | QueuePlan::AggregateShaper(_) => {
-                let what = "it asks for the state of the sender's connections, which needs eBPF programs that \
-                            `deploy` does not attach yet";
+                let what = "it asks for the state of the sender's connections, for which there is no \
+                            program in the kernel yet";
                 Err(vec![Refusal::of_policy(path, what, None)])
             }
             QueuePlan::Shaper(_) => {

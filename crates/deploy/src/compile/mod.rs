@@ -1,5 +1,6 @@
 //! From a checked policy to what the kernel's traffic control can do of it.
 
+mod edge;
 mod leaf;
 mod line;
 mod names;
@@ -7,6 +8,8 @@ mod red;
 
 use shortflow_policy::{Policy, Role};
 use shortflow_units::Rate;
+
+pub use edge::{Edge, compile_edge};
 
 use crate::kernel::{Kernel, Kind};
 use crate::tree::Tree;
@@ -51,86 +54,70 @@ impl std::fmt::Display for Refusal {
 /// What becomes of a part.
 type Compiled<T> = Result<T, Vec<Refusal>>;
 
-/// The role that is meant: the one of this name, or the only one that does something.
+/// The roles that are meant: those of these names, or the only one that does something.
 ///
 /// # Errors
-/// When there is none, or when several do something and none was named.
-pub fn role_of<'p>(policy: &'p Policy, name: Option<&str>) -> Result<&'p Role, String> {
-    let names = |roles: &[&Role]| {
-        roles.iter().map(|role| format!("`{}`", role.name)).collect::<Vec<_>>().join(", ")
+/// When there is none, when several do something and none was named, or when two of those named condition packets, or
+/// two queue them.
+pub fn roles_of<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<&'p Role>, String> {
+    let listed = |roles: &[&Role], mark: &str| {
+        roles.iter().map(|role| format!("{mark}{}{mark}", role.name)).collect::<Vec<_>>()
     };
     let all: Vec<&Role> = policy.roles.iter().collect();
-    if let Some(name) = name {
-        let found = policy.role(name);
-        return found.ok_or_else(|| {
-            format!("policy {:?} has no role `{name}`\nits roles are {}", policy.name, names(&all))
-        });
-    }
     let acting: Vec<&Role> =
-        all.into_iter().filter(|role| role.conditions() || role.queues()).collect();
-    match &acting[..] {
-        [] => Err(format!("no role of policy {:?} does anything\ngive one a queue", policy.name)),
-        [role] => Ok(role),
-        several => {
-            let queue = several.iter().find(|role| role.queues() && !role.conditions());
-            let example = queue.unwrap_or(&several[0]);
-            Err(format!(
-                "several roles of policy {:?} do something: {}\nname the one for this device: --role {}",
-                policy.name,
-                names(several),
-                example.name
-            ))
+        all.iter().copied().filter(|role| role.conditions() || role.queues()).collect();
+    if names.is_empty() {
+        return match &acting[..] {
+            [] => {
+                Err(format!("no role of policy {:?} does anything\ngive one a queue", policy.name))
+            }
+            [_] => Ok(acting),
+            several => {
+                // Those that a device can play together: they mark, and then queue.
+                let marks = several.iter().find(|role| role.conditions() && !role.queues());
+                let queues = several.iter().find(|role| role.queues() && !role.conditions());
+                let both: Vec<&Role> = marks.into_iter().chain(queues).copied().collect();
+                let example = if both.is_empty() { vec![several[0]] } else { both };
+                Err(format!(
+                    "several roles of policy {:?} do something: {}\nname those for this device: --role {}",
+                    policy.name,
+                    listed(several, "`").join(", "),
+                    listed(&example, "").join(",")
+                ))
+            }
+        };
+    }
+    let find = |name: &String| {
+        policy.role(name).ok_or_else(|| {
+            let roles = listed(&all, "`").join(", ");
+            format!("policy {:?} has no role `{name}`\nits roles are {roles}", policy.name)
+        })
+    };
+    let found = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    for (does, what) in [
+        (Role::conditions as fn(&Role) -> bool, "condition packets"),
+        (Role::queues as fn(&Role) -> bool, "queue packets"),
+    ] {
+        if found.iter().filter(|role| does(role)).count() > 1 {
+            let named = names.join("` and `");
+            return Err(format!("both `{named}` {what}\na device plays one of them"));
         }
     }
+    Ok(found)
 }
 
-/// What the kernel is to do at a device that plays `role`.
+/// What the kernel is to do with packets that wait at a device that plays `role`, which has a queue.
 ///
 /// # Errors
 /// What of it cannot be done, part by part.
 pub fn compile(policy: &Policy, role: &Role, settings: &Settings) -> Result<Tree, Vec<Refusal>> {
-    let mut refusals = conditioning(role);
-    let path = format!("roles.{}", role.name);
-    let Some(queue) = &role.queue else {
-        if refusals.is_empty() {
-            let what = "it has no queue, so there is nothing to do at a device";
-            refusals.push(Refusal::of_policy(&path, what, None));
-        }
-        return Err(refusals);
-    };
-    match line::compile(policy, role, queue, settings) {
-        Ok(tree) if refusals.is_empty() => Ok(tree),
-        Ok(_) => Err(refusals),
-        Err(more) => {
-            refusals.extend(more);
-            Err(refusals)
+    match &role.queue {
+        Some(queue) => line::compile(policy, role, queue, settings),
+        None => {
+            let what = "it has no queue, so there is nothing to do with packets that wait";
+            Err(vec![Refusal::of_policy(&format!("roles.{}", role.name), what, None)])
         }
     }
-}
-
-/// What the role does to packets beside queueing them, which needs programs at the device.
-fn conditioning(role: &Role) -> Vec<Refusal> {
-    let mut refusals = Vec::new();
-    for class in &role.classes {
-        let path = format!("roles.{}.classes `{}`", role.name, class.name);
-        if let Some(marker) = &class.marker {
-            let what = format!(
-                "the marker `{}` needs an eBPF program at the device, which `deploy` does not attach yet",
-                marker.scheme()
-            );
-            refusals.push(Refusal::of_policy(&path, &what, None));
-        } else if class.police.is_some() {
-            let what =
-                "a policer needs an eBPF program at the device, which `deploy` does not attach yet";
-            refusals.push(Refusal::of_policy(&path, what, None));
-        }
-    }
-    if role.conditions() && role.classes.is_empty() {
-        let what = "acknowledgements that echo code points need an eBPF program at the device, which `deploy` \
-                    does not attach yet";
-        refusals.push(Refusal::of_policy(&format!("roles.{}.acks", role.name), what, None));
-    }
-    refusals
 }
 
 impl Refusal {

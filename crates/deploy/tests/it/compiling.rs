@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use shortflow_deploy::{Kind, Settings, compile};
+use shortflow_deploy::{Kind, Refusal, Settings, compile, compile_edge};
 use shortflow_policy::Policy;
 
 use crate::support::{compiled, first_steps, of_queue, policies, settings, shipped};
@@ -40,14 +40,26 @@ fn told(policy: &Policy) -> String {
 }
 
 fn outcome(policy: &Policy, role: &shortflow_policy::Role, settings: &Settings) -> String {
-    match compile(policy, role, settings) {
+    let refused = |refusals: Vec<Refusal>| -> String {
+        refusals.iter().map(|refusal| format!("refused: {refusal}\n")).collect()
+    };
+    let edge = match compile_edge(role) {
+        Ok(None) => String::new(),
+        Ok(Some(edge)) => format!("at the edge: {}\n", edge.classes.join(", ")),
+        Err(refusals) => refused(refusals),
+    };
+    if !role.queues() {
+        return edge;
+    }
+    let queue = match compile(policy, role, settings) {
         Ok(tree) => {
             let notes = tree.notes.iter().map(|note| format!("note: {note}\n"));
             let steps = first_steps(&tree).into_iter().map(|step| shortened(&step.to_string()));
             notes.chain(steps).collect()
         }
-        Err(refusals) => refusals.iter().map(|refusal| format!("refused: {refusal}\n")).collect(),
-    }
+        Err(refusals) => refused(refusals),
+    };
+    edge + &queue
 }
 
 /// A step with how long a program is instead of the program.

@@ -1,6 +1,6 @@
 //! The way from what stands at a device to what is wanted.
 
-use shortflow_deploy::{Step, Tc, converge};
+use shortflow_deploy::{Listings, Step, Tc, converge};
 
 use crate::support::{compiled, first_steps, of_queue, settings};
 
@@ -11,7 +11,12 @@ fn interrupted(classes: &[&str], places: &[u16]) -> shortflow_deploy::Observed {
     let classes: String = classes.iter().map(|id| format!("class htb 5f00:{id} root\n")).collect();
     let filter = |place: &u16| format!(r#"{{"pref":{place},"options":{{"handle":"0x1"}}}}"#);
     let filters: Vec<String> = places.iter().map(filter).collect();
-    Tc::parsed(root, &classes, &format!("[{}]", filters.join(","))).unwrap()
+    {
+        let filters = format!("[{}]", filters.join(","));
+        let listings =
+            Listings { qdiscs: root, classes: &classes, filters: &filters, ..Listings::default() };
+        Tc::parsed(&listings).unwrap()
+    }
 }
 
 fn words(steps: &[Step]) -> Vec<String> {
@@ -25,6 +30,7 @@ fn words(steps: &[Step]) -> Vec<String> {
             format!("{} {} {}", words[0], words[1], named.unwrap_or_default())
         }
         Step::Drain(_) => "drain".to_owned(),
+        Step::Condition => "condition".to_owned(),
     };
     steps.iter().map(short).collect()
 }

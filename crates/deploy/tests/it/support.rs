@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use shortflow_deploy::{Kernel, Kind, Observed, Refusal, Root, Settings, Step, Tree};
+use shortflow_deploy::{Kernel, Kind, Listings, Observed, Refusal, Root, Settings, Step, Tree};
 use shortflow_policy::Policy;
 use shortflow_units::Rate;
 
@@ -41,7 +41,7 @@ pub(crate) fn compiled(policy: &Policy, settings: &Settings) -> Result<Tree, Vec
 
 /// A device to which nobody has done anything.
 pub(crate) fn untouched() -> Observed {
-    let observed = shortflow_deploy::Tc::parsed("[]", "", "").expect("an empty list");
+    let observed = shortflow_deploy::Tc::parsed(&Listings::default()).expect("nothing is said");
     assert_eq!(observed.root, Root::Default);
     observed
 }

@@ -105,7 +105,7 @@ impl Bench {
     /// Takes everything away.
     pub(crate) fn undeploy(&self) {
         let tc = Tc::new(DEVICE);
-        tc.apply(&[tc.plan_removal(&tc.observe().unwrap()).unwrap()]).unwrap();
+        tc.apply(&tc.plan_removal(&tc.observe().unwrap()).unwrap()).unwrap();
     }
 
     /// How the device stands.
