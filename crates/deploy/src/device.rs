@@ -30,8 +30,11 @@ const ETHERNET: u64 = 14;
 /// The device of this name.
 ///
 /// # Errors
-/// When there is none, or `ip` cannot be run.
+/// When there is none, its name is odd, or `ip` cannot be run.
 pub fn link(name: &str) -> Result<Link, Error> {
+    if !is_plain(name) {
+        return Err(Error::OddName { device: name.to_owned() });
+    }
     let all = links()?;
     let there = || all.iter().filter_map(|link| link["ifname"].as_str()).map(str::to_owned);
     let found = all.iter().find(|link| link["ifname"] == name);
@@ -45,10 +48,17 @@ pub fn link(name: &str) -> Result<Link, Error> {
     Ok(Link { name: name.to_owned(), index, header, speed: speed(name, &found["ifindex"]) })
 }
 
-/// The names of all devices.
+/// Whether tc and shells take a name for one word that is nothing else. The kernel allows more.
+fn is_plain(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@:+".contains(&byte);
+    !name.is_empty() && !name.starts_with('-') && name.bytes().all(plain)
+}
+
+/// The names of all devices that have plain ones; on others nothing is deployed.
 pub(crate) fn names() -> Result<Vec<String>, Error> {
     let links = links()?;
-    Ok(links.iter().filter_map(|link| link["ifname"].as_str()).map(str::to_owned).collect())
+    let names = links.iter().filter_map(|link| link["ifname"].as_str());
+    Ok(names.filter(|name| is_plain(name)).map(str::to_owned).collect())
 }
 
 fn links() -> Result<Vec<Value>, Error> {
@@ -105,5 +115,23 @@ impl Claim {
     /// The right for another process, too: it lasts until both are done.
     pub(crate) fn shared(&self) -> std::io::Result<OwnedFd> {
         self.name.try_clone().map(OwnedFd::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_a_shell_or_tc_would_take_for_more_is_refused() {
+        for plain in ["eth0", "wlan0.7", "br-lan", "veth1@if2", "eth0:1"] {
+            assert!(is_plain(plain), "{plain}");
+        }
+        for odd in
+            ["", "-all", "a b", "$(reboot)", "a'b", "a;b", "#a", "a\nqdisc del dev eth1 root", "ä"]
+        {
+            assert!(!is_plain(odd), "{odd}");
+            assert!(matches!(link(odd), Err(Error::OddName { .. })), "{odd}");
+        }
     }
 }

@@ -28,6 +28,14 @@ pub enum Error {
         /// Those that are there.
         there: Vec<String>,
     },
+    /// The name of the device is more than a word.
+    #[error(
+        "the device's name {device:?} holds what tc or a shell takes for something else\nuse letters, digits and the characters . _ - @ : + (`ip link set NAME name OTHER` gives it another)"
+    )]
+    OddName {
+        /// Its name.
+        device: String,
+    },
     /// The device went away meanwhile.
     #[error(
         "the device `{device}` has gone away meanwhile, and with it all that was deployed on it\nbring it back, and deploy again"
@@ -109,7 +117,10 @@ impl Error {
     /// Whether what was asked for is wrong, and not the machine.
     pub fn is_of_input(&self) -> bool {
         match self {
-            Error::NoDevice { .. } | Error::Deployed { .. } | Error::NotDeployed { .. } => true,
+            Error::OddName { .. }
+            | Error::NoDevice { .. }
+            | Error::Deployed { .. }
+            | Error::NotDeployed { .. } => true,
             Error::Obstacle { obstacle, .. } => !matches!(obstacle, Obstacle::Other { .. }),
             _ => false,
         }

@@ -179,6 +179,9 @@ fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
         run(&[&["deploy", STRICT][..], &["--dev", "faraway0", "--rate", "1 Gbit/s"]].concat());
     assert_eq!(ended.code, Some(2));
     assert!(ended.err.contains("there is no device `faraway0`\n  there are "), "{}", ended.err);
+    let ended = run(&["deploy", STRICT, "--dev", "$(reboot)", "--rate", "1 Gbit/s", "--dry-run"]);
+    assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""));
+    assert!(ended.err.contains("takes for something else"), "{}", ended.err);
     let ended = run(&["deploy", STRICT, "--dev", "faraway0", "--dry-run"]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.err.contains("--rate '95 Mbit/s'"), "{}", ended.err);

@@ -112,11 +112,40 @@ pub fn roles_of<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<&'p Role
 /// What of it cannot be done, part by part.
 pub fn compile(policy: &Policy, role: &Role, settings: &Settings) -> Result<Tree, Vec<Refusal>> {
     match &role.queue {
-        Some(queue) => line::compile(policy, role, queue, settings),
+        Some(queue) => fitting(line::compile(policy, role, queue, settings)?),
         None => {
             let what = "it has no queue, so there is nothing to do with packets that wait";
             Err(vec![Refusal::of_policy(&format!("roles.{}", role.name), what, None)])
         }
+    }
+}
+
+/// The rate up to which a millisecond's bytes fit into the kernel's 32 bits, and some.
+const MOST_RATE: Rate = Rate::from_bits_per_sec(10_000_000_000_000);
+
+/// The tree, if its numbers fit into those of the kernel.
+fn fitting(tree: Tree) -> Result<Tree, Vec<Refusal>> {
+    let path = format!("roles.{}.queue", tree.role);
+    let refused = |what: String| Err(vec![Refusal::of_policy(&path, &what, None)]);
+    if tree.rate > MOST_RATE {
+        return refused(format!(
+            "a line of {} is faster than {MOST_RATE}, which is the most",
+            tree.rate
+        ));
+    }
+    let settings = tree.disciplines().into_iter().flat_map(|queue| {
+        let inner = queue.inner.iter().filter_map(|inner| inner.settings.as_ref());
+        [&queue.fixed, &queue.settings].into_iter().chain(inner)
+    });
+    let numbers =
+        settings.flat_map(|settings| settings.split(' ')).filter_map(|it| it.parse().ok());
+    let quanta = tree.leaves.iter().map(|leaf| leaf.quantum.0);
+    let great = numbers.chain(quanta).find(|number: &u64| *number > u32::MAX.into());
+    match great {
+        Some(number) => refused(format!(
+            "{number} packets or bytes are more than the kernel counts, 4294967295"
+        )),
+        None => Ok(tree),
     }
 }
 

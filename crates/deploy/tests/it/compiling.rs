@@ -189,3 +189,18 @@ fn more_bands_than_htb_has_priorities_go_into_prio_and_more_than_it_has_nowhere(
     assert!(tree(9, &[Kind::Prio]).unwrap_err()[0].what.contains("HTB has up to 8 priorities"));
     assert!(tree(17, &[]).unwrap_err()[0].what.contains("17 bands are more than the kernel's 16"));
 }
+
+#[test]
+fn numbers_that_the_kernel_does_not_count_are_refused_before_anything_is_done() {
+    assert!(
+        refused("fifo = { limit = \"5000000000 pkt\" }")[0].contains("5000000000 packets or bytes")
+    );
+    assert!(refused("fifo = { limit = \"4000000000 pkt\" }").is_empty());
+    let long =
+        of_queue("wrr.classes = [{ weight = 4_000_000, queue.fifo = { limit = \"9 pkt\" } }]");
+    let refusals = compiled(&long, &settings(&[], true)).unwrap_err();
+    assert!(refusals[0].what.contains("is longer than the kernel's"), "{refusals:?}");
+    let fast = Settings { rate: Some("11000 Gbit/s".parse().unwrap()), ..settings(&[], false) };
+    let refusals = compiled(&of_queue("fifo = { limit = \"9 pkt\" }"), &fast).unwrap_err();
+    assert!(refusals[0].what.contains("10000 Gbit/s, which is the most"), "{refusals:?}");
+}
