@@ -142,6 +142,7 @@ impl Sender {
     pub(crate) fn doubt_reduction(&mut self, now: Instant) {
         let (phase, max) = (self.recovery.phase(), self.max);
         let (window, threshold) = (self.congestion.window(), self.congestion.threshold());
+        let reduced_until = self.ecn.reduced_until();
         let Some(rack) = self.recovery.rack_mut() else { return };
         match phase {
             LossPhase::Open => {
@@ -150,6 +151,7 @@ impl Sender {
                     threshold,
                     since: now,
                     max,
+                    reduced_until,
                     new_data_first: false,
                 });
             }
@@ -187,10 +189,11 @@ impl Sender {
             return true;
         }
         if answers_first || (!is_fast && is_of_before) {
-            let Doubt { window, threshold, .. } = *doubt;
+            let Doubt { window, threshold, reduced_until, .. } = *doubt;
             rack.doubt = None;
             rack.sent.forget_losses(!is_fast);
             self.congestion.restore(window, threshold);
+            self.ecn.take_reduction_back(reduced_until);
             self.recovery.leave();
             return is_fast;
         }

@@ -73,6 +73,12 @@ impl EcnState {
         self.reduced_until = sent;
     }
 
+    /// The last reduction was without cause: signs of congestion from `before` on, where the one before it ended, are
+    /// news again.
+    pub(crate) fn take_reduction_back(&mut self, before: u64) {
+        self.reduced_until = before;
+    }
+
     /// The flags that go on every segment after the handshake.
     #[inline]
     pub(crate) fn flags(&self) -> TcpFlags {

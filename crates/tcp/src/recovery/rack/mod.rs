@@ -80,6 +80,8 @@ pub(crate) struct Doubt {
     pub(crate) since: Instant,
     /// One past what had been sent by then.
     pub(crate) max: u64,
+    /// Signs of congestion up to here had had their reduction before it.
+    pub(crate) reduced_until: u64,
     /// New data go, and nothing that is thought to be lost, until an acknowledgement comes.
     pub(crate) new_data_first: bool,
 }

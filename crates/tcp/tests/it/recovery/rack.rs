@@ -241,6 +241,12 @@ fn a_timeout_is_taken_back_when_what_was_not_sent_again_arrives() {
         .window_is(11);
 }
 
+// RFC 5681 §4.3: what was taken back was not the reduction for this loss.
+#[test]
+fn a_loss_after_a_timeout_that_was_taken_back_slows_the_sender_down() {
+    timed_out().at(690).gets(acks(0).sacks(&[(5, 7)])).sends(seg(2).again()).window_is(5);
+}
+
 // RFC 3522 §3.2 and RFC 4015 §3.3: segments overtook it.
 #[test]
 fn a_fast_retransmit_of_what_was_only_late_is_taken_back() {
