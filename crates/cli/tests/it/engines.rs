@@ -24,7 +24,7 @@ fn without_two_things_to_compare_it_says_what_to_give() {
             "error: the engine simulate is given twice\n  \
              its results would be compared with themselves; give each once\n",
         ),
-        (&["--engines", "simulate,emulate"], "[possible values: simulate, rehearse]"),
+        (&["--engines", "simulate,emulate"], "[possible values: simulate, predict, rehearse]"),
         (&[], "--policies"),
     ];
     for (arguments, told) in cases {
