@@ -20,7 +20,7 @@ CLANG = $(firstword $(foreach name,clang clang-19,$(shell command -v $(name))))
 EBPF = $(if $(CLANG),$(shell pkg-config --exists libelf zlib 2>/dev/null && echo ebpf))
 FEATURES = $(if $(EBPF),--features ebpf)
 
-.PHONY: help build install demo picture test bench bench-router soak-rehearse bench-guard bench-peers validate validate-rehearse rehearse-lhl03 setup setup-peers tidy format lint unit doc smoke peers-test fuzz
+.PHONY: help build install demo picture test bench bench-router soak-rehearse bench-guard bench-peers validate validate-predict validate-rehearse rehearse-lhl03 setup setup-peers tidy format lint unit doc smoke peers-test fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -79,6 +79,10 @@ bench-guard: build ## Count instructions; more than 3 % above the figures fails 
 
 validate: setup-peers build ## Hold the simulator against ns-2, ns-3 and theory; write docs/validation.md
 	$(PYTHON) -B bench/peers/validate
+
+# About 10 minutes on two cores.
+validate-predict: build ## Hold predictions against the simulator over scenarios drawn at random; write that chapter of docs/validation.md
+	$(PYTHON) -B bench/predictions
 
 # Real time: about 35 minutes, as root, on a machine that has little else to do.
 validate-rehearse: build ## Hold the simulator against this machine's own TCP; write that chapter of docs/validation.md
@@ -156,6 +160,7 @@ peers-test: ## Test the comparisons with peers
 	then \
 		PYTHONPATH=bench/peers/validate:bench/peers/theory $(PYTHON) -B -m unittest discover -s bench/peers/tests; \
 		PYTHONPATH=bench/performance $(PYTHON) -B -m unittest discover -s bench/performance/tests; \
+		PYTHONPATH=bench/predictions:bench/peers/validate $(PYTHON) -B -m unittest discover -s bench/predictions/tests; \
 		PYTHONPATH=bench/agreement:bench/peers/validate $(PYTHON) -B -m unittest discover -s bench/agreement/tests; \
 	else echo "skipped: needs python3" >&2; fi
 

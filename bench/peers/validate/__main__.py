@@ -17,7 +17,7 @@ from pathlib import Path
 import sides
 from cases import BadCase, Case, Chapter, Variant, read_chapter
 from compare import Table, table
-from page import chapter_text, page, rehearsed, with_rehearsed
+from page import OTHERS, chapter_of, chapter_text, page, with_chapter
 from progress import Progress
 from runs import Cache, Failed, run_all
 from sides import Missing, Run
@@ -147,8 +147,11 @@ def write(
     if arguments.only is None and arguments.chapter is None and not arguments.outside:
         text = page([(chapter, tables[chapter.title]) for chapter in chapters],
                     versions(tables, shortflow))  # fmt: skip
-        kept = rehearsed(PAGE.read_text()) if PAGE.is_file() else None
-        PAGE.write_text(with_rehearsed(text, kept) if kept else text)
+        old = PAGE.read_text() if PAGE.is_file() else ""
+        for name in OTHERS:
+            kept = chapter_of(old, name)
+            text = with_chapter(text, name, kept) if kept else text
+        PAGE.write_text(text)
         print(f"wrote {PAGE.relative_to(sides.ROOT)}")
         return
     for chapter in chapters:

@@ -37,20 +37,38 @@ def page(chapters: Sequence[tuple[Chapter, Sequence[Table]]], versions: Mapping[
     return "\n".join(parts)
 
 
-# Where another command writes its chapter (bench/agreement).
-BEGIN, END = "<!-- begin: rehearsed -->", "<!-- end: rehearsed -->"
+# Chapters that other commands write, in their order: bench/predictions, bench/agreement.
+OTHERS = ("predicted", "rehearsed")
+
+
+def with_chapter(text: str, name: str, chapter: str) -> str:
+    """The page with `chapter` as the one of this name of those that other commands write."""
+    kept = {other: chapter_of(text, other) for other in OTHERS} | {name: chapter}
+    begins = [text.find(begin(other)) for other in OTHERS if begin(other) in text]
+    before = text[: min(begins)] if begins else text
+    parts = [f"{begin(other)}\n{kept[other].strip()}\n<!-- end: {other} -->\n"
+             for other in OTHERS if kept[other]]  # fmt: skip
+    return "\n".join([f"{before.rstrip()}\n", *parts])
+
+
+def chapter_of(text: str, name: str) -> str | None:
+    """The chapter of this name of a page, if it has one."""
+    _, found, rest = text.partition(begin(name))
+    return rest.partition(f"<!-- end: {name} -->")[0] if found else None
+
+
+def begin(name: str) -> str:
+    return f"<!-- begin: {name} -->"
 
 
 def with_rehearsed(text: str, chapter: str) -> str:
     """The page with `chapter` as the one that is rehearsed."""
-    before, _, _ = text.partition(BEGIN)
-    return f"{before.rstrip()}\n\n{BEGIN}\n{chapter.strip()}\n{END}\n"
+    return with_chapter(text, "rehearsed", chapter)
 
 
 def rehearsed(text: str) -> str | None:
     """The rehearsed chapter of a page, if it has one."""
-    _, begin, rest = text.partition(BEGIN)
-    return rest.partition(END)[0] if begin else None
+    return chapter_of(text, "rehearsed")
 
 
 def summary(

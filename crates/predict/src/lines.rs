@@ -86,6 +86,12 @@ impl Line {
             Some(LossParams::GilbertElliott(_)) => (0.0, true),
             None => (0.0, false),
         };
+        let by_code_point = match &line.loss {
+            Some(LossParams::Bernoulli(each)) => {
+                each.loss.values().any(|loss| loss.value() != link_loss)
+            }
+            _ => false,
+        };
         let mut found = Line {
             name: port_name(scenario, from, to),
             from,
@@ -100,6 +106,10 @@ impl Line {
             band_of: BandRule::First,
             lacks: None,
         };
+        if by_code_point {
+            found.lacks = Some(format!("losses by code point, as at {}", found.name));
+            return found;
+        }
         let role = role_at(scenario, from, Direction::To(to));
         if let Some((role, queue)) = role.and_then(|role| Some((role, role.queue.as_ref()?))) {
             found.lacks = found.take(queue).err().map(|what| {

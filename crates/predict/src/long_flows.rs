@@ -1,7 +1,7 @@
 //! Flows without an end: which line holds each back, and what they make of its queue.
 
 use shortflow_models::ModelError;
-use shortflow_models::pftk::Path;
+use shortflow_models::pftk::{self, Path};
 use shortflow_models::red::{Gate, Group};
 use shortflow_tcp::{Algorithm, Config, RtoFloor};
 
@@ -178,7 +178,10 @@ pub(crate) fn fill(
     };
     let gate = Gate { levels: &curves, spacing: queue.spacing, limit, capacity, others };
     let steady = gate.settle(&groups)?;
-    let rates: Vec<f64> = groups.iter().map(|group| gate.carried(steady, group)).collect();
+    let rates = match steady.queue > 0.0 {
+        true => groups.iter().map(|group| gate.carried(steady, group)).collect(),
+        false => groups.iter().map(alone).collect::<Result<Vec<f64>, ModelError>>()?,
+    };
     let loss = (0..queue.levels())
         .map(|level| {
             let mut one = vec![0.0; curves.len()];
@@ -194,6 +197,17 @@ pub(crate) fn fill(
         ..Met::default()
     };
     Ok((met, rates))
+}
+
+/// What flows get that fill no queue, by the whole of Padhye et al. 2000.
+fn alone(group: &Group<'_>) -> Result<f64, ModelError> {
+    let Group { connections, path, lost_elsewhere, .. } = group;
+    let most = path.max_window / path.rtt;
+    let rate = match *lost_elsewhere > 0.0 {
+        true => pftk::throughput(path, *lost_elsewhere)?.min(most),
+        false => most,
+    };
+    Ok(connections * rate)
 }
 
 /// What flows get of a line that serves each in its turn: alike, but for those that cannot take so much.
