@@ -129,6 +129,10 @@ impl Tc {
     /// When the kernel refuses a step, or packets of an earlier policy do not leave in time for a new one to take
     /// their place.
     pub fn apply(&self, steps: &[Step]) -> Result<Applied, Error> {
+        // What the machine lacks is told before anything is changed.
+        if steps.contains(&Step::Condition) {
+            program::try_out()?;
+        }
         let mut applied = Applied { commands: 0, waiting: 0 };
         let mut rest = steps;
         while let Some(first) = rest.first() {

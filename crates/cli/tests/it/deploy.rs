@@ -96,6 +96,23 @@ fn a_deployment_is_made_looked_at_changed_and_taken_away() {
 }
 
 #[test]
+fn where_markers_cannot_be_had_no_queue_is_changed() {
+    with_a_cable(|| {
+        let before = queues();
+        let marks_and_queues = ["deploy", "policies/dstf.toml", "--role", "edge,core", "--nearest"];
+        let ended = run(&[&marks_and_queues[..], &AT].concat());
+        if cfg!(feature = "ebpf") {
+            assert_eq!(ended.code, Some(0), "{}", ended.err);
+            done(&["undeploy", "--dev", "sf0"]);
+        } else {
+            assert_eq!(ended.code, Some(3), "{}", ended.err);
+            assert!(ended.err.contains("this build leaves out the eBPF program"), "{}", ended.err);
+        }
+        assert_eq!(queues(), before);
+    });
+}
+
+#[test]
 fn a_dry_run_prints_what_is_then_done_and_does_nothing() {
     with_a_cable(|| {
         let before = queues();
