@@ -10,8 +10,8 @@
 
 // The most entries of a table; a power of 2.
 #define MOST_ENTRIES (1 << 16)
-// How many entries of one bucket are looked at. Under a hash with a seed, and with as many buckets as entries, more than
-// nine do not meet.
+// How many entries of one bucket are looked at. Under a hash with a seed that nobody outside knows, and with as many
+// buckets as entries, more than 32 meet in fewer than one of 10^30 buckets.
 #define MOST_IN_BUCKET 32
 
 // Whose packets are accounted for together.

@@ -30,7 +30,7 @@ impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ModelError::OutOfRange { quantity, found, allowed } => {
-                write!(f, "{quantity} must be {allowed}; found {found}")
+                write!(f, "{quantity} must be {allowed}; found {}", told(*found, *allowed))
             }
             ModelError::NotSettled { quantity, residual, steps } => {
                 write!(
@@ -43,6 +43,12 @@ impl fmt::Display for ModelError {
 }
 
 impl std::error::Error for ModelError {}
+
+/// A number in four digits; in all of them where four would have it lie within the range that it misses.
+fn told(found: f64, allowed: Range) -> f64 {
+    let short = format!("{found:.3e}").parse().unwrap_or(found);
+    if allowed.holds(short) { found } else { short }
+}
 
 /// The values that a model takes of one input.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -128,6 +134,20 @@ impl fmt::Display for Range {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_has_four_digits_but_where_they_would_deny_the_mistake() {
+        let found =
+            |value| Range::from_to(0.0, 0.6).check("the load", value).unwrap_err().to_string();
+        assert_eq!(
+            found(0.689_754_719_028),
+            "the load must be at least 0 and at most 0.6; found 0.6898"
+        );
+        assert_eq!(
+            found(0.600_000_01),
+            "the load must be at least 0 and at most 0.6; found 0.60000001"
+        );
+    }
 
     #[test]
     fn a_message_says_what_is_allowed_and_what_was_found() {

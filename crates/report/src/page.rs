@@ -100,16 +100,21 @@ fn circumstances(runs: &[Run]) -> String {
     let Some(run) = runs.first() else { return String::new() };
     let manifest = &run.manifest;
     let lines = tcp_line(runs).into_iter().chain(timing_line(runs));
-    format!(
-        "Shortflow {}: {} replica{} of {} s, the first {} s left out; seed {}.{}",
-        manifest.version,
-        manifest.replicas,
-        if manifest.replicas == 1 { "" } else { "s" },
-        format::plain(manifest.duration),
-        format::plain(manifest.warm_up),
-        manifest.seed,
-        lines.map(|line| format!(" {line}")).collect::<String>()
-    )
+    let what = if run.points.iter().all(|point| point.replicas.is_empty()) {
+        // Nothing was drawn.
+        format!("closed forms over {} s", format::plain(manifest.duration))
+    } else {
+        format!(
+            "{} replica{} of {} s, the first {} s left out; seed {}",
+            manifest.replicas,
+            if manifest.replicas == 1 { "" } else { "s" },
+            format::plain(manifest.duration),
+            format::plain(manifest.warm_up),
+            manifest.seed,
+        )
+    };
+    let lines: String = lines.map(|line| format!(" {line}")).collect();
+    format!("Shortflow {}: {what}.{lines}", manifest.version)
 }
 
 fn warning_box(warnings: &[String]) -> String {

@@ -75,6 +75,7 @@ fn every_scenario_that_is_shipped_has_an_answer_in_no_time() {
         let ended = run(&["predict", file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
         let taken = begun.elapsed();
         assert_eq!(ended.code, Some(0), "{}: {}", file.display(), ended.err);
+        assert!(!ended.out.contains("replica"), "nothing was drawn: {}", ended.out);
         // 50 ms where the build is optimised and nothing else runs.
         assert!(taken < Duration::from_secs(5), "{}: {taken:?}", file.display());
         count += 1;

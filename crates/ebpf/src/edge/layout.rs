@@ -60,16 +60,7 @@ impl Packed {
     }
 
     fn pace(self, pace: Pace) -> Packed {
-        self.long(pace.parts).long(u64::from(pace.shift).to_le()).in_order()
-    }
-
-    /// A 32-bit number and 32 bits of nothing were written as one of 64 bits.
-    fn in_order(mut self) -> Packed {
-        if cfg!(target_endian = "big") {
-            let at = self.0.len() - 8;
-            self.0[at..at + 4].reverse();
-        }
-        self
+        self.long(pace.parts).four(pace.shift).four(0)
     }
 }
 
@@ -234,7 +225,7 @@ struct Windows {
     only_again: bool,
 }
 
-fn windows(found: Result<IntegerTswParams, ParamsError>) -> Result<Working, Unsayable> {
+fn sliding(found: Result<IntegerTswParams, ParamsError>) -> Result<Working, Unsayable> {
     let window = found.map_err(|error| Unsayable::Window(error.to_string()))?;
     Ok(Working { kind: 5, window: Some(window), ..Working::default() })
 }
@@ -245,7 +236,7 @@ fn fair_marker(params: &FairMarkerParams) -> Result<Working, Unsayable> {
         kind: 6,
         accounts: Accounts::new(Aggregate::Flow, 128, flows, Duration::MAX)?,
         threshold: params.threshold(),
-        ..windows(IntegerTswParams::two_colors(params.tsw()))?
+        ..sliding(IntegerTswParams::two_colors(params.tsw()))?
     })
 }
 
@@ -308,8 +299,8 @@ fn working(meter: &EdgeMeter) -> Result<Working, Unsayable> {
             let peak = (params.peak_rate(), params.peak_burst());
             buckets(4, Buckets::apart([committed, peak])?, params.mode())
         }
-        EdgeMeter::Tsw2Cm(params) => windows(IntegerTswParams::two_colors(params)),
-        EdgeMeter::Tsw3Cm(params) => windows(IntegerTswParams::three_colors(params)),
+        EdgeMeter::Tsw2Cm(params) => sliding(IntegerTswParams::two_colors(params)),
+        EdgeMeter::Tsw3Cm(params) => sliding(IntegerTswParams::three_colors(params)),
         EdgeMeter::FairMarker(params) => fair_marker(params),
         EdgeMeter::Dstf(params) => dstf(params),
         EdgeMeter::TcpState { params, initial_window } => {

@@ -214,6 +214,10 @@ fn scale(runs: &[Run], workload: &str, measures: &[Measure]) -> Scale {
 }
 
 fn interval_note(runs: &[Run]) -> Option<String> {
+    // A prediction has means and no replicas: there is nothing to run more of.
+    if runs.iter().flat_map(|run| &run.points).all(|point| point.replicas.is_empty()) {
+        return None;
+    }
     let replicas = summaries(runs).map(|summary| summary.replicas).max()?;
     let paired = match runs {
         [_] => String::new(),
