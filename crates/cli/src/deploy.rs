@@ -253,7 +253,15 @@ mod on_linux {
                 Err(more) => refusals.extend(more),
             }
         }
-        if refusals.is_empty() { Ok(parts) } else { Err(refused(&refusals)) }
+        if !refusals.is_empty() {
+            return Err(refused(&refusals));
+        }
+        if parts.tree.is_none() && args.rate.is_some() {
+            let what = "--rate is that of a queue, and no role that is named has one\n\
+                        leave it out, or name a role that queues, too";
+            return Err(Failure::Input(what.to_owned()));
+        }
+        Ok(parts)
     }
 
     /// Below this rate a full packet takes longer than the kernel's timers are made for.

@@ -179,6 +179,7 @@ fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
         (&["policies/dstf.toml", "--role", "source"], "it has no queue"),
         (&["policies/strict-priority.toml", "--role", "core,core"], "a device plays one of them"),
         (&["policies/dstf.toml", "--role", "cores"], "its roles are `source`, `edge`, `core`"),
+        (&["policies/tsw2cm.toml", "--role", "edge"], "--rate is that of a queue"),
         (&["policies/stf.toml"], "nearest are `fq-codel`"),
         (&[STRICT, "--rate", "9 kbit/s"], "--rate must be 64 kbit/s or more"),
         (&[STRICT, "--set", "parameters.limit=0 pkt"], "limit"),
