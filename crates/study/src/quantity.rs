@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_measure::{Estimate, Reading, relative_gain};
+use shortflow_measure::{Estimate, Measure, Reading, relative_gain};
+use shortflow_text::suggestion;
 
 use crate::found::Found;
 use crate::measure::measure;
@@ -80,7 +81,10 @@ impl Data {
             self.replicas(run, x).ok_or_else(|| format!("run {run} has no point {x}"))?;
         let values: Option<Vec<Reading>> =
             replicas.iter().map(|replica| measure(quantity, replica, class)).collect();
-        let nothing = || format!("run {run} at {x} measured no {}", quantity.in_words(class));
+        let nothing = || match unknown_counter(quantity, replicas) {
+            Some(what) => format!("run {run} at {x} has no {what}"),
+            None => format!("run {run} at {x} measured no {}", quantity.in_words(class)),
+        };
         let mut values = values.ok_or_else(nothing)?;
         if let Some(per) = &quantity.per {
             let per = per.within(quantity, run);
@@ -111,6 +115,16 @@ impl Data {
         let readings = self.readings(quantity, x, class)?;
         Estimate::of_readings(&readings).ok_or_else(|| "no replica".to_owned())
     }
+}
+
+/// The counter that a quantity names and no replica has, and those that there are: they are the parts' own, so that
+/// only a run tells their names.
+fn unknown_counter(quantity: &Quantity, replicas: &[Found]) -> Option<String> {
+    let name = quantity.at.as_deref()?;
+    let is_counter = matches!(quantity.measure, Measure::Counter | Measure::CounterRate);
+    let first = replicas.first().filter(|_| is_counter)?;
+    let known: Vec<&str> = first.counters.keys().map(String::as_str).collect();
+    Some(format!("counter `{name}`; {}", suggestion(name, "its counters", &known)))
 }
 
 /// The numbers, where every replica knows its own.
@@ -209,6 +223,20 @@ pub(crate) mod tests {
     fn a_unit_is_what_counts_as_one() {
         near("run = \"new\"\nmeasure = \"completion-max\"\nunit = 0.05", [2.0, 3.0]);
         near("run = \"new\"\nover = \"old\"\nunit = 0.05", [-2.0, -2.0]);
+    }
+
+    #[test]
+    fn a_counter_that_is_not_there_is_told_with_the_nearest_that_is() {
+        let mut counted = replica(&[100]);
+        counted.counters.insert("web/packets shaped".to_owned(), 3.0);
+        let mut data = Data::default();
+        data.extend("run", 1.0, vec![counted]);
+        let shaped = "run = \"run\"\nmeasure = \"counter\"\nat = \"web/packet shaped\"";
+        assert_eq!(
+            data.readings(&toml::from_str(shaped).unwrap(), 1.0, None).unwrap_err(),
+            "run run at 1 has no counter `web/packet shaped`; did you mean `web/packets shaped`? \
+             its counters: `web/packets shaped`"
+        );
     }
 
     #[test]
