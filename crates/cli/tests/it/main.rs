@@ -14,5 +14,7 @@ mod rehearse;
 mod reproduce;
 mod runs;
 mod schemas;
+#[cfg(target_os = "linux")]
+mod schemes;
 mod support;
 mod traces;

@@ -1,0 +1,178 @@
+//! `docs/schemes.md`: which engine carries which scheme, asked of the engines themselves.
+//!
+//! Each scheme's own example stands in a small network: at the server that sends, at the router that it comes to, or
+//! before the slow line, as the example's role says. What an engine answers to that is what the page says.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use shortflow_deploy::{Kernel, Refusal, Settings, compile, compile_edge};
+use shortflow_policy::explain::{Scheme, SchemeKind, schemes};
+use shortflow_policy::{Policy, from_text};
+use shortflow_predict::Prediction;
+use shortflow_rehearse::Rehearsal;
+use shortflow_run::Engine;
+use shortflow_scenario::{Overrides, Scenario, load};
+use shortflow_sim::Simulator;
+use shortflow_units::Rate;
+
+/// Pages and a call over a line of 10 Mbit/s, half of which they need.
+const NETWORK: &str = r#"
+name = "Schemes"
+policy = "policy.toml"
+duration = "20 s"
+[hosts]
+client = {}
+servers = {}
+[routers]
+near = {}
+far = {}
+[links]
+client = { between = ["client", "near"], rate = "1 Gbit/s", delay = "1 ms" }
+line = { between = ["far", "near"], rate = "10 Mbit/s", delay = "10 ms" }
+servers = { between = ["servers", "far"], rate = "1 Gbit/s", delay = "1 ms" }
+[workloads.web.transfers]
+client = "client"
+server = "servers"
+request.constant = "200 B"
+reply.constant = "20 KB"
+rate = "20 /s"
+[workloads.calls.cbr]
+from = "servers"
+to = "client"
+rate = "80 kbit/s"
+packet = "200 B"
+dscp = "EF"
+"#;
+
+/// A queue for which marks matter.
+const LINE: &str = r#"
+[[roles.line.queue.strict-priority.bands]]
+match = { dscp = ["AF11", "EF"] }
+queue.fifo = { limit = "50 pkt" }
+[[roles.line.queue.strict-priority.bands]]
+queue.fifo = { limit = "50 pkt" }
+"#;
+
+/// What an engine says of a scheme: nothing where it carries it.
+type Answer = Result<(), String>;
+
+/// The policy of a scheme's example, and the network under it.
+fn placed(scheme: &Scheme) -> (Policy, Scenario) {
+    let role = ["servers", "edge", "core"]
+        .into_iter()
+        .find(|role| scheme.example.contains(&format!("roles.{role}")))
+        .unwrap_or_else(|| panic!("{}: an example is at a server, an edge or a line", scheme.name));
+    let is_marker = scheme.kind == SchemeKind::Marker;
+    let policy =
+        if is_marker { scheme.example.to_owned() + LINE } else { scheme.example.to_owned() };
+    let place = match role {
+        "servers" => "at = \"servers\"\nto = \"far\"",
+        "edge" => "at = \"far\"\nfrom = \"servers\"",
+        _ => "at = \"far\"\nto = \"near\"",
+    };
+    let mut network = format!("{NETWORK}\n[[bind]]\nrole = \"{role}\"\n{place}\n");
+    if is_marker {
+        network += "[[bind]]\nrole = \"line\"\nat = \"far\"\nto = \"near\"\n";
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("policy.toml"), &policy).unwrap();
+    let file = folder.path().join("network.toml");
+    std::fs::write(&file, network).unwrap();
+    let loaded = load(&file, &Overrides::default())
+        .unwrap_or_else(|mistakes| panic!("{}\n{mistakes}", scheme.name));
+    let policy = from_text("policy.toml", &policy, &[]).unwrap();
+    (policy, loaded.points()[0].scenario.clone())
+}
+
+fn by_engine(engine: &dyn Engine, scenario: &Scenario) -> Answer {
+    engine.check(scenario).map_err(|refusal| refusal.0)
+}
+
+/// What has a closed form for one workload at least is carried. One that waits for another's is no reason.
+fn predicted(scenario: &Scenario) -> Answer {
+    Prediction.answers(scenario).map_err(|refusal| {
+        let reasons = refusal.0.lines().filter_map(|line| line.strip_prefix("no closed form for "));
+        let reasons = reasons.filter_map(|line| line.split_once(": ").map(|(_, why)| why));
+        let own = reasons.filter(|why| !why.ends_with("for which there is none itself"));
+        own.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join("; ")
+    })
+}
+
+/// On a kernel that has everything.
+fn deployed(policy: &Policy) -> Answer {
+    let told = |refusals: Vec<Refusal>| {
+        let each = refusals.into_iter().map(|refusal| match refusal.nearest {
+            Some((nearest, true)) => format!("{}; `--nearest` takes {nearest}", refusal.what),
+            Some((hint, false)) => format!("{}; {hint}", refusal.what),
+            None => refusal.what,
+        });
+        each.collect::<Vec<_>>().join("; ")
+    };
+    let role = &policy.roles[0];
+    let settings = Settings {
+        rate: Some(Rate::from_bits_per_sec(10_000_000)),
+        link_header: 14,
+        kernel: Kernel::default(),
+        nearest: false,
+    };
+    match role.queues() {
+        true => compile(policy, role, &settings).map(|_| ()).map_err(told),
+        false => compile_edge(role).map(|_| ()).map_err(told),
+    }
+}
+
+fn page() -> String {
+    let mut table = String::new();
+    let mut reasons = String::new();
+    for scheme in schemes() {
+        let (policy, scenario) = placed(&scheme);
+        let rehearsal = Rehearsal::OVER_IPV4;
+        let answers = [
+            ("simulate", by_engine(&Simulator, &scenario)),
+            ("predict", predicted(&scenario)),
+            ("rehearse", by_engine(&rehearsal, &scenario)),
+            ("deploy", deployed(&policy)),
+        ];
+        let (name, kind) = (&scheme.name, scheme.kind.name());
+        let _ = write!(table, "| `{name}` | {kind} |");
+        for (engine, answer) in &answers {
+            let _ = write!(table, " {} |", if answer.is_ok() { "yes" } else { "no" });
+            if let Err(why) = answer {
+                let _ = writeln!(
+                    reasons,
+                    "- `{name}` ({kind}), {engine}: {}.",
+                    why.replace('\n', "; ")
+                );
+            }
+        }
+        table.push('\n');
+    }
+    format!(
+        "# Which engine carries which scheme\n\n\
+         Written by the engines themselves: each was asked for the example of each scheme ([what they do](elements.md)), \
+         at the place in a small network that its role says. `BLESS=1 cargo test -p shortflow-cli --features ebpf schemes` \
+         writes it anew.\n\n\
+         `predict` says yes where pages of 20 KB beside a call have a closed form at half load; `deploy` where a kernel \
+         that has every queue of Linux, and eBPF, does the same as the simulator's element; `shortflow doctor POLICY` says \
+         what your kernel has.\n\n\
+         | scheme | kind | simulate | predict | rehearse | deploy |\n|---|---|---|---|---|---|\n{table}\n\
+         ## Why not\n\n{reasons}"
+    )
+}
+
+#[test]
+fn the_page_of_schemes_is_what_the_engines_say() {
+    if !cfg!(feature = "ebpf") {
+        eprintln!("skipped: needs a build with the feature ebpf");
+        return;
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemes.md");
+    let page = page();
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == page, "docs/schemes.md is stale: BLESS=1 rewrites it");
+}
