@@ -117,6 +117,13 @@ pub(crate) enum Command {
     /// Take away what is deployed on a device; it is then as it was before.
     #[command(after_help = deploy_args::DEPLOY)]
     Undeploy(deploy_args::Undeploy),
+    /// Say whether what is deployed works: whether code points survive, classes are told apart, short transfers gain.
+    ///
+    /// Probes and transfers go from this machine through the device to another, where `shortflow verify --listen` runs,
+    /// beside long flows that fill the line for as long as that takes. With --on-off one queue takes the policy's place in
+    /// turns, which everybody behind the device notices. The exit code is 1 where something does not hold.
+    #[command(after_help = deploy_args::VERIFY)]
+    Verify(deploy_args::Verify),
     /// Say whether this machine has what `deploy` needs, and what a policy needs.
     Doctor(deploy_args::Doctor),
     /// Make the report and its figures again from folders of results.

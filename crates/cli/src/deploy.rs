@@ -3,7 +3,7 @@
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::{deploy, doctor, reload, status, undeploy};
 #[cfg(target_os = "linux")]
-pub(crate) use on_linux::{deploy, doctor, reload, status, undeploy};
+pub(crate) use on_linux::{Standing, deploy, doctor, reload, standing, status, undeploy};
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
@@ -50,7 +50,7 @@ mod on_linux {
         Claim, DeviceStatus, Edge, Error, Kernel, Kind, Link, Listings, Observed, Refusal, Root,
         Settings, Step, Tc, Tree, compile, compile_edge, converge_edge, examine, link, roles_of,
     };
-    use shortflow_policy::{Policy, Role};
+    use shortflow_policy::Policy;
     use shortflow_text::Override;
 
     use crate::console::Console;
@@ -99,9 +99,8 @@ mod on_linux {
         fit: impl Fn(&Observed) -> Result<(), Error>,
     ) -> Result<(), Failure> {
         let policy = read(console, &args.policy, &args.set)?;
-        let roles = roles_of(&policy, &args.role).map_err(Failure::Input)?;
         let place = Place::of(args)?;
-        let parts = parts(&policy, &roles, args, &place)?;
+        let parts = parts(&policy, args, &place)?;
         let tc = way(&args.dev, args.dry_run)?;
         let observed = match &place.link {
             Some(_) => tc.observe()?,
@@ -127,6 +126,33 @@ mod on_linux {
             ));
         }
         console.print(&format!("{}: policy {:?}{}\n", args.dev, policy.name, parts.told()))
+    }
+
+    /// What stands at a device, and should.
+    pub(crate) struct Standing {
+        /// The way there, which no other command takes meanwhile.
+        pub(crate) tc: Tc,
+        /// What stands there.
+        pub(crate) observed: Observed,
+        /// The policy's queues.
+        pub(crate) tree: Option<Tree>,
+        /// What it does to packets before.
+        pub(crate) edge: Option<Edge>,
+        pub(crate) place: Place,
+    }
+
+    /// What stands at a device, and what the policy comes to there; with the rate that is deployed where none is given.
+    pub(crate) fn standing(console: &Console, args: &mut Deploy) -> Result<Standing, Failure> {
+        let policy = read(console, &args.policy, &args.set)?;
+        let place = Place::of(args)?;
+        let tc = way(&args.dev, false)?;
+        let observed = tc.observe()?;
+        if observed.memo.is_none() && observed.edge.memo.is_none() {
+            return Err(Error::NotDeployed { device: args.dev.clone() }.into());
+        }
+        args.rate = args.rate.or(observed.memo.as_ref().map(|memo| memo.rate));
+        let Parts { edge, tree } = parts(&policy, args, &place)?;
+        Ok(Standing { tc, observed, tree, edge, place })
     }
 
     /// What comes to a device.
@@ -185,10 +211,17 @@ mod on_linux {
     const PATIENCE: Duration = Duration::from_secs(2);
 
     /// Where something is deployed, and what is known of it.
-    struct Place {
+    pub(crate) struct Place {
         /// None where a dry run is for a device of another machine.
         link: Option<Link>,
-        kernel: Kernel,
+        pub(crate) kernel: Kernel,
+    }
+
+    impl Place {
+        /// Bytes that the device puts before each packet, which the kernel counts.
+        pub(crate) fn link_header(&self) -> u64 {
+            self.link.as_ref().map_or(14, |link| link.header)
+        }
     }
 
     impl Place {
@@ -220,19 +253,15 @@ mod on_linux {
     }
 
     /// What the roles come to, or all that is refused of them.
-    fn parts(
-        policy: &Policy,
-        roles: &[&Role],
-        args: &Deploy,
-        place: &Place,
-    ) -> Result<Parts, Failure> {
+    fn parts(policy: &Policy, args: &Deploy, place: &Place) -> Result<Parts, Failure> {
+        let roles = roles_of(policy, &args.role).map_err(Failure::Input)?;
         if args.rate.is_some_and(|rate| rate.bits_per_sec() < LEAST_RATE) {
             let what =
                 "--rate must be 64 kbit/s or more\ngive that of the bottleneck, less a little";
             return Err(Failure::Input(what.to_owned()));
         }
         let (mut parts, mut refusals) = (Parts { edge: None, tree: None }, Vec::new());
-        for role in roles {
+        for role in &roles {
             match compile_edge(role) {
                 Ok(edge) => parts.edge = parts.edge.or(edge),
                 Err(more) => refusals.extend(more),
@@ -244,7 +273,7 @@ mod on_linux {
             let speed = place.link.as_ref().and_then(|link| link.speed).filter(|_| !has_shaper);
             let settings = Settings {
                 rate: args.rate.or(speed),
-                link_header: place.link.as_ref().map_or(14, |link| link.header),
+                link_header: place.link_header(),
                 kernel: place.kernel.clone(),
                 nearest: args.nearest,
             };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use shortflow_units::Rate;
+use shortflow_units::{Bytes, Rate};
 
 use crate::args::key_and_value;
 
@@ -78,6 +78,62 @@ pub(crate) struct Doctor {
     /// Look at these roles of it alone.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', requires = "policy")]
     pub(crate) role: Vec<String>,
+    /// Print one JSON object instead.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) const VERIFY: &str = "\
+Examples:
+  shortflow verify --listen                                                    # on the other machine
+  sudo shortflow verify policies/strict-priority.toml --dev eth0 --peer 192.0.2.7
+  sudo shortflow verify policies/dstf.toml --role edge,core --dev eth0 --peer 192.0.2.7 --on-off";
+
+/// `verify`.
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// The policy that is deployed.
+    #[arg(value_hint = ValueHint::FilePath, required_unless_present = "listen", requires_all = ["dev", "peer"])]
+    pub(crate) policy: Option<PathBuf>,
+    /// The device on which it is deployed, as `eth0`.
+    #[arg(long, short, value_name = "DEVICE")]
+    pub(crate) dev: Option<String>,
+    /// The machine at the other end, where `shortflow verify --listen` runs: a name or an address.
+    #[arg(long, value_name = "HOST")]
+    pub(crate) peer: Option<String>,
+    /// Be the machine at the other end: send probes back and take transfers, until Ctrl-C.
+    #[arg(long, conflicts_with_all = ["policy", "dev", "peer", "on_off", "role", "rate", "set"])]
+    pub(crate) listen: bool,
+    /// With --listen, the address of this machine at which one waits; by default all of them.
+    #[arg(long, value_name = "ADDRESS", requires = "listen")]
+    pub(crate) at: Option<std::net::IpAddr>,
+    /// The port of UDP and TCP at which the other machine waits.
+    #[arg(long, value_name = "PORT", default_value_t = 7807, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// The roles that the device plays, as given to `deploy`.
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
+    pub(crate) role: Vec<String>,
+    /// The rate, as given to `deploy`; by default the one that is deployed.
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<Rate>,
+    /// A key of the policy, as given to `deploy`; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub(crate) set: Vec<(String, String)>,
+    /// The nearest was taken for what the kernel cannot do, as with `deploy`.
+    #[arg(long)]
+    pub(crate) nearest: bool,
+    /// How many seconds each measurement takes.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=600))]
+    pub(crate) seconds: u32,
+    /// How many long flows there are, beside which classes and short transfers are measured.
+    #[arg(long, value_name = "NUMBER", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) flows: u16,
+    /// The size of a short transfer.
+    #[arg(long, value_name = "SIZE", default_value = "20 KB")]
+    pub(crate) size: Bytes,
+    /// Put one queue of the same rate in the policy's place, in turns, so many times, and say what short transfers gain.
+    #[arg(long, value_name = "TURNS", num_args = 0..=1, default_missing_value = "4", value_parser = clap::value_parser!(u16).range(3..=100))]
+    pub(crate) on_off: Option<u16>,
     /// Print one JSON object instead.
     #[arg(long)]
     pub(crate) json: bool,

@@ -3,6 +3,7 @@
 //! ```text
 //! args → simulate, predict, rehearse, compare → run: cases, tasks over an engine, results → report
 //!      → deploy, reload, status, undeploy, doctor → deploy: a device of this machine
+//!      → verify → verify: what probes and transfers through it say
 //!      → check, explain, init, reproduce, report, bench, generate
 //! ```
 
@@ -27,6 +28,7 @@ mod rehearse;
 mod report;
 mod reproduce;
 mod simulate;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -59,6 +61,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Reload(args) => deploy::reload(console, args),
         Command::Status(args) => deploy::status(console, args),
         Command::Undeploy(args) => deploy::undeploy(console, args),
+        Command::Verify(args) => verify::verify(console, args),
         Command::Doctor(args) => deploy::doctor(console, args),
         Command::Init(args) => init::init(console, args),
         Command::Reproduce(args) => reproduce::reproduce(console, args),

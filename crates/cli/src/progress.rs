@@ -72,6 +72,29 @@ impl Progress for Bar<'_> {
     }
 }
 
+/// A line that says what is done now, where it is known how long that takes and not what it is made of.
+#[derive(Debug)]
+pub(crate) struct Spinner(ProgressBar);
+
+impl Spinner {
+    pub(crate) fn new(console: &Console) -> Spinner {
+        Spinner(match console.shows_progress() {
+            true => ProgressBar::new_spinner(),
+            false => ProgressBar::hidden(),
+        })
+    }
+
+    /// Shows what is done now, and how long all takes from now on.
+    pub(crate) fn at(&self, what: &str, left: Duration) {
+        self.0.set_message(format!("{what}; {} s left", left.as_secs()));
+        self.0.enable_steady_tick(Duration::from_millis(200));
+    }
+
+    pub(crate) fn end(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
 /// What is shown is whole after a panic too.
 fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)

@@ -21,6 +21,7 @@
 #![cfg(target_os = "linux")]
 
 mod bytecode;
+mod columns;
 mod commands;
 mod compile;
 mod converge;
@@ -36,11 +37,13 @@ mod program;
 #[cfg(not(feature = "ebpf"))]
 #[path = "program_left_out.rs"]
 mod program;
+mod reach;
 mod status;
 mod tc;
 mod tree;
 
 pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours};
+pub use columns::columns;
 pub use compile::{Edge, Refusal, Settings, compile, compile_edge, roles_of};
 pub use converge::{Step, converge};
 pub use device::{Claim, Link, link};
@@ -50,6 +53,7 @@ pub use error::Error;
 pub use kernel::{KINDS, Kernel, Kind};
 pub use memo::Memo;
 pub use observe::{Listings, Observed, Root};
+pub use reach::{Ends, Reach};
 pub use status::{ClassStatus, DeviceStatus, EdgeStatus};
 pub use tc::{Applied, Tc};
 pub use tree::{Discipline, Inner, Leaf, Tree};

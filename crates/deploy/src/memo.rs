@@ -40,6 +40,14 @@ impl Memo {
     }
 
     /// As it is kept.
+    /// Whether a tree came to this, but for numbers of its queues that are set without another shape.
+    pub fn is_of(&self, tree: &Tree) -> bool {
+        let names = (&self.policy, &self.role) == (&short(&tree.policy), &short(&tree.role));
+        names
+            && self.rate == tree.rate
+            && (self.shape, self.filters) == (tree.shape(), tree.filters())
+    }
+
     pub(crate) fn text(&self) -> String {
         let Memo { policy, role, rate, queues, shape, filters } = self;
         let rate = rate.bits_per_sec();

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use shortflow_ebpf::edge::{EdgeCounter, EdgeTable};
 
+use crate::columns::columns;
 use crate::device::{link, names};
 use crate::edge::EdgeMemo;
 use crate::error::Error;
@@ -154,13 +155,13 @@ impl DeviceStatus {
                      `shortflow reload`, or take it away with `shortflow undeploy`\n";
         }
         if let Some(edge) = &self.edge {
-            text += &table(&edge.rows(), 1);
+            text += &columns(&edge.rows(), 1);
             if edge.seen.is_none() {
                 text += "  what its classes have seen is told to root, in builds with eBPF\n";
             }
         }
         if !self.classes.is_empty() {
-            text += &table(&self.rows(), 2);
+            text += &columns(&self.rows(), 2);
         }
         if self.left_over > 0 {
             text += &format!("  {} packets of the policy before still wait\n", self.left_over);
@@ -196,18 +197,4 @@ impl DeviceStatus {
             "edge": self.edge.as_ref().map(EdgeStatus::json), "left_over": self.left_over,
         })
     }
-}
-
-/// Rows in columns, of which the first `texts` are texts and the others numbers.
-fn table(rows: &[Vec<String>], texts: usize) -> String {
-    let columns = rows.first().map_or(0, Vec::len);
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-            if column < texts { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-        });
-        format!("  {}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
 }

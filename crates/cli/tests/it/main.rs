@@ -18,3 +18,4 @@ mod schemas;
 mod schemes;
 mod support;
 mod traces;
+mod verify;

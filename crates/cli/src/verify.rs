@@ -1,0 +1,217 @@
+//! `verify`: does what is deployed work?
+
+use crate::console::Console;
+use crate::deploy_args::Verify;
+use crate::failure::Failure;
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn verify(_: &Console, _: &Verify) -> Result<(), Failure> {
+    let what =
+        "queues are those of Linux\nverify a policy on the Linux machine where it is deployed";
+    Err(Failure::Machine(what.to_owned()))
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) use on_linux::verify;
+
+#[cfg(target_os = "linux")]
+mod on_linux {
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use shortflow_deploy::{Ends, Settings, Tree, compile};
+    use shortflow_verify::{Error, PORT, Peer, Plan, Switch};
+
+    use super::{Console, Failure, Verify};
+    use crate::deploy::{Standing, standing};
+    use crate::deploy_args::Deploy;
+    use crate::interrupt::stop_on_interrupt;
+    use crate::progress::Spinner;
+
+    impl From<Error> for Failure {
+        fn from(error: Error) -> Self {
+            match error {
+                Error::Interrupted => Failure::Interrupted(
+                    "interrupted: what is deployed is as it was before".to_owned(),
+                ),
+                Error::Device(error) => error.into(),
+                other => Failure::Machine(other.to_string()),
+            }
+        }
+    }
+
+    /// `shortflow verify`.
+    pub(crate) fn verify(console: &Console, args: &Verify) -> Result<(), Failure> {
+        let (Some(policy), Some(device), Some(peer)) = (&args.policy, &args.dev, &args.peer) else {
+            return listen(console, args);
+        };
+        let peer = address_of(peer, args.port)?;
+        let mut deployed = deployment(args, policy.clone(), device.clone());
+        let Standing { tc, observed, tree, edge, place } = standing(console, &mut deployed)?;
+        let queues = observed.memo.as_ref().map(|memo| memo.policy.clone());
+        let name = queues.or(observed.edge.memo.as_ref().map(|memo| memo.policy.clone()));
+        let name = name.unwrap_or_default();
+        let is_so = tree.as_ref().is_none_or(|tree| is_deployed(&observed, tree))
+            && edge.as_ref().is_none_or(|edge| is_marked(&observed, edge));
+        if !is_so {
+            return Err(Failure::Input(format!(
+                "{device} does what policy {name:?} says, and not what {} does with these roles and keys\n\
+                 give what was given to `deploy`, or bring this policy there with `shortflow reload`",
+                policy.display()
+            )));
+        }
+        let plan = plan(args, peer, tree.as_ref(), edge.is_some())?;
+        let mut switch = match (args.on_off, tree) {
+            (None, _) => None,
+            (Some(_), None) => {
+                let what = "--on-off puts one queue in the place of the policy's, and no role that is named has one\n\
+                            leave it out, or name a role that queues, too";
+                return Err(Failure::Input(what.to_owned()));
+            }
+            (Some(_), Some(tree)) => {
+                let settings = Settings {
+                    rate: Some(tree.rate),
+                    link_header: place.link_header(),
+                    kernel: place.kernel.clone(),
+                    nearest: false,
+                };
+                Some(Switch::new(tc, tree, one_queue(&settings)?))
+            }
+        };
+        let stop = stop_on_interrupt()?;
+        let spinner = Spinner::new(console);
+        let takes = plan.takes();
+        let mut told = |what: &str, share: f64| spinner.at(what, takes.mul_f64(1.0 - share));
+        let findings = plan.conduct(switch.as_mut(), &mut told, stop);
+        spinner.end();
+        let findings = findings?;
+        if args.json {
+            let mut json = findings.json();
+            json["policy"] = name.into();
+            json["device"] = device.as_str().into();
+            json["peer"] = peer.to_string().into();
+            console.print_json(&json)?;
+        } else {
+            console.print(&format!(
+                "{device}: policy {name:?}, to {}\n\n{}",
+                peer.ip(),
+                findings.text()
+            ))?;
+        }
+        if findings.holds() { Ok(()) } else { Err(Failure::Check) }
+    }
+
+    /// What was given to `deploy`.
+    fn deployment(args: &Verify, policy: PathBuf, dev: String) -> Deploy {
+        let Verify { role, rate, set, nearest, .. } = args;
+        Deploy {
+            policy,
+            dev,
+            role: role.clone(),
+            rate: *rate,
+            set: set.clone(),
+            nearest: *nearest,
+            dry_run: false,
+        }
+    }
+
+    fn is_deployed(observed: &shortflow_deploy::Observed, tree: &Tree) -> bool {
+        observed.memo.as_ref().is_some_and(|memo| memo.is_of(tree))
+    }
+
+    fn is_marked(observed: &shortflow_deploy::Observed, edge: &shortflow_deploy::Edge) -> bool {
+        let memo = observed.edge.memo.as_ref();
+        memo.is_some_and(|memo| memo.role == edge.role && memo.classes == edge.classes)
+    }
+
+    /// Waits for probes until Ctrl-C.
+    fn listen(console: &Console, args: &Verify) -> Result<(), Failure> {
+        let peer = match args.at {
+            Some(address) => Peer::at(SocketAddr::new(address, args.port))?,
+            // A machine without IPv6 has no such address.
+            None => Peer::at((Ipv6Addr::UNSPECIFIED, args.port).into())
+                .or_else(|_| Peer::at((Ipv4Addr::UNSPECIFIED, args.port).into()))?,
+        };
+        let port = match args.port {
+            PORT => String::new(),
+            port => format!(" --port {port}"),
+        };
+        console.note(&format!(
+            "waiting at {} for `shortflow verify POLICY --dev DEVICE --peer THIS-MACHINE{port}`; Ctrl-C ends it",
+            peer.address()
+        ));
+        let served = peer.serve(stop_on_interrupt()?)?;
+        console.print(&format!("{} probes, {} transfers\n", served.probes, served.transfers))
+    }
+
+    fn address_of(peer: &str, port: u16) -> Result<SocketAddr, Failure> {
+        let unknown = |why: String| {
+            Failure::Input(format!(
+                "--peer {peer}: {why}\ngive a name or an address, such as 192.0.2.7 or 2001:db8::7, and its port with --port"
+            ))
+        };
+        let mut found =
+            (peer, port).to_socket_addrs().map_err(|error| unknown(error.to_string()))?;
+        found.next().ok_or_else(|| unknown("it has no address".to_owned()))
+    }
+
+    /// What is to be looked at.
+    fn plan(
+        args: &Verify,
+        peer: SocketAddr,
+        tree: Option<&Tree>,
+        is_marked: bool,
+    ) -> Result<Plan, Failure> {
+        const MOST: u64 = 100_000_000;
+        if !(1..=MOST).contains(&args.size.0) {
+            let what = format!("--size must be from 1 B to 100 MB; found {}", args.size);
+            return Err(Failure::Input(what));
+        }
+        let mut plan = Plan {
+            length: Duration::from_secs(args.seconds.into()),
+            flows: args.flows.into(),
+            size: args.size,
+            pairs: args.on_off.unwrap_or(0).into(),
+            ..Plan::to(peer)
+        };
+        let ends = Ends { from: own_address(peer)?, to: peer.ip(), port: peer.port() };
+        match tree {
+            // A marker writes its own over the code points of probes.
+            _ if is_marked => plan.is_marked = true,
+            Some(tree) => plan.look_at(tree, ends),
+            None => {}
+        }
+        Ok(plan)
+    }
+
+    /// The address from which packets go to a peer.
+    fn own_address(peer: SocketAddr) -> Result<IpAddr, Failure> {
+        let any: IpAddr = match peer {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let socket = UdpSocket::bind((any, 0)).and_then(|socket| {
+            socket.connect(peer)?;
+            socket.local_addr()
+        });
+        let own = socket.map_err(|error| {
+            Failure::Machine(format!(
+                "there is no way to {}: {error}\nlook at `ip route get {}`",
+                peer.ip(),
+                peer.ip()
+            ))
+        })?;
+        Ok(own.ip())
+    }
+
+    /// What takes the policy's place: as many packets as a network device's own queue has.
+    fn one_queue(settings: &Settings) -> Result<Tree, Failure> {
+        const ONE: &str = "name = \"one queue, for verify\"\n[roles.core]\nqueue.fifo = { limit = \"1000 pkt\" }\n";
+        let policy = shortflow_policy::from_text("one queue", ONE, &[])?;
+        compile(&policy, &policy.roles[0], settings).map_err(|refusals| {
+            let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+            Failure::Machine(told.join("\n"))
+        })
+    }
+}

@@ -1,0 +1,176 @@
+//! `shortflow verify` as a user meets it, between two network namespaces of the test's own.
+
+#![cfg(target_os = "linux")]
+
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::support::{command, run, shortflow};
+
+const STRICT: &str = "policies/strict-priority.toml";
+const PEER: &str = "10.77.3.2";
+
+/// Does something in a namespace from which a cable leads to a machine that listens.
+fn with_a_peer(test: impl FnOnce() + Send + 'static) {
+    let ran = std::thread::spawn(move || match make() {
+        Ok(peer) => {
+            test();
+            peer.end();
+        }
+        Err(why) if std::env::var_os("CI").is_none() => {
+            eprintln!("skipped: needs network namespaces, iproute2 and util-linux: {why}");
+        }
+        Err(why) => panic!("nothing may be skipped in CI: {why}"),
+    });
+    if let Err(panic) = ran.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// The machine at the other end.
+struct Listening(Option<Child>);
+
+impl Listening {
+    /// Ends it as Ctrl-C does, and looks at what it says.
+    fn end(mut self) {
+        let child = self.0.take().expect("it is ended once");
+        kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+        let ended = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert!(ended.status.success() && said.contains(" probes, "), "{said}");
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn make() -> Result<Listening, String> {
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| errno.to_string())?;
+    let mut there = command("unshare");
+    there.args(["-n", env!("CARGO_BIN_EXE_shortflow"), "verify", "--listen"]);
+    there.stdout(Stdio::piped()).stderr(Stdio::null());
+    let there = there.spawn().map_err(|error| error.to_string())?;
+    let id = there.id().to_string();
+    let peer = Listening(Some(there));
+    done("ip", "link add sf0 type veth peer name sf1")?;
+    // It has a namespace of its own a moment after it began.
+    let begin = Instant::now();
+    while std::fs::read_link(format!("/proc/{id}/ns/net")).ok()
+        == std::fs::read_link("/proc/thread-self/ns/net").ok()
+    {
+        if begin.elapsed() > Duration::from_secs(5) {
+            return Err("no namespace is made by unshare".to_owned());
+        }
+        sleep(Duration::from_millis(5));
+    }
+    for line in [
+        format!("ip link set sf1 netns {id}"),
+        "ip addr add 10.77.3.1/24 dev sf0".to_owned(),
+        "ip link set sf0 up".to_owned(),
+        format!("nsenter -n -t {id} ip addr add {PEER}/24 dev sf1"),
+        format!("nsenter -n -t {id} ip link set sf1 up"),
+    ] {
+        let (program, arguments) = line.split_once(' ').expect("a program and its arguments");
+        done(program, arguments)?;
+    }
+    // Small packets, as on a line of this rate.
+    let _ = done("ethtool", "-K sf0 tso off gso off");
+    Ok(peer)
+}
+
+fn done(program: &str, arguments: &str) -> Result<(), String> {
+    let ended = Command::new(program).args(arguments.split(' ')).output();
+    let ended = ended.map_err(|error| format!("{program}: {error}"))?;
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    ended.status.success().then_some(()).ok_or(said)
+}
+
+fn deploy() {
+    let ended = run(&["deploy", STRICT, "--dev", "sf0", "--rate", "10 Mbit/s"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+}
+
+#[test]
+fn what_is_deployed_is_seen_to_work() {
+    with_a_peer(|| {
+        let verify = ["verify", STRICT, "--dev", "sf0", "--peer", PEER, "--seconds", "3"];
+        let not_yet = run(&verify);
+        assert_eq!(not_yet.code, Some(2));
+        assert!(not_yet.err.starts_with("error: nothing is deployed on sf0\n"), "{}", not_yet.err);
+
+        deploy();
+        let ended = run(&[&verify[..], &["--json"]].concat());
+        assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
+        let found: Value = serde_json::from_str(&ended.out).unwrap();
+        let survive = found["code_points"].as_array().unwrap();
+        assert_eq!(survive.len(), 2, "BE and EF: {found:#}");
+        assert!(survive.iter().all(|one| one["there"] == serde_json::json!([one["written"]])));
+        let classes = found["classes"].as_array().unwrap();
+        let [voice, web, rest] = &classes[..] else { panic!("{found:#}") };
+        assert_eq!(
+            (&voice["probed_by"], &web["probed_by"]),
+            (&"UDP EF".into(), &"TCP to port 80".into())
+        );
+        assert_eq!(rest["is_of_load"], true);
+        let highest = voice["ratio"][2].as_f64().unwrap();
+        assert!(highest < 0.5, "voice waits for a fraction of what the load waits: {found:#}");
+        assert!(found["transfers"]["complete"].as_u64().unwrap() > 0, "{found:#}");
+
+        let other = run(&[
+            "verify",
+            "policies/dstf.toml",
+            "--role",
+            "core",
+            "--dev",
+            "sf0",
+            "--peer",
+            PEER,
+        ]);
+        assert_eq!(other.code, Some(2));
+        assert!(
+            other.err.contains("bring this policy there with `shortflow reload`"),
+            "{}",
+            other.err
+        );
+        let nobody = run(&["verify", STRICT, "--dev", "sf0", "--peer", PEER, "--port", "7808"]);
+        assert_eq!(nobody.code, Some(3));
+        assert!(
+            nobody.err.contains("run `shortflow verify --listen` on that machine"),
+            "{}",
+            nobody.err
+        );
+    });
+}
+
+/// The policy is put back by whom Ctrl-C stops while one queue is in its place.
+#[test]
+fn who_is_stopped_while_the_policy_is_off_puts_it_back() {
+    with_a_peer(|| {
+        deploy();
+        let verify =
+            ["verify", STRICT, "--dev", "sf0", "--peer", PEER, "--seconds", "2", "--on-off", "3"];
+        let child = shortflow(&verify).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let policy = || run(&["status", "--dev", "sf0"]).out;
+        let begin = Instant::now();
+        while !policy().contains("one queue, for verify") {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{}", policy());
+            sleep(Duration::from_millis(50));
+        }
+        kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(130));
+        assert!(policy().starts_with("sf0: policy \"Strict Priority\""), "{}", policy());
+    });
+}

@@ -1,0 +1,261 @@
+//! What was found, as a person and as a program reads it.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use shortflow_deploy::columns;
+use shortflow_elements::Dscp;
+use shortflow_units::{Bytes, Rate};
+
+use crate::apart::{Apart, TellsApart};
+use crate::class::Class;
+use crate::code_points::Arrival;
+use crate::gain::{Gain, Period};
+
+/// All that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Findings {
+    /// What became of code points.
+    pub code_points: Vec<Arrival>,
+    /// Whether the policy's own marker wrote others over them.
+    pub is_marked: bool,
+    /// The classes that probes get into, and what became of them beside long flows.
+    pub classes: Vec<(Class, Apart)>,
+    /// The class of the long flows, among them.
+    pub load: Option<usize>,
+    /// The classes that no probe gets into.
+    pub unreached: Vec<String>,
+    /// Short transfers beside long flows.
+    pub transfers: Option<Period>,
+    /// The same with one queue in the policy's place, in pairs.
+    pub gain: Option<Gain>,
+    /// The rate of the line, where it is known.
+    pub rate: Option<Rate>,
+    /// What a short transfer has.
+    pub size: Bytes,
+    /// How many long flows there were.
+    pub flows: usize,
+}
+
+impl Findings {
+    /// Whether all holds that was looked at: code points survive, classes ahead of the load's wait no longer, and short
+    /// transfers gain or at least do not lose.
+    pub fn holds(&self) -> bool {
+        let survive = self.is_marked || self.code_points.iter().all(Arrival::survives);
+        let apart = self.classes.iter().enumerate().all(|(at, (_, apart))| {
+            Some(at) == self.load
+                || matches!(apart.verdict(), TellsApart::Faster | TellsApart::Slower)
+        });
+        let gains =
+            self.gain.as_ref().and_then(|gain| gain.ratio).is_none_or(|[_, low, _]| low <= 1.0);
+        survive && apart && gains
+    }
+
+    /// As a person reads it.
+    pub fn text(&self) -> String {
+        let mut text = self.code_points_text();
+        if !self.classes.is_empty() {
+            text += &self.classes_text();
+        }
+        text += &self.transfers_text();
+        text
+    }
+
+    fn code_points_text(&self) -> String {
+        let list = |code_points: &[Dscp]| match code_points {
+            [] => "-".to_owned(),
+            some => some.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        };
+        let head = ["code point", "at the peer", "back here", "", "lost"].map(str::to_owned);
+        let row = |arrival: &Arrival| {
+            let verdict = match (arrival.there.is_empty(), arrival.survives()) {
+                (true, _) => "nothing came",
+                _ if self.is_marked => "marked by the policy",
+                (_, true) => "survives",
+                (_, false) => "is changed",
+            };
+            let lost = arrival.sent - arrival.back;
+            vec![
+                arrival.written.to_string(),
+                list(&arrival.there),
+                list(&arrival.here),
+                verdict.to_owned(),
+                format!("{lost} of {}", arrival.sent),
+            ]
+        };
+        let rows: Vec<_> =
+            std::iter::once(head.to_vec()).chain(self.code_points.iter().map(row)).collect();
+        let mut text = format!("Code points, without load\n{}", columns(&rows, 4));
+        if !self.is_marked && self.code_points.iter().any(|arrival| !arrival.survives()) {
+            text += "  Something before the peer writes its own; queues behind that do not see yours.\n";
+        }
+        text
+    }
+
+    fn classes_text(&self) -> String {
+        let head = ["class", "probed by", "median", "p95", "lost", "times the load's", ""]
+            .map(str::to_owned);
+        let row = |(at, (class, apart)): (usize, &(Class, Apart))| {
+            let verdict = match apart.verdict() {
+                _ if Some(at) == self.load => "the load's",
+                TellsApart::Faster => "waits less",
+                TellsApart::Slower => "waits more",
+                TellsApart::Alike => "not told apart",
+                TellsApart::Unknown => "too few came back",
+            };
+            vec![
+                class.name.clone(),
+                class.probed_by(),
+                seconds(apart.median),
+                seconds(apart.p95),
+                format!("{:.1} %", 100.0 * apart.loss),
+                apart.ratio.map_or_else(String::new, ratio),
+                verdict.to_owned(),
+            ]
+        };
+        let rows = self.classes.iter().enumerate().map(row);
+        let rows: Vec<_> = std::iter::once(head.to_vec()).chain(rows).collect();
+        let mut text = format!(
+            "\nClasses, there and back beside {}\n{}",
+            self.long_flows(),
+            columns(&rows, 2)
+        );
+        if self.waits_for_pieces() {
+            text += "  What comes first waits for pieces of up to 64 KB, which this machine or its network card puts \
+                     together:\n  switch that off with `ethtool -K DEVICE tso off gso off gro off`, on this device and \
+                     on those packets come from.\n";
+        }
+        for class in &self.unreached {
+            let _ = writeln!(text, "  {class}: not looked at, since no packet of ours gets there");
+        }
+        text
+    }
+
+    /// Whether classes that come first wait now and then about as long as one piece of many segments takes on the line.
+    fn waits_for_pieces(&self) -> bool {
+        const PIECE: f64 = 65_536.0 * 8.0;
+        let Some(rate) = self.rate else { return false };
+        self.classes.iter().any(|(_, apart)| {
+            let spread = apart.p95.zip(apart.least).map_or(0.0, |(p95, least)| p95 - least);
+            apart.verdict() == TellsApart::Faster
+                && spread > 0.5 * PIECE / rate.bits_per_sec() as f64
+        })
+    }
+
+    fn long_flows(&self) -> String {
+        match self.flows {
+            1 => "1 long flow".to_owned(),
+            flows => format!("{flows} long flows"),
+        }
+    }
+
+    fn transfers_text(&self) -> String {
+        let mut text = String::new();
+        if let Some(period) = &self.transfers {
+            let times = &period.transfers.times;
+            let _ = write!(
+                text,
+                "\nShort transfers of {} beside {}\n  half of {} in {}, 19 of 20 in {}; long flows together {:.2} \
+                 Mbit/s\n",
+                self.size,
+                self.long_flows(),
+                times.len(),
+                seconds(period.median()),
+                seconds(crate::apart::quantile(times, 0.95)),
+                period.long_flows / 1e6,
+            );
+        }
+        if let Some(gain) = &self.gain {
+            text += &self.gain_text(gain);
+        }
+        text
+    }
+
+    fn gain_text(&self, gain: &Gain) -> String {
+        let head = ["", "median", "p95", "not complete", "long flows"].map(str::to_owned);
+        let row = |at: usize, name: &str| {
+            vec![
+                name.to_owned(),
+                seconds(gain.medians[at]),
+                seconds(gain.p95[at]),
+                gain.failed[at].to_string(),
+                format!("{:.2} Mbit/s", gain.long_flows[at] / 1e6),
+            ]
+        };
+        let rows = [head.to_vec(), row(0, "with the policy"), row(1, "one queue instead")];
+        let verdict = match gain.ratio {
+            Some(all @ [_, low, high]) => format!(
+                "  With the policy a transfer takes {} times as long: {}.\n",
+                ratio(all),
+                match () {
+                    () if high < 1.0 => "it gains",
+                    () if low > 1.0 => "it loses",
+                    () => "no difference is sure",
+                }
+            ),
+            None => "  Too few pairs for an interval.\n".to_owned(),
+        };
+        format!(
+            "\nShort transfers of {} beside {}, in turns\n{}{verdict}",
+            self.size,
+            self.long_flows(),
+            columns(&rows, 1)
+        )
+    }
+
+    /// As a program reads it.
+    pub fn json(&self) -> Value {
+        let names = |code_points: &[Dscp]| -> Vec<String> {
+            code_points.iter().map(ToString::to_string).collect()
+        };
+        let arrival = |arrival: &Arrival| {
+            json!({
+                "written": arrival.written.to_string(), "there": names(&arrival.there),
+                "back": names(&arrival.here), "sent": arrival.sent, "answered": arrival.back,
+                "survives": arrival.survives(),
+            })
+        };
+        let class = |(at, (class, apart)): (usize, &(Class, Apart))| {
+            json!({
+                "class": class.name, "probed_by": class.probed_by(), "median_s": apart.median,
+                "p95_s": apart.p95, "loss": apart.loss, "ratio": apart.ratio,
+                "is_of_load": Some(at) == self.load,
+            })
+        };
+        let classes: Vec<Value> = self.classes.iter().enumerate().map(class).collect();
+        let transfers = self.transfers.as_ref().map(|period| {
+            json!({
+                "median_s": period.median(), "complete": period.transfers.times.len(),
+                "failed": period.transfers.failed, "long_flows_bit_per_s": period.long_flows,
+            })
+        });
+        let gain = self.gain.as_ref().map(|gain| {
+            json!({
+                "median_s": gain.medians, "p95_s": gain.p95, "failed": gain.failed,
+                "long_flows_bit_per_s": gain.long_flows, "ratio": gain.ratio,
+            })
+        });
+        json!({
+            "code_points": self.code_points.iter().map(arrival).collect::<Vec<_>>(),
+            "classes": classes, "unreached": self.unreached, "transfers": transfers, "gain": gain,
+            "transfer_bytes": self.size.0, "long_flows": self.flows, "holds": self.holds(),
+        })
+    }
+}
+
+/// `0.31 (0.28 to 0.35)`.
+fn ratio([mean, low, high]: [f64; 3]) -> String {
+    let digits = |value: f64| if value < 0.1 { 3 } else { 2 };
+    format!("{mean:.*} ({low:.*} to {high:.*})", digits(mean), digits(low), digits(high))
+}
+
+/// Milliseconds with three digits, or seconds.
+fn seconds(value: Option<f64>) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(value) if value < 0.01 => format!("{:.2} ms", 1e3 * value),
+        Some(value) if value < 0.1 => format!("{:.1} ms", 1e3 * value),
+        Some(value) if value < 1.0 => format!("{:.0} ms", 1e3 * value),
+        Some(value) => format!("{value:.2} s"),
+    }
+}

@@ -1,0 +1,78 @@
+//! Long flows to the peer, beside which something is measured.
+
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use shortflow_elements::Dscp;
+
+use crate::datagrams::PATIENCE;
+use crate::error::Error;
+use crate::peer::{FLOW, is_patience};
+use crate::probes::connect;
+
+/// How long a connection may take to begin, when the line is full already.
+const BEGINNING: Duration = Duration::from_secs(5);
+
+/// Flows that send as fast as they can, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Load {
+    stop: Arc<AtomicBool>,
+    sent: Arc<AtomicU64>,
+    flows: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    /// Begins so many flows, which are not marked.
+    ///
+    /// # Errors
+    /// When the peer does not take them.
+    pub(crate) fn begin(peer: SocketAddr, flows: usize) -> Result<Load, Error> {
+        let (stop, sent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let mut load = Load { stop, sent, flows: Vec::new() };
+        for _ in 0..flows {
+            let connection = begin(peer).map_err(|_| Error::NoAnswer(peer))?;
+            let (stop, sent) = (Arc::clone(&load.stop), Arc::clone(&load.sent));
+            load.flows.push(std::thread::spawn(move || send_on(connection, &stop, &sent)));
+        }
+        Ok(load)
+    }
+
+    /// Bytes that the kernel has taken from them.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for flow in self.flows.drain(..) {
+            let _ = flow.join();
+        }
+    }
+}
+
+fn begin(peer: SocketAddr) -> io::Result<TcpStream> {
+    let mut connection = connect(peer, Dscp::BEST_EFFORT, BEGINNING)?;
+    connection.set_write_timeout(Some(PATIENCE))?;
+    connection.write_all(&[FLOW])?;
+    Ok(connection)
+}
+
+fn send_on(mut connection: TcpStream, stop: &AtomicBool, sent: &AtomicU64) {
+    let bytes = [0; 16 << 10];
+    while !stop.load(Ordering::Relaxed) {
+        match connection.write(&bytes) {
+            Ok(more) => {
+                sent.fetch_add(more as u64, Ordering::Relaxed);
+            }
+            Err(error) if is_patience(&error) => {}
+            // The peer has gone; what is measured beside it says so.
+            Err(_) => return,
+        }
+    }
+}

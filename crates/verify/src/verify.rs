@@ -1,0 +1,167 @@
+//! What is looked at, one after the other.
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use shortflow_deploy::{Ends, Tree};
+use shortflow_elements::Dscp;
+use shortflow_units::{Bytes, Rate};
+
+use crate::apart::tells_apart;
+use crate::class::{Class, Way};
+use crate::code_points::code_points;
+use crate::error::Error;
+use crate::findings::Findings;
+use crate::gain::{FILLING, Gain, Period, period};
+use crate::load::Load;
+use crate::probes::{probe, sleep_until};
+use crate::switch::Switch;
+
+/// What is to be looked at.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Who answers.
+    pub peer: SocketAddr,
+    /// The code points that are tried.
+    pub code_points: Vec<Dscp>,
+    /// Whether the policy's own marker writes others over them.
+    pub is_marked: bool,
+    /// The classes that probes get into.
+    pub classes: Vec<Class>,
+    /// The one among them that long flows are in; none where nobody knows.
+    pub load: Option<usize>,
+    /// The classes that no probe gets into.
+    pub unreached: Vec<String>,
+    /// How long each measurement takes.
+    pub length: Duration,
+    /// How many long flows there are.
+    pub flows: usize,
+    /// The rate of the line, where it is known.
+    pub rate: Option<Rate>,
+    /// What a short transfer has.
+    pub size: Bytes,
+    /// How many times one queue takes the policy's place.
+    pub pairs: usize,
+}
+
+/// Whom to tell what is measured, and which share of all is done.
+pub type Told<'t> = &'t mut dyn FnMut(&str, f64);
+
+impl Plan {
+    /// Short transfers to this peer alone, and whether packets get there.
+    pub fn to(peer: SocketAddr) -> Plan {
+        Plan {
+            peer,
+            code_points: vec![Dscp::BEST_EFFORT],
+            is_marked: false,
+            classes: Vec::new(),
+            load: None,
+            unreached: Vec::new(),
+            length: Duration::from_secs(10),
+            flows: 4,
+            rate: None,
+            size: Bytes(20_000),
+            pairs: 0,
+        }
+    }
+
+    /// The code points and classes of these queues, too.
+    pub fn look_at(&mut self, tree: &Tree, ends: Ends) {
+        self.rate = Some(tree.rate);
+        self.code_points = tree.code_points();
+        let load = tree.class_of_flow(ends);
+        for (at, (leaf, reach)) in tree.leaves.iter().zip(tree.reached(ends)).enumerate() {
+            let Some(reach) = reach else {
+                self.unreached.push(leaf.name.clone());
+                continue;
+            };
+            if at == load {
+                self.load = Some(self.classes.len());
+            }
+            self.classes.push(Class {
+                name: leaf.name.clone(),
+                code_point: reach.code_point,
+                way: reach.tcp_port.map_or(Way::Datagram, Way::Connection),
+            });
+        }
+    }
+
+    /// About how long it all takes.
+    pub fn takes(&self) -> Duration {
+        let periods = if self.pairs == 0 { 1 } else { 2 * self.pairs };
+        let classes =
+            if self.has_classes() { self.length + FILLING + TAIL } else { Duration::ZERO };
+        CODE_POINTS + classes + (self.length + FILLING) * periods as u32
+    }
+
+    fn has_classes(&self) -> bool {
+        self.load.is_some() && self.classes.len() > 1
+    }
+
+    /// Does it; with a `switch` in turns with one queue.
+    ///
+    /// # Errors
+    /// When the peer does not answer, the kernel refuses something, or it is stopped.
+    pub fn conduct(
+        &self,
+        switch: Option<&mut Switch>,
+        told: Told<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Findings, Error> {
+        let begin = Instant::now();
+        let mut tell = |what: &str| {
+            let done = begin.elapsed().as_secs_f64() / self.takes().as_secs_f64();
+            told(what, done.min(1.0));
+        };
+        tell("code points");
+        let mut findings = Findings {
+            code_points: code_points(self.peer, &self.code_points, stop)?,
+            is_marked: self.is_marked,
+            classes: Vec::new(),
+            load: self.load,
+            unreached: self.unreached.clone(),
+            transfers: None,
+            gain: None,
+            rate: self.rate,
+            size: self.size,
+            flows: self.flows,
+        };
+        if let Some(load) = self.load.filter(|_| self.has_classes()) {
+            tell("classes");
+            let flows = Load::begin(self.peer, self.flows)?;
+            if !sleep_until(Instant::now() + FILLING, stop) {
+                return Err(Error::Interrupted);
+            }
+            let seen = probe(self.peer, &self.classes, self.length, stop)?;
+            drop(flows);
+            let apart = tells_apart(&seen, load);
+            findings.classes = self.classes.iter().cloned().zip(apart).collect();
+        }
+        let measure = || period(self.peer, self.size.0, self.flows, self.length, stop);
+        match switch {
+            None => {
+                tell("short transfers");
+                findings.transfers = Some(measure()?);
+            }
+            Some(switch) => {
+                let mut pairs: Vec<[Period; 2]> = Vec::new();
+                for _ in 0..self.pairs {
+                    tell("short transfers with the policy");
+                    let with = measure()?;
+                    tell("short transfers with one queue");
+                    switch.off()?;
+                    let without = measure()?;
+                    switch.on()?;
+                    pairs.push([with, without]);
+                }
+                findings.gain = Some(Gain::of(&pairs));
+            }
+        }
+        Ok(findings)
+    }
+}
+
+/// How long code points take, and the last probes.
+const CODE_POINTS: Duration = Duration::from_secs(1);
+const TAIL: Duration = Duration::from_millis(500);
