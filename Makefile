@@ -20,7 +20,7 @@ CLANG = $(firstword $(foreach name,clang clang-19,$(shell command -v $(name))))
 EBPF = $(if $(CLANG),$(shell pkg-config --exists libelf zlib 2>/dev/null && echo ebpf))
 FEATURES = $(if $(EBPF),--features ebpf)
 
-.PHONY: help build install demo picture test bench bench-router soak-rehearse bench-guard bench-peers validate validate-predict validate-rehearse rehearse-lhl03 setup setup-peers tidy format lint unit doc smoke peers-test fuzz
+.PHONY: help build install demo picture test bench bench-router bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict validate-rehearse rehearse-lhl03 setup setup-peers tidy format lint unit doc smoke peers-test fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -61,6 +61,9 @@ test: setup tidy format lint unit doc smoke peers-test bench-guard ## Run all th
 
 bench: build ## Measure the simulator's speed on six pieces of work
 	@for work in A B S D H H1; do $(SHORTFLOW) bench $$work; done
+
+bench-ebpf: build ## Measure what the eBPF program that marks takes for a packet (needs root)
+	$(SHORTFLOW) bench ebpf
 
 bench-router: build ## Measure how fast the router forwards under several policies, beside the kernel (needs root)
 	$(SHORTFLOW) bench router $(BENCH_ROUTER)

@@ -1,14 +1,18 @@
 """Short transfers beside long ones through a deployed line, over this machine's own TCP, policy by policy.
 
-    unshare -n python3 -B bench/deploy [--shortflow PATH] [--seconds 12]
+    unshare -n python3 -B bench/deploy [--shortflow PATH] [--seconds 12] [--flood MBIT/S]
 
 Needs root, iproute2, util-linux and a build with eBPF. It works between two network namespaces of its own, the one that
-it is started in by `unshare -n` and another, and refuses to begin where there are other devices than `lo`.
+it is started in by `unshare -n` and another, and refuses to begin where there are other devices than `lo`. With `--flood`
+packets of 100 bytes, each with a source that nobody has seen before, go through the same line at that rate.
 """
 
 import argparse
+import json
 import pathlib
+import random
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -66,6 +70,29 @@ def send_on(stop: threading.Event, sent: list[int], index: int) -> None:
                 pass
 
 
+def flood(megabits: float, mac: str) -> None:
+    """Sends packets of which each seems to begin a flow of its own, until it is killed."""
+    raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    raw.bind(("sf0", 0))
+    ethernet = bytes.fromhex(mac.replace(":", "")) + bytes([2, 0, 0, 0, 0, 1]) + b"\x08\x00"
+    draw, begin, sent = random.Random(1), time.monotonic(), 0
+    while True:
+        due = int((time.monotonic() - begin) * megabits * 1e6 / 8 / 100)
+        for _ in range(due - sent):
+            source = 10 << 24 | draw.getrandbits(24)
+            header = struct.pack(">BBHHHBBHI4s", 0x45, 0, 100, 0, 0, 64, 17, 0, source, socket.inet_aton(THERE))
+            sums = sum(struct.unpack(">10H", header))
+            sums = (sums & 0xFFFF) + (sums >> 16)
+            header = header[:10] + struct.pack(">H", ~(sums + (sums >> 16)) & 0xFFFF) + header[12:]
+            ports = struct.pack(">HHHH", draw.randrange(1024, 65536), 9, 80, 0)
+            try:
+                raw.send(ethernet + header + ports + bytes(72))
+            except OSError:
+                pass  # The queue is full.
+        sent = due
+        time.sleep(0.001)
+
+
 def measure(seconds: float) -> tuple[list[float], float]:
     """Milliseconds of short transfers one after the other, and Mbit/s of two long ones beside them."""
     stop, sent = threading.Event(), [0, 0]
@@ -93,8 +120,12 @@ def main() -> int:
     parser.add_argument("--shortflow", default=str(TOP / "target/release/shortflow"))
     parser.add_argument("--seconds", type=float, default=12)
     parser.add_argument("--large", action="store_true", help="let TCP hand over pieces of many segments (GSO)")
+    parser.add_argument("--flood", type=float, help="a flood of so many Mbit/s, of flows of one packet")
+    parser.add_argument("--flooder", help=argparse.SUPPRESS)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.flooder:
+        flood(args.flood, args.flooder)
     if args.serve:
         threading.Thread(target=serve, args=(LONG_PORT,), daemon=True).start()
         serve(SHORT_PORT)
@@ -103,7 +134,7 @@ def main() -> int:
         print(f"needs a network namespace of its own: unshare -n …; found {devices}", file=sys.stderr)
         return 3
     peer = subprocess.Popen(["unshare", "-n", "sh", "-c", "echo; exec sleep 600"], stdout=subprocess.PIPE)
-    servers = None
+    servers = flooder = None
     try:
         peer.stdout.readline()
         within = ["nsenter", "-t", str(peer.pid), "-n"]
@@ -116,6 +147,10 @@ def main() -> int:
             run("ip", "link", "set", "sf0", "gso_max_segs", "1")
         servers = subprocess.Popen([*within, sys.executable, "-B", str(pathlib.Path(__file__).parent), "--serve"])
         time.sleep(2)
+        if args.flood:
+            [end] = json.loads(run(*within, "ip", "-j", "link", "show", "sf1"))
+            me = [sys.executable, "-B", str(pathlib.Path(__file__).parent)]
+            flooder = subprocess.Popen([*me, "--flood", str(args.flood), "--flooder", end["address"]])
         for name, options in POLICIES:
             policy = [str(TOP / "policies" / name), *options, "--dev", "sf0", "--rate", LINE]
             run(args.shortflow, "-q", "deploy", *policy)
@@ -125,7 +160,7 @@ def main() -> int:
             print(f"{name:18} {len(times):4} transfers  p50 {median:6.1f} ms  p95 {late:6.1f} ms  "
                   f"long {rate:5.2f} Mbit/s", flush=True)
     finally:
-        for process in [servers, peer]:
+        for process in [flooder, servers, peer]:
             if process:
                 process.kill()
                 process.wait()

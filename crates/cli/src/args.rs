@@ -548,6 +548,20 @@ pub(crate) enum OtherBench {
     /// FQ-CoDel, a Fair Marker, or strict priority, over lines that never limit. All ways are measured in turn, in several rounds. Hosts are
     /// network namespaces; nothing outside them is touched.
     Router(BenchRouter),
+    /// Measure what the eBPF program that marks takes for a packet (needs root and a build with eBPF)
+    ///
+    /// The kernel runs the program on packets by hand (BPF_PROG_TEST_RUN), as `deploy` would bring it to a device: beside one
+    /// that does nothing, with each kind of meter, with tables of several sizes, and in floods of new flows and of flows that
+    /// meet in one bucket. Nothing is sent.
+    Ebpf(BenchEbpf),
+}
+
+/// `bench ebpf`.
+#[derive(Debug, Args)]
+pub(crate) struct BenchEbpf {
+    /// Print one JSON object instead.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `bench router`.

@@ -11,14 +11,16 @@ use shortflow_scenario::{Overrides, from_texts};
 use shortflow_sim::run_replica;
 
 use crate::args::{Bench, OtherBench, Work};
-use crate::bench_router;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::{bench_ebpf, bench_router};
 
 /// `shortflow bench`.
 pub(crate) fn bench(console: &Console, args: &Bench) -> Result<(), Failure> {
-    if let Some(OtherBench::Router(args)) = &args.other {
-        return bench_router::bench(console, args);
+    match &args.other {
+        Some(OtherBench::Router(args)) => return bench_router::bench(console, args),
+        Some(OtherBench::Ebpf(args)) => return bench_ebpf::bench(console, args),
+        None => {}
     }
     if let ([work], true) = (&args.works[..], args.json) {
         return console.print_json(&measure(*work)?);

@@ -9,6 +9,7 @@
 
 mod args;
 mod bench;
+mod bench_ebpf;
 mod bench_router;
 mod check;
 mod console;

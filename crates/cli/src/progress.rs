@@ -72,7 +72,7 @@ impl Progress for Bar<'_> {
     }
 }
 
-/// A line that says what is done now, where it is known how long that takes and not what it is made of.
+/// A line that says what is done now, where that is not made of replicas.
 #[derive(Debug)]
 pub(crate) struct Spinner(ProgressBar);
 
@@ -84,9 +84,9 @@ impl Spinner {
         })
     }
 
-    /// Shows what is done now, and how long all takes from now on.
-    pub(crate) fn at(&self, what: &str, left: Duration) {
-        self.0.set_message(format!("{what}; {} s left", left.as_secs()));
+    /// Shows what is done now.
+    pub(crate) fn at(&self, what: &str) {
+        self.0.set_message(what.to_owned());
         self.0.enable_steady_tick(Duration::from_millis(200));
     }
 

@@ -82,7 +82,10 @@ mod on_linux {
         let stop = stop_on_interrupt()?;
         let spinner = Spinner::new(console);
         let takes = plan.takes();
-        let mut told = |what: &str, share: f64| spinner.at(what, takes.mul_f64(1.0 - share));
+        let mut told = |what: &str, share: f64| {
+            let left = takes.mul_f64(1.0 - share).as_secs();
+            spinner.at(&format!("{what}; {left} s left"));
+        };
         let findings = plan.conduct(switch.as_mut(), &mut told, stop);
         spinner.end();
         let findings = findings?;

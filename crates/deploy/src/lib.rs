@@ -54,6 +54,7 @@ pub use kernel::{KINDS, Kernel, Kind};
 pub use memo::Memo;
 pub use observe::{Listings, Observed, Root};
 pub use reach::{Ends, Reach};
+pub use shortflow_ebpf::edge::{Cost, costs};
 pub use status::{ClassStatus, DeviceStatus, EdgeStatus};
 pub use tc::{Applied, Tc};
 pub use tree::{Discipline, Inner, Leaf, Tree};

@@ -62,7 +62,12 @@ struct class {
 	struct pace committed, peak;
 	struct accounts accounts;
 	// How many packets of a flow are green first.
-	__u64 threshold;
+	union {
+		// Packets with which a flow begins, of a Fair Marker.
+		__u64 threshold;
+		// In which time a table does not turn over unless in a flood, of DSTF.
+		__u64 crowded;
+	};
 	// The windows up to which a connection's packets are green and yellow, and with which it begins, in segments.
 	__u32 high, medium, initial_window;
 	__u8 is_random, only_again, unused_here[2];
@@ -356,6 +361,8 @@ static __always_inline __u32 level_of(__u32 number, const struct class *class, c
 	see(table, accounts, &name, &seen);
 	if (!seen.is_new)
 		sent = not_forgotten(class, seen.entry->value, seen.before, now);
+	else if (seen.has_displaced && (now > seen.displaced_at ? now - seen.displaced_at : 0) < class->crowded)
+		sent = class->most[0];
 	else if (seen.has_displaced && class->rate[0])
 		sent = not_forgotten(class, seen.displaced, seen.displaced_at, now);
 	while (level < MOST_LEVELS - 1 && level < levels->last && levels->thresholds[level] < sent)

@@ -21,18 +21,27 @@ struct name {
 	__u64 source[2], destination[2], rest;
 };
 
-// Places are counted from 1; 0 is nowhere.
+// As long as a line of most caches. Places are counted from 1; 0 is nowhere.
 struct entry {
 	struct name name;
 	__u64 value, seen_at;
-	__u32 older, newer, next, unused;
+	__u32 next, unused;
+};
+
+// The neighbours of an entry in the order in which all were seen: apart from it, since a packet changes those of up to five
+// entries, of which the rest does not matter.
+struct neighbours {
+	__u32 older, newer;
 };
 
 struct table {
 	struct bpf_spin_lock lock;
 	__u32 used, oldest, newest;
-	__u32 buckets[MOST_ENTRIES];
+	// When the newest was seen.
+	__u64 newest_at, unused[5];
 	struct entry entries[MOST_ENTRIES];
+	struct neighbours neighbours[MOST_ENTRIES];
+	__u32 buckets[MOST_ENTRIES];
 };
 
 // How a class uses its table.
@@ -81,6 +90,11 @@ static __always_inline struct entry *entry_at(struct table *table, __u32 place)
 	return &table->entries[(place - 1) & (MOST_ENTRIES - 1)];
 }
 
+static __always_inline struct neighbours *neighbours_of(struct table *table, __u32 place)
+{
+	return &table->neighbours[(place - 1) & (MOST_ENTRIES - 1)];
+}
+
 static __always_inline void name_host(__u64 *name, const __u64 *address, const struct accounts *accounts)
 {
 	// An IPv4 address is a host's own.
@@ -116,26 +130,26 @@ static __always_inline int is_same(const struct name *a, const struct name *b)
 
 static __always_inline void unlink_place(struct table *table, __u32 place)
 {
-	__u32 older = entry_at(table, place)->older, newer = entry_at(table, place)->newer;
+	__u32 older = neighbours_of(table, place)->older, newer = neighbours_of(table, place)->newer;
 
 	if (older)
-		entry_at(table, older)->newer = newer;
+		neighbours_of(table, older)->newer = newer;
 	else
 		table->oldest = newer;
 	if (newer)
-		entry_at(table, newer)->older = older;
+		neighbours_of(table, newer)->older = older;
 	else
 		table->newest = older;
 }
 
 static __always_inline void link_newest(struct table *table, __u32 place)
 {
-	struct entry *entry = entry_at(table, place);
+	struct neighbours *own = neighbours_of(table, place);
 
-	entry->older = table->newest;
-	entry->newer = 0;
+	own->older = table->newest;
+	own->newer = 0;
 	if (table->newest)
-		entry_at(table, table->newest)->newer = place;
+		neighbours_of(table, table->newest)->newer = place;
 	else
 		table->oldest = place;
 	table->newest = place;
@@ -190,8 +204,9 @@ static __always_inline void see(struct table *table, const struct accounts *acco
 	__u32 place = *bucket, found = 0;
 	struct entry *entry;
 
-	if (table->newest && entry_at(table, table->newest)->seen_at > seen->now)
-		seen->now = entry_at(table, table->newest)->seen_at;
+	if (table->newest_at > seen->now)
+		seen->now = table->newest_at;
+	table->newest_at = seen->now;
 	for (int i = 0; i < MOST_IN_BUCKET && place; i++) {
 		entry = entry_at(table, place);
 		if (is_same(&entry->name, name)) {

@@ -286,3 +286,21 @@ fn a_status_that_is_watched_ends_with_an_interrupt() {
         }
     });
 }
+
+#[test]
+fn what_the_program_takes_is_measured_or_what_is_lacking_is_told() {
+    let ended = run(&["bench", "ebpf", "--json"]);
+    if ended.code == Some(3) {
+        assert!(!cfg!(feature = "ebpf") || std::env::var_os("CI").is_none(), "{}", ended.err);
+        assert!(ended.err.starts_with("error: this "), "{}", ended.err);
+        return;
+    }
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let found: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let programs = found["programs"].as_array().unwrap();
+    let takes = |what: &str| {
+        let program = programs.iter().find(|program| program["what"] == what);
+        program.unwrap()["other_flows_median_ns"].as_f64().unwrap()
+    };
+    assert!(takes("nothing at all") > 0.0 && takes("DSTF, flows in one bucket") > 0.0, "{found:#}");
+}

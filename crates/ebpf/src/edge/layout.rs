@@ -118,6 +118,8 @@ pub(super) struct Class {
     pub(super) state: State,
     /// `struct levels`, of a class that has some.
     pub(super) levels: Option<Vec<u8>>,
+    /// Under which its table hashes.
+    pub(super) seed: u64,
 }
 
 /// What a class keeps from packet to packet.
@@ -264,6 +266,7 @@ fn dstf(params: &DstfParams) -> Result<Working, Unsayable> {
             depth: [0; 2],
             most: [most, 0],
         },
+        threshold: params.crowded().nanos(),
         accounts: Accounts::new(
             per.aggregate(),
             per.ipv6_prefix(),
@@ -361,7 +364,7 @@ pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class,
         .bytes(&[kind, color.map_or(0, |color| color as u8)])
         .bytes(&[class.code_points.is_some().into(), peak.is_some().into(), table as u8])
         .bytes(&[0; 7]);
-    Ok(Class { bytes: packed.0, state: State { held }, levels })
+    Ok(Class { bytes: packed.0, state: State { held }, levels, seed })
 }
 
 #[cfg(feature = "ebpf")]

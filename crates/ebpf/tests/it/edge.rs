@@ -154,6 +154,8 @@ fn with_tables() -> Vec<EdgeMeter> {
         let per = Per::new(by, size, Duration::from_nanos(idle)).unwrap();
         let per = per.with_ipv6_prefix(if size == 50 { 128 } else { 33 }).unwrap();
         let params = DstfParams::new(levels(), per, Counted::Packet, rate(decay)).unwrap();
+        // In this table some give way that were seen not long ago, and some that were.
+        let params = params.believing(if size == 50 { 2_000 } else { 0 });
         meters.push(EdgeMeter::Dstf(params));
     }
     meters

@@ -17,6 +17,11 @@
 //! seen one: all pairs together, however many, get no more of a priority than so many counts allow.
 //! Without decay, as in the paper, nothing is ever made good, and the law above holds for the time
 //! that a flow is remembered: it starts anew after its silence, or after it was displaced.
+//!
+//! **Floods.** Whoever gives each packet another source has the best priority for all of them, and under strict priority
+//! takes the line from everybody. But the table then turns over: so a new flow that displaces one which was seen not long
+//! ago, less than the time in which as many new ones as are [believed](DstfParams::believing) fill the table, begins with the
+//! last priority, and has it until it is silent or `decay` makes it good.
 
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 
@@ -43,6 +48,7 @@ pub struct DstfParams {
     per: Per,
     counted: Counted,
     decay: Rate,
+    crowded: Duration,
 }
 
 impl DstfParams {
@@ -55,7 +61,21 @@ impl DstfParams {
         decay: Rate,
     ) -> Result<Self, ParamsError> {
         let per = per.settling_in(Self::settled_after(&levels, decay))?;
-        Ok(DstfParams { levels, per, counted, decay })
+        Ok(DstfParams { levels, per, counted, decay, crowded: Duration::ZERO })
+    }
+
+    /// The same, where more new flows than `most_new` a second, in a full table, are a flood; at zero none are.
+    #[must_use]
+    pub fn believing(self, most_new: u32) -> Self {
+        let second = 1_000_000_000_u64;
+        let nanos = (self.per.table_size() as u64).saturating_mul(second);
+        let crowded = nanos.checked_div(most_new.into()).unwrap_or(0);
+        DstfParams { crowded: Duration::from_nanos(crowded), ..self }
+    }
+
+    /// A flow that displaces one which was seen less than this ago is one of a flood.
+    pub fn crowded(&self) -> Duration {
+        self.crowded
     }
 
     /// The levels.
@@ -102,6 +122,7 @@ pub struct DstfMarker {
     per: Per,
     counted: Counted,
     decay: Rate,
+    crowded: Duration,
     most: Tokens,
     /// What each has sent and is not forgotten.
     sent: LruTable<FlowKey, Tokens>,
@@ -111,13 +132,14 @@ pub struct DstfMarker {
 impl DstfMarker {
     /// A marker that has seen nothing yet; its table hashes under a seed from `rng`.
     pub fn new(params: DstfParams, rng: Rng) -> Self {
-        let DstfParams { levels, per, counted, decay } = params;
+        let DstfParams { levels, per, counted, decay, crowded } = params;
         DstfMarker {
             most: most(&levels),
             levels,
             per,
             counted,
             decay,
+            crowded,
             sent: per.table(rng),
             counts: LevelCounts::default(),
         }
@@ -131,9 +153,10 @@ impl Marker for DstfMarker {
 
     #[inline]
     fn mark(&mut self, now: Instant, packet: &mut Packet, _sender: Option<&SenderView>) -> Color {
-        let decay = self.decay;
+        let (decay, crowded, most) = (self.decay, self.crowded, self.most);
         let left = |sent: Tokens, since| sent.minus(Tokens::earned(decay, now.since(since)));
         let seen = self.sent.see(now, self.per.name(packet.key), |displaced| match displaced {
+            Some(displaced) if now.since(displaced.seen_at) < crowded => most,
             Some(displaced) if !decay.is_zero() => left(*displaced.value, displaced.seen_at),
             _ => Tokens::default(),
         });

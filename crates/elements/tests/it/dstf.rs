@@ -255,3 +255,17 @@ fn a_packet_carries_the_code_point_of_its_priority() {
         .collect();
     assert_eq!(written, [code_points[0], code_points[1], code_points[1], code_points[2]]);
 }
+
+/// A table of 1000 flows, of which 100 new ones a second are believed: it should take 10 s to turn over.
+#[test]
+fn a_flood_of_new_flows_has_the_last_priority_and_those_who_were_there_before_keep_theirs() {
+    let mut marker = DstfMarker::new(params(Aggregate::Flow).believing(100), rng());
+    assert_eq!(priority(&mut marker, ms(0), 0, 1000), 1);
+    (1..1000).for_each(|other| assert_eq!(priority(&mut marker, ms(0), other, 40), 1));
+    assert_eq!(priority(&mut marker, ms(9_998), 0, 1000), 1, "who was there before");
+    assert_eq!(priority(&mut marker, ms(9_999), 1000, 40), 8, "it displaces one of 9.999 s ago");
+    assert_eq!(priority(&mut marker, ms(9_999), 1000, 40), 8, "and goes on so");
+    assert_eq!(priority(&mut marker, ms(10_000), 1001, 40), 1, "the table took its time");
+    assert_eq!(priority(&mut marker, ms(10_000), 0, 1000), 1);
+    assert_eq!(priority(&mut marker, ms(70_001), 1000, 40), 1, "after its silence it is new");
+}

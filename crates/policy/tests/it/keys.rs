@@ -54,8 +54,9 @@ triggers = ["idle-ack", "new-connection"]"#,
 code_points = ["EF", "AF11", "LE"]
 per = { each = "host-pair", table_size = 9, idle_timeout = "99 s", ipv6_prefix = 48 }
 decay = "8 kbit/s"
+most_new = 90
 count = "payload""#,
-        "[Bytes(1000), Bytes(2000)] EF AF11 LE HostPair 9 99 s /48 Payload 8 kbit/s",
+        "[Bytes(1000), Bytes(2000)] EF AF11 LE HostPair 9 99 s /48 Payload 8 kbit/s 100 ms",
     ),
     (
         "fair-marker",

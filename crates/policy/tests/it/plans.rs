@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use shortflow_elements::classifier::{Classifier, MultiField};
+use shortflow_elements::marker::DstfParams;
 use shortflow_elements::meter::{ColorMode, TokenBucketParams};
 use shortflow_elements::queue::{
     AggregateShaperParams, BandOf, CoDelParams, FlowQueueSettings, WfqParams,
@@ -130,12 +131,7 @@ fn marker(plan: &MarkerPlan, policy: &Policy) -> String {
             let (initial, table) = (plan.tsw().initial(), plan.table());
             format!("{cir} {window} {initial:?} {} {table:?}", plan.threshold())
         }
-        MarkerPlan::Dstf(plan) => {
-            let levels = plan.levels();
-            let marks = code_points(levels.code_points().iter().copied());
-            let (per, counted) = (per(plan.per()), plan.counted());
-            format!("{:?} {marks} {per} {counted:?} {}", levels.thresholds(), plan.decay())
-        }
+        MarkerPlan::Dstf(plan) => dstf(plan),
         MarkerPlan::Srpt(plan) => {
             let marks = code_points(plan.levels().code_points().iter().copied());
             format!("{:?} {marks} {}", plan.levels().thresholds(), plan.unknown())
@@ -161,6 +157,14 @@ fn marker(plan: &MarkerPlan, policy: &Policy) -> String {
         }
     };
     format!("{}: {read}", plan.scheme())
+}
+
+fn dstf(plan: &DstfParams) -> String {
+    let levels = plan.levels();
+    let marks = code_points(levels.code_points().iter().copied());
+    let (per, counted) = (per(plan.per()), plan.counted());
+    let (decay, crowded) = (plan.decay(), plan.crowded());
+    format!("{:?} {marks} {per} {counted:?} {decay} {crowded}", levels.thresholds())
 }
 
 fn red(plan: &RedPlan) -> String {

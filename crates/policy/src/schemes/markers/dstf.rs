@@ -27,6 +27,10 @@ pub(crate) struct Keys {
     /// The rate at which bytes sent are forgotten; at zero none are.
     #[serde(default)]
     decay: Rate,
+    /// How many new flows, or pairs, a second are believed: in a full table more are a flood, and begin with the last
+    /// priority. At zero none are.
+    #[serde(default = "most_new")]
+    most_new: u32,
     /// Which bytes of a packet count.
     #[serde(default = "count")]
     count: OneOf<Counted>,
@@ -41,6 +45,10 @@ choices!(Counted as "Counted" {
 
 fn count() -> OneOf<Counted> {
     OneOf(Counted::Packet)
+}
+
+fn most_new() -> u32 {
+    5_000
 }
 
 /// The marker's parameters.
@@ -62,7 +70,8 @@ marker.dstf = { thresholds = ["10 KB", "100 KB"], code_points = ["AF11", "AF12",
             .as_ref()
             .map_or(Duration::ZERO, |levels| DstfParams::settled_after(levels, self.decay));
         let per = checker.per_flow(path, self.per.as_ref(), settled);
-        checker.accept(path, DstfParams::new(levels?, per?, self.count.0, self.decay))
+        let params = DstfParams::new(levels?, per?, self.count.0, self.decay);
+        checker.accept(path, params.map(|params| params.believing(self.most_new)))
     }
 
     fn build(plan: &Plan, _: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {

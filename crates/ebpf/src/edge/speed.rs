@@ -1,0 +1,268 @@
+//! What the program takes for a packet, by the kernel's own measure (`BPF_PROG_TEST_RUN`).
+
+use std::os::fd::AsFd;
+use std::os::fd::AsRawFd;
+
+use libbpf_rs::{ObjectBuilder, ProgramInput, ProgramMut};
+use shortflow_elements::classifier::{MultiField, PortRange};
+use shortflow_elements::marker::{Counted, DstfParams, SizeLevels};
+use shortflow_elements::meter::{
+    ColorMode, FairMarkerParams, FlowTableSize, InitialRate, TokenBucketParams, TrTcmParams,
+    TswParams,
+};
+use shortflow_elements::{Aggregate, Color, Dscp, Per, Protocol};
+use shortflow_units::{Bytes, Duration, Rate, Rng};
+
+use super::{Cost, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, MOST_ENTRIES};
+use crate::error::Program;
+use crate::{Error, Link};
+
+/// Runs of the same packet in a round, and rounds.
+const AGAIN: u32 = 100_000;
+const ROUNDS: usize = 5;
+/// Packets of other flows that are looked at.
+const OTHERS: usize = 50_000;
+/// The flows of a flood.
+const FLOOD: u32 = 1_000_000;
+/// The flows that meet in one bucket.
+const COLLIDING: usize = 256;
+
+/// The program that does nothing.
+static NOTHING: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/nothing.bpf.o"));
+
+/// What the program takes for a packet: what any program does, parsing, meters, tables of several sizes, and floods against
+/// these. `told` hears what is measured next.
+///
+/// # Errors
+/// When the machine lacks something.
+pub fn costs(told: &mut dyn FnMut(&str)) -> Result<Vec<Cost>, Error> {
+    let mut found = Vec::new();
+    let mut add = |what: &'static str, cost: &dyn Fn() -> Result<Cost, Error>| {
+        told(what);
+        found.push(Cost { what, ..cost()? });
+        Ok(())
+    };
+    add("nothing at all", &nothing)?;
+    add("parsing, and a rule that does not match", &|| plain(&plan_of_rules(1, false)))?;
+    add("application marks, 16 rules", &|| plain(&plan_of_rules(16, true)))?;
+    for (what, meter) in meters() {
+        add(what, &|| plain(&plan(meter.clone())))?;
+    }
+    for flows in [30, 1_000, MOST_ENTRIES] {
+        add("Fair Marker", &|| full(&plan(fair_marker(flows)), flows))?;
+        add("DSTF", &|| full(&plan(dstf(flows)), flows))?;
+    }
+    add("Fair Marker, a million new flows", &|| flooded(&plan(fair_marker(MOST_ENTRIES))))?;
+    add("DSTF, a million new flows", &|| flooded(&plan(dstf(MOST_ENTRIES))))?;
+    add("DSTF, flows in one bucket", &|| colliding(&plan(dstf(MOST_ENTRIES))))?;
+    Ok(found)
+}
+
+fn nothing() -> Result<Cost, Error> {
+    libbpf_rs::set_print(None);
+    let object = ObjectBuilder::default()
+        .open_memory(NOTHING)
+        .and_then(libbpf_rs::OpenObject::load)
+        .map_err(Program::Edge.at("loading one that does nothing"))?;
+    let program = object.progs_mut().next().expect("there is one");
+    measure(&program, None, 0, &mut |_| packet(0))
+}
+
+/// One flow, and others that nobody remembers.
+fn plain(plan: &EdgePlan) -> Result<Cost, Error> {
+    let program = EdgeProgram::load(plan, Link::Ethernet)?;
+    measure(&program.program(), None, memory(&program)?, &mut |rng| packet(rng.below(1000) as u32))
+}
+
+/// The flows of a table that is full of them.
+fn full(plan: &EdgePlan, flows: usize) -> Result<Cost, Error> {
+    let program = EdgeProgram::load(plan, Link::Ethernet)?;
+    let memory = memory(&program)?;
+    let program = program.program();
+    for flow in 0..flows as u32 {
+        run(&program, &packet(flow), 1)?;
+    }
+    measure(&program, Some(flows), memory, &mut |rng| packet(rng.below(flows as u64) as u32))
+}
+
+/// Flows that come once, after as many that came before.
+fn flooded(plan: &EdgePlan) -> Result<Cost, Error> {
+    let program = EdgeProgram::load(plan, Link::Ethernet)?;
+    let memory = memory(&program)?;
+    let program = program.program();
+    let others = FLOOD - OTHERS as u32;
+    for flow in 0..others {
+        run(&program, &packet(flow), 1)?;
+    }
+    let mut flow = others;
+    let cost = measure(&program, Some(MOST_ENTRIES), memory, &mut |_| {
+        flow += 1;
+        packet(flow)
+    })?;
+    // The same packet again is of a flow that is known.
+    Ok(Cost { again: None, ..cost })
+}
+
+/// Flows that meet in one bucket, as somebody would send them who knew the seed, in a table that holds others too.
+fn colliding(plan: &EdgePlan) -> Result<Cost, Error> {
+    let seed = plan.classes[0].seed;
+    let bucket = |flow: u32| bucket(&name(flow), seed);
+    let wanted = bucket(0);
+    let flows: Vec<u32> =
+        (0..u32::MAX).filter(|flow| bucket(*flow) == wanted).take(COLLIDING).collect();
+    let program = EdgeProgram::load(plan, Link::Ethernet)?;
+    let memory = memory(&program)?;
+    let program = program.program();
+    let cost = measure(&program, Some(COLLIDING), memory, &mut |rng| {
+        packet(flows[rng.below(COLLIDING as u64) as usize])
+    })?;
+    Ok(Cost { again: None, ..cost })
+}
+
+fn measure(
+    program: &ProgramMut<'_>,
+    flows: Option<usize>,
+    memory: u64,
+    next: &mut dyn FnMut(&mut Rng) -> Vec<u8>,
+) -> Result<Cost, Error> {
+    let mut rng = Rng::stream(1, "flows");
+    let mut others = Vec::with_capacity(OTHERS);
+    for _ in 0..OTHERS {
+        others.push(run(program, &next(&mut rng), 1)?);
+    }
+    others.sort_by(f64::total_cmp);
+    let again = (0..ROUNDS).map(|_| run(program, &packet(0), AGAIN));
+    let again = again.collect::<Result<Vec<_>, _>>()?.into_iter().min_by(f64::total_cmp);
+    let others = [others[OTHERS / 2], others[OTHERS * 99 / 100]];
+    Ok(Cost { what: "", flows, again, others, memory })
+}
+
+/// Nanoseconds for a run, of so many.
+fn run(program: &ProgramMut<'_>, packet: &[u8], repeat: u32) -> Result<f64, Error> {
+    let input = ProgramInput { data_in: Some(packet), repeat, ..ProgramInput::default() };
+    let found = program.test_run(input).map_err(Program::Edge.at("running it on a packet"))?;
+    Ok(found.duration.as_secs_f64() * 1e9)
+}
+
+/// Bytes that the program's maps hold, as the kernel accounts for them.
+fn memory(program: &EdgeProgram) -> Result<u64, Error> {
+    let mut sum = 0;
+    for name in ["classes", "states", "levels", "rules", "tables", "counters", "table_counters"] {
+        let map = program.map(name)?;
+        let about = format!("/proc/self/fdinfo/{}", map.as_fd().as_raw_fd());
+        let about = std::fs::read_to_string(about).unwrap_or_default();
+        let held = about.lines().find_map(|line| line.strip_prefix("memlock:"));
+        sum += held.and_then(|held| held.trim().parse::<u64>().ok()).unwrap_or(0);
+    }
+    Ok(sum)
+}
+
+fn everything() -> MultiField {
+    MultiField::default()
+}
+
+fn plan(meter: EdgeMeter) -> EdgePlan {
+    let class =
+        EdgeClass { meter, code_points: Some([Dscp::AF11, Dscp::AF12, Dscp::AF13]), police: None };
+    EdgePlan::new(&[(everything(), 0)], &[class]).expect("it is one of ours")
+}
+
+/// Rules on ports, of which the last alone matches, or none.
+fn plan_of_rules(count: u16, last_matches: bool) -> EdgePlan {
+    let port = |at: u16| match at + 1 == count && last_matches {
+        true => 80,
+        false => 10_000 + at,
+    };
+    let rule = |at: u16| MultiField {
+        protocol: Some(Protocol::TCP),
+        dst_ports: Some(PortRange::new(port(at), port(at)).expect("they rise")),
+        ..MultiField::default()
+    };
+    let rules: Vec<_> = (0..count).map(|at| (rule(at), 0)).collect();
+    let class = EdgeClass {
+        meter: EdgeMeter::Fixed(Color::Green),
+        code_points: Some([Dscp::EF; 3]),
+        police: None,
+    };
+    EdgePlan::new(&rules, &[class]).expect("it is one of ours")
+}
+
+fn rate(megabits: u64) -> Rate {
+    Rate::from_bits_per_sec(megabits * 1_000_000)
+}
+
+fn window() -> TswParams {
+    TswParams::new(rate(100), Duration::from_millis(1000), InitialRate::Committed)
+        .expect("a window is long enough")
+}
+
+fn meters() -> Vec<(&'static str, EdgeMeter)> {
+    let bucket = TokenBucketParams::new(rate(100), Bytes(100_000)).expect("it is not empty");
+    let two =
+        TrTcmParams::new(rate(50), Bytes(50_000), rate(100), Bytes(100_000), ColorMode::Blind);
+    vec![
+        ("token bucket", EdgeMeter::TokenBucket(bucket)),
+        ("trTCM", EdgeMeter::TrTcm(two.expect("the peak is above"))),
+        ("TSW2CM", EdgeMeter::Tsw2Cm(window())),
+    ]
+}
+
+fn fair_marker(flows: usize) -> EdgeMeter {
+    let params = FairMarkerParams::new(window(), 7, FlowTableSize::AtMost(flows));
+    EdgeMeter::FairMarker(params.expect("it has a size"))
+}
+
+fn dstf(flows: usize) -> EdgeMeter {
+    let levels = SizeLevels::new(&SizeLevels::HARP, SizeLevels::default_code_points(8));
+    let per = Per::new(Aggregate::Flow, flows, Duration::from_millis(3_600_000));
+    let params = DstfParams::new(
+        levels.expect("they rise"),
+        per.expect("it has a size"),
+        Counted::Packet,
+        Rate::from_bits_per_sec(0),
+    );
+    EdgeMeter::Dstf(params.expect("it is one of ours"))
+}
+
+/// The addresses and ports of a flow to port 80.
+fn ends(flow: u32) -> ([u8; 4], [u8; 4], u16) {
+    let [a, b, c, d] = flow.to_be_bytes();
+    // Two bits of the flow's number are in the port, so that addresses stay in 10/8 as far as they go.
+    ([10 + (a >> 6), b, c, d], [192, 0, 2, 1], 40_000 + u16::from(a & 63))
+}
+
+/// What the program knows a flow by.
+fn name(flow: u32) -> [u64; 5] {
+    let (source, destination, port) = ends(flow);
+    let mapped = |address: [u8; 4]| 0xffff_u64 << 32 | u64::from(u32::from_be_bytes(address));
+    let rest = u64::from(port) << 32 | 80 << 16 | 6;
+    [0, mapped(source), 0, mapped(destination), rest]
+}
+
+/// The bucket of a name, as `bucket_of` of programs/table.h has it.
+fn bucket(name: &[u64; 5], seed: u64) -> u64 {
+    let mix = |x: u64| {
+        let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    };
+    name.iter().fold(seed, |hash, word| mix(hash ^ word)) & (MOST_ENTRIES as u64 - 1)
+}
+
+/// A segment of TCP of 1000 bytes, over IPv4 and Ethernet.
+fn packet(flow: u32) -> Vec<u8> {
+    let (source, destination, port) = ends(flow);
+    let mut packet = vec![0; 1014];
+    packet[12..14].copy_from_slice(&[0x08, 0x00]);
+    packet[14..18].copy_from_slice(&[0x45, 0, 0x03, 0xe8]);
+    packet[22] = 64;
+    packet[23] = 6;
+    packet[26..30].copy_from_slice(&source);
+    packet[30..34].copy_from_slice(&destination);
+    packet[34..36].copy_from_slice(&port.to_be_bytes());
+    packet[36..38].copy_from_slice(&80_u16.to_be_bytes());
+    packet[46] = 0x50;
+    packet[47] = 0x10;
+    packet
+}
