@@ -102,10 +102,11 @@ impl<'c> Pending<'c> {
         let level = self.looks.level();
         let mut tests = vec![None; self.checks.len()];
         for place in open {
-            let check = &self.checks[place];
+            let check = &mut self.checks[place];
             let replicas = at_most(check, look, study);
+            let text = &check.spec.what;
             let found = check.test(data, replicas, level);
-            let what = |case: &Case| case.fill(&check.spec.what);
+            let what = |case: &Case| case.fill(text);
             self.seen[place] = Some(match &found {
                 Ok((look, case)) => {
                     let (shown, needs) = (Some(look.shown), look.needs);

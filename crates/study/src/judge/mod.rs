@@ -20,7 +20,8 @@
 //! outside its region is refused at 5 %/K, and a claim holds when all its checks do; so it is wrongly
 //! held in at most 5 % of cases. A claim fails when the test that all its numbers lie inside is
 //! refused, by Holm's procedure over its checks at 5 %/K; so it is wrongly refused in at most 5 %. A
-//! wide interval never helps: it leaves a check unsettled.
+//! wide interval never helps: it leaves a check unsettled. Of a sweep whose least value is asked for, points that a look has
+//! ruled out get no more replicas.
 //!
 //! The tests are Student's, so the rates are those of data that are about normal; the table beside the
 //! test of the judge says by how much skewed data exceed them. Replicas that all say the same have no
