@@ -19,8 +19,14 @@ typedef __u32 __wsum;
 /* include/uapi/linux/bpf.h; libbpf's declarations of helpers mention it. */
 enum bpf_map_type {
 	BPF_MAP_TYPE_UNSPEC = 0,
+	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+};
+
+/* Flags for writing to maps. */
+enum {
+	BPF_NOEXIST = 1,
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -37,8 +43,34 @@ struct __sk_buff {
 	struct bpf_sock *sk;
 };
 
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct sock_common {
+	possible_net_t skc_net;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+};
+
+struct inet_sock {
+	struct sock sk;
+};
+
 struct inet_connection_sock {
+	struct inet_sock icsk_inet;
 	__u8 icsk_ca_state : 5;
+	__u64 icsk_ca_priv[13];
 };
 
 struct tcp_sock {
@@ -49,6 +81,19 @@ struct tcp_sock {
 	__u32 snd_nxt;
 	__u32 mss_cache;
 	__u32 srtt_us;
+	__u32 snd_cwnd_clamp;
+	__u32 max_packets_out;
+	__u8 is_cwnd_limited : 1;
+};
+
+/* A congestion control, as the kernel is given it. */
+struct tcp_congestion_ops {
+	__u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, __u32 ack, __u32 acked);
+	__u32 (*undo_cwnd)(struct sock *sk);
+	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
+	char name[16];
 };
 
 #pragma clang attribute pop

@@ -9,6 +9,8 @@ pub enum Program {
     Sender,
     /// [`EdgeProgram`](crate::edge::EdgeProgram).
     Edge,
+    /// [`AggregateFair`](crate::AggregateFair).
+    Growth,
 }
 
 impl Program {
@@ -17,6 +19,7 @@ impl Program {
         match self {
             Program::Sender => "5.9",
             Program::Edge => "5.17",
+            Program::Growth => "6.4",
         }
     }
 }
@@ -26,6 +29,9 @@ impl fmt::Display for Program {
         f.write_str(match self {
             Program::Sender => "the eBPF program that reads the state of a kernel's TCP",
             Program::Edge => "the eBPF program that classifies, marks and polices packets",
+            Program::Growth => {
+                "the eBPF program that is a congestion control of aggregate-fair growth"
+            }
         })
     }
 }

@@ -1,5 +1,5 @@
-//! Programs that run in the kernel, at a device: one tells what the kernel knows of the sender of a packet, one
-//! conditions packets ([`edge`]).
+//! Programs that run in the kernel. At a device one tells what the kernel knows of the sender of a packet, and one
+//! conditions packets ([`edge`]); in TCP one is a congestion control ([`AggregateFair`]).
 //!
 //! ```text
 //! kernel's TCP/IP ── packet ──▶ [sender.bpf.c] ── Record, packet ──▶ eth0 (TUN) ── Record::split ──▶ who reads
@@ -20,6 +20,11 @@
 
 pub mod edge;
 mod error;
+#[cfg(feature = "ebpf")]
+mod growth;
+#[cfg(not(feature = "ebpf"))]
+#[path = "growth_left_out.rs"]
+mod growth;
 mod record;
 #[cfg(feature = "ebpf")]
 mod sender;
@@ -37,5 +42,6 @@ pub enum Link {
 }
 
 pub use error::{Error, Program};
+pub use growth::AggregateFair;
 pub use record::{ConnectionState, Record, Recovery};
 pub use sender::SenderProgram;

@@ -62,7 +62,9 @@ impl Engine for Rehearsal {
     }
 
     fn ready_for(&self, scenario: &Scenario) -> Result<(), Error> {
-        Asking::of(scenario).program().map(|_| ())
+        let asking = Asking::of(scenario);
+        asking.program()?;
+        asking.growth().map(|_| ())
     }
 
     fn tcp(&self, scenarios: &mut dyn Iterator<Item = &Scenario>) -> String {

@@ -3,6 +3,7 @@
 //! A kernel has one set of settings for all connections of a host, and some that it does not let anybody
 //! choose. What cannot be had is refused, or told where the kernel does nearly the same.
 
+use shortflow_ebpf::AggregateFair;
 use shortflow_run::Refusal;
 use shortflow_scenario::{NodeId, NodeKind, Scenario, Workload};
 use shortflow_tcp::{Algorithm, Config, Era, Recovery, RtoFloor};
@@ -28,8 +29,16 @@ const LARGEST_SEGMENT: u32 = 32_767;
 /// From here on a receive window is left to the kernel, which lets it grow to about this.
 const LARGE_WINDOW: Bytes = Bytes(3 << 20);
 
-/// The congestion controls that kernels have under the same name.
-const OF_KERNELS: [Algorithm; 2] = [Algorithm::Reno, Algorithm::Cubic];
+/// The congestion controls that kernels have, or are given.
+const OF_KERNELS: [Algorithm; 3] = [Algorithm::Reno, Algorithm::Cubic, Algorithm::AggregateFair];
+
+/// What a kernel calls a congestion control.
+fn name_in_kernel(algorithm: Algorithm) -> &'static str {
+    match algorithm {
+        Algorithm::AggregateFair => AggregateFair::name(),
+        other => other.name(),
+    }
+}
 
 /// What one connection is given besides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +58,7 @@ impl SocketSpec {
         let has_timestamps = has_timestamps(config);
         let is_large = config.receive_window >= LARGE_WINDOW;
         SocketSpec {
-            congestion: config.congestion.name(),
+            congestion: name_in_kernel(config.congestion),
             mss: segment_of(config, ip) + if has_timestamps { u32::from(TIMESTAMPS) } else { 0 },
             receive_window: (!is_large).then_some(config.receive_window.0 as u32),
             nagle: config.nagle,

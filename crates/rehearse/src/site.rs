@@ -1,11 +1,14 @@
 //! The hosts of a scenario on this machine, and what is asked of them.
 
+use std::sync::Arc;
+
 use nix::errno::Errno;
-use shortflow_ebpf::{Link, Record, SenderProgram};
+use shortflow_ebpf::{AggregateFair, Link, Record, SenderProgram};
 use shortflow_policy::Asked;
 use shortflow_run::{Error, role_at};
 use shortflow_scenario::{Direction, NodeId, Scenario};
 use shortflow_sim::LiveNetwork;
+use shortflow_tcp::Algorithm;
 use shortflow_testbed::{Device, HostSpec, PortKind};
 
 use crate::applications::Applications;
@@ -18,6 +21,8 @@ pub(crate) struct Asking<'s> {
     nodes: Vec<Asked>,
     /// A role that asks for the state of a kernel's TCP.
     of_tcp: Option<&'s str>,
+    /// A workload whose windows grow by the round-trip times of all of its host's connections.
+    grows_fair: Option<&'s str>,
     /// Whether queues want to be told what happens at senders.
     listens: bool,
 }
@@ -31,6 +36,8 @@ pub(crate) struct Site {
     pub(crate) largest: usize,
     listens: bool,
     link: Link,
+    /// What the kernel has as long as the hosts are there.
+    _growth: Option<Arc<AggregateFair>>,
 }
 
 impl<'s> Asking<'s> {
@@ -42,7 +49,10 @@ impl<'s> Asking<'s> {
             let role = role_at(scenario, binding.at, binding.direction);
             role.is_some_and(|role| role.asks() == Asked::Tcp)
         });
+        let mut workloads = scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
+        let grows_fair = workloads.find(|w| w.tcp.congestion == Algorithm::AggregateFair);
         Asking {
+            grows_fair: grows_fair.map(|workload| workload.name.as_str()),
             nodes: nodes.map(|node| asked_of(scenario, node)).collect(),
             of_tcp: of_tcp.map(|binding| binding.role.as_str()),
             listens: LiveNetwork::listens(scenario),
@@ -52,7 +62,7 @@ impl<'s> Asking<'s> {
     /// And what another asks besides, which may be bound later: it finds all known as if it had been bound before.
     #[must_use]
     pub(crate) fn and(mut self, later: &'s Scenario) -> Self {
-        let Asking { nodes, of_tcp, listens } = Asking::of(later);
+        let Asking { nodes, of_tcp, listens, .. } = Asking::of(later);
         self.nodes.iter_mut().zip(nodes).for_each(|(asked, more)| *asked = more.max(*asked));
         Asking { of_tcp: self.of_tcp.or(of_tcp), listens: self.listens | listens, ..self }
     }
@@ -72,6 +82,22 @@ impl<'s> Asking<'s> {
     }
 }
 
+impl Asking<'_> {
+    /// The congestion control that the kernel is to be given, if anybody asks for it.
+    ///
+    /// # Errors
+    /// When the machine lacks something.
+    pub(crate) fn growth(&self) -> Result<Option<Arc<AggregateFair>>, Error> {
+        let Some(workload) = self.grows_fair else { return Ok(None) };
+        AggregateFair::register().map(Some).map_err(|error| {
+            Error::Machine(format!(
+                "{workload} asks for the congestion control aggregate-fair: {error}; or simulate it, or choose reno or \
+                 cubic by `tcp.congestion`"
+            ))
+        })
+    }
+}
+
 impl Site {
     /// Makes the hosts.
     ///
@@ -83,8 +109,9 @@ impl Site {
         ports: PortKind,
     ) -> Result<Site, Error> {
         // What is missing is told before anything is made.
-        let program = asking.program()?;
+        let (program, growth) = (asking.program()?, asking.growth()?);
         let mut site = Site {
+            _growth: growth,
             hosts: Hosts::none(ports).map_err(machine)?,
             devices: Vec::new(),
             edges: Vec::new(),

@@ -4,6 +4,7 @@
 
 mod device;
 mod edge;
+mod growth;
 mod hosts;
 mod packets;
 mod sender;

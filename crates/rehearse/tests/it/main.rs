@@ -5,6 +5,8 @@
 #[allow(dead_code)]
 #[path = "../../src/router/frames.rs"]
 mod frames;
+#[cfg(feature = "ebpf")]
+mod growth;
 mod hostile;
 mod many;
 mod passage;

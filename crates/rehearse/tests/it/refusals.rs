@@ -32,7 +32,7 @@ fn a_congestion_control_that_no_kernel_has_is_refused_by_its_name() {
     assert_eq!(
         told,
         "file: no kernel has the congestion control increase-by-k\n\
-         choose one of reno, cubic by `tcp.congestion`, or simulate it"
+         choose one of reno, cubic, aggregate-fair by `tcp.congestion`, or simulate it"
     );
 }
 

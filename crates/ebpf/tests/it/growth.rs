@@ -1,0 +1,38 @@
+//! Aggregate-fair growth as a congestion control of the kernel. Needs the right to load eBPF.
+
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+use shortflow_ebpf::{AggregateFair, Error};
+use socket2::SockRef;
+
+/// The control; none, and a word on what is lacking, where there can be none; on CI there must.
+fn register() -> Option<Arc<AggregateFair>> {
+    match AggregateFair::register() {
+        Ok(control) => Some(control),
+        Err(lacking @ (Error::NotAllowed(_) | Error::NoEbpf(_)))
+            if std::env::var_os("CI").is_none() =>
+        {
+            eprintln!("skipped: needs eBPF: {lacking}");
+            None
+        }
+        Err(lacking) => panic!("needs eBPF: {lacking}"),
+    }
+}
+
+#[test]
+fn sockets_choose_it_as_long_as_somebody_holds_it() {
+    let Some(control) = register() else { return };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let socket = SockRef::from(&connection);
+    socket.set_tcp_congestion(AggregateFair::name().as_bytes()).unwrap();
+    assert!(socket.tcp_congestion().unwrap().starts_with(AggregateFair::name().as_bytes()));
+    let same = AggregateFair::register().unwrap();
+    assert!(Arc::ptr_eq(&control, &same), "a kernel has one of each name");
+    drop(connection);
+    drop((control, same));
+    let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let chosen = SockRef::from(&connection).set_tcp_congestion(AggregateFair::name().as_bytes());
+    assert!(chosen.is_err(), "nobody holds it");
+}
