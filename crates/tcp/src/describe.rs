@@ -38,6 +38,7 @@ impl Config {
             ("pacing", self.pacing.to_string()),
             ("delayed_ack", self.delayed_ack_text()),
             ("quick_acks", self.quick_acks.to_string()),
+            ("right_sizing", self.right_sizing.to_string()),
             ("nagle", self.nagle.to_string()),
             ("rto_initial", self.rto_initial.to_string()),
             ("rto_min", self.rto_min.to_string()),

@@ -38,15 +38,47 @@ impl SackBlocks {
     }
 }
 
-/// What timestamps tell apart (RFC 7323 §3), as far as it matters: transmissions of the same data. Each data segment
-/// says which it is, and each acknowledgement which it answers.
+/// What timestamps tell apart (RFC 7323 §3), as far as it matters, a bit for each: transmissions of the same data, of which
+/// each data segment says which it is, and each acknowledgement which it answers; and the receiver's round trips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Stamps {
+pub struct Stamps(u8);
+
+impl Stamps {
     /// The data were sent before.
-    pub again: bool,
+    pub const AGAIN: Stamps = Stamps(1);
     /// What is answered had been sent before: what moved the cumulative acknowledgement last, and of several
     /// segments that wait for one acknowledgement the first (RFC 7323 §4.3).
-    pub answers_again: bool,
+    pub const ANSWERS_AGAIN: Stamps = Stamps(2);
+    /// A receiver's timestamp, of which a bit is enough to know it again when data carry it back.
+    pub const RECEIVER: Stamps = Stamps(4);
+    /// The peer's, carried back.
+    pub const CARRIED: Stamps = Stamps(8);
+
+    /// Whether it says this.
+    #[inline]
+    pub const fn has(self, what: Stamps) -> bool {
+        self.0 & what.0 != 0
+    }
+
+    /// The same, which says this if it is `so`, and else not.
+    #[inline]
+    #[must_use]
+    pub const fn with(self, what: Stamps, so: bool) -> Stamps {
+        Stamps(self.0 & !what.0 | if so { what.0 } else { 0 })
+    }
+
+    /// The same, which carries back what `peer` says of its round trips.
+    #[inline]
+    #[must_use]
+    pub(crate) const fn carrying(self, peer: Stamps) -> Stamps {
+        Stamps(self.0 & !Stamps::CARRIED.0 | (peer.0 & Stamps::RECEIVER.0) << 1)
+    }
+
+    /// Whether `peer` carries back what this says of its round trips.
+    #[inline]
+    pub(crate) const fn is_carried_by(self, peer: Stamps) -> bool {
+        (self.0 << 1 ^ peer.0) & Stamps::CARRIED.0 == 0
+    }
 }
 
 /// The sequence fields of a TCP header.

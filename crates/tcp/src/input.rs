@@ -5,7 +5,7 @@ use shortflow_units::Instant;
 
 use crate::Segment;
 use crate::connection::{Connection, Control};
-use crate::header::TcpHeader;
+use crate::header::{Stamps, TcpHeader};
 use crate::receiver::{Acceptance, AckDue};
 use crate::seq::from_wire;
 use crate::state::{Failure, State};
@@ -90,8 +90,9 @@ impl Connection {
             self.control = Control::Acknowledgement { ack: self.acknowledgement(), echo };
             self.receiver.on_ack_sent();
         }
-        self.receiver.note_transmission(start, header.stamps.again);
+        self.receiver.note_transmission(start, header.stamps.has(Stamps::AGAIN));
         self.receiver.on_data(now, start, payload, fin, &self.config);
+        self.receiver.on_carried_back(header.stamps, self.config.mss);
         if has_changed {
             self.receiver.demand_ack(AckDue::Now);
         }
@@ -126,6 +127,7 @@ impl Connection {
         let acknowledgement = from_wire(self.sender.initial, self.sender.una, header.ack);
         let sender = &mut self.sender;
         let taken = sender.on_ack(now, header, acknowledgement, start, is_bare, &self.config);
+        self.receiver.stamps = self.receiver.stamps.carrying(header.stamps);
         if !taken {
             // RFC 9293 §3.10.7.4: it acknowledges what was never sent.
             self.receiver.demand_ack(AckDue::Bare);

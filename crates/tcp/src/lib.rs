@@ -75,6 +75,7 @@ mod reassembly;
 mod receiver;
 mod recovery;
 mod repair;
+mod right_sizing;
 mod rtt;
 mod segment;
 mod sender;

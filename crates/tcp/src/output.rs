@@ -49,7 +49,7 @@ impl Connection {
         }
         let is_retransmission = chunk.kind == ChunkKind::Retransmission;
         let mut segment = self.segment(self.sequence_of(chunk.offset), flags);
-        segment.header.stamps.again = is_retransmission;
+        segment.header.stamps = segment.header.stamps.with(Stamps::AGAIN, is_retransmission);
         Segment { payload: chunk.payload, ecn, is_retransmission, ..segment }
     }
 
@@ -79,7 +79,7 @@ impl Connection {
             ack: self.acknowledgement(),
             window: self.receiver.window,
             flags,
-            stamps: Stamps { again: false, answers_again: self.receiver.answers_again },
+            stamps: self.receiver.stamps,
             sack: self.sack_blocks(),
         };
         Segment { header, payload: 0, ecn: Ecn::NotEct, is_retransmission: false }

@@ -3,7 +3,9 @@
 use shortflow_units::Instant;
 
 use crate::Config;
+use crate::header::Stamps;
 use crate::reassembly::Reassembly;
+use crate::right_sizing::RightSizing;
 
 /// No FIN has come.
 const NO_FIN: u64 = u64::MAX;
@@ -23,10 +25,12 @@ pub(crate) struct Receiver {
     pub(crate) due: AckDue,
     /// Bytes that came in order and are not acknowledged yet.
     unacknowledged: u32,
-    /// The next acknowledgement answers data that were sent again.
-    pub(crate) answers_again: bool,
+    /// What the next acknowledgement, and data with it, say beside their numbers.
+    pub(crate) stamps: Stamps,
     /// So many more segments are acknowledged at once.
     quick: u16,
+    /// The growth of the window, where it grows.
+    pub(crate) sizing: Option<Box<RightSizing>>,
     /// The delayed-acknowledgement timer.
     pub(crate) timer: Instant,
 }
@@ -54,8 +58,9 @@ impl Receiver {
             reassembly: None,
             due: AckDue::No,
             unacknowledged: 0,
-            answers_again: false,
-            quick: u16::try_from(config.quick_acks).unwrap_or(u16::MAX),
+            stamps: Stamps::default().with(Stamps::RECEIVER, config.right_sizing),
+            quick: quick_at_first(config),
+            sizing: config.right_sizing.then(|| Box::new(RightSizing::new(config.mss))),
             timer: Instant::NEVER,
         }
     }
@@ -80,6 +85,18 @@ impl Receiver {
     #[inline]
     pub(crate) fn demand_ack(&mut self, due: AckDue) {
         self.due = self.due.max(due);
+    }
+
+    /// What data carry back of the receiver's timestamps may end a round trip, after which more segments are acknowledged at
+    /// once.
+    #[inline]
+    pub(crate) fn on_carried_back(&mut self, peer: Stamps, mss: u16) {
+        if let Some(sizing) = &mut self.sizing
+            && self.stamps.is_carried_by(peer)
+        {
+            self.stamps = self.stamps.with(Stamps::RECEIVER, !self.stamps.has(Stamps::RECEIVER));
+            self.quick = self.quick.saturating_add(sizing.on_round_trip(self.next, mss));
+        }
     }
 
     /// A segment that leaves carries the acknowledgement.
@@ -114,7 +131,7 @@ impl Receiver {
     #[inline]
     pub(crate) fn note_transmission(&mut self, start: u64, again: bool) {
         if start <= self.next && self.unacknowledged == 0 {
-            self.answers_again = again;
+            self.stamps = self.stamps.with(Stamps::ANSWERS_AGAIN, again);
         }
     }
 
@@ -186,6 +203,13 @@ impl Receiver {
         }
         self.demand_ack(AckDue::Now);
     }
+}
+
+/// How many segments are acknowledged at once at first: so many of every connection, and those that let its window grow.
+fn quick_at_first(config: &Config) -> u16 {
+    let quick = u16::try_from(config.quick_acks).unwrap_or(u16::MAX);
+    let growing = if config.right_sizing { RightSizing::at_first(config.mss) } else { 0 };
+    quick.saturating_add(growing)
 }
 
 /// How a segment stands to the receive window.

@@ -23,8 +23,8 @@ pub(crate) struct Sender {
     /// The greatest that it ever offered (RFC 9293 §3.8.6.2.1).
     max_peer_window: u32,
     /// SND.WL1 and SND.WL2: the segment that set the window.
-    window_sequence: u64,
-    window_acknowledgement: u64,
+    window_sequence: u32,
+    window_acknowledgement: u32,
 
     /// SND.UNA.
     pub(crate) una: u64,
@@ -475,9 +475,12 @@ impl Sender {
     /// RFC 9293 §3.10.7.4: an older segment does not change the window.
     #[inline]
     pub(crate) fn update_window(&mut self, window: u32, sequence: u64, acknowledgement: u64) {
-        let is_newer = self.window_sequence < sequence
-            || (self.window_sequence == sequence && self.window_acknowledgement <= acknowledgement);
-        if is_newer {
+        // As on the wire, the last 32 bits tell which of two that come one after the other is the later one.
+        let (sequence, acknowledgement) = (sequence as u32, acknowledgement as u32);
+        let later = |now: u32, before: u32| now.wrapping_sub(before).cast_signed();
+        let by_sequence = later(sequence, self.window_sequence);
+        let by_acknowledgement = later(acknowledgement, self.window_acknowledgement);
+        if by_sequence > 0 || (by_sequence == 0 && by_acknowledgement >= 0) {
             self.window_sequence = sequence;
             self.window_acknowledgement = acknowledgement;
             self.peer_window = window;

@@ -57,6 +57,9 @@ pub(crate) struct TcpFile {
     /// So many segments with data are acknowledged at once at the start of a connection, before
     /// acknowledgements are held back.
     pub(crate) quick_acks: Option<u32>,
+    /// Whether the receive window grows with what comes in a round trip, where each segment that lets it grow is
+    /// acknowledged at once.
+    pub(crate) right_sizing: Option<bool>,
     /// Whether a short segment waits while data is outstanding.
     pub(crate) nagle: Option<bool>,
     /// Retransmission timeout before the first sample (RFC 6298).

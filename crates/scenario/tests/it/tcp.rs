@@ -55,6 +55,7 @@ fn the_ways_of_today_can_be_set_one_by_one() {
         [tcp]
         slow_start_limit = 2
         quick_acks = 0
+        right_sizing = false
         rto_floor = "timeout"
         lost_syns_forgiven = 0
         tail_loss_probe = false
@@ -65,7 +66,7 @@ fn the_ways_of_today_can_be_set_one_by_one() {
     assert_eq!(
         scenario.tcp_description(),
         "Linux today (CUBIC, RACK) with slow_start_limit 2, tail_loss_probe false, cubic rfc9438, \
-         hystart false, quick_acks 0, rto_floor timeout, lost_syns_forgiven 0"
+         hystart false, quick_acks 0, right_sizing false, rto_floor timeout, lost_syns_forgiven 0"
     );
 }
 

@@ -116,7 +116,8 @@ proptest! {
 fn a_connection_is_small() {
     // An open pair is to cost no more than 1000 bytes: two of these, what the simulator keeps beside
     // them, and the packets in flight.
-    assert!(size_of::<shortflow_tcp::Connection>() <= 304);
+    let size = size_of::<shortflow_tcp::Connection>();
+    assert!(size <= 304, "{size}");
 }
 
 #[test]

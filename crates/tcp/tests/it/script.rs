@@ -281,7 +281,7 @@ impl Script {
             sack.push(from, to);
         }
         let (flags, window) = (spec.flags, spec.window);
-        let stamps = Stamps { again: false, answers_again: spec.answers_again };
+        let stamps = Stamps::default().with(Stamps::ANSWERS_AGAIN, spec.answers_again);
         let header = TcpHeader { seq, ack: self.peer_ack, window, flags, stamps, sack };
         self.acts(|connection, now| connection.on_segment(now, &header, spec.payload, spec.ecn))
     }

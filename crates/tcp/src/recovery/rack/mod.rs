@@ -12,7 +12,7 @@ use shortflow_units::{Bytes, Duration, Instant};
 
 use super::{LossPhase, Outstanding};
 use crate::Config;
-use crate::header::{SackBlocks, TcpHeader};
+use crate::header::{SackBlocks, Stamps, TcpHeader};
 use crate::rtt::PeakDeviation;
 use crate::seq::from_wire;
 
@@ -153,7 +153,7 @@ impl Rack {
             }
             news.delivered += bytes;
             let rtt = now.since(segment.stamp.at);
-            if segment.again && !header.stamps.answers_again {
+            if segment.again && !header.stamps.has(Stamps::ANSWERS_AGAIN) {
                 // RFC 8985 §6.2, step 2: the time of the retransmission tells nothing.
                 news.answers_at = news.answers_at.or(Some(Instant::START));
                 self.reordering_seen = true;
@@ -165,7 +165,7 @@ impl Rack {
             } else {
                 news.rtt = news.rtt.or(Some(rtt));
                 news.original = news.original.or(Some(segment.stamp.end));
-                if !header.stamps.answers_again {
+                if !header.stamps.has(Stamps::ANSWERS_AGAIN) {
                     news.answers_at = news.answers_at.or(Some(segment.stamp.at));
                 }
                 news.latest_rtt = Some(rtt);

@@ -1,0 +1,114 @@
+//! How Linux lets a receive window grow with what comes in a round trip (dynamic right-sizing: Fisk & Feng 2001), as far as it
+//! shows: each segment that lets it grow is acknowledged at once.
+//!
+//! The window itself is never what limits a sender here, so it stays as it was configured ([`Config::receive_window`]).
+//!
+//! [`Config::receive_window`]: crate::Config::receive_window
+
+/// Bytes of a socket's memory, of which 5 in 8 hold payload, where segments of Ethernet's size come in buffers of 2304 bytes
+/// (`net.ipv4.tcp_rmem`).
+const MEMORY_AT_FIRST: u32 = 131_072;
+const MOST_MEMORY: u32 = 6 << 20;
+
+const fn payload_in(memory: u32) -> u32 {
+    memory / 8 * 5
+}
+
+/// The window that is announced at first: what fits without scaling.
+const WINDOW_AT_FIRST: u32 = 65_535;
+
+/// What may be in a round trip without more room: the initial window of today's senders (RFC 6928).
+const SEGMENTS_AT_FIRST: u32 = 10;
+
+/// The growth of a receive window.
+#[derive(Debug)]
+pub(crate) struct RightSizing {
+    /// How far the window may grow, in bytes.
+    clamp: u32,
+    /// What came in the fullest round trip so far.
+    fullest: u32,
+    /// Where the present round trip began, in the peer's stream, of which these bits are enough.
+    from: u32,
+}
+
+impl RightSizing {
+    /// A window that has not grown yet, of segments with so many bytes.
+    pub(crate) fn new(mss: u16) -> Self {
+        RightSizing {
+            clamp: payload_in(MEMORY_AT_FIRST),
+            fullest: SEGMENTS_AT_FIRST * u32::from(mss.max(1)),
+            from: 1,
+        }
+    }
+
+    /// How many segments let it grow as far as it may at first.
+    pub(crate) fn at_first(mss: u16) -> u16 {
+        let segment = u32::from(mss.max(1));
+        segments_to(WINDOW_AT_FIRST / segment * segment, payload_in(MEMORY_AT_FIRST), segment)
+    }
+
+    /// A round trip has ended, with data up to `next` without a gap: how many segments more let the window grow. What came in
+    /// it is what the sender had out. It may have twice that in the next, and where that was more than in any round trip
+    /// before, twice the share again, so that slow start finds room.
+    #[cold]
+    pub(crate) fn on_round_trip(&mut self, next: u64, mss: u16) -> u16 {
+        let came = (next as u32).wrapping_sub(self.from);
+        self.from = next as u32;
+        if came <= self.fullest {
+            return 0;
+        }
+        let fullest = u64::from(std::mem::replace(&mut self.fullest, came));
+        let came = u64::from(came);
+        let twice = 2 * came;
+        let ahead = 2 * (twice * (came - fullest) / fullest.max(1));
+        let may = (twice + ahead).min(payload_in(MOST_MEMORY).into()) as u32;
+        let more = segments_to(self.clamp, may, mss.max(1).into());
+        self.clamp = self.clamp.max(may);
+        more
+    }
+}
+
+/// How many segments let a window grow from one size to another: each by two.
+fn segments_to(from: u32, to: u32, segment: u32) -> u16 {
+    u16::try_from(to.saturating_sub(from).div_ceil(2 * segment)).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many more segments let the window grow, for each round trip of these segments.
+    fn growth(sizing: &mut RightSizing, next: &mut u64, round_trips: &[u64]) -> Vec<u16> {
+        let mut one = |segments: &u64| {
+            *next += 1448 * segments;
+            sizing.on_round_trip(*next, 1448)
+        };
+        round_trips.iter().map(&mut one).collect()
+    }
+
+    #[test]
+    fn as_many_segments_let_the_window_grow_as_memory_is_made_for() {
+        assert_eq!(RightSizing::at_first(1448), 6, "from 64 KB to what the memory at first holds");
+        let mut sizing = RightSizing::new(1448);
+        // Slow start: 120 segments are made room for after 20, 240 after 40, 480 after 80, in steps of two.
+        assert_eq!(growth(&mut sizing, &mut 1, &[10, 20, 40, 80]), [0, 32, 60, 120]);
+    }
+
+    #[test]
+    fn a_steady_sender_lets_it_grow_once_and_a_gap_that_is_filled_again() {
+        let mut sizing = RightSizing::new(1448);
+        let mut next = 1;
+        assert_eq!(growth(&mut sizing, &mut next, &[40, 40, 40]), [252, 0, 0]);
+        assert!(
+            growth(&mut sizing, &mut next, &[500])[0] > 1000,
+            "they waited behind one that was lost"
+        );
+    }
+
+    #[test]
+    fn it_grows_no_further_than_memory_goes() {
+        let mut sizing = RightSizing::new(1448);
+        growth(&mut sizing, &mut 1, &[10_000]);
+        assert_eq!(sizing.clamp, 3_932_160);
+    }
+}
