@@ -239,6 +239,9 @@ fn done_otherwise(workload: &Workload) -> Option<String> {
     differs(!config.limited_transmit, "limited_transmit");
     differs(config.congestion == Algorithm::Reno && !config.byte_counting, "byte_counting");
     differs(config.pacing, "pacing");
+    let holds_back = config.delayed_ack.is_some();
+    differs(holds_back && config.quick_acks != kernel.quick_acks, "quick_acks");
+    differs(holds_back && !config.right_sizing, "right_sizing");
     differs(config.rto_initial != kernel.rto_initial, "rto_initial");
     differs(config.rto_floor != RtoFloor::Variation, "rto_floor");
     differs(config.ecn && config.ecn_capable != kernel.ecn_capable, "ecn_capable");

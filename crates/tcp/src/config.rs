@@ -128,7 +128,8 @@ pub struct Config {
     /// acknowledgements are held back: they open the sender's window sooner. Linux does this for 16.
     pub quick_acks: u32,
     /// Whether the receive window grows with what comes in a round trip (dynamic right-sizing), where each segment that
-    /// lets it grow is acknowledged at once, as Linux does. It is never what limits the peer: that is `receive_window`.
+    /// lets it grow is acknowledged at once, as Linux does. What limits the peer is `receive_window`, beyond which it does not
+    /// grow either.
     pub right_sizing: bool,
     /// Whether a short segment waits while data is outstanding (Nagle, RFC 1122 §4.2.3.4).
     pub nagle: bool,

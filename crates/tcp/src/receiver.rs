@@ -50,17 +50,18 @@ pub(crate) enum AckDue {
 
 impl Receiver {
     pub(crate) fn new(config: &Config) -> Self {
+        let window = u32::try_from(config.receive_window.0).unwrap_or(u32::MAX);
         Receiver {
             initial: 0,
-            window: u32::try_from(config.receive_window.0).unwrap_or(u32::MAX),
+            window,
             next: 0,
             fin: NO_FIN,
             reassembly: None,
             due: AckDue::No,
             unacknowledged: 0,
             stamps: Stamps::default().with(Stamps::RECEIVER, config.right_sizing),
-            quick: quick_at_first(config),
-            sizing: config.right_sizing.then(|| Box::new(RightSizing::new(config.mss))),
+            quick: quick_at_first(config, window),
+            sizing: config.right_sizing.then(|| Box::new(RightSizing::new(config.mss, window))),
             timer: Instant::NEVER,
         }
     }
@@ -206,9 +207,9 @@ impl Receiver {
 }
 
 /// How many segments are acknowledged at once at first: so many of every connection, and those that let its window grow.
-fn quick_at_first(config: &Config) -> u16 {
+fn quick_at_first(config: &Config, window: u32) -> u16 {
     let quick = u16::try_from(config.quick_acks).unwrap_or(u16::MAX);
-    let growing = if config.right_sizing { RightSizing::at_first(config.mss) } else { 0 };
+    let growing = if config.right_sizing { RightSizing::at_first(config.mss, window) } else { 0 };
     quick.saturating_add(growing)
 }
 

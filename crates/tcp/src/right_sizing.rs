@@ -23,7 +23,9 @@ const SEGMENTS_AT_FIRST: u32 = 10;
 /// The growth of a receive window.
 #[derive(Debug)]
 pub(crate) struct RightSizing {
-    /// How far the window may grow, in bytes.
+    /// How far the window may grow at all, in bytes.
+    most: u32,
+    /// How far it may now.
     clamp: u32,
     /// What came in the fullest round trip so far.
     fullest: u32,
@@ -32,19 +34,22 @@ pub(crate) struct RightSizing {
 }
 
 impl RightSizing {
-    /// A window that has not grown yet, of segments with so many bytes.
-    pub(crate) fn new(mss: u16) -> Self {
+    /// A window that has not grown yet, of segments with so many bytes, and grows to this at most.
+    pub(crate) fn new(mss: u16, most: u32) -> Self {
+        let most = most.min(payload_in(MOST_MEMORY));
         RightSizing {
-            clamp: payload_in(MEMORY_AT_FIRST),
+            most,
+            clamp: most.min(payload_in(MEMORY_AT_FIRST)),
             fullest: SEGMENTS_AT_FIRST * u32::from(mss.max(1)),
             from: 1,
         }
     }
 
     /// How many segments let it grow as far as it may at first.
-    pub(crate) fn at_first(mss: u16) -> u16 {
+    pub(crate) fn at_first(mss: u16, most: u32) -> u16 {
         let segment = u32::from(mss.max(1));
-        segments_to(WINDOW_AT_FIRST / segment * segment, payload_in(MEMORY_AT_FIRST), segment)
+        let clamp = most.min(payload_in(MEMORY_AT_FIRST));
+        segments_to(WINDOW_AT_FIRST / segment * segment, clamp, segment)
     }
 
     /// A round trip has ended, with data up to `next` without a gap: how many segments more let the window grow. What came in
@@ -61,7 +66,7 @@ impl RightSizing {
         let came = u64::from(came);
         let twice = 2 * came;
         let ahead = 2 * (twice * (came - fullest) / fullest.max(1));
-        let may = (twice + ahead).min(payload_in(MOST_MEMORY).into()) as u32;
+        let may = (twice + ahead).min(self.most.into()) as u32;
         let more = segments_to(self.clamp, may, mss.max(1).into());
         self.clamp = self.clamp.max(may);
         more
@@ -88,15 +93,19 @@ mod tests {
 
     #[test]
     fn as_many_segments_let_the_window_grow_as_memory_is_made_for() {
-        assert_eq!(RightSizing::at_first(1448), 6, "from 64 KB to what the memory at first holds");
-        let mut sizing = RightSizing::new(1448);
+        assert_eq!(
+            RightSizing::at_first(1448, u32::MAX),
+            6,
+            "from 64 KB to what the memory at first holds"
+        );
+        let mut sizing = RightSizing::new(1448, u32::MAX);
         // Slow start: 120 segments are made room for after 20, 240 after 40, 480 after 80, in steps of two.
         assert_eq!(growth(&mut sizing, &mut 1, &[10, 20, 40, 80]), [0, 32, 60, 120]);
     }
 
     #[test]
     fn a_steady_sender_lets_it_grow_once_and_a_gap_that_is_filled_again() {
-        let mut sizing = RightSizing::new(1448);
+        let mut sizing = RightSizing::new(1448, u32::MAX);
         let mut next = 1;
         assert_eq!(growth(&mut sizing, &mut next, &[40, 40, 40]), [252, 0, 0]);
         assert!(
@@ -107,8 +116,11 @@ mod tests {
 
     #[test]
     fn it_grows_no_further_than_memory_goes() {
-        let mut sizing = RightSizing::new(1448);
+        let mut sizing = RightSizing::new(1448, u32::MAX);
         growth(&mut sizing, &mut 1, &[10_000]);
         assert_eq!(sizing.clamp, 3_932_160);
+        let mut held = RightSizing::new(1448, 32 << 10);
+        assert_eq!(RightSizing::at_first(1448, 32 << 10), 0);
+        assert_eq!(growth(&mut held, &mut 1, &[20, 40]), [0, 0], "who sets the window keeps it");
     }
 }
