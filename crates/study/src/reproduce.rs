@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use shortflow_measure::results::{self, Folder};
 use shortflow_run::{self as run, Engine, Progress, which_tcp};
-use shortflow_text::Diagnostics;
+use shortflow_text::{Diagnostics, suggestion};
 
 use crate::cache::Cache;
 use crate::calibration::{self, Calibration, Readings};
@@ -57,12 +57,12 @@ pub struct Reproduced {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no study of this name.
-    #[error("unknown study \"{name}\"; there are: {known}")]
+    #[error("unknown study \"{name}\"\n{help}")]
     UnknownStudy {
         /// The name given.
         name: String,
-        /// The names that exist.
-        known: String,
+        /// What may have been meant.
+        help: String,
     },
     /// A file of the study is mistaken.
     #[error("{file}: {message}")]
@@ -110,8 +110,17 @@ pub fn find(name: &str) -> Result<Cow<'static, StudyFiles>, Error> {
     if folder.is_dir() {
         return StudyFiles::read(folder).map(Cow::Owned).map_err(unreadable);
     }
-    let known = StudyFiles::names().collect::<Vec<_>>().join(", ");
-    Err(Error::UnknownStudy { name: name.to_owned(), known })
+    let help = match folder.parent().filter(|_| folder.is_file()) {
+        Some(parent) if parent.as_os_str().is_empty() => {
+            "give the folder of the file: .".to_owned()
+        }
+        Some(parent) => format!("give the folder of the file: {}", parent.display()),
+        None => {
+            let known: Vec<&str> = StudyFiles::names().collect();
+            format!("{}; or a folder with a study.toml", suggestion(name, "there are", &known))
+        }
+    };
+    Err(Error::UnknownStudy { name: name.to_owned(), help })
 }
 
 /// A file of a study that is no text is a mistake in the study.

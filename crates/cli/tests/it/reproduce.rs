@@ -137,7 +137,11 @@ fn on_a_terminal_a_bar_tells_the_time_left_and_ctrl_c_ends_the_study() {
 fn an_unknown_study_is_answered_with_those_there_are() {
     let ended = run(&["reproduce", "cm50"]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.err.contains("unknown study \"cm50\"; there are: cm05"), "{}", ended.err);
+    let told = "error: unknown study \"cm50\"\n  did you mean `cm05`? there are: `cm05`, `harp05`";
+    assert!(ended.err.starts_with(told), "{}", ended.err);
+    let file = run(&["reproduce", "papers/cm05/claims.toml"]);
+    assert_eq!(file.code, Some(2));
+    assert!(file.err.ends_with("\n  give the folder of the file: papers/cm05\n"), "{}", file.err);
 }
 
 #[test]
