@@ -1,9 +1,9 @@
 //! Does it work? Probes and transfers from this machine to a peer, through whatever is deployed on the device between.
 //!
 //! The [peer](Peer) runs on the machine at the other end: it sends datagrams back, each with the code point that it came
-//! with, and takes transfers. From here [probes](probe) of each [class](Class) go there, alone and [beside long
-//! flows](Load), and [short transfers](transfers) are timed. What that comes to is [judged](TellsApart) from medians of
-//! seconds, in pairs, so that what changes on the path meanwhile changes both.
+//! with, and takes transfers. From here probes of each [class](Class) go there, alone and beside long flows, and short
+//! transfers are timed. What that comes to is judged from medians of parts of the time, in pairs, so that what changes on
+//! the path meanwhile changes both.
 //!
 //! [`Plan`] says what is looked at, [`Findings`] what came of it, and [`Switch`] puts one queue in the policy's place for a
 //! while, so that it shows what the policy is good for.
