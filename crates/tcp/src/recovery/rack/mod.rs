@@ -22,6 +22,9 @@ pub(crate) use sent::{Judged, SentSegments, Stamp};
 /// What a probe timeout adds where more than one segment is outstanding: what timers need.
 const PROBE_MARGIN: Duration = Duration::from_millis(2);
 
+/// The clock of timestamps, as in Linux.
+const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
+
 /// The probe timeout before there is a round-trip time (RFC 8985 §7.2).
 const FIRST_PROBE: Duration = Duration::from_secs(1);
 
@@ -105,6 +108,14 @@ pub(crate) struct News {
     pub(crate) latest_rtt: Option<Duration>,
 }
 
+/// A round trip that ends `now`, as timestamps have it, whose clock ticks each millisecond (RFC 7323 §5.4); at least one.
+#[cold]
+fn by_timestamps(now: Instant, rtt: Duration) -> Duration {
+    let ticks = |at: u64| at / TIMESTAMP_TICK.nanos();
+    let passed = ticks(now.nanos()) - ticks(now.nanos() - rtt.nanos());
+    Duration::from_nanos(passed.max(1) * TIMESTAMP_TICK.nanos())
+}
+
 impl Default for Rack {
     fn default() -> Self {
         Rack {
@@ -173,8 +184,12 @@ impl Rack {
             self.arrived(segment.stamp, segment.again, rtt);
         }
         if is_repeated {
+            // What timestamps say counts among the least round trips (RFC 8985 §6.2, step 1), as in Linux for the
+            // acknowledgements that follow. Else a queue in front of the handshake that is empty by now would make each
+            // retransmission look like an earlier one.
             news.latest_rtt = None;
-            news.rtt = oldest_again.filter(|rtt| !self.is_of_earlier(*rtt));
+            news.rtt = oldest_again.map(|rtt| by_timestamps(now, rtt));
+            self.least_rtt = self.least_rtt.min(news.rtt.unwrap_or(Duration::MAX));
         }
         if self.sent.has_reneged() {
             self.sent.renege();

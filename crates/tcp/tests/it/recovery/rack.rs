@@ -99,6 +99,27 @@ fn a_retransmission_lost_again_is_sent_again_without_a_timeout() {
         .repairs_are(1, 0);
 }
 
+// RFC 8985 §6.2, steps 1 and 2: the handshake took 100 ms behind a queue that is gone, and what goes again takes 60. The
+// first acknowledgement of it is taken for that of an earlier transmission, as in Linux; timestamps make its 60 ms the
+// least round trip, and the second one tells that the tail was lost.
+#[test]
+fn retransmissions_faster_than_the_handshake_tell_of_a_lost_tail() {
+    established(rack())
+        .writes_segments(10)
+        .sends_segments(1..=10)
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 2)]))
+        .gets(acks(0).sacks(&[(4, 5), (2, 2)]))
+        .sends(seg(1).again())
+        .gets(acks(0).sacks(&[(4, 9), (2, 2)]))
+        .sends(seg(3).again())
+        .at(260)
+        .gets(acks(2).sacks(&[(4, 9)]).answering_again())
+        .gets(acks(9).answering_again())
+        .sends(seg(10).again())
+        .repairs_are(1, 0);
+}
+
 // RFC 8985 §7.2 and §7.3: two round trips after the last segment left, and a little, that one goes again.
 // RFC 8985 §7.4.1: what its acknowledgement tells is for RACK.
 #[test]
