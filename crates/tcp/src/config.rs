@@ -119,6 +119,9 @@ pub struct Config {
     /// Whether Reno's congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or
     /// adds SMSS·SMSS/cwnd for each acknowledgement. RFC 5681 §3.1 allows both and recommends bytes.
     pub byte_counting: bool,
+    /// Whether what a reduction leaves of the window and of the slow-start threshold is rounded down to whole
+    /// segments, in which Linux counts.
+    pub whole_segments: bool,
     /// Whether new data are paced where the congestion control has no rate of its own: at twice the
     /// window in a round trip in slow start, at 1.2 times beyond, as Linux does under its `fq` scheduler.
     pub pacing: bool,

@@ -50,6 +50,8 @@ pub(crate) struct TcpFile {
     /// Whether Reno's congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or the
     /// acknowledgements: then delayed acknowledgements slow its growth.
     pub(crate) byte_counting: Option<bool>,
+    /// Whether what a reduction leaves of the window is rounded down to whole segments.
+    pub(crate) whole_segments: Option<bool>,
     /// Whether new data are paced: at twice the window in a round trip in slow start, at 1.2 times beyond.
     pub(crate) pacing: Option<bool>,
     /// Delayed acknowledgements: `false`, or their timeout and segments.

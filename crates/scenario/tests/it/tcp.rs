@@ -54,6 +54,7 @@ fn the_ways_of_today_can_be_set_one_by_one() {
         r#"
         [tcp]
         slow_start_limit = 2
+        whole_segments = false
         quick_acks = 0
         right_sizing = false
         rto_floor = "timeout"
@@ -66,7 +67,7 @@ fn the_ways_of_today_can_be_set_one_by_one() {
     assert_eq!(
         scenario.tcp_description(),
         "Linux today (CUBIC, RACK) with slow_start_limit 2, tail_loss_probe false, cubic rfc9438, \
-         hystart false, quick_acks 0, right_sizing false, rto_floor timeout, lost_syns_forgiven 0"
+         hystart false, whole_segments false, quick_acks 0, right_sizing false, rto_floor timeout, lost_syns_forgiven 0"
     );
 }
 

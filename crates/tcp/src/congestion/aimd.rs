@@ -10,6 +10,8 @@ use super::{Ack, Congestion, CongestionControl};
 pub struct Aimd {
     mss: u16,
     growth: Growth,
+    /// Whether what a reduction leaves is a whole number of segments.
+    in_whole_segments: bool,
     /// cwnd.
     window: u32,
     /// ssthresh; at first "arbitrarily high".
@@ -33,6 +35,7 @@ impl Aimd {
         Aimd {
             mss,
             growth: Growth::Bytes,
+            in_whole_segments: false,
             window: capped(initial_window),
             threshold: u32::MAX,
             counted: 0,
@@ -44,6 +47,12 @@ impl Aimd {
     /// that with delayed acknowledgements.
     pub fn counting_acknowledgements(self) -> Self {
         Aimd { growth: Growth::Acknowledgements, ..self }
+    }
+
+    /// The same, but a reduction leaves whole segments only.
+    #[must_use]
+    pub fn in_whole_segments(self) -> Self {
+        Aimd { in_whole_segments: true, ..self }
     }
 
     fn avoid_congestion(&mut self, acknowledged: u32) {
@@ -70,16 +79,22 @@ impl Aimd {
         u32::from(self.mss)
     }
 
+    /// What a reduction leaves of `window`.
+    fn left_of(&self, window: Bytes) -> u32 {
+        let window = capped(window);
+        if self.in_whole_segments { window - window % self.segment() } else { window }
+    }
+
     /// RFC 5681 §3.1, eq. 4.
     fn set_threshold(&mut self, window: Bytes) {
-        self.threshold = capped(window).max(2 * self.segment());
+        self.threshold = self.left_of(window).max(2 * self.segment());
     }
 
     /// Goes on in congestion avoidance from `window`, or from one segment (RFC 3168 §6.1.2).
     pub fn reduce_to(&mut self, window: Bytes) {
         self.counted = 0;
         self.set_threshold(window);
-        self.window = capped(window).max(self.segment());
+        self.window = self.left_of(window).max(self.segment());
     }
 }
 

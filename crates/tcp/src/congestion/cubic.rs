@@ -34,6 +34,8 @@ pub struct Cubic {
     /// The stage of congestion avoidance under way.
     stage: Option<Stage>,
     form: CubicForm,
+    /// Whether what a reduction leaves is a whole number of segments.
+    in_whole_segments: bool,
     /// Ends slow start before a loss does.
     hystart: Option<HyStart>,
 }
@@ -67,6 +69,7 @@ impl Cubic {
             prior: 0.0,
             stage: None,
             form: CubicForm::Rfc9438,
+            in_whole_segments: false,
             hystart: None,
         }
     }
@@ -81,6 +84,17 @@ impl Cubic {
     #[must_use]
     pub fn with_hystart(self) -> Self {
         Cubic { hystart: Some(HyStart::default()), ..self }
+    }
+
+    /// The same, but a reduction leaves whole segments only.
+    #[must_use]
+    pub fn in_whole_segments(self) -> Self {
+        Cubic { in_whole_segments: true, ..self }
+    }
+
+    /// What is left of so many segments when they are reduced.
+    fn left_of(&self, segments: f64) -> f64 {
+        if self.in_whole_segments { segments.floor() } else { segments }
     }
 
     /// After a timeout slow start looks for its end anew.
@@ -165,13 +179,14 @@ impl CongestionControl for Cubic {
             self.begin_search();
             return;
         }
+        self.window = self.left_of(self.window);
         self.prior = self.window;
         // RFC 9438 §4.7, fast convergence: a flow that has not come back to its plateau makes room.
         let is_short_of = self.window < self.plateau;
         let share = if is_short_of { (1.0 + DECREASE) / 2.0 } else { 1.0 };
-        self.plateau = self.window * share;
+        self.plateau = self.left_of(self.window * share);
         // §4.6.
-        let left = in_flight.0 as f64 / self.mss * DECREASE;
+        let left = self.left_of(self.left_of(in_flight.0 as f64 / self.mss) * DECREASE);
         self.threshold = left.max(2.0);
         self.window = match event {
             Congestion::Loss => self.threshold,

@@ -78,6 +78,8 @@ impl Algorithm {
                 echo: EchoRule::UntilReduced,
                 make: |config, window| {
                     let cubic = Cubic::new(config.mss, window).in_form(config.cubic);
+                    let cubic =
+                        if config.whole_segments { cubic.in_whole_segments() } else { cubic };
                     Controller::of(if config.hystart { cubic.with_hystart() } else { cubic })
                 },
             },
@@ -173,7 +175,8 @@ fn bounded(config: &Config, control: Controller) -> Controller {
 
 fn aimd(config: &Config, initial_window: Bytes) -> Aimd {
     let aimd = Aimd::new(config.mss, initial_window);
-    if config.byte_counting { aimd } else { aimd.counting_acknowledgements() }
+    let aimd = if config.byte_counting { aimd } else { aimd.counting_acknowledgements() };
+    if config.whole_segments { aimd.in_whole_segments() } else { aimd }
 }
 
 /// What an acknowledgement of new data tells.

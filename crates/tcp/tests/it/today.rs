@@ -2,7 +2,7 @@
 //! start, acknowledgements at once at the start, one lost SYN forgiven, a floor under the margin.
 
 use shortflow_elements::Ecn;
-use shortflow_tcp::{Config, DelayedAck, EcnCapable, Era, RtoFloor};
+use shortflow_tcp::{Algorithm, Config, DelayedAck, EcnCapable, Era, RtoFloor};
 use shortflow_units::{Duration, Instant};
 
 use crate::pair::{Pair, Pipe};
@@ -35,6 +35,28 @@ fn after_a_timeout_slow_start_grows_by_one_segment_per_acknowledgement() {
         .gets(acks(4))
         .sends_again(5..=6)
         .then(|end| assert_eq!(end.congestion_window(), 2 * u64::from(MSS)));
+}
+
+/// The window that is left of thirteen segments after the loss of one, in bytes.
+fn left_of_thirteen(congestion: Algorithm, whole_segments: bool) -> u64 {
+    let mut left = 0;
+    established(Config { congestion, whole_segments, initial_window: 13, ..rack() })
+        .writes_segments(13)
+        .sends_segments(1..=13)
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 4)]))
+        .sends(seg(1).again())
+        .then(|end| left = end.congestion_window());
+    left
+}
+
+// RFC 5681 §3.1 and RFC 9438 §4.6 have windows in bytes; Linux counts segments, and drops what is left over.
+#[test]
+fn a_loss_leaves_whole_segments_where_windows_are_counted_in_segments() {
+    assert_eq!(left_of_thirteen(Algorithm::Reno, false), 6_500);
+    assert_eq!(left_of_thirteen(Algorithm::Reno, true), 6_000);
+    assert_eq!(left_of_thirteen(Algorithm::Cubic, false), 9_100);
+    assert_eq!(left_of_thirteen(Algorithm::Cubic, true), 9_000);
 }
 
 // RFC 5681 §4.2 allows to acknowledge more often: here the first three segments, each at once.
