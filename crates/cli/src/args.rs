@@ -369,13 +369,15 @@ pub(crate) struct RunOptions {
     /// names separated by commas. May be repeated; it replaces the scenario's own binding of a port.
     #[arg(long, value_name = "ROLE=PLACE")]
     pub(crate) bind: Vec<String>,
-    /// The seed of all random numbers; a simulation with the same seed gives the same results, bit for bit.
+    /// The seed of all random numbers. A simulation with the same seed gives the same results, bit for bit; a
+    /// rehearsal has the same arrivals and sizes, and the kernel's own timing.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
     /// How many replicas of each point, 1 to 10000; more replicas give narrower intervals.
     #[arg(long, value_name = "N", value_parser = replicas)]
     pub(crate) replicas: Option<u32>,
-    /// How many replicas are simulated at once; one per core by default. Results do not depend on it.
+    /// How many replicas are simulated at once; one per core by default. Results do not depend on it. Rehearsals go
+    /// one after the other.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
     /// Refuse a run that needs more memory than this, as in `4 GB` or `500 MB`; by default what the

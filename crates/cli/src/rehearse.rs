@@ -43,6 +43,10 @@ mod on_linux {
 
     /// `shortflow rehearse`.
     pub(crate) fn rehearse(console: &Console, args: &Rehearse) -> Result<(), Failure> {
+        if args.run.options.jobs.is_some_and(|jobs| jobs > 1) {
+            let what = "--jobs: replicas are rehearsed one after the other, each in real time\nleave it out";
+            return Err(Failure::Input(what.to_owned()));
+        }
         if args.shell.is_some() {
             Shell::refuse_without_terminal()?;
         } else if !args.policies.is_empty() && !args.live {
