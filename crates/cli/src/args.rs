@@ -482,6 +482,10 @@ pub(crate) struct Reproduce {
     /// beside the study's own numbers, without a vote.
     #[arg(long, conflicts_with_all = ["quick", "renew", "calibrate", "jobs"])]
     pub(crate) rehearse: bool,
+    /// Compute the formulas of the paper that the study claims something of, and simulate what they are held
+    /// against.
+    #[arg(long, conflicts_with_all = ["quick", "renew", "calibrate", "rehearse"])]
+    pub(crate) models: bool,
     /// The folder for results and report; `results/STUDY` by default, `results/quick/STUDY` with
     /// --quick. Points that are complete there are not run again.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]

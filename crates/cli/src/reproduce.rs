@@ -28,14 +28,19 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
         let found = study::find(&args.study)?;
         let out = args.out.clone().unwrap_or_else(|| results(args).join(&*found.id));
         let one = One { console, args, files: &found, out, stop: stop_on_interrupt()? };
-        return match (args.calibrate, args.rehearse) {
-            (true, _) => one.calibrate(),
-            (_, true) => one.rehearse(),
+        return match (args.calibrate, args.rehearse, args.models) {
+            (true, _, _) => one.calibrate(),
+            (_, true, _) => one.rehearse(),
+            (_, _, true) => one.models(),
             _ => verdict(&[one.reproduce()?]),
         };
     }
     if args.rehearse {
         let message = "--rehearse is for one study, which says what is rehearsed of it";
+        return Err(Failure::Input(message.to_owned()));
+    }
+    if args.models {
+        let message = "--models is for one study, which says what its formulas are held against";
         return Err(Failure::Input(message.to_owned()));
     }
     let runs = args.renew || args.quick || args.calibrate;
@@ -185,6 +190,20 @@ impl One<'_> {
         }
         self.console.print(&rehearsed.in_words())?;
         self.console.file("Rehearsed", &written)
+    }
+
+    fn models(&self) -> Result<(), Failure> {
+        self.check_out()?;
+        let options = self.options(&self.out);
+        let Some(modelled) = study::model(&Simulator, self.files, &options, self.stop)? else {
+            return Err(interrupted_between());
+        };
+        let written = modelled.write(&self.out)?;
+        if self.args.json {
+            return self.console.print_json(&serde_json::json!(modelled));
+        }
+        self.console.print(&modelled.in_words())?;
+        self.console.file("Models", &written)
     }
 
     fn options<'o>(&self, folder: &'o Path) -> study::Options<'o> {

@@ -44,6 +44,7 @@ mod ledger;
 mod library;
 mod measure;
 mod mistakes;
+mod models;
 mod one_by_one;
 mod points;
 mod quantity;
@@ -67,6 +68,7 @@ pub use ledger::{
     CheckResult, ClaimResult, Counterfactual, Ledger, ObservationResult, ReadingResult, Trial,
 };
 pub use library::StudyFiles;
+pub use models::{Modelled, model};
 pub use quantity::Data;
 pub use rehearsed::{Rehearsed, RehearsedCheck, RehearsedNumber, rehearse};
 pub use reproduce::{Error, Options, Reproduced, calibrate, find, reproduce};

@@ -7,6 +7,7 @@ use shortflow_measure::results;
 
 use crate::calibration::{self, OUTCOME};
 use crate::ledger::Ledger;
+use crate::models;
 use crate::rehearsed;
 
 /// A study's files, by their names within its folder.
@@ -57,6 +58,14 @@ impl StudyFiles {
         }
     }
 
+    /// The names of all its files.
+    pub(crate) fn names_of_files(&self) -> Vec<&str> {
+        match &self.source {
+            Source::BuiltIn(files) => files.iter().map(|(name, _)| *name).collect(),
+            Source::Disk { files, .. } => files.iter().map(|(name, _)| name.as_str()).collect(),
+        }
+    }
+
     /// Where a file of the study is, for messages.
     pub(crate) fn place(&self, name: &str) -> String {
         match &self.source {
@@ -103,6 +112,7 @@ impl StudyFiles {
             let text = files.text("ledger.json")?;
             let mut ledger = serde_json::from_str(text).expect("a committed ledger is one");
             rehearsed::write_beside(&mut ledger, files);
+            models::join(&mut ledger, files);
             Some(ledger)
         };
         STUDIES.iter().filter_map(ledger).collect()
@@ -132,7 +142,8 @@ fn read_into(
             read_into(files, &path, &format!("{prefix}{name}/"))?;
         } else if path.is_file()
             && (name.ends_with(".toml")
-                || (prefix.is_empty() && [OUTCOME, rehearsed::FILE].contains(&name.as_str())))
+                || (prefix.is_empty()
+                    && [OUTCOME, rehearsed::FILE, models::FILE].contains(&name.as_str())))
         {
             let text = std::fs::read_to_string(&path).map_err(failed(&path))?;
             files.push((format!("{prefix}{name}"), text));
@@ -157,6 +168,11 @@ static STUDIES: [StudyFiles; 5] = [
             "calibration.json",
             "claims.toml",
             "ledger.json",
+            "models.toml",
+            "models.json",
+            "models/short.toml",
+            "models/long.toml",
+            "models/fixed.toml",
             "single.toml",
             "multi.toml",
             "policies/best-effort.toml",
@@ -174,6 +190,10 @@ static STUDIES: [StudyFiles; 5] = [
             "calibration.json",
             "claims.toml",
             "ledger.json",
+            "models.toml",
+            "models.json",
+            "models/priorities.toml",
+            "models/policy.toml",
             "chain.toml",
             "policies/harp.toml",
             "policies/srpt-fp.toml",

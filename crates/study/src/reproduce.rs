@@ -16,6 +16,7 @@ use crate::judging::{Judged, Judging};
 use crate::ledger::Ledger;
 use crate::library::StudyFiles;
 use crate::mistakes;
+use crate::models;
 use crate::points::Maker;
 use crate::rehearsed;
 use crate::runs::{Bench, Wanted};
@@ -193,6 +194,9 @@ pub fn reproduce(
         claims,
     };
     rehearsed::write_beside(&mut ledger, files);
+    if !options.quick {
+        models::join(&mut ledger, files);
+    }
     Ok(Reproduced {
         title,
         about,

@@ -17,6 +17,8 @@ pub(super) struct Study {
     claims: Vec<Claim>,
     /// `None` where no full run is committed; the mistake where it cannot be read.
     ledger: Option<Result<Ledger, String>>,
+    /// The claims of formulas, which need no run.
+    modelled: Vec<Judged>,
     tables: String,
     /// The verdicts; empty where there was no full run.
     verdicts: String,
@@ -48,6 +50,12 @@ struct Ledger {
     claims: Vec<Judged>,
 }
 
+/// The part of what came of formulas that is told here.
+#[derive(Deserialize)]
+struct Modelled {
+    claims: Vec<Judged>,
+}
+
 #[derive(Deserialize)]
 struct Judged {
     id: String,
@@ -64,6 +72,8 @@ impl Study {
         let title = text("study.toml").and_then(|text| toml::from_str::<StudyFile>(text).ok());
         let claims = text("claims.toml").and_then(|text| toml::from_str::<ClaimsFile>(text).ok());
         let ledger = text("ledger.json").map(parse);
+        let modelled =
+            text("models.json").and_then(|text| serde_json::from_str::<Modelled>(text).ok());
         let [tables, verdicts, calibration] = ["tables.md", "claims.md", "calibration.md"]
             .map(|name| text(name).unwrap_or_default().to_owned());
         Study {
@@ -71,6 +81,7 @@ impl Study {
             title: title.map_or_else(|| id.clone(), |file| file.title),
             claims: claims.map_or_else(Vec::new, |file| file.claim),
             ledger,
+            modelled: modelled.map_or_else(Vec::new, |modelled| modelled.claims),
             tables,
             verdicts,
             calibration,
@@ -94,8 +105,10 @@ impl Study {
         if from.join("calibration.json").exists() {
             take(&["calibration.json", "calibration.md"])?;
         }
-        if from.join("rehearsed.json").exists() {
-            take(&["rehearsed.json"])?;
+        for name in ["rehearsed.json", "models.json"] {
+            if from.join(name).exists() {
+                take(&[name])?;
+            }
         }
         let ledger = from.join("ledger.json");
         if !ledger.exists() {
@@ -145,10 +158,17 @@ impl Study {
     /// The study's line in the list of all.
     pub(super) fn line(&self) -> String {
         let counts = match &self.ledger {
-            Some(Ok(ledger)) => VERDICTS.map(|verdict| ledger.count(verdict).to_string()),
+            Some(Ok(ledger)) => VERDICTS.map(|verdict| {
+                let is_of_formulas = |id: &str| self.modelled.iter().any(|claim| claim.id == id);
+                let own = ledger.claims.iter().filter(|claim| !is_of_formulas(&claim.id));
+                own.chain(&self.modelled)
+                    .filter(|claim| claim.verdict == verdict)
+                    .count()
+                    .to_string()
+            }),
             _ => VERDICTS.map(|_| "–".to_owned()),
         };
-        let (title, claims) = (cell(&self.title), self.claims.len());
+        let (title, claims) = (cell(&self.title), self.claims.len() + self.modelled.len());
         let path = format!("{PAPERS}{}/README.md", self.id);
         let about = cell(&self.about);
         format!("| [{title}]({path}) | {about} | {claims} | {} |\n", counts.join(" | "))
@@ -185,12 +205,6 @@ impl Study {
             .ok_or_else(|| format!("no table is called `{name}`"))?;
         let own = lines.take_while(|line| name_of_table(line).is_none());
         Ok(own.map(|line| format!("{line}\n")).collect())
-    }
-}
-
-impl Ledger {
-    fn count(&self, verdict: &str) -> usize {
-        self.claims.iter().filter(|claim| claim.verdict == verdict).count()
     }
 }
 
