@@ -14,6 +14,11 @@ pub struct InputFiles {
 }
 
 impl InputFiles {
+    /// Lets `text` be found at `path`, where no file need be.
+    pub fn give(&self, path: &Path, text: &str) {
+        self.texts.borrow_mut().insert(path.to_owned(), text.to_owned());
+    }
+
     /// The text of the file at `path`, or of standard input for `-`.
     ///
     /// # Errors
