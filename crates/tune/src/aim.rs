@@ -1,0 +1,248 @@
+//! What is wanted: a goal to make as small as possible, and limits that must be kept.
+
+use serde::Serialize;
+use shortflow_measure::{Better, Estimate, Measure, Replica, Subject, Unit};
+use shortflow_text::suggestion;
+use shortflow_units::{Duration, Rate};
+
+/// The figure that is to be as small as possible.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Goal {
+    /// As it was written: `p99:web`.
+    pub text: String,
+    /// Of which workload.
+    pub workload: String,
+    /// What of transfers, and what of datagrams.
+    #[serde(skip)]
+    measures: [Measure; 2],
+}
+
+/// What must be kept.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Limit {
+    /// As it was written: `voice.delay.p99 <= 30 ms`.
+    pub text: String,
+    /// Of which workload.
+    pub workload: String,
+    /// What of it.
+    pub measure: Measure,
+    /// The value, in the unit of the measure's results.
+    pub bound: f64,
+    /// Whether the figure must not be more than the bound; else not less.
+    pub at_most: bool,
+}
+
+/// How a distribution may be told in one figure: the name, and what it adds to that of a measure.
+const STATISTICS: [(&str, &str); 4] =
+    [("mean", ""), ("median", "-median"), ("p95", "-p95"), ("p99", "-p99")];
+
+/// What limits may be of, where it is a distribution.
+const DISTRIBUTIONS: [&str; 3] = ["completion", "delay", "jitter"];
+
+/// What limits may be of, where it is one figure.
+const FIGURES: [Measure; 4] =
+    [Measure::Goodput, Measure::DatagramLoss, Measure::PacketLoss, Measure::Fairness];
+
+const HOW_GOAL: &str = "write STAT:WORKLOAD, as in `p99:web`";
+const HOW_LIMIT: &str = "write WORKLOAD.MEASURE.STAT <= VALUE, as in `voice.delay.p99 <= 30 ms`";
+
+impl Goal {
+    /// Reads `p99:web`, for a scenario with these workloads.
+    ///
+    /// # Errors
+    /// What is wrong, and in a further line what is allowed.
+    pub fn parse(text: &str, workloads: &[String]) -> Result<Goal, String> {
+        let (statistic, workload) =
+            text.split_once(':').ok_or_else(|| format!("`{text}` is not a goal\n{HOW_GOAL}"))?;
+        let (statistic, workload) = (statistic.trim(), known(workload.trim(), workloads)?);
+        let [transfers, datagrams] = ["completion", "delay"].map(|of| with_statistic(of, statistic));
+        Ok(Goal { text: text.to_owned(), workload, measures: [transfers?, datagrams?] })
+    }
+
+    /// What a replica says of it, in seconds: the completion time of transfers, the delay of datagrams.
+    pub fn of(&self, replica: &Replica) -> Option<f64> {
+        let what = Subject { workload: &self.workload, ..Subject::default() };
+        self.measures.iter().find_map(|measure| measure.of(replica, &what)?.exact())
+    }
+}
+
+impl Limit {
+    /// Reads `voice.delay.p99 <= 30 ms`, for a scenario with these workloads.
+    ///
+    /// # Errors
+    /// What is wrong, and in a further line what is allowed.
+    pub fn parse(text: &str, workloads: &[String]) -> Result<Limit, String> {
+        let split =
+            |(sign, at_most)| text.split_once(sign).map(|(left, value)| (left, value, at_most));
+        let (left, value, at_most) = [("<=", true), (">=", false)]
+            .into_iter()
+            .find_map(split)
+            .ok_or_else(|| format!("`{text}` is not a limit\n{HOW_LIMIT}"))?;
+        let (workload, what) = left
+            .trim()
+            .split_once('.')
+            .ok_or_else(|| format!("`{}` names no measure\n{HOW_LIMIT}", left.trim()))?;
+        let workload = known(workload, workloads)?;
+        let measure = measure(what)?;
+        let about = measure.about();
+        if (about.better == Better::Higher) == at_most {
+            let sign = if at_most { ">=" } else { "<=" };
+            let name = about.name;
+            return Err(format!(
+                "`{text}` would keep `{name}` from getting better\nwrite it with `{sign}`"
+            ));
+        }
+        let bound = bound(value.trim(), about.unit)?;
+        Ok(Limit { text: text.trim().to_owned(), workload, measure, bound, at_most })
+    }
+
+    /// What a replica says of it. What is known to a bound only counts as that.
+    pub fn of(&self, replica: &Replica) -> Option<f64> {
+        let what = Subject { workload: &self.workload, ..Subject::default() };
+        Some(self.measure.of(replica, &what)?.value())
+    }
+
+    /// Whether a figure keeps it.
+    pub fn is_kept_by(&self, value: f64) -> bool {
+        if self.at_most { value <= self.bound } else { value >= self.bound }
+    }
+
+    /// Whether it is surely broken: the whole interval is beyond it.
+    pub fn is_surely_broken_by(&self, found: &Estimate) -> bool {
+        let nearest = if self.at_most { found.low } else { found.high };
+        nearest.is_some_and(|end| !self.is_kept_by(end))
+    }
+
+    /// Whether it is surely kept: the whole interval is within it.
+    pub fn is_surely_kept_by(&self, found: &Estimate) -> bool {
+        let farthest = if self.at_most { found.high } else { found.low };
+        farthest.is_some_and(|end| self.is_kept_by(end))
+    }
+}
+
+/// The workload of this name.
+fn known(name: &str, workloads: &[String]) -> Result<String, String> {
+    if workloads.iter().any(|workload| workload == name) {
+        return Ok(name.to_owned());
+    }
+    let names: Vec<&str> = workloads.iter().map(String::as_str).collect();
+    let help = suggestion(name, "workloads", &names);
+    Err(format!("the scenario has no workload `{name}`\n{help}"))
+}
+
+/// What `delay.p99` or `goodput` names.
+fn measure(what: &str) -> Result<Measure, String> {
+    if let Some(measure) = FIGURES.into_iter().find(|measure| measure.about().name == what) {
+        return Ok(measure);
+    }
+    match what.split_once('.') {
+        Some((of, statistic)) if DISTRIBUTIONS.contains(&of) => with_statistic(of, statistic),
+        None if DISTRIBUTIONS.contains(&what) => Err(format!(
+            "`{what}` is a distribution\nsay what of it: `{what}.mean`, `.median`, `.p95` or `.p99`"
+        )),
+        _ => {
+            let of = what.split('.').next().unwrap_or(what);
+            let figures = FIGURES.map(|one| one.about().name);
+            let names: Vec<&str> = DISTRIBUTIONS.into_iter().chain(figures).collect();
+            let help = suggestion(of, "measures", &names);
+            Err(format!("there is no measure `{what}` to limit\n{help}"))
+        }
+    }
+}
+
+/// `delay` and `p99` together.
+fn with_statistic(of: &str, statistic: &str) -> Result<Measure, String> {
+    let found = STATISTICS.iter().find(|(name, _)| *name == statistic).map(|(_, added)| *added);
+    let measure = found.and_then(|added| {
+        Measure::ALL.into_iter().find(|one| one.about().name == format!("{of}{added}"))
+    });
+    measure.ok_or_else(|| {
+        let help = suggestion(statistic, "statistics", &STATISTICS.map(|(name, _)| name));
+        format!("there is no statistic `{statistic}`\n{help}")
+    })
+}
+
+/// A value with its unit, in that of the measure's results.
+fn bound(text: &str, unit: Unit) -> Result<f64, String> {
+    let wrong = |why: &str, how: &str| format!("`{text}` is no value for this limit: {why}\n{how}");
+    let number = |text: &str| {
+        let found = text.trim().parse::<f64>().ok().filter(|found| found.is_finite());
+        found.ok_or_else(|| wrong("it is not a number", "write a number, as in `0.9`, or `5 %`"))
+    };
+    match unit {
+        Unit::Seconds => text
+            .parse::<Duration>()
+            .map(Duration::as_secs_f64)
+            .map_err(|error| wrong(&error.to_string(), "write a time, as in `30 ms`")),
+        Unit::MegabitsPerSecond => text
+            .parse::<Rate>()
+            .map(|rate| rate.bits_per_sec() as f64 / 1e6)
+            .map_err(|error| wrong(&error.to_string(), "write a rate, as in `2 Mbit/s`")),
+        _ => match text.strip_suffix('%') {
+            Some(percent) => Ok(number(percent)? / 100.0),
+            None => number(text),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workloads() -> Vec<String> {
+        ["web", "voice", "backup"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn a_goal_is_a_statistic_of_a_workload() {
+        let goal = Goal::parse("p99:web", &workloads()).unwrap();
+        assert_eq!(goal.measures, [Measure::CompletionP99, Measure::DelayP99]);
+        let goal = Goal::parse("mean:voice", &workloads()).unwrap();
+        assert_eq!(goal.measures, [Measure::Completion, Measure::Delay]);
+    }
+
+    #[test]
+    fn a_limit_has_the_unit_of_its_measure() {
+        let limit =
+            |text| Limit::parse(text, &workloads()).map(|limit| (limit.measure, limit.bound));
+        assert_eq!(limit("voice.delay.p99 <= 30 ms"), Ok((Measure::DelayP99, 0.03)));
+        assert_eq!(limit("backup.goodput>=1.5 Mbit/s"), Ok((Measure::Goodput, 1.5)));
+        assert_eq!(limit("voice.datagram-loss <= 1 %"), Ok((Measure::DatagramLoss, 0.01)));
+        assert_eq!(limit("web.completion.mean <= 2 s"), Ok((Measure::Completion, 2.0)));
+    }
+
+    #[test]
+    fn what_is_unknown_is_told_with_what_is_allowed() {
+        let goal = |text| Goal::parse(text, &workloads()).unwrap_err();
+        let limit = |text| Limit::parse(text, &workloads()).unwrap_err();
+        let told = [
+            goal("web"),
+            goal("p98:web"),
+            goal("p99:wbe"),
+            limit("voice.delay.p99 = 30 ms"),
+            limit("voice <= 30 ms"),
+            limit("voice.delay <= 30 ms"),
+            limit("voice.dealy.p99 <= 30 ms"),
+            limit("voice.delay.p99 <= 30"),
+            limit("voice.delay.p99 >= 30 ms"),
+            limit("voice.datagram-loss <= little"),
+        ];
+        assert_eq!(told.join("\n\n") + "\n", include_str!("golden/aims.txt"));
+    }
+
+    #[test]
+    fn a_limit_is_surely_broken_where_the_whole_interval_is_beyond_it() {
+        let limit = Limit::parse("voice.delay.p99 <= 30 ms", &workloads()).unwrap();
+        let found = |values: &[f64]| Estimate::of(values).unwrap();
+        let (under, near, over) = (
+            found(&[0.010, 0.011, 0.012]),
+            found(&[0.02, 0.03, 0.06]),
+            found(&[0.05, 0.051, 0.052]),
+        );
+        assert!(limit.is_surely_kept_by(&under) && !limit.is_surely_broken_by(&under));
+        assert!(!limit.is_surely_kept_by(&near) && !limit.is_surely_broken_by(&near));
+        assert!(!limit.is_surely_kept_by(&over) && limit.is_surely_broken_by(&over));
+        // One replica has no interval, and makes nobody sure.
+        assert!(!limit.is_surely_broken_by(&found(&[0.5])));
+    }
+}

@@ -1,0 +1,43 @@
+//! Which policy, with which settings, serves a scenario best: a goal, limits, candidates, a search, and
+//! its confirmation.
+//!
+//! ```text
+//! "p99:web" ───────────────────▶ Goal ──────┐
+//! "voice.delay.p99 <= 30 ms" ──▶ Limit ─────┼─▶ search: halving ─▶ the best two ─▶ confirm, on fresh seeds
+//! policies × values ───────────▶ Candidate ─┘                                  └─▶ the winner's text
+//! ```
+//!
+//! All candidates are run with the same seeds, so that what they share cancels out. Those that are far from
+//! the best are dropped after few replicas (successive halving: Jamieson & Talwalkar 2016), those that surely
+//! break a limit at once. The least of many figures is less than it should be, for luck had a part in its
+//! being the least; so the winner is measured again, beside others, with seeds by which nothing was chosen.
+//!
+//! ```
+//! use shortflow_tune::Limit;
+//!
+//! let workloads = ["web".to_owned(), "voice".to_owned()];
+//! let limit = Limit::parse("voice.delay.p99 <= 30 ms", &workloads)?;
+//! assert_eq!((limit.workload.as_str(), limit.bound), ("voice", 0.03));
+//! let told = Limit::parse("vioce.delay.p99 <= 30 ms", &workloads).unwrap_err();
+//! assert!(told.contains("did you mean `voice`?"));
+//! # Ok::<(), String>(())
+//! ```
+//!
+//! # What this crate does not know
+//!
+//! How replicas are made: it asks for figures, and whoever has an engine gives them. It prints nothing and
+//! writes no file.
+
+mod aim;
+mod candidates;
+mod confirm;
+mod search;
+mod vary;
+mod winner;
+
+pub use aim::{Goal, Limit};
+pub use candidates::{Candidate, CandidateFile, Candidates, candidates};
+pub use confirm::{Confirmation, Difference, Standing, confirm};
+pub use search::{FEWEST, Figures, Found, Measuring, replicas_needed, search};
+pub use vary::{Varied, combinations};
+pub use winner::policy_text;

@@ -1,0 +1,172 @@
+//! What is varied: a key, and its values.
+
+/// A key of the policy, and the values that it takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Varied {
+    /// The key, as `--set` has it: `policy.parameters.limit`.
+    pub key: String,
+    /// Its values, as `--set` has them.
+    pub values: Vec<String>,
+}
+
+/// At how many points a range is sampled.
+const POINTS: usize = 5;
+
+/// A range is sampled in equal ratios where its ends have this ratio or more.
+const WIDE: f64 = 10.0;
+
+/// What every key begins with: what is searched for is a policy.
+const POLICY: &str = "policy.";
+
+const HOW: &str =
+    "write policy.KEY=A..B, as in `policy.parameters.limit=20..400 pkt`, or policy.KEY=a,b,c";
+
+impl Varied {
+    /// Reads `policy.parameters.limit=20..400 pkt`, or `policy.parameters.ecn=true,false`.
+    ///
+    /// # Errors
+    /// What is wrong, and in a further line what is allowed.
+    pub fn parse(text: &str) -> Result<Varied, String> {
+        let wrong = |why: &str| format!("`{text}` cannot be varied: {why}\n{HOW}");
+        let (key, values) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
+        let (key, values) = (key.trim(), values.trim());
+        if key.strip_prefix(POLICY).is_none_or(str::is_empty) {
+            return Err(wrong("what is searched for is a policy, so its keys begin with `policy.`"));
+        }
+        let values = match values.split_once("..") {
+            Some((from, to)) => range(from, to).map_err(|why| wrong(&why))?,
+            None => list(values),
+        };
+        if values.iter().any(String::is_empty) {
+            return Err(wrong("a value is empty"));
+        }
+        if let Some((_, twice)) = values.iter().enumerate().find(|(at, v)| values[..*at].contains(v))
+        {
+            return Err(wrong(&format!("`{twice}` is given twice")));
+        }
+        Ok(Varied { key: key.to_owned(), values })
+    }
+}
+
+/// All combinations of values, as keys and values, the last turning fastest; one without any where nothing
+/// is varied.
+pub fn combinations(varied: &[Varied]) -> Vec<Vec<(String, String)>> {
+    let mut all = vec![Vec::new()];
+    for Varied { key, values } in varied {
+        let with = |before: &Vec<(String, String)>, value: &String| {
+            let mut set = before.clone();
+            set.push((key.clone(), value.clone()));
+            set
+        };
+        all = all.iter().flat_map(|set| values.iter().map(move |value| with(set, value))).collect();
+    }
+    all
+}
+
+/// A few values from one end to the other, both among them; whole numbers where both ends are.
+fn range(from: &str, to: &str) -> Result<Vec<String>, String> {
+    let ((low, low_unit), (high, high_unit)) = (quantity(from)?, quantity(to)?);
+    let unit = if low_unit.is_empty() { high_unit } else { low_unit };
+    if unit != high_unit {
+        return Err(format!("the ends have different units, `{low_unit}` and `{high_unit}`"));
+    }
+    if low >= high {
+        return Err(format!("{low} is not below {high}"));
+    }
+    let is_whole = ![from, to].iter().any(|end| end.contains('.'));
+    let is_wide = low > 0.0 && high / low >= WIDE;
+    let at = |point: usize| {
+        let share = point as f64 / (POINTS - 1) as f64;
+        let value = match (point, is_wide) {
+            (0, _) => low,
+            (point, _) if point == POINTS - 1 => high,
+            (_, true) => three_digits(low * (high / low).powf(share)),
+            (_, false) => three_digits(low + (high - low) * share),
+        };
+        let value = if is_whole { value.round() } else { value };
+        if unit.is_empty() { value.to_string() } else { format!("{value} {unit}") }
+    };
+    let mut values: Vec<String> = (0..POINTS).map(at).collect();
+    values.dedup();
+    Ok(values)
+}
+
+/// A number and the unit behind it.
+fn quantity(text: &str) -> Result<(f64, &str), String> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-');
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let found = number.parse::<f64>().map_err(|_| format!("`{text}` is not a number"))?;
+    Ok((found, unit.trim()))
+}
+
+/// The value in three digits: more would pretend that they matter.
+fn three_digits(value: f64) -> f64 {
+    format!("{value:.2e}").parse().expect("what was just written is a number")
+}
+
+/// The values between commas that stand in no bracket and no text.
+fn list(text: &str) -> Vec<String> {
+    let (mut depth, mut in_text, mut values) = (0, false, vec![String::new()]);
+    for c in text.chars() {
+        match c {
+            '"' => in_text = !in_text,
+            '[' | '{' if !in_text => depth += 1,
+            ']' | '}' if !in_text => depth -= 1,
+            ',' if depth == 0 && !in_text => {
+                values.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        values.last_mut().expect("there is always one").push(c);
+    }
+    values.iter().map(|value| value.trim().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(text: &str) -> Vec<String> {
+        Varied::parse(&format!("policy.k={text}")).unwrap().values
+    }
+
+    #[test]
+    fn a_narrow_range_has_equal_steps_and_a_wide_one_equal_ratios() {
+        assert_eq!(values("0.1..0.5"), ["0.1", "0.2", "0.3", "0.4", "0.5"]);
+        assert_eq!(values("10..1000 pkt"), ["10 pkt", "32 pkt", "100 pkt", "316 pkt", "1000 pkt"]);
+        assert_eq!(values("5 ms .. 25 ms"), ["5 ms", "10 ms", "15 ms", "20 ms", "25 ms"]);
+    }
+
+    #[test]
+    fn whole_ends_give_whole_values_each_once() {
+        assert_eq!(values("1..3"), ["1", "2", "3"]);
+    }
+
+    #[test]
+    fn commas_in_lists_and_texts_part_no_values() {
+        assert_eq!(values(r#"[1, 2], "a,b", 3"#), ["[1, 2]", "\"a,b\"", "3"]);
+    }
+
+    #[test]
+    fn every_value_meets_every_other() {
+        let varied = ["policy.a=1,2", "policy.b=x,y"].map(|text| Varied::parse(text).unwrap());
+        let all = combinations(&varied);
+        let told: Vec<String> = all.iter().map(|set| format!("{}{}", set[0].1, set[1].1)).collect();
+        assert_eq!(told, ["1x", "1y", "2x", "2y"]);
+        assert_eq!(combinations(&[]), [vec![]]);
+    }
+
+    #[test]
+    fn what_cannot_be_varied_is_told_with_the_reason() {
+        let why = |text| Varied::parse(text).unwrap_err().lines().next().unwrap().to_owned();
+        assert_eq!(why("policy.k"), "`policy.k` cannot be varied: there is no `=`");
+        assert!(why("duration=1..2 s").ends_with("so its keys begin with `policy.`"));
+        assert!(why("policy.k=9..3").ends_with("9 is not below 3"));
+        assert!(why("policy.k=1 ms..3 s").ends_with("different units, `ms` and `s`"));
+        assert!(why("policy.k=a..b").ends_with("`a` is not a number"));
+        assert!(why("policy.k=1,,2").ends_with("a value is empty"));
+        assert!(why("policy.k=1,2,1").ends_with("`1` is given twice"));
+    }
+}
