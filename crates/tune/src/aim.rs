@@ -55,7 +55,8 @@ impl Goal {
         let (statistic, workload) =
             text.split_once(':').ok_or_else(|| format!("`{text}` is not a goal\n{HOW_GOAL}"))?;
         let (statistic, workload) = (statistic.trim(), known(workload.trim(), workloads)?);
-        let [transfers, datagrams] = ["completion", "delay"].map(|of| with_statistic(of, statistic));
+        let [transfers, datagrams] =
+            ["completion", "delay"].map(|of| with_statistic(of, statistic));
         Ok(Goal { text: text.to_owned(), workload, measures: [transfers?, datagrams?] })
     }
 

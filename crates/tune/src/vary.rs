@@ -31,7 +31,9 @@ impl Varied {
         let (key, values) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
         let (key, values) = (key.trim(), values.trim());
         if key.strip_prefix(POLICY).is_none_or(str::is_empty) {
-            return Err(wrong("what is searched for is a policy, so its keys begin with `policy.`"));
+            return Err(wrong(
+                "what is searched for is a policy, so its keys begin with `policy.`",
+            ));
         }
         let values = match values.split_once("..") {
             Some((from, to)) => range(from, to).map_err(|why| wrong(&why))?,
@@ -40,7 +42,8 @@ impl Varied {
         if values.iter().any(String::is_empty) {
             return Err(wrong("a value is empty"));
         }
-        if let Some((_, twice)) = values.iter().enumerate().find(|(at, v)| values[..*at].contains(v))
+        if let Some((_, twice)) =
+            values.iter().enumerate().find(|(at, v)| values[..*at].contains(v))
         {
             return Err(wrong(&format!("`{twice}` is given twice")));
         }

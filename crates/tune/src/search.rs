@@ -1,0 +1,215 @@
+//! Successive halving: all candidates for a few replicas, the better half for twice as many, and so on.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use shortflow_measure::{Estimate, mean};
+
+use crate::aim::Limit;
+
+/// What one replica says of a candidate; nothing where it cannot tell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Figures {
+    /// The goal.
+    pub goal: Option<f64>,
+    /// Each limit's figure.
+    pub limits: Vec<Option<f64>>,
+}
+
+/// Who gives the figures of candidates. The same replica of two of them has the same seeds.
+pub trait Measuring {
+    /// Why it could not.
+    type Error;
+
+    /// The figures of each of these candidates, replica by replica.
+    ///
+    /// # Errors
+    /// When it could not measure them all.
+    fn measure(
+        &mut self,
+        candidates: &[usize],
+        replicas: Range<u32>,
+    ) -> Result<Vec<Vec<Figures>>, Self::Error>;
+}
+
+/// What a search has found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The candidates that were left at the end, the best first; none where each surely breaks a limit.
+    pub best: Vec<usize>,
+    /// The figures of each candidate, replica by replica, as far as it came.
+    pub figures: Vec<Vec<Figures>>,
+    /// The limit that a candidate surely breaks, for which it was dropped.
+    pub breaks: Vec<Option<usize>>,
+    /// The first replica that no choice rests on.
+    pub fresh: u32,
+}
+
+/// How many replicas each candidate gets at first, and how many the last two get at least.
+const FIRST: u32 = 2;
+const LAST: u32 = 8;
+
+/// The fewest replicas by which the winner is confirmed.
+pub const FEWEST: u32 = 4;
+
+/// How many replicas a search among so many candidates takes at most.
+pub fn replicas_needed(candidates: usize) -> u64 {
+    let (mut left, mut before, mut each, mut all) = (candidates, 0, FIRST, 0);
+    loop {
+        all += left as u64 * u64::from(each - before);
+        if is_over(left, each) {
+            return all;
+        }
+        (left, before, each) = (halved(left), each, each * 2);
+    }
+}
+
+/// Finds the best of `count` candidates.
+///
+/// # Errors
+/// What `measuring` could not do.
+pub fn search<M: Measuring>(
+    count: usize,
+    limits: &[Limit],
+    measuring: &mut M,
+) -> Result<Found, M::Error> {
+    let mut figures: Vec<Vec<Figures>> = vec![Vec::new(); count];
+    let mut breaks = vec![None; count];
+    let mut left: Vec<usize> = (0..count).collect();
+    let (mut before, mut each) = (0, FIRST);
+    loop {
+        let found = measuring.measure(&left, before..each)?;
+        for (&candidate, found) in left.iter().zip(found) {
+            figures[candidate].extend(found);
+            breaks[candidate] = surely_broken(&figures[candidate], limits);
+        }
+        left.retain(|&candidate| breaks[candidate].is_none());
+        left.sort_by(|&a, &b| order(&figures[a], &figures[b], limits).then(a.cmp(&b)));
+        if is_over(left.len(), each) {
+            return Ok(Found { best: left, figures, breaks, fresh: each });
+        }
+        left.truncate(halved(left.len()));
+        (before, each) = (each, each * 2);
+    }
+}
+
+fn is_over(left: usize, each: u32) -> bool {
+    left == 0 || left <= 2 && each >= LAST
+}
+
+/// How many of so many go on: half of them, but always a winner and a runner-up.
+fn halved(left: usize) -> usize {
+    left.div_ceil(2).max(left.min(2))
+}
+
+/// The first limit that these figures surely break.
+fn surely_broken(figures: &[Figures], limits: &[Limit]) -> Option<usize> {
+    limits.iter().enumerate().position(|(at, limit)| {
+        let found = Estimate::over(figures, |one| one.limits[at]);
+        found.is_some_and(|found| limit.is_surely_broken_by(&found))
+    })
+}
+
+/// First those that keep all limits, by their goals; then the others, by how far they are beyond one.
+fn order(a: &[Figures], b: &[Figures], limits: &[Limit]) -> Ordering {
+    let excess = |figures: &[Figures]| {
+        let of = |(at, limit): (usize, &Limit)| {
+            let values: Option<Vec<f64>> = figures.iter().map(|one| one.limits[at]).collect();
+            match values.and_then(|values| mean(&values)) {
+                Some(found) if limit.is_kept_by(found) => 0.0,
+                Some(found) => ((found - limit.bound) / limit.bound).abs(),
+                None => f64::INFINITY,
+            }
+        };
+        limits.iter().enumerate().map(of).fold(0.0, f64::max)
+    };
+    let goal = |figures: &[Figures]| {
+        let values: Option<Vec<f64>> = figures.iter().map(|one| one.goal).collect();
+        values.and_then(|values| mean(&values)).unwrap_or(f64::INFINITY)
+    };
+    excess(a).total_cmp(&excess(b)).then(goal(a).total_cmp(&goal(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Candidates whose goals and delays are known, with noise that a replica's seed gives to all alike, and a
+    /// little that is each one's own. Those that are silent do not tell their goals.
+    struct Known {
+        truth: Vec<(f64, f64)>,
+        silent: Vec<usize>,
+        measured: Vec<u32>,
+    }
+
+    impl Known {
+        fn new(truth: &[(f64, f64)]) -> Known {
+            Known { truth: truth.to_vec(), silent: vec![], measured: vec![0; truth.len()] }
+        }
+
+        fn figures(&self, candidate: usize, replica: u32) -> Figures {
+            let shared = f64::from(replica * 7 % 5);
+            let own = f64::from((replica * 3 + candidate as u32) % 4) * 0.01;
+            let (goal, delay) = self.truth[candidate];
+            let goal = (!self.silent.contains(&candidate)).then_some(goal + shared + own);
+            Figures { goal, limits: vec![Some(delay + own * 0.01)] }
+        }
+    }
+
+    impl Measuring for Known {
+        type Error = ();
+
+        fn measure(&mut self, of: &[usize], replicas: Range<u32>) -> Result<Vec<Vec<Figures>>, ()> {
+            of.iter().for_each(|candidate| self.measured[*candidate] += replicas.len() as u32);
+            let all = |candidate: &usize| {
+                replicas.clone().map(|replica| self.figures(*candidate, replica)).collect()
+            };
+            Ok(of.iter().map(all).collect())
+        }
+    }
+
+    fn limits() -> Vec<Limit> {
+        vec![Limit::parse("voice.delay.p99 <= 30 ms", &["voice".to_owned()]).unwrap()]
+    }
+
+    #[test]
+    fn the_best_that_keeps_the_limit_wins_under_noise_that_all_share() {
+        // The noise that all share is many times what tells the candidates apart.
+        let truth = [(1.4, 0.01), (1.1, 0.02), (0.5, 0.2), (1.2, 0.01), (1.3, 0.01), (1.5, 0.01)];
+        let mut known = Known::new(&truth);
+        let found = search(6, &limits(), &mut known).unwrap();
+        assert_eq!(found.best, [1, 3]);
+        assert_eq!(found.breaks[2], Some(0), "it would have been the best by its goal");
+        // 2 for all, 4 for the better half of the five that are left, 8 for the better half of those three.
+        assert_eq!(known.measured, [2, 8, 2, 8, 4, 2]);
+        assert_eq!(found.fresh, 8);
+    }
+
+    #[test]
+    fn where_every_candidate_breaks_the_limit_nobody_wins() {
+        let mut known = Known::new(&[(1.0, 0.1), (2.0, 0.2), (3.0, 0.3)]);
+        let found = search(3, &limits(), &mut known).unwrap();
+        assert_eq!(found.best, [0; 0]);
+        assert!(found.breaks.iter().all(Option::is_some));
+    }
+
+    #[test]
+    fn a_candidate_whose_goal_cannot_be_told_comes_last() {
+        let mut known = Known::new(&[(0.1, 0.01), (5.0, 0.01), (4.0, 0.01)]);
+        known.silent = vec![0];
+        assert_eq!(search(3, &limits(), &mut known).unwrap().best, [2, 1]);
+    }
+
+    #[test]
+    fn a_search_takes_no_more_replicas_than_it_was_said_to_need() {
+        for count in [1, 2, 3, 5, 8, 21] {
+            let truth: Vec<(f64, f64)> = (0..count).map(|n| (n as f64, 0.01)).collect();
+            let mut known = Known::new(&truth);
+            search(count, &limits(), &mut known).unwrap();
+            let taken: u32 = known.measured.iter().sum();
+            assert_eq!(u64::from(taken), replicas_needed(count), "{count} candidates");
+        }
+        // By hand: 8 × 2, 4 × 2 more, 2 × 4 more.
+        assert_eq!(replicas_needed(8), 32);
+    }
+}

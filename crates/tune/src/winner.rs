@@ -1,0 +1,133 @@
+//! The winning policy as a file.
+
+use shortflow_policy::{Policy, from_text};
+use shortflow_text::Override;
+use toml_edit::{DocumentMut, Item, Table, TableLike, TomlError, Value};
+
+/// The text of a policy with these keys set, and all else as it stands, comments too. `heading` comes before
+/// it, as comments.
+///
+/// # Errors
+/// When a key has no place in the text, or the result is not the policy that was measured.
+pub fn policy_text(
+    text: &str,
+    set: &[(String, String)],
+    heading: &[String],
+) -> Result<String, String> {
+    let unread = |error: TomlError| error.message().to_owned();
+    let mut document: DocumentMut = text.parse().map_err(unread)?;
+    for (key, value) in set {
+        put(document.as_table_mut(), key_of_policy(key), value)
+            .ok_or_else(|| format!("`{key}` cannot be written into the policy"))?;
+    }
+    let comment: String = heading.iter().map(|line| format!("# {line}\n")).collect();
+    let written = format!("{comment}\n{document}");
+    let overrides: Vec<Override> = set.iter().map(as_override).collect();
+    // A role's plan is plain data: what it shows is all that it is.
+    let roles = |policy: &Policy| format!("{:?}", policy.roles);
+    match (from_text("", &written, &[]), from_text("", text, &overrides)) {
+        (Ok(ours), Ok(measured)) if roles(&ours) == roles(&measured) => Ok(written),
+        (Err(mistakes), _) => Err(mistakes.to_string()),
+        _ => Err("the policy as written is not the one that was measured".to_owned()),
+    }
+}
+
+/// A key as it stands in the policy itself.
+fn key_of_policy(key: &str) -> &str {
+    key.strip_prefix("policy.").unwrap_or(key)
+}
+
+fn as_override((key, value): &(String, String)) -> Override {
+    Override {
+        key: key_of_policy(key).to_owned(),
+        value: value.clone(),
+        prefix: "policy.",
+        origin: "--set".to_owned(),
+    }
+}
+
+/// Puts a value in its place; nothing where there is none.
+fn put(root: &mut Table, key: &str, value: &str) -> Option<()> {
+    let mut parts = key.split('.').peekable();
+    let mut table: &mut dyn TableLike = root;
+    let last = loop {
+        let part = parts.next()?;
+        if parts.peek().is_none() {
+            break part;
+        }
+        let item = table.entry(part).or_insert_with(|| Item::Table(implicit()));
+        table = match item {
+            Item::ArrayOfTables(list) => {
+                let wanted = parts.next()?;
+                let named = |one: &Table| one.get("name").and_then(Item::as_str) == Some(wanted);
+                let place = list.iter().position(named).or_else(|| wanted.parse().ok())?;
+                list.get_mut(place)?
+            }
+            other => other.as_table_like_mut()?,
+        };
+    };
+    let mut value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
+    match table.get_mut(last) {
+        Some(Item::Value(before)) => {
+            *value.decor_mut() = before.decor().clone();
+            *before = value;
+        }
+        _ => {
+            table.insert(last, Item::Value(value));
+        }
+    }
+    Some(())
+}
+
+/// A table that has no header of its own while it holds tables only.
+fn implicit() -> Table {
+    let mut table = Table::new();
+    table.set_implicit(true);
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POLICY: &str = r#"# A queue.
+
+[parameters]
+limit = "100 pkt"   # as much as the line holds
+
+[roles.source]
+
+[[roles.edge.classes]]
+name = "web"
+match = { protocol = "tcp", src_port = 80 }
+marker.fixed = { dscp = "AF11" }
+
+[roles.core]
+queue.fifo = { limit = "$limit" }
+"#;
+
+    fn written(key: &str, value: &str) -> Result<String, String> {
+        policy_text(POLICY, &[(key.to_owned(), value.to_owned())], &["Chosen.".to_owned()])
+    }
+
+    #[test]
+    fn a_value_is_changed_and_comments_stay() {
+        let text = written("policy.parameters.limit", "30 pkt").unwrap();
+        assert!(text.starts_with("# Chosen.\n\n# A queue.\n"), "{text}");
+        assert!(text.contains("limit = \"30 pkt\"   # as much as the line holds\n"), "{text}");
+    }
+
+    #[test]
+    fn keys_of_inline_tables_and_of_lists_are_found() {
+        let text = written("policy.roles.core.queue.fifo.limit", "7 pkt").unwrap();
+        assert!(text.contains("queue.fifo = { limit = \"7 pkt\" }"), "{text}");
+        let text = written("policy.roles.edge.classes.web.marker.fixed.dscp", "AF21").unwrap();
+        assert!(text.contains("marker.fixed = { dscp = \"AF21\" }"), "{text}");
+    }
+
+    #[test]
+    fn what_would_be_no_policy_is_not_written() {
+        assert!(written("policy.roles.core.queue.fifo.limit", "many").is_err());
+        assert!(written("policy.roles.edge.classes.mail.marker.fixed.dscp", "AF21").is_err());
+    }
+}
