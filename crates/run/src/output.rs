@@ -234,8 +234,15 @@ fn is_seal(name: &str) -> bool {
 
 /// Whether a run writes files of this name.
 fn is_ours(name: &str) -> bool {
-    const NAMES: [&str; 7] =
-        ["tune.json", "winner.toml", "summary.json", "replicas.json", "histograms.json", "series.csv", REPORT];
+    const NAMES: [&str; 7] = [
+        "tune.json",
+        "winner.toml",
+        "summary.json",
+        "replicas.json",
+        "histograms.json",
+        "series.csv",
+        REPORT,
+    ];
     is_seal(name)
         || NAMES.contains(&name)
         || ["transfers-", "tcp-info-"].iter().any(|kind| name.starts_with(kind))

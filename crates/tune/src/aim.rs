@@ -1,20 +1,20 @@
-//! What is wanted: a goal to make as small as possible, and limits that must be kept.
+//! What is wanted: goals to come as near to as possible, and limits that must be kept.
 
 use serde::Serialize;
-use shortflow_measure::{Better, Estimate, Measure, Replica, Subject, Unit};
+use shortflow_measure::{Better, Estimate, Measure, Replica, Subject, Summary, Unit};
 use shortflow_text::suggestion;
 use shortflow_units::{Duration, Rate};
 
-/// The figure that is to be as small as possible.
+/// The figure that is to be as good as possible: a time or a loss as small, a goodput as large.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Goal {
     /// As it was written: `p99:web`.
     pub text: String,
     /// Of which workload.
     pub workload: String,
-    /// What of transfers, and what of datagrams.
+    /// What it is of the workload: the first of these that it has.
     #[serde(skip)]
-    measures: [Measure; 2],
+    measures: Vec<Measure>,
 }
 
 /// What must be kept.
@@ -43,7 +43,11 @@ const DISTRIBUTIONS: [&str; 3] = ["completion", "delay", "jitter"];
 const FIGURES: [Measure; 4] =
     [Measure::Goodput, Measure::DatagramLoss, Measure::PacketLoss, Measure::Fairness];
 
-const HOW_GOAL: &str = "write STAT:WORKLOAD, as in `p99:web`";
+/// What goals may be that are one figure.
+const WHOLE_GOALS: [(&str, Measure); 2] =
+    [("goodput", Measure::Goodput), ("loss", Measure::DatagramLoss)];
+
+const HOW_GOAL: &str = "write WHAT:WORKLOAD, as in `p99:web` or `goodput:backup`";
 const HOW_LIMIT: &str = "write WORKLOAD.MEASURE.STAT <= VALUE, as in `voice.delay.p99 <= 30 ms`";
 
 impl Goal {
@@ -54,16 +58,50 @@ impl Goal {
     pub fn parse(text: &str, workloads: &[String]) -> Result<Goal, String> {
         let (statistic, workload) =
             text.split_once(':').ok_or_else(|| format!("`{text}` is not a goal\n{HOW_GOAL}"))?;
-        let (statistic, workload) = (statistic.trim(), known(workload.trim(), workloads)?);
-        let [transfers, datagrams] =
-            ["completion", "delay"].map(|of| with_statistic(of, statistic));
-        Ok(Goal { text: text.to_owned(), workload, measures: [transfers?, datagrams?] })
+        let (what, workload) = (statistic.trim(), known(workload.trim(), workloads)?);
+        let measures = match WHOLE_GOALS.iter().find(|(name, _)| *name == what) {
+            Some((_, measure)) => vec![*measure],
+            None if STATISTICS.iter().any(|(name, _)| *name == what) => ["completion", "delay"]
+                .map(|of| with_statistic(of, what))
+                .into_iter()
+                .collect::<Result<_, _>>()?,
+            None => {
+                let names: Vec<&str> = STATISTICS
+                    .iter()
+                    .map(|one| one.0)
+                    .chain(WHOLE_GOALS.iter().map(|one| one.0))
+                    .collect();
+                let help = suggestion(what, "goals", &names);
+                return Err(format!("there is no goal `{what}`\n{help}"));
+            }
+        };
+        Ok(Goal { text: text.trim().to_owned(), workload, measures })
     }
 
-    /// What a replica says of it, in seconds: the completion time of transfers, the delay of datagrams.
+    /// What it is told in.
+    pub fn unit(&self) -> Unit {
+        self.measures[0].about().unit
+    }
+
+    /// What is multiplied with a figure so that less is better, and once more so that it is the figure again.
+    pub fn sign(&self) -> f64 {
+        if self.measures[0].about().better == Better::Higher { -1.0 } else { 1.0 }
+    }
+
+    /// What a replica says of it, with its [sign](Self::sign): the completion time of transfers, the delay of
+    /// datagrams, goodput or loss.
     pub fn of(&self, replica: &Replica) -> Option<f64> {
         let what = Subject { workload: &self.workload, ..Subject::default() };
-        self.measures.iter().find_map(|measure| measure.of(replica, &what)?.exact())
+        let found = self.measures.iter().find_map(|measure| measure.of(replica, &what)?.exact());
+        found.map(|found| found * self.sign())
+    }
+
+    /// What is expected of it by closed forms, with its [sign](Self::sign).
+    pub fn expected(&self, means: &Summary) -> Option<f64> {
+        let what = Subject { workload: &self.workload, ..Subject::default() };
+        let found =
+            self.measures.iter().find_map(|measure| measure.estimate(means, &what)?.known());
+        found.map(|found| found.mean * self.sign())
     }
 }
 
@@ -200,6 +238,8 @@ mod tests {
         assert_eq!(goal.measures, [Measure::CompletionP99, Measure::DelayP99]);
         let goal = Goal::parse("mean:voice", &workloads()).unwrap();
         assert_eq!(goal.measures, [Measure::Completion, Measure::Delay]);
+        let goal = Goal::parse("goodput:backup", &workloads()).unwrap();
+        assert_eq!((goal.sign(), &goal.measures[..]), (-1.0, &[Measure::Goodput][..]));
     }
 
     #[test]
@@ -219,6 +259,7 @@ mod tests {
         let told = [
             goal("web"),
             goal("p98:web"),
+            goal("godput:backup"),
             goal("p99:wbe"),
             limit("voice.delay.p99 = 30 ms"),
             limit("voice <= 30 ms"),

@@ -28,6 +28,13 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Whether another is the same policy with the same settings.
+    pub fn is_same_as(&self, other: &Candidate) -> bool {
+        let text =
+            |one: &Candidate| one.scenario().inputs.policy.as_ref().map(|(_, text)| text.clone());
+        self.set == other.set && text(self) == text(other)
+    }
+
     /// Its scenario.
     pub fn scenario(&self) -> &Scenario {
         &self.loaded.points()[0].scenario

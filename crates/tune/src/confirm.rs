@@ -4,7 +4,7 @@ use serde::Serialize;
 use shortflow_measure::{Estimate, paired};
 
 use crate::aim::Limit;
-use crate::search::Figures;
+use crate::search::{Figures, beats, means_of_goals};
 
 /// The winner beside others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,8 +20,10 @@ pub struct Confirmation {
 pub struct Standing {
     /// Its name.
     pub label: String,
-    /// The goal, in seconds; nothing where some replica cannot tell it.
-    pub goal: Option<Estimate>,
+    /// Each goal, in seconds; nothing where some replica cannot tell it.
+    pub goals: Vec<Option<Estimate>>,
+    /// Whether nobody else here beats it in every goal.
+    pub on_front: bool,
     /// The figure of each limit, in the unit of its measure; nothing where some replica cannot tell it.
     pub limits: Vec<Option<Estimate>>,
     /// Whether the mean of every one of these keeps its limit.
@@ -53,20 +55,28 @@ impl Difference {
 
 /// Puts the first of these beside the others: of each its name and its figures, of the same replicas.
 pub fn confirm(measured: &[(String, Vec<Figures>)], limits: &[Limit]) -> Confirmation {
-    let winner = measured.first().and_then(|(_, figures)| all(figures, |one| one.goal));
+    let goal = |figures: &[Figures]| all(figures, |one| one.goals.first().copied().flatten());
+    let winner = measured.first().and_then(|(_, figures)| goal(figures));
     let difference = |(label, figures): &(String, Vec<Figures>)| Difference {
         from: label.clone(),
-        difference: all(figures, |one| one.goal)
+        difference: goal(figures)
             .zip(winner.as_ref())
             .and_then(|(other, winner)| paired(&other, winner)),
     };
     Confirmation {
-        standings: measured.iter().map(|one| standing(one, limits)).collect(),
+        standings: measured.iter().map(|one| standing(one, measured, limits)).collect(),
         differences: measured.iter().skip(1).map(difference).collect(),
     }
 }
 
-fn standing((label, figures): &(String, Vec<Figures>), limits: &[Limit]) -> Standing {
+fn standing(
+    (label, figures): &(String, Vec<Figures>),
+    beside: &[(String, Vec<Figures>)],
+    limits: &[Limit],
+) -> Standing {
+    let means = means_of_goals(figures);
+    let goals = 0..means.len();
+    let goal = |at: usize| all(figures, |one| one.goals[at]).and_then(|v| Estimate::of(&v));
     let of = |at: usize| all(figures, |one| one.limits[at]).and_then(|v| Estimate::of(&v));
     let found: Vec<Option<Estimate>> = (0..limits.len()).map(of).collect();
     let each = |holds: fn(&Limit, &Estimate) -> bool| {
@@ -75,7 +85,8 @@ fn standing((label, figures): &(String, Vec<Figures>), limits: &[Limit]) -> Stan
     };
     Standing {
         label: label.clone(),
-        goal: all(figures, |one| one.goal).and_then(|values| Estimate::of(&values)),
+        goals: goals.map(goal).collect(),
+        on_front: !beside.iter().any(|(_, other)| beats(&means_of_goals(other), &means)),
         keeps: each(|limit, found| limit.is_kept_by(found.mean)),
         surely_keeps: each(Limit::is_surely_kept_by),
         limits: found,
@@ -92,8 +103,10 @@ mod tests {
     use super::*;
 
     fn of(name: &str, goals: &[f64], delays: &[f64]) -> (String, Vec<Figures>) {
-        let one =
-            |(goal, delay): (&f64, &f64)| Figures { goal: Some(*goal), limits: vec![Some(*delay)] };
+        let one = |(goal, delay): (&f64, &f64)| Figures {
+            goals: vec![Some(*goal)],
+            limits: vec![Some(*delay)],
+        };
         (name.to_owned(), goals.iter().zip(delays).map(one).collect())
     }
 
@@ -125,9 +138,9 @@ mod tests {
     #[test]
     fn where_a_replica_cannot_tell_nothing_is_said() {
         let mut silent = of("B", &[1.0, 1.0], &[0.02, 0.02]);
-        silent.1[1] = Figures { goal: None, limits: vec![None] };
+        silent.1[1] = Figures { goals: vec![None], limits: vec![None] };
         let found = confirm(&[of("A", &[1.0, 1.0], &[0.02, 0.02]), silent], &limits());
         assert_eq!(found.differences[0].difference, None);
-        assert_eq!((found.standings[1].goal, found.standings[1].keeps), (None, false));
+        assert_eq!((found.standings[1].goals[0], found.standings[1].keeps), (None, false));
     }
 }

@@ -25,13 +25,15 @@
 //!
 //! # What this crate does not know
 //!
-//! How replicas are made: it asks for figures, and whoever has an engine gives them. It prints nothing and
+//! How an engine works: it is given one that makes replicas, and one that has closed forms. It prints nothing and
 //! writes no file.
 
 mod aim;
+mod by_engine;
 mod candidates;
 mod confirm;
 mod search;
+mod tune;
 mod vary;
 mod winner;
 
@@ -39,5 +41,6 @@ pub use aim::{Goal, Limit};
 pub use candidates::{Candidate, CandidateFile, Candidates, candidates};
 pub use confirm::{Confirmation, Difference, Standing, confirm};
 pub use search::{FEWEST, Figures, Found, Measuring, replicas_needed, search};
+pub use tune::{Dropped, Plan, Searched, Tuned, tune};
 pub use vary::{Varied, combinations};
 pub use winner::policy_text;

@@ -1,6 +1,5 @@
 //! Successive halving: all candidates for a few replicas, the better half for twice as many, and so on.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use shortflow_measure::{Estimate, mean};
@@ -10,8 +9,8 @@ use crate::aim::Limit;
 /// What one replica says of a candidate; nothing where it cannot tell.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figures {
-    /// The goal.
-    pub goal: Option<f64>,
+    /// Each goal; the first is what is searched for.
+    pub goals: Vec<Option<f64>>,
     /// Each limit's figure.
     pub limits: Vec<Option<f64>>,
 }
@@ -52,27 +51,37 @@ const LAST: u32 = 8;
 /// The fewest replicas by which the winner is confirmed.
 pub const FEWEST: u32 = 4;
 
-/// How many replicas a search among so many candidates takes at most.
-pub fn replicas_needed(candidates: usize) -> u64 {
+/// How many candidates are left at least: a winner and a runner-up, and where there are several goals a choice between
+/// them.
+fn least_left(goals: usize) -> usize {
+    if goals > 1 { 6 } else { 2 }
+}
+
+/// How many replicas a search among so many candidates for so many goals takes at most.
+pub fn replicas_needed(candidates: usize, goals: usize) -> u64 {
+    let least = least_left(goals);
     let (mut left, mut before, mut each, mut all) = (candidates, 0, FIRST, 0);
     loop {
         all += left as u64 * u64::from(each - before);
-        if is_over(left, each) {
+        if is_over(left, each, least) {
             return all;
         }
-        (left, before, each) = (halved(left), each, each * 2);
+        (left, before, each) = (halved(left, least), each, each * 2);
     }
 }
 
-/// Finds the best of `count` candidates.
+/// Finds the best of `count` candidates. Where there are several goals, those are better that fewer others beat in all of
+/// them; among these the first goal decides.
 ///
 /// # Errors
 /// What `measuring` could not do.
 pub fn search<M: Measuring>(
     count: usize,
+    goals: usize,
     limits: &[Limit],
     measuring: &mut M,
 ) -> Result<Found, M::Error> {
+    let least = least_left(goals);
     let mut figures: Vec<Vec<Figures>> = vec![Vec::new(); count];
     let mut breaks = vec![None; count];
     let mut left: Vec<usize> = (0..count).collect();
@@ -84,22 +93,22 @@ pub fn search<M: Measuring>(
             breaks[candidate] = surely_broken(&figures[candidate], limits);
         }
         left.retain(|&candidate| breaks[candidate].is_none());
-        left.sort_by(|&a, &b| order(&figures[a], &figures[b], limits).then(a.cmp(&b)));
-        if is_over(left.len(), each) {
+        sort(&mut left, &figures, limits);
+        if is_over(left.len(), each, least) {
             return Ok(Found { best: left, figures, breaks, fresh: each });
         }
-        left.truncate(halved(left.len()));
+        left.truncate(halved(left.len(), least));
         (before, each) = (each, each * 2);
     }
 }
 
-fn is_over(left: usize, each: u32) -> bool {
-    left == 0 || left <= 2 && each >= LAST
+fn is_over(left: usize, each: u32, least: usize) -> bool {
+    left == 0 || left <= least && each >= LAST
 }
 
-/// How many of so many go on: half of them, but always a winner and a runner-up.
-fn halved(left: usize) -> usize {
-    left.div_ceil(2).max(left.min(2))
+/// How many of so many go on: half of them, but no fewer than `least`.
+fn halved(left: usize, least: usize) -> usize {
+    left.div_ceil(2).max(left.min(least))
 }
 
 /// The first limit that these figures surely break.
@@ -110,24 +119,56 @@ fn surely_broken(figures: &[Figures], limits: &[Limit]) -> Option<usize> {
     })
 }
 
-/// First those that keep all limits, by their goals; then the others, by how far they are beyond one.
-fn order(a: &[Figures], b: &[Figures], limits: &[Limit]) -> Ordering {
-    let excess = |figures: &[Figures]| {
-        let of = |(at, limit): (usize, &Limit)| {
-            let values: Option<Vec<f64>> = figures.iter().map(|one| one.limits[at]).collect();
-            match values.and_then(|values| mean(&values)) {
-                Some(found) if limit.is_kept_by(found) => 0.0,
-                Some(found) => ((found - limit.bound) / limit.bound).abs(),
-                None => f64::INFINITY,
-            }
-        };
-        limits.iter().enumerate().map(of).fold(0.0, f64::max)
+/// First those that keep all limits, by how many beat them in every goal, and then by the first; then the others, by
+/// how far they are beyond a limit.
+fn sort(left: &mut [usize], figures: &[Vec<Figures>], limits: &[Limit]) {
+    let means: Vec<Vec<f64>> = figures.iter().map(|figures| means_of_goals(figures)).collect();
+    let beaten_by =
+        |one: usize| left.iter().filter(|&&other| beats(&means[other], &means[one])).count();
+    let keys: Vec<(usize, f64, usize)> = left
+        .iter()
+        .map(|&candidate| (candidate, excess(&figures[candidate], limits), beaten_by(candidate)))
+        .collect();
+    let key =
+        |candidate: usize| keys.iter().find(|key| key.0 == candidate).expect("it is one of them");
+    left.sort_by(|&a, &b| {
+        let (of_a, of_b) = (key(a), key(b));
+        let first = |candidate: usize| means[candidate].first().copied().unwrap_or(f64::INFINITY);
+        of_a.1
+            .total_cmp(&of_b.1)
+            .then(of_a.2.cmp(&of_b.2))
+            .then(first(a).total_cmp(&first(b)))
+            .then(a.cmp(&b))
+    });
+}
+
+/// How far a candidate is beyond a limit, as a share of it: zero where it keeps all.
+fn excess(figures: &[Figures], limits: &[Limit]) -> f64 {
+    let of = |(at, limit): (usize, &Limit)| {
+        let values: Option<Vec<f64>> = figures.iter().map(|one| one.limits[at]).collect();
+        match values.and_then(|values| mean(&values)) {
+            Some(found) if limit.is_kept_by(found) => 0.0,
+            Some(found) => ((found - limit.bound) / limit.bound).abs(),
+            None => f64::INFINITY,
+        }
     };
-    let goal = |figures: &[Figures]| {
-        let values: Option<Vec<f64>> = figures.iter().map(|one| one.goal).collect();
+    limits.iter().enumerate().map(of).fold(0.0, f64::max)
+}
+
+/// The mean of each goal; without end where some replica cannot tell it.
+pub(crate) fn means_of_goals(figures: &[Figures]) -> Vec<f64> {
+    let goals = figures.first().map_or(0, |one| one.goals.len());
+    let of = |goal: usize| {
+        let values: Option<Vec<f64>> = figures.iter().map(|one| one.goals[goal]).collect();
         values.and_then(|values| mean(&values)).unwrap_or(f64::INFINITY)
     };
-    excess(a).total_cmp(&excess(b)).then(goal(a).total_cmp(&goal(b)))
+    (0..goals).map(of).collect()
+}
+
+/// Whether these goals are as good as those, and one of them better.
+pub(crate) fn beats(these: &[f64], those: &[f64]) -> bool {
+    let pairs = || these.iter().zip(those);
+    pairs().all(|(these, those)| these <= those) && pairs().any(|(these, those)| these < those)
 }
 
 #[cfg(test)]
@@ -152,7 +193,7 @@ mod tests {
             let own = f64::from((replica * 3 + candidate as u32) % 4) * 0.01;
             let (goal, delay) = self.truth[candidate];
             let goal = (!self.silent.contains(&candidate)).then_some(goal + shared + own);
-            Figures { goal, limits: vec![Some(delay + own * 0.01)] }
+            Figures { goals: vec![goal], limits: vec![Some(delay + own * 0.01)] }
         }
     }
 
@@ -177,7 +218,7 @@ mod tests {
         // The noise that all share is many times what tells the candidates apart.
         let truth = [(1.4, 0.01), (1.1, 0.02), (0.5, 0.2), (1.2, 0.01), (1.3, 0.01), (1.5, 0.01)];
         let mut known = Known::new(&truth);
-        let found = search(6, &limits(), &mut known).unwrap();
+        let found = search(6, 1, &limits(), &mut known).unwrap();
         assert_eq!(found.best, [1, 3]);
         assert_eq!(found.breaks[2], Some(0), "it would have been the best by its goal");
         // 2 for all, 4 for the better half of the five that are left, 8 for the better half of those three.
@@ -188,7 +229,7 @@ mod tests {
     #[test]
     fn where_every_candidate_breaks_the_limit_nobody_wins() {
         let mut known = Known::new(&[(1.0, 0.1), (2.0, 0.2), (3.0, 0.3)]);
-        let found = search(3, &limits(), &mut known).unwrap();
+        let found = search(3, 1, &limits(), &mut known).unwrap();
         assert_eq!(found.best, [0; 0]);
         assert!(found.breaks.iter().all(Option::is_some));
     }
@@ -197,7 +238,7 @@ mod tests {
     fn a_candidate_whose_goal_cannot_be_told_comes_last() {
         let mut known = Known::new(&[(0.1, 0.01), (5.0, 0.01), (4.0, 0.01)]);
         known.silent = vec![0];
-        assert_eq!(search(3, &limits(), &mut known).unwrap().best, [2, 1]);
+        assert_eq!(search(3, 1, &limits(), &mut known).unwrap().best, [2, 1]);
     }
 
     #[test]
@@ -205,11 +246,11 @@ mod tests {
         for count in [1, 2, 3, 5, 8, 21] {
             let truth: Vec<(f64, f64)> = (0..count).map(|n| (n as f64, 0.01)).collect();
             let mut known = Known::new(&truth);
-            search(count, &limits(), &mut known).unwrap();
+            search(count, 1, &limits(), &mut known).unwrap();
             let taken: u32 = known.measured.iter().sum();
-            assert_eq!(u64::from(taken), replicas_needed(count), "{count} candidates");
+            assert_eq!(u64::from(taken), replicas_needed(count, 1), "{count} candidates");
         }
         // By hand: 8 × 2, 4 × 2 more, 2 × 4 more.
-        assert_eq!(replicas_needed(8), 32);
+        assert_eq!(replicas_needed(8, 1), 32);
     }
 }

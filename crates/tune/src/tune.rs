@@ -1,0 +1,217 @@
+//! The whole way: foretold, searched, confirmed.
+
+use std::sync::atomic::AtomicBool;
+
+use serde::Serialize;
+use shortflow_run::{Engine, Error, Progress};
+
+use crate::aim::{Goal, Limit};
+use crate::by_engine::{ByEngine, expected};
+use crate::candidates::Candidate;
+use crate::confirm::{Confirmation, confirm};
+use crate::search::{FEWEST, Figures, Measuring, search};
+
+/// A candidate of which closed forms expect more than so many times the best goal is not measured. Means of closed forms
+/// are within a fifth of the simulated ones for nine scenarios in ten (`docs/validation.md`).
+const OUT_OF_REACH: f64 = 3.0;
+
+/// What is searched for, and among what.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan<'a> {
+    /// What is chosen from.
+    pub candidates: &'a [Candidate],
+    /// What the winner is held against besides.
+    pub references: &'a [Candidate],
+    /// What is wanted; the first decides.
+    pub goals: &'a [Goal],
+    /// What must be kept.
+    pub limits: &'a [Limit],
+    /// By how many replicas the winner is confirmed; [`FEWEST`] at least.
+    pub fresh: u32,
+    /// How many replicas are run at once; 0 is one for each core.
+    pub threads: usize,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tuned {
+    /// The winner, as a place among the candidates; nothing where all of them surely break a limit.
+    pub winner: Option<usize>,
+    /// The winner beside the runner-up, others that were left, and the references, on fresh seeds.
+    pub confirmed: Confirmation,
+    /// What became of each candidate in the search.
+    pub searched: Vec<Searched>,
+    /// How many replicas were run.
+    pub replicas: u64,
+    /// Of these, how many of each were fresh.
+    pub fresh: u32,
+    /// Why the model ruled nothing out, where it was not asked or had nothing to say.
+    pub model: Option<String>,
+}
+
+/// What became of a candidate in the search.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Searched {
+    /// Its name.
+    pub label: String,
+    /// What closed forms expect of the first goal.
+    pub expected: Option<f64>,
+    /// How many replicas it got.
+    pub replicas: u32,
+    /// The mean of each goal over these.
+    pub goals: Vec<Option<f64>>,
+    /// The mean of each limit's figure over these.
+    pub limits: Vec<Option<f64>>,
+    /// Why it went no further.
+    pub dropped: Option<Dropped>,
+}
+
+/// Why a candidate went no further.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dropped {
+    /// Closed forms expect it far behind the best.
+    Expected,
+    /// It surely breaks this limit.
+    Breaks(usize),
+    /// Others are better.
+    Behind,
+}
+
+/// Searches, and confirms what it found.
+///
+/// # Errors
+/// When the engine refuses a scenario, fails, or was interrupted.
+pub fn tune(
+    engine: &dyn Engine,
+    model: &dyn Engine,
+    plan: &Plan<'_>,
+    stop: &AtomicBool,
+    progress: &dyn Progress,
+) -> Result<Tuned, Error> {
+    let Plan { candidates, references, goals, limits, threads, .. } = *plan;
+    let all = candidates.iter().chain(references).map(Candidate::scenario).collect();
+    let mut measuring =
+        ByEngine { engine, scenarios: all, goals, limits, threads, stop, progress, taken: 0 };
+    progress.stage("closed forms");
+    let foretold = expected(model, &measuring.scenarios[..candidates.len()], &goals[0], stop);
+    let within = within_reach(&foretold);
+    progress.stage("search");
+    let mut left = Left { within: &within, measuring: &mut measuring };
+    let found = search(within.len(), goals.len(), limits, &mut left)?;
+    let best: Vec<usize> = found.best.iter().map(|at| within[*at]).collect();
+    let fresh = plan.fresh.max(FEWEST);
+    let confirmed = confirmed(plan, &best, found.fresh..found.fresh + fresh, &mut measuring)?;
+    let searched = searched(candidates, &foretold, &within, &found);
+    let model = match foretold.iter().filter(|one| one.is_some()).count() {
+        0 => Some(format!("no closed form for {}", goals[0].text)),
+        _ => None,
+    };
+    let winner = confirmed.1;
+    Ok(Tuned { winner, confirmed: confirmed.0, searched, replicas: measuring.taken, fresh, model })
+}
+
+/// The candidates that are not far behind by what is expected of them.
+fn within_reach(expected: &[Option<f64>]) -> Vec<usize> {
+    let best =
+        expected.iter().flatten().copied().filter(|one| *one > 0.0).fold(f64::INFINITY, f64::min);
+    let is_near = |one: &Option<f64>| one.is_none_or(|one| one <= OUT_OF_REACH * best);
+    expected.iter().enumerate().filter(|(_, one)| is_near(one)).map(|(at, _)| at).collect()
+}
+
+/// Measures candidates by their places among those that are left.
+struct Left<'l, 'a> {
+    within: &'l [usize],
+    measuring: &'l mut ByEngine<'a>,
+}
+
+impl Measuring for Left<'_, '_> {
+    type Error = Error;
+
+    fn measure(
+        &mut self,
+        candidates: &[usize],
+        replicas: std::ops::Range<u32>,
+    ) -> Result<Vec<Vec<Figures>>, Error> {
+        let places: Vec<usize> = candidates.iter().map(|at| self.within[*at]).collect();
+        self.measuring.measure(&places, replicas)
+    }
+}
+
+/// Those that were left beside the references, on fresh seeds, and who is the winner: the best of the search, unless it
+/// breaks a limit there and another that was left does not.
+fn confirmed(
+    plan: &Plan<'_>,
+    best: &[usize],
+    fresh: std::ops::Range<u32>,
+    measuring: &mut ByEngine<'_>,
+) -> Result<(Confirmation, Option<usize>), Error> {
+    let Plan { candidates, references, limits, .. } = *plan;
+    let is_new = |one: &Candidate| !best.iter().any(|at| candidates[*at].is_same_as(one));
+    let others = references.iter().enumerate().filter(|(_, one)| is_new(one));
+    let others: Vec<usize> = others.map(|(at, _)| candidates.len() + at).collect();
+    let mut places: Vec<usize> = best.iter().copied().chain(others).collect();
+    measuring.progress.stage("confirmation");
+    let figures = measuring.measure(&places, fresh)?;
+    let label = |place: usize| match place.checked_sub(candidates.len()) {
+        None => candidates[place].label.clone(),
+        Some(reference) => references[reference].label.clone(),
+    };
+    let mut measured: Vec<(String, Vec<Figures>)> =
+        places.iter().map(|place| label(*place)).zip(figures).collect();
+    let standings = confirm(&measured, limits).standings;
+    let keeps = standings.iter().take(best.len()).position(|standing| standing.keeps);
+    if let Some(keeps) = keeps {
+        measured[..=keeps].rotate_right(1);
+        places[..=keeps].rotate_right(1);
+    }
+    let winner = (!best.is_empty()).then(|| places[0]);
+    Ok((confirm(&measured, limits), winner))
+}
+
+fn searched(
+    candidates: &[Candidate],
+    expected: &[Option<f64>],
+    within: &[usize],
+    found: &crate::search::Found,
+) -> Vec<Searched> {
+    let one = |(place, candidate): (usize, &Candidate)| {
+        let at = within.iter().position(|within| *within == place);
+        let figures = at.map_or(&[][..], |at| &found.figures[at]);
+        let dropped = match at {
+            None => Some(Dropped::Expected),
+            Some(at) => match found.breaks[at] {
+                Some(limit) => Some(Dropped::Breaks(limit)),
+                None => (!found.best.contains(&at)).then_some(Dropped::Behind),
+            },
+        };
+        let mean_of = |of: &dyn Fn(&Figures) -> Option<f64>| {
+            let values: Option<Vec<f64>> = figures.iter().map(of).collect();
+            values.and_then(|values| shortflow_measure::mean(&values))
+        };
+        let (goals, limits) =
+            figures.first().map_or((0, 0), |one| (one.goals.len(), one.limits.len()));
+        Searched {
+            label: candidate.label.clone(),
+            expected: expected[place],
+            replicas: figures.len() as u32,
+            goals: (0..goals).map(|at| mean_of(&|one| one.goals[at])).collect(),
+            limits: (0..limits).map(|at| mean_of(&|one| one.limits[at])).collect(),
+            dropped,
+        }
+    };
+    candidates.iter().enumerate().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_expected_far_behind_the_best_is_not_measured() {
+        let expected = [Some(0.2), None, Some(0.61), Some(0.5), Some(0.1)];
+        // 0.61 and 0.5 are more than three times 0.1; of the second nothing is known.
+        assert_eq!(within_reach(&expected), [0, 1, 4]);
+        assert_eq!(within_reach(&[None, None]), [0, 1]);
+    }
+}
