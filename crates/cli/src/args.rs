@@ -10,6 +10,7 @@ use shortflow_scenario::MOST_REPLICAS;
 use shortflow_units::{Bytes, Duration};
 
 use crate::deploy_args;
+use crate::tune_args;
 
 /// The version and, if it was built in a checkout, the commit.
 const VERSION: &str = env!("SHORTFLOW_VERSION");
@@ -91,6 +92,14 @@ pub(crate) enum Command {
     /// policy is run by each: tables say how far they agree, and whether they order the policies alike.
     #[command(after_help = COMPARE)]
     Compare(Compare),
+    /// Search for the policy, and its settings, that serves a scenario best, and say how sure that is
+    ///
+    /// Candidates are ruled out by closed forms where there are some, then run with the same arrivals, and those that
+    /// are behind or break a limit are dropped after few replicas. The winner is then measured again, with other
+    /// seeds, beside the runner-up, best effort and FQ-CoDel, and written as a policy that can be deployed. The exit
+    /// code is 1 where nothing keeps the limits.
+    #[command(after_help = tune_args::TUNE)]
+    Tune(tune_args::Tune),
     /// Write the example scenarios and policies into a folder, to start from.
     ///
     /// Files that are there already and have been changed are left alone: the command then writes

@@ -9,53 +9,7 @@ use shortflow_run::shell_word;
 use crate::args::Init;
 use crate::console::Console;
 use crate::failure::Failure;
-
-/// A shipped file, by its path in the repository, and its text.
-type Shipped = (&'static str, &'static str);
-
-/// Names shipped files once, for their paths and for their texts.
-macro_rules! shipped {
-    ($($path:literal)*) => {
-        &[$(($path, include_str!(concat!("../../../", $path)))),*]
-    };
-}
-
-/// All of them; [`init`] writes each under its path.
-const FILES: &[Shipped] = shipped![
-    "policies/README.md"
-    "policies/aggregate.toml"
-    "policies/best-effort.toml"
-    "policies/calls-first.toml"
-    "policies/drr.toml"
-    "policies/dstf.toml"
-    "policies/fair-marker.toml"
-    "policies/fq-codel.toml"
-    "policies/host-fair.toml"
-    "policies/police-and-mark.toml"
-    "policies/red.toml"
-    "policies/shaper.toml"
-    "policies/shared-priority.toml"
-    "policies/short-first.toml"
-    "policies/sima.toml"
-    "policies/source-scheduler.toml"
-    "policies/stf.toml"
-    "policies/strict-priority.toml"
-    "policies/three-priority-red.toml"
-    "policies/tsw2cm.toml"
-    "policies/wfq.toml"
-    "policies/wrr.toml"
-    "scenarios/README.md"
-    "scenarios/browsing-telnet-ftp.toml"
-    "scenarios/contract.toml"
-    "scenarios/flow-splitting.toml"
-    "scenarios/hoster-uplink.toml"
-    "scenarios/lossy-link.toml"
-    "scenarios/modem.toml"
-    "scenarios/office.toml"
-    "scenarios/ring.toml"
-    "scenarios/tree-800-hosts.toml"
-    "scenarios/voice-and-web.toml"
-];
+use crate::shipped::FILES;
 
 /// `shortflow init`.
 pub(crate) fn init(console: &Console, args: &Init) -> Result<(), Failure> {

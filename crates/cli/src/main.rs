@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! args → simulate, predict, rehearse, compare → run: cases, tasks over an engine, results → report
+//!      → tune → tune: which policy, with which settings
 //!      → deploy, reload, status, undeploy, doctor → deploy: a device of this machine
 //!      → verify → verify: what probes and transfers through it say
 //!      → check, explain, init, reproduce, report, bench, generate
@@ -28,7 +29,10 @@ mod progress;
 mod rehearse;
 mod report;
 mod reproduce;
+mod shipped;
 mod simulate;
+mod tune;
+mod tune_args;
 mod verify;
 
 use std::process::ExitCode;
@@ -58,6 +62,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Predict(args) => simulate::predict(console, args),
         Command::Rehearse(args) => rehearse::rehearse(console, args),
         Command::Compare(args) => simulate::compare(console, args),
+        Command::Tune(args) => tune::tune(console, args),
         Command::Deploy(args) => deploy::deploy(console, args),
         Command::Reload(args) => deploy::reload(console, args),
         Command::Status(args) => deploy::status(console, args),

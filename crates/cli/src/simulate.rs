@@ -173,7 +173,7 @@ pub(crate) fn conduct(
 }
 
 /// What the options say about the scenario itself.
-fn overrides(options: &RunOptions, policy: Option<&Path>) -> Result<Overrides, Failure> {
+pub(crate) fn overrides(options: &RunOptions, policy: Option<&Path>) -> Result<Overrides, Failure> {
     let mut set = options.set.clone();
     for (key, value) in [("seed", options.seed), ("replicas", options.replicas.map(u64::from))] {
         let Some(value) = value else { continue };

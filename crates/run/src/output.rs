@@ -229,14 +229,14 @@ fn remove_stale(folder: &Path) -> io::Result<()> {
 }
 
 fn is_seal(name: &str) -> bool {
-    name == MANIFEST || name == COMPARISON
+    [MANIFEST, COMPARISON, TUNED].contains(&name)
 }
 
 /// Whether a run writes files of this name.
 fn is_ours(name: &str) -> bool {
     const NAMES: [&str; 7] = [
-        "tune.json",
         "winner.toml",
+        "front.svg",
         "summary.json",
         "replicas.json",
         "histograms.json",
@@ -253,5 +253,8 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> result
     let path = path.to_owned();
     move |source| results::Error::Io { action, path, source }
 }
+
+/// What came of a search.
+const TUNED: &str = "tune.json";
 
 const STAGING: &str = ".shortflow-";

@@ -1,0 +1,216 @@
+//! `tune`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use shortflow_measure::results::write_whole;
+use shortflow_predict::Prediction;
+use shortflow_report::Table;
+use shortflow_run::{OutputFolder, command_line, refuse_too_large, shell_word};
+use shortflow_scenario::{Loaded, Overrides};
+use shortflow_sim::Simulator;
+use shortflow_text::{InputFiles, suggestion};
+use shortflow_tune::{
+    Candidate, CandidateFile, Candidates, Goal, Limit, Plan, Tuned, Varied, candidates,
+    front_figure, policy_text,
+};
+
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::interrupt::stop_on_interrupt;
+use crate::progress::Bar;
+use crate::shipped;
+use crate::simulate::{overrides, target};
+use crate::tune_args::Tune;
+
+/// What the winner is held against whatever it was chosen from.
+const REFERENCES: [&str; 2] = ["best-effort", "fq-codel"];
+
+/// The policy that was chosen.
+const WINNER: &str = "winner.toml";
+
+/// `shortflow tune`.
+pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
+    let inputs = InputFiles::default();
+    let varied = all(&args.vary, Varied::parse)?;
+    let overrides = overrides(&args.options, None)?;
+    let found = candidates(&inputs, &args.scenario, &files(&inputs, args)?, &varied, &overrides)?;
+    let Some(first) = found.all.first() else { return Err(nothing_fits(&found)) };
+    let references = references(&inputs, args, &overrides)?;
+    let workloads: Vec<String> =
+        first.scenario().workloads.iter().map(|workload| workload.name.clone()).collect();
+    let goals = all(&args.goals, |text| Goal::parse(text, &workloads))?;
+    let limits = all(&args.keep, |text| Limit::parse(text, &workloads))?;
+    let loaded: Vec<&Loaded> = found.all.iter().map(|one| &one.loaded).collect();
+    for one in loaded {
+        refuse_too_large(&[one], args.options.jobs, args.options.memory)?;
+    }
+    let output = OutputFolder::prepare(
+        &target(&args.options, &first.loaded.name, "-tuned"),
+        args.options.force,
+    )?;
+    let plan = Plan {
+        candidates: &found.all,
+        references: &references,
+        goals: &goals,
+        limits: &limits,
+        fresh: first.scenario().replicas,
+        threads: args.options.jobs.unwrap_or(0).into(),
+    };
+    let bar = Bar::new(console);
+    let stop = stop_on_interrupt()?;
+    let tuned = shortflow_tune::tune(&Simulator, &Prediction, &plan, stop, &bar);
+    bar.end();
+    let tuned = tuned.map_err(|error| output.by_final_names(error))?;
+    let told = Told { args, found: &found, goals: &goals, limits: &limits, tuned: &tuned };
+    let folder = output.folder(None)?.path().to_owned();
+    told.write(&folder).map_err(|error| output.named_finally(error))?;
+    told.show(console, &output.publish()?)?;
+    if tuned.is_kept() { Ok(()) } else { Err(Failure::Check) }
+}
+
+/// Each text as what it says.
+fn all<T>(texts: &[String], parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, Failure> {
+    texts.iter().map(|text| parse(text).map_err(Failure::Input)).collect()
+}
+
+/// The files of the policies to choose from.
+fn files(inputs: &InputFiles, args: &Tune) -> Result<Vec<CandidateFile>, Failure> {
+    let own = CandidateFile { path: None, may_be_left_out: args.policies.is_empty() };
+    match &args.policies[..] {
+        [] if !args.vary.is_empty() => Ok(vec![CandidateFile { may_be_left_out: false, ..own }]),
+        [] => {
+            let shipped = shipped::policies().map(|policy| give(inputs, policy, true));
+            Ok(shipped.collect())
+        }
+        named => named.iter().map(|name| file(inputs, name)).collect(),
+    }
+}
+
+/// A policy by its file, or by the name of a shipped one.
+fn file(inputs: &InputFiles, name: &str) -> Result<CandidateFile, Failure> {
+    if Path::new(name).exists() {
+        return Ok(CandidateFile { path: Some(PathBuf::from(name)), may_be_left_out: false });
+    }
+    let policy = shipped::policy(name).ok_or_else(|| {
+        let names: Vec<&str> = shipped::policies().map(|(path, _)| shipped::stem(path)).collect();
+        let help = suggestion(name, "shipped policies", &names);
+        Failure::Input(format!(
+            "there is no policy `{name}`, neither a file nor a shipped one\n{help}"
+        ))
+    })?;
+    Ok(give(inputs, policy, false))
+}
+
+fn give(
+    inputs: &InputFiles,
+    (path, text): shipped::Shipped,
+    may_be_left_out: bool,
+) -> CandidateFile {
+    let path = PathBuf::from(path);
+    inputs.give(&path, text);
+    CandidateFile { path: Some(path), may_be_left_out }
+}
+
+/// Best effort and FQ-CoDel, where they fit the scenario.
+fn references(
+    inputs: &InputFiles,
+    args: &Tune,
+    overrides: &Overrides,
+) -> Result<Vec<Candidate>, Failure> {
+    let files: Vec<CandidateFile> = REFERENCES
+        .iter()
+        .filter_map(|name| shipped::policy(name))
+        .map(|policy| give(inputs, policy, true))
+        .collect();
+    Ok(candidates(inputs, &args.scenario, &files, &[], overrides)?.all)
+}
+
+fn nothing_fits(found: &Candidates) -> Failure {
+    let why: Vec<String> =
+        found.left_out.iter().map(|(name, why)| format!("  {name}: {why}")).collect();
+    Failure::Input(format!(
+        "no policy fits the scenario\n{}\nname one that does with --policies",
+        why.join("\n")
+    ))
+}
+
+/// What was found, and all that is needed to tell it.
+struct Told<'t> {
+    args: &'t Tune,
+    found: &'t Candidates,
+    goals: &'t [Goal],
+    limits: &'t [Limit],
+    tuned: &'t Tuned,
+}
+
+impl Told<'_> {
+    /// Writes what was found into a folder.
+    fn write(&self, folder: &Path) -> Result<(), shortflow_measure::results::Error> {
+        let put = |name: &str, text: &str| {
+            write_whole(&folder.join(name), |file| file.write_all(text.as_bytes()))
+        };
+        if let Some(text) = self.winner() {
+            put(WINNER, &text)?;
+        }
+        if let Some(figure) = front_figure(self.tuned, self.goals) {
+            put("front.svg", &figure.svg)?;
+        }
+        put("tune.json", &format!("{:#}\n", self.json()))
+    }
+
+    /// The winner as a policy of its own.
+    fn winner(&self) -> Option<String> {
+        let winner = &self.found.all[self.tuned.winner?];
+        let (_, text) = winner.scenario().inputs.policy.as_ref()?;
+        let command = command_line(std::env::args_os().skip(1));
+        let mut heading = vec![format!("Chosen by `{command}`:")];
+        heading.extend(self.tuned.in_words(self.goals, self.limits).lines().map(str::to_owned));
+        policy_text(text, &winner.set, &heading).ok()
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let winner = self.tuned.winner.map(|at| &self.found.all[at]);
+        json!({
+            "goals": self.goals,
+            "limits": self.limits,
+            "winner": winner.map(|one| json!({ "label": one.label, "set": one.set })),
+            "left_out": self.found.left_out,
+            "kept": self.tuned.is_kept(),
+            "found": self.tuned,
+        })
+    }
+
+    fn show(&self, console: &Console, folder: &Path) -> Result<(), Failure> {
+        if self.args.options.json {
+            let mut found = self.json();
+            found["folder"] = json!(folder);
+            return console.print_json(&found);
+        }
+        let Told { goals, limits, tuned, .. } = *self;
+        let set = |table| Table::set(&table).text(console.color_out);
+        let mut text = format!("{}\n\n", tuned.in_words(goals, limits));
+        if !tuned.confirmed.standings.is_empty() {
+            text += &format!("{}\n", set(tuned.table(goals, limits)));
+        }
+        if !self.args.options.brief {
+            text += &format!("{}\n", set(tuned.search_table(goals, limits)));
+            for (name, why) in &self.found.left_out {
+                text += &format!("Left out: {name}: {why}\n");
+            }
+            if let Some(model) = &tuned.model {
+                text += &format!("Closed forms ruled nothing out: {model}.\n");
+            }
+        }
+        console.print(&text)?;
+        if folder.join(WINNER).exists() {
+            let winner = folder.join(WINNER);
+            console.file("Winner", &winner)?;
+            let word = shell_word(winner.as_os_str());
+            console.print(&format!(
+                "Next: shortflow deploy {word} --dev DEVICE --rate RATE --dry-run\n"
+            ))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,236 @@
+//! What was found, as a table and in sentences.
+
+use shortflow_measure::tables::{Cell, Column, Label, Row, Scale, Table};
+use shortflow_measure::{Estimate, Unit};
+
+use crate::aim::{Goal, Limit};
+use crate::confirm::{Difference, Standing};
+use crate::tune::{Dropped, Searched, Tuned};
+
+impl Tuned {
+    /// The winner beside the others, on fresh seeds.
+    pub fn table(&self, goals: &[Goal], limits: &[Limit]) -> Table {
+        let goal_columns = goals.iter().map(|goal| column(&goal.text, goal.unit()));
+        let limit_columns = limits.iter().map(|limit| {
+            let head = limit.text.split(['<', '>']).next().unwrap_or(&limit.text).trim();
+            column(head, limit.measure.about().unit)
+        });
+        let difference = column("more than the winner", goals[0].unit());
+        let columns: Vec<Column> = goal_columns.chain(limit_columns).chain([difference]).collect();
+        let row = |(at, standing): (usize, &Standing)| {
+            let goals = goals.iter().zip(&standing.goals);
+            let goals =
+                goals.map(|(goal, found)| Cell::figure(found.map(|f| f.scaled(goal.sign()))));
+            let kept = standing.limits.iter().map(|found| Cell::figure(*found));
+            let difference = match at.checked_sub(1) {
+                None => Cell::Reference,
+                Some(at) => {
+                    Cell::figure(self.confirmed.differences[at].difference.map(|f| f.scaled(-1.0)))
+                }
+            };
+            Row {
+                labels: vec![
+                    Label::Name(standing.label.clone()),
+                    Label::from(kept_in_words(standing, limits)),
+                ],
+                cells: goals.chain(kept).chain([difference]).collect(),
+                starts_group: false,
+            }
+        };
+        Table {
+            title: format!(
+                "Confirmed by {} replicas that no choice rests on; ± and ranges: 95 %",
+                self.fresh
+            ),
+            labels: vec![
+                "policy".to_owned(),
+                if limits.is_empty() { "" } else { "limits" }.to_owned(),
+            ],
+            columns,
+            rows: self.confirmed.standings.iter().enumerate().map(row).collect(),
+            ..Table::default()
+        }
+    }
+
+    /// What came of all candidates in the search.
+    pub fn search_table(&self, goals: &[Goal], limits: &[Limit]) -> Table {
+        let expected = self.searched.iter().any(|one| one.expected.is_some());
+        let head =
+            expected.then(|| column(&format!("{} expected", goals[0].text), goals[0].unit()));
+        let columns =
+            head.into_iter().chain(goals.iter().map(|goal| column(&goal.text, goal.unit())));
+        let row = |one: &Searched| {
+            let figure = |value: Option<f64>, sign: f64| {
+                let pooled = |value: f64| Estimate {
+                    mean: value * sign,
+                    low: None,
+                    high: None,
+                    n: one.replicas,
+                    at_least: false,
+                };
+                Cell::figure(value.map(pooled))
+            };
+            let foretold = expected.then(|| figure(one.expected, goals[0].sign()));
+            let found = (0..goals.len())
+                .map(|at| figure(one.goals.get(at).copied().flatten(), goals[at].sign()));
+            Row {
+                labels: vec![Label::Name(one.label.clone()), Label::Name(became(one, limits))],
+                cells: foretold.into_iter().chain(found).collect(),
+                starts_group: false,
+            }
+        };
+        Table {
+            title: format!(
+                "Searched among {}, by {} replicas in all",
+                self.searched.len(),
+                self.replicas
+            ),
+            labels: vec!["policy".to_owned(), "what became of it".to_owned()],
+            columns: columns.collect(),
+            rows: self.searched.iter().map(row).collect(),
+            ..Table::default()
+        }
+    }
+
+    /// How sure it is, in sentences.
+    pub fn in_words(&self, goals: &[Goal], limits: &[Limit]) -> String {
+        let Some(winner) = self.confirmed.standings.first().filter(|_| self.winner.is_some())
+        else {
+            return self.nobody_in_words(limits);
+        };
+        let mut told = format!("{} is the best by {}.", winner.label, goals[0].text);
+        for difference in &self.confirmed.differences {
+            told += &format!("\n{}", difference_in_words(difference, goals));
+        }
+        for (limit, found) in limits.iter().zip(&winner.limits) {
+            told += &match found {
+                Some(found) if limit.is_surely_kept_by(found) => {
+                    format!("\n{} is kept.", limit.text)
+                }
+                Some(found) if limit.is_kept_by(found.mean) => {
+                    format!("\n{} is kept on the average, but not surely.", limit.text)
+                }
+                Some(found) => format!(
+                    "\n{} is NOT kept: it comes to {}.",
+                    limit.text,
+                    in_unit(found.mean, limit.measure.about().unit)
+                ),
+                None => format!("\n{}: too little was measured to tell.", limit.text),
+            };
+        }
+        told
+    }
+
+    fn nobody_in_words(&self, limits: &[Limit]) -> String {
+        let excess = |one: &Searched| {
+            let of = |(limit, found): (&Limit, &Option<f64>)| match found {
+                Some(found) if limit.is_kept_by(*found) => 0.0,
+                Some(found) => ((found - limit.bound) / limit.bound).abs(),
+                None => f64::INFINITY,
+            };
+            limits.iter().zip(&one.limits).map(of).fold(0.0, f64::max)
+        };
+        let measured = self.searched.iter().filter(|one| one.replicas > 0);
+        let nearest = measured.min_by(|a, b| excess(a).total_cmp(&excess(b)));
+        let mut told = "No candidate keeps the limits.".to_owned();
+        if let Some(nearest) = nearest {
+            let figures = limits.iter().zip(&nearest.limits).map(|(limit, found)| {
+                let found = found.map_or("nothing".to_owned(), |found| {
+                    in_unit(found, limit.measure.about().unit)
+                });
+                format!("{found} where {} is asked for", limit.text)
+            });
+            told += &format!(
+                "\n{} comes nearest: {}.",
+                nearest.label,
+                figures.collect::<Vec<_>>().join(", ")
+            );
+        }
+        told
+    }
+
+    /// Whether the winner keeps all limits on fresh seeds.
+    pub fn is_kept(&self) -> bool {
+        self.winner.is_some() && self.confirmed.standings.first().is_some_and(|winner| winner.keeps)
+    }
+}
+
+fn difference_in_words(difference: &Difference, goals: &[Goal]) -> String {
+    let from = &difference.from;
+    let Some(found) = difference.difference else {
+        return format!("Beside {from}: too little was measured to tell.");
+    };
+    let unit = goals[0].unit();
+    let by = in_unit(found.mean.abs(), unit);
+    let than = if found.mean <= 0.0 { "Better" } else { "Worse" };
+    let interval = match (found.low, found.high) {
+        (Some(low), Some(high)) => {
+            let [near, far] = if found.mean <= 0.0 { [-high, -low] } else { [low, high] };
+            format!(" ({} to {})", in_unit(near, unit), in_unit(far, unit))
+        }
+        _ => String::new(),
+    };
+    let doubt = if difference.is_surely_better() || difference.is_surely_worse() {
+        ""
+    } else {
+        ", which may be chance"
+    };
+    format!("{than} than {from} by {by}{interval}{doubt}.")
+}
+
+fn kept_in_words(standing: &Standing, limits: &[Limit]) -> &'static str {
+    match () {
+        () if limits.is_empty() => "",
+        () if standing.surely_keeps => "kept",
+        () if standing.keeps => "kept, not surely",
+        () => "broken",
+    }
+}
+
+fn became(one: &Searched, limits: &[Limit]) -> String {
+    match one.dropped {
+        Some(Dropped::Expected) => "far behind by closed forms; not run".to_owned(),
+        Some(Dropped::Breaks(limit)) => {
+            let limit = &limits[limit];
+            let at = one
+                .limits
+                .iter()
+                .zip(limits)
+                .find(|(_, of)| *of == limit)
+                .and_then(|(found, _)| *found);
+            let at = at.map_or(String::new(), |at| {
+                format!(" ({})", in_unit(at, limit.measure.about().unit))
+            });
+            format!("breaks {}{at}, after {} replicas", limit.text, one.replicas)
+        }
+        Some(Dropped::Behind) => format!("behind, after {} replicas", one.replicas),
+        None => "confirmed".to_owned(),
+    }
+}
+
+fn column(head: &str, unit: Unit) -> Column {
+    let scale = scale(unit);
+    let name = scale.name();
+    let head =
+        if name.is_empty() || name == "%" { head.to_owned() } else { format!("{head}, {name}") };
+    Column { head, measure: None, scale }
+}
+
+fn scale(unit: Unit) -> Scale {
+    match unit {
+        Unit::Seconds => Scale::Milliseconds,
+        Unit::Share => Scale::Percent,
+        Unit::MegabitsPerSecond => Scale::Megabits,
+        Unit::Packets => Scale::Packets,
+        Unit::None | Unit::PerSecond => Scale::Plain,
+    }
+}
+
+fn in_unit(value: f64, unit: Unit) -> String {
+    let scale = scale(unit);
+    let shown = shortflow_report::significant(value * scale.factor());
+    match scale.name() {
+        "" => shown,
+        name => format!("{shown} {name}"),
+    }
+}
