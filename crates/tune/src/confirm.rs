@@ -53,7 +53,7 @@ impl Difference {
     }
 }
 
-/// Puts the first of these beside the others: of each its name and its figures, of the same replicas.
+/// Puts the first of these beside the others, if there is one: of each its name and its figures, of the same replicas.
 pub fn confirm(measured: &[(String, Vec<Figures>)], limits: &[Limit]) -> Confirmation {
     let goal = |figures: &[Figures]| all(figures, |one| one.goals.first().copied().flatten());
     let winner = measured.first().and_then(|(_, figures)| goal(figures));

@@ -101,14 +101,16 @@ pub fn tune(
     let found = search(within.len(), goals.len(), limits, &mut left)?;
     let best: Vec<usize> = found.best.iter().map(|at| within[*at]).collect();
     let fresh = plan.fresh.max(FEWEST);
-    let confirmed = confirmed(plan, &best, found.fresh..found.fresh + fresh, &mut measuring)?;
+    let (confirmed, winner) = match best.is_empty() {
+        true => (confirm(&[], limits), None),
+        false => confirmed(plan, &best, found.fresh..found.fresh + fresh, &mut measuring)?,
+    };
     let searched = searched(candidates, &foretold, &within, &found);
     let model = match foretold.iter().filter(|one| one.is_some()).count() {
         0 => Some(format!("no closed form for {}", goals[0].text)),
         _ => None,
     };
-    let winner = confirmed.1;
-    Ok(Tuned { winner, confirmed: confirmed.0, searched, replicas: measuring.taken, fresh, model })
+    Ok(Tuned { winner, confirmed, searched, replicas: measuring.taken, fresh, model })
 }
 
 /// The candidates that are not far behind by what is expected of them.
@@ -165,8 +167,7 @@ fn confirmed(
         measured[..=keeps].rotate_right(1);
         places[..=keeps].rotate_right(1);
     }
-    let winner = (!best.is_empty()).then(|| places[0]);
-    Ok((confirm(&measured, limits), winner))
+    Ok((confirm(&measured, limits), places.first().copied()))
 }
 
 fn searched(

@@ -18,4 +18,5 @@ mod schemas;
 mod schemes;
 mod support;
 mod traces;
+mod tune;
 mod verify;

@@ -1,0 +1,129 @@
+//! `tune` as a user meets it.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Ended, files, run};
+
+/// Half as many packets again as the line carries, so that they wait as long as the queue lets them: a packet takes 8 ms.
+const LINE: &str = r#"
+name = "line"
+policy = "queue.toml"
+replicas = 4
+duration = "20 s"
+hosts = { a = {}, b = {} }
+links.line = { between = ["a", "b"], rate = "1 Mbit/s", delay = "1 ms" }
+bind = [{ role = "core", at = "a", to = "b" }]
+[workloads.packets.poisson]
+from = "a"
+to = "b"
+rate = "187 /s"
+size.constant = "1000 B"
+"#;
+
+const QUEUE: &str = r#"
+name = "Queue"
+[parameters]
+limit = "40 pkt" # as much as the line holds
+[roles.core]
+queue.fifo = { limit = "$limit" }
+"#;
+
+const LIMITS: &str = "policy.parameters.limit=5 pkt,20 pkt,80 pkt";
+
+/// Runs `tune` for the line in `home` into its folder `out`.
+fn tune(home: &Path, more: &[&str]) -> Ended {
+    fs::write(home.join("line.toml"), LINE).unwrap();
+    fs::write(home.join("queue.toml"), QUEUE).unwrap();
+    let (file, out) = (home.join("line.toml"), home.join("out"));
+    let arguments = ["tune", file.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    run(&[&arguments, more].concat())
+}
+
+#[test]
+fn the_shortest_queue_waits_least_and_becomes_a_policy_of_its_own() {
+    let home = tempfile::tempdir().unwrap();
+    let ended = tune(home.path(), &["--for", "mean:packets", "--vary", LIMITS]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let best = "Queue, limit = 5 pkt is the best by mean:packets.";
+    assert!(ended.out.starts_with(best), "{}", ended.out);
+    let winner = home.path().join("out/winner.toml");
+    let text = fs::read_to_string(&winner).unwrap();
+    assert!(text.starts_with("# Chosen by `shortflow tune "), "{text}");
+    assert!(text.contains("limit = \"5 pkt\" # as much as the line holds"), "{text}");
+    assert_eq!(run(&["check", winner.to_str().unwrap()]).code, Some(0));
+    // 5 packets and the one that is sent, 8 ms each, and the way of 1 ms.
+    let found: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(home.path().join("out/tune.json")).unwrap())
+            .unwrap();
+    let mean = found["found"]["confirmed"]["standings"][0]["goals"][0]["mean"].as_f64().unwrap();
+    assert!((0.03..0.049).contains(&mean), "{mean}");
+}
+
+#[test]
+fn a_limit_may_rule_out_what_would_be_best_by_the_goal() {
+    let home = tempfile::tempdir().unwrap();
+    // A queue of 5 holds 40 ms, one of 20 holds 160 ms.
+    let keep = ["--keep", "packets.delay.mean >= 100 ms"];
+    let ended =
+        tune(home.path(), &[&["--for", "mean:packets", "--vary", LIMITS], &keep[..]].concat());
+    assert_eq!(ended.code, Some(2), "{}", ended.out);
+    assert!(ended.err.contains("would keep `delay` from getting better"), "{}", ended.err);
+    let keep = ["--keep", "packets.delay.p99 <= 100 ms"];
+    let ended =
+        tune(home.path(), &[&["--for", "goodput:packets", "--vary", LIMITS], &keep[..]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.out.contains("breaks packets.delay.p99 <= 100 ms"), "{}", ended.out);
+    assert!(ended.out.starts_with("Queue, limit = 5 pkt is the best"), "{}", ended.out);
+}
+
+#[test]
+fn where_nothing_keeps_the_limits_the_nearest_is_told_and_no_policy_is_written() {
+    let home = tempfile::tempdir().unwrap();
+    let keep = ["--for", "mean:packets", "--vary", LIMITS, "--keep", "packets.delay.mean <= 2 ms"];
+    let ended = tune(home.path(), &keep);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(
+        ended.out.starts_with("No candidate keeps the limits.\nQueue, limit = 5 pkt comes nearest")
+    );
+    assert_eq!(files(&home.path().join("out")), ["tune.json"]);
+}
+
+#[test]
+fn two_goals_make_a_figure_and_any_number_of_threads_the_same_results() {
+    let [one, two] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let goals = ["--for", "mean:packets", "--for", "loss:packets", "--vary", LIMITS];
+    for (home, jobs) in [(&one, "1"), (&two, "2")] {
+        let ended = tune(home.path(), &[&goals[..], &["--jobs", jobs]].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        assert_eq!(files(&home.path().join("out")), ["front.svg", "tune.json", "winner.toml"]);
+    }
+    let found = |home: &Path| fs::read_to_string(home.join("out/tune.json")).unwrap();
+    assert_eq!(found(one.path()), found(two.path()));
+}
+
+#[test]
+fn what_is_misspelt_is_told_before_anything_is_run() {
+    let home = tempfile::tempdir().unwrap();
+    for (arguments, told) in [
+        (vec!["--for", "p98:packets"], "there is no goal `p98`\n  did you mean `p99`?"),
+        (
+            vec!["--for", "p99:packet"],
+            "the scenario has no workload `packet`\n  did you mean `packets`?",
+        ),
+        (vec!["--for", "p99:packets", "--policies", "fqcodel"], "did you mean `fq-codel`?"),
+        (
+            vec!["--for", "p99:packets", "--vary", "policy.parameters.limt=1 pkt,2 pkt"],
+            "did you mean `limit`?",
+        ),
+        (
+            vec!["--for", "p99:packets", "--vary", "duration=1 s,2 s"],
+            "its keys begin with `policy.`",
+        ),
+    ] {
+        let ended = tune(home.path(), &arguments);
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.out);
+        assert!(ended.err.contains(told), "{arguments:?}: {}", ended.err);
+        assert!(!home.path().join("out").exists(), "{arguments:?}");
+    }
+}
