@@ -20,7 +20,7 @@ CLANG = $(firstword $(foreach name,clang clang-19,$(shell command -v $(name))))
 EBPF = $(if $(CLANG),$(shell pkg-config --exists libelf zlib 2>/dev/null && echo ebpf))
 FEATURES = $(if $(EBPF),--features ebpf)
 
-.PHONY: help build install demo picture test bench bench-router bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict validate-rehearse rehearse-lhl03 setup setup-peers tidy format lint unit doc smoke peers-test fuzz
+.PHONY: help build install demo picture test bench bench-router bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict validate-rehearse rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -84,6 +84,9 @@ validate: setup-peers build ## Hold the simulator against ns-2, ns-3 and theory;
 	$(PYTHON) -B bench/peers/validate
 
 # About 10 minutes on two cores.
+advice: build ## Ask for advice on five kinds of network; write it into docs/choosing.md
+	$(PYTHON) -B bench/advice
+
 validate-predict: build ## Hold predictions against the simulator over scenarios drawn at random; write that chapter of docs/validation.md
 	$(PYTHON) -B bench/predictions
 

@@ -9,6 +9,7 @@ use shortflow_run::TcpInfoTimes;
 use shortflow_scenario::MOST_REPLICAS;
 use shortflow_units::{Bytes, Duration};
 
+use crate::advise_args;
 use crate::deploy_args;
 use crate::tune_args;
 
@@ -62,6 +63,12 @@ pub(crate) enum Command {
     /// Each mistake is shown with its line, what is allowed, and what was probably meant. Whether a
     /// file is a policy or a scenario is detected from its tables.
     Check(Check),
+    /// Say which policy suits a network that is described in a few words, and what it gains and costs each use
+    ///
+    /// Writes a scenario that can be read and changed, searches among the shipped policies that a Linux machine can
+    /// deploy, and answers on one screen. What is not given is asked for, on a terminal.
+    #[command(after_help = advise_args::ADVISE)]
+    Advise(advise_args::Advise),
     /// Run a scenario, and say how long transfers took.
     ///
     /// Every point of the scenario's sweep is run in several replicas, which differ only in their

@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! args → simulate, predict, rehearse, compare → run: cases, tasks over an engine, results → report
+//!      → advise → advise: a network in a few words; tune
 //!      → tune → tune: which policy, with which settings
 //!      → deploy, reload, status, undeploy, doctor → deploy: a device of this machine
 //!      → verify → verify: what probes and transfers through it say
 //!      → check, explain, init, reproduce, report, bench, generate
 //! ```
 
+mod advise;
+mod advise_args;
 mod args;
 mod bench;
 mod bench_ebpf;
@@ -62,6 +65,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Predict(args) => simulate::predict(console, args),
         Command::Rehearse(args) => rehearse::rehearse(console, args),
         Command::Compare(args) => simulate::compare(console, args),
+        Command::Advise(args) => advise::advise(console, args),
         Command::Tune(args) => tune::tune(console, args),
         Command::Deploy(args) => deploy::deploy(console, args),
         Command::Reload(args) => deploy::reload(console, args),

@@ -15,6 +15,7 @@ pub(crate) const FILES: &[Shipped] = shipped![
     "policies/README.md"
     "policies/aggregate.toml"
     "policies/best-effort.toml"
+    "policies/calls-fair.toml"
     "policies/calls-first.toml"
     "policies/drr.toml"
     "policies/dstf.toml"

@@ -24,7 +24,7 @@ use crate::simulate::{overrides, target};
 use crate::tune_args::Tune;
 
 /// What the winner is held against whatever it was chosen from.
-const REFERENCES: [&str; 2] = ["best-effort", "fq-codel"];
+pub(crate) const REFERENCES: [&str; 2] = ["best-effort", "fq-codel"];
 
 /// The policy that was chosen.
 const WINNER: &str = "winner.toml";
@@ -102,7 +102,7 @@ fn file(inputs: &InputFiles, name: &str) -> Result<CandidateFile, Failure> {
     Ok(give(inputs, policy, false))
 }
 
-fn give(
+pub(crate) fn give(
     inputs: &InputFiles,
     (path, text): shipped::Shipped,
     may_be_left_out: bool,

@@ -44,6 +44,6 @@ pub use candidates::{Candidate, CandidateFile, Candidates, candidates};
 pub use confirm::{Confirmation, Difference, Standing, confirm};
 pub use front::front_figure;
 pub use search::{FEWEST, Figures, Found, Measuring, replicas_needed, search};
-pub use tune::{Dropped, Plan, Searched, Tuned, tune};
+pub use tune::{Dropped, Plan, Searched, Tuned, measure, tune};
 pub use vary::{Varied, combinations};
 pub use winner::policy_text;

@@ -98,7 +98,7 @@ impl Tuned {
         else {
             return self.nobody_in_words(limits);
         };
-        let mut told = format!("{} is the best by {}.", winner.label, goals[0].text);
+        let mut told = format!("{} comes out first by {}.", winner.label, goals[0].text);
         for difference in &self.confirmed.differences {
             told += &format!("\n{}", difference_in_words(difference, goals));
         }

@@ -113,6 +113,25 @@ pub fn tune(
     Ok(Tuned { winner, confirmed, searched, replicas: measuring.taken, fresh, model })
 }
 
+/// The figures of some candidates, replica by replica: of each goal, with its sign.
+///
+/// # Errors
+/// When the engine refuses a scenario, fails, or was interrupted.
+pub fn measure(
+    engine: &dyn Engine,
+    plan: &Plan<'_>,
+    replicas: std::ops::Range<u32>,
+    stop: &AtomicBool,
+    progress: &dyn Progress,
+) -> Result<Vec<Vec<Figures>>, Error> {
+    let Plan { candidates, goals, limits, threads, .. } = *plan;
+    let scenarios = candidates.iter().map(Candidate::scenario).collect();
+    let mut measuring =
+        ByEngine { engine, scenarios, goals, limits, threads, stop, progress, taken: 0 };
+    progress.stage("each use");
+    measuring.measure(&(0..candidates.len()).collect::<Vec<_>>(), replicas)
+}
+
 /// The candidates that are not far behind by what is expected of them.
 fn within_reach(expected: &[Option<f64>]) -> Vec<usize> {
     let best =

@@ -1,5 +1,6 @@
 //! The binary as a user meets it: what it prints, what it writes, how it ends.
 
+mod advise;
 mod arguments;
 mod check;
 mod deploy;

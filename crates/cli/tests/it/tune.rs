@@ -45,7 +45,7 @@ fn the_shortest_queue_waits_least_and_becomes_a_policy_of_its_own() {
     let home = tempfile::tempdir().unwrap();
     let ended = tune(home.path(), &["--for", "mean:packets", "--vary", LIMITS]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    let best = "Queue, limit = 5 pkt is the best by mean:packets.";
+    let best = "Queue, limit = 5 pkt comes out first by mean:packets.";
     assert!(ended.out.starts_with(best), "{}", ended.out);
     let winner = home.path().join("out/winner.toml");
     let text = fs::read_to_string(&winner).unwrap();
@@ -74,7 +74,7 @@ fn a_limit_may_rule_out_what_would_be_best_by_the_goal() {
         tune(home.path(), &[&["--for", "goodput:packets", "--vary", LIMITS], &keep[..]].concat());
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(ended.out.contains("breaks packets.delay.p99 <= 100 ms"), "{}", ended.out);
-    assert!(ended.out.starts_with("Queue, limit = 5 pkt is the best"), "{}", ended.out);
+    assert!(ended.out.starts_with("Queue, limit = 5 pkt comes out first"), "{}", ended.out);
 }
 
 #[test]

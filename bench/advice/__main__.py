@@ -1,0 +1,67 @@
+"""Asks `shortflow advise` about five kinds of network, and writes what it says into docs/choosing.md.
+
+Exit codes: 0 done; 2 a network cannot be asked about.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "choosing.md"
+BEGIN, END = "<!-- begin: advice -->\n", "<!-- end: advice -->\n"
+
+# What each network is, what is asked, and what one learns from the answer.
+NETWORKS = [
+    ("A home on DSL",
+     ["--up", "10 Mbit/s", "--down", "50 Mbit/s", "--users", "4", "--uses", "web,voice,streaming,backup",
+      "--link", "pppoe"],
+     "A backup fills the modem, and everything else waits behind it for more than a second. Any policy that keeps the queue "
+     "at the gateway mends that; of those that keep calls good none is surely better than FQ-CoDel, so the simplest is advised."),
+    ("An office on cable",
+     ["--up", "20 Mbit/s", "--down", "100 Mbit/s", "--users", "50", "--uses", "web,voice,meetings,backup",
+      "--link", "cable"],
+     "Meetings take 6 of the 19 Mbit/s that go out; what is left, the backups fill."),
+    ("A hoster's rack",
+     ["--up", "200 Mbit/s", "--down", "200 Mbit/s", "--users", "40", "--uses", "web,shell,backup,downloads",
+      "--link", "ethernet"],
+     "Its servers are the users here: what they fetch and what they copy away. For many sites behind one uplink that others "
+     "read from, begin with [hoster-uplink](../scenarios/hoster-uplink.toml)."),
+    ("A lab course",
+     ["--up", "50 Mbit/s", "--down", "50 Mbit/s", "--users", "60", "--uses", "web,shell,streaming,downloads",
+      "--link", "fibre"],
+     "Sixty people, films among them: the line is full, and what matters is who waits."),
+    ("A ship on a satellite",
+     ["--up", "2 Mbit/s", "--down", "10 Mbit/s", "--users", "25", "--uses", "web,voice,shell", "--link", "satellite"],
+     "Half a second of round trip lets slow start fill the provider's buffer before the gateway's queue is noticed: what comes "
+     "in waits where nobody can help it."),
+]
+
+
+def main() -> int:
+    """Runs the command; gives its exit code."""
+    parser = argparse.ArgumentParser(prog="advice", description=__doc__)
+    parser.add_argument("--shortflow", type=Path, default=ROOT / "target" / "release" / "shortflow")
+    binary = parser.parse_args().shortflow.resolve()
+    parts = []
+    for title, arguments, lesson in NETWORKS:
+        with tempfile.TemporaryDirectory() as folder:
+            ended = subprocess.run([binary, "advise", *arguments, "--out", f"{folder}/out", "--quiet"],
+                                   capture_output=True, text=True, cwd=ROOT)  # fmt: skip
+            if ended.returncode != 0:
+                print(f"error: {title}: {ended.stderr.strip()}", file=sys.stderr)
+                return 2
+            told = ended.stdout.replace(f"{folder}/out", "results/advice").rstrip()
+        words = " ".join(f"'{word}'" if " " in word else word for word in arguments)
+        parts.append(f"## {title}\n\n{lesson}\n\n```sh\nshortflow advise {words}\n```\n\n```text\n{told}\n```\n\n")
+        print(f"{title}: done", file=sys.stderr)
+    page = PAGE.read_text()
+    before, _, rest = page.partition(BEGIN)
+    PAGE.write_text(before + BEGIN + "\n" + "".join(parts) + END + rest.partition(END)[2])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

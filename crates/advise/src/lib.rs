@@ -1,0 +1,40 @@
+//! A network described in a few words, as a scenario that can be read, run and changed.
+//!
+//! ```text
+//! flags or answers ──▶ Network ──▶ scenario text, a goal, limits ──▶ (tune, elsewhere) ──▶ figures of each use
+//! flows.csv ─────────▶ Flows ──┘
+//! ```
+//!
+//! ```
+//! use shortflow_advise::{LineKind, Network, Use};
+//! use shortflow_units::Rate;
+//!
+//! let home = Network {
+//!     name: "Home".to_owned(),
+//!     up: Rate::from_bits_per_sec(10_000_000),
+//!     down: Rate::from_bits_per_sec(50_000_000),
+//!     line: LineKind::parse("pppoe")?,
+//!     users: 4,
+//!     uses: vec![Use::Web, Use::Voice, Use::Backup],
+//!     flows: None,
+//! };
+//! assert_eq!(home.goal(), "p95:pages");
+//! assert_eq!(home.limits(1.0)[0], "calls_up.delay.p99 <= 100 ms");
+//! assert!(home.scenario().contains("[workloads.calls_up.cbr]"));
+//! # Ok::<(), String>(())
+//! ```
+//!
+//! # What this crate does not know
+//!
+//! - **How a scenario is run or searched.** It writes the text; `scenario` checks it, `tune` searches.
+//! - **Who asks.** It reads no terminal and no file: texts come in, texts go out.
+
+mod flows;
+mod line;
+mod network;
+mod uses;
+
+pub use flows::{Direction, Flows, read_csv};
+pub use line::{LINES, LineKind};
+pub use network::Network;
+pub use uses::{Figure, Row, Use};

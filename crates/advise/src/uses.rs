@@ -1,0 +1,136 @@
+//! What people do with a network, and what is assumed of each.
+
+use shortflow_text::suggestion;
+
+/// What people do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Use {
+    /// Web pages.
+    Web,
+    /// Calls.
+    Voice,
+    /// Video meetings.
+    Meetings,
+    /// Films and clips over HTTP.
+    Streaming,
+    /// Games.
+    Games,
+    /// Terminals.
+    Shell,
+    /// Uploads without end.
+    Backup,
+    /// Downloads without end.
+    Downloads,
+}
+
+/// What there is to know of a use.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// Its name.
+    pub name: &'static str,
+    /// Of how many users one does it at a time.
+    pub one_of: u32,
+    /// What is assumed of it, for readers.
+    pub assumed: &'static str,
+}
+
+/// A figure by which a use is judged: as `tune` names it, `p95:pages`, and what it is, for readers.
+pub type Figure = (&'static str, &'static str);
+
+impl Use {
+    /// All uses, those first whose times matter most to people.
+    pub const ALL: [Use; 8] = [
+        Use::Web,
+        Use::Voice,
+        Use::Meetings,
+        Use::Streaming,
+        Use::Games,
+        Use::Shell,
+        Use::Backup,
+        Use::Downloads,
+    ];
+
+    /// What there is to know of it.
+    pub const fn row(self) -> Row {
+        const fn row(name: &'static str, one_of: u32, assumed: &'static str) -> Row {
+            Row { name, one_of, assumed }
+        }
+        match self {
+            Use::Web => row(
+                "web",
+                1,
+                "every user reads pages of 1.6 MB in some 35 parts, 40 s each (HTTP Archive 2024 has a median of 2.3 to 2.7 MB)",
+            ),
+            Use::Voice => row(
+                "voice",
+                10,
+                "one user in ten is in a call: 200 bytes every 20 ms each way (G.711), marked EF",
+            ),
+            Use::Meetings => row(
+                "meetings",
+                10,
+                "one user in ten is in a video meeting: 1.2 Mbit/s each way, marked AF41",
+            ),
+            Use::Streaming => row(
+                "streaming",
+                5,
+                "one user in five watches a film: 2.5 MB every 4 s (5 Mbit/s) where the line allows it",
+            ),
+            Use::Games => row(
+                "games",
+                10,
+                "one user in ten plays: 100 bytes 60 times a second each way, unmarked",
+            ),
+            Use::Shell => row("shell", 10, "one user in ten types into a terminal"),
+            Use::Backup => {
+                row("backup", 25, "one user in 25 uploads without end, over two connections")
+            }
+            Use::Downloads => {
+                row("downloads", 25, "one user in 25 downloads without end, over two connections")
+            }
+        }
+    }
+
+    /// By what it is judged, the first as its goal.
+    pub const fn figures(self) -> &'static [Figure] {
+        match self {
+            Use::Web => &[("median:pages", "a page, median"), ("p95:pages", "a page, 95 %")],
+            Use::Voice => &[
+                ("p99:calls_up", "call, going out, 99 %"),
+                ("loss:calls_up", "call, going out, lost"),
+                ("p99:calls_down", "call, coming in, 99 %"),
+                ("loss:calls_down", "call, coming in, lost"),
+            ],
+            Use::Meetings => &[
+                ("p99:meetings_up", "meeting, going out, 99 %"),
+                ("loss:meetings_up", "meeting, going out, lost"),
+                ("p99:meetings_down", "meeting, coming in, 99 %"),
+                ("loss:meetings_down", "meeting, coming in, lost"),
+            ],
+            Use::Streaming => &[("p95:films", "4 s of a film, 95 %")],
+            Use::Games => &[
+                ("p99:games_up", "game, going out, 99 %"),
+                ("p99:games_down", "game, coming in, 99 %"),
+            ],
+            Use::Shell => &[("p95:terminals", "a key's echo, 95 %")],
+            Use::Backup => &[("goodput:backups", "all uploads")],
+            Use::Downloads => &[("goodput:downloads", "all downloads")],
+        }
+    }
+
+    /// The use of this name.
+    ///
+    /// # Errors
+    /// That there is none, and in a further line which there are.
+    pub fn parse(name: &str) -> Result<Use, String> {
+        Use::ALL.into_iter().find(|one| one.row().name == name).ok_or_else(|| {
+            let names = Use::ALL.map(|one| one.row().name);
+            format!("there is no use `{name}`\n{}", suggestion(name, "uses", &names))
+        })
+    }
+
+    /// How many of so many users do it at a time.
+    pub fn number(self, users: u32) -> u32 {
+        users.div_ceil(self.row().one_of)
+    }
+}

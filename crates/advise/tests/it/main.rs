@@ -1,0 +1,94 @@
+//! Networks in a few words, as scenarios.
+
+use shortflow_advise::{LINES, LineKind, Network, Use, read_csv};
+use shortflow_scenario::{Overrides, from_texts};
+use shortflow_units::Rate;
+
+const POLICY: &str =
+    "[roles.source]\n[roles.edge]\n[roles.core]\nqueue.fifo = { limit = \"100 pkt\" }\n";
+
+fn network(line: &str, users: u32, uses: &[Use]) -> Network {
+    Network {
+        name: "a \"net\"".to_owned(),
+        up: Rate::from_bits_per_sec(2_000_000),
+        down: Rate::from_bits_per_sec(16_000_000),
+        line: LineKind::parse(line).unwrap(),
+        users,
+        uses: uses.to_vec(),
+        flows: None,
+    }
+}
+
+/// The workloads of a network's scenario, which is checked as every scenario is.
+fn workloads(network: &Network) -> Vec<String> {
+    let text = network.scenario();
+    let texts = [("scenario.toml", text.as_str()), ("policy.toml", POLICY)];
+    let overrides = Overrides { policy: Some("policy.toml".into()), ..Overrides::default() };
+    let loaded = from_texts(&texts, &overrides).unwrap_or_else(|wrong| panic!("{wrong}\n{text}"));
+    let scenario = &loaded.points()[0].scenario;
+    scenario.workloads.iter().map(|workload| workload.name.clone()).collect()
+}
+
+#[test]
+fn every_line_and_every_use_make_a_scenario_without_mistakes() {
+    for line in LINES {
+        for users in [1, 7, 1000] {
+            workloads(&network(line.name, users, &[Use::Voice, Use::Backup]));
+        }
+    }
+    for one in Use::ALL {
+        assert!(!workloads(&network("pppoe", 3, &[one])).is_empty());
+    }
+    assert_eq!(workloads(&network("dsl", 30, &Use::ALL)).len(), 11);
+}
+
+// ITU-T G.114: 150 ms one way, of which the ends take a third.
+#[test]
+fn calls_may_take_a_tenth_of_a_second_or_a_little_more_than_the_way() {
+    let limits = |line: &str| network(line, 1, &[Use::Voice]).limits(1.0);
+    assert_eq!(limits("fibre")[0], "calls_up.delay.p99 <= 100 ms");
+    // 290 ms, 50 to wait, and three packets of 6.5 ms at 92 % of 2 Mbit/s.
+    assert_eq!(limits("satellite")[0], "calls_up.delay.p99 <= 360 ms");
+    assert_eq!(network("fibre", 1, &[Use::Voice]).limits(1.5)[0], "calls_up.delay.p99 <= 150 ms");
+    assert!(network("fibre", 1, &[Use::Web, Use::Backup]).limits(1.0).is_empty());
+}
+
+fn list(lines: &[&str]) -> String {
+    lines.join("\n")
+}
+
+#[test]
+fn flows_of_the_users_own_come_as_often_and_as_large_as_in_their_list() {
+    let mut lines = vec!["bytes, direction, start_s".to_owned()];
+    lines.extend((0..40).map(|n| format!("{}, down, {}", 1000 * (n + 1), n)));
+    lines.extend((0..10).map(|n| format!("500, up, {}.5", n)));
+    let flows = read_csv("flows.csv", &lines.join("\n")).unwrap();
+    assert_eq!((flows.down.sizes.len(), flows.up.sizes.len()), (40, 10));
+    assert!((flows.down.per_second - 40.0 / 39.0).abs() < 1e-9);
+    let network = Network { flows: Some(flows), ..network("cable", 2, &[Use::Voice]) };
+    assert_eq!(workloads(&network), ["calls_up", "calls_down", "own_down", "own_up"]);
+    // The classes are the middles of twentieths: 1 KB, 3 KB, … 39 or 40 KB.
+    assert!(
+        network.scenario().contains("\"1000 B\", \"3000 B\", \"5000 B\""),
+        "{}",
+        network.scenario()
+    );
+}
+
+#[test]
+fn a_list_with_a_mistake_is_told_where_and_what_is_allowed() {
+    let told = |lines: &[&str]| read_csv("flows.csv", &list(lines)).unwrap_err();
+    let head = "start_s,bytes,direction";
+    let all = [
+        told(&["start,bytes,direction", "1,2,up"]),
+        told(&[head, "1,2,up", "soon,2,up"]),
+        told(&[head, "1,0,up"]),
+        told(&[head, "1,-5,up"]),
+        told(&[head, "1,2,sideways"]),
+        told(&[head, "1,2"]),
+        told(&[head, "1,2,up", "NaN,2,up"]),
+        told(&[head]),
+        told(&[]),
+    ];
+    assert_eq!(all.join("\n\n") + "\n", include_str!("mistakes.txt"));
+}

@@ -1,0 +1,417 @@
+//! `advise`.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use shortflow_advise::{Flows, LINES, LineKind, Network, Use, read_csv};
+use shortflow_measure::results::write_whole;
+use shortflow_measure::tables::{Cell, Column, Label, Row, Scale, Table as Figures};
+use shortflow_measure::{Estimate, Unit};
+use shortflow_predict::Prediction;
+use shortflow_report::Table;
+use shortflow_run::{OutputFolder, shell_word};
+use shortflow_scenario::Overrides;
+use shortflow_sim::Simulator;
+use shortflow_text::{InputFiles, MOST_TEXT};
+use shortflow_tune::{
+    Candidate, CandidateFile, Goal, Limit, Plan, Tuned, candidates, measure, policy_text,
+};
+use shortflow_units::Rate;
+
+use crate::advise_args::Advise;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::interrupt::stop_on_interrupt;
+use crate::progress::Bar;
+use crate::shipped;
+use crate::tune::{REFERENCES, give};
+
+/// The files that are written.
+const SCENARIO: &str = "scenario.toml";
+const POLICY: &str = "winner.toml";
+
+/// By how much limits are widened, step by step, until some policy keeps them; after the last there are none.
+const FACTORS: [f64; 6] = [1.0, 1.25, 1.5, 2.0, 3.0, 5.0];
+
+/// `shortflow advise`.
+pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
+    let network = network(args)?;
+    let text = network.scenario();
+    let inputs = InputFiles::default();
+    let path = PathBuf::from(SCENARIO);
+    inputs.give(&path, &text);
+    let set = args.seed.map(|seed| ("seed".to_owned(), seed.to_string()));
+    let overrides = Overrides { set: set.into_iter().collect(), ..Overrides::default() };
+    let files: Vec<CandidateFile> = shipped::policies()
+        .filter(|(_, text)| args.any || can_be_deployed(text))
+        .map(|policy| give(&inputs, policy, true))
+        .collect();
+    let found = candidates(&inputs, &path, &files, &[], &overrides)?;
+    let today = today(&inputs, &path, &overrides)?;
+    let target = args.out.clone().unwrap_or_else(|| Path::new("results").join("advice"));
+    let output = OutputFolder::prepare(&target, args.force)?;
+    let advice = look(console, args, &network, &found.all, today)
+        .map_err(|error| output.by_final_names(error))?;
+    let folder = output.folder(None)?.path().to_owned();
+    let put = |name: &str, text: &str| {
+        write_whole(&folder.join(name), |file| file.write_all(text.as_bytes()))
+    };
+    put(SCENARIO, &text).map_err(|error| output.named_finally(error))?;
+    if let Some(policy) = advice.policy() {
+        put(POLICY, &policy).map_err(|error| output.named_finally(error))?;
+    }
+    let told = format!("{:#}\n", advice.json());
+    put("tune.json", &told).map_err(|error| output.named_finally(error))?;
+    let folder = output.publish()?;
+    if args.json {
+        return console.print_json(&advice.json());
+    }
+    console.print(&advice.in_words(console.color_out, &folder))
+}
+
+/// Whether a Linux with all its queues can do what a shipped policy says.
+#[cfg(target_os = "linux")]
+fn can_be_deployed(text: &str) -> bool {
+    use shortflow_deploy::{Kernel, Settings, compile, compile_edge};
+    let Ok(policy) = shortflow_policy::from_text("", text, &[]) else { return false };
+    let rate = Some(Rate::from_bits_per_sec(10_000_000));
+    let settings = Settings { rate, link_header: 14, kernel: Kernel::default(), nearest: false };
+    policy.roles.iter().all(|role| match (role.queues(), &*role.name) {
+        (true, "core") => compile(&policy, role, &settings).is_ok(),
+        (false, "edge") => compile_edge(role).is_ok(),
+        (queues, _) => !queues,
+    })
+}
+
+/// Elsewhere nothing is deployed, so all are looked at.
+#[cfg(not(target_os = "linux"))]
+fn can_be_deployed(_: &str) -> bool {
+    true
+}
+
+/// The network as it is: the gateway sends as fast as it can, and packets wait in the modem and at the provider.
+fn today(
+    inputs: &InputFiles,
+    scenario: &Path,
+    overrides: &Overrides,
+) -> Result<Candidate, Failure> {
+    let mut these = overrides.clone();
+    for key in ["links.inside.rate.back", "links.outside.rate.forward"] {
+        these.set.push((key.to_owned(), "10 Gbit/s".to_owned()));
+    }
+    let plain = shipped::policy("best-effort").map(|policy| give(inputs, policy, false));
+    let found = candidates(inputs, scenario, plain.as_slice(), &[], &these)?.all.swap_remove(0);
+    Ok(Candidate { label: "today".to_owned(), ..found })
+}
+
+/// What was asked, and what came of it.
+struct Advice<'a> {
+    network: &'a Network,
+    goals: Vec<Goal>,
+    limits: Vec<Limit>,
+    tuned: Tuned,
+    /// What was found of the limits before they were widened, where no policy keeps them.
+    narrow: Option<String>,
+    /// What is advised: the simplest of those than which the winner is not surely better.
+    advised: &'a Candidate,
+    /// What is shown of each use, and of what.
+    about: Vec<(&'static str, Goal)>,
+    /// The figures of the winner and the references, by name.
+    figures: Vec<(String, Vec<Option<Estimate>>)>,
+}
+
+/// Searches, and measures each use under the winner and the references.
+fn look<'a>(
+    console: &Console,
+    args: &Advise,
+    network: &'a Network,
+    all: &'a [Candidate],
+    today: Candidate,
+) -> Result<Advice<'a>, shortflow_run::Error> {
+    let names: Vec<String> =
+        all[0].scenario().workloads.iter().map(|workload| workload.name.clone()).collect();
+    let goal = |text: &str| Goal::parse(text, &names).expect("a goal of what was just written");
+    let goals = vec![goal(network.goal())];
+    let is_reference = |one: &&Candidate| REFERENCES.iter().any(|name| is_shipped(one, name));
+    let references: Vec<Candidate> = all.iter().filter(is_reference).cloned().collect();
+    let threads = args.jobs.unwrap_or(0).into();
+    let fresh = all[0].scenario().replicas;
+    let bar = Bar::new(console);
+    let stop =
+        stop_on_interrupt().map_err(|error| shortflow_run::Error::Machine(format!("{error:?}")))?;
+    let mut narrow = None;
+    let mut factors = FACTORS.iter();
+    let (limits, tuned) = loop {
+        let factor = factors.next();
+        let texts = factor.map_or_else(Vec::new, |factor| network.limits(*factor));
+        let limit =
+            |text: &String| Limit::parse(text, &names).expect("a limit of what was just written");
+        let limits: Vec<Limit> = texts.iter().map(limit).collect();
+        let (goals, limits_of) = (&goals[..], &limits[..]);
+        let references = &references[..];
+        let plan = Plan { candidates: all, references, goals, limits: limits_of, fresh, threads };
+        let tuned = shortflow_tune::tune(&Simulator, &Prediction, &plan, stop, &bar)?;
+        if tuned.is_kept() || factor.is_none() {
+            break (limits, tuned);
+        }
+        narrow.get_or_insert_with(|| tuned.in_words(goals, limits_of));
+    };
+    let winner = &all[tuned.winner.expect("where nothing must be kept somebody wins")];
+    let simple = REFERENCES
+        .iter()
+        .find_map(|name| all.iter().find(|one| is_shipped(one, name) && is_as_good(one, &tuned)));
+    let advised = simple.unwrap_or(winner);
+    let mut shown: Vec<Candidate> = vec![today, advised.clone()];
+    shown.extend(references.iter().chain([winner]).filter(|one| !one.is_same_as(advised)).cloned());
+    let of_uses = network.uses.iter().flat_map(|one| one.figures().iter().copied());
+    let own = network.flows.iter().flat_map(Flows::figures);
+    let about: Vec<(&str, Goal)> =
+        own.chain(of_uses).map(|(text, about)| (about, goal(text))).collect();
+    let watched: Vec<Goal> = about.iter().map(|(_, goal)| goal.clone()).collect();
+    let plan =
+        Plan { candidates: &shown, references: &[], goals: &watched, limits: &[], fresh, threads };
+    // After all that the search and its confirmation may have used.
+    let first = 1000;
+    let measured = measure(&Simulator, &plan, first..first + fresh, stop, &bar)?;
+    bar.end();
+    let estimate = |figures: &[shortflow_tune::Figures], at: usize| {
+        let values: Vec<f64> = figures.iter().filter_map(|one| one.goals[at]).collect();
+        Estimate::of(&values).map(|found| found.scaled(watched[at].sign()))
+    };
+    let figures = shown.iter().zip(&measured).map(|(one, figures)| {
+        (one.label.clone(), (0..watched.len()).map(|at| estimate(figures, at)).collect())
+    });
+    let figures = figures.collect();
+    Ok(Advice { network, goals, limits, tuned, narrow, advised, about, figures })
+}
+
+/// Whether a candidate is the shipped policy of this name.
+fn is_shipped(one: &Candidate, name: &str) -> bool {
+    let file = one.scenario().inputs.policy.as_ref().map(|(file, _)| file.as_str());
+    file.is_some_and(|file| file.ends_with(&format!("{name}.toml")))
+}
+
+/// Whether a candidate was confirmed beside the winner, keeps what the winner keeps, and the winner is not surely better.
+fn is_as_good(one: &Candidate, tuned: &Tuned) -> bool {
+    let standings = &tuned.confirmed.standings;
+    let keeps = standings.iter().any(|standing| standing.label == one.label && standing.keeps);
+    let difference = tuned.confirmed.differences.iter().find(|found| found.from == one.label);
+    keeps && difference.is_none_or(|found| !found.is_surely_better())
+}
+
+impl Advice<'_> {
+    fn policy(&self) -> Option<String> {
+        let (_, text) = self.advised.scenario().inputs.policy.as_ref()?;
+        let heading =
+            ["Chosen by `shortflow advise` for the network of scenario.toml beside it.".to_owned()];
+        policy_text(text, &self.advised.set, &heading).ok()
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let figures: Vec<_> = self
+            .figures
+            .iter()
+            .map(|(label, found)| {
+                let each = self.about.iter().zip(found);
+                json!({ "policy": label, "figures": each.map(|((about, goal), found)| json!({
+                    "what": about, "of": goal.text, "found": found,
+                })).collect::<Vec<_>>() })
+            })
+            .collect();
+        json!({
+            "network": { "up": self.network.up.to_string(), "down": self.network.down.to_string(),
+                "users": self.network.users, "link": self.network.line.name,
+                "uses": self.network.uses.iter().map(|one| one.row().name).collect::<Vec<_>>() },
+            "policy": self.advised.label,
+            "keeps_limits": self.narrow.is_none(),
+            "goals": self.goals, "limits": self.limits,
+            "uses": figures,
+            "found": self.tuned,
+        })
+    }
+
+    fn in_words(&self, ansi: bool, folder: &Path) -> String {
+        let Network { up, down, users, line, .. } = self.network;
+        let mut told = format!(
+            "{users} users on {up} up, {down} down ({}): {}\n",
+            line.name, self.advised.label
+        );
+        if let Some(policy) = &self.advised.scenario().policy {
+            told += &format!("{}\n\n", policy.description);
+        }
+        told += &format!("{}\n", Table::set(&self.table()).text(ansi));
+        if let Some(narrow) = &self.narrow {
+            told += &format!(
+                "What calls and their like need is not to be had on this line:\n{narrow}\nThe nearest that some policy keeps:\n"
+            );
+        }
+        for limit in &self.limits {
+            told += &format!("Kept: {}\n", limit.text);
+        }
+        let best = &self.tuned.confirmed.standings[0].label;
+        if *best != self.advised.label {
+            told += &format!(
+                "{best} comes out first by {}, but not surely before {}, which is simpler.\n",
+                self.goals[0].text, self.advised.label
+            );
+        }
+        let sure = self.tuned.in_words(&self.goals, &self.limits);
+        let sure = sure.lines().filter(|line| !line.ends_with(" is kept."));
+        let sure =
+            sure.skip(usize::from(*best != self.advised.label)).collect::<Vec<_>>().join("\n");
+        told += &format!("{sure}\n\n{}", self.next(folder));
+        told
+    }
+
+    /// A row for each figure, a column for each policy.
+    fn table(&self) -> Figures {
+        let column = |(label, _): &(String, _)| Column {
+            head: label.clone(),
+            measure: None,
+            scale: Scale::Plain,
+        };
+        let row = |(at, (about, goal)): (usize, &(&str, Goal))| {
+            let (unit, factor) = match goal.unit() {
+                Unit::Seconds => ("ms", 1e3),
+                Unit::Share => ("%", 1e2),
+                _ => ("Mbit/s", 1.0),
+            };
+            let cell =
+                |found: &Option<Estimate>| Cell::figure(found.map(|found| found.scaled(factor)));
+            Row {
+                labels: vec![Label::Name((*about).to_owned()), Label::from(unit)],
+                cells: self.figures.iter().map(|(_, found)| cell(&found[at])).collect(),
+                starts_group: false,
+            }
+        };
+        Figures {
+            title: "What each use gets: today, as advised, and otherwise; ± is a 95 % interval"
+                .to_owned(),
+            labels: vec![String::new(), String::new()],
+            columns: self.figures.iter().map(column).collect(),
+            rows: self.about.iter().enumerate().map(row).collect(),
+            ..Figures::default()
+        }
+    }
+
+    fn next(&self, folder: &Path) -> String {
+        let word = |name: &str| shell_word(folder.join(name).as_os_str());
+        let (scenario, policy) = (word(SCENARIO), word(POLICY));
+        let share = |rate: Rate| {
+            Rate::from_bits_per_sec((rate.bits_per_sec() as f64 * self.network.line.share) as u64)
+        };
+        let Network { up, down, .. } = *self.network;
+        let marks = self.policy().is_some_and(|text| text.contains("roles.edge.classes"));
+        let role = if marks { "--role edge,core " } else { "" };
+        let deploy = |device: &str, rate: Rate| {
+            format!(
+                "  sudo shortflow deploy {policy} {role}--dev {device} --rate '{}'\n",
+                share(rate)
+            )
+        };
+        format!(
+            "Read and change what is assumed, and search again:\n  shortflow tune {scenario} --for {}\n\
+             Try it with this machine's own TCP, for a minute and a half:\n  \
+             sudo shortflow rehearse {scenario} --policy {policy} --replicas 1\n\
+             Deploy it at the gateway, towards the provider and towards the users:\n{}{}",
+            self.goals[0].text,
+            deploy("WAN", up),
+            deploy("LAN", down),
+        )
+    }
+}
+
+/// The network, from the arguments and, on a terminal, from answers.
+fn network(args: &Advise) -> Result<Network, Failure> {
+    let asks = args.up.is_none() || args.down.is_none();
+    let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if asks && !can_ask {
+        let what = "--up and --down are needed: the rates of the line\n\
+                    as in `shortflow advise --up '10 Mbit/s' --down '50 Mbit/s' --users 4 --uses web,voice,backup`";
+        return Err(Failure::Input(what.to_owned()));
+    }
+    let rate = |given: Option<Rate>, question: &str| match given {
+        Some(rate) => Ok(rate),
+        None => ask(question, "", |text| text.parse::<Rate>().map_err(|error| error.to_string())),
+    };
+    let down = rate(args.down, "How fast is the line from the provider, as in `50 Mbit/s`?")?;
+    let up = rate(args.up, "And towards it, as in `10 Mbit/s`?")?;
+    let least = Rate::from_bits_per_sec(64_000);
+    if up < least || down < least || up.bits_per_sec().max(down.bits_per_sec()) > 10_000_000_000 {
+        return Err(Failure::Input(
+            "the line must have 64 kbit/s to 10 Gbit/s in each direction".to_owned(),
+        ));
+    }
+    let users = match args.users {
+        None if asks => ask("How many people use it?", "10", |text| {
+            text.parse::<u32>()
+                .ok()
+                .filter(|n| (1..=1000).contains(n))
+                .ok_or_else(|| "write a number from 1 to 1000".to_owned())
+        })?,
+        given => given.unwrap_or(10),
+    };
+    let flows = args.from.as_ref().map(|path| flows(path)).transpose()?;
+    let parse = |text: &str| -> Result<Vec<Use>, String> {
+        let mut uses =
+            text.split(',').map(|one| Use::parse(one.trim())).collect::<Result<Vec<_>, _>>()?;
+        uses.sort_unstable();
+        uses.dedup();
+        Ok(uses)
+    };
+    let usual = if flows.is_some() { "voice" } else { "web,voice,backup" };
+    let uses = match &args.uses[..] {
+        [] if asks => {
+            let names = Use::ALL.map(|one| one.row().name).join(", ");
+            ask(&format!("What do they do? ({names})"), usual, parse)?
+        }
+        [] => parse(usual).map_err(Failure::Input)?,
+        given => parse(&given.join(",")).map_err(Failure::Input)?,
+    };
+    let line = match &args.link {
+        None if asks => {
+            let names: Vec<&str> = LINES.iter().map(|one| one.name).collect();
+            ask(&format!("What is the line? ({})", names.join(", ")), "ethernet", LineKind::parse)?
+        }
+        given => LineKind::parse(given.as_deref().unwrap_or("ethernet")).map_err(Failure::Input)?,
+    };
+    let name = format!("{users} users, {up} up, {down} down");
+    Ok(Network { name, up, down, line, users, uses, flows })
+}
+
+fn flows(path: &Path) -> Result<Flows, Failure> {
+    let inputs = InputFiles::default();
+    let text = inputs
+        .read(path, MOST_TEXT)
+        .map_err(|error| Failure::Input(format!("cannot read {}: {error}", path.display())))?;
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    read_csv(&name, &text).map_err(Failure::Input)
+}
+
+/// Asks until an answer is understood; an empty one is the usual.
+fn ask<T>(
+    question: &str,
+    usual: &str,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, Failure> {
+    let mut lines = std::io::stdin().lock().lines();
+    loop {
+        let hint = if usual.is_empty() { String::new() } else { format!(" [{usual}]") };
+        eprint_now(&format!("{question}{hint} "));
+        let Some(Ok(answer)) = lines.next() else {
+            return Err(Failure::Input("no answer: the input has ended".to_owned()));
+        };
+        let answer = if answer.trim().is_empty() { usual } else { answer.trim() };
+        match parse(answer) {
+            Ok(found) => return Ok(found),
+            Err(why) => eprint_now(&format!("{why}\n")),
+        }
+    }
+}
+
+fn eprint_now(text: &str) {
+    let mut out = std::io::stderr();
+    // Who cannot be asked gives no answer either.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}

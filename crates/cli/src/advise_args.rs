@@ -1,0 +1,54 @@
+//! The command line of `advise`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use shortflow_units::Rate;
+
+pub(crate) const ADVISE: &str = "\
+Examples:
+  shortflow advise
+  shortflow advise --up '10 Mbit/s' --down '50 Mbit/s' --users 4 --uses web,voice,backup --link pppoe
+  shortflow advise --up '100 Mbit/s' --down '100 Mbit/s' --users 80 --uses web,voice,downloads --from flows.csv";
+
+/// `advise`.
+#[derive(Debug, Args)]
+pub(crate) struct Advise {
+    /// The line's rate towards the provider.
+    #[arg(long, value_name = "RATE")]
+    pub(crate) up: Option<Rate>,
+    /// The line's rate from the provider.
+    #[arg(long, value_name = "RATE")]
+    pub(crate) down: Option<Rate>,
+    /// How many people use it, 1 to 1000; 10 by default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) users: Option<u32>,
+    /// What they do, separated by commas: web, voice, meetings, streaming, games, shell, backup, downloads. By
+    /// default web, voice and backup.
+    #[arg(long, value_name = "USE,USE…", value_delimiter = ',')]
+    pub(crate) uses: Vec<String>,
+    /// What the line is: ethernet, fibre, cable, dsl, pppoe, lte or satellite; ethernet by default.
+    #[arg(long, value_name = "KIND")]
+    pub(crate) link: Option<String>,
+    /// Flows of your own, for their sizes and arrivals: CSV with the columns start_s, bytes and direction (up or down).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) from: Option<PathBuf>,
+    /// Choose among all shipped policies, not only those that Linux can deploy.
+    #[arg(long)]
+    pub(crate) any: bool,
+    /// The seed of all random numbers.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub(crate) seed: Option<u64>,
+    /// How many replicas are simulated at once; one per core by default.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) jobs: Option<u16>,
+    /// The folder for the scenario and the policy; `results/advice` by default.
+    #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Use the folder even if it holds files that no run wrote; those files are kept.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print one JSON object instead.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
