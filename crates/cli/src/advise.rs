@@ -31,6 +31,9 @@ use crate::tune::{REFERENCES, give};
 const SCENARIO: &str = "scenario.toml";
 const POLICY: &str = "winner.toml";
 
+/// What the network as it is is called.
+const TODAY: &str = "today";
+
 /// By how much limits are widened, step by step, until some policy keeps them; after the last there are none.
 const FACTORS: [f64; 6] = [1.0, 1.25, 1.5, 2.0, 3.0, 5.0];
 
@@ -96,13 +99,14 @@ fn today(
     scenario: &Path,
     overrides: &Overrides,
 ) -> Result<Candidate, Failure> {
+    let set: Vec<(String, String)> = ["links.inside.rate.back", "links.outside.rate.forward"]
+        .map(|key| (key.to_owned(), "10 Gbit/s".to_owned()))
+        .into();
     let mut these = overrides.clone();
-    for key in ["links.inside.rate.back", "links.outside.rate.forward"] {
-        these.set.push((key.to_owned(), "10 Gbit/s".to_owned()));
-    }
+    these.set.extend(set.iter().cloned());
     let plain = shipped::policy("best-effort").map(|policy| give(inputs, policy, false));
     let found = candidates(inputs, scenario, plain.as_slice(), &[], &these)?.all.swap_remove(0);
-    Ok(Candidate { label: "today".to_owned(), ..found })
+    Ok(Candidate { label: TODAY.to_owned(), set, ..found })
 }
 
 /// What was asked, and what came of it.
@@ -114,7 +118,9 @@ struct Advice<'a> {
     /// What was found of the limits before they were widened, where no policy keeps them.
     narrow: Option<String>,
     /// What is advised: the simplest of those than which the winner is not surely better.
-    advised: &'a Candidate,
+    advised: Candidate,
+    /// Whether that is to leave the network as it is.
+    is_today: bool,
     /// What is shown of each use, and of what.
     about: Vec<(&'static str, Goal)>,
     /// The figures of the winner and the references, by name.
@@ -134,7 +140,8 @@ fn look<'a>(
     let goal = |text: &str| Goal::parse(text, &names).expect("a goal of what was just written");
     let goals = vec![goal(network.goal())];
     let is_reference = |one: &&Candidate| REFERENCES.iter().any(|name| is_shipped(one, name));
-    let references: Vec<Candidate> = all.iter().filter(is_reference).cloned().collect();
+    let references: Vec<Candidate> =
+        [today].into_iter().chain(all.iter().filter(is_reference).cloned()).collect();
     let threads = args.jobs.unwrap_or(0).into();
     let fresh = all[0].scenario().replicas;
     let bar = Bar::new(console);
@@ -158,12 +165,16 @@ fn look<'a>(
         narrow.get_or_insert_with(|| tuned.in_words(goals, limits_of));
     };
     let winner = &all[tuned.winner.expect("where nothing must be kept somebody wins")];
-    let simple = REFERENCES
-        .iter()
-        .find_map(|name| all.iter().find(|one| is_shipped(one, name) && is_as_good(one, &tuned)));
-    let advised = simple.unwrap_or(winner);
-    let mut shown: Vec<Candidate> = vec![today, advised.clone()];
-    shown.extend(references.iter().chain([winner]).filter(|one| !one.is_same_as(advised)).cloned());
+    // From the simplest on: as it is, then plain queues at the gateway.
+    let simple = references.iter().find(|one| is_as_good(one, &tuned));
+    let advised = simple.unwrap_or(winner).clone();
+    let is_today = advised.label == TODAY;
+    let mut shown: Vec<Candidate> = vec![references[0].clone()];
+    for one in [&advised].into_iter().chain(&references[1..]).chain([winner]) {
+        if !shown.iter().any(|there| there.label == one.label) {
+            shown.push(one.clone());
+        }
+    }
     let of_uses = network.uses.iter().flat_map(|one| one.figures().iter().copied());
     let own = network.flows.iter().flat_map(Flows::figures);
     let about: Vec<(&str, Goal)> =
@@ -177,13 +188,17 @@ fn look<'a>(
     bar.end();
     let estimate = |figures: &[shortflow_tune::Figures], at: usize| {
         let values: Vec<f64> = figures.iter().filter_map(|one| one.goals[at]).collect();
-        Estimate::of(&values).map(|found| found.scaled(watched[at].sign()))
+        let found = Estimate::of(&values).map(|found| found.scaled(watched[at].sign()))?;
+        // Where too much was still open at the end of some replica, the others are those that waited less.
+        let is_bound = values.len() < figures.len();
+        let bound = Estimate { low: None, high: None, at_least: true, ..found };
+        Some(if is_bound { bound } else { found })
     };
     let figures = shown.iter().zip(&measured).map(|(one, figures)| {
         (one.label.clone(), (0..watched.len()).map(|at| estimate(figures, at)).collect())
     });
     let figures = figures.collect();
-    Ok(Advice { network, goals, limits, tuned, narrow, advised, about, figures })
+    Ok(Advice { network, goals, limits, tuned, narrow, advised, is_today, about, figures })
 }
 
 /// Whether a candidate is the shipped policy of this name.
@@ -201,7 +216,11 @@ fn is_as_good(one: &Candidate, tuned: &Tuned) -> bool {
 }
 
 impl Advice<'_> {
+    /// The policy that is advised as a file; nothing where none is needed.
     fn policy(&self) -> Option<String> {
+        if self.is_today {
+            return None;
+        }
         let (_, text) = self.advised.scenario().inputs.policy.as_ref()?;
         let heading =
             ["Chosen by `shortflow advise` for the network of scenario.toml beside it.".to_owned()];
@@ -223,7 +242,7 @@ impl Advice<'_> {
             "network": { "up": self.network.up.to_string(), "down": self.network.down.to_string(),
                 "users": self.network.users, "link": self.network.line.name,
                 "uses": self.network.uses.iter().map(|one| one.row().name).collect::<Vec<_>>() },
-            "policy": self.advised.label,
+            "policy": (!self.is_today).then_some(&self.advised.label),
             "keeps_limits": self.narrow.is_none(),
             "goals": self.goals, "limits": self.limits,
             "uses": figures,
@@ -233,11 +252,12 @@ impl Advice<'_> {
 
     fn in_words(&self, ansi: bool, folder: &Path) -> String {
         let Network { up, down, users, line, .. } = self.network;
-        let mut told = format!(
-            "{users} users on {up} up, {down} down ({}): {}\n",
-            line.name, self.advised.label
-        );
-        if let Some(policy) = &self.advised.scenario().policy {
+        let advised = if self.is_today { "leave it as it is" } else { self.advised.label.as_str() };
+        let mut told =
+            format!("{users} users on {up} up, {down} down ({}): {}\n", line.name, advised);
+        if self.is_today {
+            told += "Nothing waits long enough for a policy to be surely better.\n\n";
+        } else if let Some(policy) = &self.advised.scenario().policy {
             told += &format!("{}\n\n", policy.description);
         }
         told += &format!("{}\n", Table::set(&self.table()).text(ansi));
@@ -253,7 +273,8 @@ impl Advice<'_> {
         if *best != self.advised.label {
             told += &format!(
                 "{best} comes out first by {}, but not surely before {}, which is simpler.\n",
-                self.goals[0].text, self.advised.label
+                self.goals[0].text,
+                if self.is_today { "what is there" } else { &self.advised.label }
             );
         }
         let sure = self.tuned.in_words(&self.goals, &self.limits);
@@ -302,6 +323,13 @@ impl Advice<'_> {
             Rate::from_bits_per_sec((rate.bits_per_sec() as f64 * self.network.line.share) as u64)
         };
         let Network { up, down, .. } = *self.network;
+        let again = format!(
+            "Read and change what is assumed, and search again:\n  shortflow tune {scenario} --for {}\n",
+            self.goals[0].text
+        );
+        if self.is_today {
+            return again;
+        }
         let marks = self.policy().is_some_and(|text| text.contains("roles.edge.classes"));
         let role = if marks { "--role edge,core " } else { "" };
         let deploy = |device: &str, rate: Rate| {
@@ -311,11 +339,10 @@ impl Advice<'_> {
             )
         };
         format!(
-            "Read and change what is assumed, and search again:\n  shortflow tune {scenario} --for {}\n\
+            "{again}\
              Try it with this machine's own TCP, for a minute and a half:\n  \
              sudo shortflow rehearse {scenario} --policy {policy} --replicas 1\n\
              Deploy it at the gateway, towards the provider and towards the users:\n{}{}",
-            self.goals[0].text,
             deploy("WAN", up),
             deploy("LAN", down),
         )

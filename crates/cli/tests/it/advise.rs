@@ -37,6 +37,19 @@ fn a_home_with_a_backup_is_told_what_to_deploy_and_what_each_use_gains() {
 }
 
 #[test]
+fn where_nothing_waits_the_advice_is_to_leave_it_as_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    let network = ["--up", "5 Mbit/s", "--down", "5 Mbit/s", "--users", "1", "--link", "fibre"];
+    let place = ["--uses", "voice,shell", "--out", out.to_str().unwrap()];
+    let ended = run(&[&["advise"], &network[..], &place].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.out.contains(": leave it as it is\n"), "{}", ended.out);
+    assert!(!ended.out.contains("deploy"), "{}", ended.out);
+    assert_eq!(files(&out), ["scenario.toml", "tune.json"]);
+}
+
+#[test]
 fn what_is_missing_or_misspelt_is_told_before_anything_is_run() {
     let line = ["--up", "1 Mbit/s", "--down", "8 Mbit/s"];
     for (arguments, told) in [
