@@ -186,19 +186,21 @@ fn look<'a>(
     let first = 1000;
     let measured = measure(&Simulator, &plan, first..first + fresh, stop, &bar)?;
     bar.end();
-    let estimate = |figures: &[shortflow_tune::Figures], at: usize| {
-        let values: Vec<f64> = figures.iter().filter_map(|one| one.goals[at]).collect();
-        let found = Estimate::of(&values).map(|found| found.scaled(watched[at].sign()))?;
-        // Where too much was still open at the end of some replica, the others are those that waited less.
-        let is_bound = values.len() < figures.len();
-        let bound = Estimate { low: None, high: None, at_least: true, ..found };
-        Some(if is_bound { bound } else { found })
-    };
     let figures = shown.iter().zip(&measured).map(|(one, figures)| {
-        (one.label.clone(), (0..watched.len()).map(|at| estimate(figures, at)).collect())
+        let found = watched.iter().enumerate().map(|(at, goal)| estimate(figures, at, goal));
+        (one.label.clone(), found.collect())
     });
     let figures = figures.collect();
     Ok(Advice { network, goals, limits, tuned, narrow, advised, is_today, about, figures })
+}
+
+/// A goal over all replicas; a lower bound where too much was still open at the end of some, for the others are those that
+/// waited less.
+fn estimate(figures: &[shortflow_tune::Figures], at: usize, goal: &Goal) -> Option<Estimate> {
+    let values: Vec<f64> = figures.iter().filter_map(|one| one.goals[at]).collect();
+    let found = Estimate::of(&values)?.scaled(goal.sign());
+    let is_bound = values.len() < figures.len();
+    Some(if is_bound { Estimate { low: None, high: None, at_least: true, ..found } } else { found })
 }
 
 /// Whether a candidate is the shipped policy of this name.
