@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
 use shortflow_text::{Diagnostic, Diagnostics, InputFiles};
 
+use crate::equal_load;
 use crate::vary::{Varied, combinations};
 
 /// A policy file.
@@ -63,11 +64,12 @@ pub fn candidates(
 ) -> Result<Candidates, Diagnostics> {
     let mut found = Candidates::default();
     for file in files {
-        for set in combinations(varied) {
+        for named in combinations(varied) {
             let mut these = Overrides { policy: file.path.clone(), ..overrides.clone() };
+            let set = resolved(inputs, scenario, &these, &named)?;
             these.set.extend(set.iter().cloned());
             match load_from(inputs, scenario, &these) {
-                Ok(loaded) => found.all.push(candidate(loaded, set)?),
+                Ok(loaded) => found.all.push(candidate(loaded, &named, set)?),
                 Err(mistakes) if file.may_be_left_out => {
                     let why = mistakes.0.first().map_or(String::new(), |one| one.message.clone());
                     let name = file.path.as_ref().and_then(|path| path.file_stem());
@@ -83,7 +85,38 @@ pub fn candidates(
     Ok(found)
 }
 
-fn candidate(loaded: Loaded, set: Vec<(String, String)>) -> Result<Candidate, Diagnostics> {
+/// The same with thresholds of equal load in the place of those that ask for them.
+fn resolved(
+    inputs: &InputFiles,
+    scenario: &Path,
+    overrides: &Overrides,
+    set: &[(String, String)],
+) -> Result<Vec<(String, String)>, Diagnostics> {
+    let wrong = |what: String| Diagnostics::one(Diagnostic::of_whole("--vary", what, None));
+    let mut all = Vec::new();
+    for (key, value) in set {
+        let Some(levels) = equal_load::levels(value) else {
+            all.push((key.clone(), value.clone()));
+            continue;
+        };
+        let levels = levels.map_err(wrong)?;
+        let loaded = load_from(inputs, scenario, overrides)?;
+        let thresholds = equal_load::thresholds(&loaded.points()[0].scenario, levels);
+        let none = || {
+            wrong(format!(
+                "`{value}`: the scenario has neither transfers nor pages whose sizes are known"
+            ))
+        };
+        all.push((key.clone(), thresholds.ok_or_else(none)?));
+    }
+    Ok(all)
+}
+
+fn candidate(
+    loaded: Loaded,
+    named: &[(String, String)],
+    set: Vec<(String, String)>,
+) -> Result<Candidate, Diagnostics> {
     let wrong = |message: String, help: String| {
         Diagnostics::one(Diagnostic::of_whole(&loaded.name, message, Some(help)))
     };
@@ -99,7 +132,7 @@ fn candidate(loaded: Loaded, set: Vec<(String, String)>) -> Result<Candidate, Di
         return Err(wrong(message.to_owned(), help.to_owned()));
     };
     let short = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
-    let settings = set.iter().map(|(key, value)| format!("{} = {value}", short(key)));
+    let settings = named.iter().map(|(key, value)| format!("{} = {value}", short(key)));
     let label = [policy.name.clone()].into_iter().chain(settings).collect::<Vec<_>>().join(", ");
     Ok(Candidate { label, set, loaded })
 }

@@ -32,6 +32,7 @@ mod aim;
 mod by_engine;
 mod candidates;
 mod confirm;
+mod equal_load;
 mod front;
 mod search;
 mod told;
