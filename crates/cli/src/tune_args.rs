@@ -31,7 +31,8 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "LIMIT")]
     pub(crate) keep: Vec<String>,
     /// Vary a key of the policy, as in `policy.parameters.limit=20..400 pkt`, from which five values are taken, or
-    /// `policy.parameters.ecn=true,false`; may be repeated: every value meets every other.
+    /// `policy.parameters.ecn=true,false`; may be repeated: every value meets every other. `equal-load:8` is
+    /// the thresholds that give eight priorities of DSTF the same load.
     #[arg(long, value_name = "KEY=VALUES")]
     pub(crate) vary: Vec<String>,
     /// The policies to choose from: files, or names of shipped ones, separated by commas. By default the shipped

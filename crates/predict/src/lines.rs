@@ -35,6 +35,9 @@ pub(crate) struct Line {
     /// Queues that are served one after another; one where packets go as they came.
     pub(crate) bands: Vec<Band>,
     band_of: BandRule,
+    /// The role that conditions packets where they go out to it, and that where they come in from it, as places among the
+    /// policy's.
+    pub(crate) conditioned: [Option<usize>; 2],
     /// Why there is no closed form for its queue, if there is none.
     pub(crate) lacks: Option<String>,
 }
@@ -79,6 +82,12 @@ enum BandRule {
     Shared(Arc<QueuePlan>),
 }
 
+/// The place among the policy's roles of that which conditions packets at `node` in this direction.
+fn conditions(scenario: &Scenario, node: NodeId, direction: Direction) -> Option<usize> {
+    let role = role_at(scenario, node, direction).filter(|role| role.conditions())?;
+    scenario.policy.as_ref()?.roles.iter().position(|one| one.name == role.name)
+}
+
 impl Line {
     fn new(scenario: &Scenario, (from, to, line): (NodeId, NodeId, &Described)) -> Line {
         let (link_loss, loses_in_bursts) = match &line.loss {
@@ -104,6 +113,10 @@ impl Line {
             order: Order::Bands,
             bands: vec![Band::plain(line.limit)],
             band_of: BandRule::First,
+            conditioned: [
+                conditions(scenario, from, Direction::To(to)),
+                conditions(scenario, to, Direction::From(from)),
+            ],
             lacks: None,
         };
         if by_code_point {

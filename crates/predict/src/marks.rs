@@ -5,8 +5,7 @@ use shortflow_elements::marker::Counted;
 use shortflow_elements::meter::TswParams;
 use shortflow_elements::{Aggregate, Color, Dscp, FlowKey, Packet, Protocol};
 use shortflow_policy::{MarkerPlan, Role, TrafficClass};
-use shortflow_run::role_at;
-use shortflow_scenario::{Direction, NodeId, Scenario};
+use shortflow_scenario::{NodeId, Scenario};
 
 use crate::lines::Line;
 
@@ -129,12 +128,12 @@ pub(crate) fn hops(
     let mut found = Vec::with_capacity(way.len());
     for &at in way {
         let line = &lines[at];
-        marks.pass(line.from, Direction::To(line.to), line);
+        marks.pass(line.conditioned[0], line);
         // Where all are treated alike, it does not matter what is written.
         let lacks = if line.tells_apart() { marks.lacks.clone() } else { None };
         let pieces = marks.written.iter().map(|written| piece(line, kind, written)).collect();
         found.push(Hop { line: at, pieces, metered: marks.metered, lacks });
-        marks.pass(line.to, Direction::From(line.from), line);
+        marks.pass(line.conditioned[1], line);
     }
     found
 }
@@ -150,10 +149,11 @@ struct Marks<'m> {
 }
 
 impl Marks<'_> {
-    /// Past the role of a node, if it has one there.
-    fn pass(&mut self, node: NodeId, direction: Direction, line: &Line) {
-        let Some(role) = role_at(self.scenario, node, direction) else { return };
-        if self.lacks.is_none() && role.conditions() {
+    /// Past the role of a node, if one conditions packets there.
+    fn pass(&mut self, role: Option<usize>, line: &Line) {
+        let Some((role, policy)) = role.zip(self.scenario.policy.as_ref()) else { return };
+        let role = &policy.roles[role];
+        if self.lacks.is_none() {
             let kind = self.kind;
             let (meters, metered) = (&mut *self.meters, &mut self.metered);
             let mut marking = Marking { kind, meters, metered, place: &line.name, role };
