@@ -9,14 +9,12 @@ use shortflow_measure::results::write_whole;
 use shortflow_measure::tables::{Cell, Column, Label, Row, Scale, Table as Figures};
 use shortflow_measure::{Estimate, Unit};
 use shortflow_predict::Prediction;
-use shortflow_report::Table;
+use shortflow_report::{Table, significant};
 use shortflow_run::{OutputFolder, shell_word};
 use shortflow_scenario::Overrides;
 use shortflow_sim::Simulator;
 use shortflow_text::{InputFiles, MOST_TEXT};
-use shortflow_tune::{
-    Candidate, CandidateFile, Goal, Limit, Plan, Tuned, candidates, measure, policy_text,
-};
+use shortflow_tune::{Candidate, CandidateFile, Goal, Limit, Plan, Tuned, candidates, measure};
 use shortflow_units::Rate;
 
 use crate::advise_args::Advise;
@@ -60,10 +58,10 @@ pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
     let put = |name: &str, text: &str| {
         write_whole(&folder.join(name), |file| file.write_all(text.as_bytes()))
     };
+    let named = format!("\npolicy = \"{POLICY}\"\nreplicas = ");
+    let text = text.replacen("\nreplicas = ", &named, 1);
     put(SCENARIO, &text).map_err(|error| output.named_finally(error))?;
-    if let Some(policy) = advice.policy() {
-        put(POLICY, &policy).map_err(|error| output.named_finally(error))?;
-    }
+    put(POLICY, &advice.policy()).map_err(|error| output.named_finally(error))?;
     let told = format!("{:#}\n", advice.json());
     put("tune.json", &told).map_err(|error| output.named_finally(error))?;
     let folder = output.publish()?;
@@ -218,15 +216,17 @@ fn is_as_good(one: &Candidate, tuned: &Tuned) -> bool {
 }
 
 impl Advice<'_> {
-    /// The policy that is advised as a file; nothing where none is needed.
-    fn policy(&self) -> Option<String> {
-        if self.is_today {
-            return None;
-        }
-        let (_, text) = self.advised.scenario().inputs.policy.as_ref()?;
-        let heading =
-            ["Chosen by `shortflow advise` for the network of scenario.toml beside it.".to_owned()];
-        policy_text(text, &self.advised.set, &heading).ok()
+    /// The policy of the scenario as a file: what is advised, or a plain queue where nothing is.
+    fn policy(&self) -> String {
+        let inputs = &self.advised.scenario().inputs;
+        let text = inputs.policy.as_ref().map_or("", |(_, text)| text);
+        let heading = match self.is_today {
+            true => {
+                "Nothing is advised: a plain queue, as the scenario beside it asks for a policy."
+            }
+            false => "Chosen by `shortflow advise` for the network of scenario.toml beside it.",
+        };
+        format!("# {heading}\n\n{text}")
     }
 
     fn json(&self) -> serde_json::Value {
@@ -263,6 +263,7 @@ impl Advice<'_> {
             told += &format!("{}\n\n", policy.description);
         }
         told += &format!("{}\n", Table::set(&self.table()).text(ansi));
+        told += &self.costs();
         if let Some(narrow) = &self.narrow {
             told += &format!(
                 "What calls and their like need is not to be had on this line:\n{narrow}\nThe nearest that some policy keeps:\n"
@@ -285,6 +286,26 @@ impl Advice<'_> {
             sure.skip(usize::from(*best != self.advised.label)).collect::<Vec<_>>().join("\n");
         told += &format!("{sure}\n\n{}", self.next(folder));
         told
+    }
+
+    /// What gets surely worse than today: where the intervals do not touch.
+    fn costs(&self) -> String {
+        let (_, today) = &self.figures[0];
+        let advised = self.figures.iter().find(|(label, _)| *label == self.advised.label);
+        let Some((_, advised)) = advised.filter(|_| !self.is_today) else { return String::new() };
+        let worse = |goal: &Goal, today: &Estimate, advised: &Estimate| {
+            let [today, advised] = [today, advised].map(|one| one.scaled(goal.sign()));
+            today.high.zip(advised.low).is_some_and(|(today, advised)| advised > today)
+        };
+        let each = self.about.iter().zip(today.iter().zip(advised));
+        each.filter_map(|((about, goal), (today, advised))| {
+            let (today, advised) = (today.as_ref()?, advised.as_ref()?);
+            worse(goal, today, advised).then(|| {
+                let times = significant(advised.mean / today.mean);
+                format!("It costs: {about}, {times} times that of today.\n")
+            })
+        })
+        .collect()
     }
 
     /// A row for each figure, a column for each policy.
@@ -325,14 +346,17 @@ impl Advice<'_> {
             Rate::from_bits_per_sec((rate.bits_per_sec() as f64 * self.network.line.share) as u64)
         };
         let Network { up, down, .. } = *self.network;
+        let keep: String =
+            self.limits.iter().map(|limit| format!(" \\\n      --keep '{}'", limit.text)).collect();
         let again = format!(
-            "Read and change what is assumed, and search again:\n  shortflow tune {scenario} --for {}\n",
+            "Read and change what is assumed, and search again, among all policies:\n  \
+             shortflow tune {scenario} --for {}{keep}\n",
             self.goals[0].text
         );
         if self.is_today {
             return again;
         }
-        let marks = self.policy().is_some_and(|text| text.contains("roles.edge.classes"));
+        let marks = self.policy().contains("roles.edge.classes");
         let role = if marks { "--role edge,core " } else { "" };
         let deploy = |device: &str, rate: Rate| {
             format!(
@@ -411,9 +435,10 @@ fn network(args: &Advise) -> Result<Network, Failure> {
 
 fn flows(path: &Path) -> Result<Flows, Failure> {
     let inputs = InputFiles::default();
-    let text = inputs
-        .read(path, MOST_TEXT)
-        .map_err(|error| Failure::Input(format!("cannot read {}: {error}", path.display())))?;
+    let text = inputs.read(path, MOST_TEXT).map_err(|error| {
+        let how = "give CSV with the columns start_s, bytes and direction; captures are not read";
+        Failure::Input(format!("cannot read {}: {error}\n{how}", path.display()))
+    })?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     read_csv(&name, &text).map_err(Failure::Input)
 }
