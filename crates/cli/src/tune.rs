@@ -112,7 +112,7 @@ pub(crate) fn give(
     CandidateFile { path: Some(path), may_be_left_out }
 }
 
-/// Best effort and FQ-CoDel, where they fit the scenario.
+/// Best effort and FQ-CoDel as they are shipped, where they fit the scenario.
 fn references(
     inputs: &InputFiles,
     args: &Tune,
@@ -123,7 +123,13 @@ fn references(
         .filter_map(|name| shipped::policy(name))
         .map(|policy| give(inputs, policy, true))
         .collect();
-    Ok(candidates(inputs, &args.scenario, &files, &[], overrides)?.all)
+    let mut as_shipped = overrides.clone();
+    as_shipped.set.retain(|(key, _)| !key.starts_with("policy."));
+    let mut found = candidates(inputs, &args.scenario, &files, &[], &as_shipped)?.all;
+    if as_shipped.set.len() < overrides.set.len() {
+        found.iter_mut().for_each(|one| one.label += ", as shipped");
+    }
+    Ok(found)
 }
 
 fn nothing_fits(found: &Candidates) -> Failure {

@@ -6,7 +6,7 @@ use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
 use shortflow_text::{Diagnostic, Diagnostics, InputFiles};
 
 use crate::equal_load;
-use crate::vary::{Varied, combinations};
+use crate::vary::{POLICY, Varied, combinations};
 
 /// A policy file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct CandidateFile {
 pub struct Candidate {
     /// What it is called: the policy, and what is varied in it.
     pub label: String,
-    /// What is varied in it, as keys and values.
+    /// What is set in it, for all and for this one, as keys and values.
     pub set: Vec<(String, String)>,
     /// Its scenario, checked; it has one point.
     pub loaded: Loaded,
@@ -63,13 +63,19 @@ pub fn candidates(
     overrides: &Overrides,
 ) -> Result<Candidates, Diagnostics> {
     let mut found = Candidates::default();
+    // What is set in all of them belongs to the policy that was measured, as what is varied does.
+    let common: Vec<(String, String)> =
+        overrides.set.iter().filter(|(key, _)| key.starts_with(POLICY)).cloned().collect();
     for file in files {
         for named in combinations(varied) {
             let mut these = Overrides { policy: file.path.clone(), ..overrides.clone() };
             let set = resolved(inputs, scenario, &these, &named)?;
             these.set.extend(set.iter().cloned());
             match load_from(inputs, scenario, &these) {
-                Ok(loaded) => found.all.push(candidate(loaded, &named, set)?),
+                Ok(loaded) => {
+                    let set = [&common[..], &set].concat();
+                    found.all.push(candidate(loaded, &named, set)?);
+                }
                 Err(mistakes) if file.may_be_left_out => {
                     let why = mistakes.0.first().map_or(String::new(), |one| one.message.clone());
                     let name = file.path.as_ref().and_then(|path| path.file_stem());

@@ -95,7 +95,11 @@ pub fn tune(
         ByEngine { engine, scenarios: all, goals, limits, threads, stop, progress, taken: 0 };
     progress.stage("closed forms");
     let foretold = expected(model, &measuring.scenarios[..candidates.len()], &goals[0], stop);
-    let within = within_reach(&foretold);
+    let within = match (goals.len(), limits.is_empty()) {
+        (1, true) => within_reach(&foretold),
+        // What is far behind by one goal may alone keep a limit, or be the best by another goal.
+        _ => (0..candidates.len()).collect(),
+    };
     progress.stage("search");
     let mut left = Left { within: &within, measuring: &mut measuring };
     let found = search(within.len(), goals.len(), limits, &mut left)?;
@@ -108,6 +112,8 @@ pub fn tune(
     let searched = searched(candidates, &foretold, &within, &found);
     let model = match foretold.iter().filter(|one| one.is_some()).count() {
         0 => Some(format!("no closed form for {}", goals[0].text)),
+        _ if !limits.is_empty() => Some("a limit may rule out the best".to_owned()),
+        _ if goals.len() > 1 => Some("there are two goals".to_owned()),
         _ => None,
     };
     Ok(Tuned { winner, confirmed, searched, replicas: measuring.taken, fresh, model })

@@ -16,7 +16,7 @@ const POINTS: usize = 5;
 const WIDE: f64 = 10.0;
 
 /// What every key begins with: what is searched for is a policy.
-const POLICY: &str = "policy.";
+pub(crate) const POLICY: &str = "policy.";
 
 const HOW: &str =
     "write policy.KEY=A..B, as in `policy.parameters.limit=20..400 pkt`, or policy.KEY=a,b,c";

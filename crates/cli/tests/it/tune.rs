@@ -127,3 +127,34 @@ fn what_is_misspelt_is_told_before_anything_is_run() {
         assert!(!home.path().join("out").exists(), "{arguments:?}");
     }
 }
+
+#[test]
+fn what_is_far_behind_by_closed_forms_is_run_where_it_alone_may_keep_a_limit() {
+    let home = tempfile::tempdir().unwrap();
+    // At 94 % of the load a queue of one loses a quarter; one of 300 loses nothing, and its wait is many times as long.
+    let arguments = [
+        ["--for", "mean:packets", "--keep", "packets.datagram-loss <= 2 %"],
+        [
+            "--vary",
+            "policy.parameters.limit=1 pkt,300 pkt",
+            "--set",
+            "workloads.packets.poisson.rate=118 /s",
+        ],
+    ]
+    .concat();
+    let ended = tune(home.path(), &arguments);
+    assert_eq!(ended.code, Some(0), "{}", ended.out);
+    assert!(ended.out.starts_with("Queue, limit = 300 pkt comes out first"), "{}", ended.out);
+}
+
+#[test]
+fn what_is_set_in_all_candidates_is_in_the_winner_and_not_in_what_it_is_held_against() {
+    let home = tempfile::tempdir().unwrap();
+    let set = ["--for", "mean:packets", "--policies", "best-effort"];
+    let ended =
+        tune(home.path(), &[&set[..], &["--set", "policy.parameters.limit=7 pkt"]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let winner = fs::read_to_string(home.path().join("out/winner.toml")).unwrap();
+    assert!(winner.contains("limit = \"7 pkt\""), "{winner}");
+    assert!(ended.out.contains("Better than Best Effort, as shipped by "), "{}", ended.out);
+}
