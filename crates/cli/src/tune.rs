@@ -64,7 +64,8 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
     let tuned = tuned.map_err(|error| output.by_final_names(error))?;
     let told = Told { args, found: &found, goals: &goals, limits: &limits, tuned: &tuned };
     let folder = output.folder(None)?.path().to_owned();
-    told.write(&folder).map_err(|error| output.named_finally(error))?;
+    let winner = told.winner()?;
+    told.write(&folder, winner.as_deref()).map_err(|error| output.named_finally(error))?;
     told.show(console, &output.publish()?)?;
     if tuned.is_kept() { Ok(()) } else { Err(Failure::Check) }
 }
@@ -152,12 +153,16 @@ struct Told<'t> {
 
 impl Told<'_> {
     /// Writes what was found into a folder.
-    fn write(&self, folder: &Path) -> Result<(), shortflow_measure::results::Error> {
+    fn write(
+        &self,
+        folder: &Path,
+        winner: Option<&str>,
+    ) -> Result<(), shortflow_measure::results::Error> {
         let put = |name: &str, text: &str| {
             write_whole(&folder.join(name), |file| file.write_all(text.as_bytes()))
         };
-        if let Some(text) = self.winner() {
-            put(WINNER, &text)?;
+        if let Some(text) = winner {
+            put(WINNER, text)?;
         }
         if let Some(figure) = front_figure(self.tuned, self.goals) {
             put("front.svg", &figure.svg)?;
@@ -166,13 +171,20 @@ impl Told<'_> {
     }
 
     /// The winner as a policy of its own.
-    fn winner(&self) -> Option<String> {
-        let winner = &self.found.all[self.tuned.winner?];
-        let (_, text) = winner.scenario().inputs.policy.as_ref()?;
+    fn winner(&self) -> Result<Option<String>, Failure> {
+        let winner = self.tuned.winner.map(|at| &self.found.all[at]);
+        let text = winner.and_then(|one| one.scenario().inputs.policy.as_ref());
+        let Some((winner, (_, text))) = winner.zip(text) else { return Ok(None) };
         let command = command_line(std::env::args_os().skip(1));
         let mut heading = vec![format!("Chosen by `{command}`:")];
         heading.extend(self.tuned.in_words(self.goals, self.limits).lines().map(str::to_owned));
-        policy_text(text, &winner.set, &heading).ok()
+        let written = policy_text(text, &winner.set, &heading);
+        written.map(Some).map_err(|why| {
+            Failure::Input(format!(
+                "the winner, {}, cannot be written as a policy of its own: {why}",
+                winner.label
+            ))
+        })
     }
 
     fn json(&self) -> serde_json::Value {

@@ -160,6 +160,9 @@ fn difference_in_words(difference: &Difference, goals: &[Goal]) -> String {
     let Some(found) = difference.difference else {
         return format!("Beside {from}: too little was measured to tell.");
     };
+    if found.mean == 0.0 && found.low == found.high {
+        return format!("The same as {from} in every replica.");
+    }
     let unit = goals[0].unit();
     let by = in_unit(found.mean.abs(), unit);
     let than = if found.mean <= 0.0 { "Better" } else { "Worse" };
