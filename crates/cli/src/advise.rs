@@ -33,7 +33,7 @@ const POLICY: &str = "winner.toml";
 const TODAY: &str = "today";
 
 /// By how much limits are widened, step by step, until some policy keeps them; after the last there are none.
-const FACTORS: [f64; 6] = [1.0, 1.25, 1.5, 2.0, 3.0, 5.0];
+const FACTORS: [f64; 9] = [1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0];
 
 /// `shortflow advise`.
 pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
@@ -157,7 +157,7 @@ fn look<'a>(
         let references = &references[..];
         let plan = Plan { candidates: all, references, goals, limits: limits_of, fresh, threads };
         let tuned = shortflow_tune::tune(&Simulator, &Prediction, &plan, stop, &bar)?;
-        if tuned.is_kept() || factor.is_none() {
+        if tuned.keeps_limits() || factor.is_none() {
             break (limits, tuned);
         }
         narrow.get_or_insert_with(|| tuned.in_words(goals, limits_of));
@@ -212,7 +212,8 @@ fn is_as_good(one: &Candidate, tuned: &Tuned) -> bool {
     let standings = &tuned.confirmed.standings;
     let keeps = standings.iter().any(|standing| standing.label == one.label && standing.keeps);
     let difference = tuned.confirmed.differences.iter().find(|found| found.from == one.label);
-    keeps && difference.is_none_or(|found| !found.is_surely_better())
+    let is_told = |found: &&shortflow_tune::Difference| found.difference.is_some();
+    keeps && difference.is_none_or(|found| is_told(&found) && !found.is_surely_better())
 }
 
 impl Advice<'_> {
@@ -258,7 +259,12 @@ impl Advice<'_> {
         let mut told =
             format!("{users} users on {up} up, {down} down ({}): {}\n", line.name, advised);
         if self.is_today {
-            told += "Nothing waits long enough for a policy to be surely better.\n\n";
+            told += match self.narrow {
+                None => "No policy is surely better than what is there.\n\n",
+                Some(_) => {
+                    "The line is too slow for what it is asked for, and no policy is surely better than what is there.\n\n"
+                }
+            };
         } else if let Some(policy) = &self.advised.scenario().policy {
             told += &format!("{}\n\n", policy.description);
         }
@@ -266,7 +272,12 @@ impl Advice<'_> {
         told += &self.costs();
         if let Some(narrow) = &self.narrow {
             told += &format!(
-                "What calls and their like need is not to be had on this line:\n{narrow}\nThe nearest that some policy keeps:\n"
+                "What calls and their like need is not to be had on this line:\n{narrow}\n{}\n",
+                if self.limits.is_empty() {
+                    "No policy keeps anything near it."
+                } else {
+                    "The nearest that some policy keeps:"
+                }
             );
         }
         for limit in &self.limits {

@@ -172,7 +172,8 @@ impl Told<'_> {
 
     /// The winner as a policy of its own.
     fn winner(&self) -> Result<Option<String>, Failure> {
-        let winner = self.tuned.winner.map(|at| &self.found.all[at]);
+        let winner = self.tuned.winner.filter(|_| self.tuned.is_measured());
+        let winner = winner.map(|at| &self.found.all[at]);
         let text = winner.and_then(|one| one.scenario().inputs.policy.as_ref());
         let Some((winner, (_, text))) = winner.zip(text) else { return Ok(None) };
         let command = command_line(std::env::args_os().skip(1));

@@ -98,6 +98,13 @@ impl Tuned {
         else {
             return self.nobody_in_words(limits);
         };
+        if !self.is_measured() {
+            let what = &goals[0].text;
+            return format!(
+                "{what} could not be measured: {} has nothing of the kind, or too little.",
+                goals[0].workload
+            );
+        }
         let mut told = format!("{} comes out first by {}.", winner.label, goals[0].text);
         for difference in &self.confirmed.differences {
             told += &format!("\n{}", difference_in_words(difference, goals));
@@ -149,9 +156,19 @@ impl Tuned {
         told
     }
 
+    /// Whether the first goal was measured of the winner, without which nothing was won.
+    pub fn is_measured(&self) -> bool {
+        self.confirmed.standings.first().is_some_and(|winner| winner.goals[0].is_some())
+    }
+
     /// Whether the winner keeps all limits on fresh seeds.
-    pub fn is_kept(&self) -> bool {
+    pub fn keeps_limits(&self) -> bool {
         self.winner.is_some() && self.confirmed.standings.first().is_some_and(|winner| winner.keeps)
+    }
+
+    /// Whether it does, and the goal was measured.
+    pub fn is_kept(&self) -> bool {
+        self.is_measured() && self.keeps_limits()
     }
 }
 

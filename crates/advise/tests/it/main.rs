@@ -40,6 +40,10 @@ fn every_line_and_every_use_make_a_scenario_without_mistakes() {
         assert!(!workloads(&network("pppoe", 3, &[one])).is_empty());
     }
     assert_eq!(workloads(&network("dsl", 30, &Use::ALL)).len(), 11);
+    for megabits in [1, 60, 100, 300, 10_000] {
+        let rate = Rate::from_bits_per_sec(megabits * 1_000_000);
+        workloads(&Network { up: rate, down: rate, ..network("fibre", 2, &Use::ALL) });
+    }
 }
 
 // ITU-T G.114: 150 ms one way, of which the ends take a third.

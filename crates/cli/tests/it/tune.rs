@@ -103,6 +103,23 @@ fn two_goals_make_a_figure_and_any_number_of_threads_the_same_results() {
 }
 
 #[test]
+fn where_the_goal_cannot_be_measured_nobody_wins() {
+    let home = tempfile::tempdir().unwrap();
+    let bulk = LINE
+        .replace("poisson", "bulk")
+        .replace("rate = \"187 /s\"\nsize.constant = \"1000 B\"\n", "");
+    fs::write(home.path().join("bulk.toml"), bulk).unwrap();
+    fs::write(home.path().join("queue.toml"), QUEUE).unwrap();
+    let (file, out) = (home.path().join("bulk.toml"), home.path().join("out"));
+    let place = [file.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let ended =
+        run(&[&["tune"], &place[..], &["--for", "loss:packets", "--vary", LIMITS]].concat());
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(ended.out.starts_with("loss:packets could not be measured"), "{}", ended.out);
+    assert_eq!(files(&out), ["tune.json"]);
+}
+
+#[test]
 fn what_is_misspelt_is_told_before_anything_is_run() {
     let home = tempfile::tempdir().unwrap();
     for (arguments, told) in [
