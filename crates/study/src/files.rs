@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use shortflow_measure::results::{Error, Folder, write_whole};
 use shortflow_report::{
     Axis, CheckRow, ClaimRow, Figure, LineFigure, Mark, Series, Table, line_figure, study_page,
@@ -49,6 +50,13 @@ const LEDGER: &str = "ledger.json";
 /// The ledger with a line for each entry, so that two of them can be compared.
 pub fn json(ledger: &Ledger) -> String {
     format!("{:#}\n", serde_json::json!(ledger))
+}
+
+/// Writes something that is kept beside a ledger into a folder, as [`json`] writes ledgers; gives the file.
+pub(crate) fn write_json(out: &Path, name: &str, what: &impl Serialize) -> Result<PathBuf, Error> {
+    let path = Folder::create(out)?.path().join(name);
+    write_text(&path, &format!("{:#}\n", serde_json::json!(what)))?;
+    Ok(path)
 }
 
 fn write_text(path: &Path, text: &str) -> Result<(), Error> {

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
-use shortflow_measure::results::{self, Folder, write_whole};
+use shortflow_measure::results;
 use shortflow_run::{Engine, Progress};
 
 use crate::calibration::digest;
 use crate::checks::checks;
 use crate::claims_table::number;
+use crate::files::write_json;
 use crate::judge::Verdict;
 use crate::judging::ends;
 use crate::ledger::Ledger;
@@ -144,10 +145,7 @@ impl Rehearsed {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, out: &Path) -> Result<PathBuf, results::Error> {
-        let path = Folder::create(out)?.path().join(FILE);
-        let text = format!("{:#}\n", serde_json::json!(self));
-        write_whole(&path, |file| file.write_all(text.as_bytes()))?;
-        Ok(path)
+        write_json(out, FILE, self)
     }
 
     /// Every check and what it came to, a line each.

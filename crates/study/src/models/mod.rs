@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
-use shortflow_measure::results::{self, Folder, write_whole};
+use shortflow_measure::results;
 use shortflow_measure::{Reading, Replica, Subject, Summary};
 use shortflow_run::{Engine, Measured, Task, run_tasks};
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 
 use crate::calibration::digest;
 use crate::claims_table::number;
+use crate::files::write_json;
 use crate::judge::{Evidence, Looks, Region, Sequence, Tested, Verdict};
 use crate::judging::ends;
 use crate::ledger::{CheckResult, ClaimResult, Ledger, ObservationResult};
@@ -335,10 +336,7 @@ impl Modelled {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, out: &Path) -> Result<PathBuf, results::Error> {
-        let path = Folder::create(out)?.path().join(FILE);
-        let text = format!("{:#}\n", serde_json::json!(self));
-        write_whole(&path, |file| file.write_all(text.as_bytes()))?;
-        Ok(path)
+        write_json(out, FILE, self)
     }
 
     /// Every check and what it came to, a line each.
