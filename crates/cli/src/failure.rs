@@ -125,6 +125,9 @@ impl From<OutputError> for Failure {
             OutputError::Foreign { .. } => Failure::Input(format!(
                 "{error}\nchoose another with --out, or add --force to write beside it"
             )),
+            OutputError::Busy(_) => Failure::Input(format!(
+                "{error}\nwait until it is done, or choose another with --out"
+            )),
             OutputError::OtherRun(_) => Failure::Input(format!(
                 "{error}\nchoose another with --out, or add --force to replace it"
             )),

@@ -123,6 +123,11 @@ impl<'a> Attendance<'a> {
         ran
     }
 
+    /// Prepares the hosts of programs. What a reader must know of it.
+    pub(crate) fn prepare(&self, place: Place<'_>, scenario: &Scenario) -> Option<String> {
+        self.guests?.choose_congestion(place, scenario)
+    }
+
     /// Whether the run is to end before its time.
     pub(crate) fn is_over(&self) -> bool {
         let is_done = self.until == Until::LastGuestEnds && self.is_done.load(Ordering::Relaxed);

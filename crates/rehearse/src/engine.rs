@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use shortflow_measure::{Recorder, Replica};
 use shortflow_run::{
-    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, plan, seed_of,
+    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, TimingError, plan,
+    seed_of,
 };
 use shortflow_scenario::Scenario;
 use shortflow_sim::LiveNetwork;
@@ -108,6 +109,7 @@ impl Rehearsal {
         let clock = Clock::beginning_in(SETTLE).map_err(lacking)?;
         let times = Times::of(scenario);
         let place = site.hosts.place(self.ip, applications.as_ref());
+        warnings.extend(attendance.and_then(|all| all.prepare(place, scenario)));
         let mut recorder = Recorder::new(&plan(scenario), transfers);
         let tallies = network.tallies();
         let seed = ReplicaSeed { replica, seed: seed_of(scenario.seed, replica) };
@@ -148,11 +150,12 @@ impl Rehearsal {
         });
         attended.unwrap_or(Ok(()))?;
         let routed: Routed = routed.map_err(lacking)?;
-        let Some(found) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
+        let Some((found, stalls)) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
         warnings.extend(told_of_workloads(scenario, self.ip));
         warnings.extend(told_of(&routed, busy.map_err(lacking)?));
         warnings.extend(attendance.and_then(|all| all.board?.told()));
         let timing = routed.timing;
+        let timing = timing.map(|late| TimingError { stalls: late.stalls.worse(stalls), ..late });
         record(found, routed, &streams, scenario, &mut recorder);
         let found = Replica { number: replica, ..recorder.finish()? };
         warnings.extend(told_of_lost(site.hosts.lost(&site.devices).map_err(lacking)?, &found));

@@ -12,6 +12,7 @@ use shortflow_run::Error;
 use shortflow_scenario::{NodeId, NodeKind, Scenario};
 use shortflow_testbed::{Host, Program, ProgramSpec, Streams, User};
 
+use crate::kernel;
 use crate::traffic::Place;
 
 /// A program that runs inside a host.
@@ -106,6 +107,22 @@ impl Guests<'_> {
         }
         house.close();
         Ok(())
+    }
+
+    /// Gives the hosts of programs the congestion control of their workloads. What a reader must know where a
+    /// kernel does not allow it.
+    pub(crate) fn choose_congestion(self, place: Place<'_>, scenario: &Scenario) -> Option<String> {
+        let chosen = |guest: &Guest| {
+            let name = kernel::congestion_of(scenario, guest.host)?;
+            let host = place.hosts[guest.host.index()].as_ref()?;
+            let is_chosen = host.prefer_congestion_control(place.home, name).unwrap_or(false);
+            (!is_chosen).then_some(name)
+        };
+        let name = self.all.iter().find_map(chosen)?;
+        Some(format!(
+            "Programs have this machine's congestion control, and not {name} as workloads have: add {name} to \
+             net.ipv4.tcp_allowed_congestion_control (sysctl), or have programs choose it themselves."
+        ))
     }
 
     fn start(self, number: usize, host: &Host, spec: ProgramSpec) -> Result<Program, Error> {

@@ -113,6 +113,15 @@ pub(crate) fn hosts(
     Ok((nodes.map(host).collect::<Result<_, _>>()?, warnings))
 }
 
+/// The congestion control of the first workload of a host over TCP, or of the scenario's first where a host has none.
+pub(crate) fn congestion_of(scenario: &Scenario, node: NodeId) -> Option<&'static str> {
+    let tcp = || scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
+    let is_own =
+        |workload: &&Workload| workload.kind.pairs().iter().any(|&(a, b)| a == node || b == node);
+    let workload = tcp().find(is_own).or_else(|| tcp().next());
+    workload.map(|workload| name_in_kernel(workload.tcp.congestion))
+}
+
 /// Which TCP the workloads of a scenario have: this kernel's; empty where nothing uses TCP.
 pub(crate) fn tcp_description(scenario: &Scenario, ip: IpVersion) -> String {
     let tcp = scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
@@ -122,9 +131,8 @@ pub(crate) fn tcp_description(scenario: &Scenario, ip: IpVersion) -> String {
     if controls.is_empty() {
         return String::new();
     }
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let over = if ip == IpVersion::V6 { ", over IPv6" } else { "" };
-    format!("the kernel's own, of Linux {} ({}{over})", release.trim(), controls.join(", "))
+    format!("the kernel's own, of Linux {} ({}{over})", release(), controls.join(", "))
 }
 
 /// Packets between a host's kernel and its device, as Linux has it: the router fetches them at once.
@@ -154,6 +162,24 @@ fn has_timestamps(config: &Config) -> bool {
     config.header >= HEADERS + TIMESTAMPS
 }
 
+/// Whether the tail of a flight is probed, which only RACK-TLP does.
+fn has_probes(config: &Config) -> bool {
+    config.recovery == Recovery::Rack && config.tail_loss_probe
+}
+
+/// The first Linux without the pipe of RFC 6675: with selective acknowledgements, losses are told by time in any case.
+const WITHOUT_PIPE: (u32, u32) = (6, 17);
+
+/// Whether the kernel of a release, such as 6.18.2-rc1, has it no more.
+fn lacks_pipe(release: &str) -> bool {
+    let mut numbers = release.split(['.', '-']).map_while(|number| number.parse().ok());
+    numbers.next().zip(numbers.next()).is_none_or(|version| version >= WITHOUT_PIPE)
+}
+
+fn release() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned()
+}
+
 type Settings = Vec<(&'static str, String)>;
 
 /// The settings of a host whose connections are like this.
@@ -165,6 +191,8 @@ fn of(config: &Config) -> (Settings, RouteSpec) {
         ("ipv4/tcp_ecn", switch(config.ecn)),
         ("ipv4/tcp_slow_start_after_idle", switch(config.restart_after_idle)),
         ("ipv4/tcp_reordering", config.duplicate_ack_threshold.to_string()),
+        ("ipv4/tcp_recovery", switch(config.recovery == Recovery::Rack)),
+        ("ipv4/tcp_early_retrans", if has_probes(config) { "3" } else { "0" }.to_owned()),
     ];
     let route = RouteSpec {
         initial_window: Some(config.initial_window),
@@ -235,6 +263,10 @@ fn done_otherwise(workload: &Workload) -> Option<String> {
     };
     differs(config.header != headers(config), "header");
     differs(config.recovery == Recovery::Reno, "recovery (NewReno)");
+    differs(config.recovery == Recovery::Sack && lacks_pipe(&release()), "recovery (RACK)");
+    let is_cubic = config.congestion == Algorithm::Cubic;
+    differs(is_cubic && config.cubic != kernel.cubic, "cubic");
+    differs(is_cubic && !(config.hystart && config.recovery == Recovery::Rack), "hystart");
     differs(config.slow_start_limit != kernel.slow_start_limit, "slow_start_limit");
     differs(!config.limited_transmit, "limited_transmit");
     differs(config.congestion == Algorithm::Reno && !config.byte_counting, "byte_counting");
@@ -253,4 +285,33 @@ fn done_otherwise(workload: &Workload) -> Option<String> {
             others.join(", ")
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linux_6_17_is_the_first_without_the_pipe_and_unknown_ones_count_as_new() {
+        for old in ["5.15.0-91-generic", "6.1.0", "6.16.12"] {
+            assert!(!lacks_pipe(old), "{old}");
+        }
+        for new in ["6.17.0", "6.18.44-fc", "7.0-rc1", "else"] {
+            assert!(lacks_pipe(new), "{new}");
+        }
+    }
+
+    #[test]
+    fn a_host_tells_losses_by_time_and_probes_only_if_its_tcp_does() {
+        let base = Era::LinuxToday.config();
+        let found = |recovery, tail_loss_probe| {
+            let (settings, _) = of(&Config { recovery, tail_loss_probe, ..base.clone() });
+            let of = |name: &str| settings.iter().find(|(key, _)| *key == name).unwrap().1.clone();
+            ["ipv4/tcp_sack", "ipv4/tcp_recovery", "ipv4/tcp_early_retrans"].map(of)
+        };
+        assert_eq!(found(Recovery::Rack, true), ["1", "1", "3"]);
+        assert_eq!(found(Recovery::Rack, false), ["1", "1", "0"]);
+        assert_eq!(found(Recovery::Sack, true), ["1", "0", "0"]);
+        assert_eq!(found(Recovery::NewReno, false), ["0", "0", "0"]);
+    }
 }

@@ -5,7 +5,8 @@ use std::os::fd::AsFd;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use shortflow_units::Instant;
+use shortflow_run::{Stalls, TimingError};
+use shortflow_units::{Duration, Instant};
 
 use crate::clock::Clock;
 
@@ -29,6 +30,10 @@ pub(crate) struct Wait {
     set_for: Instant,
     clock: Clock,
     events: [EpollEvent; AT_ONCE],
+    /// When it was waited for the last time, if it was.
+    looked_at: Option<Instant>,
+    stalled: Duration,
+    longest: Duration,
 }
 
 impl Wait {
@@ -39,7 +44,17 @@ impl Wait {
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
         epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
         let events = [EpollEvent::empty(); AT_ONCE];
-        Ok(Wait { epoll, timer, set_for: Instant::NEVER, clock, events })
+        let (stalled, longest) = (Duration::ZERO, Duration::ZERO);
+        Ok(Wait {
+            epoll,
+            timer,
+            set_for: Instant::NEVER,
+            clock,
+            events,
+            looked_at: None,
+            stalled,
+            longest,
+        })
     }
 
     /// From now on waits for a descriptor too.
@@ -67,10 +82,12 @@ impl Wait {
             self.timer.set(on_machine, TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
             self.set_for = at;
         }
+        let asked_at = self.clock.now();
         let count = match self.epoll.wait(&mut self.events, EpollTimeout::from(LONGEST)) {
             Err(Errno::EINTR) => 0,
             waited => waited?,
         };
+        self.look(asked_at, at);
         for event in &self.events[..count] {
             if event.data() == TIMER {
                 // There is something to read, and then it is quiet until it is set anew.
@@ -81,5 +98,52 @@ impl Wait {
             }
         }
         Ok(())
+    }
+
+    /// It was asked for what is ready at `asked_at`, to be told at the latest at `at`, and it is told now: how long
+    /// has nobody looked at what may have been ready?
+    fn look(&mut self, asked_at: Instant, at: Instant) {
+        let now = self.clock.now();
+        let awake_at = at.max(asked_at).min(asked_at + Duration::from_millis(LONGEST.into()));
+        let since = self.looked_at.replace(now).unwrap_or(asked_at);
+        let stall = asked_at.since(since) + now.since(awake_at.min(now));
+        if stall > TimingError::LIMIT {
+            self.stalled += stall;
+            self.longest = self.longest.max(stall);
+        }
+    }
+
+    /// The times for which nobody looked, though something may have been ready.
+    pub(crate) fn stalls(&self) -> Stalls {
+        let all = self.clock.now().as_secs_f64();
+        let share = if all > 0.0 { self.stalled.as_secs_f64() / all } else { 0.0 };
+        Stalls { share, longest: self.longest }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Works for so long between two looks, each of which waits for 2 ms.
+    fn stalls_of(work: std::time::Duration) -> Stalls {
+        let clock = Clock::beginning_in(Duration::ZERO).unwrap();
+        let (mut wait, mut ready) = (Wait::new(clock).unwrap(), Vec::new());
+        for _ in 0..5 {
+            wait.until(clock.now() + Duration::from_millis(2), &mut ready).unwrap();
+            std::thread::sleep(work);
+        }
+        wait.until(clock.now(), &mut ready).unwrap();
+        wait.stalls()
+    }
+
+    #[test]
+    fn who_works_for_long_stands_still_and_who_waits_does_not() {
+        let idle = stalls_of(std::time::Duration::ZERO);
+        let still = stalls_of(std::time::Duration::from_millis(20));
+        // Five times 20 ms of 110, and however slow the machine is, no more than all of the time.
+        assert!(still.share > 0.5 && still.share <= 1.0, "{still:?}");
+        assert!(still.longest >= Duration::from_millis(20), "{still:?}");
+        assert!(idle.share < still.share, "{idle:?}");
     }
 }

@@ -1,21 +1,14 @@
 //! The same policies by several engines, in words and in the rankings of each.
 
 use shortflow_measure::cases::{point_label, swept_key};
-use shortflow_measure::engines::{cases, done_by, engines, of_engine};
+use shortflow_measure::engines::{done_by, engines};
 use shortflow_measure::results::Comparison;
-use shortflow_measure::{Estimate, Gain, Measure, Point, PointGains, Ranking, Run};
+use shortflow_measure::{Estimate, Gain, Measure, PointGains, Run};
 
 use crate::format;
+use crate::order::{Agreement, agreement, ranking_by};
 use crate::ranking::{comparable, table};
 use crate::table::Table;
-
-/// The order in which one engine has the policies.
-pub(crate) fn ranking_by(runs: &[Run], engine: &str) -> Ranking {
-    let of = of_engine(runs, engine);
-    let named: Vec<(&str, &[Point])> =
-        of.iter().map(|run| (run.manifest.case(), &run.points[..])).collect();
-    Ranking::of(&named)
-}
 
 /// The ranking of the policies by each engine, where there is something to rank.
 pub(crate) fn rankings(runs: &[Run]) -> Vec<Table> {
@@ -25,26 +18,6 @@ pub(crate) fn rankings(runs: &[Run]) -> Vec<Table> {
         (ranking.lines.len() > 1).then(|| table(runs, &ranking, title)).flatten()
     };
     if comparable(runs) { engines(runs).into_iter().filter_map(of).collect() } else { Vec::new() }
-}
-
-/// Whether all engines have the policies in the same order, those that are alike in one place; none where
-/// they did not rank the same, or one policy only.
-pub(crate) fn same_order(runs: &[Run]) -> Option<bool> {
-    let orders: Vec<Vec<(usize, String)>> =
-        engines(runs).into_iter().map(|engine| order(&ranking_by(runs, engine))).collect();
-    let (first, others) = orders.split_first()?;
-    let ranks_all = |order: &Vec<(usize, String)>| order.len() == cases(runs).len();
-    if !comparable(runs) || first.len() < 2 || !orders.iter().all(ranks_all) {
-        return None;
-    }
-    Some(others.iter().all(|other| other == first))
-}
-
-/// Places and names; those that share a place in the order of their names.
-fn order(ranking: &Ranking) -> Vec<(usize, String)> {
-    let mut order: Vec<_> = ranking.lines.iter().map(|l| (l.rank, l.label.clone())).collect();
-    order.sort();
-    order
 }
 
 /// What several engines found, in words: whether they order the policies alike, and how far apart their
@@ -71,15 +44,23 @@ fn in_what_order(runs: &[Run]) -> Option<String> {
         (done_by(engine), names)
     });
     let orders: Vec<(String, String)> = orders.collect();
-    Some(match same_order(runs)? {
-        true => {
+    let each = || {
+        let each = orders.iter().map(|(done, names)| format!("{done}: {names}"));
+        each.collect::<Vec<_>>().join("; ")
+    };
+    Some(match agreement(runs)? {
+        Agreement::Same => {
             let done: Vec<&str> = orders.iter().map(|(done, _)| done.as_str()).collect();
             format!("The policies come in the same order {}: {}.", done.join(" and "), orders[0].1)
         }
-        false => {
-            let each = orders.iter().map(|(done, names)| format!("{done}: {names}"));
-            let each: Vec<String> = each.collect();
-            format!("The policies do not come in the same order: {}.", each.join("; "))
+        Agreement::Undecided => {
+            format!(
+                "The policies come in the same order as far as replicas tell them apart: {}.",
+                each()
+            )
+        }
+        Agreement::Contrary => {
+            format!("The policies do not come in the same order: {}.", each())
         }
     })
 }
@@ -95,7 +76,10 @@ const OF_INTEREST: [(Measure, &str); 7] = [
     (Measure::PacketLoss, "loss"),
 ];
 
-/// How many figures clearly differ, and which differ most.
+/// The difference that nobody need hear of.
+const NEGLIGIBLE: f64 = 0.01;
+
+/// How many figures clearly differ, and which of them differ most.
 fn how_far_apart(runs: &[Run]) -> Option<String> {
     if !comparable(runs) {
         return None;
@@ -111,29 +95,25 @@ fn how_far_apart(runs: &[Run]) -> Option<String> {
         .into_iter()
         .flat_map(|at| at.gains.iter().filter_map(move |gain| Figure::of(at, gain)))
         .collect();
-    let farthest = |a: &&Figure<'_>, b: &&Figure<'_>| a.distance().total_cmp(&b.distance());
-    let Figure { at, gain, words, ratio } = figures.iter().max_by(farthest)?;
-    let place = match swept_key(runs) {
-        Some(key) => format!(" at {key} = {}", point_label(&runs[0], at.point)),
-        None => String::new(),
-    };
-    let most = format!(
-        "{}, the {words} of {}{place} is {} times that of {}",
-        at.ours,
-        gain.workload,
-        format::significant(ratio.mean),
-        at.reference
-    );
-    let clear = figures.iter().filter(|figure| figure.ratio.differs_from(1.0)).count();
-    Some(match figures.iter().any(|figure| figure.ratio.n > 1) {
-        true => format!(
-            "Of {} medians, 95th percentiles, goodputs and losses, {clear} clearly {differ}. Farthest apart: \
-             {most}.",
-            figures.len(),
-            differ = if clear == 1 { "differs" } else { "differ" }
-        ),
-        false => format!("Farthest apart: {most}."),
-    })
+    let has_intervals = figures.iter().any(|figure| figure.ratio.n > 1);
+    let apart: Vec<&Figure<'_>> =
+        figures.iter().filter(|figure| !has_intervals || figure.is_clear()).collect();
+    let farthest = |a: &&&Figure<'_>, b: &&&Figure<'_>| a.distance().total_cmp(&b.distance());
+    let most = apart.iter().max_by(farthest).map(|figure| figure.sentence(runs));
+    let all = format!("Of {} medians, 95th percentiles, goodputs and losses", figures.len());
+    match (has_intervals, most) {
+        (false, most) => most.map(|most| format!("Farthest apart: {most}.")),
+        (true, None) => Some(format!("{all}, none clearly differs by more than 1 %.")),
+        (true, Some(most)) => {
+            let (clear, differ) = match apart.len() {
+                1 => (1, "differs"),
+                clear => (clear, "differ"),
+            };
+            Some(format!(
+                "{all}, {clear} clearly {differ} by more than 1 %. Farthest apart of these: {most}."
+            ))
+        }
+    }
 }
 
 /// A figure of two engines.
@@ -147,6 +127,27 @@ struct Figure<'g> {
 impl Figure<'_> {
     fn of<'g>(at: &'g PointGains, gain: &'g Gain) -> Option<Figure<'g>> {
         Some(Figure { at, gain, words: of_interest(gain)?, ratio: gain.ratio? })
+    }
+
+    /// Whether the whole interval is more than [`NEGLIGIBLE`] away from 1.
+    fn is_clear(&self) -> bool {
+        let Estimate { low, high, .. } = self.ratio;
+        low.is_some_and(|low| low > 1.0 + NEGLIGIBLE)
+            || high.is_some_and(|high| high < 1.0 - NEGLIGIBLE)
+    }
+
+    /// Whose it is, and how many times as much as that of the other engine.
+    fn sentence(&self, runs: &[Run]) -> String {
+        let Figure { at, gain, words, ratio } = self;
+        let place = match swept_key(runs) {
+            Some(key) => format!(" at {key} = {}", point_label(&runs[0], at.point)),
+            None => String::new(),
+        };
+        let times = format::significant(ratio.mean);
+        format!(
+            "{}, the {words} of {}{place} is {times} times that of {}",
+            at.ours, gain.workload, at.reference
+        )
     }
 
     /// How many times one is of the other, whichever is more.

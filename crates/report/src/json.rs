@@ -5,7 +5,7 @@ use shortflow_measure::engines::{are_several, engines};
 use shortflow_measure::results::{Compared, Comparison};
 use shortflow_measure::{Point, Run};
 
-use crate::engines::{ranking_by, same_order};
+use crate::order::{Agreement, agreement, ranking_by};
 use crate::ranking::ranking;
 
 /// What `runs` measured, and of several their ranking and how they compare: the fields `runs`, `ranking`,
@@ -39,7 +39,7 @@ fn by_engine(runs: &[Run]) -> Value {
     let ranked =
         |engine: &&str| value!({"engine": engine, "ranking": ranking_by(runs, engine).lines});
     value!({
-        "same_order": same_order(runs),
+        "same_order": agreement(runs).map(|found| found != Agreement::Contrary),
         "rankings": engines(runs).iter().map(ranked).collect::<Vec<_>>(),
     })
 }

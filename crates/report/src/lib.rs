@@ -33,6 +33,7 @@ mod hero;
 mod html;
 mod json;
 mod line;
+mod order;
 mod page;
 mod positions;
 mod queues;

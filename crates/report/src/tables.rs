@@ -111,10 +111,17 @@ pub(crate) fn tcp_line(runs: &[Run]) -> Option<String> {
 /// How late packets were sent in the run that was latest, in a sentence; nothing where time is not real.
 pub(crate) fn timing_line(runs: &[Run]) -> Option<String> {
     let timings = runs.iter().filter_map(|run| run.manifest.timing);
-    let latest = timings.max_by(|a, b| a.p99.total_cmp(&b.p99))?;
-    let [p50, p99, max] = [latest.p50, latest.p99, latest.max].map(|seconds| seconds * 1e3);
+    let latest = timings.clone().max_by(|a, b| a.p99.total_cmp(&b.p99))?;
+    let longest_stall = timings.map(|timing| timing.longest_stall).fold(0.0, f64::max);
+    let all = [latest.p50, latest.p99, latest.max, longest_stall];
+    let [p50, p99, max, stall] = all.map(|seconds| seconds * 1e3);
+    let still = match stall {
+        0.0 => "never stood still for a millisecond".to_owned(),
+        stall => format!("stood still for {stall:.1} ms at most"),
+    };
     Some(format!(
-        "Packets were sent {p50:.3} ms (median), {p99:.3} ms (p99) and {max:.3} ms (at most) after their time."
+        "Packets were sent {p50:.3} ms (median), {p99:.3} ms (p99) and {max:.3} ms (at most) after their time; the \
+         machine {still}."
     ))
 }
 

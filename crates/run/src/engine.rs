@@ -130,7 +130,7 @@ pub enum Measured {
 }
 
 /// How much later than it should have been packets were sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimingError {
     /// Half of the packets were later than this.
     pub p50: Duration,
@@ -138,22 +138,58 @@ pub struct TimingError {
     pub p99: Duration,
     /// The latest.
     pub max: Duration,
+    /// How long what carries packets, or makes the load, stood still.
+    pub stalls: Stalls,
+}
+
+/// The times for which a thread that should have looked at its packets did not, each longer than
+/// [`TimingError::LIMIT`]. Packets wait meanwhile, in both directions, and few of them are late by what tells of
+/// one that is sent: hence it is told apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Stalls {
+    /// The share of the run that they took together.
+    pub share: f64,
+    /// The longest.
+    pub longest: Duration,
 }
 
 impl TimingError {
     /// The 99th percentile above which delays of milliseconds cannot be trusted.
     pub const LIMIT: Duration = Duration::from_millis(1);
 
+    /// The share of the time that may be lost in stalls.
+    pub const MOST_STALLED: f64 = 0.01;
+
+    /// The longest stall: half of the least retransmission timeout of Linux (200 ms), so that none expires for it.
+    pub const LONGEST_STALL: Duration = Duration::from_millis(100);
+
     /// What to say of a run that was too late to trust.
     pub fn warning(&self) -> Option<String> {
-        let TimingError { p50, p99, max } = self;
-        (*p99 > TimingError::LIMIT).then(|| {
+        let TimingError { p50, p99, max, stalls: Stalls { share, longest } } = self;
+        let limits = (TimingError::LIMIT, TimingError::LONGEST_STALL);
+        let is_too_late = *p99 > limits.0;
+        let is_too_still = *share > TimingError::MOST_STALLED || *longest > limits.1;
+        let [p50, p99, max, longest] =
+            [p50, p99, max, longest].map(|time| format!("{:.3} ms", time.as_secs_f64() * 1e3));
+        (is_too_late || is_too_still).then(|| {
             format!(
-                "The machine was too slow: packets were sent {p50} (median), {p99} (p99) and {max} \
-                 (at most) after their time; above {} (p99) the results cannot be trusted.",
-                TimingError::LIMIT
+                "The machine was too slow: packets were sent {p50} (median), {p99} (p99) and {max} (at most) after \
+                 their time, and it stood still for {:.1} % of the time, at most {longest} at once; above {} (p99), \
+                 {:.0} % or {} the results cannot be trusted.",
+                100.0 * share,
+                limits.0,
+                100.0 * TimingError::MOST_STALLED,
+                limits.1,
             )
         })
+    }
+}
+
+impl Stalls {
+    /// The worse of two threads: whichever stood still for longer, and the longest of both.
+    #[must_use]
+    pub fn worse(self, other: Stalls) -> Stalls {
+        Stalls { share: self.share.max(other.share), longest: self.longest.max(other.longest) }
     }
 }
 

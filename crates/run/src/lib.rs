@@ -73,8 +73,8 @@ mod tap;
 pub use case::{Case, folder_name};
 pub use command::{command_line, shell_word};
 pub use engine::{
-    Engine, Error, Job, Measured, Observers, Outcome, Refusal, SideBySide, Task, TcpInfoLog,
-    TimingError,
+    Engine, Error, Job, Measured, Observers, Outcome, Refusal, SideBySide, Stalls, Task,
+    TcpInfoLog, TimingError,
 };
 pub use experiment::{Experiment, StartTap, TcpInfoTimes};
 pub use memory::{TooLarge, refuse_too_large};

@@ -3,7 +3,7 @@
 //! Everything is written into a hidden folder inside the target first, then moved to its place. A
 //! run that fails or is killed leaves what was there before.
 
-use std::fs::{self, DirEntry, File};
+use std::fs::{self, DirEntry, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -40,6 +40,9 @@ pub enum OutputError {
     /// It holds another run.
     #[error("the folder {} holds the results of another run, whose report would be lost", .0.display())]
     OtherRun(PathBuf),
+    /// Somebody else is about to write it.
+    #[error("another run is about to write the folder {}", .0.display())]
+    Busy(PathBuf),
     /// The operating system refused.
     #[error(transparent)]
     Results(#[from] results::Error),
@@ -47,14 +50,16 @@ pub enum OutputError {
 
 impl OutputFolder {
     /// Makes sure that `target` can be written, and, unless `force` is set, that nothing in it will
-    /// be overwritten but files of an earlier run.
+    /// be overwritten but files of an earlier run. Two runs at once would lose one result: the later is refused.
     pub fn prepare(target: &Path, force: bool) -> Result<OutputFolder, OutputError> {
         if !force {
             refuse_foreign(target)?;
         }
         let made_target = !target.exists();
         Folder::create(target)?;
-        remove_abandoned(target);
+        if remove_abandoned(target).is_err() {
+            return Err(OutputError::Busy(target.to_owned()));
+        }
         let staging = tempfile::Builder::new().prefix(STAGING).suffix(".tmp").tempdir_in(target);
         let staging = staging.map_err(failed("write in the folder", target))?;
         let held = File::open(staging.path())
@@ -127,17 +132,25 @@ impl Drop for OutputFolder {
     }
 }
 
-/// Removes the hidden folders of runs that were killed: those that nobody holds any more.
-fn remove_abandoned(target: &Path) {
+/// Removes the hidden folders of runs that were killed: those that nobody holds any more. An error when somebody holds
+/// one.
+fn remove_abandoned(target: &Path) -> Result<(), Held> {
     let entries = fs::read_dir(target).into_iter().flatten().flatten();
     for path in entries.filter(is_staging).map(|entry| entry.path()) {
-        let is_free = File::open(&path).is_ok_and(|folder| folder.try_lock().is_ok());
-        if is_free {
+        let held = File::open(&path).map(|folder| folder.try_lock().map(|()| folder));
+        match held {
             // Where this fails, the folder stays, hidden as before.
-            let _ = fs::remove_dir_all(&path);
+            Ok(Ok(_)) => drop(fs::remove_dir_all(&path)),
+            Ok(Err(TryLockError::WouldBlock)) => return Err(Held),
+            // A system without locks, or a folder that has just gone.
+            Ok(Err(TryLockError::Error(_))) | Err(_) => {}
         }
     }
+    Ok(())
 }
+
+/// A run that lives holds a hidden folder.
+struct Held;
 
 fn is_staging(entry: &DirEntry) -> bool {
     let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());

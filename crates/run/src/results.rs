@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use shortflow_measure::results::{Compared, Input, Setting, Sweep, Timing};
 use shortflow_measure::{Manifest, Point};
 use shortflow_scenario::Scenario;
+use shortflow_units::Duration;
 
 use crate::case::Case;
-use crate::engine::{Error, Measured, Outcome, TimingError};
+use crate::engine::{Error, Measured, Outcome, Stalls, TimingError};
 
 /// The place of a task among all that are run.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +79,7 @@ pub(crate) fn gather(
     };
     let kept = complete.kept();
     let cases = cases.iter().enumerate().map(|(at, case)| {
-        let timing = complete.timing(at);
+        let timing = complete.timing(at, &kept);
         let points = complete.take_points(at, case, &kept);
         let manifest = Manifest { timing, ..manifest(case, &points, command) };
         CaseResults { manifest, points }
@@ -118,14 +119,15 @@ impl Complete {
         self.kept().iter().map(Vec::len).sum()
     }
 
-    /// How late packets were in the replica of a case that was latest.
-    fn timing(&self, case: usize) -> Option<Timing> {
-        let outcomes = self.0[case].iter().flatten().flatten();
-        let latest = outcomes.filter_map(|outcome| outcome.timing).max_by_key(|timing| timing.p99);
-        latest.map(|TimingError { p50, p99, max }| Timing {
-            p50: p50.as_secs_f64(),
-            p99: p99.as_secs_f64(),
-            max: max.as_secs_f64(),
+    /// How late packets were in the latest of the replicas of a case that are `kept`.
+    fn timing(&self, case: usize, kept: &[Vec<usize>]) -> Option<Timing> {
+        let outcomes = self.0[case].iter().zip(kept);
+        let outcomes =
+            outcomes.flat_map(|(all, kept)| kept.iter().filter_map(|&n| all[n].as_ref()));
+        worst(outcomes).map(|TimingError { p50, p99, max, stalls: Stalls { share, longest } }| {
+            let [p50, p99, max, longest_stall] =
+                [p50, p99, max, longest].map(Duration::as_secs_f64);
+            Timing { p50, p99, max, stalled: share, longest_stall }
         })
     }
 
@@ -153,10 +155,18 @@ impl Complete {
     }
 }
 
+/// How late packets were in the outcome that was latest, and how long the machine stood still in any.
+fn worst<'o>(outcomes: impl Iterator<Item = &'o Outcome>) -> Option<TimingError> {
+    let timings = outcomes.filter_map(|outcome| outcome.timing);
+    timings.reduce(|one, other| {
+        let stalls = one.stalls.worse(other.stalls);
+        TimingError { stalls, ..if other.p99 > one.p99 { other } else { one } }
+    })
+}
+
 /// A point of a sweep from the outcomes at it, of which there is at least one.
 fn point_of(settings: Vec<Setting>, outcomes: Vec<Outcome>) -> Point {
-    let late = outcomes.iter().filter_map(|outcome| outcome.timing).max_by_key(|t| t.p99);
-    let late = late.and_then(|timing| timing.warning());
+    let late = worst(outcomes.iter()).and_then(|timing| timing.warning());
     let (mut replicas, mut means, mut warnings) = (Vec::new(), None, Vec::new());
     for outcome in outcomes {
         match outcome.measured {

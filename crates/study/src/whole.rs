@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use shortflow_measure::tables::{Cell, Label};
-use shortflow_run::{Engine, Observers, Outcome, Refusal, Task, TimingError};
+use shortflow_run::{Engine, Observers, Outcome, Refusal, Stalls, Task, TimingError};
 use shortflow_scenario::Scenario;
 use shortflow_sim::Simulator;
 use shortflow_units::Duration;
@@ -431,7 +431,8 @@ impl Engine for LateBy {
         observers: Observers<'_>,
     ) -> Result<Outcome, shortflow_run::Error> {
         let LateBy(late) = *self;
-        let timing = Some(TimingError { p50: late, p99: late, max: late });
+        let stalls = Stalls::default();
+        let timing = Some(TimingError { p50: late, p99: late, max: late, stalls });
         Ok(Outcome { timing, ..Simulator.run(task, observers)? })
     }
 }

@@ -101,6 +101,15 @@ impl Host {
         home.within(&self.namespace, || set("ipv4/tcp_orphan_retries", "1"))?
     }
 
+    /// From now on its sockets have this congestion control, as long as they choose no other. False where the kernel
+    /// lets no other namespace than its first choose it (`net.ipv4.tcp_allowed_congestion_control`).
+    ///
+    /// # Errors
+    /// When the kernel does not let the thread in.
+    pub fn prefer_congestion_control(&self, home: &Home, name: &str) -> Result<bool, Error> {
+        home.within(&self.namespace, || set("ipv4/tcp_congestion_control", name).is_ok())
+    }
+
     /// A descriptor of its network namespace, for a program that is to run there.
     ///
     /// # Errors

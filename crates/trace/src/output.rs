@@ -39,6 +39,7 @@ impl Output {
                 return Err(failed(io::Error::other(found)));
             }
         }
+        WholeFile::remove_abandoned(&target);
         WholeFile::create(&target).map(Output::Whole)
     }
 

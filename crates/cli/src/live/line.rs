@@ -3,29 +3,33 @@
 use shortflow_rehearse::{Board, Glance, PortGlance, WatchedPort};
 use shortflow_units::Duration;
 
-/// The time of which the line tells.
+/// The time of which the line tells: since the glance before the last, so that it is never short, not even when a key
+/// has the line drawn at once.
 #[derive(Debug)]
-pub(crate) struct Window(Glance);
+pub(crate) struct Window {
+    from: Glance,
+    last: Glance,
+}
 
-/// How long it is at least.
+/// How far two glances are apart at least.
 const LEAST: Duration = Duration::from_millis(450);
 
 impl Window {
     /// From now on.
     pub(crate) fn new(board: &Board) -> Window {
-        Window(board.last())
+        Window { from: board.last(), last: board.last() }
     }
 
-    /// What is to be shown of it, in at most `width` columns. The next begins where it ends.
+    /// What is to be shown of it, in at most `width` columns.
     pub(crate) fn line(&mut self, board: &Board, hint: &str, width: usize) -> String {
         let now = board.last();
-        if self.0.ports.is_empty() {
+        if self.last.ports.is_empty() {
             // Nothing had been seen yet.
-            self.0 = now.clone();
+            (self.from, self.last) = (now.clone(), now.clone());
         }
-        let line = line(board, &self.0, &now, hint, width);
-        if now.at >= self.0.at + LEAST {
-            self.0 = now;
+        let line = line(board, &self.from, &now, hint, width);
+        if now.at >= self.last.at + LEAST {
+            self.from = std::mem::replace(&mut self.last, now);
         }
         line
     }

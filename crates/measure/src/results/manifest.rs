@@ -82,6 +82,12 @@ pub struct Timing {
     pub p99: f64,
     /// The latest.
     pub max: f64,
+    /// The share of the time for which the machine stood still.
+    #[serde(default)]
+    pub stalled: f64,
+    /// The longest time for which it did at once.
+    #[serde(default)]
+    pub longest_stall: f64,
 }
 
 /// A key and the values that it took, one per point.

@@ -1,6 +1,6 @@
 //! Files that appear whole or not at all.
 
-use std::fs::File;
+use std::fs::{self, DirEntry, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -34,11 +34,29 @@ impl WholeFile {
     pub fn create(path: &Path) -> Result<Self, Error> {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let file = tempfile::Builder::new()
-            .prefix(".shortflow-")
+            .prefix(&prefix(path))
             .suffix(".tmp")
             .tempfile_in(folder)
             .map_err(Error::io("write", path))?;
+        // Where the system has no locks, what is left behind stays.
+        let _ = file.as_file().try_lock();
         Ok(WholeFile { path: path.to_owned(), file: BufWriter::with_capacity(1 << 16, file) })
+    }
+
+    /// Removes what a run that was killed has left of this file, which nobody writes any more.
+    pub fn remove_abandoned(path: &Path) {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let is_of_file = |entry: &DirEntry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.starts_with(&prefix(path)) && name.ends_with(".tmp")
+        };
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        for left in entries.filter(is_of_file).map(|entry| entry.path()) {
+            if File::open(&left).is_ok_and(|file| file.try_lock().is_ok()) {
+                let _ = fs::remove_file(left);
+            }
+        }
     }
 
     /// Syncs the file to the disk and gives it its name.
@@ -71,6 +89,14 @@ impl Write for WholeFile {
     }
 }
 
+/// How the temporary name of a file begins.
+fn prefix(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // Names have 255 bytes at most, and no half characters.
+    let shown: String = name.chars().take(40).collect();
+    format!(".shortflow-{shown}-")
+}
+
 /// Temporary files are private; results are to be read like any other file.
 #[cfg(unix)]
 fn open_to_all(file: &File) -> io::Result<()> {
@@ -81,4 +107,26 @@ fn open_to_all(file: &File) -> io::Result<()> {
 #[cfg(not(unix))]
 fn open_to_all(_: &File) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_run_left_of_a_file_is_removed_and_what_somebody_writes_is_not() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("a.pcapng");
+        let (left, other) = (".shortflow-a.pcapng-x1.tmp", ".shortflow-b.pcapng-x1.tmp");
+        for name in [left, other] {
+            fs::write(home.path().join(name), "half").unwrap();
+        }
+        let mut writer = WholeFile::create(&path).unwrap();
+        WholeFile::remove_abandoned(&path);
+        let is_there = |name: &str| home.path().join(name).exists();
+        assert!(!is_there(left) && is_there(other));
+        writer.write_all(b"whole").unwrap();
+        writer.finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole", "though it was being written meanwhile");
+    }
 }

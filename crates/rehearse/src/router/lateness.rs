@@ -1,7 +1,7 @@
 //! How much later than they should have been packets were sent.
 
 use hdrhistogram::Histogram;
-use shortflow_run::TimingError;
+use shortflow_run::{Stalls, TimingError};
 use shortflow_units::{Duration, Instant};
 
 /// The longest that is told apart: an hour.
@@ -25,11 +25,11 @@ impl Lateness {
         self.0.saturating_record(now.since(due.min(now)).nanos());
     }
 
-    /// What came out; none where nothing was sent.
-    pub(crate) fn found(&self) -> Option<TimingError> {
+    /// What came out, with the times for which the thread stood still; none where nothing was sent.
+    pub(crate) fn found(&self, stalls: Stalls) -> Option<TimingError> {
         let at = |quantile| Duration::from_nanos(self.0.value_at_quantile(quantile));
         let max = Duration::from_nanos(self.0.max());
-        (!self.0.is_empty()).then(|| TimingError { p50: at(0.5), p99: at(0.99), max })
+        (!self.0.is_empty()).then(|| TimingError { p50: at(0.5), p99: at(0.99), max, stalls })
     }
 }
 
@@ -40,12 +40,12 @@ mod tests {
     #[test]
     fn one_packet_in_a_hundred_is_later_than_the_99th_percentile() {
         let mut lateness = Lateness::new();
-        assert_eq!(lateness.found(), None);
+        assert_eq!(lateness.found(Stalls::default()), None);
         let due = Instant::from_nanos(1_000_000_000);
         for late in 1..=100 {
             lateness.add(due, due + Duration::from_micros(10 * late));
         }
-        let TimingError { p50, p99, max } = lateness.found().unwrap();
+        let TimingError { p50, p99, max, .. } = lateness.found(Stalls::default()).unwrap();
         let within = |found: Duration, micros: u64| {
             let expected = Duration::from_micros(micros).nanos() as f64;
             (found.nanos() as f64 / expected - 1.0).abs() <= 0.01

@@ -192,7 +192,7 @@ impl Router<'_> {
         let busy = effort.share()?;
         Ok(Routed {
             record,
-            timing: lateness.found(),
+            timing: lateness.found(wait.stalls()),
             dropped,
             strangers,
             refused,

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::errno::Errno;
 use shortflow_measure::Recorder;
-use shortflow_run::{TcpInfoLog, workload_counter};
+use shortflow_run::{Stalls, TcpInfoLog, workload_counter};
 use shortflow_scenario::{NodeId, Scenario};
 use shortflow_sessions::{self as sessions, Sessions};
 use shortflow_sim::Tallies;
@@ -159,8 +159,8 @@ impl<'l> Load<'l> {
         self.streams.specs()
     }
 
-    /// Runs all arrivals until the end, and gives what endless flows have got through; everything else is
-    /// recorded. `look` is called now and then with the time, and ends the run when it returns false; then
+    /// Runs all arrivals until the end, and gives what endless flows have got through, and for how long it stood
+    /// still; everything else is recorded. `look` is called now and then with the time, and ends the run when it returns false; then
     /// there is nothing to tell.
     ///
     /// # Errors
@@ -169,7 +169,7 @@ impl<'l> Load<'l> {
         mut self,
         open: &AtomicU32,
         look: &mut dyn FnMut(Instant) -> bool,
-    ) -> Result<Option<Vec<LongFlow>>, LoadError> {
+    ) -> Result<Option<(Vec<LongFlow>, Stalls)>, LoadError> {
         let (mut ready, mut is_warm, mut found) = (Vec::new(), false, None);
         let mut ends_at = self.times.end;
         loop {
@@ -212,7 +212,7 @@ impl<'l> Load<'l> {
             self.floor.end_round();
         }
         self.record_open();
-        Ok(Some(found.unwrap_or_default()))
+        Ok(Some((found.unwrap_or_default(), self.floor.wait.stalls())))
     }
 
     /// When the run may end if nothing is open.

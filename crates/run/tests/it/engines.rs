@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use shortflow_measure::{Estimate, Recorder, Summary, WorkloadSummary};
 use shortflow_run::{
     Case, Engine, Error, Experiment, Job, Measured, Observers, Outcome, OutputFolder, Refusal,
-    Results, SideBySide, Task, TimingError, plan, run_jobs, run_tasks,
+    Results, SideBySide, Stalls, Task, TimingError, plan, run_jobs, run_tasks,
 };
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 use shortflow_units::Duration;
@@ -126,7 +126,8 @@ impl Engine for RealTime {
         }
         self.under_way.fetch_sub(1, Ordering::SeqCst);
         let late = Duration::from_millis(1 + u64::from(task.replica));
-        let timing = TimingError { p50: Duration::ZERO, p99: late, max: late * 2 };
+        let stalls = Stalls { share: 0.002, longest: late };
+        let timing = TimingError { p50: Duration::ZERO, p99: late, max: late * 2, stalls };
         let measured = nothing_happened(task.scenario);
         Ok(Outcome { measured, warnings: Vec::new(), timing: Some(timing) })
     }
@@ -145,8 +146,9 @@ fn an_engine_in_real_time_runs_one_task_at_a_time_and_says_when_it_was_late() {
     assert_eq!(
         warnings,
         [
-            "The machine was too slow: packets were sent 0 ns (median), 3 ms (p99) and 6 ms (at most) \
-          after their time; above 1 ms (p99) the results cannot be trusted."
+            "The machine was too slow: packets were sent 0.000 ms (median), 3.000 ms (p99) and 6.000 ms (at most) \
+             after their time, and it stood still for 0.2 % of the time, at most 3.000 ms at once; above 1 ms (p99), \
+             1 % or 100 ms the results cannot be trusted."
         ]
     );
 }

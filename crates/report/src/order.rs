@@ -1,0 +1,102 @@
+//! Whether several engines have the policies in one order.
+
+use std::cmp::Ordering;
+
+use shortflow_measure::engines::{cases, engines, of_engine};
+use shortflow_measure::{Estimate, Point, Ranking, Run};
+
+use crate::ranking::comparable;
+
+/// What the orders of several engines are to one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Agreement {
+    /// They are the same, those that are alike in one place.
+    Same,
+    /// They are not, but no two policies are clearly in one order here and clearly in the other there.
+    Undecided,
+    /// Some two policies are.
+    Contrary,
+}
+
+/// The order in which one engine has the policies.
+pub(crate) fn ranking_by(runs: &[Run], engine: &str) -> Ranking {
+    let of = of_engine(runs, engine);
+    let named: Vec<(&str, &[Point])> =
+        of.iter().map(|run| (run.manifest.case(), &run.points[..])).collect();
+    Ranking::of(&named)
+}
+
+/// How far the engines agree; none where they did not rank the same, or one policy only.
+pub(crate) fn agreement(runs: &[Run]) -> Option<Agreement> {
+    let engines = engines(runs);
+    let rankings: Vec<Ranking> = engines.iter().map(|engine| ranking_by(runs, engine)).collect();
+    let ranks_all = |ranking: &Ranking| ranking.lines.len() == cases(runs).len();
+    if !comparable(runs) || cases(runs).len() < 2 || !rankings.iter().all(ranks_all) {
+        return None;
+    }
+    let orders: Vec<_> = rankings.iter().map(places).collect();
+    if orders.iter().all(|order| *order == orders[0]) {
+        return Some(Agreement::Same);
+    }
+    let policies: Vec<&str> = cases(runs).into_iter().collect();
+    let are_contrary = |(a, b): (&str, &str)| {
+        let clear = |engine: &&str| clearly(runs, engine, [a, b]);
+        let all: Vec<Ordering> = engines.iter().map(clear).collect();
+        all.contains(&Ordering::Less) && all.contains(&Ordering::Greater)
+    };
+    let mut pairs = (policies.iter().enumerate())
+        .flat_map(|(at, a)| policies[at + 1..].iter().map(move |b| (*a, *b)));
+    Some(if pairs.any(are_contrary) { Agreement::Contrary } else { Agreement::Undecided })
+}
+
+/// Places and names; those that share a place in the order of their names.
+fn places(ranking: &Ranking) -> Vec<(usize, String)> {
+    let mut order: Vec<_> = ranking.lines.iter().map(|l| (l.rank, l.label.clone())).collect();
+    order.sort();
+    order
+}
+
+/// Which of two policies is clearly ranked before the other: by the 95 % interval of the logarithm of how many times
+/// farther from the best one is, over paired replicas; with one replica, as it is.
+fn clearly(runs: &[Run], engine: &str, pair: [&str; 2]) -> Ordering {
+    let of = of_engine(runs, engine);
+    let [Some(a), Some(b)] =
+        pair.map(|name| of.iter().find(|run| run.manifest.case() == name).copied())
+    else {
+        return Ordering::Equal;
+    };
+    let replicas = a.points.first().map_or(0, |point| point.replicas.len());
+    let apart: Option<Vec<f64>> = (0..replicas).map(|at| apart(a, b, at)).collect();
+    let apart = apart.and_then(|values| Estimate::of(&values));
+    let whole = || {
+        let named = [(pair[0], &a.points[..]), (pair[1], &b.points[..])];
+        let lines = Ranking::of(&named).lines;
+        let rank = |run: usize| lines.iter().find(|line| line.run == run).map(|line| line.rank);
+        rank(0).cmp(&rank(1))
+    };
+    match apart {
+        Some(Estimate { low: Some(low), .. }) if low > 0.0 => Ordering::Greater,
+        Some(Estimate { high: Some(high), .. }) if high < 0.0 => Ordering::Less,
+        Some(Estimate { n: 2.., .. }) => Ordering::Equal,
+        _ => whole(),
+    }
+}
+
+/// The logarithm of how many times farther from the best of both the first run is than the second, in one replica.
+fn apart(a: &Run, b: &Run, replica: usize) -> Option<f64> {
+    let alone = |run: &Run| -> Option<Vec<Point>> {
+        let of = |point: &Point| {
+            let replica = point.replicas.get(replica)?.clone();
+            Some(Point::new(point.settings.clone(), vec![replica]))
+        };
+        run.points.iter().map(of).collect()
+    };
+    let (a, b) = (alone(a)?, alone(b)?);
+    let ranking = Ranking::of(&[("a", &a[..]), ("b", &b[..])]);
+    let worst = |run: usize| {
+        let line = ranking.lines.iter().find(|line| line.run == run)?;
+        line.worst.as_ref().map(|worst| worst.ratio.ln())
+    };
+    let apart = worst(0)? - worst(1)?;
+    apart.is_finite().then_some(apart)
+}
