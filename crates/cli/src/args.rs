@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Print only results, which warnings of a run are part of, and errors: no progress, no notes, no names of files.
+    /// Print only results, with their warnings, and errors: no progress, no notes, no names of files.
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// When to use colours; `auto` means on a terminal, unless NO_COLOR is set.

@@ -26,14 +26,12 @@ pub(crate) fn record(
     let fair = scenario.max_min_rates();
     let mut shares: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
-    for LongFlow { workload, ends, bytes, samples, info } in long {
+    for LongFlow { workload, ends, bytes, samples, retransmissions, timeouts } in long {
         recorder.long_flow(workload, bytes, samples);
         let pair = (NodeId(ends.client), NodeId(ends.server));
         shares.entry(workload).or_default().push(fair[&pair]);
         let name = &scenario.workloads[usize::from(workload)].name;
-        let told =
-            [("timeouts", info.timeouts.unwrap_or(0)), ("retransmissions", info.retransmissions)];
-        for (what, count) in told {
+        for (what, count) in [("timeouts", timeouts), ("retransmissions", retransmissions)] {
             *counts.entry(workload_counter(name, what)).or_default() += count;
         }
     }

@@ -110,7 +110,8 @@ fn output_that_cannot_be_written_gives_code_3() {
 }
 
 #[test]
-fn the_next_run_removes_the_hidden_folder_of_a_killed_one_and_spares_one_that_is_running() {
+fn the_next_run_removes_the_hidden_folder_of_a_killed_one_and_is_refused_beside_one_that_is_running()
+ {
     let home = tempfile::tempdir().unwrap();
     let hidden = |name: &str| {
         let folder = home.path().join(format!(".shortflow-{name}.tmp"));
@@ -122,8 +123,13 @@ fn the_next_run_removes_the_hidden_folder_of_a_killed_one_and_spares_one_that_is
     let held = fs::File::open(&running).unwrap();
     held.lock().unwrap();
     let ended = simulate(home.path(), &["--replicas", "1"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("another run is about to write the folder"), "{}", ended.err);
+    assert!(running.exists(), "{:?}", files(home.path()));
+    drop(held);
+    let ended = simulate(home.path(), &["--replicas", "1"]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    assert!(!killed.exists() && running.exists(), "{:?}", files(home.path()));
+    assert!(!killed.exists() && !running.exists(), "{:?}", files(home.path()));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use shortflow_sessions::{Account, Costs, Dialogue, Outgoing};
 use shortflow_units::Instant;
 
 use super::end::{ENDLESS, End};
+use super::tcp_info::TcpInfo;
 use crate::applications::HandedIn;
 use crate::ip::IpVersion;
 
@@ -45,6 +46,8 @@ pub(crate) enum Talk {
         size: Option<u64>,
         /// What the server had when the warm-up ended.
         received_before: u64,
+        /// What its sender's kernel had told by then.
+        told_before: TcpInfo,
     },
     /// What a session says over it.
     Dialogue(Box<Dialogue>),
@@ -105,7 +108,7 @@ impl Connection {
     /// Bytes that the server has got of a transfer without end: in all, and before the warm-up ended.
     pub(crate) fn endless(&self) -> Option<(u64, u64)> {
         match self.talk {
-            Talk::Bulk { size: None, received_before } => {
+            Talk::Bulk { size: None, received_before, .. } => {
                 Some((self.received(Side::Server), received_before))
             }
             _ => None,

@@ -17,8 +17,9 @@ pub(crate) struct LongFlow {
     pub(crate) ends: Ends,
     pub(crate) bytes: u64,
     pub(crate) samples: Option<ThroughputSamples>,
-    /// What its sender's kernel tells.
-    pub(crate) info: TcpInfo,
+    /// Segments that its sender sent again meanwhile, and its retransmission timeouts.
+    pub(crate) retransmissions: u32,
+    pub(crate) timeouts: u32,
 }
 
 /// Looks at endless flows at regular intervals, and when it is measured no more.
@@ -65,13 +66,16 @@ impl LongFlows {
     pub(crate) fn found(&self, floor: &mut Floor<'_>) -> Vec<LongFlow> {
         let found = |(slot, connection): (u32, &mut Connection)| {
             let (received, before) = connection.endless()?;
-            let info = connection.end(Side::Client).map(|end| TcpInfo::of(&end.socket));
+            let told = told(connection);
+            let Talk::Bulk { told_before, .. } = connection.talk else { return None };
+            let since = |of: fn(&TcpInfo) -> u32| of(&told).saturating_sub(of(&told_before));
             Some(LongFlow {
                 workload: connection.workload,
                 ends: connection.ends,
                 bytes: received - before,
                 samples: self.seen.get(&slot).map(|(_, samples)| *samples),
-                info: info.unwrap_or_default(),
+                retransmissions: since(|info| info.retransmissions),
+                timeouts: since(|info| info.timeouts.unwrap_or(0)),
             })
         };
         floor.connections().filter_map(found).collect()
@@ -81,9 +85,14 @@ impl LongFlows {
 /// The warm-up is over: what endless flows have got so far counts no more.
 pub(crate) fn end_warm_up(floor: &mut Floor<'_>) {
     for (_, connection) in floor.connections() {
-        let received = connection.received(Side::Server);
-        if let Talk::Bulk { received_before, .. } = &mut connection.talk {
-            *received_before = received;
+        let (received, told) = (connection.received(Side::Server), told(connection));
+        if let Talk::Bulk { received_before, told_before, .. } = &mut connection.talk {
+            (*received_before, *told_before) = (received, told);
         }
     }
+}
+
+/// What the kernel of the sender tells.
+fn told(connection: &mut Connection) -> TcpInfo {
+    connection.end(Side::Client).map(|end| TcpInfo::of(&end.socket)).unwrap_or_default()
 }

@@ -42,6 +42,7 @@ use name::Name;
 use senders::Senders;
 use sources::{Due, Sources};
 use streams::Streams;
+use tcp_info::TcpInfo;
 
 pub(crate) use long::LongFlow;
 pub(crate) use sources::StreamSpec;
@@ -244,7 +245,8 @@ impl<'l> Load<'l> {
                     self.floor.open(workload, pair, Talk::Exchange(exchange), None);
                 }
                 Due::Bulk { workload, pair, size } => {
-                    let talk = Talk::Bulk { size, received_before: 0 };
+                    let told_before = TcpInfo::default();
+                    let talk = Talk::Bulk { size, received_before: 0, told_before };
                     self.floor.open(workload, pair, talk, None);
                 }
                 Due::Datagram { stream, size } => {

@@ -148,6 +148,34 @@ fn long_flows_and_sessions_get_through() {
     near("utilisation", port, 0.15);
 }
 
+/// A download fills its buffer within its slow start, and then loses nothing until the next overflow, which is farther
+/// away than the run is long.
+#[test]
+fn what_a_long_flow_sent_again_before_the_warm_up_ended_does_not_count() {
+    let text = |warm_up: &str| {
+        format!(
+            r#"
+            duration = "6 s"
+            warm_up = "{warm_up}"
+            hosts = {{ server = {{}}, client = {{}} }}
+            routers = {{ r = {{}} }}
+            [links]
+            access = {{ between = ["client", "r"], rate = "100 Mbit/s", delay = "1 ms" }}
+            line = {{ between = ["server", "r"], rate = "4 Mbit/s", delay = "40 ms", queue = "30 pkt" }}
+            [workloads]
+            file.bulk = {{ from = "server", to = "client" }}
+            "#
+        )
+    };
+    let again = |warm_up: &str| {
+        let found = both(&scenario(&[("s.toml", &text(warm_up))]))?;
+        Some(found.map(|replica| replica.counters["file/retransmissions"]))
+    };
+    let (Some(all), Some(late)) = (again("0 s"), again("5 s")) else { return };
+    assert!(all[0] > 5.0 && late[0] < all[0] / 2.0, "rehearsed: {late:?} of {all:?}");
+    assert!(all[1] > 5.0 && late[1] < all[1] / 2.0, "simulated: {late:?} of {all:?}");
+}
+
 #[test]
 fn a_rehearsal_ends_when_it_is_told_to_and_leaves_nothing_open() {
     let _machine = machine();

@@ -72,9 +72,31 @@ fn engines_that_order_the_policies_otherwise_are_told_with_both_orders() {
         ),
         "{said}"
     );
-    assert!(said.contains("Farthest apart: fair marker, rehearsed, the "), "{said}");
+    assert!(said.contains("Farthest apart of these: fair marker, rehearsed, the "), "{said}");
     assert_eq!(json(&runs)["engines"]["same_order"], false);
     assert!(brief(&runs, false).starts_with(&said), "what is brief begins with it too");
+}
+
+#[test]
+fn an_order_that_replicas_do_not_tell_is_not_contradicted() {
+    // As good as one another, but for chance.
+    let alike = Behaviour { slowness: FAIR_MARKER.slowness * 1.0001, ..FAIR_MARKER };
+    let other = Behaviour { label: "other", ..FAIR_MARKER };
+    let runs = vec![
+        by("simulate", single(&FAIR_MARKER, 3)),
+        by("rehearse", single(&alike, 3)),
+        by("simulate", single(&other, 3)),
+        by("rehearse", single(&other, 3)),
+    ];
+    let said = key_result(&runs);
+    assert!(
+        said.starts_with(
+            "The policies come in the same order as far as replicas tell them apart: simulated: "
+        ),
+        "{said}"
+    );
+    assert!(said.contains("none clearly differs by more than 1 %."), "{said}");
+    assert_eq!(json(&runs)["engines"]["same_order"], true);
 }
 
 #[test]
