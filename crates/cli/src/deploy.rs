@@ -48,7 +48,8 @@ mod on_linux {
     use serde_json::{Value, json};
     use shortflow_deploy::{
         Claim, DeviceStatus, Edge, Error, Kernel, Kind, Link, Listings, Observed, Refusal, Root,
-        Settings, Step, Tc, Tree, compile, compile_edge, converge_edge, examine, link, roles_of,
+        Settings, Site, Step, Tc, Tree, Unwanted, Wanted, compile, compile_edge, examine, link,
+        roles_of,
     };
     use shortflow_policy::Policy;
     use shortflow_text::Override;
@@ -100,24 +101,19 @@ mod on_linux {
     ) -> Result<(), Failure> {
         let policy = read(console, &args.policy, &args.set)?;
         let place = Place::of(args)?;
-        let parts = parts(&policy, args, &place)?;
+        let wanted = wanted(&policy, args, &place)?;
         let tc = way(&args.dev, args.dry_run)?;
         let observed = match &place.link {
             Some(_) => tc.observe()?,
             None => Tc::parsed(&Listings::default())?,
         };
         fit(&observed)?;
-        let steps = steps(&tc, &observed, &policy, &parts, &args.dev)?;
-        let notes = parts.tree.as_ref().map_or(&[][..], |tree| &tree.notes);
+        let steps = wanted.steps(&tc, &observed, &args.dev)?;
         if args.dry_run {
-            return dry_run(console, &place, notes, &steps);
+            return dry_run(console, &place, wanted.notes(), &steps);
         }
-        notes.iter().for_each(|note| console.note(note));
-        let tc = match &parts.edge {
-            Some(edge) => tc.with_edge(edge.clone(), observed.edge.memo),
-            None => tc,
-        };
-        let applied = tc.apply(&steps)?;
+        wanted.notes().iter().for_each(|note| console.note(note));
+        let applied = wanted.apply(tc, &observed, &steps)?;
         if applied.waiting > 0 {
             console.note(&format!(
                 "{} packets of the policy before still wait in their classes, and leave as its priorities let them; \
@@ -125,7 +121,7 @@ mod on_linux {
                 applied.waiting
             ));
         }
-        console.print(&format!("{}: policy {:?}{}\n", args.dev, policy.name, parts.told()))
+        console.print(&format!("{}: policy {:?}{}\n", args.dev, policy.name, wanted.told()))
     }
 
     /// What stands at a device, and should.
@@ -151,54 +147,8 @@ mod on_linux {
             return Err(Error::NotDeployed { device: args.dev.clone() }.into());
         }
         args.rate = args.rate.or(observed.memo.as_ref().map(|memo| memo.rate));
-        let Parts { edge, tree } = parts(&policy, args, &place)?;
+        let Wanted { edge, tree, .. } = wanted(&policy, args, &place)?;
         Ok(Standing { tc, observed, tree, edge, place })
-    }
-
-    /// What comes to a device.
-    struct Parts {
-        edge: Option<Edge>,
-        tree: Option<Tree>,
-    }
-
-    impl Parts {
-        fn told(&self) -> String {
-            let classes = |count: usize| match count {
-                1 => "1 class".to_owned(),
-                count => format!("{count} classes"),
-            };
-            let edge = self
-                .edge
-                .iter()
-                .map(|edge| format!(", role {} with {}", edge.role, classes(edge.classes.len())));
-            let tree = self.tree.iter().map(|tree| {
-                format!(", role {}, {}, {}", tree.role, tree.rate, classes(tree.leaves.len()))
-            });
-            edge.chain(tree).collect()
-        }
-    }
-
-    /// What is to be done: the queues first, so that no mark comes to queues that do not know it.
-    fn steps(
-        tc: &Tc,
-        observed: &Observed,
-        policy: &Policy,
-        parts: &Parts,
-        device: &str,
-    ) -> Result<Vec<Step>, Failure> {
-        let mut steps = match &parts.tree {
-            Some(tree) => tc.plan(observed, tree)?,
-            None if observed.root == Root::Ours => {
-                let what = format!(
-                    "{device} has queues of a policy, and no role that was named has any\nname one that does, or take \
-                     them away first: shortflow undeploy --dev {device}"
-                );
-                return Err(Failure::Input(what));
-            }
-            None => Vec::new(),
-        };
-        steps.extend(converge_edge(device, &observed.edge, &policy.name, parts.edge.as_ref()));
-        Ok(steps)
     }
 
     /// The way to a device. Two commands at once would each be surprised by what the other does, unless it is nothing.
@@ -253,48 +203,30 @@ mod on_linux {
     }
 
     /// What the roles come to, or all that is refused of them.
-    fn parts(policy: &Policy, args: &Deploy, place: &Place) -> Result<Parts, Failure> {
-        let roles = roles_of(policy, &args.role).map_err(Failure::Input)?;
-        if args.rate.is_some_and(|rate| rate.bits_per_sec() < LEAST_RATE) {
+    fn wanted(policy: &Policy, args: &Deploy, place: &Place) -> Result<Wanted, Failure> {
+        if args.rate.is_some_and(|rate| rate < Wanted::LEAST_RATE) {
             let what =
                 "--rate must be 64 kbit/s or more\ngive that of the bottleneck, less a little";
             return Err(Failure::Input(what.to_owned()));
         }
-        let (mut parts, mut refusals) = (Parts { edge: None, tree: None }, Vec::new());
-        for role in &roles {
-            match compile_edge(role) {
-                Ok(edge) => parts.edge = parts.edge.or(edge),
-                Err(more) => refusals.extend(more),
-            }
-            if !role.queues() && (role.conditions() || roles.len() > 1) {
-                continue;
-            }
-            let has_shaper = role.queue.as_ref().is_some_and(|queue| queue.shaped_to().is_some());
-            let speed = place.link.as_ref().and_then(|link| link.speed).filter(|_| !has_shaper);
-            let settings = Settings {
-                rate: args.rate.or(speed),
-                link_header: place.link_header(),
-                kernel: place.kernel.clone(),
-                nearest: args.nearest,
-            };
-            match compile(policy, role, &settings) {
-                Ok(tree) => parts.tree = Some(tree),
-                Err(more) => refusals.extend(more),
-            }
-        }
-        if !refusals.is_empty() {
-            return Err(refused(&refusals));
-        }
-        if parts.tree.is_none() && args.rate.is_some() {
+        let site = Site {
+            rate: args.rate,
+            speed: place.link.as_ref().and_then(|link| link.speed),
+            link_header: place.link_header(),
+            kernel: place.kernel.clone(),
+            nearest: args.nearest,
+        };
+        let wanted = Wanted::of(policy, &args.role, &site).map_err(|unwanted| match unwanted {
+            Unwanted::Roles(what) => Failure::Input(what),
+            Unwanted::Refused(refusals) => refused(&refusals),
+        })?;
+        if wanted.tree.is_none() && args.rate.is_some() {
             let what = "--rate is that of a queue, and no role that is named has one\n\
                         leave it out, or name a role that queues, too";
             return Err(Failure::Input(what.to_owned()));
         }
-        Ok(parts)
+        Ok(wanted)
     }
-
-    /// Below this rate a full packet takes longer than the kernel's timers are made for.
-    const LEAST_RATE: u64 = 64_000;
 
     fn refused(refusals: &[Refusal]) -> Failure {
         let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();

@@ -68,6 +68,14 @@ pub enum Error {
         /// What is in the way.
         obstacle: Obstacle,
     },
+    /// The policy has no queues for this device, where queues of ours stand.
+    #[error(
+        "{device} has queues of a policy, and no role that was named has any\nname one that does, or take them away first: shortflow undeploy --dev {device}"
+    )]
+    QueuesLeft {
+        /// The device.
+        device: String,
+    },
     /// Another command works on the device.
     #[error("another shortflow works on {device} at this moment\nwait until it is done")]
     Claimed {
@@ -120,7 +128,8 @@ impl Error {
             Error::OddName { .. }
             | Error::NoDevice { .. }
             | Error::Deployed { .. }
-            | Error::NotDeployed { .. } => true,
+            | Error::NotDeployed { .. }
+            | Error::QueuesLeft { .. } => true,
             Error::Obstacle { obstacle, .. } => !matches!(obstacle, Obstacle::Other { .. }),
             _ => false,
         }

@@ -41,6 +41,7 @@ mod reach;
 mod status;
 mod tc;
 mod tree;
+mod wanted;
 
 pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours};
 pub use columns::columns;
@@ -58,3 +59,4 @@ pub use shortflow_ebpf::edge::{Cost, costs};
 pub use status::{ClassStatus, DeviceStatus, EdgeStatus};
 pub use tc::{Applied, Tc};
 pub use tree::{Discipline, Inner, Leaf, Tree};
+pub use wanted::{Site, Unwanted, Wanted};

@@ -1,0 +1,135 @@
+//! What a policy comes to at a device, and what is to be done for it to stand there.
+
+use shortflow_policy::Policy;
+use shortflow_units::Rate;
+
+use crate::compile::{Edge, Refusal, Settings, compile, compile_edge, roles_of};
+use crate::converge::Step;
+use crate::edge::converge_edge;
+use crate::error::Error;
+use crate::kernel::Kernel;
+use crate::observe::{Observed, Root};
+use crate::tc::{Applied, Tc};
+use crate::tree::Tree;
+
+/// Where something is to stand, and how it is to be made.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// The rate that was asked for; none where the policy's shaper or the device is to say it.
+    pub rate: Option<Rate>,
+    /// The rate of the device, which counts where nobody else says one.
+    pub speed: Option<Rate>,
+    /// Bytes that the device puts before each packet, which the kernel counts.
+    pub link_header: u64,
+    /// What is known of the kernel.
+    pub kernel: Kernel,
+    /// Whether the nearest is taken for what the kernel cannot do, and told.
+    pub nearest: bool,
+}
+
+/// What comes to a device.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The name of the policy.
+    pub policy: String,
+    /// What is done to packets before they wait.
+    pub edge: Option<Edge>,
+    /// How they wait.
+    pub tree: Option<Tree>,
+}
+
+/// Why a policy comes to nothing at a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unwanted {
+    /// The roles that were named cannot be played by one device: why, and what to do.
+    Roles(String),
+    /// All that is refused of them.
+    Refused(Vec<Refusal>),
+}
+
+impl Wanted {
+    /// The least rate of a queue: below it a full packet takes longer than the kernel's timers are made for.
+    pub const LEAST_RATE: Rate = Rate::from_bits_per_sec(64_000);
+
+    /// What the `roles` of the policy come to; without names the only one that does something.
+    ///
+    /// # Errors
+    /// When the roles are not those of one device, or all that is refused of them.
+    pub fn of(policy: &Policy, roles: &[String], site: &Site) -> Result<Wanted, Unwanted> {
+        let roles = roles_of(policy, roles).map_err(Unwanted::Roles)?;
+        let (mut edge, mut tree, mut refusals) = (None, None, Vec::new());
+        for role in &roles {
+            match compile_edge(role) {
+                Ok(found) => edge = edge.or(found),
+                Err(more) => refusals.extend(more),
+            }
+            if !role.queues() && (role.conditions() || roles.len() > 1) {
+                continue;
+            }
+            let has_shaper = role.queue.as_ref().is_some_and(|queue| queue.shaped_to().is_some());
+            let settings = Settings {
+                rate: site.rate.or(site.speed.filter(|_| !has_shaper)),
+                link_header: site.link_header,
+                kernel: site.kernel.clone(),
+                nearest: site.nearest,
+            };
+            match compile(policy, role, &settings) {
+                Ok(found) => tree = Some(found),
+                Err(more) => refusals.extend(more),
+            }
+        }
+        match refusals.is_empty() {
+            true => Ok(Wanted { policy: policy.name.clone(), edge, tree }),
+            false => Err(Unwanted::Refused(refusals)),
+        }
+    }
+
+    /// What is to be done: the queues first, so that no mark comes to queues that do not know it.
+    ///
+    /// # Errors
+    /// When something is in the way, queues of ours that this has none for among it.
+    pub fn steps(&self, tc: &Tc, observed: &Observed, device: &str) -> Result<Vec<Step>, Error> {
+        let mut steps = match &self.tree {
+            Some(tree) => tc.plan(observed, tree)?,
+            None if observed.root == Root::Ours => {
+                return Err(Error::QueuesLeft { device: device.to_owned() });
+            }
+            None => Vec::new(),
+        };
+        steps.extend(converge_edge(device, &observed.edge, &self.policy, self.edge.as_ref()));
+        Ok(steps)
+    }
+
+    /// Does it, where `observed` is what stands there.
+    ///
+    /// # Errors
+    /// As of [`Tc::apply`].
+    pub fn apply(&self, tc: Tc, observed: &Observed, steps: &[Step]) -> Result<Applied, Error> {
+        let tc = match &self.edge {
+            Some(edge) => tc.with_edge(edge.clone(), observed.edge.memo.clone()),
+            None => tc,
+        };
+        tc.apply(steps)
+    }
+
+    /// What small differences there are from the policy.
+    pub fn notes(&self) -> &[String] {
+        self.tree.as_ref().map_or(&[], |tree| &tree.notes)
+    }
+
+    /// What it is, as the end of a line on a device and a policy.
+    pub fn told(&self) -> String {
+        let classes = |count: usize| match count {
+            1 => "1 class".to_owned(),
+            count => format!("{count} classes"),
+        };
+        let edge = self
+            .edge
+            .iter()
+            .map(|edge| format!(", role {} with {}", edge.role, classes(edge.classes.len())));
+        let tree = self.tree.iter().map(|tree| {
+            format!(", role {}, {}, {}", tree.role, tree.rate, classes(tree.leaves.len()))
+        });
+        edge.chain(tree).collect()
+    }
+}
