@@ -10,6 +10,7 @@ use shortflow_scenario::MOST_REPLICAS;
 use shortflow_units::{Bytes, Duration};
 
 use crate::advise_args;
+use crate::agent_args;
 use crate::deploy_args;
 use crate::tune_args;
 
@@ -142,6 +143,12 @@ pub(crate) enum Command {
     Verify(deploy_args::Verify),
     /// Say whether this machine has what `deploy` needs, and what a policy needs.
     Doctor(deploy_args::Doctor),
+    /// Bring policies from one repository to many machines: say what would change
+    ///
+    /// A repository is a folder with `fleet.toml`, which names machines and the policies that their devices get, and
+    /// these policies. Everything in it is checked as a whole, on whatever machine.
+    #[command(after_help = agent_args::AGENT)]
+    Agent(agent_args::Agent),
     /// Make the report and its figures again from folders of results.
     ///
     /// Given one folder, the report in it is written again. Given several, they come onto one page,

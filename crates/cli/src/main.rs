@@ -5,12 +5,15 @@
 //!      → advise → advise: a network in a few words; tune
 //!      → tune → tune: which policy, with which settings
 //!      → deploy, reload, status, undeploy, doctor → deploy: a device of this machine
+//!      → agent → agent: from one repository to the devices of many machines
 //!      → verify → verify: what probes and transfers through it say
 //!      → check, explain, init, reproduce, report, bench, generate
 //! ```
 
 mod advise;
 mod advise_args;
+mod agent;
+mod agent_args;
 mod args;
 mod bench;
 mod bench_ebpf;
@@ -73,6 +76,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Undeploy(args) => deploy::undeploy(console, args),
         Command::Verify(args) => verify::verify(console, args),
         Command::Doctor(args) => deploy::doctor(console, args),
+        Command::Agent(args) => agent::agent(console, args),
         Command::Init(args) => init::init(console, args),
         Command::Reproduce(args) => reproduce::reproduce(console, args),
         Command::Report(args) => report::report(console, args),

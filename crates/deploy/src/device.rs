@@ -49,7 +49,7 @@ pub fn link(name: &str) -> Result<Link, Error> {
 }
 
 /// Whether tc and shells take a name for one word that is nothing else. The kernel allows more.
-fn is_plain(name: &str) -> bool {
+pub fn is_plain(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@:+".contains(&byte);
     !name.is_empty() && !name.starts_with('-') && name.bytes().all(plain)
 }

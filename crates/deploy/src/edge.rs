@@ -95,6 +95,22 @@ pub fn converge_edge(
     steps
 }
 
+/// Whether `edge` stands before the queues of a device, by what is known of it there.
+pub(crate) fn is_edge(observed: &EdgeObserved, policy: &str, edge: Option<&Edge>) -> bool {
+    let Some(edge) = edge else { return !observed.is_ours() };
+    observed.has_program
+        && observed.memo.as_ref().is_some_and(|memo| {
+            memo.policy == short(policy)
+                && memo.role == short(&edge.role)
+                && memo.classes.iter().eq(edge
+                    .classes
+                    .iter()
+                    .map(|class| short(class))
+                    .collect::<Vec<_>>()
+                    .iter())
+        })
+}
+
 fn removal(device: &str, observed: &EdgeObserved) -> Vec<Step> {
     let mut steps = Vec::new();
     if observed.has_program {

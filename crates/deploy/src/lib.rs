@@ -47,7 +47,7 @@ pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours
 pub use columns::columns;
 pub use compile::{Edge, Refusal, Settings, compile, compile_edge, roles_of};
 pub use converge::{Step, converge};
-pub use device::{Claim, Link, link};
+pub use device::{Claim, Link, is_plain, link};
 pub use doctor::{Finding, Report, examine};
 pub use edge::{EdgeMemo, EdgeObserved, converge_edge};
 pub use error::Error;

@@ -5,7 +5,7 @@ use shortflow_units::Rate;
 
 use crate::compile::{Edge, Refusal, Settings, compile, compile_edge, roles_of};
 use crate::converge::Step;
-use crate::edge::converge_edge;
+use crate::edge::{converge_edge, is_edge};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::observe::{Observed, Root};
@@ -98,6 +98,20 @@ impl Wanted {
         };
         steps.extend(converge_edge(device, &observed.edge, &self.policy, self.edge.as_ref()));
         Ok(steps)
+    }
+
+    /// Whether it stands there, as far as one sees without touching anything: the queues with all their settings, the
+    /// program by its name, role and classes.
+    ///
+    /// # Errors
+    /// When the device is not there, tc cannot be run or read, or something is in the way.
+    pub fn stands(&self, tc: &Tc) -> Result<bool, Error> {
+        let observed = tc.observe()?;
+        let queues = match &self.tree {
+            Some(tree) => tc.plan(&observed, tree)?.is_empty(),
+            None => observed.root != Root::Ours,
+        };
+        Ok(queues && is_edge(&observed.edge, &self.policy, self.edge.as_ref()))
     }
 
     /// Does it, where `observed` is what stands there.

@@ -1,6 +1,7 @@
 //! The binary as a user meets it: what it prints, what it writes, how it ends.
 
 mod advise;
+mod agent;
 mod arguments;
 mod check;
 mod deploy;

@@ -1,0 +1,138 @@
+//! The texts of a repository at one moment.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use shortflow_text::{InputFiles, MOST_TEXT};
+
+/// The file that says which machine gets which policy.
+pub const FLEET: &str = "fleet.toml";
+
+/// The texts of a repository at one moment: that of the fleet, and those of the policies that it names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Bundle {
+    files: BTreeMap<String, String>,
+}
+
+/// Why a repository cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {path}: {why}")]
+pub struct Unreadable {
+    /// What was to be read.
+    pub path: String,
+    /// Why it cannot be.
+    pub why: String,
+}
+
+impl Bundle {
+    /// Of texts by their paths in the repository.
+    pub fn new(files: impl IntoIterator<Item = (String, String)>) -> Bundle {
+        Bundle { files: files.into_iter().collect() }
+    }
+
+    /// Reads the repository in `folder`. A policy that is named and not there is missing in the bundle, and
+    /// [`Fleet::check`](crate::Fleet::check) says where it is named.
+    ///
+    /// # Errors
+    /// When the fleet's file cannot be read, or a policy is there and cannot be.
+    pub fn read(folder: &Path) -> Result<Bundle, Unreadable> {
+        let files = InputFiles::default();
+        let fleet = read(&files, &folder.join(FLEET))?;
+        let mut bundle = Bundle::default();
+        for name in policies_of(&fleet) {
+            let path = folder.join(&name);
+            if is_inner(&name) && path.exists() {
+                let text = read(&files, &path)?;
+                bundle.files.insert(name, text);
+            }
+        }
+        bundle.files.insert(FLEET.to_owned(), fleet);
+        Ok(bundle)
+    }
+
+    /// The text at `path`.
+    pub fn text(&self, path: &str) -> Option<&str> {
+        self.files.get(path).map(String::as_str)
+    }
+
+    /// All texts with their paths, in the order of these.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
+    /// A number that tells bundles apart: the first 12 digits of SHA-256 over all paths and texts.
+    pub fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        for (path, text) in &self.files {
+            for part in [path, text] {
+                hash.update((part.len() as u64).to_le_bytes());
+                hash.update(part);
+            }
+        }
+        hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Whether a path stays inside the folder that it is relative to.
+pub(crate) fn is_inner(path: &str) -> bool {
+    let parts = Path::new(path).components();
+    !path.is_empty() && parts.into_iter().all(|part| matches!(part, Component::Normal(_)))
+}
+
+fn read(files: &InputFiles, path: &Path) -> Result<String, Unreadable> {
+    let told = |error: std::io::Error| Unreadable {
+        path: path.display().to_string(),
+        why: error.to_string(),
+    };
+    files.read(path, MOST_TEXT).map_err(told)
+}
+
+/// The policies that a fleet's text names, as far as it can be read.
+fn policies_of(text: &str) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        #[serde(default)]
+        assign: Vec<toml::Table>,
+    }
+    let named: Option<Named> = toml::from_str(text).ok();
+    let assignments = named.into_iter().flat_map(|named| named.assign);
+    assignments.filter_map(|table| Some(table.get("policy")?.as_str()?.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_fleet_and_the_policies_that_it_names_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("policies/a.toml", "a");
+        write("policies/other.toml", "other");
+        write(
+            "fleet.toml",
+            "[[assign]]\npolicy = \"policies/a.toml\"\n[[assign]]\npolicy = \"../b.toml\"\n",
+        );
+        let bundle = Bundle::read(folder.path()).unwrap();
+        let paths: Vec<&str> = bundle.files().map(|(path, _)| path).collect();
+        assert_eq!(paths, ["fleet.toml", "policies/a.toml"]);
+    }
+
+    #[test]
+    fn a_digest_tells_texts_and_paths_apart() {
+        let of = |files: &[(&str, &str)]| {
+            Bundle::new(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())))
+                .digest()
+        };
+        assert_eq!(of(&[("a", "bc")]).len(), 12);
+        assert_eq!(of(&[("a", "bc")]), of(&[("a", "bc")]));
+        assert_ne!(of(&[("a", "bc")]), of(&[("ab", "c")]));
+        assert_ne!(of(&[("a", "b"), ("c", "")]), of(&[("a", ""), ("c", "b")]));
+    }
+}

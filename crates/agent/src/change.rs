@@ -1,0 +1,153 @@
+//! What becomes of devices when one version takes the place of another.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::fleet::{Machine, Target};
+
+/// What becomes of a device.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// The device.
+    pub device: String,
+    /// The name of its interface.
+    pub interface: String,
+    /// How it changes.
+    pub difference: Difference,
+}
+
+/// How a device changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    /// It gets a policy, and had none: its name, roles and rate.
+    New(String),
+    /// What is there changes: each thing that does.
+    Changed(Vec<String>),
+    /// It stays as it is: with this policy, or with none.
+    Same(Option<String>),
+    /// It gives up its policy.
+    Gone(String),
+}
+
+impl Difference {
+    /// Whether anything is done at the device.
+    pub fn is_change(&self) -> bool {
+        !matches!(self, Difference::Same(_))
+    }
+
+    fn word(&self) -> &'static str {
+        match self {
+            Difference::New(_) => "new",
+            Difference::Changed(_) => "change",
+            Difference::Same(_) => "same",
+            Difference::Gone(_) => "gone",
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = match self {
+            Difference::New(what) | Difference::Gone(what) | Difference::Same(Some(what)) => {
+                what.clone()
+            }
+            Difference::Same(None) => "no policy".to_owned(),
+            Difference::Changed(parts) => parts.join("; "),
+        };
+        write!(f, "{:<7} {told}", self.word())
+    }
+}
+
+impl Change {
+    /// As a program reads it.
+    pub fn json(&self) -> Value {
+        let told = match &self.difference {
+            Difference::Changed(parts) => json!(parts),
+            Difference::New(what) | Difference::Gone(what) => json!([what]),
+            Difference::Same(what) => json!(what.iter().collect::<Vec<_>>()),
+        };
+        json!({ "device": self.device, "interface": self.interface, "change": self.difference.word(), "what": told })
+    }
+}
+
+/// What becomes of the devices of a machine: those of `after` in the order of their text, then those that only
+/// `before` had.
+pub fn changes(before: Option<&Machine>, after: Option<&Machine>) -> Vec<Change> {
+    let old = before.map(Machine::targets).unwrap_or_default();
+    let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
+    for (interface, device, target) in after.iter().flat_map(|machine| &machine.devices) {
+        seen.insert(device.as_str());
+        let difference = match (old.get(device.as_str()), target) {
+            (None, Some(target)) => Difference::New(target.told()),
+            (Some(old), None) => Difference::Gone(old.told()),
+            (None, None) => Difference::Same(None),
+            (Some(old), Some(target)) => match target.differences(old) {
+                none if none.is_empty() => Difference::Same(Some(target.told())),
+                some => Difference::Changed(some),
+            },
+        };
+        all.push(Change { device: device.clone(), interface: interface.clone(), difference });
+    }
+    for (device, target) in old {
+        if !seen.contains(device) {
+            let difference = Difference::Gone(target.told());
+            all.push(Change {
+                device: device.to_owned(),
+                interface: target.interface.clone(),
+                difference,
+            });
+        }
+    }
+    all
+}
+
+impl Target {
+    /// Its policy, roles and rate.
+    pub fn told(&self) -> String {
+        let mut told = format!("{:?}", self.policy.name);
+        if !self.roles.is_empty() {
+            told += &format!(", roles {}", self.roles.join(", "));
+        }
+        if let Some(rate) = self.rate {
+            told += &format!(", {rate}");
+        }
+        told
+    }
+
+    /// In what it differs from what was there.
+    pub fn differences(&self, old: &Target) -> Vec<String> {
+        let mut found = Vec::new();
+        let names = [&old.policy.name, &self.policy.name];
+        if names[0] != names[1] {
+            found.push(format!("policy {:?} → {:?}", names[0], names[1]));
+        } else if old.text != self.text {
+            found.push(format!("the text of {:?}", self.policy.name));
+        }
+        let list = |items: &[String]| {
+            if items.is_empty() { "the only one".to_owned() } else { items.join(", ") }
+        };
+        if old.roles != self.roles {
+            found.push(format!("roles {} → {}", list(&old.roles), list(&self.roles)));
+        }
+        let rate = |target: &Target| target.rate.map_or("none".to_owned(), |rate| rate.to_string());
+        if old.rate != self.rate {
+            found.push(format!("rate {} → {}", rate(old), rate(self)));
+        }
+        if old.set != self.set {
+            let pairs = |target: &Target| -> Vec<String> {
+                target.set.iter().map(|(key, value)| format!("{key} = {value}")).collect()
+            };
+            let none = |pairs: Vec<String>| {
+                if pairs.is_empty() { "nothing".to_owned() } else { pairs.join(", ") }
+            };
+            found.push(format!("set {} → {}", none(pairs(old)), none(pairs(self))));
+        }
+        if old.nearest != self.nearest {
+            found.push(format!("nearest {} → {}", old.nearest, self.nearest));
+        }
+        found
+    }
+}

@@ -1,0 +1,79 @@
+//! A fleet as it is written.
+
+use serde::Deserialize;
+use shortflow_text::{Named, Scalar};
+use shortflow_units::Rate;
+
+/// A fleet: machines, and which of them get which policy.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FleetFile {
+    /// The name in plans and logs; by default that of the file.
+    pub(super) name: Option<String>,
+    /// What there is to say about it.
+    #[serde(default, rename = "description")]
+    pub(super) _description: String,
+    /// Values that may stand for others as "$name".
+    #[serde(default, rename = "parameters")]
+    pub(super) _parameters: Named<Scalar>,
+    /// The machines, under their names.
+    #[serde(default)]
+    pub(super) machines: Named<MachineFile>,
+    /// Which policy goes where.
+    #[serde(default)]
+    pub(super) assign: Vec<AssignFile>,
+}
+
+/// A machine.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MachineFile {
+    /// Where it belongs.
+    #[serde(default)]
+    pub(super) groups: Vec<String>,
+    /// What else tells it from others.
+    #[serde(default)]
+    pub(super) tags: Vec<String>,
+    /// Its devices, each under the name of what it is for.
+    #[serde(default)]
+    pub(super) interfaces: Named<InterfaceFile>,
+}
+
+/// A device of a machine.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InterfaceFile {
+    /// The device that sends the packets, as `eth0`.
+    pub(super) device: String,
+    /// The rate at which packets leave: a little below that of the bottleneck.
+    pub(super) rate: Option<Rate>,
+}
+
+/// A policy, and which interfaces get it: those that all lists mention that are written, each with `*` and `?` for
+/// parts of a name.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AssignFile {
+    /// The file of the policy, relative to the fleet's.
+    pub(super) policy: String,
+    /// The roles of the policy that the device plays; not needed where only one does anything.
+    #[serde(default)]
+    pub(super) roles: Vec<String>,
+    /// The one with the greatest priority wins where several reach an interface; 0 by default.
+    #[serde(default)]
+    pub(super) priority: i64,
+    /// Machines of these names.
+    pub(super) machines: Option<Vec<String>>,
+    /// Machines in one of these groups.
+    pub(super) groups: Option<Vec<String>>,
+    /// Machines with one of these tags.
+    pub(super) tags: Option<Vec<String>>,
+    /// Interfaces of these names.
+    pub(super) interfaces: Option<Vec<String>>,
+    /// Take the nearest for what the kernel cannot do.
+    #[serde(default)]
+    pub(super) nearest: bool,
+    /// Keys of the policy that are changed.
+    #[serde(default)]
+    pub(super) set: Named<Scalar>,
+}

@@ -1,0 +1,105 @@
+//! Which machine gets which policy.
+
+mod check;
+mod file;
+mod select;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use shortflow_deploy::{Site, Unwanted, Wanted};
+use shortflow_policy::Policy;
+use shortflow_text::Diagnostics;
+use shortflow_units::Rate;
+
+use crate::bundle::Bundle;
+
+/// A checked fleet: what every device of every machine is to do.
+#[derive(Debug, Clone)]
+pub struct Fleet {
+    /// Its name.
+    pub name: String,
+    /// The machines, in the order of the text.
+    pub machines: Vec<Machine>,
+    /// What is allowed but hardly meant.
+    pub warnings: Diagnostics,
+}
+
+/// A machine, and what its devices are to do.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// For each device, in the order of the text: the name of its interface, and what it is to do, if anything.
+    pub devices: Vec<(String, String, Option<Target>)>,
+}
+
+/// What one device is to do.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The name of the interface: what the device is for, as `wan` (a role of RFC 3460, §5.4).
+    pub interface: String,
+    /// The device.
+    pub device: String,
+    /// The rate at which packets leave, where the policy has a queue there.
+    pub rate: Option<Rate>,
+    /// The file of the policy.
+    pub file: String,
+    /// The text of the policy.
+    pub text: Arc<str>,
+    /// Keys of it that are changed.
+    pub set: Vec<(String, String)>,
+    /// The policy, with these changes.
+    pub policy: Arc<Policy>,
+    /// The roles of the policy that the device plays.
+    pub roles: Vec<String>,
+    /// Whether the nearest is taken for what a kernel cannot do.
+    pub nearest: bool,
+    /// The priority of the assignment.
+    pub priority: i64,
+}
+
+impl Fleet {
+    /// What the texts of a repository come to.
+    ///
+    /// # Errors
+    /// All mistakes in them, each with its place.
+    pub fn check(bundle: &Bundle) -> Result<Fleet, Diagnostics> {
+        check::check(bundle)
+    }
+
+    /// The machine of this name.
+    pub fn machine(&self, name: &str) -> Option<&Machine> {
+        self.machines.iter().find(|machine| machine.name == name)
+    }
+
+    /// The targets of a machine, by their devices; none where the fleet has no such machine.
+    pub fn targets(&self, machine: &str) -> Option<BTreeMap<&str, &Target>> {
+        Some(self.machine(machine)?.targets())
+    }
+}
+
+impl Machine {
+    /// What its devices are to do, by their names.
+    pub fn targets(&self) -> BTreeMap<&str, &Target> {
+        let targets = self
+            .devices
+            .iter()
+            .filter_map(|(_, device, target)| Some((device.as_str(), target.as_ref()?)));
+        targets.collect()
+    }
+}
+
+impl Target {
+    /// What the policy comes to at a device that is like `site` otherwise.
+    ///
+    /// # Errors
+    /// When the roles are not those of one device, or all that is refused of them.
+    pub fn wanted(&self, site: Site) -> Result<Wanted, Unwanted> {
+        Wanted::of(
+            &self.policy,
+            &self.roles,
+            &Site { rate: self.rate, nearest: self.nearest, ..site },
+        )
+    }
+}

@@ -1,0 +1,79 @@
+//! Which interfaces an assignment reaches.
+
+use super::file::{AssignFile, MachineFile};
+
+impl AssignFile {
+    /// Whether it reaches the interface of this name, of the machine of this name.
+    pub(super) fn reaches(&self, name: &str, machine: &MachineFile, interface: &str) -> bool {
+        fn any<N: AsRef<str>>(patterns: &Option<Vec<String>>, names: &[N]) -> bool {
+            let is_there = |pattern: &String| names.iter().any(|name| fits(pattern, name.as_ref()));
+            patterns.as_ref().is_none_or(|patterns| patterns.iter().any(is_there))
+        }
+        any(&self.machines, &[name])
+            && any(&self.groups, &machine.groups)
+            && any(&self.tags, &machine.tags)
+            && any(&self.interfaces, &[interface])
+    }
+}
+
+/// Whether a name fits a pattern, in which `*` is any text and `?` any character.
+fn fits(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
+    // The star that was met last, and how much of the name it takes: only that one need ever take more.
+    let (mut at, mut from, mut star) = (0, 0, None);
+    while from < name.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, from));
+                at += 1;
+            }
+            Some(&one) if one == '?' || one == name[from] => (at, from) = (at + 1, from + 1),
+            _ => {
+                let Some((place, taken)) = star else { return false };
+                star = Some((place, taken + 1));
+                (at, from) = (place + 1, taken + 1);
+            }
+        }
+    }
+    pattern[at..].iter().all(|rest| *rest == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_star_is_any_text_and_a_question_mark_any_character() {
+        for (pattern, name) in
+            [("gw1", "gw1"), ("gw*", "gw"), ("*-b?r", "gw-bar"), ("*a*b", "aab-ab"), ("*", "")]
+        {
+            assert!(fits(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in
+            [("gw", "gw1"), ("gw?", "gw"), ("*a", "ab"), ("", "a"), ("a*b*c", "acb")]
+        {
+            assert!(!fits(pattern, name), "{pattern} {name}");
+        }
+    }
+
+    /// By the definition: try every length for each star.
+    fn oracle(pattern: &[u8], name: &[u8]) -> bool {
+        match pattern.split_first() {
+            None => name.is_empty(),
+            Some((b'*', rest)) => (0..=name.len()).any(|taken| oracle(rest, &name[taken..])),
+            Some((one, rest)) => name
+                .split_first()
+                .is_some_and(|(first, left)| (*one == b'?' || one == first) && oracle(rest, left)),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn patterns_fit_what_their_definition_says(pattern in "[ab*?]{0,8}", name in "[ab]{0,10}") {
+            prop_assert_eq!(fits(&pattern, &name), oracle(pattern.as_bytes(), name.as_bytes()));
+        }
+    }
+}

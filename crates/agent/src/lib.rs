@@ -1,0 +1,27 @@
+//! The policy agent: from one repository to many machines, checked before anything is touched.
+//!
+//! ```text
+//! a source ── Bundle ──▶ Fleet::check ──▶ Store ──▶ Agent ── Target ──▶ DataPlane
+//! (a folder)  texts       who gets what   versions,           the kernel, by `deploy`
+//!                         or a mistake    audit log
+//! ```
+//!
+//! Mehra, Tewari & Kandlur 1999, §6: a daemon on each server asks a global repository for what concerns it,
+//! translates that into local policies, and has the data plane take them on. A [`Bundle`] is the repository's texts at one
+//! moment; [`Fleet`] is what they come to, or the mistakes in them; a [`Target`] is what one device is to do. Where
+//! a bundle has a mistake nothing of it is taken: the last good version stays.
+//!
+//! # What this crate does not know
+//!
+//! What a policy's text means: `policy` does. How the kernel is brought to do it: `deploy` does. It prints nothing;
+//! what happens is told to whoever runs it.
+
+#![cfg(target_os = "linux")]
+
+mod bundle;
+mod change;
+mod fleet;
+
+pub use bundle::{Bundle, FLEET, Unreadable};
+pub use change::{Change, Difference, changes};
+pub use fleet::{Fleet, Machine, Target};
