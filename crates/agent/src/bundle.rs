@@ -7,6 +7,8 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use shortflow_text::{InputFiles, MOST_TEXT};
 
+use crate::whole::{sync_folder, write_file};
+
 /// The file that says which machine gets which policy.
 pub const FLEET: &str = "fleet.toml";
 
@@ -50,6 +52,37 @@ impl Bundle {
         }
         bundle.files.insert(FLEET.to_owned(), fleet);
         Ok(bundle)
+    }
+
+    /// The same without policies that the fleet does not name: what [`read`](Bundle::read) reads.
+    #[must_use]
+    pub fn needed(mut self) -> Bundle {
+        let named = policies_of(self.text(FLEET).unwrap_or_default());
+        self.files.retain(|path, _| path == FLEET || named.contains(path));
+        self
+    }
+
+    /// Writes the repository into a folder that is not there yet, whole or not at all.
+    ///
+    /// # Errors
+    /// When something is there, or it cannot be written.
+    pub fn write(&self, folder: &Path) -> std::io::Result<()> {
+        if folder.symlink_metadata().is_ok() {
+            return Err(std::io::ErrorKind::AlreadyExists.into());
+        }
+        let around = folder
+            .parent()
+            .filter(|around| !around.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        std::fs::create_dir_all(around)?;
+        let unfinished = tempfile::Builder::new().prefix(".new-").tempdir_in(around)?;
+        let whole = unfinished.path().join("repository");
+        std::fs::create_dir(&whole)?;
+        for (path, text) in &self.files {
+            write_file(&whole.join(path), text.as_bytes())?;
+        }
+        std::fs::rename(&whole, folder)?;
+        sync_folder(around)
     }
 
     /// The text at `path`.

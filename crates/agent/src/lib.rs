@@ -18,10 +18,28 @@
 
 #![cfg(target_os = "linux")]
 
+mod agent;
 mod bundle;
 mod change;
+mod control;
+mod daemon;
+mod event;
 mod fleet;
+pub mod ldap;
+mod machine;
+mod plane;
+mod source;
+mod store;
+mod whole;
 
+pub use agent::{Agent, RollBackError};
 pub use bundle::{Bundle, FLEET, Unreadable};
 pub use change::{Change, Difference, changes};
+pub use control::{Ask, AskError, Control, ask, watch};
+pub use daemon::run;
+pub use event::{Event, What};
 pub use fleet::{Fleet, Machine, Target};
+pub use machine::{is_machine, this_machine};
+pub use plane::{DataPlane, KernelPlane, StubPlane, Trouble};
+pub use source::{Fetched, Folder, Source};
+pub use store::{Store, StoreError, Version};

@@ -15,13 +15,22 @@ pub(crate) fn agent(
 #[cfg(target_os = "linux")]
 mod on_linux {
     use std::path::Path;
+    use std::sync::Arc;
 
     use serde_json::{Value, json};
-    use shortflow_agent::{Bundle, Change, Difference, Fleet, Unreadable, changes};
+    use shortflow_agent::{
+        Ask, AskError, Bundle, Change, Control, Difference, Event, Fleet, Folder, KernelPlane,
+        Store, StoreError, Unreadable, ask, changes, is_machine, ldap, this_machine, watch,
+    };
 
-    use crate::agent_args::{Agent, Plan, What};
+    use shortflow_text::{InputFiles, MOST_TEXT, Source, name_of};
+
+    use crate::agent_args::{
+        Agent, Export, Import, Log, Plan, Rollback, Run, Socket, Status, Watch, What,
+    };
     use crate::console::Console;
     use crate::failure::Failure;
+    use crate::interrupt::stop_on_interrupt;
 
     impl From<Unreadable> for Failure {
         fn from(error: Unreadable) -> Self {
@@ -29,10 +38,36 @@ mod on_linux {
         }
     }
 
+    impl From<AskError> for Failure {
+        fn from(error: AskError) -> Self {
+            match error {
+                AskError::Refused(_) => Failure::Input(error.to_string()),
+                AskError::Nobody { .. } => Failure::Machine(format!(
+                    "{error}\nis `shortflow agent run` at work, and may you ask it? --socket names another place"
+                )),
+                AskError::Foreign { .. } => Failure::Machine(error.to_string()),
+            }
+        }
+    }
+
+    impl From<StoreError> for Failure {
+        fn from(error: StoreError) -> Self {
+            Failure::Machine(format!("{error}\n--state names another folder"))
+        }
+    }
+
     /// `shortflow agent`.
     pub(crate) fn agent(console: &Console, args: &Agent) -> Result<(), Failure> {
         match &args.what {
             What::Plan(args) => plan(console, args),
+            What::Run(args) => run(console, args),
+            What::Status(args) => status(console, args),
+            What::Reload(args) => reload(console, args),
+            What::Rollback(args) => rollback(console, args),
+            What::Watch(args) => follow(console, args),
+            What::Log(args) => log(console, args),
+            What::Export(args) => export(console, args),
+            What::Import(args) => import(console, args),
         }
     }
 
@@ -64,6 +99,170 @@ mod on_linux {
             true => console.print_json(&plan_json(&after.name, &plan)),
             false => console.print(&plan_text(&plan)),
         }
+    }
+
+    /// `shortflow agent run`.
+    fn run(console: &Console, args: &Run) -> Result<(), Failure> {
+        let machine = args.machine.clone().unwrap_or_else(this_machine);
+        if !is_machine(&machine) {
+            let what = format!(
+                "`{machine}` cannot be the name of a machine: it may have letters, digits, `-` and `_` only\n\
+                 say who this machine is: --machine NAME"
+            );
+            return Err(Failure::Input(what));
+        }
+        let unusable =
+            |what: &str, error: std::io::Error| Failure::Machine(format!("{what}: {error}"));
+        let source = Folder::new(&args.source)
+            .map_err(|error| unusable("changes of files cannot be watched", error))?;
+        let control =
+            Control::listen(&args.socket, args.socket_group.as_deref()).map_err(|error| {
+                unusable(&format!("cannot listen at {}", args.socket.display()), error)
+            })?;
+        let stop = stop_on_interrupt()?;
+        let plane = KernelPlane::of_this_machine();
+        let console = *console;
+        let tell = move |event: &Event| console.happened(&event.at, &event.who, &event.what);
+        Ok(shortflow_agent::run(
+            &machine,
+            Box::new(source),
+            &args.state,
+            &control,
+            plane,
+            stop,
+            tell,
+        )?)
+    }
+
+    /// `shortflow agent status`.
+    fn status(console: &Console, args: &Status) -> Result<(), Failure> {
+        let status = ask(&args.at.socket, Ask::Status)?;
+        match args.json {
+            true => console.print_json(&status)?,
+            false => console.print(&status_text(&status))?,
+        }
+        let mut devices = status["devices"].as_array().into_iter().flatten();
+        let is_fine = status["source"]["refused"].is_null() && devices.all(|it| it["done"] == true);
+        if is_fine { Ok(()) } else { Err(Failure::Check) }
+    }
+
+    fn status_text(status: &Value) -> String {
+        let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
+        let (machine, source) = (text(&status["machine"]), &status["source"]);
+        let version = &status["version"];
+        let mut out = match version["number"].as_u64() {
+            Some(number) => format!(
+                "{machine}: fleet {:?}, version {number} ({}), taken {} from {}, written by {}\n",
+                text(&status["fleet"]),
+                text(&version["digest"]),
+                text(&version["at"]),
+                text(&version["from"]),
+                text(&version["who"]),
+            ),
+            None => format!("{machine}: no version yet, from {}\n", text(&source["name"])),
+        };
+        for device in status["devices"].as_array().into_iter().flatten() {
+            let (name, wanted) = (text(&device["device"]), device["wanted"].as_str());
+            let state = match (device["done"] == true, device["why"].as_str()) {
+                (true, _) => "done".to_owned(),
+                (false, Some(why)) => format!("not done: {why}"),
+                (false, None) => "not done yet".to_owned(),
+            };
+            out += &format!("  {name}: {}: {state}\n", wanted.unwrap_or("no policy any more"));
+        }
+        if status["held"].is_string() {
+            out += "  rolled back: what the source has now is not taken again until it changes\n";
+        }
+        if let Some(why) = source["unreadable"].as_str() {
+            out += &format!("  {} cannot be read: {why}\n", text(&source["name"]));
+        }
+        if let Some(mistakes) = source["refused"].as_str() {
+            out += &format!("  what {} has now is refused:\n{mistakes}\n", text(&source["name"]));
+        }
+        out
+    }
+
+    /// `shortflow agent reload`.
+    fn reload(console: &Console, args: &Socket) -> Result<(), Failure> {
+        ask(&args.socket, Ask::Reload)?;
+        console.print("the agent reads its source\n")
+    }
+
+    /// `shortflow agent rollback`.
+    fn rollback(console: &Console, args: &Rollback) -> Result<(), Failure> {
+        let answer = ask(&args.at.socket, Ask::RollBack(args.to))?;
+        console.print(&format!("version {} counts now\n", answer["version"]))
+    }
+
+    /// `shortflow agent watch`.
+    fn follow(console: &Console, args: &Watch) -> Result<(), Failure> {
+        let stop = stop_on_interrupt()?;
+        let mut printed = Ok(());
+        watch(&args.at.socket, stop, |event| {
+            printed = console.print(&line(event, args.json));
+            printed.is_ok()
+        })?;
+        printed
+    }
+
+    /// `shortflow agent log`.
+    fn log(console: &Console, args: &Log) -> Result<(), Failure> {
+        let lines = Store::log(&args.state)?;
+        let values = lines.iter().filter_map(|line| serde_json::from_str(line).ok());
+        let text: String = values.map(|event: Value| line(&event, args.json)).collect();
+        console.print(&text)
+    }
+
+    /// `shortflow agent export`.
+    fn export(console: &Console, args: &Export) -> Result<(), Failure> {
+        let bundle = Bundle::read(&args.folder)?;
+        console.warnings(&Fleet::check(&bundle)?.warnings);
+        if !args.base.contains('=') {
+            let what = format!(
+                "`{}` is no name of an entry\ngive one such as ou=shortflow,dc=example,dc=org",
+                args.base
+            );
+            return Err(Failure::Input(what));
+        }
+        console.print(&ldap::write(&ldap::entries(&bundle, &args.base)))
+    }
+
+    /// `shortflow agent import`.
+    fn import(console: &Console, args: &Import) -> Result<(), Failure> {
+        let name = name_of(&args.file);
+        let text = InputFiles::default().read(&args.file, MOST_TEXT);
+        let text = text.map_err(|error| Failure::Input(format!("cannot read {name}: {error}")))?;
+        let entries = ldap::parse(&name, &text)?;
+        let source = Arc::new(Source { name, text });
+        let bundle = ldap::bundle(&source, &entries)?;
+        console.warnings(&Fleet::check(&bundle)?.warnings);
+        let into = args.into.display();
+        bundle.write(&args.into).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                Failure::Input(format!("{into} is there already\ngive a folder that is not"))
+            }
+            _ => Failure::Machine(format!("cannot write {into}: {error}")),
+        })?;
+        console.file("repository", &args.into)
+    }
+
+    /// An event as it is printed.
+    fn line(event: &Value, as_json: bool) -> String {
+        if as_json {
+            return format!("{event}\n");
+        }
+        let mut parts = Vec::new();
+        for (key, value) in event.as_object().into_iter().flatten() {
+            let told = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            match key.as_str() {
+                "at" | "who" | "what" => {}
+                // Texts of several lines begin on one of their own.
+                _ if told.contains('\n') => parts.push(format!("{key}:\n{told}")),
+                _ => parts.push(format!("{key} {told}")),
+            }
+        }
+        let head = |key: &str| event[key].as_str().unwrap_or("?").to_owned();
+        format!("{} {} {}: {}\n", head("at"), head("who"), head("what"), parts.join(", "))
     }
 
     fn read(folder: &Path) -> Result<Fleet, Failure> {

@@ -7,7 +7,17 @@ use clap::{Args, Subcommand, ValueHint};
 pub(crate) const AGENT: &str = "\
 Examples:
   shortflow agent plan fleet                       # what each machine would get
-  shortflow agent plan fleet --from fleet-before   # what would change";
+  shortflow agent plan fleet --from fleet-before   # what would change
+  sudo shortflow agent run --source /srv/fleet
+  sudo shortflow agent status
+  sudo shortflow agent rollback
+  shortflow agent export fleet --base ou=shortflow,dc=example,dc=org > fleet.ldif
+  shortflow agent import fleet.ldif --into fleet";
+
+/// Where an agent listens unless it is told otherwise.
+const SOCKET: &str = "/run/shortflow/agent.sock";
+/// Where it keeps its state.
+const STATE: &str = "/var/lib/shortflow";
 
 /// `agent`.
 #[derive(Debug, Args)]
@@ -25,6 +35,27 @@ pub(crate) enum What {
     /// Reads and checks the repository, and compares it with an earlier one; without one, with machines that have
     /// nothing. It looks at no machine, so it may be run anywhere.
     Plan(Plan),
+    /// Keep the devices of this machine as the repository says, until SIGTERM or Ctrl-C.
+    ///
+    /// What is deployed stays when the agent ends, however it ends. A repository with a mistake is refused as a whole,
+    /// and the last good version stays. Each thing that happens is a line on standard error, and in the log.
+    Run(Run),
+    /// Say which version the agent of this machine has, and how its devices stand.
+    Status(Status),
+    /// Have the agent read its source now; it also does so by itself.
+    Reload(Socket),
+    /// Have the agent go back to an earlier version, which stays until the repository has something new.
+    Rollback(Rollback),
+    /// Show what happens at the agent, as it happens, until Ctrl-C.
+    Watch(Watch),
+    /// Show what an agent has done: when, who, what.
+    Log(Log),
+    /// Print a repository as entries of an LDAP directory (LDIF), for `ldapadd`.
+    ///
+    /// Texts are kept byte for byte. The directory must know the schema, docs/ldap/shortflow.schema or .ldif.
+    Export(Export),
+    /// Write the repository that entries of an LDAP directory (LDIF) hold into a folder that is not there yet.
+    Import(Import),
 }
 
 /// `agent plan`.
@@ -42,4 +73,95 @@ pub(crate) struct Plan {
     /// Print one JSON object instead.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `agent run`.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The folder of the repository, with `fleet.toml` in it.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) source: PathBuf,
+    /// The folder for versions and the log; made if it is not there.
+    #[arg(long, value_name = "FOLDER", default_value = STATE, value_hint = ValueHint::DirPath)]
+    pub(crate) state: PathBuf,
+    /// The control socket.
+    #[arg(long, value_name = "PATH", default_value = SOCKET, value_hint = ValueHint::FilePath)]
+    pub(crate) socket: PathBuf,
+    /// Let this group of users ask the agent, too; by default only the user that it runs as.
+    #[arg(long, value_name = "GROUP")]
+    pub(crate) socket_group: Option<String>,
+    /// The machine of the fleet that this one is; by default its host name up to the first dot.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) machine: Option<String>,
+}
+
+/// Where an agent is asked.
+#[derive(Debug, Args)]
+pub(crate) struct Socket {
+    /// The agent's control socket.
+    #[arg(long, value_name = "PATH", default_value = SOCKET, value_hint = ValueHint::FilePath)]
+    pub(crate) socket: PathBuf,
+}
+
+/// `agent status`.
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    #[command(flatten)]
+    pub(crate) at: Socket,
+    /// Print one JSON object instead, with what each class has done.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `agent rollback`.
+#[derive(Debug, Args)]
+pub(crate) struct Rollback {
+    #[command(flatten)]
+    pub(crate) at: Socket,
+    /// The version; by default the one before the current one.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) to: Option<u64>,
+}
+
+/// `agent watch`.
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    #[command(flatten)]
+    pub(crate) at: Socket,
+    /// Print a JSON object in each line instead.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `agent log`.
+#[derive(Debug, Args)]
+pub(crate) struct Log {
+    /// The folder with the agent's state.
+    #[arg(long, value_name = "FOLDER", default_value = STATE, value_hint = ValueHint::DirPath)]
+    pub(crate) state: PathBuf,
+    /// Print a JSON object in each line instead.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `agent export`.
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The folder of the repository, with `fleet.toml` in it.
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+    /// The entry below which the repository's are, as `ou=shortflow,dc=example,dc=org`.
+    #[arg(long, value_name = "DN")]
+    pub(crate) base: String,
+}
+
+/// `agent import`.
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// The entries, as `ldapsearch -LLL` prints them; `-` for standard input.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// The folder to write.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) into: PathBuf,
 }

@@ -143,10 +143,11 @@ pub(crate) enum Command {
     Verify(deploy_args::Verify),
     /// Say whether this machine has what `deploy` needs, and what a policy needs.
     Doctor(deploy_args::Doctor),
-    /// Bring policies from one repository to many machines: say what would change
+    /// Bring policies from one repository to many machines, and keep them there
     ///
     /// A repository is a folder with `fleet.toml`, which names machines and the policies that their devices get, and
-    /// these policies. Everything in it is checked as a whole, on whatever machine.
+    /// these policies. Everything in it is checked as a whole, on whatever machine; each machine runs an agent that keeps
+    /// its devices as the repository says.
     #[command(after_help = agent_args::AGENT)]
     Agent(agent_args::Agent),
     /// Make the report and its figures again from folders of results.

@@ -86,6 +86,14 @@ impl Console {
         }
     }
 
+    /// Says what has happened to an agent.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn happened(&self, at: &str, who: &str, what: &dyn std::fmt::Display) {
+        if !self.quiet {
+            say(&format!("{at} {who}: {what}"));
+        }
+    }
+
     /// Says why a command is not done.
     pub(crate) fn failure(&self, failure: &Failure) {
         let (bold, red, plain) =

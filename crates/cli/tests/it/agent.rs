@@ -3,8 +3,13 @@
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use crate::support::run;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::deploy::with_a_cable;
+use crate::support::{run, shortflow};
 
 const FLEET: &str = r#"
 [machines.gw1]
@@ -56,7 +61,150 @@ fn a_plan_tells_the_change_of_each_machine_and_refuses_a_mistake_with_its_place(
         .unwrap();
     let refused = run(&["agent", "plan", new]);
     assert_eq!(refused.code, Some(2));
-    assert!(refused.err.contains("--> fleet.toml:4:44"), "{}", refused.err);
+    assert!(refused.err.contains("--> fleet.toml:4:43"), "{}", refused.err);
     let none = run(&["agent", "plan", folder.path().to_str().unwrap()]);
     assert_eq!(none.code, Some(2), "{}", none.err);
+}
+
+#[test]
+fn what_is_exported_is_imported_byte_for_byte_into_a_folder_that_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    repository(&folder.path().join("fleet"), FLEET);
+    let export =
+        run(&["agent", "export", &path("fleet"), "--base", "ou=shortflow,dc=example,dc=org"]);
+    assert_eq!(export.code, Some(0), "{}", export.err);
+    std::fs::write(path("fleet.ldif"), &export.out).unwrap();
+    let import = run(&["agent", "import", &path("fleet.ldif"), "--into", &path("back")]);
+    assert_eq!(import.code, Some(0), "{}", import.err);
+    for name in ["fleet.toml", "policies/strict-priority.toml"] {
+        let read = |folder: &str| std::fs::read(Path::new(&path(folder)).join(name)).unwrap();
+        assert_eq!(read("back"), read("fleet"), "{name}");
+    }
+    let again = run(&["agent", "import", &path("fleet.ldif"), "--into", &path("back")]);
+    assert_eq!((again.code, again.err.contains("is there already")), (Some(2), true));
+    let odd = run(&["agent", "export", &path("fleet"), "--base", "shortflow"]);
+    assert_eq!(odd.code, Some(2), "{}", odd.err);
+    // A repository with a mistake is written nowhere.
+    std::fs::write(path("bad.ldif"), export.out.replacen("cn: policies/", "cn: other/", 1))
+        .unwrap();
+    let refused = run(&["agent", "import", &path("bad.ldif"), "--into", &path("bad")]);
+    assert_eq!(
+        (refused.code, Path::new(&path("bad")).exists()),
+        (Some(2), false),
+        "{}",
+        refused.err
+    );
+}
+
+/// A process that is killed with the test.
+struct Running(std::process::Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts the agent of gw1 in this network namespace, over the repository `fleet` of a folder.
+fn start(folder: &Path) -> Running {
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let (source, state, socket) = (path("fleet"), path("state"), path("agent.sock"));
+    let arguments = [
+        "agent",
+        "run",
+        "--source",
+        &source,
+        "--state",
+        &state,
+        "--socket",
+        &socket,
+        "--machine",
+        "gw1",
+    ];
+    let log =
+        std::fs::File::options().create(true).append(true).open(folder.join("journal")).unwrap();
+    Running(shortflow(&arguments).stderr(log).spawn().unwrap())
+}
+
+/// Waits until `shortflow agent status` says all of this, and gives what it said.
+fn until(folder: &Path, wanted: &[&str]) -> String {
+    let socket = folder.join("agent.sock");
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let status = run(&["agent", "status", "--socket", socket.to_str().unwrap()]);
+        if wanted.iter().all(|part| status.out.contains(part)) {
+            return status.out;
+        }
+        let journal = std::fs::read_to_string(folder.join("journal")).unwrap();
+        assert!(Instant::now() < until, "{}{}\n{journal}", status.out, status.err);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn an_agent_follows_its_folder_survives_a_kill_goes_back_and_ends_when_asked() {
+    with_a_cable(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        repository(&at.join("fleet"), FLEET);
+        let agent = start(at);
+        until(
+            at,
+            &["gw1: fleet \"fleet\", version 1 (", "sf0: \"Strict Priority\", 10 Mbit/s: done"],
+        );
+        assert!(
+            run(&["status"])
+                .out
+                .starts_with("sf0: policy \"Strict Priority\", role core, 10 Mbit/s\n")
+        );
+
+        // Half a file changes nothing.
+        let fleet = at.join("fleet/fleet.toml");
+        std::fs::write(&fleet, &FLEET[..FLEET.len() - 30]).unwrap();
+        until(at, &["version 1 (", "is refused:", "--> fleet.toml:"]);
+        std::fs::write(&fleet, FLEET.replace("strict-priority", "best-effort")).unwrap();
+        until(at, &["version 2 (", "sf0: \"Best Effort\", 10 Mbit/s: done"]);
+
+        // Killed, and the policy stands.
+        drop(agent);
+        assert!(run(&["status"]).out.starts_with("sf0: policy \"Best Effort\""));
+        assert_eq!(run(&["undeploy", "--dev", "sf0"]).code, Some(0));
+        let mut agent = start(at);
+        until(at, &["version 2 (", "sf0: \"Best Effort\", 10 Mbit/s: done"]);
+        assert!(run(&["status"]).out.starts_with("sf0: policy \"Best Effort\""));
+
+        let socket = at.join("agent.sock");
+        let back = run(&["agent", "rollback", "--socket", socket.to_str().unwrap()]);
+        assert_eq!(
+            (back.code, back.out.as_str()),
+            (Some(0), "version 1 counts now\n"),
+            "{}",
+            back.err
+        );
+        assert!(run(&["status"]).out.starts_with("sf0: policy \"Strict Priority\""));
+
+        // What no assignment is for any more is given back.
+        std::fs::write(&fleet, FLEET.replace("sf0", "sf1")).unwrap();
+        until(at, &["version 3 (", "sf1: \"Strict Priority\", 10 Mbit/s: done"]);
+        assert!(run(&["status"]).out.starts_with("sf1: policy"), "{}", run(&["status"]).out);
+
+        kill(Pid::from_raw(agent.0.id() as i32), Signal::SIGTERM).unwrap();
+        assert_eq!(agent.0.wait().unwrap().code(), Some(0));
+        assert!(!socket.exists());
+        assert!(run(&["status"]).out.starts_with("sf1: policy"), "what is deployed stays");
+        let gone = run(&["agent", "status", "--socket", socket.to_str().unwrap()]);
+        assert_eq!((gone.code, gone.err.contains("no agent can be asked")), (Some(3), true));
+        let log = run(&["agent", "log", "--state", at.join("state").to_str().unwrap()]).out;
+        for part in [
+            " accepted: ",
+            " refused: ",
+            " rolled back: from 2, to 1",
+            " removed: device sf0",
+            " stopped: ",
+        ] {
+            assert!(log.contains(part), "{part}\n{log}");
+        }
+    });
 }

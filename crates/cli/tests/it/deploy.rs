@@ -14,7 +14,7 @@ const STRICT: &str = "policies/strict-priority.toml";
 const AT: [&str; 4] = ["--dev", "sf0", "--rate", "10 Mbit/s"];
 
 /// Does something in a network namespace of its own, where a cable has the ends sf0 and sf1.
-fn with_a_cable(test: impl FnOnce() + Send + 'static) {
+pub(crate) fn with_a_cable(test: impl FnOnce() + Send + 'static) {
     let ran = std::thread::spawn(move || {
         let made = unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| errno.to_string());
         let cable = "link add sf0 type veth peer name sf1";

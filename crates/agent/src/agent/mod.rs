@@ -1,0 +1,231 @@
+//! What an agent does with what its source has: checked, kept, installed, and gone back from.
+
+mod devices;
+mod status;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use shortflow_text::Diagnostics;
+
+use crate::event::{Event, What};
+use crate::fleet::{Fleet, Target};
+use crate::plane::DataPlane;
+use crate::source::Fetched;
+use crate::store::{Store, StoreError, Version};
+use devices::Device;
+
+/// After so long a version that could not be kept is tried again.
+const TRY_AGAIN: Duration = Duration::from_secs(10);
+
+/// The agent of one machine.
+pub struct Agent<P> {
+    machine: String,
+    /// The name of the source, in logs.
+    from: String,
+    store: Store,
+    plane: P,
+    current: Option<(Version, Fleet)>,
+    /// The digest of what was refused last, and the mistakes in it.
+    refused: Option<(String, String)>,
+    /// Why the source cannot be read; none where it can.
+    unreadable: Option<String>,
+    /// What could not be kept, and when that is tried again.
+    pending: Option<(Fetched, Instant)>,
+    devices: BTreeMap<String, Device>,
+    next_look: Instant,
+    tell: Box<dyn FnMut(&Event)>,
+}
+
+/// Why there was no going back.
+#[derive(Debug, thiserror::Error)]
+pub enum RollBackError {
+    /// The state does not let us.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The version has mistakes, by what this program takes for such.
+    #[error("version {0} is refused by this program:\n{1}")]
+    Mistakes(u64, Diagnostics),
+}
+
+impl<P: DataPlane> Agent<P> {
+    /// The agent of this machine, with what its state holds; `from` names its source, and each event is told.
+    pub fn start(
+        now: Instant,
+        machine: &str,
+        from: &str,
+        (store, repaired): (Store, Vec<String>),
+        plane: P,
+        tell: Box<dyn FnMut(&Event)>,
+    ) -> Agent<P> {
+        let mut agent = Agent {
+            machine: machine.to_owned(),
+            from: from.to_owned(),
+            store,
+            plane,
+            current: None,
+            refused: None,
+            unreadable: None,
+            pending: None,
+            devices: BTreeMap::new(),
+            next_look: now,
+            tell,
+        };
+        for what in repaired {
+            agent.happened("agent", What::Repaired { what });
+        }
+        let kept = agent.store.current();
+        let version = kept.as_ref().ok().and_then(|kept| Some(kept.as_ref()?.0.number));
+        agent.happened("agent", What::Started { machine: machine.to_owned(), version });
+        match kept {
+            Ok(None) => {}
+            Ok(Some((version, bundle))) => match Fleet::check(&bundle) {
+                Ok(fleet) => agent.take(version, fleet),
+                Err(mistakes) => {
+                    let from = format!("version {}", version.number);
+                    let (digest, mistakes) = (version.digest, mistakes.to_string());
+                    agent.happened("agent", What::Refused { digest, from, mistakes });
+                }
+            },
+            Err(error) => agent.happened("agent", What::NotKept { why: error.to_string() }),
+        }
+        agent.converge(now);
+        agent
+    }
+
+    /// Takes what the source has, if it is new and without mistakes.
+    pub fn offer(&mut self, now: Instant, offered: Result<Fetched, String>) {
+        let from = self.from.clone();
+        let fetched = match offered {
+            // A policy that nobody names makes no new version.
+            Ok(Fetched { bundle, who }) => Fetched { bundle: bundle.needed(), who },
+            Err(why) => {
+                if self.unreadable.as_ref() != Some(&why) {
+                    self.unreadable = Some(why.clone());
+                    self.happened("agent", What::Unreadable { from, why });
+                }
+                return;
+            }
+        };
+        if self.unreadable.take().is_some() {
+            self.happened("agent", What::Readable { from });
+        }
+        let digest = fetched.bundle.digest();
+        let is_current = self.current.as_ref().is_some_and(|(version, _)| version.digest == digest);
+        if is_current || self.store.held().as_ref() == Some(&digest) {
+            (self.refused, self.pending) = (None, None);
+            return;
+        }
+        if self.refused.as_ref().is_some_and(|(refused, _)| *refused == digest) {
+            return;
+        }
+        match Fleet::check(&fetched.bundle) {
+            Ok(fleet) => self.keep(now, fetched, fleet),
+            Err(mistakes) => {
+                let mistakes = mistakes.to_string();
+                (self.refused, self.pending) = (Some((digest.clone(), mistakes.clone())), None);
+                self.happened(
+                    &fetched.who,
+                    What::Refused { digest, from: self.from.clone(), mistakes },
+                );
+            }
+        }
+    }
+
+    /// Does what time brings: tries again what failed, and looks whether devices are as they are to be.
+    pub fn tick(&mut self, now: Instant) {
+        if let Some((fetched, _)) = self.pending.take_if(|(_, at)| *at <= now) {
+            self.offer(now, Ok(fetched));
+        }
+        if self.next_look <= now {
+            self.look();
+            self.next_look = now + devices::EVERY;
+        }
+        self.converge(now);
+    }
+
+    /// Goes back to a version, the one before the current one where no number is given.
+    ///
+    /// # Errors
+    /// When there is none, it has mistakes, or the state cannot be written; then all is as before.
+    pub fn roll_back(
+        &mut self,
+        now: Instant,
+        to: Option<u64>,
+        who: &str,
+    ) -> Result<Version, RollBackError> {
+        let from = self.current.as_ref().map_or(0, |(version, _)| version.number);
+        let before = self.store.numbers().into_iter().rfind(|number| *number < from);
+        let number = to.or(before).ok_or(StoreError::NoEarlier)?;
+        let (_, bundle) = self.store.version(number)?;
+        let fleet =
+            Fleet::check(&bundle).map_err(|mistakes| RollBackError::Mistakes(number, mistakes))?;
+        let (version, _) = self.store.roll_back(Some(number))?;
+        self.happened(who, What::RolledBack { from, to: number });
+        self.take(version.clone(), fleet);
+        self.converge(now);
+        Ok(version)
+    }
+
+    /// What its devices are at.
+    pub fn plane(&self) -> &P {
+        &self.plane
+    }
+
+    /// The same, to be changed behind the agent's back, as others may do.
+    pub fn plane_mut(&mut self) -> &mut P {
+        &mut self.plane
+    }
+
+    /// Ends. What is deployed stays.
+    pub fn stop(mut self) {
+        self.happened("agent", What::Stopped);
+    }
+
+    fn keep(&mut self, now: Instant, fetched: Fetched, fleet: Fleet) {
+        let at = Event::now("", What::Stopped).at;
+        match self.store.keep(&fetched.bundle, &fetched.who, &self.from, &at) {
+            Ok(version) => {
+                (self.refused, self.pending) = (None, None);
+                let Version { number, digest, .. } = version.clone();
+                let from = self.from.clone();
+                self.happened(&fetched.who, What::Accepted { version: number, digest, from });
+                self.take(version, fleet);
+                self.converge(now);
+            }
+            Err(error) => {
+                self.happened("agent", What::NotKept { why: error.to_string() });
+                self.pending = Some((fetched, now + TRY_AGAIN));
+            }
+        }
+    }
+
+    /// Lets a fleet count from now on.
+    fn take(&mut self, version: Version, fleet: Fleet) {
+        if fleet.machine(&self.machine).is_none() {
+            let machine = self.machine.clone();
+            self.happened("agent", What::Unnamed { machine });
+        }
+        self.current = Some((version, fleet));
+        self.devices.values_mut().for_each(Device::renew);
+    }
+
+    /// What devices of this machine are to do; none where no fleet counts.
+    fn targets(&self) -> Option<BTreeMap<String, Target>> {
+        let (_, fleet) = self.current.as_ref()?;
+        let targets = fleet.targets(&self.machine).unwrap_or_default();
+        Some(
+            targets
+                .into_iter()
+                .map(|(device, target)| (device.to_owned(), target.clone()))
+                .collect(),
+        )
+    }
+
+    fn happened(&mut self, who: &str, what: What) {
+        let event = Event::now(who, what);
+        // A log that cannot be written stops nothing; who watches hears of the event all the same.
+        let _ = self.store.write(&event);
+        (self.tell)(&event);
+    }
+}

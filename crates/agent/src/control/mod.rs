@@ -1,0 +1,26 @@
+//! The control socket: requests and answers as lines of JSON over a Unix socket.
+//!
+//! ```text
+//! {"version":1,"do":"status"}           {"version":1,"answer":{…}}
+//! {"version":1,"do":"reload"}           {"version":1,"error":"…"}
+//! {"version":1,"do":"rollback","to":3}
+//! {"version":1,"do":"watch"}            {"version":1,"event":{…}} … until one of the two hangs up
+//! ```
+//!
+//! Who may connect may ask for anything: the file's permissions say who that is, by default its owner alone. The kernel
+//! tells who asks, and the log keeps it.
+
+mod client;
+mod request;
+mod server;
+
+pub use client::{AskError, ask, watch};
+pub use request::Ask;
+pub use server::Control;
+
+pub(crate) use server::{Asked, serve};
+
+/// The version of the protocol.
+const VERSION: u64 = 1;
+/// The most bytes of a request.
+const MOST_REQUEST: u64 = 4096;

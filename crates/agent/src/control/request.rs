@@ -1,0 +1,142 @@
+//! Requests as they are written.
+
+use serde_json::{Map, Value, json};
+
+use super::VERSION;
+
+/// What one asks an agent for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ask {
+    /// How it and its devices stand.
+    Status,
+    /// To read its source now.
+    Reload,
+    /// To go back to a version, the one before where none is named.
+    RollBack(Option<u64>),
+    /// To be told what happens from now on.
+    Watch,
+}
+
+impl Ask {
+    /// As it is written.
+    pub(super) fn line(self) -> String {
+        let value = match self {
+            Ask::Status => json!({ "version": VERSION, "do": "status" }),
+            Ask::Reload => json!({ "version": VERSION, "do": "reload" }),
+            Ask::RollBack(None) => json!({ "version": VERSION, "do": "rollback" }),
+            Ask::RollBack(Some(to)) => json!({ "version": VERSION, "do": "rollback", "to": to }),
+            Ask::Watch => json!({ "version": VERSION, "do": "watch" }),
+        };
+        format!("{value}\n")
+    }
+
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what is allowed.
+    pub(super) fn parse(line: &str) -> Result<Ask, String> {
+        let value: Value = serde_json::from_str(line).map_err(|error| {
+            format!("this is not JSON: {error}; write {{\"version\":1,\"do\":\"status\"}}")
+        })?;
+        let Value::Object(map) = value else {
+            return Err("a request is an object: {\"version\":1,\"do\":\"status\"}".to_owned());
+        };
+        match map.get("version") {
+            Some(version) if *version == VERSION => {}
+            Some(other) => {
+                return Err(format!(
+                    "this agent speaks version {VERSION} of the protocol, not {other}"
+                ));
+            }
+            None => return Err(format!("the request has no version: \"version\":{VERSION}")),
+        }
+        let (ask, allowed) = match map.get("do").and_then(Value::as_str) {
+            Some("status") => (Ask::Status, &["version", "do"][..]),
+            Some("reload") => (Ask::Reload, &["version", "do"][..]),
+            Some("watch") => (Ask::Watch, &["version", "do"][..]),
+            Some("rollback") => (Ask::RollBack(number(&map)?), &["version", "do", "to"][..]),
+            Some(other) => {
+                return Err(format!(
+                    "nobody can `{other}` here; one can status, reload, rollback and watch"
+                ));
+            }
+            None => {
+                return Err(
+                    "the request does not say what to `do`: status, reload, rollback or watch"
+                        .to_owned(),
+                );
+            }
+        };
+        match map.keys().find(|key| !allowed.contains(&key.as_str())) {
+            Some(key) => {
+                Err(format!("unknown key `{key}`; allowed here are {}", allowed.join(", ")))
+            }
+            None => Ok(ask),
+        }
+    }
+}
+
+fn number(map: &Map<String, Value>) -> Result<Option<u64>, String> {
+    match map.get("to") {
+        None => Ok(None),
+        Some(to) => match to.as_u64() {
+            Some(number) if number > 0 => Ok(Some(number)),
+            _ => Err(format!("`to` must be the number of a version, from 1; found {to}")),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_as_it_was_written() {
+        for ask in
+            [Ask::Status, Ask::Reload, Ask::RollBack(None), Ask::RollBack(Some(7)), Ask::Watch]
+        {
+            assert_eq!(Ask::parse(&ask.line()), Ok(ask));
+        }
+    }
+
+    #[test]
+    fn a_request_that_is_none_is_refused_with_what_is_allowed() {
+        let refused = |line: &str| Ask::parse(line).unwrap_err();
+        let golden = [
+            (
+                "",
+                "this is not JSON: EOF while parsing a value at line 1 column 0; write {\"version\":1,\"do\":\"status\"}",
+            ),
+            ("[]", "a request is an object: {\"version\":1,\"do\":\"status\"}"),
+            ("{}", "the request has no version: \"version\":1"),
+            ("{\"version\":2}", "this agent speaks version 1 of the protocol, not 2"),
+            (
+                "{\"version\":1}",
+                "the request does not say what to `do`: status, reload, rollback or watch",
+            ),
+            (
+                "{\"version\":1,\"do\":5}",
+                "the request does not say what to `do`: status, reload, rollback or watch",
+            ),
+            (
+                "{\"version\":1,\"do\":\"stop\"}",
+                "nobody can `stop` here; one can status, reload, rollback and watch",
+            ),
+            (
+                "{\"version\":1,\"do\":\"status\",\"to\":1}",
+                "unknown key `to`; allowed here are version, do",
+            ),
+            (
+                "{\"version\":1,\"do\":\"rollback\",\"to\":0}",
+                "`to` must be the number of a version, from 1; found 0",
+            ),
+            (
+                "{\"version\":1,\"do\":\"rollback\",\"to\":\"x\"}",
+                "`to` must be the number of a version, from 1; found \"x\"",
+            ),
+        ];
+        for (line, message) in golden {
+            assert_eq!(refused(line), message);
+        }
+    }
+}

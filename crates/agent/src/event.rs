@@ -1,0 +1,199 @@
+//! What happens to an agent: one form for the log, for those who watch, and for the journal.
+
+use std::fmt;
+
+use chrono::{SecondsFormat, Utc};
+use serde_json::{Map, Value, json};
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// When, in UTC as of RFC 3339, by this machine's clock.
+    pub at: String,
+    /// Who did it: a user of this machine or of the repository, or `agent`.
+    pub who: String,
+    /// What.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// The agent has started.
+    Started {
+        /// The machine whose devices it looks after.
+        machine: String,
+        /// The version that it has, if any.
+        version: Option<u64>,
+    },
+    /// It has ended as it was asked to; what is deployed stays.
+    Stopped,
+    /// A new version was taken.
+    Accepted {
+        /// Its number.
+        version: u64,
+        /// The digest of its texts.
+        digest: String,
+        /// The source.
+        from: String,
+    },
+    /// A repository was not taken.
+    Refused {
+        /// The digest of its texts.
+        digest: String,
+        /// The source.
+        from: String,
+        /// The mistakes in it.
+        mistakes: String,
+    },
+    /// The repository cannot be read now; the last good version stays.
+    Unreadable {
+        /// The source.
+        from: String,
+        /// Why not.
+        why: String,
+    },
+    /// It can be read again.
+    Readable {
+        /// The source.
+        from: String,
+    },
+    /// An earlier version has taken the place of a later one.
+    RolledBack {
+        /// The version before.
+        from: u64,
+        /// The version that counts now.
+        to: u64,
+    },
+    /// A device has the policy that it is to have.
+    Installed {
+        /// The device.
+        device: String,
+        /// The name of the policy.
+        policy: String,
+        /// What it came to there.
+        told: String,
+    },
+    /// A device is as it was before.
+    Removed {
+        /// The device.
+        device: String,
+    },
+    /// Something could not be done at a device, which stays as it was; it is tried again.
+    Failed {
+        /// The device.
+        device: String,
+        /// Why not.
+        why: String,
+    },
+    /// What an interruption or a fault has left in the state was set right.
+    Repaired {
+        /// What was found, and what became of it.
+        what: String,
+    },
+    /// A version could not be written; it is tried again.
+    NotKept {
+        /// Why not.
+        why: String,
+    },
+    /// The fleet has no such machine.
+    Unnamed {
+        /// Its name.
+        machine: String,
+    },
+}
+
+impl Event {
+    /// That something happens at this moment.
+    pub(crate) fn now(who: &str, what: What) -> Event {
+        let at = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
+        Event { at, who: who.to_owned(), what }
+    }
+
+    /// As a program reads it: `at`, `who`, `what`, and what belongs to that.
+    pub fn json(&self) -> Value {
+        let (word, more) = self.what.parts();
+        let head = json!({ "at": self.at, "who": self.who, "what": word });
+        let (Value::Object(mut all), Value::Object(more)) = (head, more) else {
+            return Value::Null;
+        };
+        all.extend(more);
+        Value::Object(all)
+    }
+
+    /// As [`json`](Event::json) wrote it; none where it is something else.
+    pub fn parse(line: &str) -> Option<Map<String, Value>> {
+        let Value::Object(map) = serde_json::from_str(line).ok()? else { return None };
+        ["at", "who", "what"]
+            .iter()
+            .all(|key| map.get(*key).is_some_and(Value::is_string))
+            .then_some(map)
+    }
+}
+
+impl What {
+    fn parts(&self) -> (&'static str, Value) {
+        match self {
+            What::Started { machine, version } => {
+                ("started", json!({ "machine": machine, "version": version }))
+            }
+            What::Stopped => ("stopped", json!({})),
+            What::Accepted { version, digest, from } => {
+                ("accepted", json!({ "version": version, "digest": digest, "from": from }))
+            }
+            What::Refused { digest, from, mistakes } => {
+                ("refused", json!({ "digest": digest, "from": from, "mistakes": mistakes }))
+            }
+            What::Unreadable { from, why } => ("unreadable", json!({ "from": from, "why": why })),
+            What::Readable { from } => ("readable", json!({ "from": from })),
+            What::RolledBack { from, to } => ("rolled back", json!({ "from": from, "to": to })),
+            What::Installed { device, policy, told } => {
+                ("installed", json!({ "device": device, "policy": policy, "told": told }))
+            }
+            What::Removed { device } => ("removed", json!({ "device": device })),
+            What::Failed { device, why } => ("failed", json!({ "device": device, "why": why })),
+            What::Repaired { what } => ("repaired", json!({ "found": what })),
+            What::NotKept { why } => ("not kept", json!({ "why": why })),
+            What::Unnamed { machine } => ("unnamed", json!({ "machine": machine })),
+        }
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            What::Started { machine, version: Some(version) } => {
+                write!(f, "the agent of {machine} has started with version {version}")
+            }
+            What::Started { machine, version: None } => {
+                write!(f, "the agent of {machine} has started without any version")
+            }
+            What::Stopped => f.write_str("the agent has stopped; what is deployed stays"),
+            What::Accepted { version, digest, from } => {
+                write!(f, "version {version} ({digest}) taken from {from}")
+            }
+            What::Refused { digest, from, mistakes } => {
+                write!(f, "{from} ({digest}) refused, and the last good version stays:\n{mistakes}")
+            }
+            What::Unreadable { from, why } => {
+                write!(f, "{from} cannot be read, and the last good version stays: {why}")
+            }
+            What::Readable { from } => write!(f, "{from} can be read again"),
+            What::RolledBack { from, to } => write!(f, "rolled back from version {from} to {to}"),
+            What::Installed { device, policy, told } => {
+                write!(f, "{device}: policy {policy:?}{told}")
+            }
+            What::Removed { device } => write!(f, "{device}: as it was before"),
+            What::Failed { device, why } => {
+                write!(f, "{device}: {why}; it stays as it was, and is tried again")
+            }
+            What::Repaired { what } => write!(f, "state repaired: {what}"),
+            What::NotKept { why } => {
+                write!(f, "a new version cannot be kept, and is not taken: {why}; tried again")
+            }
+            What::Unnamed { machine } => {
+                write!(f, "the fleet has no machine `{machine}`: nothing is deployed here")
+            }
+        }
+    }
+}

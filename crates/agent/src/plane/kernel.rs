@@ -1,0 +1,88 @@
+//! The kernel of this machine, by `deploy`.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use shortflow_deploy::{
+    Claim, DeviceStatus, Error, Kernel, Link, Root, Site, Tc, Unwanted, Wanted, examine, link,
+};
+
+use super::{DataPlane, Trouble};
+use crate::fleet::Target;
+
+/// How long one waits for another command that works on the device.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The devices of the network namespace of the thread.
+#[derive(Debug)]
+pub struct KernelPlane {
+    kernel: Kernel,
+}
+
+impl KernelPlane {
+    /// That of this machine, whose kernel is tried out once.
+    pub fn of_this_machine() -> KernelPlane {
+        KernelPlane { kernel: examine().kernel }
+    }
+
+    fn wanted(&self, target: &Target, link: &Link) -> Result<Wanted, Trouble> {
+        let kernel = self.kernel.clone();
+        let site =
+            Site { rate: None, speed: None, link_header: link.header, kernel, nearest: false };
+        target.wanted(site).map_err(|unwanted| match unwanted {
+            Unwanted::Roles(what) => Trouble(one_line(&what)),
+            Unwanted::Refused(refusals) => {
+                let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+                Trouble(format!("this cannot be deployed: {}", told.join("; ")))
+            }
+        })
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Trouble {
+        Trouble(one_line(&error.to_string()))
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.replace('\n', "; ")
+}
+
+impl DataPlane for KernelPlane {
+    fn install(&mut self, target: &Target) -> Result<String, Trouble> {
+        let device = &target.device;
+        let wanted = self.wanted(target, &link(device)?)?;
+        let tc = Tc::new(device).with_claim(Claim::take(device, PATIENCE)?);
+        let mut observed = tc.observe()?;
+        if wanted.tree.is_none() && observed.root == Root::Ours {
+            tc.apply(&tc.plan_removal(&observed)?)?;
+            observed = tc.observe()?;
+        }
+        let steps = wanted.steps(&tc, &observed, device)?;
+        wanted.apply(tc, &observed, &steps)?;
+        Ok(wanted.told())
+    }
+
+    fn stands(&mut self, target: &Target) -> Result<bool, Trouble> {
+        let wanted = self.wanted(target, &link(&target.device)?)?;
+        Ok(wanted.stands(&Tc::new(&target.device))?)
+    }
+
+    fn remove(&mut self, device: &str) -> Result<(), Trouble> {
+        match link(device) {
+            Err(Error::NoDevice { .. }) => return Ok(()),
+            other => other?,
+        };
+        let tc = Tc::new(device).with_claim(Claim::take(device, PATIENCE)?);
+        let observed = tc.observe()?;
+        match tc.plan_removal(&observed) {
+            Err(Error::NotDeployed { .. }) => Ok(()),
+            steps => Ok(tc.apply(&steps?).map(|_| ())?),
+        }
+    }
+
+    fn status(&mut self, device: &str) -> Result<Value, Trouble> {
+        Ok(DeviceStatus::of(device)?.map_or(Value::Null, |status| status.json()))
+    }
+}

@@ -1,0 +1,42 @@
+//! The data plane: what an agent has devices do by.
+
+mod kernel;
+mod stub;
+
+use crate::fleet::Target;
+
+pub use kernel::KernelPlane;
+pub use stub::StubPlane;
+
+/// Why something cannot be done at a device: a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Trouble(pub String);
+
+/// Where policies are installed. Whatever fails leaves a device as it was, or between two steps of which each is
+/// harmless; the next call goes on from there.
+pub trait DataPlane {
+    /// Lets a device be as the target says, and says what that is.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    fn install(&mut self, target: &Target) -> Result<String, Trouble>;
+
+    /// Whether the device is as the target says, as far as one sees without touching it.
+    ///
+    /// # Errors
+    /// When one cannot look.
+    fn stands(&mut self, target: &Target) -> Result<bool, Trouble>;
+
+    /// Takes away what stands at a device; one that is not there has nothing.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    fn remove(&mut self, device: &str) -> Result<(), Trouble>;
+
+    /// How a device stands, as a program reads it.
+    ///
+    /// # Errors
+    /// When one cannot look.
+    fn status(&mut self, device: &str) -> Result<serde_json::Value, Trouble>;
+}

@@ -1,0 +1,51 @@
+//! A data plane without devices, for tests and trials of many agents on one machine.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{DataPlane, Trouble};
+use crate::fleet::Target;
+
+/// Keeps in mind what it was asked for, and touches nothing.
+#[derive(Debug, Default)]
+pub struct StubPlane {
+    /// What each device was told last.
+    pub devices: BTreeMap<String, String>,
+    /// Devices at which everything fails.
+    pub broken: Vec<String>,
+    /// How often something was installed or removed.
+    pub calls: usize,
+}
+
+impl StubPlane {
+    fn try_at(&mut self, device: &str) -> Result<(), Trouble> {
+        self.calls += 1;
+        match self.broken.iter().any(|broken| broken == device) {
+            true => Err(Trouble(format!("there is no device `{device}`"))),
+            false => Ok(()),
+        }
+    }
+}
+
+impl DataPlane for StubPlane {
+    fn install(&mut self, target: &Target) -> Result<String, Trouble> {
+        self.try_at(&target.device)?;
+        self.devices.insert(target.device.clone(), target.told());
+        Ok(String::new())
+    }
+
+    fn stands(&mut self, target: &Target) -> Result<bool, Trouble> {
+        Ok(self.devices.get(&target.device) == Some(&target.told()))
+    }
+
+    fn remove(&mut self, device: &str) -> Result<(), Trouble> {
+        self.try_at(device)?;
+        self.devices.remove(device);
+        Ok(())
+    }
+
+    fn status(&mut self, device: &str) -> Result<Value, Trouble> {
+        Ok(json!(self.devices.get(device)))
+    }
+}

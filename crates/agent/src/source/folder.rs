@@ -1,0 +1,121 @@
+//! A folder, watched by inotify(7).
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
+use nix::unistd::{Uid, User};
+
+use super::{Fetched, Source};
+use crate::bundle::Bundle;
+
+/// A repository in a folder of this machine.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    inotify: Inotify,
+    /// What is watched; where only one name in a folder matters, that name.
+    watched: BTreeMap<WatchDescriptor, Option<OsString>>,
+}
+
+/// What may change what a folder has.
+const CHANGES: AddWatchFlags = AddWatchFlags::IN_CLOSE_WRITE
+    .union(AddWatchFlags::IN_CREATE)
+    .union(AddWatchFlags::IN_DELETE)
+    .union(AddWatchFlags::IN_MOVE)
+    .union(AddWatchFlags::IN_DELETE_SELF)
+    .union(AddWatchFlags::IN_MOVE_SELF);
+
+impl Folder {
+    /// The repository in this folder, which need not be there yet.
+    ///
+    /// # Errors
+    /// When the kernel lets nobody watch.
+    pub fn new(path: &Path) -> std::io::Result<Folder> {
+        let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC)?;
+        let path = std::path::absolute(path)?;
+        Ok(Folder { path, inotify, watched: BTreeMap::new() })
+    }
+
+    /// Watches a folder. One that cannot be watched is read every now and then all the same.
+    fn watch(&mut self, folder: &Path, only: Option<OsString>) {
+        if let Ok(watch) = self.inotify.add_watch(folder, CHANGES) {
+            // A folder of which everything matters stays so.
+            let known = self.watched.entry(watch).or_insert_with(|| only.clone());
+            if only.is_none() {
+                *known = None;
+            }
+        }
+    }
+
+    /// Watches the folder, the folders of its policies, and its name in the folder around it: it may be exchanged.
+    fn watch_all(&mut self, bundle: &Bundle) {
+        let name = self.path.file_name().map(OsString::from);
+        if let (Some(around), Some(_)) = (self.path.parent().map(Path::to_owned), &name) {
+            self.watch(&around, name);
+        }
+        let mut folders: Vec<PathBuf> = bundle
+            .files()
+            .filter_map(|(path, _)| Some(self.path.join(path).parent()?.to_owned()))
+            .collect();
+        folders.push(self.path.clone());
+        folders.dedup();
+        folders.iter().for_each(|folder| self.watch(folder, None));
+    }
+}
+
+impl Source for Folder {
+    fn name(&self) -> String {
+        format!("folder {}", self.path.display())
+    }
+
+    fn fetch(&mut self) -> Result<Fetched, String> {
+        self.watch_all(&Bundle::default());
+        let seen = Bundle::read(&self.path).map_err(|error| error.to_string())?;
+        // What changed between reading and watching is read now.
+        self.watch_all(&seen);
+        let bundle = Bundle::read(&self.path).map_err(|error| error.to_string())?;
+        let who = owner_of_newest(&self.path, &bundle);
+        Ok(Fetched { bundle, who })
+    }
+
+    fn wait(&mut self, patience: Duration) -> bool {
+        let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
+        let ready = poll(&mut [PollFd::new(self.inotify.as_fd(), PollFlags::POLLIN)], timeout);
+        if !ready.is_ok_and(|ready| ready > 0) {
+            return false;
+        }
+        let events = self.inotify.read_events().unwrap_or_default();
+        let matters = |event: &nix::sys::inotify::InotifyEvent| {
+            if event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW) {
+                return true;
+            }
+            match self.watched.get(&event.wd) {
+                Some(Some(name)) => event.name.as_ref() == Some(name),
+                Some(None) => true,
+                None => false,
+            }
+        };
+        events.iter().any(matters)
+    }
+}
+
+/// Who owns the file that was changed last.
+fn owner_of_newest(folder: &Path, bundle: &Bundle) -> String {
+    let files = bundle.files().filter_map(|(path, _)| std::fs::metadata(folder.join(path)).ok());
+    let newest = files.max_by_key(|found| (found.mtime(), found.mtime_nsec()));
+    newest.map_or("nobody known".to_owned(), |found| user(found.uid()))
+}
+
+/// The name of a user of this machine, or the number where there is none.
+pub(crate) fn user(uid: u32) -> String {
+    match User::from_uid(Uid::from_raw(uid)) {
+        Ok(Some(user)) => user.name,
+        _ => format!("uid {uid}"),
+    }
+}

@@ -1,0 +1,48 @@
+//! A log of one JSON object in each line.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// Above this size the log is put aside as `.1`, in the place of the one before.
+const MOST_BYTES: u64 = 16_000_000;
+
+/// The log, at whose end one writes.
+#[derive(Debug)]
+pub(super) struct Log {
+    path: PathBuf,
+    file: File,
+}
+
+impl Log {
+    /// Opens the log; a last line without an end, which an interruption has left, is cut off, and that is told.
+    pub(super) fn open(path: &Path) -> io::Result<(Log, Option<String>)> {
+        let file = File::options().create(true).append(true).read(true).open(path)?;
+        let text = fs::read(path)?;
+        let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let torn = (end < text.len())
+            .then(|| "the last line of the log was cut off, and is removed".to_owned());
+        if torn.is_some() {
+            file.set_len(end as u64)?;
+        }
+        Ok((Log { path: path.to_owned(), file }, torn))
+    }
+
+    /// Writes a line, and brings it to the disk.
+    pub(super) fn write(&mut self, value: &Value) -> io::Result<()> {
+        if self.file.metadata()?.len() > MOST_BYTES {
+            fs::rename(&self.path, self.path.with_extension("jsonl.1"))?;
+            self.file = File::options().create(true).append(true).open(&self.path)?;
+        }
+        let before = self.file.metadata()?.len();
+        let line = format!("{value}\n");
+        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
+        if written.is_err() {
+            // Half a line would spoil the next one.
+            self.file.set_len(before)?;
+        }
+        written
+    }
+}

@@ -1,0 +1,332 @@
+//! Versions of a repository, kept on disk whole or not at all, and the log of what was done.
+//!
+//! ```text
+//! STATE/versions/000007/repository/…  the texts of version 7, and about.json: who, when, from where
+//! STATE/current                       a link to the version that counts
+//! STATE/log.jsonl                     an event in each line
+//! STATE/devices.json                  devices on which the agent may have deployed something
+//! STATE/held.json                     the digest of what was rolled back from, which is not taken again
+//! STATE/lock                          held by the one process that uses the folder
+//! ```
+//!
+//! A version is written into a folder of another name, brought to the disk, and then renamed; `current` is exchanged
+//! by a rename, too. So whenever a process or a machine ends, there is the version before or the one after.
+
+mod log;
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::bundle::Bundle;
+use crate::event::Event;
+use crate::whole::{replace_link, sync_folder, write_file, write_whole};
+use log::Log;
+
+/// The most versions that are kept; older ones are removed.
+const MOST_VERSIONS: usize = 100;
+/// What the name of an unfinished version begins with.
+const UNFINISHED: &str = ".new-";
+
+/// What is known of a version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// Its number, from 1.
+    pub number: u64,
+    /// The digest of its texts.
+    pub digest: String,
+    /// Who wrote it.
+    pub who: String,
+    /// When it was taken.
+    pub at: String,
+    /// From which source.
+    pub from: String,
+}
+
+/// Why the state cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file cannot be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// Which one.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Another process uses the folder.
+    #[error("{folder} is used by another agent")]
+    Busy {
+        /// The folder.
+        folder: String,
+    },
+    /// There is no such version.
+    #[error("there is no version {number}; {}", there(.versions))]
+    NoVersion {
+        /// The number.
+        number: u64,
+        /// Those that are there.
+        versions: Vec<u64>,
+    },
+    /// There is no version before.
+    #[error("there is no version to go back to")]
+    NoEarlier,
+}
+
+fn there(versions: &[u64]) -> String {
+    match versions {
+        [] => "there is none yet".to_owned(),
+        [one] => format!("there is {one}"),
+        [first, .., last] => format!("there are {} from {first} to {last}", versions.len()),
+    }
+}
+
+/// The state of an agent on disk, which one process at a time has.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    log: Log,
+    /// The folder is another's as soon as this is closed.
+    _lock: File,
+}
+
+impl Store {
+    /// Opens the folder, makes it if need be, and repairs what an interruption has left there: what that was is told.
+    ///
+    /// # Errors
+    /// When another process has it, or it cannot be read or written.
+    pub fn open(folder: &Path) -> Result<(Store, Vec<String>), StoreError> {
+        let versions = folder.join("versions");
+        fs::create_dir_all(&versions).map_err(|error| io(&versions, error))?;
+        let path = folder.join("lock");
+        let lock = File::options().create(true).truncate(false).write(true).open(&path);
+        let lock = lock.map_err(|error| io(&path, error))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(StoreError::Busy { folder: folder.display().to_string() });
+            }
+            Err(TryLockError::Error(error)) => return Err(io(&path, error)),
+        }
+        let (log, torn) = Log::open(&folder.join("log.jsonl"))
+            .map_err(|error| io(&folder.join("log.jsonl"), error))?;
+        let mut store = Store { folder: folder.to_owned(), log, _lock: lock };
+        let mut repaired: Vec<String> = torn.into_iter().collect();
+        repaired.extend(store.repair()?);
+        Ok((store, repaired))
+    }
+
+    /// The version that counts, with its texts.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn current(&self) -> Result<Option<(Version, Bundle)>, StoreError> {
+        match self.number_of_current() {
+            Some(number) => self.version(number).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The numbers of all versions, the first one first.
+    pub fn numbers(&self) -> Vec<u64> {
+        let entries = fs::read_dir(self.folder.join("versions")).into_iter().flatten().flatten();
+        let mut numbers: Vec<u64> =
+            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// A version with its texts.
+    ///
+    /// # Errors
+    /// When it is not there, or is not what was written.
+    pub fn version(&self, number: u64) -> Result<(Version, Bundle), StoreError> {
+        let folder = self.place(number);
+        if !folder.exists() {
+            return Err(StoreError::NoVersion { number, versions: self.numbers() });
+        }
+        let path = folder.join("about.json");
+        let text = fs::read(&path).map_err(|error| io(&path, error))?;
+        let about: Version =
+            serde_json::from_slice(&text).map_err(|error| io(&path, error.into()))?;
+        let repository = folder.join("repository");
+        let damaged = |why: String| io(&repository, std::io::Error::other(why));
+        let bundle = Bundle::read(&repository).map_err(|error| damaged(error.why))?;
+        if bundle.digest() != about.digest {
+            return Err(damaged(format!(
+                "its digest is {} instead of {}",
+                bundle.digest(),
+                about.digest
+            )));
+        }
+        Ok((about, bundle))
+    }
+
+    /// Keeps texts as a new version, which counts from now on; policies that the fleet does not name have no place in it.
+    ///
+    /// # Errors
+    /// When they cannot be written; then all is as before.
+    pub fn keep(
+        &mut self,
+        bundle: &Bundle,
+        who: &str,
+        from: &str,
+        at: &str,
+    ) -> Result<Version, StoreError> {
+        let number = self.numbers().last().map_or(1, |last| last + 1);
+        let version = Version {
+            number,
+            digest: bundle.digest(),
+            who: who.to_owned(),
+            at: at.to_owned(),
+            from: from.to_owned(),
+        };
+        let versions = self.folder.join("versions");
+        let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&versions);
+        let unfinished = unfinished.map_err(|error| io(&versions, error))?;
+        let write =
+            |path: PathBuf, text: &[u8]| write_file(&path, text).map_err(|error| io(&path, error));
+        for (path, text) in bundle.files() {
+            write(unfinished.path().join("repository").join(path), text.as_bytes())?;
+        }
+        let about = serde_json::to_vec_pretty(&version).expect("a version is JSON");
+        write(unfinished.path().join("about.json"), &about)?;
+        let place = self.place(number);
+        fs::rename(unfinished.path(), &place).map_err(|error| io(&place, error))?;
+        sync_folder(&versions).map_err(|error| io(&versions, error))?;
+        self.point_to(number)?;
+        self.release(None)?;
+        self.prune(number);
+        Ok(version)
+    }
+
+    /// Lets an earlier version count again, the one before the current one where no number is given; what is current now
+    /// is not taken again when the source still has it.
+    ///
+    /// # Errors
+    /// When there is no such version, or it cannot be read, or the state cannot be written.
+    pub fn roll_back(&mut self, number: Option<u64>) -> Result<(Version, Bundle), StoreError> {
+        let current = self.number_of_current().ok_or(StoreError::NoEarlier)?;
+        let before = || self.numbers().into_iter().rfind(|number| *number < current);
+        let number = number.or_else(before).ok_or(StoreError::NoEarlier)?;
+        let found = self.version(number)?;
+        // What is held is written first: an interruption then leaves the version that is not wanted, and nothing worse.
+        let newest = self.numbers().last().copied().unwrap_or(number);
+        let held = self.held().or_else(|| Some(self.version(newest).ok()?.0.digest));
+        self.release(held.as_deref().filter(|held| *held != found.0.digest))?;
+        self.point_to(number)?;
+        Ok(found)
+    }
+
+    /// The digest of the texts that were rolled back from, as long as the source has nothing else.
+    pub fn held(&self) -> Option<String> {
+        serde_json::from_slice(&fs::read(self.folder.join("held.json")).ok()?).ok()
+    }
+
+    /// Holds these texts off, or none.
+    fn release(&self, held: Option<&str>) -> Result<(), StoreError> {
+        let path = self.folder.join("held.json");
+        let done = match held {
+            Some(held) => write_whole(&path, &serde_json::to_vec(held).expect("a text is JSON")),
+            None => match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+        };
+        done.map_err(|error| io(&path, error))
+    }
+
+    /// The devices on which the agent may have deployed something.
+    pub fn devices(&self) -> BTreeSet<String> {
+        let read = fs::read(self.folder.join("devices.json")).ok();
+        read.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+    }
+
+    /// Remembers these devices.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub fn remember(&self, devices: &BTreeSet<String>) -> Result<(), StoreError> {
+        let path = self.folder.join("devices.json");
+        let text = serde_json::to_vec(devices).expect("names are JSON");
+        write_whole(&path, &text).map_err(|error| io(&path, error))
+    }
+
+    /// Writes an event into the log.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&mut self, event: &Event) -> Result<(), StoreError> {
+        let path = self.folder.join("log.jsonl");
+        self.log.write(&event.json()).map_err(|error| io(&path, error))
+    }
+
+    /// The lines of the log in `folder`, whoever uses it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn log(folder: &Path) -> Result<Vec<String>, StoreError> {
+        let path = folder.join("log.jsonl");
+        let text = fs::read_to_string(&path).map_err(|error| io(&path, error))?;
+        Ok(text.lines().filter(|line| Event::parse(line).is_some()).map(str::to_owned).collect())
+    }
+
+    fn place(&self, number: u64) -> PathBuf {
+        self.folder.join("versions").join(format!("{number:06}"))
+    }
+
+    fn number_of_current(&self) -> Option<u64> {
+        fs::read_link(self.folder.join("current")).ok()?.file_name()?.to_str()?.parse().ok()
+    }
+
+    fn point_to(&self, number: u64) -> Result<(), StoreError> {
+        let link = self.folder.join("current");
+        let to = Path::new("versions").join(format!("{number:06}"));
+        replace_link(&link, &to).map_err(|error| io(&link, error))
+    }
+
+    /// Removes what was begun and not finished, and goes back to the last sound version where the current one is not.
+    fn repair(&mut self) -> Result<Vec<String>, StoreError> {
+        let mut repaired = Vec::new();
+        let versions = self.folder.join("versions");
+        for entry in fs::read_dir(&versions).map_err(|error| io(&versions, error))?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                fs::remove_dir_all(entry.path()).map_err(|error| io(&entry.path(), error))?;
+                repaired.push("a version that was begun and not finished is removed".to_owned());
+            }
+        }
+        let numbers = self.numbers();
+        let current = self.number_of_current();
+        if current.is_some_and(|number| self.version(number).is_ok()) || numbers.is_empty() {
+            return Ok(repaired);
+        }
+        let sound = numbers.into_iter().rfind(|number| self.version(*number).is_ok());
+        let was = current.map_or("no version".to_owned(), |number| {
+            format!("version {number}, which is damaged,")
+        });
+        match sound {
+            Some(number) => {
+                self.point_to(number)?;
+                repaired.push(format!("{was} counted; version {number} does now"));
+            }
+            None => repaired.push(format!("{was} counted; no sound version is there")),
+        }
+        Ok(repaired)
+    }
+
+    /// Removes the oldest versions, up to the most that are kept.
+    fn prune(&self, current: u64) {
+        let numbers = self.numbers();
+        let old = numbers.len().saturating_sub(MOST_VERSIONS);
+        for number in numbers.into_iter().take(old).filter(|number| *number != current) {
+            // What cannot be removed costs room, and is tried again with the next version.
+            let _ = fs::remove_dir_all(self.place(number));
+        }
+    }
+}
+
+fn io(path: &Path, source: std::io::Error) -> StoreError {
+    StoreError::Io { path: path.display().to_string(), source }
+}

@@ -1,0 +1,258 @@
+//! What an agent does with what its source has, over a data plane without devices.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use shortflow_agent::{Agent, Fetched, Store, StubPlane};
+
+use crate::support::bundle;
+
+const FLEET: &str = r#"
+[machines.gw1]
+interfaces.wan = { device = "eth0", rate = "95 Mbit/s" }
+interfaces.lan = { device = "eth1", rate = "900 Mbit/s" }
+
+[[assign]]
+policy = "policies/fq-codel.toml"
+"#;
+
+/// An agent, the events that it has told, and a time of its own.
+struct Bench {
+    agent: Agent<StubPlane>,
+    events: Rc<RefCell<Vec<String>>>,
+    now: Instant,
+}
+
+impl Bench {
+    fn at(state: &Path, plane: StubPlane) -> Bench {
+        let events = Rc::new(RefCell::new(Vec::new()));
+        let heard = events.clone();
+        let tell = Box::new(move |event: &shortflow_agent::Event| {
+            heard.borrow_mut().push(format!("{}: {}", event.who, event.what));
+        });
+        let (now, store) = (Instant::now(), Store::open(state).unwrap());
+        Bench { agent: Agent::start(now, "gw1", "a test", store, plane, tell), events, now }
+    }
+
+    fn offer(&mut self, fleet: &str) {
+        let fetched = Fetched { bundle: bundle(fleet, &[]), who: "alice".to_owned() };
+        self.agent.offer(self.now, Ok(fetched));
+    }
+
+    fn later(&mut self, seconds: u64) {
+        self.now += Duration::from_secs(seconds);
+        self.agent.tick(self.now);
+    }
+
+    /// The first lines of what was told since one last asked.
+    fn told(&mut self) -> Vec<String> {
+        let events = std::mem::take(&mut *self.events.borrow_mut());
+        events.iter().map(|event| event.lines().next().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// What devices have: `eth0 FQ-CoDel`, with `!` where they are not known to have it.
+    fn devices(&mut self) -> Vec<String> {
+        let status = self.agent.status();
+        let line = |device: &serde_json::Value| {
+            let text = |key: &str| device[key].as_str().unwrap_or("nothing").to_owned();
+            let mark = if device["done"] == true { "" } else { "!" };
+            format!("{mark}{} {}", text("device"), text("policy"))
+        };
+        status["devices"].as_array().unwrap().iter().map(line).collect()
+    }
+}
+
+fn without_digest(text: &str) -> String {
+    match (text.find('('), text.find(')')) {
+        (Some(from), Some(to)) => format!("{}{}", &text[..from], &text[to + 1..]),
+        _ => text.to_owned(),
+    }
+}
+
+#[test]
+fn a_version_is_taken_once_and_brought_to_the_devices_of_this_machine() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    assert_eq!(bench.told(), ["agent: the agent of gw1 has started without any version"]);
+    bench.offer(FLEET);
+    let told: Vec<String> = bench.told().iter().map(|line| without_digest(line)).collect();
+    assert_eq!(
+        told,
+        [
+            "alice: version 1  taken from a test",
+            "agent: eth0: policy \"FQ-CoDel\"",
+            "agent: eth1: policy \"FQ-CoDel\""
+        ]
+    );
+    bench.offer(FLEET);
+    bench.later(60);
+    assert_eq!(
+        (bench.told().len(), bench.devices()),
+        (0, vec!["eth0 FQ-CoDel".to_owned(), "eth1 FQ-CoDel".to_owned()])
+    );
+}
+
+#[test]
+fn what_has_a_mistake_is_told_once_and_the_last_good_version_stays() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    bench.offer(FLEET);
+    bench.told();
+    // Half of a file, as one that is being written.
+    for _ in 0..2 {
+        bench.offer(&FLEET[..FLEET.len() / 2]);
+        bench.later(60);
+    }
+    let told = bench.told();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].starts_with("alice: a test (")
+            && told[0].ends_with("refused, and the last good version stays:")
+    );
+    assert_eq!(bench.devices(), ["eth0 FQ-CoDel", "eth1 FQ-CoDel"]);
+    let refused = bench.agent.status()["source"]["refused"].as_str().unwrap().to_owned();
+    assert!(refused.contains("--> fleet.toml:4:"), "{refused}");
+    bench.offer(FLEET);
+    assert!(bench.agent.status()["source"]["refused"].is_null(), "what counts is sound again");
+}
+
+#[test]
+fn a_source_that_cannot_be_read_changes_nothing_and_is_told_once() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    bench.offer(FLEET);
+    bench.told();
+    for _ in 0..3 {
+        bench.agent.offer(bench.now, Err("it is gone".to_owned()));
+    }
+    bench.offer(FLEET);
+    assert_eq!(
+        bench.told(),
+        [
+            "agent: a test cannot be read, and the last good version stays: it is gone",
+            "agent: a test can be read again"
+        ]
+    );
+}
+
+#[test]
+fn a_device_that_fails_is_tried_again_at_growing_intervals_and_holds_up_no_other() {
+    let state = tempfile::tempdir().unwrap();
+    let broken = StubPlane { broken: vec!["eth0".to_owned()], ..StubPlane::default() };
+    let mut bench = Bench::at(state.path(), broken);
+    bench.offer(FLEET);
+    assert_eq!(bench.devices(), ["!eth0 FQ-CoDel", "eth1 FQ-CoDel"]);
+    let told = bench.told();
+    assert!(
+        told.contains(
+            &"agent: eth0: there is no device `eth0`; it stays as it was, and is tried again"
+                .to_owned()
+        )
+    );
+    // Tries at 0, 1, 3, 7, 15, 31, 63, then every 60 s: 11 in 300 s.
+    for _ in 0..300 {
+        bench.later(1);
+    }
+    assert_eq!(bench.told().len(), 0, "the same failure is told once");
+    assert_eq!(bench.agent.plane().calls, 1 + 1 + 6 + 3);
+    bench.agent.plane_mut().broken.clear();
+    bench.later(60);
+    assert_eq!(bench.devices(), ["eth0 FQ-CoDel", "eth1 FQ-CoDel"]);
+}
+
+#[test]
+fn a_device_that_somebody_else_changes_is_brought_back() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    bench.offer(FLEET);
+    bench.told();
+    bench.agent.plane_mut().devices.remove("eth1");
+    bench.later(11);
+    assert_eq!(bench.told(), ["agent: eth1: policy \"FQ-CoDel\""]);
+}
+
+#[test]
+fn a_device_that_no_policy_is_for_any_more_is_given_back_also_after_an_interruption() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    bench.offer(FLEET);
+    let narrower = format!("{FLEET}interfaces = [\"wan\"]\n");
+    bench.agent.plane_mut().broken.push("eth1".to_owned());
+    bench.offer(&narrower);
+    assert_eq!(bench.devices(), ["eth0 FQ-CoDel", "!eth1 nothing"]);
+    let devices = bench.agent.plane().devices.clone();
+    drop(bench);
+    // As after kill -9: the state is there, and so is what is deployed.
+    let mut bench = Bench::at(state.path(), StubPlane { devices, ..StubPlane::default() });
+    assert_eq!(bench.devices(), ["eth0 FQ-CoDel"]);
+    assert!(bench.told().contains(&"agent: eth1: as it was before".to_owned()));
+    assert_eq!(bench.agent.plane().devices.len(), 1);
+}
+
+#[test]
+fn a_machine_that_is_taken_out_of_the_fleet_gives_back_its_devices() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    bench.offer(FLEET);
+    bench.told();
+    bench.offer(&FLEET.replace("gw1", "gw2"));
+    let told = bench.told();
+    assert_eq!(
+        told[1..],
+        [
+            "agent: the fleet has no machine `gw1`: nothing is deployed here",
+            "agent: eth0: as it was before",
+            "agent: eth1: as it was before"
+        ]
+    );
+}
+
+#[test]
+fn going_back_is_done_logged_and_kept_until_the_source_has_something_new() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    let best_effort = FLEET.replace("fq-codel", "best-effort");
+    assert_eq!(
+        bench.agent.roll_back(bench.now, None, "bob").unwrap_err().to_string(),
+        "there is no version to go back to"
+    );
+    bench.offer(FLEET);
+    bench.offer(&best_effort);
+    assert_eq!(bench.devices(), ["eth0 Best Effort", "eth1 Best Effort"]);
+    bench.told();
+    bench.agent.roll_back(bench.now, None, "bob").unwrap();
+    assert_eq!(bench.told()[0], "bob: rolled back from version 2 to 1");
+    bench.offer(&best_effort);
+    assert_eq!(
+        bench.devices(),
+        ["eth0 FQ-CoDel", "eth1 FQ-CoDel"],
+        "what was gone back from is held off"
+    );
+    drop(bench);
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    bench.offer(&best_effort);
+    assert_eq!(bench.devices(), ["eth0 FQ-CoDel", "eth1 FQ-CoDel"], "also by the next process");
+    bench.offer(&best_effort.replace("95 Mbit/s", "90 Mbit/s"));
+    assert_eq!(bench.devices(), ["eth0 Best Effort", "eth1 Best Effort"]);
+}
+
+#[test]
+fn the_log_has_who_did_what_and_when() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    bench.offer(FLEET);
+    bench.agent.stop();
+    let log = Store::log(state.path()).unwrap();
+    let read = |line: &String| serde_json::from_str::<serde_json::Value>(line).unwrap();
+    let what: Vec<String> =
+        log.iter().map(|line| format!("{} {}", read(line)["who"], read(line)["what"])).collect();
+    let expected =
+        ["agent started", "alice accepted", "agent installed", "agent installed", "agent stopped"];
+    let expected =
+        expected.map(|line| line.replacen(' ', "\" \"", 1)).map(|line| format!("\"{line}\""));
+    assert_eq!(what, expected);
+    let at = read(&log[0])["at"].as_str().unwrap().to_owned();
+    assert!(at.len() == 24 && at.ends_with('Z') && at.contains('T'), "{at}");
+}

@@ -1,0 +1,107 @@
+//! A real OpenLDAP server of a test's own.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use shortflow_agent::Bundle;
+use shortflow_agent::ldap;
+
+/// The entry below which repositories are.
+pub(crate) const BASE: &str = "ou=shortflow,dc=example,dc=org";
+/// Who may do everything, with the password `secret`.
+const ADMIN: &str = "cn=admin,dc=example,dc=org";
+
+/// The folder with the schema.
+pub(crate) fn schema() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ldap")
+}
+
+/// A slapd on a loopback port, with its data in a folder.
+pub(crate) struct Slapd {
+    child: Child,
+    url: String,
+    folder: PathBuf,
+}
+
+impl Slapd {
+    /// With its data in `folder`; none where there is no slapd, which is told.
+    fn start(folder: &Path) -> Option<Slapd> {
+        let program = Path::new("/usr/sbin/slapd");
+        let tools = Command::new("ldapadd").arg("-VV").output().is_ok();
+        if !program.exists() || !tools {
+            assert!(std::env::var_os("CI").is_none(), "nothing may be skipped in CI");
+            eprintln!(
+                "skipped: needs slapd and ldap-utils (Debian: apt-get install slapd ldap-utils)"
+            );
+            return None;
+        }
+        let data = folder.join("data");
+        std::fs::create_dir_all(&data).unwrap();
+        let configuration = format!(
+            "include /etc/ldap/schema/core.schema\ninclude {}\nmodulepath /usr/lib/ldap\nmoduleload back_mdb\n\
+             database mdb\nsuffix \"dc=example,dc=org\"\nrootdn \"{ADMIN}\"\nrootpw secret\n\
+             directory {}\n",
+            schema().canonicalize().unwrap().join("shortflow.schema").display(),
+            data.display(),
+        );
+        std::fs::write(folder.join("slapd.conf"), configuration).unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let url = format!("ldap://127.0.0.1:{port}");
+        let mut slapd = Slapd { child: run(folder, &url), url, folder: folder.to_owned() };
+        slapd.answers();
+        Some(slapd)
+    }
+
+    /// The same with a repository in it.
+    pub(crate) fn with(folder: &Path, repository: &Bundle) -> Option<Slapd> {
+        let slapd = Slapd::start(folder)?;
+        let top = "dn: dc=example,dc=org\nobjectClass: dcObject\nobjectClass: organization\no: example\ndc: example\n";
+        slapd.take("ldapadd", top);
+        slapd.take("ldapadd", &ldap::write(&ldap::entries(repository, BASE)));
+        Some(slapd)
+    }
+
+    /// Has a tool of OpenLDAP take a text.
+    fn take(&self, tool: &str, text: &str) {
+        let file = self.folder.join("input.ldif");
+        std::fs::write(&file, text).unwrap();
+        assert!(
+            self.tool(tool, &["-f", file.to_str().unwrap()]).is_some(),
+            "{tool} does not take:\n{text}"
+        );
+    }
+
+    /// What a tool of OpenLDAP prints; none where it fails.
+    pub(crate) fn tool(&self, name: &str, arguments: &[&str]) -> Option<String> {
+        let bound = ["-x", "-H", &self.url, "-D", ADMIN, "-w", "secret"];
+        let ended = Command::new(name).args(bound).args(arguments).output().unwrap();
+        ended.status.success().then(|| String::from_utf8(ended.stdout).unwrap())
+    }
+
+    fn answers(&mut self) {
+        let until = Instant::now() + Duration::from_secs(20);
+        while self.tool("ldapsearch", &["-LLL", "-s", "base", "-b", ""]).is_none() {
+            let ended = self.child.try_wait().unwrap();
+            assert!(ended.is_none() && Instant::now() < until, "slapd does not answer: {ended:?}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Slapd {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn run(folder: &Path, urls: &str) -> Child {
+    Command::new("/usr/sbin/slapd")
+        .args(["-d", "0", "-h", urls, "-f"])
+        .arg(folder.join("slapd.conf"))
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}

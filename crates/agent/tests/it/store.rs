@@ -1,0 +1,123 @@
+//! Versions on disk, whole or not at all.
+
+use std::fs;
+
+use shortflow_agent::{Bundle, Store, StoreError};
+
+const AT: &str = "2026-01-01T00:00:00.000Z";
+
+fn texts(policy: &str) -> Bundle {
+    let assign = "[[assign]]\npolicy = \"policies/a.toml\"\n";
+    Bundle::new(
+        [("fleet.toml", assign), ("policies/a.toml", policy)]
+            .map(|(path, text)| (path.to_owned(), text.to_owned())),
+    )
+}
+
+fn keep(store: &mut Store, policy: &str) -> u64 {
+    store.keep(&texts(policy), "alice", "a test", AT).unwrap().number
+}
+
+#[test]
+fn what_was_kept_is_read_after_the_process_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut store, repaired) = Store::open(folder.path()).unwrap();
+    assert_eq!((store.current().unwrap(), repaired.len()), (None, 0));
+    assert_eq!((keep(&mut store, "one"), keep(&mut store, "two")), (1, 2));
+    drop(store);
+    let (store, repaired) = Store::open(folder.path()).unwrap();
+    let (version, bundle) = store.current().unwrap().unwrap();
+    assert_eq!((version.number, version.who.as_str(), repaired.len()), (2, "alice", 0));
+    assert_eq!(bundle, texts("two"));
+    assert_eq!(store.version(1).unwrap().1, texts("one"));
+    // The folder of a version is a repository again.
+    assert_eq!(Bundle::read(&folder.path().join("current/repository")).unwrap(), texts("two"));
+}
+
+#[test]
+fn one_process_at_a_time_has_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let _store = Store::open(folder.path()).unwrap();
+    assert!(matches!(Store::open(folder.path()), Err(StoreError::Busy { .. })));
+}
+
+#[test]
+fn a_version_that_was_begun_and_not_finished_is_removed_and_a_damaged_one_does_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut store, _) = Store::open(folder.path()).unwrap();
+    keep(&mut store, "one");
+    keep(&mut store, "two");
+    drop(store);
+    let versions = folder.path().join("versions");
+    fs::create_dir_all(versions.join(".new-x/repository")).unwrap();
+    fs::write(versions.join("000002/repository/policies/a.toml"), "tw").unwrap();
+    let (store, repaired) = Store::open(folder.path()).unwrap();
+    assert_eq!(
+        repaired,
+        [
+            "a version that was begun and not finished is removed",
+            "version 2, which is damaged, counted; version 1 does now"
+        ]
+    );
+    assert_eq!(store.current().unwrap().unwrap().0.number, 1);
+    assert!(!versions.join(".new-x").exists());
+    assert!(store.version(2).unwrap_err().to_string().contains("its digest is"));
+}
+
+#[test]
+fn without_its_link_the_last_sound_version_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut store, _) = Store::open(folder.path()).unwrap();
+    keep(&mut store, "one");
+    drop(store);
+    fs::remove_file(folder.path().join("current")).unwrap();
+    let (store, repaired) = Store::open(folder.path()).unwrap();
+    assert_eq!(repaired, ["no version counted; version 1 does now"]);
+    assert_eq!(store.current().unwrap().unwrap().1, texts("one"));
+}
+
+#[test]
+fn going_back_holds_off_what_was_gone_back_from_until_something_new_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut store, _) = Store::open(folder.path()).unwrap();
+    assert!(matches!(store.roll_back(None), Err(StoreError::NoEarlier)));
+    for policy in ["one", "two", "three"] {
+        keep(&mut store, policy);
+    }
+    let three = texts("three").digest();
+    assert_eq!(store.roll_back(None).unwrap().0.number, 2);
+    assert_eq!(store.held().as_ref(), Some(&three));
+    assert_eq!(store.roll_back(None).unwrap().0.number, 1);
+    assert_eq!(store.held().as_ref(), Some(&three), "the source has the third still");
+    assert_eq!(
+        store.roll_back(Some(9)).unwrap_err().to_string(),
+        "there is no version 9; there are 3 from 1 to 3"
+    );
+    assert_eq!(store.roll_back(Some(3)).unwrap().0.number, 3);
+    assert_eq!(store.held(), None, "what the source has counts again");
+    store.roll_back(None).unwrap();
+    assert_eq!(keep(&mut store, "four"), 4);
+    assert_eq!(store.held(), None);
+}
+
+#[test]
+fn no_more_than_a_hundred_versions_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut store, _) = Store::open(folder.path()).unwrap();
+    for number in 1..=103 {
+        keep(&mut store, &number.to_string());
+    }
+    let numbers = store.numbers();
+    assert_eq!((numbers.len(), numbers[0], numbers[99]), (100, 4, 103));
+}
+
+#[test]
+fn a_log_line_that_was_cut_off_is_removed_and_the_next_one_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.jsonl");
+    let whole = "{\"at\":\"2026-01-01T00:00:00.000Z\",\"who\":\"agent\",\"what\":\"stopped\"}";
+    fs::write(&path, format!("{whole}\n{{\"at\":\"20")).unwrap();
+    let (_, repaired) = Store::open(folder.path()).unwrap();
+    assert_eq!(repaired, ["the last line of the log was cut off, and is removed"]);
+    assert_eq!(Store::log(folder.path()).unwrap(), [whole]);
+}
