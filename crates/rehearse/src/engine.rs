@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use shortflow_measure::{Recorder, Replica};
 use shortflow_run::{
-    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, TimingError, plan,
-    seed_of,
+    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, plan, seed_of,
 };
 use shortflow_scenario::Scenario;
 use shortflow_sim::LiveNetwork;
@@ -104,8 +103,7 @@ impl Rehearsal {
         let mut site = Site::make(&asking(scenario, board), specs, self.ports)?;
         let applications = site.applications().map_err(lacking)?;
         let mut network = LiveNetwork::new(scenario, replica);
-        let capture = tap.map(|tap| Capture::begin(tap, scenario, &mut network));
-        let (capture, writer) = capture.unzip();
+        let (capture, writer) = tap.map(|tap| Capture::begin(tap, scenario, &mut network)).unzip();
         let clock = Clock::beginning_in(SETTLE).map_err(lacking)?;
         let times = Times::of(scenario);
         let place = site.hosts.place(self.ip, applications.as_ref());
@@ -154,8 +152,7 @@ impl Rehearsal {
         warnings.extend(told_of_workloads(scenario, self.ip));
         warnings.extend(told_of(&routed, busy.map_err(lacking)?));
         warnings.extend(attendance.and_then(|all| all.board?.told()));
-        let timing = routed.timing;
-        let timing = timing.map(|late| TimingError { stalls: late.stalls.worse(stalls), ..late });
+        let timing = routed.timing.map(|late| late.with(stalls));
         record(found, routed, &streams, scenario, &mut recorder);
         let found = Replica { number: replica, ..recorder.finish()? };
         warnings.extend(told_of_lost(site.hosts.lost(&site.devices).map_err(lacking)?, &found));

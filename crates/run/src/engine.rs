@@ -163,6 +163,12 @@ impl TimingError {
     /// The longest stall: half of the least retransmission timeout of Linux (200 ms), so that none expires for it.
     pub const LONGEST_STALL: Duration = Duration::from_millis(100);
 
+    /// And another thread has stood still for so long.
+    #[must_use]
+    pub fn with(self, stalls: Stalls) -> TimingError {
+        TimingError { stalls: self.stalls.worse(stalls), ..self }
+    }
+
     /// What to say of a run that was too late to trust.
     pub fn warning(&self) -> Option<String> {
         let TimingError { p50, p99, max, stalls: Stalls { share, longest } } = self;

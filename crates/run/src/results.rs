@@ -159,8 +159,7 @@ impl Complete {
 fn worst<'o>(outcomes: impl Iterator<Item = &'o Outcome>) -> Option<TimingError> {
     let timings = outcomes.filter_map(|outcome| outcome.timing);
     timings.reduce(|one, other| {
-        let stalls = one.stalls.worse(other.stalls);
-        TimingError { stalls, ..if other.p99 > one.p99 { other } else { one } }
+        if other.p99 > one.p99 { other.with(one.stalls) } else { one.with(other.stalls) }
     })
 }
 
