@@ -254,8 +254,10 @@ mod on_linux {
         let mut parts = Vec::new();
         for (key, value) in event.as_object().into_iter().flatten() {
             let told = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let told = told.trim_start_matches(", ");
             match key.as_str() {
                 "at" | "who" | "what" => {}
+                _ if value.is_null() || told.is_empty() => {}
                 // Texts of several lines begin on one of their own.
                 _ if told.contains('\n') => parts.push(format!("{key}:\n{told}")),
                 _ => parts.push(format!("{key} {told}")),

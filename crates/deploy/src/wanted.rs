@@ -100,15 +100,15 @@ impl Wanted {
         Ok(steps)
     }
 
-    /// Whether it stands there, as far as one sees without touching anything: the queues with all their settings, the
-    /// program by its name, role and classes.
+    /// Whether it stands there, as far as the memos say: the policy's name, roles, rate and shape, and the classes of the
+    /// program. Numbers of queues that somebody has set by hand are not seen.
     ///
     /// # Errors
-    /// When the device is not there, tc cannot be run or read, or something is in the way.
+    /// When the device is not there, or tc cannot be run or read.
     pub fn stands(&self, tc: &Tc) -> Result<bool, Error> {
         let observed = tc.observe()?;
         let queues = match &self.tree {
-            Some(tree) => tc.plan(&observed, tree)?.is_empty(),
+            Some(tree) => observed.memo.as_ref().is_some_and(|memo| memo.is_of(tree)),
             None => observed.root != Root::Ours,
         };
         Ok(queues && is_edge(&observed.edge, &self.policy, self.edge.as_ref()))

@@ -200,14 +200,22 @@ impl<P: DataPlane> Agent<P> {
         }
     }
 
-    /// Lets a fleet count from now on.
+    /// Lets a fleet count from now on. Devices for which it changes something are due.
     fn take(&mut self, version: Version, fleet: Fleet) {
         if fleet.machine(&self.machine).is_none() {
             let machine = self.machine.clone();
             self.happened("agent", What::Unnamed { machine });
         }
+        let before = self.targets().unwrap_or_default();
         self.current = Some((version, fleet));
-        self.devices.values_mut().for_each(Device::renew);
+        let after = self.targets().unwrap_or_default();
+        for (device, state) in &mut self.devices {
+            let (old, new) = (before.get(device), after.get(device));
+            // What is to be as it was is left alone.
+            if old.zip(new).is_none_or(|(old, new)| !new.differences(old).is_empty()) {
+                state.renew();
+            }
+        }
     }
 
     /// What devices of this machine are to do; none where no fleet counts.

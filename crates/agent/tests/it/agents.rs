@@ -95,6 +95,18 @@ fn a_version_is_taken_once_and_brought_to_the_devices_of_this_machine() {
 }
 
 #[test]
+fn a_version_touches_no_device_for_which_it_changes_nothing() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    bench.offer(FLEET);
+    bench.told();
+    bench.offer(&FLEET.replace("900 Mbit/s", "800 Mbit/s"));
+    assert_eq!(bench.told()[1..], ["agent: eth1: policy \"FQ-CoDel\""]);
+    bench.agent.roll_back(bench.now, None, "bob").unwrap();
+    assert_eq!(bench.told()[1..], ["agent: eth1: policy \"FQ-CoDel\""]);
+}
+
+#[test]
 fn what_has_a_mistake_is_told_once_and_the_last_good_version_stays() {
     let state = tempfile::tempdir().unwrap();
     let mut bench = Bench::at(state.path(), StubPlane::default());

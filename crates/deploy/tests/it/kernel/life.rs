@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use shortflow_deploy::{Claim, DeviceStatus, Error, Kind, Root, Tc, Tree, examine, link};
+use shortflow_deploy::{
+    Claim, DeviceStatus, Error, Kind, Root, Site, Tc, Tree, Wanted, examine, link,
+};
 
 use super::bench::{DEVICE, given, on_a_bench, run};
 use crate::support::{compiled, of_queue, settings, shipped};
@@ -43,6 +45,30 @@ fn a_reload_with_other_settings_keeps_what_the_classes_have_counted() {
         assert_eq!(status.memo.as_ref().unwrap().rate, "5 Mbit/s".parse().unwrap());
         assert!(before >= 20 && given(&status, "all") >= before);
         assert!(run("tc", "class show dev sf0").unwrap().contains("ceil 5Mbit"));
+    });
+}
+
+#[test]
+fn what_stands_there_is_known_for_what_was_wanted_and_for_nothing_else() {
+    on_a_bench(|bench| {
+        let policy = shipped("strict-priority.toml");
+        let at = |rate: &str| {
+            let rate = Some(rate.parse().unwrap());
+            let kernel = settings(&[], false).kernel;
+            let site = Site { rate, speed: None, link_header: 14, kernel, nearest: false };
+            Wanted::of(&policy, &[], &site).unwrap()
+        };
+        let (tc, wanted) = (Tc::new(DEVICE), at("10 Mbit/s"));
+        assert!(!wanted.stands(&tc).unwrap());
+        for _ in 0..2 {
+            let observed = tc.observe().unwrap();
+            let steps = wanted.steps(&tc, &observed, DEVICE).unwrap();
+            wanted.apply(tc.clone(), &observed, &steps).unwrap();
+            assert!(wanted.stands(&tc).unwrap());
+            assert!(!at("5 Mbit/s").stands(&tc).unwrap());
+        }
+        bench.undeploy();
+        assert!(!wanted.stands(&tc).unwrap());
     });
 }
 
