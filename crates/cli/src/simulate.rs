@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 use shortflow_measure::Run;
 use shortflow_measure::results::REPORT;
-use shortflow_predict::Prediction;
+use shortflow_predict::{Foretold, Prediction};
 use shortflow_report::{self as report, brief, text};
 use shortflow_run::{
     Case, Engine, Error, Experiment, OutputFolder, Results, StartTap, TcpInfoTimes, command_line,
@@ -44,12 +44,9 @@ pub(crate) fn predict(console: &Console, args: &Predict) -> Result<(), Failure> 
     let set: &[(&str, &str)] = if options.replicas.is_some() { &[] } else { &[("replicas", "1")] };
     let case = case(&inputs, &Prediction, scenario, policy.as_deref(), options, set)?;
     // Where one point of a sweep has an answer, the others say why they have none.
-    let each = case.loaded.points().iter().map(|point| Prediction.answers(&point.scenario));
-    let each: Vec<_> = each.collect();
-    if each.iter().all(Result::is_err) {
-        let first = each.into_iter().find_map(Result::err);
-        return Err(Failure::Input(first.map_or(String::new(), |refused| refused.to_string())));
-    }
+    let points = case.loaded.points().iter().map(|point| &point.scenario);
+    let foretold = Foretold::of(points).map_err(|refused| Failure::Input(refused.to_string()))?;
+    let case = Case { engine: &foretold, ..case };
     let target = target(options, &case.loaded.name, "-predicted");
     conduct(console, options, &[case], Looking::default(), &target)
 }

@@ -1,5 +1,7 @@
 //! What several runs have in common, and how they differ.
 
+use std::collections::BTreeSet;
+
 use crate::estimate::{Estimate, paired_gain_of_readings};
 use crate::item::Item;
 use crate::replica::{ClassResult, Replica};
@@ -120,13 +122,8 @@ pub fn summaries(runs: &[Run]) -> impl Iterator<Item = &Summary> {
 
 /// Each item once, where it first comes.
 pub fn distinct<'a>(items: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut seen = Vec::new();
-    items.for_each(|item| {
-        if !seen.contains(&item) {
-            seen.push(item);
-        }
-    });
-    seen
+    let mut seen = BTreeSet::new();
+    items.filter(|item| seen.insert(*item)).collect()
 }
 
 #[cfg(test)]

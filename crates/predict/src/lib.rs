@@ -41,6 +41,7 @@
 //! put together; it prints nothing and reads no files.
 
 mod datagrams;
+mod foretold;
 mod lines;
 mod load;
 mod long_flows;
@@ -58,6 +59,8 @@ mod waits;
 use shortflow_measure::Summary;
 use shortflow_run::{Engine, Error, Measured, Observers, Outcome, Refusal, Task};
 use shortflow_scenario::Scenario;
+
+pub use foretold::Foretold;
 
 /// The engine.
 #[derive(Debug, Clone, Copy)]
@@ -78,21 +81,40 @@ impl Engine for Prediction {
     }
 
     fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
-        if observers.tap.is_some() {
-            let what = "there are no packets to look at in a prediction\nsimulate it";
-            return Err(Refusal(what.to_owned()).into());
-        }
-        let (summary, warnings) = predict(task.scenario)?;
+        refuse_tap(&observers)?;
+        let Predicted { summary, notes: warnings, .. } = predict(task.scenario)?;
         Ok(Outcome { warnings, ..Measured::Means(Box::new(summary)).into() })
     }
 }
 
-/// The means of a scenario, and sentences on what they rest on.
-fn predict(scenario: &Scenario) -> Result<(Summary, Vec<String>), Refusal> {
+/// What is expected in a scenario.
+struct Predicted {
+    summary: Summary,
+    /// Sentences on what it rests on.
+    notes: Vec<String>,
+    /// Why nothing is expected of any workload, if that is so.
+    nothing: Option<Refusal>,
+}
+
+fn predict(scenario: &Scenario) -> Result<Predicted, Refusal> {
     let network = network::settle(scenario)?;
     let (summary, lacking) = summary::of(scenario, &network);
     let notes = notes::rests_on(scenario, &network, &lacking);
-    Ok((summary, notes))
+    let whole: Vec<_> = lacking.iter().filter(|lacks| lacks.class.is_none()).collect();
+    let nothing = (whole.len() == scenario.workloads.len()).then(|| {
+        let name = |at: usize| &scenario.workloads[at].name;
+        let each: String = whole
+            .iter()
+            .map(|lacks| format!("no closed form for `{}`: {}\n", name(lacks.workload), lacks.why))
+            .collect();
+        Refusal(each + "simulate it")
+    });
+    Ok(Predicted { summary, notes, nothing })
+}
+
+fn refuse_tap(observers: &Observers<'_>) -> Result<(), Refusal> {
+    let what = "there are no packets to look at in a prediction\nsimulate it";
+    if observers.tap.is_some() { Err(Refusal(what.to_owned())) } else { Ok(()) }
 }
 
 impl Prediction {
@@ -101,17 +123,6 @@ impl Prediction {
     /// # Errors
     /// So, or what did not settle.
     pub fn answers(&self, scenario: &Scenario) -> Result<(), Refusal> {
-        let network = network::settle(scenario)?;
-        let (_, lacking) = summary::of(scenario, &network);
-        let whole: Vec<_> = lacking.iter().filter(|lacks| lacks.class.is_none()).collect();
-        if whole.len() < scenario.workloads.len() {
-            return Ok(());
-        }
-        let name = |at: usize| &scenario.workloads[at].name;
-        let each: String = whole
-            .iter()
-            .map(|lacks| format!("no closed form for `{}`: {}\n", name(lacks.workload), lacks.why))
-            .collect();
-        Err(Refusal(each + "simulate it"))
+        predict(scenario)?.nothing.map_or(Ok(()), Err)
     }
 }

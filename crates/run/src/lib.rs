@@ -60,6 +60,7 @@ mod case;
 mod command;
 mod engine;
 mod experiment;
+mod fingerprint;
 mod memory;
 mod names;
 mod observe;
@@ -77,6 +78,7 @@ pub use engine::{
     TcpInfoLog, TimingError,
 };
 pub use experiment::{Experiment, StartTap, TcpInfoTimes};
+pub use fingerprint::{digest, fingerprint};
 pub use memory::{TooLarge, refuse_too_large};
 pub use names::{
     code_points, conditioner_counts, drop_reasons, dropped_name, ingress_name, port_name, ports,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use shortflow_measure::results::{Error, Folder};
 use shortflow_measure::{Replica, Sample, Survival};
-use shortflow_scenario::Scenario;
+use shortflow_run::fingerprint;
 
 use crate::distribution::Distribution;
 use crate::found::Found;
@@ -109,27 +109,6 @@ fn name(point: &PointOfRun, number: u32) -> String {
     let file = format!("{}@{}#{number}.json", point.run, point.x);
     if point.place.is_empty() { file } else { format!("{}/{file}", point.place) }
 }
-
-/// A hash of everything that a replica depends on: the texts, what was changed in them, the engine.
-pub(crate) fn fingerprint(scenario: &Scenario, engine: &str) -> String {
-    let inputs = &scenario.inputs;
-    let policy = inputs.policy.as_ref().map_or("", |(_, text)| text);
-    let mut parts = vec![engine, &inputs.scenario.1, policy];
-    parts.extend(inputs.files.iter().map(|(_, digest)| digest.as_str()));
-    parts.extend(inputs.overrides.iter().map(String::as_str));
-    digest(parts)
-}
-
-/// A hash of some texts, in which it matters where one ends.
-pub(crate) fn digest<'t>(parts: impl IntoIterator<Item = &'t str>) -> String {
-    let bytes = parts.into_iter().flat_map(|part| part.bytes().chain([0]));
-    let hash = bytes.fold(FNV_OFFSET, |hash, b| (hash ^ u128::from(b)).wrapping_mul(FNV_PRIME));
-    format!("{hash:032x}")
-}
-
-/// FNV-1a with 128 bits.
-const FNV_OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,6 @@ use shortflow_measure::mean;
 use shortflow_measure::results::{self, write_whole};
 use shortflow_report::significant;
 
-use crate::cache::fingerprint;
 use crate::checks::want;
 use crate::kept::{self, Kept};
 use crate::library::StudyFiles;
@@ -213,9 +212,9 @@ fn ran(spec: &CalibrationSpec, maker: &Maker<'_>, best: &Variant) -> Result<Stri
     for target in &spec.targets {
         let Some(run) = maker.study.run(&target.ours.run) else { continue };
         let Some(x) = target.ours.x.or_else(|| run.values.first().copied()) else { continue };
-        each.push(fingerprint(&maker.point(run, x, best)?.scenario, ""));
+        each.push(shortflow_run::fingerprint(&maker.point(run, x, best)?.scenario, ""));
     }
-    Ok(crate::cache::digest(each.iter().map(String::as_str)))
+    Ok(shortflow_run::digest(each.iter().map(String::as_str)))
 }
 
 fn fit(reading: Vec<String>, ours: Vec<Option<f64>>, targets: &[TargetSpec]) -> Fit {
@@ -295,7 +294,7 @@ fn with_block(document: &str, text: &str) -> Option<String> {
 
 /// A text in 128 bits.
 pub(crate) fn digest(text: &str) -> String {
-    crate::cache::digest([text])
+    shortflow_run::digest([text])
 }
 
 #[cfg(test)]

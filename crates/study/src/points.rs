@@ -1,8 +1,8 @@
 //! What a study runs: runs at points of their sweeps, as scenarios.
 
+use shortflow_run::fingerprint;
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 
-use crate::cache::fingerprint;
 use crate::distribution::Distribution;
 use crate::library::StudyFiles;
 use crate::mistakes::settings;
