@@ -1,9 +1,11 @@
-"""Asks `shortflow advise` about five kinds of network, and writes what it says into docs/choosing.md.
+"""Asks `shortflow advise` about five kinds of network, and what becomes of its advice where half or twice of what is
+assumed holds; writes what it says into docs/choosing.md.
 
 Exit codes: 0 done; 2 a network cannot be asked about.
 """
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -40,26 +42,78 @@ NETWORKS = [
 ]
 
 
+# What is changed, and how: as a flag's value before becomes one after.
+CHANGES = [
+    ("as assumed", lambda arguments: arguments),
+    ("half the users", lambda arguments: scaled(arguments, 0.5, "--users")),
+    ("twice the users", lambda arguments: scaled(arguments, 2, "--users")),
+    ("sizes halved", lambda arguments: [*arguments, "--sizes", "0.5"]),
+    ("sizes doubled", lambda arguments: [*arguments, "--sizes", "2"]),
+    ("half the load", lambda arguments: scaled(arguments, 2, "--up", "--down")),
+    ("twice the load", lambda arguments: scaled(arguments, 0.5, "--up", "--down")),
+]
+
+
+def scaled(arguments: list[str], factor: float, *flags: str) -> list[str]:
+    """The arguments with the values of these flags multiplied."""
+    result = list(arguments)
+    for flag in flags:
+        at = result.index(flag) + 1
+        number, *unit = result[at].split(" ")
+        result[at] = " ".join([f"{float(number) * factor:g}", *unit])
+    return result
+
+
+def advise(binary: Path, arguments: list[str]) -> tuple[str, dict]:
+    """What it says of a network, as a reader and as a program sees it."""
+    with tempfile.TemporaryDirectory() as folder:
+        ended = subprocess.run([binary, "advise", *arguments, "--out", f"{folder}/out", "--quiet"],
+                               capture_output=True, text=True, cwd=ROOT)  # fmt: skip
+        if ended.returncode != 0:
+            raise RuntimeError(ended.stderr.strip())
+        found = json.loads((Path(folder) / "out" / "tune.json").read_text())
+        return ended.stdout.replace(f"{folder}/out", "results/advice").rstrip(), found
+
+
+def in_short(found: dict) -> str:
+    """The policy that is advised, with a star where it does not keep what calls and their like need."""
+    return (found["policy"] or "as it is") + ("" if found["keeps_limits"] else " *")
+
+
 def main() -> int:
     """Runs the command; gives its exit code."""
     parser = argparse.ArgumentParser(prog="advice", description=__doc__)
     parser.add_argument("--shortflow", type=Path, default=ROOT / "target" / "release" / "shortflow")
     binary = parser.parse_args().shortflow.resolve()
-    parts = []
+    parts, rows = [], []
     for title, arguments, lesson in NETWORKS:
-        with tempfile.TemporaryDirectory() as folder:
-            ended = subprocess.run([binary, "advise", *arguments, "--out", f"{folder}/out", "--quiet"],
-                                   capture_output=True, text=True, cwd=ROOT)  # fmt: skip
-            if ended.returncode != 0:
-                print(f"error: {title}: {ended.stderr.strip()}", file=sys.stderr)
+        row = []
+        for what, change in CHANGES:
+            try:
+                told, found = advise(binary, change(arguments))
+            except RuntimeError as failed:
+                print(f"error: {title}, {what}: {failed}", file=sys.stderr)
                 return 2
-            told = ended.stdout.replace(f"{folder}/out", "results/advice").rstrip()
-        words = " ".join(f"'{word}'" if " " in word else word for word in arguments)
-        parts.append(f"## {title}\n\n{lesson}\n\n```sh\nshortflow advise {words}\n```\n\n```text\n{told}\n```\n\n")
-        print(f"{title}: done", file=sys.stderr)
+            row.append(in_short(found))
+            print(f"{title}, {what}: {row[-1]}", file=sys.stderr)
+            if change(arguments) == arguments:
+                words = " ".join(f"'{word}'" if " " in word else word for word in arguments)
+                parts.append(f"## {title}\n\n{lesson}\n\n```sh\nshortflow advise {words}\n```\n\n```text\n{told}\n```\n\n")
+        rows.append(f"| {title} | {' | '.join(row)} |\n")
+    heads = " | ".join(what for what, _ in CHANGES)
+    table = f"""## How much it hangs on what is assumed
+
+What is advised where half or twice of it holds, each time searched anew. *Load* is changed by a line of twice or half the rate; * is
+where no policy keeps what calls and their like need. What changes from one column to the next may be chance where two policies are
+about as good.
+
+| | {heads} |
+|---|{"---|" * len(CHANGES)}
+{"".join(rows)}
+"""
     page = PAGE.read_text()
     before, _, rest = page.partition(BEGIN)
-    PAGE.write_text(before + BEGIN + "\n" + "".join(parts) + END + rest.partition(END)[2])
+    PAGE.write_text(before + BEGIN + "\n" + table + "".join(parts) + END + rest.partition(END)[2])
     return 0
 
 

@@ -43,7 +43,7 @@ pub fn read_csv(name: &str, text: &str) -> Result<Flows, String> {
         found.ok_or_else(|| wrong(1, &format!("there is no column `{wanted}`"), HOW))
     };
     let [start, bytes, direction] = [column("start_s")?, column("bytes")?, column("direction")?];
-    let mut found: [(Vec<u64>, Vec<f64>); 2] = Default::default();
+    let mut found: [Found; 2] = Default::default();
     for record in reader.records() {
         let line = |record: &csv::StringRecord| record.position().map_or(0, csv::Position::line);
         let record = record.map_err(|error| {
@@ -77,25 +77,49 @@ pub fn read_csv(name: &str, text: &str) -> Result<Flows, String> {
                 ));
             }
         };
-        found[way].0.push(size);
-        found[way].1.push(time);
+        found[way].sizes.push(size);
+        found[way].times.push(time);
     }
-    let times = || found.iter().flat_map(|(_, times)| times.iter().copied());
-    let span = times().fold(f64::MIN, f64::max) - times().fold(f64::MAX, f64::min);
-    let all: usize = found.iter().map(|(sizes, _)| sizes.len()).sum();
-    if all < FEWEST || span <= 0.0 {
-        let what =
-            format!("{name}: {all} flows are too few to tell how they come and how large they are");
-        return Err(format!("{what}\ngive {FEWEST} or more that begin at different times"));
-    }
-    let [down, up] = found.map(|(mut sizes, times)| {
-        sizes.sort_unstable();
-        Direction { sizes, per_second: times.len() as f64 / span }
-    });
-    Ok(Flows { from: name.to_owned(), down, up })
+    Flows::of(name, found)
+}
+
+/// Flows of a direction, as they are found.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Bytes of each.
+    pub(crate) sizes: Vec<u64>,
+    /// When each began, in seconds since any instant.
+    pub(crate) times: Vec<f64>,
 }
 
 impl Flows {
+    /// Those that were found, of either direction.
+    ///
+    /// # Errors
+    /// That they are too few.
+    pub(crate) fn of(name: &str, found: [Found; 2]) -> Result<Flows, String> {
+        let times = || found.iter().flat_map(|found| found.times.iter().copied());
+        let span = times().fold(f64::MIN, f64::max) - times().fold(f64::MAX, f64::min);
+        let all = times().count();
+        if all < FEWEST || span <= 0.0 {
+            return Err(format!(
+                "{name}: {all} flows are too few to tell how they come and how large they are\n\
+                 give {FEWEST} or more that begin at different times"
+            ));
+        }
+        let [down, up] = found.map(|Found { mut sizes, times }| {
+            sizes.sort_unstable();
+            Direction { sizes, per_second: times.len() as f64 / span }
+        });
+        Ok(Flows { from: name.to_owned(), down, up })
+    }
+
+    /// One in so many of them.
+    pub(crate) fn one_part(self, part: u32) -> Flows {
+        let one = |of: Direction| Direction { per_second: of.per_second / f64::from(part), ..of };
+        Flows { down: one(self.down), up: one(self.up), ..self }
+    }
+
     /// What they are, in a line.
     pub fn about(&self) -> String {
         let one = |what: &str, of: &Direction| {

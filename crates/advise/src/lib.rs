@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! flags or answers ──▶ Network ──▶ scenario text, a goal, limits ──▶ (tune, elsewhere) ──▶ figures of each use
-//! flows.csv ─────────▶ Flows ──┘
+//! flows.csv, a capture ▶ Flows ┘
 //! ```
 //!
 //! ```
@@ -17,6 +17,7 @@
 //!     users: 4,
 //!     uses: vec![Use::Web, Use::Voice, Use::Backup],
 //!     flows: None,
+//!     sizes: 1.0,
 //! };
 //! assert_eq!(home.goal(), "p95:pages");
 //! assert_eq!(home.limits(1.0)[0], "calls_up.delay.p99 <= 100 ms");
@@ -27,13 +28,16 @@
 //! # What this crate does not know
 //!
 //! - **How a scenario is run or searched.** It writes the text; `scenario` checks it, `tune` searches.
-//! - **Who asks.** It reads no terminal and no file: texts come in, texts go out.
+//! - **Who asks.** It reads no terminal and opens no file: texts and the bytes of captures come in, texts go out.
 
+mod capture;
+mod connections;
 mod flows;
 mod line;
 mod network;
 mod uses;
 
+pub use capture::read_capture;
 pub use flows::{Direction, Flows, read_csv};
 pub use line::{LINES, LineKind};
 pub use network::Network;

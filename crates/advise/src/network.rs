@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use shortflow_units::Rate;
+use shortflow_units::{Bytes, Rate};
 
 use crate::flows::Flows;
 use crate::line::LineKind;
@@ -25,10 +25,22 @@ pub struct Network {
     pub uses: Vec<Use>,
     /// Transfers of the user's own, beside the uses.
     pub flows: Option<Flows>,
+    /// How large pages and films are beside what is assumed of them: 1 as assumed.
+    pub sizes: f64,
 }
 
 /// One way between the provider and any server, in milliseconds.
 const BEYOND_MS: u32 = 10;
+
+/// The fastest line that is simulated as it is, in bits per second.
+const FASTEST: u64 = 1_000_000_000;
+
+/// What is simulated, in seconds.
+struct Times {
+    warm_up: u64,
+    measured: u64,
+    drain: u64,
+}
 
 /// A full packet, in bits.
 const PACKET_BITS: f64 = 12_000.0;
@@ -68,8 +80,44 @@ impl Network {
         own.or(of_use.map(|figure| figure.0)).unwrap_or("p95:pages")
     }
 
-    /// The scenario's text.
+    /// The scenario's text: of all of it, or of one part in so many where the line is faster than is simulated in time.
     pub fn scenario(&self) -> String {
+        match self.part() {
+            1 => self.text(),
+            part => format!(
+                "# One part in {part} of the network: of its rates, of its users, and of what its modem holds.\n#\n{}",
+                self.one_part(part).text()
+            ),
+        }
+    }
+
+    /// What is simulated, in words.
+    pub fn simulated(&self) -> String {
+        let part = self.part();
+        let times = self.one_part(part).times();
+        let measured = format!("{} s each, after {} s", times.measured, times.warm_up);
+        match part {
+            1 => measured,
+            part => format!("{measured}, of one part in {part} of the rates and of the users"),
+        }
+    }
+
+    /// Of how many parts one is simulated.
+    fn part(&self) -> u32 {
+        let fastest = self.up.bits_per_sec().max(self.down.bits_per_sec());
+        fastest.div_ceil(FASTEST).max(1) as u32
+    }
+
+    fn one_part(&self, part: u32) -> Network {
+        let rate = |rate: Rate| Rate::from_bits_per_sec(rate.bits_per_sec() / u64::from(part));
+        let users = self.users.div_ceil(part);
+        let flows = self.flows.clone().map(|flows| flows.one_part(part));
+        // As many packets less, so that they wait as long.
+        let line = LineKind { buffer: self.line.buffer.div_ceil(part), ..self.line };
+        Network { up: rate(self.up), down: rate(self.down), users, flows, line, ..self.clone() }
+    }
+
+    fn text(&self) -> String {
         let mut text = self.heading();
         text += &self.topology();
         for one in &self.uses {
@@ -98,27 +146,34 @@ impl Network {
         for one in &self.uses {
             let _ = writeln!(text, "#   {}: {}", one.row().name, one.row().assumed);
         }
+        if self.sizes != 1.0 {
+            let _ = writeln!(text, "#   of all these sizes {} times as much", self.sizes);
+        }
         if let Some(flows) = &self.flows {
             let _ = writeln!(text, "#   own flows: {}", flows.about());
         }
-        let seconds = self.seconds();
+        let Times { warm_up, measured, drain } = self.times();
         let what = if uses.is_empty() { "flows of your own".to_owned() } else { uses.join(", ") };
         let _ = write!(
             text,
-            "\nname = \"{}\"\ndescription = \"{} users: {what}.\"\nreplicas = 12\nduration = \"{} s\"\nwarm_up = \"10 s\"\ndrain = \"20 s\"\n\n",
+            "\nname = \"{}\"\ndescription = \"{} users: {what}.\"\nreplicas = 12\nduration = \"{} s\"\nwarm_up = \"{warm_up} s\"\ndrain = \"{drain} s\"\n\n",
             self.name.replace(['"', '\\'], "'"),
             self.users,
-            seconds + 10,
+            warm_up + measured,
         );
         text
     }
 
-    /// How many seconds are measured: fewer where the line carries more in each.
-    fn seconds(&self) -> u64 {
-        match self.up.bits_per_sec().max(self.down.bits_per_sec()) / 1_000_000 {
-            0..=60 => 60,
-            61..=250 => 30,
-            _ => 15,
+    /// How long is simulated: less where the line carries more in each second.
+    fn times(&self) -> Times {
+        let both = (self.up.bits_per_sec() + self.down.bits_per_sec()) / 1_000_000;
+        let fastest = self.up.bits_per_sec().max(self.down.bits_per_sec()) / 1_000_000;
+        match (fastest, both) {
+            (..=60, _) => Times { warm_up: 10, measured: 60, drain: 20 },
+            (..=250, ..=250) => Times { warm_up: 10, measured: 30, drain: 20 },
+            (_, ..=500) => Times { warm_up: 6, measured: 15, drain: 6 },
+            (_, ..=1000) => Times { warm_up: 4, measured: 8, drain: 3 },
+            _ => Times { warm_up: 3, measured: 5, drain: 2 },
         }
     }
 
@@ -183,7 +238,9 @@ to = ["switch", "modem"]
 
     fn workload(&self, one: Use) -> String {
         let n = one.number(self.users);
-        let window = "start_window = \"10 s\"";
+        let size = |bytes: f64| Bytes((bytes * self.sizes) as u64);
+        let Times { warm_up, measured, .. } = self.times();
+        let window = format!("start_window = \"{warm_up} s\"");
         let both = |name: &str, rate: &str, packet: &str, dscp: &str| {
             let dscp = if dscp.is_empty() { String::new() } else { format!("dscp = \"{dscp}\"\n") };
             let way = |direction: &str, from: &str, to: &str| {
@@ -195,20 +252,29 @@ to = ["switch", "modem"]
             way("up", &some, "peer") + &way("down", "peer", &some)
         };
         match one {
-            Use::Web =>
+            Use::Web => format!(
                 "\n[workloads.pages.web]\nclient = \"user\"\nserver = \"site\"\nhttp = \"1.1\"\nrequest.constant = \"500 B\"\n\
-                 page.index.constant = \"30 KB\"\npage.objects.pareto = { min = 10, shape = 1.4, max = 150 }\n\
-                 page.object.pareto = { min = \"12 KB\", shape = 1.3, max = \"1 MB\" }\n\
-                 think.exponential.mean = \"40 s\"\nstart_window = \"40 s\"\n"
-                    // Not beyond the end of a short run.
-                    .replace("start_window = \"40 s\"", if self.seconds() < 30 { "start_window = \"15 s\"" } else { "start_window = \"40 s\"" }),
+                 page.index.constant = \"{}\"\npage.objects.pareto = {{ min = 10, shape = 1.4, max = 150 }}\n\
+                 page.object.pareto = {{ min = \"{}\", shape = 1.3, max = \"{}\" }}\n\
+                 think.exponential.mean = \"40 s\"\nstart_window = \"{}\"\n",
+                size(30e3),
+                size(12e3),
+                size(1e6),
+                // Not beyond the end of a short run.
+                if measured < 30 {
+                    format!("{} s", warm_up + measured / 2)
+                } else {
+                    "40 s".to_owned()
+                }
+            ),
             Use::Voice => both("calls", "80 kbit/s", "200 B", "EF"),
             Use::Meetings => both("meetings", "1200 kbit/s", "1200 B", "AF41"),
             Use::Games => both("games", "48 kbit/s", "100 B", ""),
             Use::Streaming => format!(
                 "\n[workloads.films.web]\nclient = \"user[:{n}]\"\nserver = \"site\"\nhttp = \"1.1\"\nkeep_alive = true\n\
-                 request.constant = \"500 B\"\npage.objects.constant = 1\npage.object.constant = \"2500 KB\"\n\
-                 think.constant = \"4 s\"\n{window}\n"
+                 request.constant = \"500 B\"\npage.objects.constant = 1\npage.object.constant = \"{}\"\n\
+                 think.constant = \"4 s\"\n{window}\n",
+                size(25e5)
             ),
             Use::Shell => format!(
                 "\n[workloads.terminals.telnet]\nclient = \"user[:{n}]\"\nserver = \"site\"\npacket = \"100 B\"\n\

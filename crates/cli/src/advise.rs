@@ -1,10 +1,11 @@
 //! `advise`.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::fs::File;
+use std::io::{BufRead, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use shortflow_advise::{Flows, LINES, LineKind, Network, Use, read_csv};
+use shortflow_advise::{Flows, LINES, LineKind, Network, Use, read_capture, read_csv};
 use shortflow_measure::results::write_whole;
 use shortflow_measure::tables::{Cell, Column, Label, Row, Scale, Table as Figures};
 use shortflow_measure::{Estimate, Unit};
@@ -14,7 +15,9 @@ use shortflow_run::{OutputFolder, shell_word};
 use shortflow_scenario::Overrides;
 use shortflow_sim::Simulator;
 use shortflow_text::{InputFiles, MOST_TEXT};
-use shortflow_tune::{Candidate, CandidateFile, Goal, Limit, Plan, Tuned, candidates, measure};
+use shortflow_tune::{
+    Candidate, CandidateFile, Goal, Limit, Offered, Plan, Store, Tuned, candidates, measure,
+};
 use shortflow_units::Rate;
 
 use crate::advise_args::Advise;
@@ -23,7 +26,7 @@ use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
 use crate::shipped;
-use crate::tune::{REFERENCES, give};
+use crate::tune::{REFERENCES, ended, give};
 
 /// The files that are written.
 const SCENARIO: &str = "scenario.toml";
@@ -52,8 +55,9 @@ pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
     let today = today(&inputs, &path, &overrides)?;
     let target = args.out.clone().unwrap_or_else(|| Path::new("results").join("advice"));
     let output = OutputFolder::prepare(&target, args.force)?;
-    let advice = look(console, args, &network, &found.all, today)
-        .map_err(|error| output.by_final_names(error))?;
+    let store = Store::beside(&target, &Simulator);
+    let advice = look(console, args, &network, &found.all, today, &store)
+        .map_err(|error| ended(output.by_final_names(error), &store))?;
     let folder = output.folder(None)?.path().to_owned();
     let put = |name: &str, text: &str| {
         write_whole(&folder.join(name), |file| file.write_all(text.as_bytes()))
@@ -65,6 +69,7 @@ pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
     let told = format!("{:#}\n", advice.json());
     put("tune.json", &told).map_err(|error| output.named_finally(error))?;
     let folder = output.publish()?;
+    store.remove();
     if args.json {
         return console.print_json(&advice.json());
     }
@@ -132,10 +137,10 @@ fn look<'a>(
     network: &'a Network,
     all: &'a [Candidate],
     today: Candidate,
+    store: &Store,
 ) -> Result<Advice<'a>, shortflow_run::Error> {
-    let names: Vec<String> =
-        all[0].scenario().workloads.iter().map(|workload| workload.name.clone()).collect();
-    let goal = |text: &str| Goal::parse(text, &names).expect("a goal of what was just written");
+    let offered = Offered::by(all[0].scenario());
+    let goal = |text: &str| Goal::parse(text, &offered).expect("a goal of what was just written");
     let goals = vec![goal(network.goal())];
     let is_reference = |one: &&Candidate| REFERENCES.iter().any(|name| is_shipped(one, name));
     let references: Vec<Candidate> =
@@ -151,11 +156,12 @@ fn look<'a>(
         let factor = factors.next();
         let texts = factor.map_or_else(Vec::new, |factor| network.limits(*factor));
         let limit =
-            |text: &String| Limit::parse(text, &names).expect("a limit of what was just written");
+            |text: &String| Limit::parse(text, &offered).expect("a limit of what was just written");
         let limits: Vec<Limit> = texts.iter().map(limit).collect();
         let (goals, limits_of) = (&goals[..], &limits[..]);
         let references = &references[..];
-        let plan = Plan { candidates: all, references, goals, limits: limits_of, fresh, threads };
+        let plan =
+            Plan { candidates: all, references, goals, limits: limits_of, fresh, threads, store };
         let tuned = shortflow_tune::tune(&Simulator, &Prediction, &plan, stop, &bar)?;
         if tuned.keeps_limits() || factor.is_none() {
             break (limits, tuned);
@@ -167,19 +173,21 @@ fn look<'a>(
     let simple = references.iter().find(|one| is_as_good(one, &tuned));
     let advised = simple.unwrap_or(winner).clone();
     let is_today = advised.label == TODAY;
-    let mut shown: Vec<Candidate> = vec![references[0].clone()];
-    for one in [&advised].into_iter().chain(&references[1..]).chain([winner]) {
-        if !shown.iter().any(|there| there.label == one.label) {
-            shown.push(one.clone());
-        }
-    }
+    let shown = shown(&references, &advised, winner);
     let of_uses = network.uses.iter().flat_map(|one| one.figures().iter().copied());
     let own = network.flows.iter().flat_map(Flows::figures);
     let about: Vec<(&str, Goal)> =
         own.chain(of_uses).map(|(text, about)| (about, goal(text))).collect();
     let watched: Vec<Goal> = about.iter().map(|(_, goal)| goal.clone()).collect();
-    let plan =
-        Plan { candidates: &shown, references: &[], goals: &watched, limits: &[], fresh, threads };
+    let plan = Plan {
+        candidates: &shown,
+        references: &[],
+        goals: &watched,
+        limits: &[],
+        fresh,
+        threads,
+        store,
+    };
     // After all that the search and its confirmation may have used.
     let first = 1000;
     let measured = measure(&Simulator, &plan, first..first + fresh, stop, &bar)?;
@@ -190,6 +198,17 @@ fn look<'a>(
     });
     let figures = figures.collect();
     Ok(Advice { network, goals, limits, tuned, narrow, advised, is_today, about, figures })
+}
+
+/// What is shown: the network as it is, what is advised, plain queues, and the winner; each once.
+fn shown(references: &[Candidate], advised: &Candidate, winner: &Candidate) -> Vec<Candidate> {
+    let mut shown: Vec<Candidate> = vec![references[0].clone()];
+    for one in [advised].into_iter().chain(&references[1..]).chain([winner]) {
+        if !shown.iter().any(|there| there.label == one.label) {
+            shown.push(one.clone());
+        }
+    }
+    shown
 }
 
 /// A goal over all replicas; a lower bound where too much was still open at the end of some, for the others are those that
@@ -243,8 +262,9 @@ impl Advice<'_> {
             .collect();
         json!({
             "network": { "up": self.network.up.to_string(), "down": self.network.down.to_string(),
-                "users": self.network.users, "link": self.network.line.name,
+                "users": self.network.users, "sizes": self.network.sizes, "link": self.network.line.name,
                 "uses": self.network.uses.iter().map(|one| one.row().name).collect::<Vec<_>>() },
+            "simulated": self.network.simulated(),
             "policy": (!self.is_today).then_some(&self.advised.label),
             "keeps_limits": self.narrow.is_none(),
             "goals": self.goals, "limits": self.limits,
@@ -269,6 +289,11 @@ impl Advice<'_> {
             told += &format!("{}\n\n", policy.description);
         }
         told += &format!("{}\n", Table::set(&self.table()).text(ansi));
+        told += &format!(
+            "Simulated: {} replicas, {}.\n",
+            self.advised.scenario().replicas,
+            self.network.simulated()
+        );
         told += &self.costs();
         if let Some(narrow) = &self.narrow {
             told += &format!(
@@ -441,17 +466,35 @@ fn network(args: &Advise) -> Result<Network, Failure> {
         given => LineKind::parse(given.as_deref().unwrap_or("ethernet")).map_err(Failure::Input)?,
     };
     let name = format!("{users} users, {up} up, {down} down");
-    Ok(Network { name, up, down, line, users, uses, flows })
+    Ok(Network { name, up, down, line, users, uses, flows, sizes: args.sizes })
 }
 
 fn flows(path: &Path) -> Result<Flows, Failure> {
-    let inputs = InputFiles::default();
-    let text = inputs.read(path, MOST_TEXT).map_err(|error| {
-        let how = "give CSV with the columns start_s, bytes and direction; captures are not read";
-        Failure::Input(format!("cannot read {}: {error}\n{how}", path.display()))
-    })?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let unread = |error: std::io::Error| {
+        let how =
+            "give CSV with the columns start_s, bytes and direction, or a capture, pcap or pcapng";
+        Failure::Input(format!("cannot read {}: {error}\n{how}", path.display()))
+    };
+    if is_capture(path).map_err(unread)? {
+        let file = File::open(path).map_err(unread)?;
+        return read_capture(&name, file).map_err(Failure::Input);
+    }
+    let text = InputFiles::default().read(path, MOST_TEXT).map_err(unread)?;
     read_csv(&name, &text).map_err(Failure::Input)
+}
+
+/// Whether a file begins as captures do: in pcapng with a section header, in pcap with one of four numbers.
+fn is_capture(path: &Path) -> std::io::Result<bool> {
+    if !path.metadata()?.is_file() {
+        return Ok(false);
+    }
+    let mut head = [0; 4];
+    let is_long = File::open(path)?.read_exact(&mut head).is_ok();
+    let number = u32::from_le_bytes(head);
+    const PCAP: [u32; 2] = [0xa1b2_c3d4, 0xa1b2_3c4d];
+    let is_pcap = PCAP.contains(&number) || PCAP.contains(&number.swap_bytes());
+    Ok(is_long && (number == 0x0a0d_0d0a || is_pcap))
 }
 
 /// Asks until an answer is understood; an empty one is the usual.

@@ -30,9 +30,13 @@ pub(crate) struct Advise {
     /// What the line is: ethernet, fibre, cable, dsl, pppoe, lte or satellite; ethernet by default.
     #[arg(long, value_name = "KIND")]
     pub(crate) link: Option<String>,
-    /// Flows of your own, for their sizes and arrivals: CSV with the columns start_s, bytes and direction (up or down).
+    /// Flows of your own, for their sizes and arrivals: CSV with the columns start_s, bytes and direction (up or down), or
+    /// a capture of packets (pcap, pcapng).
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) from: Option<PathBuf>,
+    /// How large pages and films are beside what is assumed of them, 0.1 to 10: 2 is twice as large.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
+    pub(crate) sizes: f64,
     /// Choose among all shipped policies, not only those that Linux can deploy.
     #[arg(long)]
     pub(crate) any: bool,
@@ -51,4 +55,10 @@ pub(crate) struct Advise {
     /// Print one JSON object instead.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A factor of sizes.
+fn factor(text: &str) -> Result<f64, String> {
+    let found = text.parse::<f64>().ok().filter(|found| (0.1..=10.0).contains(found));
+    found.ok_or_else(|| "write a number from 0.1 to 10".to_owned())
 }

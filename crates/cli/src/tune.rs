@@ -6,13 +6,15 @@ use serde_json::json;
 use shortflow_measure::results::write_whole;
 use shortflow_predict::Prediction;
 use shortflow_report::Table;
-use shortflow_run::{OutputFolder, command_line, refuse_too_large, shell_word};
-use shortflow_scenario::{Loaded, Overrides};
+use shortflow_run::{
+    self as run, Engine, OutputFolder, command_line, refuse_too_large, shell_word,
+};
+use shortflow_scenario::Overrides;
 use shortflow_sim::Simulator;
 use shortflow_text::{InputFiles, suggestion};
 use shortflow_tune::{
-    Candidate, CandidateFile, Candidates, Goal, Limit, Plan, Tuned, Varied, candidates,
-    front_figure, policy_text,
+    Candidate, CandidateFile, Candidates, Goal, Limit, Offered, Plan, Store, Tuned, Varied,
+    candidates, front_figure, policy_text,
 };
 
 use crate::console::Console;
@@ -32,23 +34,21 @@ const WINNER: &str = "winner.toml";
 /// `shortflow tune`.
 pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
     let inputs = InputFiles::default();
-    let varied = all(&args.vary, Varied::parse)?;
+    let varied = Varied::all(&args.vary).map_err(Failure::Input)?;
     let overrides = overrides(&args.options, None)?;
-    let found = candidates(&inputs, &args.scenario, &files(&inputs, args)?, &varied, &overrides)?;
+    let files = files(&inputs, args)?;
+    let mut found = candidates(&inputs, &args.scenario, &files, &varied, &overrides)?;
     let Some(first) = found.all.first() else { return Err(nothing_fits(&found)) };
+    let offered = Offered::by(first.scenario());
+    let goals = Goal::all(&args.goals, &offered).map_err(Failure::Input)?;
+    let limits = Limit::all(&args.keep, &offered).map_err(Failure::Input)?;
+    found.keep(|one| refuse_too_large(&[&one.loaded], args.options.jobs, args.options.memory))?;
+    found.keep(|one| Simulator.check(one.scenario())).map_err(run::Error::from)?;
     let references = references(&inputs, args, &overrides)?;
-    let workloads: Vec<String> =
-        first.scenario().workloads.iter().map(|workload| workload.name.clone()).collect();
-    let goals = all(&args.goals, |text| Goal::parse(text, &workloads))?;
-    let limits = all(&args.keep, |text| Limit::parse(text, &workloads))?;
-    let loaded: Vec<&Loaded> = found.all.iter().map(|one| &one.loaded).collect();
-    for one in loaded {
-        refuse_too_large(&[one], args.options.jobs, args.options.memory)?;
-    }
-    let output = OutputFolder::prepare(
-        &target(&args.options, &first.loaded.name, "-tuned"),
-        args.options.force,
-    )?;
+    let first = &found.all[0];
+    let target = target(&args.options, &first.loaded.name, "-tuned");
+    let output = OutputFolder::prepare(&target, args.options.force)?;
+    let store = Store::beside(&target, &Simulator);
     let plan = Plan {
         candidates: &found.all,
         references: &references,
@@ -56,23 +56,32 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
         limits: &limits,
         fresh: first.scenario().replicas,
         threads: args.options.jobs.unwrap_or(0).into(),
+        store: &store,
     };
     let bar = Bar::new(console);
     let stop = stop_on_interrupt()?;
     let tuned = shortflow_tune::tune(&Simulator, &Prediction, &plan, stop, &bar);
     bar.end();
-    let tuned = tuned.map_err(|error| output.by_final_names(error))?;
+    let tuned = tuned.map_err(|error| ended(output.by_final_names(error), &store))?;
     let told = Told { args, found: &found, goals: &goals, limits: &limits, tuned: &tuned };
     let folder = output.folder(None)?.path().to_owned();
     let winner = told.winner()?;
     told.write(&folder, winner.as_deref()).map_err(|error| output.named_finally(error))?;
-    told.show(console, &output.publish()?)?;
+    let folder = output.publish()?;
+    store.remove();
+    told.show(console, &folder)?;
     if tuned.is_kept() { Ok(()) } else { Err(Failure::Check) }
 }
 
-/// Each text as what it says.
-fn all<T>(texts: &[String], parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, Failure> {
-    texts.iter().map(|text| parse(text).map_err(Failure::Input)).collect()
+/// Why a search has ended before it was done, and what is kept of it.
+pub(crate) fn ended(error: run::Error, store: &Store) -> Failure {
+    match (error, store.kept()) {
+        (run::Error::Interrupted, kept @ 1..) => Failure::Interrupted(format!(
+            "interrupted: {kept} finished replicas are kept in {}\nthe same command goes on from them",
+            store.folder().display()
+        )),
+        (error, _) => error.into(),
+    }
 }
 
 /// The files of the policies to choose from.
@@ -84,7 +93,15 @@ fn files(inputs: &InputFiles, args: &Tune) -> Result<Vec<CandidateFile>, Failure
             let shipped = shipped::policies().map(|policy| give(inputs, policy, true));
             Ok(shipped.collect())
         }
-        named => named.iter().map(|name| file(inputs, name)).collect(),
+        named => {
+            let twice = named.iter().enumerate().find(|(at, name)| named[..*at].contains(name));
+            if let Some((_, twice)) = twice {
+                return Err(Failure::Input(format!(
+                    "the policy `{twice}` is given twice\ngive it once"
+                )));
+            }
+            named.iter().map(|name| file(inputs, name)).collect()
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use shortflow_measure::{Better, Estimate, Measure, Replica, Subject, Summary, Un
 use shortflow_text::suggestion;
 use shortflow_units::{Duration, Rate};
 
+use crate::offered::Offered;
+
 /// The figure that is to be as good as possible: a time or a loss as small, a goodput as large.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Goal {
@@ -12,7 +14,7 @@ pub struct Goal {
     pub text: String,
     /// Of which workload.
     pub workload: String,
-    /// What it is of the workload: the first of these that it has.
+    /// What it is of the workload; more than one only where it has them all.
     #[serde(skip)]
     measures: Vec<Measure>,
 }
@@ -51,30 +53,44 @@ const HOW_GOAL: &str = "write WHAT:WORKLOAD, as in `p99:web` or `goodput:backup`
 const HOW_LIMIT: &str = "write WORKLOAD.MEASURE.STAT <= VALUE, as in `voice.delay.p99 <= 30 ms`";
 
 impl Goal {
+    /// Reads all that is wanted, one or two.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse); also that one is given twice, or that there are more than two.
+    pub fn all(texts: &[String], workloads: &[Offered]) -> Result<Vec<Goal>, String> {
+        let goals = each(texts, |text| Goal::parse(text, workloads))?;
+        let is_same = |a: &Goal, b: &Goal| (&a.workload, &a.measures) == (&b.workload, &b.measures);
+        if let Some(twice) = given_twice(&goals, is_same) {
+            return Err(format!("the goal `{}` is given twice\ngive it once", twice.text));
+        }
+        match goals.len() {
+            ..=2 => Ok(goals),
+            found => Err(format!(
+                "{found} goals are too many: the first decides, and a second is shown beside it\n\
+                 give one or two, and what must be kept besides as limits, with --keep"
+            )),
+        }
+    }
+
     /// Reads `p99:web`, for a scenario with these workloads.
     ///
     /// # Errors
-    /// What is wrong, and in a further line what is allowed.
-    pub fn parse(text: &str, workloads: &[String]) -> Result<Goal, String> {
+    /// What is wrong, and in a further line what is allowed; also that the workload has nothing of the kind.
+    pub fn parse(text: &str, workloads: &[Offered]) -> Result<Goal, String> {
         let (statistic, workload) =
             text.split_once(':').ok_or_else(|| format!("`{text}` is not a goal\n{HOW_GOAL}"))?;
-        let (what, workload) = (statistic.trim(), known(workload.trim(), workloads)?);
-        let measures = match WHOLE_GOALS.iter().find(|(name, _)| *name == what) {
-            Some((_, measure)) => vec![*measure],
-            None if STATISTICS.iter().any(|(name, _)| *name == what) => ["completion", "delay"]
-                .map(|of| with_statistic(of, what))
-                .into_iter()
-                .collect::<Result<_, _>>()?,
-            None => {
-                let names: Vec<&str> = STATISTICS
-                    .iter()
-                    .map(|one| one.0)
-                    .chain(WHOLE_GOALS.iter().map(|one| one.0))
-                    .collect();
-                let help = suggestion(what, "goals", &names);
-                return Err(format!("there is no goal `{what}`\n{help}"));
-            }
-        };
+        let (what, offered) = (statistic.trim(), known(workload.trim(), workloads)?);
+        let mut measures = goal_measures(what)?;
+        measures.retain(|measure| offered.measures.contains(measure));
+        if measures.is_empty() {
+            let names: Vec<String> = goal_names()
+                .filter(|name| goal_measures(name).is_ok_and(|of| offered.has_one_of(&of)))
+                .map(|name| format!("`{name}`"))
+                .collect();
+            let Offered { workload, .. } = offered;
+            return Err(format!("`{workload}` has no `{what}`\nit has {}", names.join(", ")));
+        }
+        let workload = offered.workload.clone();
         Ok(Goal { text: text.trim().to_owned(), workload, measures })
     }
 
@@ -96,6 +112,14 @@ impl Goal {
         found.map(|found| found * self.sign())
     }
 
+    /// Whether closed forms may tell it: percentiles of what comes to an end have none.
+    pub(crate) fn may_be_expected(&self) -> bool {
+        use Measure::{CompletionMedian, CompletionP95, CompletionP99};
+        let has_none =
+            |one: &Measure| matches!(one, CompletionMedian | CompletionP95 | CompletionP99);
+        !self.measures.iter().any(has_none)
+    }
+
     /// What is expected of it by closed forms, with its [sign](Self::sign).
     pub fn expected(&self, means: &Summary) -> Option<f64> {
         let what = Subject { workload: &self.workload, ..Subject::default() };
@@ -106,11 +130,27 @@ impl Goal {
 }
 
 impl Limit {
+    /// Reads all that must be kept.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse); also that two are of the same.
+    pub fn all(texts: &[String], workloads: &[Offered]) -> Result<Vec<Limit>, String> {
+        let limits = each(texts, |text| Limit::parse(text, workloads))?;
+        let is_same = |a: &Limit, b: &Limit| (&a.workload, a.measure) == (&b.workload, b.measure);
+        match given_twice(&limits, is_same) {
+            None => Ok(limits),
+            Some(twice) => Err(format!(
+                "`{}` is the second limit of the same\nkeep the narrower of the two",
+                twice.text
+            )),
+        }
+    }
+
     /// Reads `voice.delay.p99 <= 30 ms`, for a scenario with these workloads.
     ///
     /// # Errors
-    /// What is wrong, and in a further line what is allowed.
-    pub fn parse(text: &str, workloads: &[String]) -> Result<Limit, String> {
+    /// What is wrong, and in a further line what is allowed; also that the workload has nothing of the kind.
+    pub fn parse(text: &str, workloads: &[Offered]) -> Result<Limit, String> {
         let split =
             |(sign, at_most)| text.split_once(sign).map(|(left, value)| (left, value, at_most));
         let (left, value, at_most) = [("<=", true), (">=", false)]
@@ -121,8 +161,12 @@ impl Limit {
             .trim()
             .split_once('.')
             .ok_or_else(|| format!("`{}` names no measure\n{HOW_LIMIT}", left.trim()))?;
-        let workload = known(workload, workloads)?;
+        let offered = known(workload, workloads)?;
         let measure = measure(what)?;
+        if !offered.has_one_of(&[measure]) {
+            let has = offered.as_limits();
+            return Err(format!("`{workload}` has no `{what}` to limit\nit has {has}"));
+        }
         let about = measure.about();
         if (about.better == Better::Higher) == at_most {
             let sign = if at_most { ">=" } else { "<=" };
@@ -132,7 +176,20 @@ impl Limit {
             ));
         }
         let bound = bound(value.trim(), about.unit)?;
-        Ok(Limit { text: text.trim().to_owned(), workload, measure, bound, at_most })
+        let is_share = about.unit == Unit::Share || measure == Measure::Fairness;
+        if is_share && !(0.0..=1.0).contains(&bound) {
+            let name = about.name;
+            return Err(format!(
+                "`{text}` limits nothing: `{name}` is from 0 to 1\nwrite such a number, or 0 % to 100 %"
+            ));
+        }
+        Ok(Limit {
+            text: text.trim().to_owned(),
+            workload: offered.workload.clone(),
+            measure,
+            bound,
+            at_most,
+        })
     }
 
     /// What a replica says of it. What is known to a bound only counts as that.
@@ -159,14 +216,42 @@ impl Limit {
     }
 }
 
+/// Each text as what it says.
+fn each<T>(texts: &[String], parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+    texts.iter().map(|text| parse(text)).collect()
+}
+
+/// The first that is the same as one before it.
+fn given_twice<T>(all: &[T], is_same: impl Fn(&T, &T) -> bool) -> Option<&T> {
+    let is_there = |(at, one): &(usize, &T)| all[..*at].iter().any(|before| is_same(before, one));
+    all.iter().enumerate().find(is_there).map(|(_, one)| one)
+}
+
 /// The workload of this name.
-fn known(name: &str, workloads: &[String]) -> Result<String, String> {
-    if workloads.iter().any(|workload| workload == name) {
-        return Ok(name.to_owned());
+fn known<'o>(name: &str, workloads: &'o [Offered]) -> Result<&'o Offered, String> {
+    workloads.iter().find(|one| one.workload == name).ok_or_else(|| {
+        let names: Vec<&str> = workloads.iter().map(|one| one.workload.as_str()).collect();
+        let help = suggestion(name, "workloads", &names);
+        format!("the scenario has no workload `{name}`\n{help}")
+    })
+}
+
+/// What goals may be.
+fn goal_names() -> impl Iterator<Item = &'static str> {
+    STATISTICS.iter().map(|one| one.0).chain(WHOLE_GOALS.iter().map(|one| one.0))
+}
+
+/// What `p99` or `goodput` may be of a workload.
+fn goal_measures(what: &str) -> Result<Vec<Measure>, String> {
+    if let Some((_, measure)) = WHOLE_GOALS.iter().find(|(name, _)| *name == what) {
+        return Ok(vec![*measure]);
     }
-    let names: Vec<&str> = workloads.iter().map(String::as_str).collect();
-    let help = suggestion(name, "workloads", &names);
-    Err(format!("the scenario has no workload `{name}`\n{help}"))
+    if STATISTICS.iter().any(|(name, _)| *name == what) {
+        return ["completion", "delay"].map(|of| with_statistic(of, what)).into_iter().collect();
+    }
+    let names: Vec<&str> = goal_names().collect();
+    let help = suggestion(what, "goals", &names);
+    Err(format!("there is no goal `{what}`\n{help}"))
 }
 
 /// What `delay.p99` or `goodput` names.
@@ -228,16 +313,16 @@ fn bound(text: &str, unit: Unit) -> Result<f64, String> {
 mod tests {
     use super::*;
 
-    fn workloads() -> Vec<String> {
-        ["web", "voice", "backup"].map(str::to_owned).to_vec()
+    fn workloads() -> Vec<Offered> {
+        Offered::for_tests()
     }
 
     #[test]
     fn a_goal_is_a_statistic_of_a_workload() {
         let goal = Goal::parse("p99:web", &workloads()).unwrap();
-        assert_eq!(goal.measures, [Measure::CompletionP99, Measure::DelayP99]);
+        assert_eq!(goal.measures, [Measure::CompletionP99]);
         let goal = Goal::parse("mean:voice", &workloads()).unwrap();
-        assert_eq!(goal.measures, [Measure::Completion, Measure::Delay]);
+        assert_eq!(goal.measures, [Measure::Delay]);
         let goal = Goal::parse("goodput:backup", &workloads()).unwrap();
         assert_eq!((goal.sign(), &goal.measures[..]), (-1.0, &[Measure::Goodput][..]));
     }
@@ -261,6 +346,8 @@ mod tests {
             goal("p98:web"),
             goal("godput:backup"),
             goal("p99:wbe"),
+            goal("goodput:voice"),
+            goal("mean:backup"),
             limit("voice.delay.p99 = 30 ms"),
             limit("voice <= 30 ms"),
             limit("voice.delay <= 30 ms"),
@@ -268,8 +355,31 @@ mod tests {
             limit("voice.delay.p99 <= 30"),
             limit("voice.delay.p99 >= 30 ms"),
             limit("voice.datagram-loss <= little"),
+            limit("voice.datagram-loss <= 500 %"),
+            limit("backup.fairness >= 1.5"),
+            limit("voice.goodput >= 1 Mbit/s"),
+            limit("backup.delay.p99 <= 30 ms"),
+            limit("web.fairness >= 0.9"),
         ];
         assert_eq!(told.join("\n\n") + "\n", include_str!("golden/aims.txt"));
+    }
+
+    #[test]
+    fn what_is_asked_for_twice_is_refused() {
+        let goals = |texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+            Goal::all(&texts, &workloads()).map(|goals| goals.len())
+        };
+        assert_eq!(goals(&["p99:web", "mean:web"]), Ok(2));
+        assert!(goals(&["p99:web", " p99 : web"]).unwrap_err().contains("given twice"));
+        assert!(goals(&["p99:web", "mean:web", "p99:voice"]).unwrap_err().contains("too many"));
+        let limits = |texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+            Limit::all(&texts, &workloads()).map(|limits| limits.len())
+        };
+        assert_eq!(limits(&["web.completion.p99 <= 1 s", "web.completion.mean <= 1 s"]), Ok(2));
+        let two = limits(&["voice.delay.p99 <= 30 ms", "voice.delay.p99 <= 20 ms"]);
+        assert!(two.unwrap_err().contains("keep the narrower"));
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! Candidates measured by an engine, and foretold by one that has closed forms.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use shortflow_measure::Replica;
-use shortflow_run::{Engine, Error, Measured, Observer, Outcome, Progress, Task, run_tasks};
+use shortflow_run::{
+    Engine, Error, Measured, Observer, Observers, Outcome, Progress, Task, run_tasks,
+};
 use shortflow_scenario::Scenario;
 
 use crate::aim::{Goal, Limit};
 use crate::search::{Figures, Measuring};
+use crate::store::Store;
 
 /// An engine whose replicas are looked at.
 pub(crate) struct ByEngine<'a> {
@@ -21,7 +24,9 @@ pub(crate) struct ByEngine<'a> {
     pub(crate) threads: usize,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) progress: &'a dyn Progress,
-    /// How many replicas were run.
+    /// Where finished replicas are kept.
+    pub(crate) store: &'a Store,
+    /// How many replicas were asked for, run or kept from before.
     pub(crate) taken: u64,
 }
 
@@ -47,18 +52,21 @@ impl Measuring for ByEngine<'_> {
             replicas.clone().map(move |replica| Task { scenario, replica })
         };
         let tasks: Vec<Task<'_>> = candidates.iter().flat_map(each).collect();
-        self.progress.begins(tasks.len(), 0);
         self.taken += tasks.len() as u64;
-        let watch = Watch(self.progress);
-        let outcomes = run_tasks(self.engine, &tasks, self.threads, self.stop, &watch);
-        let mut figures = Vec::new();
+        let mut figures: Vec<Option<Figures>> =
+            tasks.iter().map(|task| Some(self.figures(&self.store.read(task)?))).collect();
+        let absent: Vec<usize> = (0..tasks.len()).filter(|at| figures[*at].is_none()).collect();
+        let due: Vec<Task<'_>> = absent.iter().map(|at| tasks[*at]).collect();
+        self.progress.begins(due.len(), tasks.len() - due.len());
+        let keeper = Keeper { tasks: &due, store: self.store, progress: self.progress };
+        let outcomes = run_tasks(self.engine, &due, self.threads, self.stop, &keeper);
         let mut is_interrupted = false;
-        for outcome in outcomes {
+        for (at, outcome) in absent.into_iter().zip(outcomes) {
             match outcome {
                 Ok(Outcome { measured: Measured::Replica(replica), .. }) => {
-                    figures.push(self.figures(&replica));
+                    figures[at] = Some(self.figures(&replica));
                 }
-                Ok(_) => figures.push(Figures::default()),
+                Ok(_) => figures[at] = Some(Figures::default()),
                 Err(Error::Interrupted) => is_interrupted = true,
                 Err(error) => return Err(error),
             }
@@ -66,20 +74,28 @@ impl Measuring for ByEngine<'_> {
         if is_interrupted {
             return Err(Error::Interrupted);
         }
+        let figures: Vec<Figures> = figures.into_iter().flatten().collect();
         Ok(figures.chunks(replicas.len().max(1)).map(<[Figures]>::to_vec).collect())
     }
 }
 
-/// Tells how far the replicas are.
-struct Watch<'a>(&'a dyn Progress);
+/// Keeps each replica as soon as it is finished, and tells how far they are.
+struct Keeper<'a> {
+    tasks: &'a [Task<'a>],
+    store: &'a Store,
+    progress: &'a dyn Progress,
+}
 
-impl Observer for Watch<'_> {
+impl Observer for Keeper<'_> {
     fn advanced(&self, _: usize, share: f64) {
-        self.0.advanced(share);
+        self.progress.advanced(share);
     }
 
-    fn completed(&self, _: usize, _: &mut Outcome) -> Result<(), Error> {
-        self.0.completed();
+    fn completed(&self, task: usize, outcome: &mut Outcome) -> Result<(), Error> {
+        if let Measured::Replica(replica) = &outcome.measured {
+            self.store.write(&self.tasks[task], replica)?;
+        }
+        self.progress.completed();
         Ok(())
     }
 }
@@ -92,9 +108,9 @@ pub(crate) fn expected(
     stop: &AtomicBool,
 ) -> Vec<Option<f64>> {
     let one = |scenario: &&Scenario| {
-        model.check(scenario).ok()?;
-        let task = Task { scenario, replica: 0 };
-        let outcome = run_tasks(model, &[task], 1, stop, &()).pop()?.ok()?;
+        let mut look = |_| !stop.load(Ordering::Relaxed);
+        let observers = Observers { transfers: None, tap: None, tcp_info: None, look: &mut look };
+        let outcome = model.run(&Task { scenario, replica: 0 }, observers).ok()?;
         match outcome.measured {
             Measured::Means(means) => goal.expected(&means),
             Measured::Replica(_) => None,

@@ -47,14 +47,15 @@ impl Candidate {
 pub struct Candidates {
     /// What is chosen from.
     pub all: Vec<Candidate>,
-    /// The policies that do not fit the scenario, and why.
+    /// What cannot be in the scenario, or is there already, and why.
     pub left_out: Vec<(String, String)>,
 }
 
-/// Every file with every combination of values, all of them checked before anything is run.
+/// Every file with every combination of values, all of them checked before anything is run. Combinations that cannot be
+/// are left out.
 ///
 /// # Errors
-/// When a scenario or a policy has mistakes, or the scenario is swept or has no policy.
+/// When a scenario or a policy has mistakes, when nothing is left, or when the scenario is swept or has no policy.
 pub fn candidates(
     inputs: &InputFiles,
     scenario: &Path,
@@ -63,32 +64,119 @@ pub fn candidates(
     overrides: &Overrides,
 ) -> Result<Candidates, Diagnostics> {
     let mut found = Candidates::default();
-    // What is set in all of them belongs to the policy that was measured, as what is varied does.
-    let common: Vec<(String, String)> =
-        overrides.set.iter().filter(|(key, _)| key.starts_with(POLICY)).cloned().collect();
+    let mut first = None;
     for file in files {
+        let base = Overrides { policy: file.path.clone(), ..overrides.clone() };
+        let (before, mut mistakes) = (found.all.len(), None);
         for named in combinations(varied) {
-            let mut these = Overrides { policy: file.path.clone(), ..overrides.clone() };
-            let set = resolved(inputs, scenario, &these, &named)?;
-            these.set.extend(set.iter().cloned());
-            match load_from(inputs, scenario, &these) {
-                Ok(loaded) => {
-                    let set = [&common[..], &set].concat();
-                    found.all.push(candidate(loaded, &named, set)?);
+            match combination(inputs, scenario, &base, &named)? {
+                Ok(one) => found.add(one),
+                Err(why) => {
+                    found.left_out.push((name_of(file, &named), in_short(&why)));
+                    mistakes.get_or_insert(why);
                 }
-                Err(mistakes) if file.may_be_left_out => {
-                    let why = mistakes.0.first().map_or(String::new(), |one| one.message.clone());
-                    let name = file.path.as_ref().and_then(|path| path.file_stem());
-                    let name = name.unwrap_or_default().to_string_lossy().into_owned();
-                    found.left_out.push((name, why));
-                    break;
-                }
-                Err(mistakes) => return Err(mistakes),
             }
         }
+        let Some(mistakes) = mistakes else { continue };
+        if found.all.len() == before && !file.may_be_left_out {
+            // What is wrong whatever is varied is wrong with the file.
+            load_from(inputs, scenario, &base)?;
+        }
+        first.get_or_insert((mistakes, file.may_be_left_out));
+    }
+    // What is wrong with every policy alike is wrong with the scenario.
+    let is_same = found.left_out.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    match first {
+        Some((mistakes, may_be_left_out))
+            if found.all.is_empty() && (is_same || !may_be_left_out) =>
+        {
+            return Err(mistakes);
+        }
+        _ => {}
     }
     tell_apart(&mut found.all);
     Ok(found)
+}
+
+impl Candidates {
+    /// Adds one, unless it is the same as another.
+    fn add(&mut self, one: Candidate) {
+        match self.all.iter().find(|other| other.is_same_as(&one)) {
+            None => self.all.push(one),
+            Some(other) => {
+                let file = one.scenario().inputs.policy.as_ref().map_or("", |(name, _)| name);
+                let name = format!("{} ({file})", one.label);
+                self.left_out.push((name, format!("the same as {}, which is there", other.label)));
+            }
+        }
+    }
+
+    /// Leaves out those that are refused. Gives the first refusal where none is left.
+    ///
+    /// # Errors
+    /// That refusal.
+    pub fn keep<E: std::fmt::Display>(
+        &mut self,
+        refused: impl Fn(&Candidate) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (mut first, mut left) = (None, Vec::new());
+        for one in std::mem::take(&mut self.all) {
+            match refused(&one) {
+                Ok(()) => left.push(one),
+                Err(why) => {
+                    let in_short = why.to_string().lines().next().unwrap_or_default().to_owned();
+                    self.left_out.push((one.label, in_short));
+                    first.get_or_insert(why);
+                }
+            }
+        }
+        self.all = left;
+        first.filter(|_| self.all.is_empty()).map_or(Ok(()), Err)
+    }
+}
+
+/// A policy with these values; what is wrong with it where it cannot be.
+///
+/// # Errors
+/// When no policy could be a candidate in this scenario.
+fn combination(
+    inputs: &InputFiles,
+    scenario: &Path,
+    base: &Overrides,
+    named: &[(String, String)],
+) -> Result<Result<Candidate, Diagnostics>, Diagnostics> {
+    let set = match resolved(inputs, scenario, base, named) {
+        Ok(set) => set,
+        Err(mistakes) => return Ok(Err(mistakes)),
+    };
+    let mut these = base.clone();
+    these.set.extend(set.iter().cloned());
+    // What is set in all of them belongs to the policy that was measured, as what is varied does.
+    let common = base.set.iter().filter(|(key, _)| key.starts_with(POLICY)).cloned();
+    let set = common.chain(set).collect();
+    match load_from(inputs, scenario, &these) {
+        Ok(loaded) => candidate(loaded, named, set).map(Ok),
+        Err(mistakes) => Ok(Err(mistakes)),
+    }
+}
+
+/// What a combination that cannot be is called.
+fn name_of(file: &CandidateFile, named: &[(String, String)]) -> String {
+    let stem = file.path.as_ref().and_then(|path| path.file_stem());
+    let stem = stem.map_or_else(|| "its own policy".into(), |stem| stem.to_string_lossy());
+    with_settings(&stem, named)
+}
+
+/// The first mistake alone.
+fn in_short(mistakes: &Diagnostics) -> String {
+    mistakes.0.first().map_or(String::new(), |one| one.message.clone())
+}
+
+/// A name, and what is varied.
+fn with_settings(name: &str, named: &[(String, String)]) -> String {
+    let short = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
+    let settings = named.iter().map(|(key, value)| format!("{} = {value}", short(key)));
+    [name.to_owned()].into_iter().chain(settings).collect::<Vec<_>>().join(", ")
 }
 
 /// The same with thresholds of equal load in the place of those that ask for them.
@@ -137,9 +225,7 @@ fn candidate(
         let help = "give policies, as in --policies fq-codel,best-effort";
         return Err(wrong(message.to_owned(), help.to_owned()));
     };
-    let short = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
-    let settings = named.iter().map(|(key, value)| format!("{} = {value}", short(key)));
-    let label = [policy.name.clone()].into_iter().chain(settings).collect::<Vec<_>>().join(", ");
+    let label = with_settings(&policy.name, named);
     Ok(Candidate { label, set, loaded })
 }
 

@@ -101,6 +101,7 @@ fn all(figures: &[Figures], of: impl Fn(&Figures) -> Option<f64>) -> Option<Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::offered::Offered;
 
     fn of(name: &str, goals: &[f64], delays: &[f64]) -> (String, Vec<Figures>) {
         let one = |(goal, delay): (&f64, &f64)| Figures {
@@ -111,7 +112,7 @@ mod tests {
     }
 
     fn limits() -> Vec<Limit> {
-        vec![Limit::parse("voice.delay.p99 <= 30 ms", &["voice".to_owned()]).unwrap()]
+        vec![Limit::parse("voice.delay.p99 <= 30 ms", &Offered::for_tests()).unwrap()]
     }
 
     #[test]

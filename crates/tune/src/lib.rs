@@ -13,20 +13,30 @@
 //! being the least; so the winner is measured again, beside others, with seeds by which nothing was chosen.
 //!
 //! ```
-//! use shortflow_tune::Limit;
+//! use shortflow_scenario::{Overrides, from_texts};
+//! use shortflow_tune::{Limit, Offered};
 //!
-//! let workloads = ["web".to_owned(), "voice".to_owned()];
+//! let text = r#"
+//!     duration = "10 s"
+//!     hosts = { a = {}, b = {} }
+//!     links.line = { between = ["a", "b"], rate = "1 Mbit/s", delay = "5 ms" }
+//!     workloads.voice.cbr = { from = "a", to = "b", rate = "80 kbit/s", packet = "200 B" }
+//! "#;
+//! let loaded = from_texts(&[("line.toml", text)], &Overrides::default()).unwrap();
+//! let workloads = Offered::by(&loaded.points()[0].scenario);
 //! let limit = Limit::parse("voice.delay.p99 <= 30 ms", &workloads)?;
 //! assert_eq!((limit.workload.as_str(), limit.bound), ("voice", 0.03));
 //! let told = Limit::parse("vioce.delay.p99 <= 30 ms", &workloads).unwrap_err();
 //! assert!(told.contains("did you mean `voice`?"));
+//! let told = Limit::parse("voice.goodput >= 1 Mbit/s", &workloads).unwrap_err();
+//! assert!(told.starts_with("`voice` has no `goodput` to limit"));
 //! # Ok::<(), String>(())
 //! ```
 //!
 //! # What this crate does not know
 //!
-//! How an engine works: it is given one that makes replicas, and one that has closed forms. It prints nothing and
-//! writes no file.
+//! How an engine works: it is given one that makes replicas, and one that has closed forms. It prints nothing; of files it
+//! writes the replicas that it may go on from.
 
 mod aim;
 mod by_engine;
@@ -34,7 +44,9 @@ mod candidates;
 mod confirm;
 mod equal_load;
 mod front;
+mod offered;
 mod search;
+mod store;
 mod told;
 mod tune;
 mod vary;
@@ -44,7 +56,9 @@ pub use aim::{Goal, Limit};
 pub use candidates::{Candidate, CandidateFile, Candidates, candidates};
 pub use confirm::{Confirmation, Difference, Standing, confirm};
 pub use front::front_figure;
+pub use offered::Offered;
 pub use search::{FEWEST, Figures, Found, Measuring, replicas_needed, search};
+pub use store::Store;
 pub use tune::{Dropped, Plan, Searched, Tuned, measure, tune};
 pub use vary::{Varied, combinations};
 pub use winner::policy_text;

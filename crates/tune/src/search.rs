@@ -174,6 +174,7 @@ pub(crate) fn beats(these: &[f64], those: &[f64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::offered::Offered;
 
     /// Candidates whose goals and delays are known, with noise that a replica's seed gives to all alike, and a
     /// little that is each one's own. Those that are silent do not tell their goals.
@@ -210,7 +211,7 @@ mod tests {
     }
 
     fn limits() -> Vec<Limit> {
-        vec![Limit::parse("voice.delay.p99 <= 30 ms", &["voice".to_owned()]).unwrap()]
+        vec![Limit::parse("voice.delay.p99 <= 30 ms", &Offered::for_tests()).unwrap()]
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::by_engine::{ByEngine, expected};
 use crate::candidates::Candidate;
 use crate::confirm::{Confirmation, confirm};
 use crate::search::{FEWEST, Figures, Measuring, search};
+use crate::store::Store;
 
 /// A candidate of which closed forms expect more than so many times the best goal is not measured. Means of closed forms
 /// are within a fifth of the simulated ones for nine scenarios in ten (`docs/validation.md`); for queues of a few packets
@@ -31,6 +32,8 @@ pub struct Plan<'a> {
     pub fresh: u32,
     /// How many replicas are run at once; 0 is one for each core.
     pub threads: usize,
+    /// Where finished replicas are kept, and found again.
+    pub store: &'a Store,
 }
 
 /// What came of it.
@@ -42,7 +45,7 @@ pub struct Tuned {
     pub confirmed: Confirmation,
     /// What became of each candidate in the search.
     pub searched: Vec<Searched>,
-    /// How many replicas were run.
+    /// How many replicas it rests on.
     pub replicas: u64,
     /// Of these, how many of each were fresh.
     pub fresh: u32,
@@ -82,7 +85,7 @@ pub enum Dropped {
 /// Searches, and confirms what it found.
 ///
 /// # Errors
-/// When the engine refuses a scenario, fails, or was interrupted.
+/// When the engine refuses a scenario, fails, or was interrupted: then what is finished is in the store.
 pub fn tune(
     engine: &dyn Engine,
     model: &dyn Engine,
@@ -90,17 +93,27 @@ pub fn tune(
     stop: &AtomicBool,
     progress: &dyn Progress,
 ) -> Result<Tuned, Error> {
-    let Plan { candidates, references, goals, limits, threads, .. } = *plan;
+    let Plan { candidates, references, goals, limits, threads, store, .. } = *plan;
     let all = candidates.iter().chain(references).map(Candidate::scenario).collect();
-    let mut measuring =
-        ByEngine { engine, scenarios: all, goals, limits, threads, stop, progress, taken: 0 };
-    progress.stage("closed forms");
-    let foretold = expected(model, &measuring.scenarios[..candidates.len()], &goals[0], stop);
-    let within = match (goals.len(), limits.is_empty()) {
-        (1, true) => within_reach(&foretold),
-        // What is far behind by one goal may alone keep a limit, or be the best by another goal.
-        _ => (0..candidates.len()).collect(),
+    let mut measuring = ByEngine {
+        engine,
+        scenarios: all,
+        goals,
+        limits,
+        threads,
+        stop,
+        progress,
+        store,
+        taken: 0,
     };
+    progress.stage("closed forms");
+    // What is far behind by one goal may alone keep a limit, or be the best by another goal; so then nobody is asked.
+    let is_asked = goals.len() == 1 && limits.is_empty() && goals[0].may_be_expected();
+    let foretold = match is_asked {
+        true => expected(model, &measuring.scenarios[..candidates.len()], &goals[0], stop),
+        false => vec![None; candidates.len()],
+    };
+    let within = within_reach(&foretold);
     progress.stage("search");
     let mut left = Left { within: &within, measuring: &mut measuring };
     let found = search(within.len(), goals.len(), limits, &mut left)?;
@@ -112,7 +125,9 @@ pub fn tune(
     };
     let searched = searched(candidates, &foretold, &within, &found);
     let model = match foretold.iter().filter(|one| one.is_some()).count() {
-        0 => Some(format!("no closed form for {}", goals[0].text)),
+        0 if is_asked || !goals[0].may_be_expected() => {
+            Some(format!("no closed form for {}", goals[0].text))
+        }
         _ if !limits.is_empty() => Some("a limit may rule out the best".to_owned()),
         _ if goals.len() > 1 => Some("there are two goals".to_owned()),
         _ => None,
@@ -123,7 +138,7 @@ pub fn tune(
 /// The figures of some candidates, replica by replica: of each goal, with its sign.
 ///
 /// # Errors
-/// When the engine refuses a scenario, fails, or was interrupted.
+/// When the engine refuses a scenario, fails, or was interrupted: then what is finished is in the store.
 pub fn measure(
     engine: &dyn Engine,
     plan: &Plan<'_>,
@@ -131,10 +146,10 @@ pub fn measure(
     stop: &AtomicBool,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<Figures>>, Error> {
-    let Plan { candidates, goals, limits, threads, .. } = *plan;
+    let Plan { candidates, goals, limits, threads, store, .. } = *plan;
     let scenarios = candidates.iter().map(Candidate::scenario).collect();
     let mut measuring =
-        ByEngine { engine, scenarios, goals, limits, threads, stop, progress, taken: 0 };
+        ByEngine { engine, scenarios, goals, limits, threads, stop, progress, store, taken: 0 };
     progress.stage("each use");
     measuring.measure(&(0..candidates.len()).collect::<Vec<_>>(), replicas)
 }

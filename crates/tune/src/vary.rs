@@ -12,6 +12,9 @@ pub struct Varied {
 /// At how many points a range is sampled.
 const POINTS: usize = 5;
 
+/// More combinations are not searched: each is run twice at least.
+const MOST: usize = 2000;
+
 /// A range is sampled in equal ratios where its ends have this ratio or more.
 const WIDE: f64 = 10.0;
 
@@ -22,6 +25,28 @@ const HOW: &str =
     "write policy.KEY=A..B, as in `policy.parameters.limit=20..400 pkt`, or policy.KEY=a,b,c";
 
 impl Varied {
+    /// Reads all that is varied.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse); also that a key is varied twice.
+    pub fn all(texts: &[String]) -> Result<Vec<Varied>, String> {
+        let all: Vec<Varied> =
+            texts.iter().map(|text| Varied::parse(text)).collect::<Result<_, _>>()?;
+        for (at, Varied { key, .. }) in all.iter().enumerate() {
+            if all[..at].iter().any(|before| before.key == *key) {
+                return Err(format!("`{key}` is varied twice\ngive all its values at once"));
+            }
+        }
+        let count = all.iter().map(|one| one.values.len()).fold(1, usize::saturating_mul);
+        if count > MOST {
+            return Err(format!(
+                "every value meets every other, which makes {count} combinations; at most {MOST} are searched\n\
+                 vary fewer keys, or give fewer values, as in policy.KEY=a,b"
+            ));
+        }
+        Ok(all)
+    }
+
     /// Reads `policy.parameters.limit=20..400 pkt`, or `policy.parameters.ecn=true,false`.
     ///
     /// # Errors
@@ -159,6 +184,26 @@ mod tests {
         let told: Vec<String> = all.iter().map(|set| format!("{}{}", set[0].1, set[1].1)).collect();
         assert_eq!(told, ["1x", "1y", "2x", "2y"]);
         assert_eq!(combinations(&[]), [vec![]]);
+    }
+
+    #[test]
+    fn a_key_is_varied_once() {
+        let texts = ["policy.a=1,2", "policy.b=1,2", "policy.a=3,4"].map(str::to_owned);
+        assert!(Varied::all(&texts[..2]).is_ok());
+        assert_eq!(
+            Varied::all(&texts).unwrap_err(),
+            "`policy.a` is varied twice\ngive all its values at once"
+        );
+    }
+
+    #[test]
+    fn more_combinations_than_can_be_searched_are_refused() {
+        let keys =
+            |count: u32| (0..count).map(|key| format!("policy.k{key}=10..20")).collect::<Vec<_>>();
+        assert_eq!(combinations(&Varied::all(&keys(4)).unwrap()).len(), 625);
+        let told = Varied::all(&keys(5)).unwrap_err();
+        assert!(told.contains("3125 combinations; at most 2000"), "{told}");
+        assert!(Varied::all(&keys(200)).is_err());
     }
 
     #[test]

@@ -16,6 +16,7 @@ fn network(line: &str, users: u32, uses: &[Use]) -> Network {
         users,
         uses: uses.to_vec(),
         flows: None,
+        sizes: 1.0,
     }
 }
 
@@ -43,6 +44,57 @@ fn every_line_and_every_use_make_a_scenario_without_mistakes() {
     for megabits in [1, 60, 100, 300, 10_000] {
         let rate = Rate::from_bits_per_sec(megabits * 1_000_000);
         workloads(&Network { up: rate, down: rate, ..network("fibre", 2, &Use::ALL) });
+    }
+}
+
+#[test]
+fn of_a_line_that_is_too_fast_to_simulate_one_part_is_with_as_many_users_less() {
+    let fast = |megabits: u64, users| {
+        let rate = Rate::from_bits_per_sec(megabits * 1_000_000);
+        Network { up: rate, down: rate, ..network("fibre", users, &[Use::Web, Use::Backup]) }
+    };
+    let (whole, part) = (fast(1000, 100), fast(4000, 400));
+    assert!(!whole.simulated().contains("part"), "{}", whole.simulated());
+    assert_eq!(
+        part.simulated(),
+        "5 s each, after 3 s, of one part in 4 of the rates and of the users"
+    );
+    let (whole, part) = (whole.scenario(), part.scenario());
+    assert!(part.starts_with("# One part in 4 of the network"), "{part}");
+    for same in ["user = { count = 100 }", "rate = { forward = \"1 Gbit/s\", back = \"1 Gbit/s\" }"]
+    {
+        assert!(whole.contains(same) && part.contains(same), "{same}\n{part}");
+    }
+    // What the modem holds leaves it in the same time.
+    assert!(whole.contains("queue = \"1000 pkt\"") && part.contains("queue = \"250 pkt\""));
+}
+
+#[test]
+fn the_faster_a_line_is_the_less_of_it_is_simulated_and_never_nothing() {
+    let mut before = u64::MAX;
+    for megabits in [1, 60, 61, 126, 251, 501, 1000, 10_000] {
+        let rate = Rate::from_bits_per_sec(megabits * 1_000_000);
+        let net = Network { up: rate, down: rate, ..network("fibre", 2, &[Use::Web]) };
+        let told = net.simulated();
+        let seconds: u64 = told.split(' ').next().unwrap().parse().unwrap();
+        assert!((5..=before).contains(&seconds), "{megabits} Mbit/s: {told}");
+        before = seconds;
+    }
+}
+
+#[test]
+fn sizes_are_as_assumed_or_so_many_times_that() {
+    let page = |sizes| {
+        let net = Network { sizes, ..network("dsl", 2, &[Use::Web, Use::Streaming]) };
+        workloads(&net);
+        net.scenario()
+    };
+    for (sizes, index, film) in
+        [(1.0, "30 KB", "2.5 MB"), (2.0, "60 KB", "5 MB"), (0.5, "15 KB", "1.25 MB")]
+    {
+        let text = page(sizes);
+        assert!(text.contains(&format!("page.index.constant = \"{index}\"")), "{text}");
+        assert!(text.contains(&format!("page.object.constant = \"{film}\"")), "{text}");
     }
 }
 

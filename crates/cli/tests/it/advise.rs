@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::interrupt::interrupted;
 use crate::support::{files, run};
 
 #[test]
@@ -72,4 +73,79 @@ fn what_is_missing_or_misspelt_is_told_before_anything_is_run() {
         assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.out);
         assert!(ended.err.contains(told), "{arguments:?}: {}", ended.err);
     }
+}
+
+/// What users fetch and what they send: 5 KB five times a second, and 9 KB twice.
+const OWN: &str = r#"
+name = "own"
+duration = "60 s"
+warm_up = "0 s"
+hosts = { user = {}, site = {} }
+routers.gateway = {}
+links.inside = { between = ["user", "gateway"], rate = "1 Gbit/s", delay = "1 ms" }
+links.outside = { between = ["gateway", "site"], rate = "1 Gbit/s", delay = "10 ms", loss = 0.01 }
+[workloads]
+fetch.transfers = { client = "user", server = "site", rate = "5 /s", request.constant = "300 B", reply.constant = "5000 B" }
+send.transfers = { client = "user", server = "site", rate = "2 /s", request.constant = "9000 B", reply.constant = "100 B", port = 8080 }
+"#;
+
+#[test]
+fn flows_of_a_capture_are_those_that_were_sent_by_size_rate_and_direction() {
+    let home = tempfile::tempdir().unwrap();
+    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    fs::write(path("own.toml"), OWN).unwrap();
+    // Packets stand in it twice, at either end, and some were lost and sent again.
+    let own = ["simulate", &path("own.toml"), "--replicas", "1", "--trace", &path("own.pcapng")];
+    let ends = ["--trace-at", "user", "--trace-at", "site", "--out", &path("run")];
+    let ended = run(&[&own[..], &ends].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let line = ["--up", "5 Mbit/s", "--down", "5 Mbit/s", "--users", "1", "--uses", "voice"];
+    let place = ["--from", &path("own.pcapng"), "--out", &path("out")];
+    let ended = run(&[&["advise"], &line[..], &place].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let scenario = fs::read_to_string(path("out/scenario.toml")).unwrap();
+    let of = |workload: &str| {
+        let text = scenario.split(&format!("[workloads.{workload}.transfers]")).nth(1).unwrap();
+        let rate = text.split("rate = \"").nth(1).unwrap().split(' ').next().unwrap();
+        (rate.parse::<f64>().unwrap(), text.to_owned())
+    };
+    let (down, up) = (of("own_down"), of("own_up"));
+    // Poisson: 300 in 60 s, give or take 17, and 120 give or take 11.
+    assert!((4.1..5.9).contains(&down.0) && (1.4..2.6).contains(&up.0), "{down:?} {up:?}");
+    assert!(down.1.contains("reply.choice = { sizes = [\"5000 B\", \"5000 B\""), "{scenario}");
+    assert!(up.1.contains("request.choice = { sizes = [\"9000 B\", \"9000 B\""), "{scenario}");
+}
+
+#[test]
+fn what_is_no_whole_capture_is_told() {
+    let home = tempfile::tempdir().unwrap();
+    let line = ["advise", "--up", "5 Mbit/s", "--down", "5 Mbit/s", "--uses", "voice"];
+    for (bytes, told) in [
+        (&[0x0a, 0x0d, 0x0d, 0x0a, 1, 2, 3][..], "it is no packet capture"),
+        // A header of pcap for Ethernet, and nothing behind it.
+        (
+            &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0],
+            "0 flows are too few",
+        ),
+    ] {
+        let file = home.path().join("some.pcap");
+        fs::write(&file, bytes).unwrap();
+        let ended = run(&[&line[..], &["--from", file.to_str().unwrap()]].concat());
+        assert_eq!(ended.code, Some(2), "{}", ended.out);
+        assert!(ended.err.contains(told), "{}", ended.err);
+    }
+}
+
+#[test]
+fn what_is_interrupted_is_kept_and_told_truthfully() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    let store = out.join(".shortflow-search");
+    let kept = || fs::read_dir(&store).map_or(0, |files| files.flatten().count());
+    let network = ["advise", "--up", "20 Mbit/s", "--down", "20 Mbit/s", "--uses", "web,backup"];
+    let ended =
+        interrupted(&[&network[..], &["--out", out.to_str().unwrap()]].concat(), || kept() > 0);
+    assert_eq!(ended.code, Some(130), "{}", ended.err);
+    assert!(ended.err.contains("the same command goes on from them"), "{}", ended.err);
+    assert!(kept() > 0);
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::interrupt::interrupted;
 use crate::support::{Ended, files, run};
 
 /// Half as many packets again as the line carries, so that they wait as long as the queue lets them: a packet takes 8 ms.
@@ -71,7 +72,7 @@ fn a_limit_may_rule_out_what_would_be_best_by_the_goal() {
     assert!(ended.err.contains("would keep `delay` from getting better"), "{}", ended.err);
     let keep = ["--keep", "packets.delay.p99 <= 100 ms"];
     let ended =
-        tune(home.path(), &[&["--for", "goodput:packets", "--vary", LIMITS], &keep[..]].concat());
+        tune(home.path(), &[&["--for", "loss:packets", "--vary", LIMITS], &keep[..]].concat());
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(ended.out.contains("breaks packets.delay.p99 <= 100 ms"), "{}", ended.out);
     assert!(ended.out.starts_with("Queue, limit = 5 pkt comes out first"), "{}", ended.out);
@@ -105,17 +106,22 @@ fn two_goals_make_a_figure_and_any_number_of_threads_the_same_results() {
 #[test]
 fn where_the_goal_cannot_be_measured_nobody_wins() {
     let home = tempfile::tempdir().unwrap();
-    let bulk = LINE
-        .replace("poisson", "bulk")
-        .replace("rate = \"187 /s\"\nsize.constant = \"1000 B\"\n", "");
-    fs::write(home.path().join("bulk.toml"), bulk).unwrap();
+    let (datagrams, rest) = ("packets.poisson", "rate = \"187 /s\"\nsize.constant = \"1000 B\"");
+    // The first comes when the run is over.
+    let rare = LINE
+        .replace(datagrams, "packets.transfers")
+        .replace("from = \"a\"\nto", "client = \"a\"\nserver")
+        .replace(
+            rest,
+            "rate = \"0.0001 /s\"\nrequest.constant = \"9 B\"\nreply.constant = \"9 B\"",
+        );
+    fs::write(home.path().join("rare.toml"), rare).unwrap();
     fs::write(home.path().join("queue.toml"), QUEUE).unwrap();
-    let (file, out) = (home.path().join("bulk.toml"), home.path().join("out"));
+    let (file, out) = (home.path().join("rare.toml"), home.path().join("out"));
     let place = [file.to_str().unwrap(), "--out", out.to_str().unwrap()];
-    let ended =
-        run(&[&["tune"], &place[..], &["--for", "loss:packets", "--vary", LIMITS]].concat());
+    let ended = run(&[&["tune"], &place[..], &["--for", "p99:packets", "--vary", LIMITS]].concat());
     assert_eq!(ended.code, Some(1), "{}", ended.err);
-    assert!(ended.out.starts_with("loss:packets could not be measured"), "{}", ended.out);
+    assert!(ended.out.starts_with("p99:packets could not be measured"), "{}", ended.out);
     assert_eq!(files(&out), ["tune.json"]);
 }
 
@@ -132,6 +138,14 @@ fn what_is_misspelt_is_told_before_anything_is_run() {
         (
             vec!["--for", "p99:packets", "--vary", "policy.parameters.limt=1 pkt,2 pkt"],
             "did you mean `limit`?",
+        ),
+        (
+            vec!["--for", "goodput:packets"],
+            "`packets` has no `goodput`\n  it has `mean`, `median`, `p95`, `p99`, `loss`",
+        ),
+        (
+            vec!["--for", "loss:packets", "--keep", "packets.completion.p99 <= 1 s"],
+            "`packets` has no `completion.p99` to limit\n  it has `delay`",
         ),
         (
             vec!["--for", "p99:packets", "--vary", "duration=1 s,2 s"],
@@ -174,4 +188,93 @@ fn what_is_set_in_all_candidates_is_in_the_winner_and_not_in_what_it_is_held_aga
     let winner = fs::read_to_string(home.path().join("out/winner.toml")).unwrap();
     assert!(winner.contains("limit = \"7 pkt\""), "{winner}");
     assert!(ended.out.contains("Better than Best Effort, as shipped by "), "{}", ended.out);
+}
+
+#[test]
+fn a_combination_that_cannot_be_is_left_out_with_the_reason() {
+    let home = tempfile::tempdir().unwrap();
+    let limits = "policy.parameters.limit=5 pkt,0 pkt,20 pkt";
+    let ended = tune(home.path(), &["--for", "mean:packets", "--vary", limits]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.out.contains("Searched among 2,"), "{}", ended.out);
+    assert!(ended.out.contains("Left out: its own policy, limit = 0 pkt: "), "{}", ended.out);
+    let none = ["--for", "mean:packets", "--vary", "policy.parameters.limit=0 pkt,0 B"];
+    let ended = tune(home.path(), &none);
+    assert_eq!(ended.code, Some(2), "{}", ended.out);
+    assert!(ended.err.contains("limit"), "{}", ended.err);
+}
+
+#[test]
+fn what_is_given_twice_is_refused_or_left_out() {
+    let home = tempfile::tempdir().unwrap();
+    for (arguments, told) in [
+        (vec!["--for", "p99:packets", "--for", "p99:packets"], "`p99:packets` is given twice"),
+        (
+            vec!["--for", "p99:packets", "--policies", "red,best-effort,red"],
+            "the policy `red` is given twice",
+        ),
+        (
+            vec!["--for", "p99:packets", "--vary", LIMITS, "--vary", LIMITS],
+            "`policy.parameters.limit` is varied twice",
+        ),
+        (
+            vec![
+                "--for",
+                "p99:packets",
+                "--keep",
+                "packets.delay.p99 <= 1 s",
+                "--keep",
+                "packets.delay.p99 <= 2 s",
+            ],
+            "`packets.delay.p99 <= 2 s` is the second limit of the same",
+        ),
+    ] {
+        let ended = tune(home.path(), &arguments);
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.out);
+        assert!(ended.err.contains(told), "{arguments:?}: {}", ended.err);
+    }
+    // Two names of one policy.
+    fs::write(home.path().join("same.toml"), QUEUE).unwrap();
+    let [one, same] = ["queue.toml", "same.toml"].map(|file| home.path().join(file));
+    let policies = format!("{},{}", one.display(), same.display());
+    let ended = tune(home.path(), &["--for", "mean:packets", "--policies", &policies]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.out.contains("the same as Queue, which is there"), "{}", ended.out);
+}
+
+#[test]
+fn a_search_goes_on_where_it_was_interrupted_and_finds_the_same() {
+    let [one, two] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let long = ["--for", "mean:packets", "--vary", LIMITS, "--set", "duration=3000 s"];
+    let long = [&long[..], &["--jobs", "1"]].concat();
+    let at_once = tune(one.path(), &long);
+    assert_eq!(at_once.code, Some(0), "{}", at_once.err);
+
+    fs::write(two.path().join("line.toml"), LINE).unwrap();
+    fs::write(two.path().join("queue.toml"), QUEUE).unwrap();
+    let (file, out) = (two.path().join("line.toml"), two.path().join("out"));
+    let store = out.join(".shortflow-search");
+    let kept = || fs::read_dir(&store).map_or(0, |files| files.flatten().count());
+    let place = ["tune", file.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let ended = interrupted(&[&place[..], &long[..]].concat(), || kept() >= 3);
+    assert_eq!(ended.code, Some(130), "{}", ended.err);
+    assert!(ended.err.contains("finished replicas are kept in"), "{}", ended.err);
+    assert!(ended.err.contains("the same command goes on from them"), "{}", ended.err);
+    assert!(kept() >= 3);
+    let goes_on = tune(two.path(), &long);
+    assert_eq!(goes_on.code, Some(0), "{}", goes_on.err);
+    let found = |home: &Path| fs::read_to_string(home.join("out/tune.json")).unwrap();
+    assert_eq!(found(one.path()), found(two.path()));
+    assert!(!store.exists(), "what was kept is left though the search is over");
+}
+
+#[test]
+fn what_is_wrong_with_the_scenario_is_told_once_and_with_its_place() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("line.toml");
+    fs::write(&file, LINE.replace("duration", "durration")).unwrap();
+    let ended = run(&["tune", file.to_str().unwrap(), "--for", "mean:packets"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.out);
+    assert!(ended.err.contains("line.toml:5:1"), "{}", ended.err);
+    assert_eq!(ended.err.matches("durration").count(), 2, "{}", ended.err);
 }

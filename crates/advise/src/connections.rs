@@ -1,0 +1,220 @@
+//! Connections out of packets, and the flows that they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use crate::capture::{Packet, Segment};
+use crate::flows::Found;
+
+/// Connections that were seen to begin, by who opened them and to whom.
+#[derive(Default)]
+pub(crate) struct Connections {
+    open: BTreeMap<(SocketAddr, SocketAddr), Connection>,
+    over: Vec<Connection>,
+    /// Pairs of ends that sent over TCP, of whose connection the beginning was not seen.
+    unknown: BTreeSet<(SocketAddr, SocketAddr)>,
+}
+
+/// One of them.
+struct Connection {
+    /// When it was opened, in seconds since any instant.
+    at: f64,
+    /// The place of the first byte of who opened it; none over UDP.
+    first: Option<u32>,
+    /// What its ends have sent: who opened it first.
+    sent: [Sent; 2],
+}
+
+/// What an end has sent.
+#[derive(Default)]
+struct Sent {
+    bytes: u64,
+    /// Of TCP the place behind the last byte.
+    next: Option<u32>,
+    /// Of UDP where its packets are counted: they may be captured in several places.
+    interface: Option<u32>,
+}
+
+/// The port of QUIC.
+const QUIC: u16 = 443;
+
+/// More connections are not kept.
+const MOST: usize = 1_000_000;
+
+impl Connections {
+    /// Takes a packet, in the order of the capture.
+    ///
+    /// # Errors
+    /// That there are too many connections.
+    pub(crate) fn take(&mut self, packet: &Packet) -> Result<(), String> {
+        let (ours, theirs) = ((packet.from, packet.to), (packet.to, packet.from));
+        match &packet.tcp {
+            Some(segment) if segment.opens => self.open_by(packet, segment),
+            None if packet.to.port() != QUIC && packet.from.port() != QUIC => return Ok(()),
+            None if !self.open.contains_key(&ours) && !self.open.contains_key(&theirs) => {
+                self.open.insert(ours, Connection::new(packet.at, None));
+            }
+            _ => {}
+        }
+        if let Some(one) = self.open.get_mut(&ours) {
+            one.sent[0].take(packet);
+        } else if let Some(one) = self.open.get_mut(&theirs) {
+            one.sent[1].take(packet);
+        } else {
+            self.unknown.insert(ours.min(theirs));
+        }
+        match self.open.len() + self.over.len() + self.unknown.len() > MOST {
+            true => Err(format!("it has more than {MOST} connections")),
+            false => Ok(()),
+        }
+    }
+
+    /// Begins a connection, unless this is its SYN once more.
+    fn open_by(&mut self, packet: &Packet, segment: &Segment) {
+        let ends = (packet.from, packet.to);
+        if self.open.get(&ends).is_some_and(|known| known.first == Some(segment.sequence)) {
+            return;
+        }
+        self.over
+            .extend(self.open.insert(ends, Connection::new(packet.at, Some(segment.sequence))));
+    }
+
+    /// What is not among the flows, in words.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let left_out = self.unknown.len();
+        (left_out > 0)
+            .then(|| format!("{left_out} connections that had begun before are left out"))
+            .into_iter()
+            .collect()
+    }
+
+    /// Sizes and beginnings of all that carried anything: those that come to who opened them, and those that go out.
+    pub(crate) fn flows(self) -> [Found; 2] {
+        let mut found: [Found; 2] = Default::default();
+        for Connection { at, sent: [up, down], .. } in self.open.into_values().chain(self.over) {
+            let is_up = up.bytes > down.bytes;
+            let bytes = up.bytes.max(down.bytes);
+            if bytes > 0 {
+                let way = &mut found[usize::from(is_up)];
+                way.sizes.push(bytes);
+                way.times.push(at);
+            }
+        }
+        found
+    }
+}
+
+impl Connection {
+    fn new(at: f64, first: Option<u32>) -> Connection {
+        Connection { at, first, sent: Default::default() }
+    }
+}
+
+impl Sent {
+    /// Counts what is new in a packet: of TCP each byte once, however often it was sent or captured.
+    fn take(&mut self, packet: &Packet) {
+        let Some(Segment { sequence, .. }) = packet.tcp else {
+            if *self.interface.get_or_insert(packet.interface) == packet.interface {
+                self.bytes += packet.payload;
+            }
+            return;
+        };
+        let end = sequence.wrapping_add(packet.payload as u32);
+        let next = self.next.get_or_insert(sequence);
+        // How far it reaches beyond what was seen, modulo 2³² (RFC 9293, section 3.4).
+        let beyond = end.wrapping_sub(*next).cast_signed();
+        // What carries nothing may stand behind the FIN, which has a place of its own too.
+        if beyond > 0 && packet.payload > 0 {
+            self.bytes += u64::from(beyond.cast_unsigned());
+            *next = end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USER: ([u8; 4], u16) = ([192, 168, 0, 7], 40_000);
+    const SITE: ([u8; 4], u16) = ([203, 0, 113, 5], 443);
+
+    fn tcp(
+        at: f64,
+        from: ([u8; 4], u16),
+        to: ([u8; 4], u16),
+        opens: bool,
+        sequence: u32,
+        payload: u64,
+    ) -> Packet {
+        let tcp = Some(Segment { opens, sequence });
+        Packet { at, from: from.into(), to: to.into(), interface: 0, payload, tcp }
+    }
+
+    fn flows(packets: &[Packet]) -> [Found; 2] {
+        let mut all = Connections::default();
+        packets.iter().for_each(|packet| all.take(packet).unwrap());
+        all.flows()
+    }
+
+    #[test]
+    fn each_byte_counts_once_however_often_it_is_sent_and_wherever_numbers_begin() {
+        let first = u32::MAX - 1500;
+        let [down, up] = flows(&[
+            tcp(3.0, USER, SITE, true, 9, 0),
+            tcp(3.1, SITE, USER, false, first, 0),
+            tcp(3.2, USER, SITE, false, 9, 200),
+            tcp(3.3, SITE, USER, false, first, 1000),
+            // The third comes before the second, which comes twice.
+            tcp(3.4, SITE, USER, false, first.wrapping_add(2000), 1000),
+            tcp(3.5, SITE, USER, false, first.wrapping_add(1000), 1000),
+            tcp(3.6, SITE, USER, false, first.wrapping_add(1000), 1000),
+            // Its last acknowledgement, behind its FIN.
+            tcp(3.7, SITE, USER, false, first.wrapping_add(3001), 0),
+        ]);
+        assert_eq!((down.sizes, down.times), (vec![3000], vec![3.0]));
+        assert!(up.sizes.is_empty());
+    }
+
+    #[test]
+    fn who_sends_more_tells_the_direction_and_ports_may_be_used_again() {
+        let [down, up] = flows(&[
+            tcp(1.0, USER, SITE, true, 100, 0),
+            tcp(1.1, USER, SITE, false, 100, 5000),
+            tcp(1.2, SITE, USER, false, 7, 10),
+            tcp(9.0, USER, SITE, true, 777, 0),
+            tcp(9.1, SITE, USER, false, 50_000, 70),
+        ]);
+        assert_eq!((up.sizes, up.times), (vec![5000], vec![1.0]));
+        assert_eq!((down.sizes, down.times), (vec![70], vec![9.0]));
+    }
+
+    #[test]
+    fn what_had_begun_before_the_capture_is_left_out_and_told() {
+        let mut all = Connections::default();
+        all.take(&tcp(1.0, SITE, USER, false, 7, 1000)).unwrap();
+        all.take(&tcp(1.1, USER, SITE, false, 9, 0)).unwrap();
+        assert_eq!(all.notes(), ["1 connections that had begun before are left out"]);
+        assert!(all.flows().iter().all(|found| found.sizes.is_empty()));
+    }
+
+    #[test]
+    fn datagrams_of_quic_count_in_one_place_only() {
+        let quic = |interface, from: ([u8; 4], u16), to: ([u8; 4], u16), payload| Packet {
+            at: 2.0,
+            from: from.into(),
+            to: to.into(),
+            interface,
+            payload,
+            tcp: None,
+        };
+        let other = ([203, 0, 113, 5], 53);
+        let [down, _] = flows(&[
+            quic(0, USER, SITE, 100),
+            quic(1, USER, SITE, 100),
+            quic(1, SITE, USER, 900),
+            quic(0, SITE, USER, 900),
+            quic(0, USER, other, 5000),
+        ]);
+        assert_eq!(down.sizes, [900]);
+    }
+}

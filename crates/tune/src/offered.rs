@@ -1,0 +1,84 @@
+//! What of each workload is measured, so that what is asked for can be refused before anything is run.
+
+use shortflow_measure::{
+    Measure::{self, *},
+    Unit,
+};
+use shortflow_scenario::Scenario;
+
+/// A workload, and what of it is measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offered {
+    /// Its name.
+    pub workload: String,
+    /// What goals and limits may be of.
+    pub measures: Vec<Measure>,
+}
+
+/// What is measured of what comes to an end.
+const ENDING: [Measure; 6] =
+    [Completion, CompletionMedian, CompletionP95, CompletionP99, Goodput, PacketLoss];
+
+/// What is measured of flows without end.
+const ENDLESS: [Measure; 2] = [Goodput, Fairness];
+
+/// What is measured of datagrams. What of them arrives is told as a loss: what is sent is not up to the network.
+const DATAGRAMS: [Measure; 9] = [
+    Delay,
+    DelayMedian,
+    DelayP95,
+    DelayP99,
+    Jitter,
+    JitterMedian,
+    JitterP95,
+    JitterP99,
+    DatagramLoss,
+];
+
+impl Offered {
+    /// Of each workload of a scenario.
+    pub fn by(scenario: &Scenario) -> Vec<Offered> {
+        let one = |workload: &shortflow_scenario::Workload| {
+            let traffic = workload.kind.traffic();
+            let measures = match (traffic.datagrams(), traffic.endless_flows()) {
+                (Some(_), _) => DATAGRAMS.to_vec(),
+                (None, 0) => ENDING.to_vec(),
+                (None, _) => ENDLESS.to_vec(),
+            };
+            Offered { workload: workload.name.clone(), measures }
+        };
+        scenario.workloads.iter().map(one).collect()
+    }
+
+    /// Whether one of these is measured.
+    pub(crate) fn has_one_of(&self, measures: &[Measure]) -> bool {
+        measures.iter().any(|measure| self.measures.contains(measure))
+    }
+
+    /// These measures as limits name them, each once: distributions with what may be said of them.
+    pub(crate) fn as_limits(&self) -> String {
+        let name = |measure: &Measure| match measure.about() {
+            about if about.unit == Unit::Seconds => {
+                let of = about.name.split('-').next().unwrap_or(about.name);
+                format!("`{of}` (`.mean`, `.median`, `.p95`, `.p99`)")
+            }
+            about => format!("`{}`", about.name),
+        };
+        let mut names: Vec<String> = self.measures.iter().map(name).collect();
+        names.dedup();
+        names.join(", ")
+    }
+}
+
+#[cfg(test)]
+impl Offered {
+    /// Transfers called `web`, datagrams called `voice`, and flows without end called `backup`.
+    pub(crate) fn for_tests() -> Vec<Offered> {
+        let of = [("web", &ENDING[..]), ("voice", &DATAGRAMS), ("backup", &ENDLESS)];
+        let one = |(workload, measures): (&str, &[Measure])| Offered {
+            workload: workload.to_owned(),
+            measures: measures.to_vec(),
+        };
+        of.map(one).to_vec()
+    }
+}

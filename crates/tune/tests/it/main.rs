@@ -1,0 +1,3 @@
+//! What is said to be measured, against what the simulator measures.
+
+mod offered;
