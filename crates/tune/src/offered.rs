@@ -4,7 +4,7 @@ use shortflow_measure::{
     Measure::{self, *},
     Unit,
 };
-use shortflow_scenario::Scenario;
+use shortflow_scenario::{Scenario, WorkloadKind};
 
 /// A workload, and what of it is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,10 +40,12 @@ impl Offered {
     pub fn by(scenario: &Scenario) -> Vec<Offered> {
         let one = |workload: &shortflow_scenario::Workload| {
             let traffic = workload.kind.traffic();
-            let measures = match (traffic.datagrams(), traffic.endless_flows()) {
-                (Some(_), _) => DATAGRAMS.to_vec(),
-                (None, 0) => ENDING.to_vec(),
-                (None, _) => ENDLESS.to_vec(),
+            let measures = match (&workload.kind, traffic.endless_flows()) {
+                _ if traffic.datagrams().is_some() => DATAGRAMS.to_vec(),
+                // Of bulk that comes to an end nobody takes the time.
+                (WorkloadKind::Bulk(_), 0) => vec![Goodput],
+                (_, 0) => ENDING.to_vec(),
+                _ => ENDLESS.to_vec(),
             };
             Offered { workload: workload.name.clone(), measures }
         };

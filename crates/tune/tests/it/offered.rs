@@ -16,8 +16,8 @@ endless.bulk = { from = "b", to = "a", flows = 2 }
 files.bulk = { from = "b", to = "a", flows = 2, size = "90 KB" }
 typing.telnet = { client = "a", server = "b", packet = "100 B", pause.exponential.mean = "300 ms" }
 ftp.ftp = { from = "b", to = "a", size.constant = "50 KB", pause.constant = "1 s" }
-calls.cbr = { from = "a", to = "b", rate = "80 kbit/s", packet = "200 B" }
-packets.poisson = { from = "a", to = "b", rate = "20 /s", size.constant = "200 B" }
+calls.cbr = { from = "a", to = "b", rate = "800 kbit/s", packet = "200 B" }
+packets.poisson = { from = "a", to = "b", rate = "500 /s", size.constant = "200 B" }
 [workloads.pages.web]
 client = "a"
 server = "b"
