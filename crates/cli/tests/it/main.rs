@@ -11,6 +11,7 @@ mod explain;
 mod guests;
 mod inputs;
 mod interrupt;
+mod killed;
 mod predict;
 mod rehearse;
 mod reproduce;
@@ -19,6 +20,8 @@ mod schemas;
 #[cfg(target_os = "linux")]
 mod schemes;
 mod support;
+mod tracer;
 mod traces;
 mod tune;
+mod unit;
 mod verify;
