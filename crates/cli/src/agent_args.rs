@@ -9,6 +9,7 @@ Examples:
   shortflow agent plan fleet                       # what each machine would get
   shortflow agent plan fleet --from fleet-before   # what would change
   sudo shortflow agent run --source /srv/fleet
+  sudo shortflow agent run --source ldaps://ldap.example.org --base ou=shortflow,dc=example,dc=org
   sudo shortflow agent status
   sudo shortflow agent rollback
   shortflow agent export fleet --base ou=shortflow,dc=example,dc=org > fleet.ldif
@@ -78,9 +79,11 @@ pub(crate) struct Plan {
 /// `agent run`.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// The folder of the repository, with `fleet.toml` in it.
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    pub(crate) source: PathBuf,
+    /// The folder of the repository, with `fleet.toml` in it; or the URL of an LDAP directory: ldaps://, ldap://, ldapi://.
+    #[arg(long, value_name = "FOLDER|URL", value_hint = ValueHint::DirPath)]
+    pub(crate) source: String,
+    #[command(flatten)]
+    pub(crate) directory: Directory,
     /// The folder for versions and the log; made if it is not there.
     #[arg(long, value_name = "FOLDER", default_value = STATE, value_hint = ValueHint::DirPath)]
     pub(crate) state: PathBuf,
@@ -93,6 +96,54 @@ pub(crate) struct Run {
     /// The machine of the fleet that this one is; by default its host name up to the first dot.
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
+}
+
+/// What an LDAP directory needs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "For an LDAP directory")]
+pub(crate) struct Directory {
+    /// The entry below which the repository is.
+    #[arg(long, value_name = "DN")]
+    pub(crate) base: Option<String>,
+    /// Who one is there, by a password; by default nobody.
+    #[arg(long, value_name = "DN", requires = "password_file")]
+    pub(crate) bind_dn: Option<String>,
+    /// A file with the password in its first line.
+    #[arg(long, value_name = "FILE", requires = "bind_dn", value_hint = ValueHint::FilePath)]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Be whom the connection says: the user of ldapi://, or the certificate (SASL EXTERNAL).
+    #[arg(long, conflicts_with = "bind_dn")]
+    pub(crate) external: bool,
+    /// Turn a connection of ldap:// into one of TLS first.
+    #[arg(long)]
+    pub(crate) starttls: bool,
+    /// Believe servers with certificates of these authorities (PEM); by default those that this machine trusts.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) ca: Option<PathBuf>,
+    /// One's own certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "key", value_hint = ValueHint::FilePath)]
+    pub(crate) certificate: Option<PathBuf>,
+    /// The key of one's own certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "certificate", value_hint = ValueHint::FilePath)]
+    pub(crate) key: Option<PathBuf>,
+}
+
+impl Directory {
+    /// The options that were given.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn given(&self) -> Vec<&'static str> {
+        let all = [
+            ("--base", self.base.is_some()),
+            ("--bind-dn", self.bind_dn.is_some()),
+            ("--password-file", self.password_file.is_some()),
+            ("--external", self.external),
+            ("--starttls", self.starttls),
+            ("--ca", self.ca.is_some()),
+            ("--certificate", self.certificate.is_some()),
+            ("--key", self.key.is_some()),
+        ];
+        all.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
+    }
 }
 
 /// Where an agent is asked.

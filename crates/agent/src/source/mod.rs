@@ -1,5 +1,7 @@
 //! Where repositories come from.
 
+#[cfg(feature = "ldap")]
+mod directory;
 mod folder;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::bundle::Bundle;
 
+#[cfg(feature = "ldap")]
+pub use directory::{Bind, Directory, DirectoryOptions, OptionsError};
 pub use folder::Folder;
 pub(crate) use folder::user;
 

@@ -4,10 +4,14 @@
 
 mod agents;
 mod bad;
+#[cfg(feature = "ldap")]
+mod directory;
 mod ldap;
 mod planning;
 mod running;
+#[cfg(feature = "ldap")]
 mod schema;
+#[cfg(feature = "ldap")]
 mod slapd;
 mod store;
 mod support;

@@ -208,3 +208,84 @@ fn an_agent_follows_its_folder_survives_a_kill_goes_back_and_ends_when_asked() {
         }
     });
 }
+
+#[test]
+fn killed_at_any_moment_it_leaves_a_state_and_a_device_from_which_the_next_agent_goes_on() {
+    with_a_cable(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        repository(&at.join("fleet"), FLEET);
+        let fleet = at.join("fleet/fleet.toml");
+        // Each round has other texts to keep and to bring to the device; it ends a little later than the one before.
+        for round in 0..12 {
+            let rate = format!("{} Mbit/s", 10 + round);
+            std::fs::write(&fleet, FLEET.replace("10 Mbit/s", &rate)).unwrap();
+            let agent = start(at);
+            std::thread::sleep(Duration::from_millis(100 * round));
+            drop(agent);
+        }
+        let agent = start(at);
+        until(at, &["sf0: \"Strict Priority\", 21 Mbit/s: done"]);
+        drop(agent);
+        assert!(
+            run(&["status"])
+                .out
+                .starts_with("sf0: policy \"Strict Priority\", role core, 21 Mbit/s\n")
+        );
+        let versions = at.join("state/versions");
+        for entry in std::fs::read_dir(&versions).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            assert!(name.parse::<u64>().is_ok(), "{name} was begun and not finished");
+        }
+    });
+}
+
+#[test]
+fn a_source_that_cannot_be_meant_is_refused_before_anything_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (state, socket) = (path("state"), path("agent.sock"));
+    let refused = |more: &[&str]| {
+        let rest = ["--state", &state, "--socket", &socket, "--machine", "gw1"];
+        let ended = run(&[&["agent", "run"], more, &rest].concat());
+        assert!(!Path::new(&socket).exists());
+        (ended.code, ended.err)
+    };
+    let (code, said) = refused(&["--source", "fleet", "--base", "dc=b"]);
+    assert_eq!(
+        (code, said.contains("--base is for a directory, and fleet is a folder")),
+        (Some(2), true),
+        "{said}"
+    );
+    let (code, said) = refused(&["--source", "ldaps://a"]);
+    match cfg!(feature = "ldap") {
+        true => assert_eq!((code, said.contains("--base ou=shortflow")), (Some(2), true), "{said}"),
+        false => assert_eq!(
+            (code, said.contains("this build leaves out LDAP")),
+            (Some(3), true),
+            "{said}"
+        ),
+    }
+    if cfg!(feature = "ldap") {
+        std::fs::write(path("empty"), "\n").unwrap();
+        let password = path("empty");
+        let given = [
+            "--source",
+            "ldaps://a",
+            "--base",
+            "dc=b",
+            "--bind-dn",
+            "cn=a",
+            "--password-file",
+            &password,
+        ];
+        let (code, said) = refused(&given);
+        assert_eq!(
+            (code, said.contains("has no password in its first line")),
+            (Some(2), true),
+            "{said}"
+        );
+        let (code, said) = refused(&["--source", "http://a", "--base", "dc=b"]);
+        assert_eq!((code, said.contains("is no URL of a directory")), (Some(2), true), "{said}");
+    }
+}
