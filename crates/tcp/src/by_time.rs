@@ -111,6 +111,7 @@ impl Sender {
             is_settled = self.rack().doubt.is_some() && self.settle_doubt(&news, advances);
             if una >= self.recovery.recovers_until() {
                 self.recovery.leave();
+                self.rack().on_recovered();
                 self.rack().doubt = None;
             }
         }
@@ -195,6 +196,7 @@ impl Sender {
             self.congestion.restore(window, threshold);
             self.ecn.take_reduction_back(reduced_until);
             self.recovery.leave();
+            self.rack().on_recovered();
             return is_fast;
         }
         if !is_fast {

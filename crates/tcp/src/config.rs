@@ -122,6 +122,10 @@ pub struct Config {
     /// Whether what a reduction leaves of the window and of the slow-start threshold is rounded down to whole
     /// segments, in which Linux counts.
     pub whole_segments: bool,
+    /// Whether a receiver reports what it got twice, as the first SACK block of an acknowledgement (RFC 2883), and a
+    /// sender whose losses are told by time lets segments overtake each other by more for such reports (RFC 8985 §6.2,
+    /// step 4).
+    pub duplicate_sack: bool,
     /// Whether new data are paced where the congestion control has no rate of its own: at twice the
     /// window in a round trip in slow start, at 1.2 times beyond, as Linux does under its `fq` scheduler.
     pub pacing: bool,

@@ -66,6 +66,9 @@ impl Connection {
         }
         if acceptance == Acceptance::Old && length > 0 {
             self.receiver.demand_ack(AckDue::Bare);
+            if self.config.duplicate_sack && payload > 0 {
+                self.receiver.note_duplicate(start, start + u64::from(payload));
+            }
             if self.state == State::TimeWait {
                 self.linger = now + self.config.time_wait;
             }

@@ -75,7 +75,8 @@ impl Reassembly {
         self.recent = recent;
     }
 
-    fn block_with(&self, offset: u64) -> Option<(u64, u64)> {
+    /// The block that `offset` lies in, or ends.
+    pub(crate) fn block_with(&self, offset: u64) -> Option<(u64, u64)> {
         let index = self.blocks.partition_point(|block| block.1 <= offset);
         self.blocks.get(index).copied().filter(|block| block.0 <= offset)
     }

@@ -3,9 +3,10 @@
 use shortflow_units::Instant;
 
 use crate::Config;
-use crate::header::Stamps;
+use crate::header::{SackBlocks, Stamps};
 use crate::reassembly::Reassembly;
 use crate::right_sizing::RightSizing;
+use crate::seq::to_wire;
 
 /// No FIN has come.
 const NO_FIN: u64 = u64::MAX;
@@ -27,6 +28,8 @@ pub(crate) struct Receiver {
     unacknowledged: u32,
     /// What the next acknowledgement, and data with it, say beside their numbers.
     pub(crate) stamps: Stamps,
+    /// What came again since the last acknowledgement of its own, to be reported by the next; empty where nothing did.
+    duplicate: (u64, u64),
     /// So many more segments are acknowledged at once.
     quick: u16,
     /// The growth of the window, where it grows.
@@ -60,6 +63,7 @@ impl Receiver {
             due: AckDue::No,
             unacknowledged: 0,
             stamps: Stamps::default().with(Stamps::RECEIVER, config.right_sizing),
+            duplicate: (0, 0),
             quick: quick_at_first(config, window),
             sizing: config.right_sizing.then(|| Box::new(RightSizing::new(config.mss, window))),
             timer: Instant::NEVER,
@@ -136,6 +140,38 @@ impl Receiver {
         }
     }
 
+    /// The data from `start` to `end` have come before: notes it for the next acknowledgement (RFC 2883 §4).
+    #[cold]
+    pub(crate) fn note_duplicate(&mut self, start: u64, end: u64) {
+        self.duplicate = (start, end);
+    }
+
+    /// The SACK blocks of an acknowledgement that leaves now: a report of what came again goes first, and once (RFC 2883
+    /// §4).
+    #[inline]
+    pub(crate) fn take_sack_blocks(&mut self) -> SackBlocks {
+        let (start, end) = std::mem::take(&mut self.duplicate);
+        let held = self.reassembly.as_deref();
+        if start == end {
+            return held.map_or_else(SackBlocks::default, |held| held.sack_blocks(self.initial));
+        }
+        let mut told = SackBlocks::default();
+        told.push(to_wire(self.initial, start), to_wire(self.initial, end));
+        // Where it lies in a block that is held, the reader knows it by the whole block behind it.
+        let around = held.and_then(|held| held.block_with(start));
+        if let Some((from, to)) = around {
+            told.push(to_wire(self.initial, from), to_wire(self.initial, to));
+        }
+        for &(from, to) in
+            held.map(|held| held.sack_blocks(self.initial)).unwrap_or_default().as_slice()
+        {
+            if around.is_none_or(|(start, _)| to_wire(self.initial, start) != from) {
+                told.push(from, to);
+            }
+        }
+        told
+    }
+
     /// Takes data, and a FIN after them, that touch the window.
     #[inline]
     pub(crate) fn on_data(
@@ -151,7 +187,7 @@ impl Receiver {
             self.next = end;
             self.on_in_order(now, payload, config);
         } else {
-            self.on_unusual_data(start, end, fin, config.recovery.has_sack());
+            self.on_unusual_data(start, end, fin, config);
         }
     }
 
@@ -181,7 +217,11 @@ impl Receiver {
     /// Out of order, partly old, filling a gap, or with a FIN: acknowledged at once (RFC 5681
     /// §4.2).
     #[cold]
-    fn on_unusual_data(&mut self, start: u64, end: u64, fin: bool, with_sack: bool) {
+    fn on_unusual_data(&mut self, start: u64, end: u64, fin: bool, config: &Config) {
+        let with_sack = config.recovery.has_sack();
+        if config.duplicate_sack && with_sack {
+            self.look_for_duplicates(start, end);
+        }
         if fin && self.fin == NO_FIN {
             self.fin = end;
         }
@@ -203,6 +243,17 @@ impl Receiver {
             self.next += 1;
         }
         self.demand_ack(AckDue::Now);
+    }
+}
+
+impl Receiver {
+    /// Data that come ahead of their turn, or partly again: what of them was here before.
+    fn look_for_duplicates(&mut self, start: u64, end: u64) {
+        let held = self.reassembly.as_ref().and_then(|held| held.block_with(start));
+        let until = if start < self.next { self.next } else { held.map_or(start, |held| held.1) };
+        if start < end && start < until {
+            self.note_duplicate(start, end.min(until));
+        }
     }
 }
 

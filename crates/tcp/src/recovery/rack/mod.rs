@@ -7,6 +7,7 @@
 
 mod reduction;
 mod sent;
+mod tolerance;
 
 use shortflow_units::{Bytes, Duration, Instant};
 
@@ -15,6 +16,7 @@ use crate::Config;
 use crate::header::{SackBlocks, Stamps, TcpHeader};
 use crate::rtt::PeakDeviation;
 use crate::seq::from_wire;
+use tolerance::Tolerance;
 
 pub(crate) use reduction::Reduction;
 pub(crate) use sent::{Judged, SentSegments, Stamp};
@@ -42,6 +44,8 @@ pub(crate) struct Rack {
     highest: u64,
     /// RACK.reordering_seen.
     reordering_seen: bool,
+    /// What reports of duplicates have made of the reordering window.
+    tolerance: Tolerance,
     /// How round trips deviate, which the retransmission timeout allows for.
     pub(crate) deviation: PeakDeviation,
     /// The reduction of a fast recovery.
@@ -116,6 +120,19 @@ fn by_timestamps(now: Instant, rtt: Duration) -> Duration {
     Duration::from_nanos(passed.max(1) * TIMESTAMP_TICK.nanos())
 }
 
+/// Whether the first block reports what came twice: it lies below what is acknowledged, or in the block behind it (RFC 2883
+/// §5).
+#[cold]
+fn reports_duplicate(sent: &Outstanding, blocks: &SackBlocks) -> bool {
+    let of = |&(from, to): &(u32, u32)| {
+        let place = |offset| from_wire(sent.initial, sent.una, offset);
+        (place(from), place(to))
+    };
+    let mut blocks = blocks.as_slice().iter().map(of);
+    let Some((from, to)) = blocks.next() else { return false };
+    to <= sent.una || blocks.next().is_some_and(|around| around.0 <= from && to <= around.1)
+}
+
 impl Default for Rack {
     fn default() -> Self {
         Rack {
@@ -125,6 +142,7 @@ impl Default for Rack {
             least_rtt: Duration::MAX,
             highest: 0,
             reordering_seen: false,
+            tolerance: Tolerance::default(),
             deviation: PeakDeviation::default(),
             reduction: Reduction::default(),
             awaits: Awaits::Timeout,
@@ -156,6 +174,9 @@ impl Rack {
         // What is acknowledged in order comes last: RACK.rtt is then the round trip of what was not ahead of its turn.
         // Where queues let later segments overtake earlier ones, theirs is far too short for these. So does Linux.
         if !header.sack.is_empty() {
+            if reports_duplicate(sent, &header.sack) {
+                self.take_duplicate(sent);
+            }
             self.take_blocks(now, sent, &header.sack, &mut news);
         }
         while let Some((segment, bytes)) = self.sent.pop_acknowledged(sent.una) {
@@ -195,6 +216,21 @@ impl Rack {
             self.sent.renege();
         }
         news
+    }
+
+    /// The peer got something twice. What a probe sent again tells nothing of how segments overtake each other, nor does it
+    /// where none has yet (as in Linux).
+    #[cold]
+    fn take_duplicate(&mut self, sent: &Outstanding) {
+        let is_probe = self.probe.is_some_and(|probe| probe.is_retransmission);
+        if self.reordering_seen && !is_probe {
+            self.tolerance.on_duplicate(sent.una, sent.max);
+        }
+    }
+
+    /// A recovery is over.
+    pub(crate) fn on_recovered(&mut self) {
+        self.tolerance.on_recovered();
     }
 
     #[cold]
@@ -289,7 +325,7 @@ impl Rack {
         if is_sure && !self.reordering_seen {
             return Duration::ZERO;
         }
-        (self.least_rtt / 4).min(smoothed_rtt)
+        (self.least_rtt / 4 * self.tolerance.times()).min(smoothed_rtt)
     }
 
     /// RFC 8985 §6.3: the retransmission timer expired. What was sent within a round trip may still arrive.
