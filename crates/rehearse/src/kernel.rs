@@ -187,6 +187,7 @@ fn of(config: &Config) -> (Settings, RouteSpec) {
     let switch = |on: bool| u8::from(on).to_string();
     let settings = vec![
         ("ipv4/tcp_sack", switch(config.recovery.has_sack())),
+        ("ipv4/tcp_dsack", switch(config.duplicate_sack)),
         ("ipv4/tcp_timestamps", switch(has_timestamps(config))),
         ("ipv4/tcp_ecn", switch(config.ecn)),
         ("ipv4/tcp_slow_start_after_idle", switch(config.restart_after_idle)),
@@ -313,5 +314,13 @@ mod tests {
         assert_eq!(found(Recovery::Rack, false), ["1", "1", "0"]);
         assert_eq!(found(Recovery::Sack, true), ["1", "0", "0"]);
         assert_eq!(found(Recovery::NewReno, false), ["0", "0", "0"]);
+    }
+
+    #[test]
+    fn a_host_reports_duplicates_only_if_its_tcp_does() {
+        for (duplicate_sack, expected) in [(true, "1"), (false, "0")] {
+            let (settings, _) = of(&Config { duplicate_sack, ..Era::LinuxToday.config() });
+            assert!(settings.contains(&("ipv4/tcp_dsack", expected.to_owned())));
+        }
     }
 }

@@ -28,6 +28,9 @@ impl Sender {
             rack.note_use(una, max);
         } else {
             rack.sent.on_retransmit(now, from, after);
+            if let Some(doubt) = &mut rack.doubt {
+                doubt.on_retransmit();
+            }
         }
         if is_in_recovery {
             rack.reduction.on_send(after - from);
@@ -88,10 +91,12 @@ impl Sender {
         una: u64,
         config: &Config,
     ) {
-        if una < self.una || self.una == self.max {
-            if una == self.una {
-                self.expiries = 0; // RFC 9293 §3.8.6.1: a peer that answers probes is alive
-            }
+        if una < self.una {
+            return;
+        }
+        if self.una == self.max {
+            self.expiries = 0; // RFC 9293 §3.8.6.1: a peer that answers probes is alive
+            self.on_late_report(header);
             return;
         }
         let in_flight = self.rack().sent.in_flight();
@@ -102,26 +107,41 @@ impl Sender {
             self.expiries = 0;
         }
         let news = self.take_news(now, header, config);
-        if self.rack().ends_probe(una, !advances && news.delivered == 0) {
+        if self.rack().ends_probe(una, advances, &news) {
             let window = self.congestion.window();
             self.congestion.on_congestion(now, Congestion::Loss, window);
+            self.recovery.trust_reduction();
         }
         let mut is_settled = false;
+        if self.rack().doubt.is_some() {
+            self.take_back_if_refuted(advances);
+        }
         if self.recovery.phase() != LossPhase::Open {
             is_settled = self.rack().doubt.is_some() && self.settle_doubt(&news, advances);
-            if una >= self.recovery.recovers_until() {
+            if self.recovery.phase() != LossPhase::Open && una >= self.recovery.recovers_until() {
                 self.recovery.leave();
-                self.rack().doubt = None;
+                self.rack().on_recovered();
             }
         }
         let judged = if is_settled { Judged::default() } else { self.judge(now, config) };
-        if self.recovery.phase() == LossPhase::Fast && news.delivered > 0 {
-            self.follow_reduction(news.delivered, advances && !judged.lost);
+        let delivered = news.delivered + news.twice.map_or(0, |(from, to)| to - from);
+        if self.recovery.phase() == LossPhase::Fast && delivered > 0 {
+            self.follow_reduction(delivered, advances && !judged.lost);
         }
         if advances {
             self.tell_congestion_control(now, header, &news, in_flight, config);
         }
         self.await_next(now, judged.wait, advances, config);
+    }
+
+    /// Nothing is outstanding. A report of duplicates may still take back what was reduced.
+    #[inline]
+    fn on_late_report(&mut self, header: &TcpHeader) {
+        if !header.sack.is_empty() {
+            let sent = self.outstanding();
+            self.rack().take_report(&sent, &header.sack);
+            self.take_back_if_refuted(true);
+        }
     }
 
     /// What the acknowledgement tells of segments and round trips.
@@ -138,30 +158,63 @@ impl Sender {
     }
 
     /// The window is about to be reduced: notes what to go back to, if that turns out to be for nothing. Of reductions
-    /// in a row the first counts; after a timeout in fast recovery there is nothing to go back to.
+    /// in a row the first counts; after a timeout in fast recovery only reports of duplicates tell.
     pub(crate) fn doubt_reduction(&mut self, now: Instant) {
-        let (phase, max) = (self.recovery.phase(), self.max);
+        let (phase, una, max) = (self.recovery.phase(), self.una, self.max);
         let (window, threshold) = (self.congestion.window(), self.congestion.threshold());
         let reduced_until = self.ecn.reduced_until();
         let Some(rack) = self.recovery.rack_mut() else { return };
         match phase {
             LossPhase::Open => {
+                let probes = rack.probe.is_some_and(|probe| probe.is_retransmission);
+                let under_way = rack.sent.again_in_flight().max(probes.into());
                 rack.doubt = threshold.map(|threshold| Doubt {
                     window,
                     threshold,
                     since: now,
+                    una,
                     max,
                     reduced_until,
                     new_data_first: false,
+                    only_reports: false,
+                    unreported: (under_way > 0).then_some(under_way),
                 });
             }
-            LossPhase::Fast => rack.doubt = None,
+            LossPhase::Fast => {
+                if let Some(doubt) = &mut rack.doubt {
+                    doubt.leave_to_reports();
+                }
+            }
             LossPhase::Loss => {
                 if let Some(doubt) = &mut rack.doubt {
                     doubt.new_data_first = false;
                 }
             }
         }
+    }
+
+    /// Takes the reduction back where the peer reports that it got all twice that was sent again (RFC 3708 §3), in a repair or
+    /// after it; after a timeout with an acknowledgement that advances. What is lost beside it is lost still.
+    fn take_back_if_refuted(&mut self, advances: bool) {
+        let phase = self.recovery.phase();
+        let rack = self.rack();
+        let Some(doubt) = rack.doubt.filter(Doubt::is_refuted) else { return };
+        if phase == LossPhase::Loss {
+            if !advances {
+                return;
+            }
+            rack.sent.forget_losses(true);
+        }
+        rack.tolerance.on_refuted();
+        self.take_back(&doubt);
+    }
+
+    /// All is as before the reduction (RFC 4015).
+    fn take_back(&mut self, doubt: &Doubt) {
+        self.rack().doubt = None;
+        self.congestion.restore(doubt.window, doubt.threshold);
+        self.ecn.take_reduction_back(doubt.reduced_until);
+        self.recovery.leave();
     }
 
     /// Whether what is being repaired was lost at all. Gives whether the acknowledgement tells of no loss because it
@@ -179,8 +232,10 @@ impl Sender {
         let is_fast = self.recovery.phase() == LossPhase::Fast;
         let is_partial = una < self.recovery.recovers_until();
         let rack = self.rack();
-        let is_under_way = is_fast && is_partial && rack.sent.has_again_in_flight();
-        let Some(doubt) = &mut rack.doubt else { return false };
+        let is_under_way = is_fast && is_partial && rack.sent.again_in_flight() > 0;
+        let Some(doubt) = rack.doubt.as_mut().filter(|doubt| !doubt.only_reports) else {
+            return false;
+        };
         doubt.new_data_first = false;
         let answers_first = news.answers_at.is_some_and(|at| at < doubt.since);
         let is_of_before = news.original.is_some_and(|end| end <= doubt.max);
@@ -189,19 +244,16 @@ impl Sender {
             return true;
         }
         if answers_first || (!is_fast && is_of_before) {
-            let Doubt { window, threshold, reduced_until, .. } = *doubt;
-            rack.doubt = None;
+            let doubt = *doubt;
             rack.sent.forget_losses(!is_fast);
-            self.congestion.restore(window, threshold);
-            self.ecn.take_reduction_back(reduced_until);
-            self.recovery.leave();
+            self.take_back(&doubt);
             return is_fast;
         }
         if !is_fast {
             if max == doubt.max && advances && una < doubt.max && has_new_data {
                 doubt.new_data_first = true;
             } else if !advances || max == doubt.max {
-                rack.doubt = None;
+                doubt.leave_to_reports();
             }
         }
         false

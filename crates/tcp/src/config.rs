@@ -122,13 +122,18 @@ pub struct Config {
     /// Whether what a reduction leaves of the window and of the slow-start threshold is rounded down to whole
     /// segments, in which Linux counts.
     pub whole_segments: bool,
+    /// Whether a receiver reports what it got twice, as the first SACK block of an acknowledgement (RFC 2883), where
+    /// `recovery` has SACK. A sender whose losses are told by time takes a reduction back when all that it sent again is
+    /// reported (RFC 3708 §3), and lets segments overtake each other by more (RFC 8985 §6.2, step 4).
+    pub duplicate_sack: bool,
     /// Whether new data are paced where the congestion control has no rate of its own: at twice the
     /// window in a round trip in slow start, at 1.2 times beyond, as Linux does under its `fq` scheduler.
     pub pacing: bool,
     /// Delayed acknowledgements, or `None` for one acknowledgement per segment.
     pub delayed_ack: Option<DelayedAck>,
     /// So many segments with data are acknowledged at once at the start of a connection, before
-    /// acknowledgements are held back: they open the sender's window sooner. Linux does this for 16.
+    /// acknowledgements are held back: they open the sender's window sooner. Linux does this for 16, and again after
+    /// something came twice, as is done here with `duplicate_sack`.
     pub quick_acks: u32,
     /// Whether the receive window grows with what comes in a round trip (dynamic right-sizing), where each segment that
     /// lets it grow is acknowledged at once, as Linux does. What limits the peer is `receive_window`, beyond which it does not
@@ -163,4 +168,12 @@ pub struct Config {
     pub data_retries: Option<u32>,
     /// How long a closed connection lingers (RFC 9293 §3.6.1: 2 MSL).
     pub time_wait: Duration,
+}
+
+impl Config {
+    /// Whether a receiver reports what it got twice.
+    #[inline]
+    pub(crate) fn reports_duplicates(&self) -> bool {
+        self.duplicate_sack && self.recovery.has_sack()
+    }
 }

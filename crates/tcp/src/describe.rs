@@ -36,6 +36,7 @@ impl Config {
             ("window_rate", self.window_rate.map_or("unlimited".to_owned(), |r| r.to_string())),
             ("byte_counting", self.byte_counting.to_string()),
             ("whole_segments", self.whole_segments.to_string()),
+            ("duplicate_sack", self.duplicate_sack.to_string()),
             ("pacing", self.pacing.to_string()),
             ("delayed_ack", self.delayed_ack_text()),
             ("quick_acks", self.quick_acks.to_string()),

@@ -66,6 +66,10 @@ impl Connection {
         }
         if acceptance == Acceptance::Old && length > 0 {
             self.receiver.demand_ack(AckDue::Bare);
+            if payload > 0 && self.config.reports_duplicates() {
+                let end = start + u64::from(payload);
+                self.receiver.note_duplicate(start, end, &self.config);
+            }
             if self.state == State::TimeWait {
                 self.linger = now + self.config.time_wait;
             }

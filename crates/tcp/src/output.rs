@@ -86,12 +86,10 @@ impl Connection {
     }
 
     #[inline]
-    fn sack_blocks(&self) -> SackBlocks {
-        match &self.receiver.reassembly {
-            Some(held) if self.config.recovery.has_sack() => {
-                held.sack_blocks(self.receiver.initial)
-            }
-            _ => SackBlocks::default(),
+    fn sack_blocks(&mut self) -> SackBlocks {
+        match self.config.recovery.has_sack() {
+            true => self.receiver.take_sack_blocks(),
+            false => SackBlocks::default(),
         }
     }
 

@@ -13,11 +13,14 @@ pub(crate) struct Reassembly {
     /// An offset inside each of the blocks that changed last, the latest first; each in a block
     /// of its own.
     recent: [Option<u64>; SackBlocks::MAX],
+    /// What came again since the last acknowledgement: from and to.
+    duplicate: Option<(u64, u64)>,
 }
 
 impl Reassembly {
+    /// Whether there is nothing that an acknowledgement might tell.
     pub(crate) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
+        self.blocks.is_empty() && self.duplicate.is_none()
     }
 
     /// Takes `from..to`, and remembers it for SACK blocks if there are to be any.
@@ -50,14 +53,21 @@ impl Reassembly {
         next
     }
 
-    /// RFC 2018 §4: first the block with the segment that has just come, then those reported last.
-    pub(crate) fn sack_blocks(&self, initial: u32) -> SackBlocks {
+    /// `from..to` came again: the next acknowledgement reports it.
+    pub(crate) fn note_duplicate(&mut self, from: u64, to: u64) {
+        self.duplicate = Some((from, to));
+    }
+
+    /// RFC 2018 §4: first the block with the segment that has just come, then those reported last. RFC 2883 §4: before them
+    /// and once what came again; where that lies in a block, this one is next.
+    pub(crate) fn take_sack_blocks(&mut self, initial: u32) -> SackBlocks {
         let mut sack = SackBlocks::default();
-        for offset in self.recent.into_iter().flatten() {
-            if let Some((from, to)) = self.block_with(offset) {
-                sack.push(to_wire(initial, from), to_wire(initial, to));
-            }
-        }
+        let mut push = |(from, to)| sack.push(to_wire(initial, from), to_wire(initial, to));
+        let duplicate = self.duplicate.take();
+        let around = duplicate.and_then(|(from, _)| self.block_with(from));
+        duplicate.into_iter().chain(around).for_each(&mut push);
+        let recent = self.recent.iter().flatten().filter_map(|&offset| self.block_with(offset));
+        recent.filter(|&block| Some(block) != around).for_each(push);
         sack
     }
 
@@ -75,7 +85,8 @@ impl Reassembly {
         self.recent = recent;
     }
 
-    fn block_with(&self, offset: u64) -> Option<(u64, u64)> {
+    /// The block that `offset` lies in, or ends.
+    pub(crate) fn block_with(&self, offset: u64) -> Option<(u64, u64)> {
         let index = self.blocks.partition_point(|block| block.1 <= offset);
         self.blocks.get(index).copied().filter(|block| block.0 <= offset)
     }
@@ -85,8 +96,8 @@ impl Reassembly {
 mod tests {
     use super::*;
 
-    fn blocks(reassembly: &Reassembly) -> Vec<(u32, u32)> {
-        reassembly.sack_blocks(0).as_slice().to_vec()
+    fn blocks(reassembly: &mut Reassembly) -> Vec<(u32, u32)> {
+        reassembly.take_sack_blocks(0).as_slice().to_vec()
     }
 
     #[test]
@@ -95,9 +106,9 @@ mod tests {
         for from in [10, 30, 50, 70] {
             held.insert(from, from + 10, true);
         }
-        assert_eq!(blocks(&held), [(70, 80), (50, 60), (30, 40)]);
+        assert_eq!(blocks(&mut held), [(70, 80), (50, 60), (30, 40)]);
         held.insert(40, 45, true);
-        assert_eq!(blocks(&held), [(30, 45), (70, 80), (50, 60)]);
+        assert_eq!(blocks(&mut held), [(30, 45), (70, 80), (50, 60)]);
     }
 
     #[test]
@@ -106,7 +117,7 @@ mod tests {
         held.insert(10, 20, true);
         held.insert(30, 40, true);
         held.insert(20, 30, true);
-        assert_eq!(blocks(&held), [(10, 40)]);
+        assert_eq!(blocks(&mut held), [(10, 40)]);
         assert_eq!(held.advance(5), 5);
         assert_eq!(held.advance(10), 40);
         assert!(held.is_empty());
@@ -118,6 +129,6 @@ mod tests {
         held.insert(10, 30, true);
         held.insert(20, 50, true);
         held.insert(15, 25, true);
-        assert_eq!(blocks(&held), [(10, 50)]);
+        assert_eq!(blocks(&mut held), [(10, 50)]);
     }
 }

@@ -3,7 +3,7 @@
 use shortflow_units::Instant;
 
 use crate::Config;
-use crate::header::Stamps;
+use crate::header::{SackBlocks, Stamps};
 use crate::reassembly::Reassembly;
 use crate::right_sizing::RightSizing;
 
@@ -136,6 +136,25 @@ impl Receiver {
         }
     }
 
+    /// The data from `start` to `end` have come before: notes it for the next acknowledgement (RFC 2883 §4). The sender, who
+    /// seems to lack them, gets as many acknowledgements at once as at first (as in Linux).
+    #[cold]
+    pub(crate) fn note_duplicate(&mut self, start: u64, end: u64, config: &Config) {
+        self.reassembly.get_or_insert_default().note_duplicate(start, end);
+        self.quick = self.quick.max(quick_acks(config));
+    }
+
+    /// The SACK blocks of an acknowledgement that leaves now.
+    #[inline]
+    pub(crate) fn take_sack_blocks(&mut self) -> SackBlocks {
+        let Some(held) = &mut self.reassembly else { return SackBlocks::default() };
+        let told = held.take_sack_blocks(self.initial);
+        if held.is_empty() {
+            self.reassembly = None;
+        }
+        told
+    }
+
     /// Takes data, and a FIN after them, that touch the window.
     #[inline]
     pub(crate) fn on_data(
@@ -151,7 +170,7 @@ impl Receiver {
             self.next = end;
             self.on_in_order(now, payload, config);
         } else {
-            self.on_unusual_data(start, end, fin, config.recovery.has_sack());
+            self.on_unusual_data(start, end, fin, config);
         }
     }
 
@@ -181,7 +200,15 @@ impl Receiver {
     /// Out of order, partly old, filling a gap, or with a FIN: acknowledged at once (RFC 5681
     /// §4.2).
     #[cold]
-    fn on_unusual_data(&mut self, start: u64, end: u64, fin: bool, with_sack: bool) {
+    fn on_unusual_data(&mut self, start: u64, end: u64, fin: bool, config: &Config) {
+        let with_sack = config.recovery.has_sack();
+        if config.reports_duplicates() {
+            let held = self.reassembly.as_ref().and_then(|held| held.block_with(start));
+            let until = if start < self.next { self.next } else { held.map_or(0, |held| held.1) };
+            if start < end.min(until) {
+                self.note_duplicate(start, end.min(until), config);
+            }
+        }
         if fin && self.fin == NO_FIN {
             self.fin = end;
         }
@@ -208,9 +235,12 @@ impl Receiver {
 
 /// How many segments are acknowledged at once at first: so many of every connection, and those that let its window grow.
 fn quick_at_first(config: &Config, window: u32) -> u16 {
-    let quick = u16::try_from(config.quick_acks).unwrap_or(u16::MAX);
     let growing = if config.right_sizing { RightSizing::at_first(config.mss, window) } else { 0 };
-    quick.saturating_add(growing)
+    quick_acks(config).saturating_add(growing)
+}
+
+fn quick_acks(config: &Config) -> u16 {
+    u16::try_from(config.quick_acks).unwrap_or(u16::MAX)
 }
 
 /// How a segment stands to the receive window.

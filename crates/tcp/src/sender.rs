@@ -468,6 +468,7 @@ impl Sender {
             }
             self.congestion.on_congestion(now, Congestion::Ecn, Bytes(in_flight));
             self.ecn.on_reduction(self.max);
+            self.recovery.trust_reduction();
             self.stats.ecn_reductions += 1;
         }
     }

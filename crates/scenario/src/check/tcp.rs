@@ -65,6 +65,7 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
     set(&mut config.limited_transmit, file.limited_transmit);
     set(&mut config.byte_counting, file.byte_counting);
     set(&mut config.whole_segments, file.whole_segments);
+    set(&mut config.duplicate_sack, file.duplicate_sack);
     set(&mut config.pacing, file.pacing);
     set(
         &mut config.delayed_ack,

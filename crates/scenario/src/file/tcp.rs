@@ -52,6 +52,9 @@ pub(crate) struct TcpFile {
     pub(crate) byte_counting: Option<bool>,
     /// Whether what a reduction leaves of the window is rounded down to whole segments.
     pub(crate) whole_segments: Option<bool>,
+    /// Whether a receiver reports what it got twice (RFC 2883), so that a sender whose losses are told by time (recovery is
+    /// rack) takes a reduction without cause back, and lets segments overtake each other by more.
+    pub(crate) duplicate_sack: Option<bool>,
     /// Whether new data are paced: at twice the window in a round trip in slow start, at 1.2 times beyond.
     pub(crate) pacing: Option<bool>,
     /// Delayed acknowledgements: `false`, or their timeout and segments.

@@ -169,6 +169,13 @@ impl LossRecovery {
         }
     }
 
+    /// The window was reduced for a sign that nothing takes back; nor is there anything to go back to before it.
+    pub(crate) fn trust_reduction(&mut self) {
+        if let Some(rack) = self.rack_mut() {
+            rack.doubt = None;
+        }
+    }
+
     /// What a reduction allows instead of a congestion window of `window` bytes.
     pub(crate) fn allow(&mut self, allowed: u64, window: u64) {
         let more = i128::from(allowed) - i128::from(window);

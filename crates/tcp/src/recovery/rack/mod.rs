@@ -5,17 +5,21 @@
 //! lost again. It stands for the scoreboard of RFC 6675, its pipe, and limited transmit: what the peer holds
 //! is no longer in flight, so that new data follow it.
 
+mod doubt;
 mod reduction;
 mod sent;
+mod tolerance;
 
-use shortflow_units::{Bytes, Duration, Instant};
+use shortflow_units::{Duration, Instant};
 
 use super::{LossPhase, Outstanding};
 use crate::Config;
 use crate::header::{SackBlocks, Stamps, TcpHeader};
 use crate::rtt::PeakDeviation;
 use crate::seq::from_wire;
+use tolerance::Tolerance;
 
+pub(crate) use doubt::Doubt;
 pub(crate) use reduction::Reduction;
 pub(crate) use sent::{Judged, SentSegments, Stamp};
 
@@ -42,6 +46,8 @@ pub(crate) struct Rack {
     highest: u64,
     /// RACK.reordering_seen.
     reordering_seen: bool,
+    /// What reports of duplicates have made of the reordering window.
+    pub(crate) tolerance: Tolerance,
     /// How round trips deviate, which the retransmission timeout allows for.
     pub(crate) deviation: PeakDeviation,
     /// The reduction of a fast recovery.
@@ -73,20 +79,11 @@ pub(crate) struct Probe {
     pub(crate) is_retransmission: bool,
 }
 
-/// A reduction that may have been without cause: nothing was lost, only late (RFC 3522, RFC 5682).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Doubt {
-    /// cwnd and ssthresh before it.
-    pub(crate) window: Bytes,
-    pub(crate) threshold: Bytes,
-    /// When it was made, and data sent again for the first time.
-    pub(crate) since: Instant,
-    /// One past what had been sent by then.
-    pub(crate) max: u64,
-    /// Signs of congestion up to here had had their reduction before it.
-    pub(crate) reduced_until: u64,
-    /// New data go, and nothing that is thought to be lost, until an acknowledgement comes.
-    pub(crate) new_data_first: bool,
+impl Probe {
+    /// Whether what came twice up to `end` was the segment that was probed with.
+    fn is_answered_by(self, end: u64) -> bool {
+        self.is_retransmission && end == self.end
+    }
 }
 
 /// What an acknowledgement tells.
@@ -94,6 +91,8 @@ pub(crate) struct Doubt {
 pub(crate) struct News {
     /// Bytes that the peer was not known to hold.
     pub(crate) delivered: u64,
+    /// What it reports to have got twice, from and to (RFC 2883).
+    pub(crate) twice: Option<(u64, u64)>,
     /// Whether SACK blocks told of some of them.
     pub(crate) sacked: bool,
     /// One past the last byte of the first segment that arrived and was never sent again.
@@ -116,6 +115,17 @@ fn by_timestamps(now: Instant, rtt: Duration) -> Duration {
     Duration::from_nanos(passed.max(1) * TIMESTAMP_TICK.nanos())
 }
 
+/// What the first block reports to have come twice: it lies below what is acknowledged, or in the block behind it (RFC 2883
+/// §5).
+#[cold]
+fn reported_twice(sent: &Outstanding, blocks: &SackBlocks) -> Option<(u64, u64)> {
+    let place = |offset| from_wire(sent.initial, sent.una, offset);
+    let mut blocks = blocks.as_slice().iter().map(|&(from, to)| (place(from), place(to)));
+    let (from, to) = blocks.next().filter(|(from, to)| from < to && *to <= sent.max)?;
+    let is_around = |(first, end)| first <= from && to <= end;
+    (to <= sent.una || blocks.next().is_some_and(is_around)).then_some((from, to))
+}
+
 impl Default for Rack {
     fn default() -> Self {
         Rack {
@@ -125,6 +135,7 @@ impl Default for Rack {
             least_rtt: Duration::MAX,
             highest: 0,
             reordering_seen: false,
+            tolerance: Tolerance::default(),
             deviation: PeakDeviation::default(),
             reduction: Reduction::default(),
             awaits: Awaits::Timeout,
@@ -156,6 +167,7 @@ impl Rack {
         // What is acknowledged in order comes last: RACK.rtt is then the round trip of what was not ahead of its turn.
         // Where queues let later segments overtake earlier ones, theirs is far too short for these. So does Linux.
         if !header.sack.is_empty() {
+            news.twice = self.take_report(sent, &header.sack);
             self.take_blocks(now, sent, &header.sack, &mut news);
         }
         while let Some((segment, bytes)) = self.sent.pop_acknowledged(sent.una) {
@@ -195,6 +207,34 @@ impl Rack {
             self.sent.renege();
         }
         news
+    }
+
+    /// What the peer reports to have got twice. What a probe sent again tells nothing of how segments overtake each other, nor
+    /// does it where none has yet (as in Linux).
+    #[cold]
+    pub(crate) fn take_report(
+        &mut self,
+        sent: &Outstanding,
+        blocks: &SackBlocks,
+    ) -> Option<(u64, u64)> {
+        let (from, to) = reported_twice(sent, blocks)?;
+        let is_probe = self.probe.is_some_and(|probe| probe.is_answered_by(to));
+        if self.reordering_seen && !is_probe {
+            self.tolerance.on_duplicate(sent.una, sent.max);
+        }
+        if let Some(doubt) = &mut self.doubt {
+            let segments = (to - from).div_ceil(u64::from(sent.mss));
+            doubt.on_report(to, u32::try_from(segments).unwrap_or(u32::MAX));
+        }
+        Some((from, to))
+    }
+
+    /// All that was missing has been repaired. What is in doubt is now told by reports alone.
+    pub(crate) fn on_recovered(&mut self) {
+        self.tolerance.on_recovered();
+        if let Some(doubt) = &mut self.doubt {
+            doubt.leave_to_reports();
+        }
     }
 
     #[cold]
@@ -289,7 +329,7 @@ impl Rack {
         if is_sure && !self.reordering_seen {
             return Duration::ZERO;
         }
-        (self.least_rtt / 4).min(smoothed_rtt)
+        (self.least_rtt / 4 * self.tolerance.times()).min(smoothed_rtt)
     }
 
     /// RFC 8985 §6.3: the retransmission timer expired. What was sent within a round trip may still arrive.
@@ -319,16 +359,18 @@ impl Rack {
             && self.sent.count() > 0
     }
 
-    /// What becomes of a probe when `una` is acknowledged, by an acknowledgement that tells `nothing` new or
-    /// not. Whether it repaired a loss, which congestion control must hear of (RFC 8985 §7.4.2).
+    /// What becomes of a probe when `una` is acknowledged, by an acknowledgement that `advances` or not and tells `news`.
+    /// Whether it repaired a loss, which congestion control must hear of (RFC 8985 §7.4.2).
     #[inline]
-    pub(crate) fn ends_probe(&mut self, una: u64, is_nothing_new: bool) -> bool {
+    pub(crate) fn ends_probe(&mut self, una: u64, advances: bool, news: &News) -> bool {
         let Some(probe) = self.probe else { return false };
         if una < probe.end {
             return false;
         }
-        let has_repaired = probe.is_retransmission && una > probe.end;
-        if !probe.is_retransmission || has_repaired || is_nothing_new {
+        let is_twice = news.twice.is_some_and(|(_, to)| probe.is_answered_by(to));
+        let has_repaired = probe.is_retransmission && una > probe.end && !is_twice;
+        let is_nothing_new = !advances && news.delivered == 0;
+        if !probe.is_retransmission || has_repaired || is_nothing_new || is_twice {
             self.probe = None;
         }
         has_repaired

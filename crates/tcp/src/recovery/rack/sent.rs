@@ -84,10 +84,10 @@ impl SentSegments {
         self.sacked
     }
 
-    /// Whether something that was sent again is in flight.
-    pub(crate) fn has_again_in_flight(&self) -> bool {
-        let mut again = self.segments.iter().filter(|segment| segment.again);
-        again.any(|segment| segment.fate == Fate::InFlight)
+    /// How many segments that were sent again are in flight.
+    pub(crate) fn again_in_flight(&self) -> u32 {
+        let in_flight = self.segments.iter().filter(|segment| segment.fate == Fate::InFlight);
+        in_flight.filter(|segment| segment.again).count() as u32
     }
 
     pub(crate) fn has_lost(&self) -> bool {

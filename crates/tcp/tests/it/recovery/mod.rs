@@ -1,5 +1,6 @@
 //! Loss recovery: timelines of a sender whose peer misses segments.
 
+mod duplicates;
 mod fast_retransmit;
 mod limited_transmit;
 mod newreno;
