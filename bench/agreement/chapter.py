@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from casebook import REPLICAS, Case
 from paired import TOLERANCES, UNNOTICED_LOSS, Order, Ratio, Row
 from notes import Note
-from running import LATEST, Job
+from running import LATEST, LONGEST_STALL, MOST_STALLED, Job
 from shared import causes_below, grid
 
 
@@ -30,7 +30,8 @@ in some replica. The tolerances were written down before the first run, and so w
 priority and WFQ were first ordered by the time of web transfers, which those policies leave as it is.
 
 A rehearsal is believed when its packets left at most {LATEST * 1e3:.0f} ms late (99th percentile, in its latest
-replica); a case that was later is run again, alone, and otherwise left out and named. The order of two policies is that
+replica) and the machine stood still for at most {MOST_STALLED * 100:.0f} % of the time, and {LONGEST_STALL * 1e3:.0f} ms
+at once; other cases are run again, alone, and otherwise left out and named. The order of two policies is that
 of the mean completion time or delay of one workload, or of the mean wait at the port.
 """
 
@@ -53,7 +54,7 @@ def chapter(
     lines += [*(f"- {side}: {version}" for side, version in versions.items()), ""]
     lines += summary(all_found)
     if late:
-        lines += ["Left out, since packets were late: " + ", ".join(job.name for job in late) + ".", ""]
+        lines += ["Left out, since they are not believed: " + ", ".join(job.name for job in late) + ".", ""]
     lines += ["### The order of policies", "", *orders(all_found), ""]
     lines += ["### Rows that miss", "", *missing(all_found, notes), ""]
     for case in dict.fromkeys(found.job.case for found in all_found):

@@ -15,8 +15,11 @@ from casebook import REPLICAS, ROOT, Case
 REHEARSE = "rehearse"
 ENGINES = ("simulate", REHEARSE)
 
-# The 99th percentile of lateness, in seconds, above which a rehearsal is not believed.
+# Above these a rehearsal is not believed, as `rehearse` itself warns: the 99th percentile of lateness, in seconds,
+# the share of the time for which the machine stood still, and the longest time for which it did at once, in seconds.
 LATEST = 0.001
+MOST_STALLED = 0.01
+LONGEST_STALL = 0.1
 
 # How often a case is run anew, alone, when its packets were late.
 ATTEMPTS = 3
@@ -69,10 +72,26 @@ def key_of(job: Job, engine: str, binary: bytes) -> str:
     return digest.hexdigest()
 
 
+def timings(folder: Path) -> list[dict[str, float]]:
+    """How late packets were, of each policy that was rehearsed."""
+    manifests = [tomllib.loads(path.read_text()) for path in folder.glob("*/manifest.toml")]
+    return [manifest["timing"] for manifest in manifests if "timing" in manifest]
+
+
 def lateness(folder: Path) -> float:
     """The 99th percentile of lateness of the replica that was latest, in seconds."""
-    manifests = [tomllib.loads(path.read_text()) for path in folder.glob("*/manifest.toml")]
-    return max((m["timing"]["p99"] for m in manifests if "timing" in m), default=0.0)
+    return max((timing["p99"] for timing in timings(folder)), default=0.0)
+
+
+def why_not_believed(folder: Path) -> str | None:
+    """What was wrong with the timing of a rehearsal, if anything was."""
+    for timing in timings(folder):
+        if timing["p99"] > LATEST:
+            return f"packets were late by {timing['p99'] * 1e3:.2f} ms (p99)"
+        if timing["stalled"] > MOST_STALLED or timing["longest_stall"] > LONGEST_STALL:
+            return (f"the machine stood still for {timing['stalled'] * 100:.1f} % of the time, at most "
+                    f"{timing['longest_stall'] * 1e3:.0f} ms at once")  # fmt: skip
+    return None
 
 
 def is_kept(job: Job, engine: str, shortflow: Path, folder: Path, any_binary: bool) -> bool:
@@ -83,7 +102,7 @@ def is_kept(job: Job, engine: str, shortflow: Path, folder: Path, any_binary: bo
     inputs, _, whole = key.read_text().partition(" ")
     is_same = inputs == key_of(job, engine, b"") if any_binary else (
         whole == key_of(job, engine, shortflow.read_bytes()))  # fmt: skip
-    return is_same and lateness(folder / engine) <= LATEST
+    return is_same and why_not_believed(folder / engine) is None
 
 
 def run(job: Job, engine: str, shortflow: Path, folder: Path) -> None:
@@ -126,17 +145,16 @@ def run_all(
             for future in futures:
                 future.cancel()
             raise
-    late = [job for job in jobs if lateness(results / job.folder_name / REHEARSE) > LATEST]
+    late = [job for job in jobs if why_not_believed(results / job.folder_name / REHEARSE)]
     return [job for job in late if not again(job, shortflow, results / job.folder_name)]
 
 
 def again(job: Job, shortflow: Path, folder: Path) -> bool:
-    """Runs a case alone whose packets were late; whether they were in time at last."""
+    """Runs a case alone that is not believed; whether it is at last."""
     for _ in range(ATTEMPTS):
-        late = lateness(folder / REHEARSE) * 1e3
-        print(f"{job.name}: packets were late by {late:.2f} ms (p99); run again", file=sys.stderr)
+        print(f"{job.name}: {why_not_believed(folder / REHEARSE)}; run again", file=sys.stderr)
         run(job, REHEARSE, shortflow, folder)
-        if lateness(folder / REHEARSE) <= LATEST:
+        if why_not_believed(folder / REHEARSE) is None:
             return True
     return False
 

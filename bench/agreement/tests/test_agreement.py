@@ -100,10 +100,11 @@ class Cases(unittest.TestCase):
 
 
 class Runs(unittest.TestCase):
-    def folder(self, p99: float) -> Path:
+    def folder(self, p99: float, stalled: float = 0.0, longest_stall: float = 0.0) -> Path:
         home = Path(tempfile.mkdtemp())
         self.addCleanup(lambda: __import__("shutil").rmtree(home))
-        for name, timing in (("1-a-simulated", ""), ("2-a-rehearsed", f"[timing]\np99 = {p99}\n")):
+        timing = f"[timing]\np99 = {p99}\nstalled = {stalled}\nlongest_stall = {longest_stall}\n"
+        for name, timing in (("1-a-simulated", ""), ("2-a-rehearsed", timing)):
             (home / name).mkdir()
             (home / name / "manifest.toml").write_text(timing)
         return home
@@ -111,6 +112,15 @@ class Runs(unittest.TestCase):
     def test_the_latest_replica_decides_whether_a_rehearsal_is_believed(self):
         self.assertEqual(running.lateness(self.folder(0.0007)), 0.0007)
         self.assertEqual(running.lateness(self.folder(0.0013)), 0.0013)
+
+    def test_a_rehearsal_that_was_late_or_stood_still_is_not_believed(self):
+        for timing, why in [
+            ((0.0007, 0.009, 0.09), None),
+            ((0.0013, 0.0, 0.0), "packets were late by 1.30 ms (p99)"),
+            ((0.0007, 0.011, 0.05), "the machine stood still for 1.1 % of the time, at most 50 ms at once"),
+            ((0.0007, 0.002, 1.2), "the machine stood still for 0.2 % of the time, at most 1200 ms at once"),
+        ]:
+            self.assertEqual(running.why_not_believed(self.folder(*timing)), why)
 
     def test_a_command_runs_one_engine_with_replicas_that_have_the_same_arrivals(self):
         words = running.command(Job(CASE, "reno"), "rehearse", Path("shortflow"), Path("out"))
@@ -143,7 +153,7 @@ class Chapter(unittest.TestCase):
         self.assertEqual(text.count("(a)"), 2)
         other = chapter.chapter([found], [Job(CASE, "reno")], [], {})
         self.assertIn("not traced", other)
-        self.assertIn("Left out, since packets were late: Line, reno.", other)
+        self.assertIn("Left out, since they are not believed: Line, reno.", other)
 
     def test_the_chapter_takes_the_place_of_the_one_before(self):
         page = with_rehearsed("# Page\n", "## New")
