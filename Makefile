@@ -18,7 +18,8 @@ PYTHON := python3
 # since `setup` may just have installed it.
 CLANG = $(firstword $(foreach name,clang clang-19,$(shell command -v $(name))))
 EBPF = $(if $(CLANG),$(shell pkg-config --exists libelf zlib 2>/dev/null && echo ebpf))
-FEATURES = $(if $(EBPF),--features ebpf)
+FEATURES = --features ldap$(if $(EBPF),$(comma)ebpf)
+comma := ,
 
 .PHONY: help build install demo picture test bench bench-router bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict validate-rehearse rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test fuzz
 
@@ -131,9 +132,10 @@ setup: ## Say what the tests need, and install it if root on Debian and its kin 
 		$(if $(CLANG),:,echo clang-19); \
 		command -v tc >/dev/null || echo iproute2; \
 		[ -x /usr/sbin/slapd ] || echo slapd; \
+		command -v openssl >/dev/null || echo openssl; \
 		command -v ldapadd >/dev/null || echo ldap-utils; \
 		$(if $(EBPF),:,$(call missing_packages,pkg-config libelf-dev zlib1g-dev))); \
-	$(call install_packages,rehearsals of policies that ask for the state of TCP (clang-19 pkg-config libelf-dev zlib1g-dev) and by tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) deploy queues (iproute2) take repositories through a directory (slapd, ldap-utils) and compare with peers or hold schemas against files (python3, python3-jsonschema); without them these tests say \"skipped\")
+	$(call install_packages,rehearsals of policies that ask for the state of TCP (clang-19 pkg-config libelf-dev zlib1g-dev) and by tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) deploy queues (iproute2) take repositories through a directory (slapd, ldap-utils, openssl) and compare with peers or hold schemas against files (python3, python3-jsonschema); without them these tests say \"skipped\")
 
 tidy: ## Check the rules of STYLE.md and the map in ARCHITECTURE.md
 	cargo xtask tidy

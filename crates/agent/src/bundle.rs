@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use shortflow_text::{InputFiles, MOST_TEXT};
 
@@ -13,7 +13,7 @@ use crate::whole::{sync_folder, write_file};
 pub const FLEET: &str = "fleet.toml";
 
 /// The texts of a repository at one moment: that of the fleet, and those of the policies that it names.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bundle {
     files: BTreeMap<String, String>,
 }

@@ -41,5 +41,7 @@ pub use event::{Event, What};
 pub use fleet::{Fleet, Machine, Target};
 pub use machine::{is_machine, this_machine};
 pub use plane::{DataPlane, KernelPlane, StubPlane, Trouble};
+#[cfg(feature = "ldap")]
+pub use source::{Apart, Bind, Directory, DirectoryOptions, OptionsError, confine, serve};
 pub use source::{Fetched, Folder, Source};
 pub use store::{Store, StoreError, Version};

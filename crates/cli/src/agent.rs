@@ -19,8 +19,8 @@ mod on_linux {
 
     use serde_json::{Value, json};
     use shortflow_agent::{
-        Ask, AskError, Bundle, Change, Control, Difference, Event, Fleet, Folder, KernelPlane,
-        Store, StoreError, Unreadable, ask, changes, is_machine, ldap, this_machine, watch,
+        Ask, AskError, Bundle, Change, Control, Difference, Event, Fleet, KernelPlane, Store,
+        StoreError, Unreadable, ask, changes, is_machine, ldap, this_machine, watch,
     };
 
     use shortflow_text::{InputFiles, MOST_TEXT, Source, name_of};
@@ -28,6 +28,7 @@ mod on_linux {
     use crate::agent_args::{
         Agent, Export, Import, Log, Plan, Rollback, Run, Socket, Status, Watch, What,
     };
+    use crate::agent_source::source;
     use crate::console::Console;
     use crate::failure::Failure;
     use crate::interrupt::stop_on_interrupt;
@@ -68,6 +69,8 @@ mod on_linux {
             What::Log(args) => log(console, args),
             What::Export(args) => export(console, args),
             What::Import(args) => import(console, args),
+            #[cfg(feature = "ldap")]
+            What::Read(args) => crate::agent_source::read(&args.from),
         }
     }
 
@@ -111,27 +114,16 @@ mod on_linux {
             );
             return Err(Failure::Input(what));
         }
-        let unusable =
-            |what: &str, error: std::io::Error| Failure::Machine(format!("{what}: {error}"));
-        let source = Folder::new(&args.source)
-            .map_err(|error| unusable("changes of files cannot be watched", error))?;
-        let control =
-            Control::listen(&args.socket, args.socket_group.as_deref()).map_err(|error| {
-                unusable(&format!("cannot listen at {}", args.socket.display()), error)
-            })?;
+        let source = source(&args.from)?;
+        let control = Control::listen(&args.socket, args.socket_group.as_deref());
+        let control = control.map_err(|error| {
+            Failure::Machine(format!("cannot listen at {}: {error}", args.socket.display()))
+        })?;
         let stop = stop_on_interrupt()?;
         let plane = KernelPlane::of_this_machine();
         let console = *console;
         let tell = move |event: &Event| console.happened(&event.at, &event.who, &event.what);
-        Ok(shortflow_agent::run(
-            &machine,
-            Box::new(source),
-            &args.state,
-            &control,
-            plane,
-            stop,
-            tell,
-        )?)
+        Ok(shortflow_agent::run(&machine, source, &args.state, &control, plane, stop, tell)?)
     }
 
     /// `shortflow agent status`.

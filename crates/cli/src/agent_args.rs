@@ -1,5 +1,7 @@
 //! The command line of the policy agent.
 
+#[cfg(target_os = "linux")]
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
@@ -9,6 +11,7 @@ Examples:
   shortflow agent plan fleet                       # what each machine would get
   shortflow agent plan fleet --from fleet-before   # what would change
   sudo shortflow agent run --source /srv/fleet
+  sudo shortflow agent run --source ldaps://ldap.example.org --base ou=shortflow,dc=example,dc=org
   sudo shortflow agent status
   sudo shortflow agent rollback
   shortflow agent export fleet --base ou=shortflow,dc=example,dc=org > fleet.ldif
@@ -56,6 +59,10 @@ pub(crate) enum What {
     Export(Export),
     /// Write the repository that entries of an LDAP directory (LDIF) hold into a folder that is not there yet.
     Import(Import),
+    /// Read a directory for the agent that has started this process, and end with it.
+    #[cfg(all(feature = "ldap", target_os = "linux"))]
+    #[command(hide = true)]
+    Read(Read),
 }
 
 /// `agent plan`.
@@ -78,9 +85,8 @@ pub(crate) struct Plan {
 /// `agent run`.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// The folder of the repository, with `fleet.toml` in it.
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    pub(crate) source: PathBuf,
+    #[command(flatten)]
+    pub(crate) from: From,
     /// The folder for versions and the log; made if it is not there.
     #[arg(long, value_name = "FOLDER", default_value = STATE, value_hint = ValueHint::DirPath)]
     pub(crate) state: PathBuf,
@@ -93,6 +99,75 @@ pub(crate) struct Run {
     /// The machine of the fleet that this one is; by default its host name up to the first dot.
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
+}
+
+/// Where a repository is.
+#[derive(Debug, Args)]
+pub(crate) struct From {
+    /// The folder of the repository, with `fleet.toml` in it; or the URL of an LDAP directory: ldaps://, ldap://, ldapi://.
+    #[arg(long, value_name = "FOLDER|URL", value_hint = ValueHint::DirPath)]
+    pub(crate) source: String,
+    #[command(flatten)]
+    pub(crate) directory: Directory,
+}
+
+/// `agent read`.
+#[cfg(all(feature = "ldap", target_os = "linux"))]
+#[derive(Debug, Args)]
+pub(crate) struct Read {
+    #[command(flatten)]
+    pub(crate) from: From,
+}
+
+/// What an LDAP directory needs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "For an LDAP directory")]
+pub(crate) struct Directory {
+    /// The entry below which the repository is.
+    #[arg(long, value_name = "DN")]
+    pub(crate) base: Option<String>,
+    /// Who one is there, by a password; by default nobody.
+    #[arg(long, value_name = "DN", requires = "password_file")]
+    pub(crate) bind_dn: Option<String>,
+    /// A file with the password in its first line.
+    #[arg(long, value_name = "FILE", requires = "bind_dn", value_hint = ValueHint::FilePath)]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Be whom the connection says: the user of ldapi://, or the certificate (SASL EXTERNAL).
+    #[arg(long, conflicts_with = "bind_dn")]
+    pub(crate) external: bool,
+    /// Turn a connection of ldap:// into one of TLS first.
+    #[arg(long)]
+    pub(crate) starttls: bool,
+    /// Believe servers with certificates of these authorities (PEM); by default those that this machine trusts.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) ca: Option<PathBuf>,
+    /// One's own certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "key", value_hint = ValueHint::FilePath)]
+    pub(crate) certificate: Option<PathBuf>,
+    /// The key of one's own certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "certificate", value_hint = ValueHint::FilePath)]
+    pub(crate) key: Option<PathBuf>,
+}
+
+impl Directory {
+    /// The options that were given, and their values where they have one.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn given(&self) -> Vec<(&'static str, Option<OsString>)> {
+        let text = |value: &Option<String>| value.as_ref().map(|value| Some(value.into()));
+        let path = |value: &Option<PathBuf>| value.as_ref().map(|value| Some(value.into()));
+        let flag = |is_given: bool| is_given.then_some(None);
+        let all = [
+            ("--base", text(&self.base)),
+            ("--bind-dn", text(&self.bind_dn)),
+            ("--password-file", path(&self.password_file)),
+            ("--external", flag(self.external)),
+            ("--starttls", flag(self.starttls)),
+            ("--ca", path(&self.ca)),
+            ("--certificate", path(&self.certificate)),
+            ("--key", path(&self.key)),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
 }
 
 /// Where an agent is asked.

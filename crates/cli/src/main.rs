@@ -14,6 +14,8 @@ mod advise;
 mod advise_args;
 mod agent;
 mod agent_args;
+#[cfg(target_os = "linux")]
+mod agent_source;
 mod args;
 mod bench;
 mod bench_ebpf;

@@ -1,17 +1,29 @@
 //! Where repositories come from.
 
+#[cfg(feature = "ldap")]
+mod apart;
+#[cfg(feature = "ldap")]
+mod backoff;
+#[cfg(feature = "ldap")]
+mod directory;
 mod folder;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use crate::bundle::Bundle;
 
+#[cfg(feature = "ldap")]
+pub use apart::{Apart, confine, serve};
+#[cfg(feature = "ldap")]
+pub use directory::{Bind, Directory, DirectoryOptions, OptionsError};
 pub use folder::Folder;
 pub(crate) use folder::user;
 
 /// What a source has at a moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fetched {
     /// The texts.
     pub bundle: Bundle,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use shortflow_agent::ldap;
 use shortflow_text::Source;
 
-use crate::slapd::{BASE, Slapd, schema};
+use crate::slapd::{BASE, Like, Slapd, schema};
 use crate::support::bundle;
 
 #[test]
@@ -13,7 +13,7 @@ fn a_repository_goes_through_a_real_directory_and_comes_back_byte_for_byte() {
     let folder = tempfile::tempdir().unwrap();
     let repository =
         bundle("name = \"Größe\"\n", &[("odd, \"name\".toml", " begins and ends with a space ")]);
-    let Some(slapd) = Slapd::with(folder.path(), &repository) else { return };
+    let Some(slapd) = Slapd::with(folder.path(), &Like::default(), &repository) else { return };
     // Lines as long as the tool likes them, and cut as it cuts them.
     for more in [&["-LLL"][..], &["-LLL", "-o", "ldif-wrap=no"]] {
         let text = slapd.tool("ldapsearch", &[more, &["-b", BASE]].concat()).unwrap();

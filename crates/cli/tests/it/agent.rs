@@ -24,7 +24,7 @@ policy = "policies/strict-priority.toml"
 "#;
 
 /// A repository of this fleet in a folder, with the shipped policies.
-fn repository(folder: &Path, fleet: &str) {
+pub(crate) fn repository(folder: &Path, fleet: &str) {
     let policies = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
     std::fs::create_dir_all(folder.join("policies")).unwrap();
     for name in ["strict-priority.toml", "best-effort.toml"] {
@@ -98,7 +98,7 @@ fn what_is_exported_is_imported_byte_for_byte_into_a_folder_that_is_not_there() 
 }
 
 /// A process that is killed with the test.
-struct Running(std::process::Child);
+pub(crate) struct Running(pub(crate) std::process::Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -107,29 +107,23 @@ impl Drop for Running {
     }
 }
 
-/// Starts the agent of gw1 in this network namespace, over the repository `fleet` of a folder.
-fn start(folder: &Path) -> Running {
-    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
-    let (source, state, socket) = (path("fleet"), path("state"), path("agent.sock"));
-    let arguments = [
-        "agent",
-        "run",
-        "--source",
-        &source,
-        "--state",
-        &state,
-        "--socket",
-        &socket,
-        "--machine",
-        "gw1",
-    ];
+/// Starts the agent of gw1 over the repository `fleet` of a folder.
+pub(crate) fn start(folder: &Path) -> Running {
+    start_from(folder, &["--source", folder.join("fleet").to_str().unwrap()])
+}
+
+/// Starts the agent of gw1 over a source, with its state and its journal in a folder.
+pub(crate) fn start_from(folder: &Path, source: &[&str]) -> Running {
+    let (state, socket) = (folder.join("state"), folder.join("agent.sock"));
     let log =
         std::fs::File::options().create(true).append(true).open(folder.join("journal")).unwrap();
-    Running(shortflow(&arguments).stderr(log).spawn().unwrap())
+    let mut agent = shortflow(&["agent", "run", "--machine", "gw1"]);
+    agent.args(source).arg("--state").arg(state).arg("--socket").arg(socket);
+    Running(agent.stderr(log).spawn().unwrap())
 }
 
 /// Waits until `shortflow agent status` says all of this, and gives what it said.
-fn until(folder: &Path, wanted: &[&str]) -> String {
+pub(crate) fn until(folder: &Path, wanted: &[&str]) -> String {
     let socket = folder.join("agent.sock");
     let until = Instant::now() + Duration::from_secs(30);
     loop {
@@ -207,4 +201,85 @@ fn an_agent_follows_its_folder_survives_a_kill_goes_back_and_ends_when_asked() {
             assert!(log.contains(part), "{part}\n{log}");
         }
     });
+}
+
+#[test]
+fn killed_at_any_moment_it_leaves_a_state_and_a_device_from_which_the_next_agent_goes_on() {
+    with_a_cable(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        repository(&at.join("fleet"), FLEET);
+        let fleet = at.join("fleet/fleet.toml");
+        // Each round has other texts to keep and to bring to the device; it ends a little later than the one before.
+        for round in 0..12 {
+            let rate = format!("{} Mbit/s", 10 + round);
+            std::fs::write(&fleet, FLEET.replace("10 Mbit/s", &rate)).unwrap();
+            let agent = start(at);
+            std::thread::sleep(Duration::from_millis(100 * round));
+            drop(agent);
+        }
+        let agent = start(at);
+        until(at, &["sf0: \"Strict Priority\", 21 Mbit/s: done"]);
+        drop(agent);
+        assert!(
+            run(&["status"])
+                .out
+                .starts_with("sf0: policy \"Strict Priority\", role core, 21 Mbit/s\n")
+        );
+        let versions = at.join("state/versions");
+        for entry in std::fs::read_dir(&versions).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            assert!(name.parse::<u64>().is_ok(), "{name} was begun and not finished");
+        }
+    });
+}
+
+#[test]
+fn a_source_that_cannot_be_meant_is_refused_before_anything_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (state, socket) = (path("state"), path("agent.sock"));
+    let refused = |more: &[&str]| {
+        let rest = ["--state", &state, "--socket", &socket, "--machine", "gw1"];
+        let ended = run(&[&["agent", "run"], more, &rest].concat());
+        assert!(!Path::new(&socket).exists());
+        (ended.code, ended.err)
+    };
+    let (code, said) = refused(&["--source", "fleet", "--base", "dc=b"]);
+    assert_eq!(
+        (code, said.contains("--base is for a directory, and fleet is a folder")),
+        (Some(2), true),
+        "{said}"
+    );
+    let (code, said) = refused(&["--source", "ldaps://a"]);
+    match cfg!(feature = "ldap") {
+        true => assert_eq!((code, said.contains("--base ou=shortflow")), (Some(2), true), "{said}"),
+        false => assert_eq!(
+            (code, said.contains("this build leaves out LDAP")),
+            (Some(3), true),
+            "{said}"
+        ),
+    }
+    if cfg!(feature = "ldap") {
+        std::fs::write(path("empty"), "\n").unwrap();
+        let password = path("empty");
+        let given = [
+            "--source",
+            "ldaps://a",
+            "--base",
+            "dc=b",
+            "--bind-dn",
+            "cn=a",
+            "--password-file",
+            &password,
+        ];
+        let (code, said) = refused(&given);
+        assert_eq!(
+            (code, said.contains("has no password in its first line")),
+            (Some(2), true),
+            "{said}"
+        );
+        let (code, said) = refused(&["--source", "http://a", "--base", "dc=b"]);
+        assert_eq!((code, said.contains("is no URL of a directory")), (Some(2), true), "{said}");
+    }
 }

@@ -5,6 +5,8 @@ mod agent;
 mod arguments;
 mod check;
 mod deploy;
+#[cfg(all(feature = "ldap", target_os = "linux"))]
+mod directory;
 mod disk;
 mod engines;
 mod explain;
@@ -18,6 +20,9 @@ mod runs;
 mod schemas;
 #[cfg(target_os = "linux")]
 mod schemes;
+#[cfg(all(feature = "ldap", target_os = "linux"))]
+#[path = "../../../agent/tests/it/slapd.rs"]
+mod slapd;
 mod support;
 mod traces;
 mod tune;

@@ -1,0 +1,213 @@
+//! A source that is read by a process of its own.
+//!
+//! What reads bytes of a server may come to harm by them: by a mistake in a library, by texts nested without end, by more
+//! than there is memory for. Then that process ends, which is told as any other failure to read, and the agent goes on.
+
+use std::io::{BufRead, Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::resource::{Resource, setrlimit};
+use serde::{Deserialize, Serialize};
+
+use super::backoff::Backoff;
+use super::{Fetched, Source};
+
+/// How long the process may take longer than it was given patience for; a reading has that patience itself.
+const GRACE: Duration = Duration::from_secs(30);
+/// The most bytes of an answer.
+const MOST_ANSWER: usize = 64 << 20;
+/// The most bytes of memory that the process may have.
+const MOST_MEMORY: u64 = 512 << 20;
+
+/// What the process is asked, a line of JSON.
+#[derive(Debug, Serialize, Deserialize)]
+enum Question {
+    Fetch,
+    Wait(Duration),
+}
+
+/// What it answers, a line of JSON.
+#[derive(Debug, Serialize, Deserialize)]
+enum Answer {
+    Fetched(Fetched),
+    Failed(String),
+    Rings(bool),
+}
+
+/// A source that is read by a process of its own.
+pub struct Apart {
+    name: String,
+    command: Command,
+    reader: Option<Reader>,
+    backoff: Backoff,
+}
+
+impl Apart {
+    /// The source `name`, read by what `command` starts: a process that calls [`serve`].
+    pub fn new(name: String, mut command: Command) -> Apart {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        Apart { name, command, reader: None, backoff: Backoff::default() }
+    }
+
+    fn ask(&mut self, question: &Question, patience: Duration) -> Result<Answer, String> {
+        let mut reader = match self.reader.take() {
+            Some(reader) => reader,
+            None => Reader::start(&mut self.command)
+                .map_err(|error| format!("no process can be started that reads: {error}"))?,
+        };
+        match reader.ask(question, patience) {
+            Ok(answer) => {
+                self.reader = Some(reader);
+                Ok(answer)
+            }
+            Err(why) => Err(format!("what reads it {}", reader.end(&why))),
+        }
+    }
+
+    fn failed(&mut self, why: String) -> String {
+        self.backoff.failed(Instant::now(), &why);
+        why
+    }
+}
+
+impl Source for Apart {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn fetch(&mut self) -> Result<Fetched, String> {
+        if let Some(why) = self.backoff.holds(Instant::now()) {
+            return Err(why.to_owned());
+        }
+        match self.ask(&Question::Fetch, GRACE) {
+            Ok(Answer::Fetched(fetched)) => {
+                self.backoff.done();
+                Ok(fetched)
+            }
+            // It knows itself when to try again.
+            Ok(Answer::Failed(why)) => {
+                self.backoff.done();
+                Err(why)
+            }
+            Ok(Answer::Rings(_)) => Err(self.failed("what reads it answers something else".into())),
+            Err(why) => Err(self.failed(why)),
+        }
+    }
+
+    fn wait(&mut self, patience: Duration) -> bool {
+        if let Some(left) = self.backoff.left(Instant::now()) {
+            std::thread::sleep(left.min(patience));
+            return left <= patience;
+        }
+        match self.ask(&Question::Wait(patience), patience + GRACE) {
+            Ok(Answer::Rings(rings)) => rings,
+            // Where it has come to harm a reading says so, and later starts another.
+            Ok(_) => {
+                self.failed("what reads it answers something else".to_owned());
+                true
+            }
+            Err(why) => {
+                self.failed(why);
+                true
+            }
+        }
+    }
+}
+
+/// The process.
+struct Reader {
+    child: Child,
+    questions: ChildStdin,
+    answers: ChildStdout,
+}
+
+impl Reader {
+    fn start(command: &mut Command) -> std::io::Result<Reader> {
+        let mut child = command.spawn()?;
+        match (child.stdin.take(), child.stdout.take()) {
+            (Some(questions), Some(answers)) => Ok(Reader { child, questions, answers }),
+            _ => Err(std::io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn ask(&mut self, question: &Question, patience: Duration) -> Result<Answer, String> {
+        let gone = |_| "has ended".to_owned();
+        let line = serde_json::to_string(question).map_err(|error| error.to_string())?;
+        writeln!(self.questions, "{line}").map_err(gone)?;
+        let until = Instant::now() + patience;
+        let (mut line, mut chunk) = (Vec::new(), [0; 65536]);
+        while line.last() != Some(&b'\n') {
+            let left = until.saturating_duration_since(Instant::now());
+            let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+            let ready = poll(&mut [PollFd::new(self.answers.as_fd(), PollFlags::POLLIN)], timeout);
+            if left.is_zero() || ready == Ok(0) {
+                return Err(format!("has not answered within {} s", patience.as_secs()));
+            }
+            match self.answers.read(&mut chunk).map_err(gone)? {
+                0 => return Err("has ended".to_owned()),
+                read => line.extend_from_slice(&chunk[..read]),
+            }
+            if line.len() > MOST_ANSWER {
+                return Err(format!("answers more than {MOST_ANSWER} bytes"));
+            }
+        }
+        serde_json::from_slice(&line).map_err(|error| format!("answers nonsense: {error}"))
+    }
+
+    /// Ends it where it has not by itself, and says how it came to that.
+    fn end(mut self, why: &str) -> String {
+        drop(self.questions);
+        // Who has closed its end is about to end.
+        let until = Instant::now() + Duration::from_secs(1);
+        while why == "has ended" && Instant::now() < until {
+            match self.child.try_wait() {
+                Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+                Ok(Some(status)) => return format!("{why} ({status})"),
+                Err(_) => break,
+            }
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        why.to_owned()
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            reader.end("is no longer needed");
+        }
+    }
+}
+
+/// Bounds what a process may take that reads what others send: its memory, and no image of it is left behind.
+///
+/// # Errors
+/// When the kernel does not let it.
+pub fn confine() -> std::io::Result<()> {
+    setrlimit(Resource::RLIMIT_AS, MOST_MEMORY, MOST_MEMORY)?;
+    Ok(setrlimit(Resource::RLIMIT_CORE, 0, 0)?)
+}
+
+/// Reads a source for an [`Apart`] of another process, until that asks no more.
+///
+/// # Errors
+/// When what it asks cannot be read or answered.
+pub fn serve(
+    source: &mut dyn Source,
+    questions: impl BufRead,
+    mut answers: impl Write,
+) -> std::io::Result<()> {
+    for line in questions.lines() {
+        let answer = match serde_json::from_str(&line?)? {
+            Question::Fetch => source.fetch().map_or_else(Answer::Failed, Answer::Fetched),
+            Question::Wait(patience) => Answer::Rings(source.wait(patience)),
+        };
+        writeln!(answers, "{}", serde_json::to_string(&answer)?)?;
+        answers.flush()?;
+    }
+    Ok(())
+}

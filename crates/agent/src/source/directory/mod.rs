@@ -1,0 +1,103 @@
+//! An LDAP directory: read over a connection, and watched by content synchronisation (RFC 4533) where the server has it.
+//!
+//! The synchronisation is used as a bell: whatever comes means that something may have changed, and the entries are
+//! then read anew in one search. There are few of them, and so no message of a server can bring what is known here and what
+//! is there apart.
+
+mod options;
+mod session;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use shortflow_text::Source as Text;
+use tokio::runtime::{Builder, Runtime};
+
+use super::backoff::Backoff;
+use super::{Fetched, Source};
+use crate::ldap::{bundle, write};
+use session::Session;
+
+pub use options::{Bind, DirectoryOptions, OptionsError};
+
+/// How long a server may take to answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A repository in an LDAP directory.
+pub struct Directory {
+    options: DirectoryOptions,
+    runtime: Runtime,
+    session: Option<Session>,
+    backoff: Backoff,
+}
+
+impl Directory {
+    /// The repository at a server that need not be there yet.
+    ///
+    /// # Errors
+    /// When the process gets no means to wait for a network.
+    pub fn new(options: DirectoryOptions) -> std::io::Result<Directory> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        Ok(Directory { options, runtime, session: None, backoff: Backoff::default() })
+    }
+
+    fn failed(&mut self, why: String) -> String {
+        self.session = None;
+        self.backoff.failed(Instant::now(), &why);
+        why
+    }
+}
+
+impl Source for Directory {
+    fn name(&self) -> String {
+        format!("{} at {}", self.options.base, self.options.url)
+    }
+
+    fn fetch(&mut self) -> Result<Fetched, String> {
+        if let Some(why) = self.backoff.holds(Instant::now()) {
+            return Err(why.to_owned());
+        }
+        let (options, session) = (&self.options, &mut self.session);
+        let read = self.runtime.block_on(async {
+            let read = async {
+                if session.is_none() {
+                    *session = Some(Session::open(options).await?);
+                }
+                match session {
+                    Some(session) => session.read(&options.base).await,
+                    None => Err("there is no connection".to_owned()),
+                }
+            };
+            tokio::time::timeout(PATIENCE, read).await
+        });
+        let read = read
+            .unwrap_or_else(|_| Err(format!("it does not answer within {} s", PATIENCE.as_secs())));
+        let (entries, who) = read.map_err(|why| self.failed(why))?;
+        self.backoff.done();
+        // Mistakes are shown in the entries' text form.
+        let source = Arc::new(Text { name: self.name(), text: write(&entries) });
+        let parsed = crate::ldap::parse(&source.name, &source.text)
+            .map_err(|mistakes| mistakes.to_string())?;
+        let bundle = bundle(&source, &parsed).map_err(|mistakes| mistakes.to_string())?;
+        Ok(Fetched { bundle, who })
+    }
+
+    fn wait(&mut self, patience: Duration) -> bool {
+        if let Some(left) = self.backoff.left(Instant::now()) {
+            std::thread::sleep(left.min(patience));
+            return left <= patience;
+        }
+        let Some(session) = &mut self.session else {
+            std::thread::sleep(patience);
+            return false;
+        };
+        match self.runtime.block_on(session.rings(patience)) {
+            Ok(rings) => rings,
+            // The connection is gone: the next reading makes a new one.
+            Err(_) => {
+                self.session = None;
+                true
+            }
+        }
+    }
+}

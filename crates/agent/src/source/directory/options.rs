@@ -1,0 +1,141 @@
+//! Where a directory is, and who one is there.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+
+/// Who one is to a directory.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Bind {
+    /// Nobody.
+    Anonymous,
+    /// A name and its password.
+    Simple {
+        /// The name.
+        dn: String,
+        /// The password.
+        password: String,
+    },
+    /// Whom the connection says: the user of a Unix socket, or the certificate of TLS (SASL EXTERNAL).
+    External,
+}
+
+/// Where a directory is, and who one is there.
+pub struct DirectoryOptions {
+    pub(super) url: String,
+    pub(super) base: String,
+    pub(super) bind: Bind,
+    pub(super) starttls: bool,
+    pub(super) tls: Option<Arc<ClientConfig>>,
+}
+
+/// Why nobody connects so.
+#[derive(Debug, thiserror::Error)]
+pub enum OptionsError {
+    /// The URL is of another kind.
+    #[error("{0:?} is no URL of a directory: it begins with ldaps://, ldap:// or ldapi://")]
+    Url(String),
+    /// TLS where there is none.
+    #[error("StartTLS is for ldap://: {0} has TLS already, or needs none")]
+    NoStartTls(String),
+    /// A password that everybody on the way could read.
+    #[error("a password would go to {0} in the clear: use ldaps://, or StartTLS")]
+    Clear(String),
+    /// Certificates that cannot be used.
+    #[error("{path}: {why}")]
+    Certificates {
+        /// The file.
+        path: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+impl DirectoryOptions {
+    /// The repository below `base` at `url`. Certificates of servers are held against those in the file `authorities`,
+    /// or where none is given against those that the machine trusts; `identity` is a certificate of one's own with its key.
+    ///
+    /// # Errors
+    /// When the URL is of another kind, a password would go in the clear to another machine, or files cannot be read.
+    pub fn new(
+        url: &str,
+        base: &str,
+        bind: Bind,
+        starttls: bool,
+        authorities: Option<&Path>,
+        identity: Option<(&Path, &Path)>,
+    ) -> Result<DirectoryOptions, OptionsError> {
+        let (scheme, rest) =
+            url.split_once("://").ok_or_else(|| OptionsError::Url(url.to_owned()))?;
+        if !["ldap", "ldaps", "ldapi"].contains(&scheme) {
+            return Err(OptionsError::Url(url.to_owned()));
+        }
+        if starttls && scheme != "ldap" {
+            return Err(OptionsError::NoStartTls(url.to_owned()));
+        }
+        let is_clear = scheme == "ldap" && !starttls && !is_loopback(rest);
+        if is_clear && matches!(bind, Bind::Simple { .. }) {
+            return Err(OptionsError::Clear(url.to_owned()));
+        }
+        let has_tls = scheme == "ldaps" || starttls;
+        let tls = has_tls.then(|| tls(authorities, identity)).transpose()?;
+        Ok(DirectoryOptions { url: url.to_owned(), base: base.to_owned(), bind, starttls, tls })
+    }
+}
+
+fn is_loopback(rest: &str) -> bool {
+    // What stands before an `@` is not the host.
+    if rest.contains('@') {
+        return false;
+    }
+    let host = rest.split('/').next().unwrap_or_default();
+    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+    host == "localhost"
+        || host == "[::1]"
+        || host.parse().is_ok_and(|ip: std::net::Ipv4Addr| ip.is_loopback())
+}
+
+fn tls(
+    authorities: Option<&Path>,
+    identity: Option<(&Path, &Path)>,
+) -> Result<Arc<ClientConfig>, OptionsError> {
+    let mut roots = RootCertStore::empty();
+    match authorities {
+        Some(path) => {
+            for certificate in certificates(path)? {
+                roots.add(certificate).map_err(|error| unusable(path, &error))?;
+            }
+        }
+        None => {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+    }
+    let builder = ClientConfig::builder().with_root_certificates(roots);
+    let config = match identity {
+        None => builder.with_no_client_auth(),
+        Some((certificate, key)) => {
+            let secret =
+                PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;
+            let own = builder.with_client_auth_cert(certificates(certificate)?, secret);
+            own.map_err(|error| unusable(certificate, &error))?
+        }
+    };
+    Ok(Arc::new(config))
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, OptionsError> {
+    let read =
+        CertificateDer::pem_file_iter(path).and_then(|found| found.collect::<Result<Vec<_>, _>>());
+    let found = read.map_err(|error| unusable(path, &error))?;
+    match found.is_empty() {
+        true => Err(unusable(path, &"there is no certificate in it")),
+        false => Ok(found),
+    }
+}
+
+fn unusable(path: &Path, why: &dyn std::fmt::Display) -> OptionsError {
+    OptionsError::Certificates { path: path.display().to_string(), why: why.to_string() }
+}

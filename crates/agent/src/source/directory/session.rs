@@ -1,0 +1,151 @@
+//! A connection to a directory.
+
+use std::time::Duration;
+
+use ldap3::controls::{RefreshMode, SyncRequest};
+use ldap3::{Ldap, LdapConnAsync, LdapConnSettings, LdapError, Scope, SearchEntry, SearchStream};
+
+use super::options::{Bind, DirectoryOptions};
+use crate::ldap::Entry;
+
+/// The control of content synchronisation (RFC 4533, §2.2).
+const SYNCHRONISATION: &str = "1.3.6.1.4.1.4203.1.9.1.1";
+/// Entries that are ours.
+const OURS: &str =
+    "(|(objectClass=shortflowTextEntry)(objectClass=shortflowPolicy)(objectClass=shortflowRule))";
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// What the synchronisation asks for: names alone, since what it says is that something may have changed.
+type Bell = SearchStream<'static, &'static str, Vec<&'static str>>;
+
+/// A connection, over which one has said who one is.
+pub(super) struct Session {
+    ldap: Ldap,
+    /// Where the server has content synchronisation.
+    bell: Option<Bell>,
+}
+
+impl Session {
+    /// Connects, says who one is, and asks to be told of changes where the server can.
+    pub(super) async fn open(options: &DirectoryOptions) -> Result<Session, String> {
+        let mut settings =
+            LdapConnSettings::new().set_conn_timeout(CONNECT).set_starttls(options.starttls);
+        if let Some(config) = options.tls.clone() {
+            settings = settings.set_config(config);
+        }
+        let opened = LdapConnAsync::with_settings(settings, &options.url).await;
+        let (connection, mut ldap) = opened.map_err(|error| told("cannot connect", &error))?;
+        tokio::spawn(async move {
+            // Whoever waits for an answer hears of the end of the connection.
+            let _ = connection.drive().await;
+        });
+        let bound = match &options.bind {
+            Bind::Anonymous => None,
+            Bind::Simple { dn, password } => Some(ldap.simple_bind(dn, password).await),
+            Bind::External => Some(ldap.sasl_external_bind().await),
+        };
+        if let Some(bound) = bound {
+            bound
+                .and_then(|result| result.success())
+                .map_err(|error| told("it does not let us in", &error))?;
+        }
+        let bell = match has_synchronisation(&mut ldap).await? {
+            true => Some(bell(&mut ldap, &options.base).await?),
+            false => None,
+        };
+        Ok(Session { ldap, bell })
+    }
+
+    /// All entries that are ours, in the order of their names, and who changed one of them last.
+    pub(super) async fn read(&mut self, base: &str) -> Result<(Vec<Entry>, String), String> {
+        let attributes = vec!["*", "modifyTimestamp", "modifiersName"];
+        let found = self.ldap.search(base, Scope::Subtree, OURS, attributes).await;
+        let (found, _) = found
+            .and_then(|found| found.success())
+            .map_err(|error| told("cannot search", &error))?;
+        let mut newest = (String::new(), "nobody known".to_owned());
+        let mut entries: Vec<Entry> = Vec::new();
+        for found in found.into_iter().filter(|found| !found.is_ref()) {
+            let SearchEntry { dn, attrs, bin_attrs } = SearchEntry::construct(found);
+            let one = |name: &str| attrs.get(name).and_then(|values| values.first()).cloned();
+            if let (Some(at), Some(who)) = (one("modifyTimestamp"), one("modifiersName")) {
+                newest = newest.max((at, who));
+            }
+            let texts = attrs.into_iter().flat_map(|(name, values)| {
+                values.into_iter().map(move |value| (name.clone(), value.into_bytes()))
+            });
+            let bytes = bin_attrs.into_iter().flat_map(|(name, values)| {
+                values.into_iter().map(move |value| (name.clone(), value))
+            });
+            let mut attributes: Vec<(String, Vec<u8>)> = texts.chain(bytes).collect();
+            attributes.retain(|(name, _)| name != "modifyTimestamp" && name != "modifiersName");
+            attributes.sort();
+            entries.push(Entry::new(dn, attributes));
+        }
+        entries.sort_by(|a, b| a.dn.cmp(&b.dn));
+        Ok((entries, newest.1))
+    }
+
+    /// Waits for a change, so long at most, and says whether there may be one. Without synchronisation nobody rings.
+    pub(super) async fn rings(&mut self, patience: Duration) -> Result<bool, LdapError> {
+        let Some(bell) = &mut self.bell else {
+            tokio::time::sleep(patience).await;
+            return Ok(false);
+        };
+        match tokio::time::timeout(patience, bell.next()).await {
+            Err(_) => Ok(false),
+            Ok(Ok(Some(_))) => Ok(true),
+            // It has the control, and not for these entries: it has answered once, and that is all.
+            Ok(Ok(None)) => {
+                self.bell = None;
+                Ok(true)
+            }
+            Ok(Err(error)) => Err(error),
+        }
+    }
+}
+
+async fn has_synchronisation(ldap: &mut Ldap) -> Result<bool, String> {
+    let found = ldap.search("", Scope::Base, "(objectClass=*)", vec!["supportedControl"]).await;
+    let (found, _) =
+        found.and_then(|found| found.success()).map_err(|error| told("cannot search", &error))?;
+    let controls = found.into_iter().flat_map(|root| {
+        SearchEntry::construct(root).attrs.remove("supportedControl").unwrap_or_default()
+    });
+    Ok(controls.into_iter().any(|control| control == SYNCHRONISATION))
+}
+
+async fn bell(ldap: &mut Ldap, base: &str) -> Result<Bell, String> {
+    let request =
+        SyncRequest { mode: RefreshMode::RefreshAndPersist, cookie: None, reload_hint: false };
+    let asked =
+        ldap.with_controls(request).streaming_search(base, Scope::Subtree, OURS, vec!["1.1"]).await;
+    asked.map_err(|error| told("cannot ask to be told of changes", &error))
+}
+
+fn told(what: &str, error: &LdapError) -> String {
+    match error {
+        LdapError::LdapResult { result } => {
+            let text =
+                if result.text.is_empty() { String::new() } else { format!(": {}", result.text) };
+            format!("{what}: result {} of LDAP ({}){text}", result.rc, meaning(result.rc))
+        }
+        other => format!("{what}: {other}"),
+    }
+}
+
+/// What operators meet (RFC 4511, appendix A).
+fn meaning(code: u32) -> &'static str {
+    match code {
+        7 => "this way to say who one is is not supported",
+        8 => "it wants a stronger way to say who one is",
+        13 => "it wants TLS",
+        32 => "there is no such entry",
+        48 => "it does not let one be nobody",
+        49 => "the name or the password is wrong",
+        50 => "one may not",
+        51 | 52 => "it is busy",
+        _ => "see RFC 4511",
+    }
+}

@@ -1,0 +1,102 @@
+//! A source that is read by a process of its own: here a shell, which does what it is told to.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use shortflow_agent::{Apart, Bundle, FLEET, Fetched, Source, serve};
+
+/// A source whose process is this script.
+fn apart(script: &str) -> Apart {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]);
+    Apart::new("it".to_owned(), command)
+}
+
+fn fetched() -> Fetched {
+    let bundle = Bundle::new([(FLEET.to_owned(), "[machines.gw1]\n".to_owned())]);
+    Fetched { bundle, who: "alice".to_owned() }
+}
+
+/// Has this at once, and rings after the second question.
+struct Ready(u32);
+
+impl Source for Ready {
+    fn name(&self) -> String {
+        "ready".to_owned()
+    }
+
+    fn fetch(&mut self) -> Result<Fetched, String> {
+        self.0 += 1;
+        if self.0 == 1 { Ok(fetched()) } else { Err("one \"no\"\nof two lines".to_owned()) }
+    }
+
+    fn wait(&mut self, patience: Duration) -> bool {
+        patience > Duration::from_millis(5)
+    }
+}
+
+#[test]
+fn what_a_process_serves_is_what_the_other_gets() {
+    let questions = "\"Fetch\"\n{\"Wait\":{\"secs\":0,\"nanos\":4000000}}\n\"Fetch\"\n{\"Wait\":{\"secs\":1,\"nanos\":0}}\n";
+    let mut answers = Vec::new();
+    serve(&mut Ready(0), questions.as_bytes(), &mut answers).unwrap();
+    let answers = String::from_utf8(answers).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (said, heard) = (folder.path().join("answers"), folder.path().join("questions"));
+    std::fs::write(&said, answers).unwrap();
+    // A line is answered for each that is asked.
+    let script = format!(
+        "exec 3<{}; while read -r asked; do echo \"$asked\" >>{}; read -r line <&3; printf '%s\\n' \"$line\"; done",
+        said.display(),
+        heard.display()
+    );
+    let mut source = apart(&script);
+    assert_eq!(source.fetch(), Ok(fetched()));
+    assert!(!source.wait(Duration::from_millis(4)));
+    assert_eq!(source.fetch(), Err("one \"no\"\nof two lines".to_owned()));
+    assert!(source.wait(Duration::from_secs(1)));
+    assert_eq!(std::fs::read_to_string(heard).unwrap(), questions);
+}
+
+#[test]
+fn a_process_that_comes_to_harm_is_told_and_another_is_started_after_a_while() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    let mut source = apart(&format!("echo >>{}; read -r asked; kill -ABRT $$", started.display()));
+    let why = source.fetch().unwrap_err();
+    assert!(why.starts_with("what reads it has ended (signal: 6 (SIGABRT)"), "{why}");
+    assert_eq!(source.fetch(), Err(why), "it is not started again at once");
+    let began = Instant::now();
+    while !source.wait(Duration::from_millis(50)) {}
+    assert!(began.elapsed() > Duration::from_millis(500), "{:?}", began.elapsed());
+    assert!(source.fetch().is_err());
+    assert_eq!(std::fs::read_to_string(started).unwrap(), "\n\n");
+}
+
+#[test]
+fn a_process_that_answers_something_else_is_not_believed() {
+    for (script, wanted) in [
+        ("read -r asked; echo what", "what reads it answers nonsense: expected value"),
+        ("read -r asked; echo '{\"Rings\":true}'", "what reads it answers something else"),
+        ("exec tr '\\0' x </dev/zero", "what reads it answers more than 67108864 bytes"),
+        ("exit 3", "what reads it has ended (exit status: 3)"),
+    ] {
+        let why = apart(script).fetch().unwrap_err();
+        assert!(why.starts_with(wanted), "{script}: {why}");
+    }
+}
+
+#[test]
+fn the_process_ends_with_the_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let pid = folder.path().join("pid");
+    let mut source = apart(&format!(
+        "echo $$ >{}; while read -r asked; do echo '{{\"Rings\":false}}'; done; exec sleep 600",
+        pid.display()
+    ));
+    assert!(!source.wait(Duration::ZERO));
+    let process = format!("/proc/{}", std::fs::read_to_string(pid).unwrap().trim());
+    assert!(std::path::Path::new(&process).exists());
+    drop(source);
+    assert!(!std::path::Path::new(&process).exists());
+}
