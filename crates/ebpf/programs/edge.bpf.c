@@ -12,6 +12,7 @@
 #include "table.h"
 #include "tcp.h"
 #include "window.h"
+#include "sima.h"
 
 // The kernel lends helpers to programs under its own licence; this one is also under ours.
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -34,6 +35,7 @@ enum {
 	METER_FAIR_MARKER,
 	METER_DSTF,
 	METER_TCP_STATE,
+	METER_SIMA,
 };
 
 enum { FORWARD, DROP, REMARK };
@@ -55,9 +57,19 @@ struct rules {
 };
 
 struct class {
-	__u64 rate[2];
-	// How much the buckets hold, and in how long their rates fill them. Both buckets of one rate count as one here.
-	__u64 depth[2], most[2], filling[2];
+	union {
+		struct {
+			__u64 rate[2];
+			// How much the buckets hold, and in how long their rates fill them. Both buckets of one rate count as
+			// one here.
+			__u64 depth[2], most[2], filling[2];
+		};
+		// How a load of SIMA decays in silence, in the time of a byte, and in that of a byte at the rate up to which a
+		// packet has the precedence 1.
+		struct {
+			struct decay silence, sending, first_threshold;
+		};
+	};
 	__u64 window;
 	struct pace committed, peak;
 	struct accounts accounts;
@@ -85,8 +97,11 @@ struct state {
 	__u32 unused;
 	// When tokens were earned last; when the last packet came in each window.
 	__u64 at[2];
-	// Tokens of both buckets; bytes in each window.
-	__u64 held[2];
+	// Tokens of both buckets; bytes in each window; a load.
+	union {
+		__u64 held[2];
+		struct load load;
+	};
 };
 
 // Thresholds in tokens, and code points of the levels between them.
@@ -160,6 +175,8 @@ const volatile struct {
 	__u32 link;
 	// Time and draws come with the packet, for tests.
 	__u32 is_test;
+	// 2^(-i/64) in parts of 2^-63.
+	__u64 powers[POWERS];
 } settings;
 
 static __always_inline int matches(const struct rule *rule, const struct packet *packet)
@@ -397,6 +414,22 @@ static __always_inline __u32 color_by_sender(const struct class *class, const st
 	return sender->window <= class->medium || is_within(class->medium, sender->window, draws[1]) ? YELLOW : RED;
 }
 
+// The drop precedence of SIMA (Laatu, Harju & Loula 2003, section 2).
+static __always_inline __u32 precedence_by_rate(const struct class *class, struct state *state, __u64 now, __u32 size)
+{
+	__u32 bytes = size ? size : 1;
+	struct load added = lost_after(settings.powers, halvings_within(&class->sending, 0, bytes));
+	struct rate rate;
+
+	bpf_spin_lock(&state->lock);
+	rate.kept = load_after(settings.powers, state->load,
+			       halvings_within(&class->silence, 0, elapsed_since(&state->at[0], now)));
+	rate.load = sum_of(rate.kept, added);
+	state->load = rate.load;
+	bpf_spin_unlock(&state->lock);
+	return precedence_of(settings.powers, &rate, &class->first_threshold, bytes);
+}
+
 // What becomes of a packet.
 struct fate {
 	__u32 color;
@@ -419,6 +452,13 @@ static __always_inline struct fate fate_of(struct __sk_buff *skb, __u32 number, 
 
 		fate.color = !level ? GREEN : level == own->last ? RED : YELLOW;
 		fate.code_point = own->code_points[level & (MOST_LEVELS - 1)];
+		return fate;
+	}
+	if (class->meter == METER_SIMA) {
+		__u32 precedence = precedence_by_rate(class, state, now, packet->size);
+
+		fate.color = !precedence ? RED : precedence == BEST ? GREEN : YELLOW;
+		fate.code_point = own->code_points[precedence & (MOST_LEVELS - 1)];
 		return fate;
 	}
 	if (class->meter == METER_FAIR_MARKER)

@@ -82,6 +82,7 @@ fn class_of(class: &TrafficClass, role: &Role, path: &str) -> Compiled<EdgeClass
             (EdgeMeter::TcpState { params, initial_window }, colors)
         }
         Some(MarkerPlan::Dstf(plan)) => (EdgeMeter::Dstf(plan.clone()), None),
+        Some(MarkerPlan::Sima(plan)) => (EdgeMeter::Sima(plan.clone()), None),
         Some(other) => {
             let what = format!("the marker `{}` has no program in the kernel yet", other.scheme());
             return Err(vec![Refusal::of_policy(&path, &what, None)]);

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use shortflow_elements::classifier::MultiField;
 use shortflow_elements::dropper::PolicerAction;
-use shortflow_elements::marker::{Counted, Crossing, DstfParams, RecoverySegments};
+use shortflow_elements::marker::{Counted, Crossing, DstfParams, RecoverySegments, SimaParams};
 use shortflow_elements::meter::{
-    ColorMode, FairMarkerParams, FlowTableSize, IntegerTswParams, Pace,
+    ColorMode, Decay, FairMarkerParams, FlowTableSize, IntegerTswParams, MomentaryRate, Pace,
 };
 use shortflow_elements::{Aggregate, Color, Dscp, ParamsError, Prefix};
 use shortflow_units::{Bytes, Duration, Rate};
@@ -57,6 +57,10 @@ impl Packed {
 
     fn short(self, value: u16) -> Packed {
         self.bytes(&value.to_ne_bytes())
+    }
+
+    fn decay(self, decay: Decay) -> Packed {
+        self.long(decay.parts).bytes(&decay.shift.to_ne_bytes()).four(0)
     }
 
     fn pace(self, pace: Pace) -> Packed {
@@ -215,6 +219,18 @@ struct Working {
     threshold: u64,
     levels: Option<Vec<u8>>,
     windows: Windows,
+    /// Of SIMA, in the place of buckets.
+    decays: Option<[Decay; 3]>,
+}
+
+impl Working {
+    /// The first fields of `struct class`: those of buckets, or of loads.
+    fn rates(&self) -> Packed {
+        match self.decays {
+            Some(decays) => decays.into_iter().fold(Packed::default(), Packed::decay).longs([0; 2]),
+            None => self.buckets.packed(),
+        }
+    }
 }
 
 /// The windows of a connection up to which its packets are green and yellow, and with which it begins, in segments.
@@ -249,13 +265,7 @@ fn dstf(params: &DstfParams) -> Result<Working, Unsayable> {
     let thresholds = params.levels().thresholds();
     let last = thresholds.last().map_or(0, |last| last.0);
     tokens(last)?;
-    let mut packed = Packed::default();
-    for at in 0..LEVELS {
-        packed = packed.long(thresholds.get(at).map_or(0, |bytes| bytes.0 * PER_BYTE));
-    }
-    let code_points = params.levels().code_points().iter().map(|dscp| dscp.value());
-    let mut code_points: Vec<u8> = code_points.collect();
-    code_points.resize(LEVELS, 0);
+    let thresholds: Vec<u64> = thresholds.iter().map(|bytes| bytes.0 * PER_BYTE).collect();
     let per = params.per();
     // A count is never more than the last threshold and a packet, and `decay` forgets it.
     let most = (last + LARGEST_PACKET) * PER_BYTE;
@@ -273,9 +283,30 @@ fn dstf(params: &DstfParams) -> Result<Working, Unsayable> {
             per.table_size(),
             per.idle_timeout(),
         )?,
-        levels: Some(packed.bytes(&code_points).long(thresholds.len() as u64).0),
+        levels: Some(levels(&thresholds, params.levels().code_points())),
         ..Working::default()
     })
+}
+
+/// `struct levels`.
+fn levels(thresholds: &[u64], code_points: &[Dscp]) -> Vec<u8> {
+    let mut packed = Packed::default();
+    for at in 0..LEVELS {
+        packed = packed.long(thresholds.get(at).copied().unwrap_or(0));
+    }
+    let mut values: Vec<u8> = code_points.iter().map(|dscp| dscp.value()).collect();
+    values.resize(LEVELS, 0);
+    packed.bytes(&values).long(code_points.len() as u64 - 1).0
+}
+
+fn sima(params: &SimaParams) -> Working {
+    let meter = params.meter();
+    Working {
+        kind: 9,
+        decays: Some([meter.silence(), meter.sending(), params.first_threshold()]),
+        levels: Some(levels(&[], params.code_points())),
+        ..Working::default()
+    }
 }
 
 fn working(meter: &EdgeMeter) -> Result<Working, Unsayable> {
@@ -316,21 +347,38 @@ fn working(meter: &EdgeMeter) -> Result<Working, Unsayable> {
             };
             Ok(Working { kind: 8, windows, ..Working::default() })
         }
+        EdgeMeter::Sima(params) if params.per().is_some() => Err(Unsayable::PerSima),
+        EdgeMeter::Sima(params) => Ok(sima(params)),
     }
 }
 
 /// A class whose table, of those that have one, is number `table`, and hashes under `seed`.
 pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class, Unsayable> {
-    let Working { kind, color, buckets, window, mode, accounts, threshold, levels, windows } =
-        working(&class.meter)?;
+    let working = working(&class.meter)?;
+    let rates = working.rates();
+    let Working {
+        kind,
+        color,
+        buckets,
+        window,
+        mode,
+        accounts,
+        threshold,
+        levels,
+        windows,
+        decays,
+    } = working;
     // Of a Fair Marker, the window of the packets that a flow begins with is the one that is not empty at first.
     let is_late = kind == 6 && threshold == 0;
-    let held = window
-        .map_or(buckets.depth, |window| if is_late { [0, window.held] } else { [window.held, 0] });
+    let held = match window {
+        Some(window) if is_late => [0, window.held],
+        Some(window) => [window.held, 0],
+        None if decays.is_some() => MomentaryRate::FRESH,
+        None => buckets.depth,
+    };
     let none = Pace { parts: 0, shift: 0 };
     let peak = window.and_then(|window| window.peak);
-    let mut packed = buckets
-        .packed()
+    let mut packed = rates
         .long(window.map_or(0, |window| window.window))
         .pace(window.map_or(none, |window| window.committed))
         .pace(peak.unwrap_or(none))

@@ -19,7 +19,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use shortflow_elements::classifier::MultiField;
 use shortflow_elements::dropper::PolicerAction;
-use shortflow_elements::marker::{DstfParams, TcpStateParams};
+use shortflow_elements::marker::{DstfParams, SimaParams, TcpStateParams};
 use shortflow_elements::meter::{
     FairMarkerParams, SrTcmParams, TokenBucketParams, TrTcmParams, Tsw3CmParams, TswParams,
     TwoBucketsParams,
@@ -68,6 +68,8 @@ pub enum EdgeMeter {
         /// The window of a connection of which there is no socket yet, in segments.
         initial_window: u32,
     },
+    /// [`SimaMarker`](shortflow_elements::marker::SimaMarker), which gives code points of its own.
+    Sima(SimaParams),
 }
 
 /// What is done to the packets of a class.
@@ -143,6 +145,8 @@ pub enum Unsayable {
     Endless,
     /// What counts is the payload of packets alone.
     Payload,
+    /// SIMA with a nominal rate for each of many.
+    PerSima,
     /// A window that whole numbers cannot compute, in words.
     Window(String),
 }
@@ -186,6 +190,12 @@ impl fmt::Display for Unsayable {
             }
             Unsayable::Payload => {
                 write!(f, "the program counts whole packets; found a count of payloads alone")
+            }
+            Unsayable::PerSima => {
+                write!(
+                    f,
+                    "the program has one nominal rate for all packets of a class, none for each user"
+                )
             }
             Unsayable::Window(why) => f.write_str(why),
         }

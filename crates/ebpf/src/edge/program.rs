@@ -7,6 +7,7 @@ use libbpf_rs::{
 };
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
+use shortflow_elements::meter::POWERS;
 
 use super::{EdgeCounter, EdgePlan, EdgeTable, Trial, layout};
 use crate::error::Program;
@@ -59,8 +60,9 @@ impl EdgeProgram {
             Link::None => 0,
             Link::Ethernet => 1,
         };
-        let settings = [link.to_ne_bytes(), u32::from(is_tried).to_ne_bytes()].concat();
-        set(&mut opened, &settings)?;
+        let flags = [link, u32::from(is_tried)].into_iter().flat_map(u32::to_ne_bytes);
+        let settings = flags.chain(POWERS.into_iter().flat_map(u64::to_ne_bytes));
+        set(&mut opened, &settings.collect::<Vec<u8>>())?;
         let tables = opened.maps_mut().find(|map| map.name() == "tables");
         let most = plan.tables.max(1) as u32;
         let sized = tables.expect("the map is in what was built").set_max_entries(most);

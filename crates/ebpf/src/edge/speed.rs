@@ -4,11 +4,11 @@ use std::os::fd::AsFd;
 use std::os::fd::AsRawFd;
 
 use libbpf_rs::{ObjectBuilder, ProgramInput, ProgramMut};
-use shortflow_elements::classifier::{MultiField, PortRange};
-use shortflow_elements::marker::{Counted, DstfParams, SizeLevels};
+use shortflow_elements::classifier::{MultiField, PortRange, SimaClass};
+use shortflow_elements::marker::{Counted, DstfParams, SimaParams, SizeLevels};
 use shortflow_elements::meter::{
-    ColorMode, FairMarkerParams, FlowTableSize, InitialRate, TokenBucketParams, TrTcmParams,
-    TswParams,
+    ColorMode, FairMarkerParams, FlowTableSize, InitialRate, MomentaryRateParams,
+    TokenBucketParams, TrTcmParams, TswParams,
 };
 use shortflow_elements::{Aggregate, Color, Dscp, Per, Protocol};
 use shortflow_units::{Bytes, Duration, Rate, Rng};
@@ -204,12 +204,20 @@ fn meters() -> Vec<(&'static str, EdgeMeter)> {
         ("token bucket", EdgeMeter::TokenBucket(bucket)),
         ("trTCM", EdgeMeter::TrTcm(two.expect("the peak is above"))),
         ("TSW2CM", EdgeMeter::Tsw2Cm(window())),
+        ("SIMA", sima()),
     ]
 }
 
 fn fair_marker(flows: usize) -> EdgeMeter {
     let params = FairMarkerParams::new(window(), 7, FlowTableSize::AtMost(flows));
     EdgeMeter::FairMarker(params.expect("it has a size"))
+}
+
+fn sima() -> EdgeMeter {
+    let meter = MomentaryRateParams::new(rate(100), Bytes(1500), 0.01).expect("it is one of ours");
+    let code_points = SimaParams::default_code_points(SimaClass::RealTime);
+    let params = SimaParams::new(rate(10), meter, None, code_points);
+    EdgeMeter::Sima(params.expect("it is one of ours"))
 }
 
 fn dstf(flows: usize) -> EdgeMeter {

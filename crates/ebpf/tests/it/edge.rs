@@ -5,15 +5,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use shortflow_ebpf::Error;
 use shortflow_ebpf::edge::{EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Trial};
-use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField, PortRange};
+use shortflow_elements::classifier::{
+    Classifier, DscpSet, DscpTable, MultiField, PortRange, SimaClass,
+};
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::marker::{
-    ColorMarker, Counted, DstfMarker, DstfParams, FixedMarker, SizeLevels, TcpStateMarker,
+    ColorMarker, Counted, DstfMarker, DstfParams, FixedMarker, SimaMarker, SimaParams, SizeLevels,
+    TcpStateMarker,
 };
 use shortflow_elements::meter::{
     ColorMode, FairMarkerParams, FlowTableSize, InitialRate, IntegerFairMarker, IntegerTsw,
-    IntegerTswParams, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams,
-    Tsw3CmParams, TswParams, TwoBuckets, TwoBucketsParams,
+    IntegerTswParams, MomentaryRateParams, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams,
+    TrTcm, TrTcmParams, Tsw3CmParams, TswParams, TwoBuckets, TwoBucketsParams,
 };
 use shortflow_elements::{
     Acknowledgements, Aggregate, Color, Conditioner, Dscp, Marker, Meter, NewClass, Packet, Per,
@@ -74,6 +77,14 @@ fn twin(class: &EdgeClass, draw: &Draw) -> NewClass {
         }
         EdgeMeter::Dstf(params) => {
             let marker = DstfMarker::new(params.clone(), Rng::stream(1, "dstf"));
+            return NewClass {
+                name: String::new(),
+                marker: Some(Box::new(marker)),
+                police: class.police,
+            };
+        }
+        EdgeMeter::Sima(params) => {
+            let marker = SimaMarker::new(params.clone(), Rng::stream(1, "sima"));
             return NewClass {
                 name: String::new(),
                 marker: Some(Box::new(marker)),
@@ -161,6 +172,23 @@ fn with_tables() -> Vec<EdgeMeter> {
     meters
 }
 
+/// Nominal rates around that of the packets, some 10 Mbit/s; weights that remember a second, a millisecond, and a slot.
+fn by_momentary_rate() -> impl Iterator<Item = EdgeMeter> {
+    let of = |(link, weight, nominal)| {
+        let meter = MomentaryRateParams::new(rate(link), Bytes(1448), weight).unwrap();
+        let code_points = SimaParams::default_code_points(SimaClass::RealTime);
+        EdgeMeter::Sima(SimaParams::new(rate(nominal), meter, None, code_points).unwrap())
+    };
+    [
+        (10_000_000, 0.001, 10_000_000),
+        (10_000_000, 0.01, 4_000_000),
+        (20_000_000, 0.5, 1_000_000),
+        (10_000_000_000, 0.01, 10_000_000),
+    ]
+    .into_iter()
+    .map(of)
+}
+
 /// A class of each meter, in both modes, at a load that gives all its colours.
 fn classes() -> Vec<EdgeClass> {
     let tsw = |bits, window| {
@@ -182,6 +210,7 @@ fn classes() -> Vec<EdgeClass> {
         meters.push(EdgeMeter::TrTcm(tr.unwrap()));
     }
     meters.extend(with_tables());
+    meters.extend(by_momentary_rate());
     let of = |(at, meter): (usize, EdgeMeter)| EdgeClass {
         meter,
         code_points: Some([Dscp::AF11, Dscp::AF12, Dscp::AF13]),

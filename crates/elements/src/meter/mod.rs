@@ -17,7 +17,8 @@ pub use fair_marker::{
     FairMarker, FairMarkerParams, FairMarkerStats, FlowTableSize, IntegerFairMarker,
 };
 pub use integer_window::{IntegerTsw, IntegerTswParams, Pace};
-pub use momentary_rate::{MomentaryRate, MomentaryRateParams};
+pub(crate) use momentary_rate::Reading;
+pub use momentary_rate::{Decay, MomentaryRate, MomentaryRateParams, POWERS};
 pub use sr_tcm::{SrTcm, SrTcmParams};
 pub use token_bucket::{TokenBucket, TokenBucketParams};
 pub use tr_tcm::{TrTcm, TrTcmParams};

@@ -9,7 +9,7 @@ use shortflow_units::{Duration, Instant, Rate, Rng};
 use self::precedence::{PRECEDENCES, Thresholds};
 use crate::aggregate::Per;
 use crate::classifier::SimaClass;
-use crate::meter::{MomentaryRate, MomentaryRateParams};
+use crate::meter::{Decay, MomentaryRate, MomentaryRateParams};
 use crate::table::LruTable;
 use crate::{Color, Dscp, FlowKey, Marker, Packet, ParamsError, SenderView};
 
@@ -37,7 +37,7 @@ impl SimaParams {
         per: Option<Per>,
         code_points: [Dscp; PRECEDENCES],
     ) -> Result<Self, ParamsError> {
-        let thresholds = Thresholds::new(nominal_rate)?;
+        let thresholds = Thresholds::new(nominal_rate, &meter)?;
         let params = SimaParams { nominal_rate, thresholds, meter, per, code_points };
         let settled = params.settled_after();
         let per = per.map(|per| per.settling_in(settled)).transpose()?;
@@ -69,6 +69,12 @@ impl SimaParams {
     /// Whose packets have an NBR of their own, where not all share one.
     pub fn per(&self) -> Option<Per> {
         self.per
+    }
+
+    /// How a load decays in the time of each byte at 8·√2 times the NBR, up to which a packet has at least
+    /// the precedence 1; twice as fast at each half of it, up to which it has one more.
+    pub fn first_threshold(&self) -> Decay {
+        self.thresholds.first()
     }
 
     /// The code points of the drop precedences 0 to 6.
@@ -133,7 +139,7 @@ impl Marker for SimaMarker {
             }
         };
         let rate = rate.update(&self.meter, now, packet.size);
-        let precedence = self.thresholds.precedence(rate);
+        let precedence = self.thresholds.precedence(&rate);
         self.packets[precedence] += 1;
         self.bytes[precedence] += u64::from(packet.size);
         packet.dscp = self.code_points[precedence];

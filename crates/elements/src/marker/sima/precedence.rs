@@ -3,6 +3,7 @@
 use shortflow_units::Rate;
 
 use crate::ParamsError;
+use crate::meter::{Decay, MomentaryRateParams, Reading};
 
 /// How many drop precedences an access node tells apart: 0 to 6, the higher the better protected.
 pub(super) const PRECEDENCES: usize = 7;
@@ -10,60 +11,78 @@ pub(super) const PRECEDENCES: usize = 7;
 /// The momentary bit rates up to which a packet has the precedences 1 to 6.
 ///
 /// Laatu, Harju & Loula 2003, formula (1): x = 4.5 − ln(MBR/NBR)/ln 2, and DP = 6 if x ≥ 6, ⌊x⌋ if
-/// 0 < x < 6, 0 if x ≤ 0. So DP ≥ k just when MBR ≤ NBR · 2^(4.5 − k), that is, when
-/// MBR² · 4^k ≤ NBR² · 2^9: a comparison with ⌊√(NBR² · 2^(9 − 2k))⌋ where the MBR is a whole number.
-/// No whole MBR meets it with equality, since √2 is not a fraction.
+/// 0 < x < 6, 0 if x ≤ 0. So DP ≥ k just when MBR ≤ NBR · 2^(4.5 − k): the first is 8·√2 · NBR, and each
+/// is half of the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Thresholds([u64; PRECEDENCES - 1]);
+pub(super) struct Thresholds {
+    nominal: u64,
+    first: Decay,
+}
 
 impl Thresholds {
     /// Those of a nominal bit rate above zero.
-    pub(super) fn new(nominal_rate: Rate) -> Result<Self, ParamsError> {
-        let nominal = nominal_rate.bits_per_sec();
-        if nominal == 0 || nominal > MOST {
+    pub(super) fn new(nominal: Rate, meter: &MomentaryRateParams) -> Result<Self, ParamsError> {
+        let bits = nominal.bits_per_sec();
+        if bits == 0 || bits > MOST {
             let most = Rate::from_bits_per_sec(MOST);
-            let message =
-                format!("nbr must be above zero and at most {most}; found {nominal_rate}");
+            let message = format!("nbr must be above zero and at most {most}; found {nominal}");
             return Err(ParamsError::new("nbr", message));
         }
-        let square = (u128::from(nominal) * u128::from(nominal)) << 9;
-        let mut thresholds = [0; PRECEDENCES - 1];
-        for (k, threshold) in (1..).zip(&mut thresholds) {
-            *threshold = (square >> (2 * k)).isqrt() as u64;
-        }
-        Ok(Thresholds(thresholds))
+        let first = meter.at_rate(bits as f64 * 8.0 * std::f64::consts::SQRT_2);
+        let first = first.ok_or_else(|| {
+            let [least, most] = meter.rates().map(|rate| rate / 8.0 / std::f64::consts::SQRT_2);
+            let [least, most] = [libm::ceil(least), libm::floor(most)]
+                .map(|bits| Rate::from_bits_per_sec(bits as u64));
+            let message = format!(
+                "nbr must be {least} to {most}, which a weight of {} on a link of {} can tell apart; found {nominal}",
+                meter.weight(),
+                meter.link()
+            );
+            ParamsError::new("nbr", message)
+        })?;
+        Ok(Thresholds { nominal: bits, first })
+    }
+
+    /// The first, as the decay of a load in the time of each byte.
+    pub(super) fn first(&self) -> Decay {
+        self.first
     }
 
     /// The precedence of a packet that finds this momentary bit rate.
     #[inline]
-    pub(super) fn precedence(&self, momentary_rate: Rate) -> usize {
-        let rate = momentary_rate.bits_per_sec();
-        self.0.iter().map(|&threshold| usize::from(rate <= threshold)).sum()
+    pub(super) fn precedence(&self, rate: &Reading) -> usize {
+        [4, 2, 1].into_iter().fold(0, |found, step| {
+            let next = found + step;
+            let is_next = next < PRECEDENCES && rate.is_at_most(self.first, next as u32 - 1);
+            if is_next { next } else { found }
+        })
     }
 
-    /// Up to which a packet has the best precedence.
+    /// Up to which a packet has the best precedence: NBR/√8, rounded down.
     pub(super) fn best(&self) -> Rate {
-        Rate::from_bits_per_sec(self.0[PRECEDENCES - 2])
+        let square = u128::from(self.nominal).pow(2) >> 3;
+        Rate::from_bits_per_sec(square.isqrt() as u64)
     }
 }
 
-/// The greatest rate that can be written, in bit/s; the squares of greater ones would be too long.
+/// The greatest rate that can be written, in bit/s.
 const MOST: u64 = 9_000_000_000_000_000;
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use shortflow_units::{Bytes, Duration, Instant};
 
     use super::*;
+    use crate::meter::MomentaryRate;
 
-    fn thresholds(nominal: u64) -> Thresholds {
-        Thresholds::new(Rate::from_bits_per_sec(nominal)).unwrap()
+    fn meter() -> MomentaryRateParams {
+        MomentaryRateParams::new(Rate::from_bits_per_sec(10_000_000), Bytes(1250), 0.1).unwrap()
     }
 
     /// Formula (1) as it is printed.
-    fn printed(momentary: u64, nominal: u64) -> (f64, usize) {
-        let ratio = momentary as f64 / nominal as f64;
-        let x = 4.5 - libm::log(ratio) / libm::log(2.0);
+    fn printed(momentary: f64, nominal: u64) -> (f64, usize) {
+        let x = 4.5 - libm::log(momentary / nominal as f64) / libm::log(2.0);
         let precedence = match x {
             x if x >= 6.0 => 6,
             x if x <= 0.0 => 0,
@@ -72,51 +91,69 @@ mod tests {
         (x, precedence)
     }
 
+    /// The second of two packets of a slot at so many nanoseconds: the precedence, and the rate by hand.
+    fn second_packet(nominal: u64, apart: u64) -> (usize, f64) {
+        let meter = meter();
+        let thresholds = Thresholds::new(Rate::from_bits_per_sec(nominal), &meter).unwrap();
+        let mut rate = MomentaryRate::default();
+        rate.update(&meter, Instant::START, 1250);
+        let reading = rate.update(&meter, Instant::START + Duration::from_nanos(apart), 1250);
+        // C · ln(1 − α)/ln(1 − 1/(1 + (1 − α)^N)), of slots of a millisecond.
+        let kept = libm::exp(apart as f64 / 1e6 * libm::log1p(-0.1));
+        let momentary = 1e7 * libm::log1p(-0.1) / -libm::log1p(1.0 / kept);
+        (thresholds.precedence(&reading), momentary)
+    }
+
     #[test]
-    fn the_precedences_of_300_kbit_are_at_the_powers_of_two_around_its_root() {
-        // 300 kbit/s · 2^−1.5 = 106 066.02, and twice as much from each to the one before.
-        assert_eq!(
-            thresholds(300_000).0,
-            [3_394_112, 1_697_056, 848_528, 424_264, 212_132, 106_066]
-        );
-        let precedence = |rate| thresholds(300_000).precedence(Rate::from_bits_per_sec(rate));
-        assert_eq!([0, 106_066, 106_067, 300_000].map(precedence), [6, 6, 5, 4]);
-        assert_eq!([3_394_112, 3_394_113, u64::MAX].map(precedence), [1, 0, 0]);
+    fn each_precedence_has_twice_the_rate_of_the_one_above_it() {
+        // Packets 10 slots apart have 778 873 bit/s, as the meter's own test shows by hand.
+        let (_, momentary) = second_packet(1_000_000, 10_000_000);
+        assert!((momentary - 778_873.0).abs() < 20.0, "{momentary}");
+        // The precedence is 4 up to √2 times the NBR.
+        let nominal = (momentary / std::f64::consts::SQRT_2) as u64;
+        let found = |nominal| second_packet(nominal, 10_000_000).0;
+        for (precedence, nominal) in [
+            (6, 4 * nominal),
+            (5, 2 * nominal),
+            (4, nominal),
+            (3, nominal / 2),
+            (2, nominal / 4),
+            (1, nominal / 8),
+        ] {
+            let just_above_and_below = [1001, 999].map(|part| found(nominal * part / 1000));
+            assert_eq!(just_above_and_below, [precedence, precedence - 1]);
+        }
+        assert_eq!([8 * nominal, nominal / 16].map(found), [6, 0]);
     }
 
     proptest! {
         #[test]
-        fn the_thresholds_agree_with_the_printed_formula(
-            nominal in 1..1_000_000_000_000u64,
-            power in -3.0..8.0f64,
+        fn the_precedences_agree_with_the_printed_formula(
+            nominal in 1_000..100_000_000u64,
+            apart in 0..200_000_000u64,
         ) {
-            let momentary = (nominal as f64 * libm::exp2(power)) as u64;
+            let (found, momentary) = second_packet(nominal, apart);
             let (x, expected) = printed(momentary, nominal);
-            // Nearer to a whole number than this, the float may be on the wrong side of it.
-            prop_assume!((x - x.round()).abs() > 1e-9 || momentary == 0);
-            let found = thresholds(nominal).precedence(Rate::from_bits_per_sec(momentary));
+            // Nearer to a whole number than this, the rate may be on the wrong side of it: log2(1 + 2^-20).
+            prop_assume!((x - x.round()).abs() > 1.4e-6);
             prop_assert_eq!(found, expected, "{} of {}", momentary, nominal);
-        }
-
-        #[test]
-        fn each_threshold_is_the_last_rate_of_its_precedence(nominal in 1..=MOST) {
-            for (k, threshold) in (1..).zip(thresholds(nominal).0) {
-                // MBR² · 4^k ≤ NBR² · 2^9, up to the threshold and no further.
-                let square = |rate: u64| u128::from(rate).pow(2) << (2 * k);
-                let bound = u128::from(nominal).pow(2) << 9;
-                prop_assert!(square(threshold) <= bound);
-                prop_assert!(square(threshold + 1) > bound);
-            }
         }
     }
 
     #[test]
-    fn a_nominal_rate_of_nothing_or_beyond_what_can_be_written_is_refused() {
-        for bits in [0, MOST + 1] {
-            let rate = Rate::from_bits_per_sec(bits);
-            let error = Thresholds::new(rate).unwrap_err();
-            let message = "nbr must be above zero and at most 9000000 Gbit/s; found ";
-            assert_eq!((error.parameter(), error.to_string()), ("nbr", format!("{message}{rate}")));
-        }
+    fn a_nominal_rate_of_nothing_or_beyond_what_can_be_written_or_told_is_refused() {
+        let refused = |bits| {
+            let error = Thresholds::new(Rate::from_bits_per_sec(bits), &meter()).unwrap_err();
+            assert_eq!(error.parameter(), "nbr");
+            error.to_string()
+        };
+        let message = "nbr must be above zero and at most 9000000 Gbit/s; found ";
+        assert_eq!(refused(0), format!("{message}0 bit/s"));
+        assert!(refused(MOST + 1).starts_with(message));
+        assert_eq!(
+            refused(1_000_000_000_000),
+            "nbr must be 215 bit/s to 14.426045962 Gbit/s, which a weight of 0.1 on a link of 10 Mbit/s can tell apart; \
+             found 1000 Gbit/s"
+        );
     }
 }

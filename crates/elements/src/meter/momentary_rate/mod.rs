@@ -1,0 +1,397 @@
+//! The momentary bit rate (MBR) of SIMA: an exponentially weighted moving average that reads the true
+//! rate of a periodic stream off every packet.
+//!
+//! Laatu, Harju & Loula 2003, §2, say that the MBR follows "the principle of exponentially weighted
+//! moving average" with a weight each for real-time and non-real-time traffic, and leave its form to
+//! their references. The form here is modelled on Kilkki's SIMA (draft-kalevi-simple-media-access-01,
+//! 1997) and not checked against that text; it is an interpretation. For cells in the time slots of an
+//! access link of rate C, with N slots from one cell to the next,
+//!
+//! ρ ← (1 − α)^N · ρ + α,    MBR = C · ln(1 − α) / ln(1 − α/ρ).
+//!
+//! Packets differ in length, cells do not. So a slot is the time that a packet of a given length takes
+//! on the link, N is a time and need not be whole, and a packet of k slots adds 1 − (1 − α)^k in place
+//! of α, and stands for k/N of C: the same for k = 1. This is the choice made here. What is kept of
+//! the form for cells is what it is for: of packets of one length at one distance the MBR settles at their
+//! exact rate, whatever the weight, and the first packet of a stream has the MBR zero.
+//!
+//! # In whole numbers
+//!
+//! Nobody needs the MBR itself, but whether it is at most a rate R. With ρ₀ = (1 − α)^N · ρ, what was kept of
+//! the load, and d = (1 − α)^(k·C/R), what is left of a load after the time that the packet takes at R,
+//!
+//! MBR ≤ R  ⟺  k·C/R · −ln(1 − α) ≤ ln(ρ/ρ₀)  ⟺  d · ρ ≥ ρ₀:
+//!
+//! at the rate R the load would be back to what it was, or not yet, when the next such packet comes. This
+//! needs powers of 1 − α alone, which [`load`] computes without floating point, so that a kernel's program
+//! comes to the same to the last bit. What is decided is the formula's for an MBR that is right to one part
+//! in 2²⁰, of packets of 40 bytes and more; a test holds it against the formula in floating point.
+
+mod load;
+
+use shortflow_units::{Bytes, Duration, Instant, Rate};
+
+use self::load::Load;
+use crate::ParamsError;
+use crate::params::above_zero;
+
+pub use self::load::{Decay, POWERS};
+
+/// Parameters of a [`MomentaryRate`].
+#[derive(Debug, Clone)]
+pub struct MomentaryRateParams {
+    link: Rate,
+    slot: Bytes,
+    weight: f64,
+    /// ln(1 − α).
+    log_keep: f64,
+    silence: Decay,
+    sending: Decay,
+}
+
+/// The least and the most halvings of a load in the time that a byte takes: packets of 40 bytes are then
+/// counted to one part in 2²¹, and none of 65,535 bytes beyond what is told apart at the smallest limit.
+const LEAST_PER_BYTE: f64 = 1.0 / (1 << 27) as f64;
+const MOST_PER_BYTE: f64 = 0.5;
+
+impl MomentaryRateParams {
+    /// C, the rate of the access link; the packet whose time on it is a slot; and α, the weight of a
+    /// slot, above 0 and below 1: 0.01 for real-time and 0.001 for non-real-time traffic in Laatu et
+    /// al. 2003, §3.4, where they may also be those of the core nodes' buffers. The time constant is
+    /// about a slot over α. Rates count headers.
+    ///
+    /// A weight that changes a load by more or less in the time of a byte than can be counted is refused.
+    pub fn new(link: Rate, slot: Bytes, weight: f64) -> Result<Self, ParamsError> {
+        let link = above_zero("link", link)?;
+        let slot = above_zero("slot", slot)?;
+        if !(weight > 0.0 && weight < 1.0) {
+            let message = format!("weight must be above 0 and below 1; found {weight}");
+            return Err(ParamsError::new("weight", message));
+        }
+        let log_keep = libm::log1p(-weight);
+        let per_byte = per_byte(log_keep, slot);
+        let per_nano = per_byte * link.bits_per_sec() as f64 / 8e9;
+        if !(LEAST_PER_BYTE..=MOST_PER_BYTE).contains(&per_byte) || per_nano > 1.0 {
+            let message = format!(
+                "weight {weight} with a slot of {slot} at {link} halves a load {per_byte:.1e} times in a byte, \
+                 {per_nano:.1e} times in a nanosecond; it must be {LEAST_PER_BYTE:.1e} to {MOST_PER_BYTE} times, and \
+                 at most once"
+            );
+            return Err(ParamsError::new("weight", message));
+        }
+        let [silence, sending] = [per_nano, per_byte].map(Decay::of);
+        Ok(MomentaryRateParams { link, slot, weight, log_keep, silence, sending })
+    }
+
+    /// C.
+    pub fn link(&self) -> Rate {
+        self.link
+    }
+
+    /// The packet whose time on the link is a slot.
+    pub fn slot(&self) -> Bytes {
+        self.slot
+    }
+
+    /// α.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// How a load decays in each nanosecond.
+    pub fn silence(&self) -> Decay {
+        self.silence
+    }
+
+    /// How a load decays in the time of each byte on the link.
+    pub fn sending(&self) -> Decay {
+        self.sending
+    }
+
+    /// How a load decays in the time of each byte at a rate of so many bit/s; none of one that cannot be told
+    /// from others.
+    pub(crate) fn at_rate(&self, bits_per_sec: f64) -> Option<Decay> {
+        let [least, most] = self.rates();
+        let per_byte = LEAST_PER_BYTE * most / bits_per_sec;
+        (least..=most).contains(&bits_per_sec).then(|| Decay::of(per_byte))
+    }
+
+    /// The least and the greatest rate, in bit/s, that can be told from others.
+    pub(crate) fn rates(&self) -> [f64; 2] {
+        let per_byte = per_byte(self.log_keep, self.slot) * self.link.bits_per_sec() as f64;
+        [MOST_PER_BYTE, LEAST_PER_BYTE].map(|limit| per_byte / limit)
+    }
+
+    /// How long a silence makes the rate of any packet after it at most `rate`, above zero, as that
+    /// of a first packet is, if the stream was no faster than the link.
+    ///
+    /// MBR ≤ R when ln(1 + a/(ρ·(1 − α)^N)) ≥ b, where a packet of k slots adds a and b = −k·C/R ·
+    /// ln(1 − α); with ρ ≤ 1, when −N·ln(1 − α) ≥ ln((e^b − 1)/a), which grows with k.
+    pub fn settled_after(&self, rate: Rate) -> Duration {
+        let slots = f64::from(LARGEST_PACKET) / self.slot.0 as f64;
+        let share = self.link.bits_per_sec() as f64 / rate.bits_per_sec() as f64;
+        let b = -slots * share * self.log_keep;
+        let log_excess = b + libm::log1p(-libm::exp(-b));
+        let added = -libm::expm1(slots * self.log_keep);
+        let silent_slots = (log_excess - libm::log(added)) / -self.log_keep;
+        let slot_nanos = self.slot.0 as f64 * 8e9 / self.link.bits_per_sec() as f64;
+        // A negative or an endless number is cut by the conversion. Whole numbers are off by less than is added.
+        Duration::from_nanos(libm::ceil(silent_slots * slot_nanos * (1.0 + 1e-8)) as u64)
+    }
+}
+
+/// Halvings of a load in the time of a byte on the link.
+fn per_byte(log_keep: f64, slot: Bytes) -> f64 {
+    -log_keep / std::f64::consts::LN_2 / slot.0 as f64
+}
+
+/// An IP packet is no longer (RFC 791 §3.1).
+const LARGEST_PACKET: u32 = 65_535;
+
+/// The momentary bit rate of one stream. What it costs does not hang on the time that has passed.
+#[derive(Debug, Clone, Copy)]
+pub struct MomentaryRate {
+    /// ρ, after the last packet.
+    load: Load,
+    last: Instant,
+}
+
+impl Default for MomentaryRate {
+    /// That of a stream of which nothing was seen.
+    fn default() -> Self {
+        MomentaryRate { load: Load::NONE, last: Instant::START }
+    }
+}
+
+/// The momentary bit rate with a packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading {
+    kept: Load,
+    load: Load,
+    bytes: u64,
+}
+
+impl MomentaryRate {
+    /// The load of a stream of which nothing was seen, as whoever computes elsewhere has it: a number and a
+    /// power of 2.
+    pub const FRESH: [u64; 2] = Load::NONE.numbers();
+
+    /// Counts a packet of `size` bytes in. A clock that is set back stands still until it is where it was.
+    #[inline]
+    pub(crate) fn update(
+        &mut self,
+        params: &MomentaryRateParams,
+        now: Instant,
+        size: u32,
+    ) -> Reading {
+        let silence = params.silence.within(now.since(self.last).nanos());
+        self.last = self.last.max(now);
+        let bytes = u64::from(size.max(1));
+        let kept = self.load.after(silence);
+        self.load = kept.plus(Load::lost_after(params.sending.within(bytes)));
+        Reading { kept, load: self.load, bytes }
+    }
+}
+
+impl Reading {
+    /// Whether the rate is at most 2^−`halved` of that at which a byte's time decays loads so.
+    #[inline]
+    pub(crate) fn is_at_most(&self, rate: Decay, halved: u32) -> bool {
+        self.load.after(rate.doubled(halved).within(self.bytes)).is_at_least(self.kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shortflow_units::Rng;
+
+    use super::*;
+
+    const LINK: Rate = Rate::from_bits_per_sec(10_000_000);
+
+    fn params(weight: f64) -> MomentaryRateParams {
+        MomentaryRateParams::new(LINK, Bytes(1250), weight).unwrap()
+    }
+
+    /// A slot is 1 ms.
+    fn ms(millis: u64) -> Instant {
+        Instant::START + Duration::from_millis(millis)
+    }
+
+    impl Reading {
+        /// The least rate that it is at most, in bit/s; zero where it is below all that can be told.
+        fn bits_per_sec(&self, params: &MomentaryRateParams) -> f64 {
+            let is_at_most = |bits| self.is_at_most(params.at_rate(bits).unwrap(), 0);
+            let [mut least, mut most] = params.rates();
+            if is_at_most(least * 1.000_001) {
+                return 0.0;
+            }
+            (least, most) = (least * 1.000_001, most / 1.000_001);
+            while most / least > 1.0 + 1e-9 {
+                let between = libm::sqrt(least * most);
+                if is_at_most(between) { most = between } else { least = between }
+            }
+            most
+        }
+    }
+
+    /// The formula as it is printed, in floating point.
+    #[derive(Default)]
+    struct Printed {
+        load: f64,
+        last: Instant,
+    }
+
+    impl Printed {
+        fn update(&mut self, params: &MomentaryRateParams, now: Instant, size: u32) -> f64 {
+            let slot_nanos = params.slot.0 as f64 * 8e9 / params.link.bits_per_sec() as f64;
+            let silent_slots = now.since(self.last).nanos() as f64 / slot_nanos;
+            self.last = now;
+            let slots = f64::from(size) / params.slot.0 as f64;
+            let added = -libm::expm1(slots * params.log_keep);
+            let kept = self.load * libm::exp(silent_slots * params.log_keep);
+            self.load = kept + added;
+            let distance = -libm::log1p(added / kept) / params.log_keep;
+            params.link.bits_per_sec() as f64 * slots / distance
+        }
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_formula_to_one_part_in_2_to_the_20() {
+        let off = 1.0 + 1.0 / f64::from(1 << 20);
+        let streams =
+            [(0.001, 10_000_000), (0.01, 10_000_000), (0.5, 1_000_000), (0.01, 10_000_000_000)];
+        for (weight, link) in streams {
+            let link = Rate::from_bits_per_sec(link);
+            let params = MomentaryRateParams::new(link, Bytes(1448), weight).unwrap();
+            let [least, most] = params.rates();
+            let (mut whole, mut printed) = (MomentaryRate::default(), Printed::default());
+            let mut rng = Rng::stream((weight * 1e3) as u64, "packets");
+            let (mut now, mut apart, mut told) = (Instant::START, 1e6, 0);
+            for number in 0..200_000 {
+                if number % 1000 == 0 {
+                    // From 2^-7 of the link's rate to 2^7 of it, and now and then a long silence.
+                    let full = 1.2e13 / link.bits_per_sec() as f64;
+                    apart = full * libm::exp2(14.0 * rng.uniform() - 7.0);
+                }
+                let gap = if rng.below(100) == 0 { 30.0 } else { 2.0 } * apart * rng.uniform();
+                now += Duration::from_nanos(gap as u64);
+                let size = 40 + rng.below(1461) as u32;
+                let (rate, expected) =
+                    (whole.update(&params, now, size), printed.update(&params, now, size));
+                let is_at_most = |bits: f64| {
+                    let bits = bits.clamp(least, most);
+                    rate.is_at_most(params.at_rate(bits).unwrap(), 0)
+                };
+                if (least * off..=most / off).contains(&expected) {
+                    told += 1;
+                    assert!(
+                        is_at_most(expected * off),
+                        "{weight} {link} {number}: above {expected}"
+                    );
+                    assert!(
+                        !is_at_most(expected / off),
+                        "{weight} {link} {number}: below {expected}"
+                    );
+                }
+            }
+            assert!(told > 150_000, "{weight} {link}: {told}");
+        }
+    }
+
+    #[test]
+    fn the_first_packet_has_the_rate_zero_and_a_periodic_stream_settles_at_its_own() {
+        // One packet each 10 ms: 1250 bytes are 1 Mbit/s, 125 bytes 100 kbit/s, 2500 bytes 2 Mbit/s.
+        for (weight, size, settled) in [(0.01, 1250, 1e6), (0.001, 125, 1e5), (0.3, 2500, 2e6)] {
+            let params = params(weight);
+            let mut rate = MomentaryRate::default();
+            let mut rate =
+                |n: u64| rate.update(&params, ms(7 + 10 * n), size).bits_per_sec(&params);
+            assert_eq!(rate(0), 0.0);
+            let rates: Vec<f64> = (1..5_000).map(rate).collect();
+            assert!(rates.is_sorted_by(|a, b| *a <= b * (1.0 + 1e-8)), "it rises to it");
+            let last = *rates.last().unwrap();
+            // Of the smallest weight a five-hundredth is still missing.
+            let missing = 1e-6 + libm::exp(5_000.0 * 10.0 * libm::log1p(-weight));
+            assert!((last / settled - 1.0).abs() < missing, "{last} for {settled}");
+        }
+    }
+
+    #[test]
+    fn with_packets_of_a_slot_it_is_the_formula_for_cells() {
+        // Three packets at distances of 10 and 4 slots: ρ = q^14·α + q^4·α + α, by hand for α = 0.1:
+        // 0.9^4 = 0.6561, 0.9^14 = 0.228768, ρ = 0.1884868; ln 0.9 = −0.1053605,
+        // ln(1 − 0.1/ρ) = ln 0.4694589 = −0.7561746; 10 Mbit/s · 0.1393336.
+        let params = params(0.1);
+        let mut rate = MomentaryRate::default();
+        let rates = [0, 10, 14].map(|at| rate.update(&params, ms(at), 1250).bits_per_sec(&params));
+        assert!((rates[2] - 1_393_336.0).abs() <= 20.0, "{rates:?}");
+        // After two: ln(1 − 1/(1 + 0.9^10)) = ln(0.3486784/1.3486784) = −1.3527296.
+        assert!((rates[1] - 778_873.0).abs() <= 20.0, "{rates:?}");
+    }
+
+    #[test]
+    fn a_small_weight_forgives_a_burst_that_a_great_one_does_not() {
+        let after_burst = |weight| {
+            let (mut rate, params) = (MomentaryRate::default(), params(weight));
+            let rates = (0..10).map(|n| rate.update(&params, ms(n), 1250).bits_per_sec(&params));
+            rates.last().unwrap()
+        };
+        // Ten packets at the rate of the link.
+        let (real_time, other) = (after_burst(0.01), after_burst(0.001));
+        assert!(real_time > other, "{real_time} {other}");
+        assert!(real_time < LINK.bits_per_sec() as f64);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_stands_still() {
+        let params = params(0.01);
+        let mut rate = MomentaryRate::default();
+        let mut still = MomentaryRate::default();
+        for (at, told) in [(100, 100), (100, 40), (100, 90), (110, 110)] {
+            still.update(&params, ms(at), 500);
+            rate.update(&params, ms(told), 500);
+            assert_eq!((rate.load, rate.last), (still.load, still.last));
+        }
+    }
+
+    #[test]
+    fn after_the_time_in_which_it_settles_no_packet_has_a_greater_rate() {
+        let limit = Rate::from_bits_per_sec(106_066);
+        for weight in [0.001, 0.01, 0.5] {
+            let params = params(weight);
+            let settled = params.settled_after(limit);
+            let after = |silence: Duration, size| {
+                // As much as the link can bring: ρ is one.
+                let mut rate = MomentaryRate { load: Load::ONE, last: ms(0) };
+                let rate = rate.update(&params, ms(0) + silence, size);
+                rate.is_at_most(params.at_rate(limit.bits_per_sec() as f64).unwrap(), 0)
+            };
+            for size in [40, 1500, LARGEST_PACKET] {
+                assert!(after(settled, size), "{weight} {size} after {settled}");
+            }
+            let sooner = Duration::from_nanos(settled.nanos() / 100 * 99);
+            assert!(!after(sooner, LARGEST_PACKET), "{weight} after {sooner}");
+        }
+    }
+
+    #[test]
+    fn a_weight_of_nothing_or_of_all_is_refused_and_so_is_a_link_without_a_rate() {
+        let refused = |link, slot, weight| {
+            MomentaryRateParams::new(link, slot, weight).unwrap_err().to_string()
+        };
+        for weight in [0.0, 1.0, f64::NAN] {
+            assert_eq!(
+                refused(LINK, Bytes(1500), weight),
+                format!("weight must be above 0 and below 1; found {weight}")
+            );
+        }
+        assert_eq!(refused(Rate::ZERO, Bytes(1), 0.1), "link must be above zero; found 0 bit/s");
+        assert_eq!(refused(LINK, Bytes(0), 0.1), "slot must be above zero; found 0 B");
+        assert_eq!(
+            refused(LINK, Bytes(1500), 1e-6),
+            "weight 0.000001 with a slot of 1.5 KB at 10 Mbit/s halves a load 9.6e-10 times in a byte, \
+             1.2e-12 times in a nanosecond; it must be 7.5e-9 to 0.5 times, and at most once"
+        );
+    }
+}
