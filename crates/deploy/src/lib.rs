@@ -45,7 +45,7 @@ mod wanted;
 
 pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours};
 pub use columns::columns;
-pub use compile::{Edge, Refusal, Settings, compile, compile_edge, roles_of};
+pub use compile::{Edge, Refusal, Settings, compile, compile_edge, compile_edge_past, roles_of};
 pub use converge::{Step, converge};
 pub use device::{Claim, Link, is_plain, link};
 pub use doctor::{Finding, Report, examine};
@@ -56,7 +56,7 @@ pub use memo::Memo;
 pub use observe::{Listings, Observed, Root};
 pub use reach::{Ends, Reach};
 pub use shortflow_ebpf::edge::{Cost, costs};
-pub use status::{ClassStatus, DeviceStatus, EdgeStatus};
+pub use status::{ClassSeen, ClassStatus, DeviceStatus, EdgeStatus};
 pub use tc::{Applied, Tc};
 pub use tree::{Discipline, Inner, Leaf, Tree};
 pub use wanted::{Site, Unwanted, Wanted};

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use shortflow_ebpf as ebpf;
-use shortflow_ebpf::edge::{Direction, EdgeCounter, EdgePlan, EdgeProgram, EdgeTable};
+use shortflow_ebpf::edge::{Direction, EdgePlan, EdgeProgram};
 
 use crate::compile::Edge;
 use crate::device::Link;
 use crate::edge::EdgeMemo;
+use crate::status::ClassSeen;
 
 /// How often a program is offered to a kernel that is too busy to look at it (EAGAIN), and how long it is left in peace
 /// between.
@@ -26,6 +27,9 @@ fn load(plan: &EdgePlan, link: ebpf::Link) -> Result<EdgeProgram, ebpf::Error> {
         }
     }
 }
+
+/// How many flows are told of each class.
+const MOST_FLOWS: usize = 10;
 
 /// How EAGAIN reads.
 const BUSY: &str = "os error 11";
@@ -51,12 +55,13 @@ pub(crate) fn bring(
 }
 
 /// What the classes of the program at a device have seen; none where this process may not look.
-pub(crate) fn seen(link: &Link, classes: usize) -> Option<Vec<([EdgeCounter; 3], EdgeTable)>> {
+pub(crate) fn seen(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
     // A program without rules, by which the one at the device is found.
     let finder = load(&nothing(), ebpf::Link::None).ok()?;
     let there = finder.at_device(link.index, Direction::Egress).ok()??;
     let (counters, tables) = (there.counters(classes).ok()?, there.tables(classes).ok()?);
-    Some(counters.into_iter().zip(tables).collect())
+    let each = counters.into_iter().zip(tables).zip(there.flows(classes, MOST_FLOWS).ok()?);
+    Some(each.map(|((colors, table), flows)| ClassSeen { colors, table, flows }).collect())
 }
 
 /// Whether the kernel takes the program.

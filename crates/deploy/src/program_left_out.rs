@@ -1,11 +1,12 @@
 //! Builds without eBPF.
 
 use shortflow_ebpf as ebpf;
-use shortflow_ebpf::edge::{EdgeCounter, EdgePlan, EdgeProgram, EdgeTable};
+use shortflow_ebpf::edge::{EdgePlan, EdgeProgram};
 
 use crate::compile::Edge;
 use crate::device::Link;
 use crate::edge::EdgeMemo;
+use crate::status::ClassSeen;
 
 /// Brings the program to the device's egress: this build has none.
 pub(crate) fn bring(_: &Link, edge: &Edge, _: Option<&EdgeMemo>) -> Result<(), ebpf::Error> {
@@ -13,7 +14,7 @@ pub(crate) fn bring(_: &Link, edge: &Edge, _: Option<&EdgeMemo>) -> Result<(), e
 }
 
 /// What the classes of the program at a device have seen: this build cannot look.
-pub(crate) fn seen(_: &Link, _: usize) -> Option<Vec<([EdgeCounter; 3], EdgeTable)>> {
+pub(crate) fn seen(_: &Link, _: usize) -> Option<Vec<ClassSeen>> {
     None
 }
 

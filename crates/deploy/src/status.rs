@@ -1,7 +1,7 @@
 //! How a deployment stands.
 
 use serde_json::{Value, json};
-use shortflow_ebpf::edge::{EdgeCounter, EdgeTable};
+use shortflow_ebpf::edge::{EdgeCounter, EdgeFlow, EdgeTable};
 
 use crate::columns::columns;
 use crate::device::{link, names};
@@ -34,8 +34,19 @@ pub struct DeviceStatus {
 pub struct EdgeStatus {
     /// What is known of it.
     pub memo: EdgeMemo,
-    /// What each class has seen of green, yellow and red packets, and its table; none where the process may not look.
-    pub seen: Option<Vec<([EdgeCounter; 3], EdgeTable)>>,
+    /// What each class has seen; none where the process may not look.
+    pub seen: Option<Vec<ClassSeen>>,
+}
+
+/// What a class has seen before packets wait.
+#[derive(Debug, Clone)]
+pub struct ClassSeen {
+    /// Green, yellow and red packets.
+    pub colors: [EdgeCounter; 3],
+    /// Its table.
+    pub table: EdgeTable,
+    /// The flows or hosts in it that have sent the most since it knows them, the first of all first.
+    pub flows: Vec<EdgeFlow>,
 }
 
 impl EdgeStatus {
@@ -47,8 +58,8 @@ impl EdgeStatus {
     fn rows(&self) -> Vec<Vec<String>> {
         let head =
             ["marked at the edge", "green", "yellow", "red", "dropped", "flows known", "new"];
-        let row = |(name, seen): (&String, Option<&([EdgeCounter; 3], EdgeTable)>)| {
-            let counts = seen.map(|(colors, table)| {
+        let row = |(name, seen): (&String, Option<&ClassSeen>)| {
+            let counts = seen.map(|ClassSeen { colors, table, .. }| {
                 let dropped = colors.iter().map(|color| color.dropped_packets).sum();
                 let [green, yellow, red] = colors.map(|color| color.packets);
                 [green, yellow, red, dropped, table.hits, table.misses]
@@ -63,22 +74,48 @@ impl EdgeStatus {
         std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect()
     }
 
+    /// The flows or hosts that have sent the most, of each class that knows some.
+    fn top(&self) -> String {
+        let mut text = String::new();
+        let seen = self.memo.classes.iter().zip(self.seen.iter().flatten());
+        for (name, ClassSeen { flows, .. }) in seen.filter(|(_, seen)| !seen.flows.is_empty()) {
+            let head =
+                [format!("most sent in {name}"), "bytes".to_owned(), "silent for".to_owned()];
+            let row = |flow: &EdgeFlow| {
+                let silent = format!("{:.1} s", flow.silent.as_secs_f64());
+                vec![flow.to_string(), flow.bytes.to_string(), silent]
+            };
+            let rows = flows.iter().take(SHOWN).map(row);
+            text += &columns(&std::iter::once(head.to_vec()).chain(rows).collect::<Vec<_>>(), 1);
+        }
+        text
+    }
+
     fn json(&self) -> Value {
+        let flow = |flow: &EdgeFlow| {
+            json!({
+                "what": flow.to_string(), "bytes": flow.bytes, "silent_s": flow.silent.as_secs_f64(),
+            })
+        };
         let class = |(number, name): (usize, &String)| {
             let seen = self.seen.as_ref().and_then(|seen| seen.get(number));
             json!({
                 "class": name,
-                "packets": seen.map(|(colors, _)| colors.map(|color| color.packets)),
-                "bytes": seen.map(|(colors, _)| colors.map(|color| color.bytes)),
-                "dropped": seen.map(|(colors, _)| colors.map(|color| color.dropped_packets)),
-                "hits": seen.map(|(_, table)| table.hits), "misses": seen.map(|(_, table)| table.misses),
-                "evictions": seen.map(|(_, table)| table.evictions), "used": seen.map(|(_, table)| table.used),
+                "packets": seen.map(|seen| seen.colors.map(|color| color.packets)),
+                "bytes": seen.map(|seen| seen.colors.map(|color| color.bytes)),
+                "dropped": seen.map(|seen| seen.colors.map(|color| color.dropped_packets)),
+                "hits": seen.map(|seen| seen.table.hits), "misses": seen.map(|seen| seen.table.misses),
+                "evictions": seen.map(|seen| seen.table.evictions), "used": seen.map(|seen| seen.table.used),
+                "top": seen.map(|seen| seen.flows.iter().map(flow).collect::<Vec<_>>()),
             })
         };
         let classes: Vec<Value> = self.memo.classes.iter().enumerate().map(class).collect();
         json!({ "policy": self.memo.policy, "role": self.memo.role, "classes": classes })
     }
 }
+
+/// How many flows of a class are shown to a person.
+const SHOWN: usize = 5;
 
 /// What a class has done.
 #[derive(Debug, Clone)]
@@ -156,6 +193,7 @@ impl DeviceStatus {
         }
         if let Some(edge) = &self.edge {
             text += &columns(&edge.rows(), 1);
+            text += &edge.top();
             if edge.seen.is_none() {
                 text += "  what its classes have seen is told to root, in builds with eBPF\n";
             }

@@ -15,10 +15,15 @@ static __always_inline __u64 earned(__u64 rate, __u64 elapsed, __u64 filling, __
 	return elapsed >= filling ? most : rate * elapsed;
 }
 
-// Puts in `tokens`; what no longer fits comes back.
+// Puts in `tokens`; what no longer fits comes back. A bucket that was deeper before a policy was changed runs over.
 static __always_inline __u64 fill(__u64 *held, __u64 depth, __u64 tokens)
 {
-	__u64 room = depth - *held, put = tokens < room ? tokens : room;
+	__u64 room, put;
+
+	if (*held > depth)
+		*held = depth;
+	room = depth - *held;
+	put = tokens < room ? tokens : room;
 
 	*held += put;
 	return tokens - put;

@@ -12,7 +12,6 @@
 #include "table.h"
 #include "tcp.h"
 #include "window.h"
-#include "sima.h"
 
 // The kernel lends helpers to programs under its own licence; this one is also under ours.
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -95,13 +94,7 @@ struct class {
 struct state {
 	struct bpf_spin_lock lock;
 	__u32 unused;
-	// When tokens were earned last; when the last packet came in each window.
-	__u64 at[2];
-	// Tokens of both buckets; bytes in each window; a load.
-	union {
-		__u64 held[2];
-		struct load load;
-	};
+	struct tally tally;
 };
 
 // Thresholds in tokens, and code points of the levels between them.
@@ -237,32 +230,32 @@ static __always_inline __u64 elapsed_since(__u64 *last, __u64 now)
 	return elapsed;
 }
 
-static __always_inline void earn(const struct class *class, struct state *state, __u64 elapsed)
+static __always_inline void earn(const struct class *class, struct tally *tally, __u64 elapsed)
 {
 	__u64 first = earned(class->rate[0], elapsed, class->filling[0], class->most[0]);
 
-	first = fill(&state->held[0], class->depth[0], first);
+	first = fill(&tally->held[0], class->depth[0], first);
 	if (class->meter == METER_SR_TCM) {
-		fill(&state->held[1], class->depth[1], first);
+		fill(&tally->held[1], class->depth[1], first);
 		return;
 	}
-	fill(&state->held[1], class->depth[1], earned(class->rate[1], elapsed, class->filling[1], class->most[1]));
+	fill(&tally->held[1], class->depth[1], earned(class->rate[1], elapsed, class->filling[1], class->most[1]));
 }
 
-static __always_inline __u32 color_by_buckets(const struct class *class, struct state *state,
+static __always_inline __u32 color_by_buckets(const struct class *class, struct tally *tally,
 					      __u64 tokens, __u32 incoming)
 {
 	switch (class->meter) {
 	case METER_TOKEN_BUCKET:
-		return try_take(&state->held[0], tokens) ? GREEN : YELLOW;
+		return try_take(&tally->held[0], tokens) ? GREEN : YELLOW;
 	case METER_TR_TCM:
-		if (incoming == RED || !try_take(&state->held[1], tokens))
+		if (incoming == RED || !try_take(&tally->held[1], tokens))
 			return RED;
-		return incoming == YELLOW || !try_take(&state->held[0], tokens) ? YELLOW : GREEN;
+		return incoming == YELLOW || !try_take(&tally->held[0], tokens) ? YELLOW : GREEN;
 	default:
-		if (incoming == GREEN && try_take(&state->held[0], tokens))
+		if (incoming == GREEN && try_take(&tally->held[0], tokens))
 			return GREEN;
-		return incoming <= YELLOW && try_take(&state->held[1], tokens) ? YELLOW : RED;
+		return incoming <= YELLOW && try_take(&tally->held[1], tokens) ? YELLOW : RED;
 	}
 }
 
@@ -271,24 +264,24 @@ struct reading {
 	__u64 all, span;
 };
 
-static __always_inline struct reading read_window(const struct class *class, struct state *state, int which,
+static __always_inline struct reading read_window(const struct class *class, struct tally *tally, int which,
 						  __u64 now, __u32 size)
 {
-	__u64 idle = elapsed_since(&state->at[which], now);
+	__u64 idle = elapsed_since(&tally->at[which], now);
 	struct reading reading;
 
 	if (idle > MOST_IDLE)
 		idle = MOST_IDLE;
 	reading.span = class->window + idle;
-	reading.all = state->held[which] + ((__u64)size << 16);
-	state->held[which] = reading.all - part(reading.all, idle, reading.span);
+	reading.all = tally->held[which] + ((__u64)size << 16);
+	tally->held[which] = reading.all - part(reading.all, idle, reading.span);
 	return reading;
 }
 
-static __always_inline __u32 color_by_window(const struct class *class, struct state *state, __u64 now,
+static __always_inline __u32 color_by_window(const struct class *class, struct tally *tally, __u64 now,
 					     __u32 size, __u32 draw)
 {
-	struct reading reading = read_window(class, state, 0, now, size);
+	struct reading reading = read_window(class, tally, 0, now, size);
 
 	if (class->three_colors && draw < excess(reading.all, carried(&class->peak, reading.span)))
 		return RED;
@@ -313,7 +306,7 @@ static __always_inline __u64 packets_before(__u32 number, const struct class *cl
 {
 	const struct accounts *accounts = &class->accounts;
 	struct name name = name_of(packet, accounts);
-	struct seen seen = { .now = now };
+	struct seen seen = { .now = now, .size = packet->size };
 	__u64 before;
 
 	// A table without room takes every packet for a flow's first.
@@ -332,26 +325,26 @@ static __always_inline __u64 packets_before(__u32 number, const struct class *cl
 }
 
 // What the committed rate leaves for packets that were not green first, in the span of their window.
-static __always_inline __u64 left_by_green(const struct class *class, const struct state *state, __u64 now, __u64 span)
+static __always_inline __u64 left_by_green(const struct class *class, const struct tally *tally, __u64 now, __u64 span)
 {
-	__u64 idle = now > state->at[0] ? now - state->at[0] : 0, green_span, all;
+	__u64 idle = now > tally->at[0] ? now - tally->at[0] : 0, green_span, all;
 
 	green_span = class->window + (idle < MOST_IDLE ? idle : MOST_IDLE);
 	all = carried(&class->committed, green_span);
-	return all > state->held[0] ? scaled(all - state->held[0], span, green_span) : 0;
+	return all > tally->held[0] ? scaled(all - tally->held[0], span, green_span) : 0;
 }
 
 // The Fair Marker (Casetti & Mellia 2005, section 4).
-static __always_inline __u32 color_by_age(const struct class *class, struct state *state, int is_early, __u64 now,
+static __always_inline __u32 color_by_age(const struct class *class, struct tally *tally, int is_early, __u64 now,
 					  __u32 size, __u32 draw)
 {
-	struct reading reading = read_window(class, state, !is_early, now, size);
+	struct reading reading = read_window(class, tally, !is_early, now, size);
 	__u64 allowance;
 
 	if (is_early)
 		allowance = carried(&class->committed, reading.span);
 	else
-		allowance = left_by_green(class, state, now, reading.span);
+		allowance = left_by_green(class, tally, now, reading.span);
 	return draw < excess(reading.all, allowance) ? YELLOW : GREEN;
 }
 
@@ -370,7 +363,7 @@ static __always_inline __u32 level_of(__u32 number, const struct class *class, c
 {
 	const struct accounts *accounts = &class->accounts;
 	struct name name = name_of(packet, accounts);
-	struct seen seen = { .now = now };
+	struct seen seen = { .now = now, .size = packet->size };
 	__u64 sent = 0, after;
 	__u32 level = 0;
 
@@ -414,20 +407,66 @@ static __always_inline __u32 color_by_sender(const struct class *class, const st
 	return sender->window <= class->medium || is_within(class->medium, sender->window, draws[1]) ? YELLOW : RED;
 }
 
-// The drop precedence of SIMA (Laatu, Harju & Loula 2003, section 2).
-static __always_inline __u32 precedence_by_rate(const struct class *class, struct state *state, __u64 now, __u32 size)
+// How a packet stands to the load of its stream, of SIMA.
+static __always_inline struct rate rate_by_load(const struct class *class, struct tally *tally, __u64 now, struct load added)
 {
-	__u32 bytes = size ? size : 1;
-	struct load added = lost_after(settings.powers, halvings_within(&class->sending, 0, bytes));
-	struct rate rate;
+	__u64 silence = halvings_within(&class->silence, 0, elapsed_since(&tally->at[0], now));
+	struct rate rate = { .kept = load_after(settings.powers, tally->load, silence) };
 
-	bpf_spin_lock(&state->lock);
-	rate.kept = load_after(settings.powers, state->load,
-			       halvings_within(&class->silence, 0, elapsed_since(&state->at[0], now)));
 	rate.load = sum_of(rate.kept, added);
-	state->load = rate.load;
-	bpf_spin_unlock(&state->lock);
-	return precedence_of(settings.powers, &rate, &class->first_threshold, bytes);
+	tally->load = rate.load;
+	return rate;
+}
+
+// The tally of a packet's flow or hosts, which has nothing behind it where that is new. A new one that displaces another
+// goes on with what that has left.
+static __always_inline struct tally *own_tally(const struct class *class, struct table *table, const struct name *name,
+					       struct seen *seen)
+{
+	see(table, &class->accounts, name, seen);
+	if (seen->is_new && !seen->has_displaced) {
+		seen->tally->at[0] = 0;
+		seen->tally->held[0] = class->meter == METER_SIMA ? NOTHING_PARTS : class->depth[0];
+		seen->tally->held[1] = class->meter == METER_SIMA ? NOTHING_HALVINGS : class->depth[1];
+	}
+	return seen->tally;
+}
+
+// The colour of a packet in its buckets, or its drop precedence by the momentary rate (Laatu, Harju & Loula 2003, section
+// 2): of those that all have in common, or of those of its flow or hosts.
+static __always_inline __u32 color_or_precedence(__u32 number, const struct class *class, struct state *state,
+						 struct table *table, const struct packet *packet, __u64 now)
+{
+	int is_sima = class->meter == METER_SIMA, has_own = class->accounts.by != BY_NOBODY;
+	__u32 bytes = packet->size ? packet->size : 1, found = 0;
+	struct seen seen = { .now = now, .size = packet->size };
+	struct tally *tally = &state->tally;
+	struct name name = {};
+	struct load added = {};
+	struct rate rate = {};
+
+	if (is_sima)
+		added = lost_after(settings.powers, halvings_within(&class->sending, 0, bytes));
+	if (has_own) {
+		name = name_of(packet, &class->accounts);
+		bpf_spin_lock(&table->lock);
+		tally = own_tally(class, table, &name, &seen);
+	} else {
+		bpf_spin_lock(&state->lock);
+	}
+	if (is_sima) {
+		rate = rate_by_load(class, tally, now, added);
+	} else {
+		earn(class, tally, elapsed_since(&tally->at[0], now));
+		found = color_by_buckets(class, tally, packet->size * PER_BYTE, class->incoming[packet->ds >> 2]);
+	}
+	if (has_own) {
+		bpf_spin_unlock(&table->lock);
+		count_seen(number, &seen);
+	} else {
+		bpf_spin_unlock(&state->lock);
+	}
+	return is_sima ? precedence_of(settings.powers, &rate, &class->first_threshold, bytes) : found;
 }
 
 // What becomes of a packet.
@@ -440,45 +479,47 @@ static __always_inline struct fate fate_of(struct __sk_buff *skb, __u32 number, 
 					   const struct packet *packet, __u64 now, const __u32 *draws)
 {
 	struct fate fate = { .color = class->color };
-	__u32 incoming = class->incoming[packet->ds >> 2], which = class->table;
+	__u32 which = class->table;
 	struct table *table = bpf_map_lookup_elem(&tables, &which);
 	struct levels *own = bpf_map_lookup_elem(&levels, &number);
 	int is_early = 0;
 
 	if (!table || !own)
 		return fate;
-	if (class->meter == METER_DSTF) {
+	switch (class->meter) {
+	case METER_DSTF: {
 		__u32 level = level_of(number, class, own, table, packet, now);
 
 		fate.color = !level ? GREEN : level == own->last ? RED : YELLOW;
 		fate.code_point = own->code_points[level & (MOST_LEVELS - 1)];
 		return fate;
 	}
-	if (class->meter == METER_SIMA) {
-		__u32 precedence = precedence_by_rate(class, state, now, packet->size);
-
-		fate.color = !precedence ? RED : precedence == BEST ? GREEN : YELLOW;
-		fate.code_point = own->code_points[precedence & (MOST_LEVELS - 1)];
-		return fate;
-	}
-	if (class->meter == METER_FAIR_MARKER)
-		is_early = packets_before(number, class, table, packet, now) < class->threshold;
-	if (class->meter != METER_FIXED && class->meter != METER_TCP_STATE) {
-		bpf_spin_lock(&state->lock);
-		if (class->meter == METER_TSW) {
-			fate.color = color_by_window(class, state, now, packet->size, draws[0]);
-		} else if (class->meter == METER_FAIR_MARKER) {
-			fate.color = color_by_age(class, state, is_early, now, packet->size, draws[0]);
-		} else {
-			earn(class, state, elapsed_since(&state->at[0], now));
-			fate.color = color_by_buckets(class, state, packet->size * PER_BYTE, incoming);
-		}
-		bpf_spin_unlock(&state->lock);
-	}
-	if (class->meter == METER_TCP_STATE) {
+	case METER_FIXED:
+		break;
+	case METER_TCP_STATE: {
 		struct sender sender = ask_sender(skb, packet, class->initial_window);
 
 		fate.color = color_by_sender(class, packet, &sender, draws);
+		break;
+	}
+	case METER_FAIR_MARKER:
+		is_early = packets_before(number, class, table, packet, now) < class->threshold;
+		bpf_spin_lock(&state->lock);
+		fate.color = color_by_age(class, &state->tally, is_early, now, packet->size, draws[0]);
+		bpf_spin_unlock(&state->lock);
+		break;
+	case METER_TSW:
+		bpf_spin_lock(&state->lock);
+		fate.color = color_by_window(class, &state->tally, now, packet->size, draws[0]);
+		bpf_spin_unlock(&state->lock);
+		break;
+	default:
+		fate.color = color_or_precedence(number, class, state, table, packet, now);
+		if (class->meter == METER_SIMA) {
+			fate.code_point = own->code_points[fate.color & (MOST_LEVELS - 1)];
+			fate.color = !fate.color ? RED : fate.color == BEST ? GREEN : YELLOW;
+			return fate;
+		}
 	}
 	fate.code_point = class->marks ? class->code_points[fate.color & (COLOR_ROOM - 1)] : packet->ds >> 2;
 	return fate;

@@ -5,12 +5,17 @@
 #define SHORTFLOW_SIMA_H
 
 #include "kernel.h"
+#include "window.h"
 
 // Halvings are counted in parts of 2^-44, of which 6 bits choose a power of 2.
 #define FRACTION 44
 #define CHOOSING 6
 #define POWERS (1 << CHOOSING)
 #define MOST_HALVINGS (~0ULL)
+
+// The load of a stream of which nothing was seen.
+#define NOTHING_PARTS (1ULL << 62)
+#define NOTHING_HALVINGS (1ULL << 40)
 
 // The drop precedences are 0 to 6.
 #define BEST 6

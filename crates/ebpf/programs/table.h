@@ -7,6 +7,7 @@
 
 #include "kernel.h"
 #include "packet.h"
+#include "sima.h"
 
 // The most entries of a table; a power of 2.
 #define MOST_ENTRIES (1 << 16)
@@ -29,9 +30,21 @@ struct entry {
 };
 
 // The neighbours of an entry in the order in which all were seen: apart from it, since a packet changes those of up to five
-// entries, of which the rest does not matter.
+// entries, of which the rest does not matter. And what it has sent since it is known, in bytes.
 struct neighbours {
 	__u32 older, newer;
+	__u64 bytes;
+};
+
+// What a meter remembers.
+struct tally {
+	// When tokens were earned last; when the last packet came in each window.
+	__u64 at[2];
+	// Tokens of both buckets; bytes in each window; a load.
+	union {
+		__u64 held[2];
+		struct load load;
+	};
 };
 
 struct table {
@@ -41,6 +54,8 @@ struct table {
 	__u64 newest_at, unused[5];
 	struct entry entries[MOST_ENTRIES];
 	struct neighbours neighbours[MOST_ENTRIES];
+	// Those of the entries, where each has a meter of its own.
+	struct tally tallies[MOST_ENTRIES];
 	__u32 buckets[MOST_ENTRIES];
 };
 
@@ -56,12 +71,13 @@ struct accounts {
 // What a table holds for a packet's name.
 struct seen {
 	struct entry *entry;
+	struct tally *tally;
 	// When a packet of this name came last; now, for a new one.
 	__u64 before, now;
 	// What a new one has displaced, and when that was seen last.
 	__u64 displaced, displaced_at;
-	// Places of the table that were ever used.
-	__u32 used;
+	// Places of the table that were ever used, and the packet's bytes.
+	__u32 used, size;
 	__u8 is_new, has_displaced;
 };
 
@@ -93,6 +109,11 @@ static __always_inline struct entry *entry_at(struct table *table, __u32 place)
 static __always_inline struct neighbours *neighbours_of(struct table *table, __u32 place)
 {
 	return &table->neighbours[(place - 1) & (MOST_ENTRIES - 1)];
+}
+
+static __always_inline struct tally *tally_of(struct table *table, __u32 place)
+{
+	return &table->tallies[(place - 1) & (MOST_ENTRIES - 1)];
 }
 
 static __always_inline void name_host(__u64 *name, const __u64 *address, const struct accounts *accounts)
@@ -195,8 +216,8 @@ static __always_inline __u32 place_for_new(struct table *table, const struct acc
 	return place;
 }
 
-// Notes that a packet of `name` has come; `seen->now` is the time, which a table never sees run backwards. The value of
-// a new one is left as it was. To be called under the table's lock.
+// Notes that a packet of `name` has come; `seen->now` is the time, which a table never sees run backwards. The value and the
+// tally of a new one are left as they were. To be called under the table's lock.
 static __always_inline void see(struct table *table, const struct accounts *accounts, const struct name *name,
 				struct seen *seen)
 {
@@ -228,7 +249,11 @@ static __always_inline void see(struct table *table, const struct accounts *acco
 		*bucket = found;
 	}
 	link_newest(table, found);
+	if (seen->is_new)
+		neighbours_of(table, found)->bytes = 0;
+	neighbours_of(table, found)->bytes += seen->size;
 	seen->entry = entry;
+	seen->tally = tally_of(table, found);
 	seen->used = table->used;
 	seen->before = seen->is_new ? seen->now : entry->seen_at;
 	entry->seen_at = seen->now;

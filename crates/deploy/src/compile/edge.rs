@@ -1,7 +1,10 @@
 //! Conditioning at a device: which packets belong to which class, how they are marked, and which go no further.
 
-use shortflow_ebpf::edge::{EdgeClass, EdgeMeter, EdgePlan};
-use shortflow_elements::{Acknowledgements, Color};
+use std::net::IpAddr;
+
+use shortflow_ebpf::edge::{Buckets, EdgeClass, EdgeMeter, EdgePlan};
+use shortflow_elements::classifier::MultiField;
+use shortflow_elements::{Acknowledgements, Color, Prefix};
 use shortflow_policy::keys::Metered;
 use shortflow_policy::{MarkerPlan, Role, TrafficClass};
 
@@ -51,6 +54,24 @@ pub fn compile_edge(role: &Role) -> Result<Option<Edge>, Vec<Refusal>> {
     Ok(Some(Edge { role: role.name.clone(), classes, plan }))
 }
 
+/// The same, where what goes to this host is left as it is.
+///
+/// # Errors
+/// What of it cannot be done, part by part.
+pub fn compile_edge_past(role: &Role, host: IpAddr) -> Result<Edge, Vec<Refusal>> {
+    let length = if host.is_ipv4() { 32 } else { 128 };
+    let to = Prefix::new(host.into(), length).expect("an address is as long");
+    let class = TrafficClass {
+        name: format!("to {host}"),
+        rule: MultiField { dst: Some(to), ..MultiField::default() },
+        marker: None,
+        police: None,
+    };
+    let mut role = role.clone();
+    role.classes.insert(0, class);
+    Ok(compile_edge(&role)?.expect("it has a class"))
+}
+
 /// The segments of Linux's initial window (RFC 6928), unless a route has another.
 const INITIAL_WINDOW: u32 = 10;
 
@@ -61,19 +82,15 @@ fn class_of(class: &TrafficClass, role: &Role, path: &str) -> Compiled<EdgeClass
         None => (EdgeMeter::Fixed(Color::Green), None),
         Some(MarkerPlan::Fixed(plan)) => {
             let meter = match plan.bucket() {
-                Some(bucket) => EdgeMeter::TokenBucket(for_all(bucket, &path)?),
+                Some(bucket) => buckets(bucket, Buckets::TokenBucket),
                 None => EdgeMeter::Fixed(Color::Green),
             };
             (meter, Some([plan.dscp(); 3]))
         }
-        Some(MarkerPlan::TokenBucket(plan)) => {
-            (EdgeMeter::TokenBucket(for_all(plan, &path)?), colors)
-        }
-        Some(MarkerPlan::TwoBuckets(plan)) => {
-            (EdgeMeter::TwoBuckets(for_all(plan, &path)?), colors)
-        }
-        Some(MarkerPlan::Srtcm(plan)) => (EdgeMeter::SrTcm(for_all(plan, &path)?), colors),
-        Some(MarkerPlan::Trtcm(plan)) => (EdgeMeter::TrTcm(for_all(plan, &path)?), colors),
+        Some(MarkerPlan::TokenBucket(plan)) => (buckets(plan, Buckets::TokenBucket), colors),
+        Some(MarkerPlan::TwoBuckets(plan)) => (buckets(plan, Buckets::TwoBuckets), colors),
+        Some(MarkerPlan::Srtcm(plan)) => (buckets(plan, Buckets::SrTcm), colors),
+        Some(MarkerPlan::Trtcm(plan)) => (buckets(plan, Buckets::TrTcm), colors),
         Some(MarkerPlan::Tsw2cm(plan)) => (EdgeMeter::Tsw2Cm(plan.clone()), colors),
         Some(MarkerPlan::Tsw3cm(plan)) => (EdgeMeter::Tsw3Cm(plan.clone()), colors),
         Some(MarkerPlan::FairMarker(plan)) => (EdgeMeter::FairMarker(plan.clone()), colors),
@@ -91,13 +108,7 @@ fn class_of(class: &TrafficClass, role: &Role, path: &str) -> Compiled<EdgeClass
     Ok(EdgeClass { meter, code_points, police: class.police })
 }
 
-/// The parameters of a meter that all packets of the class have in common.
-fn for_all<P: Clone>(metered: &Metered<P>, path: &str) -> Compiled<P> {
-    match metered.per() {
-        None => Ok(metered.params().clone()),
-        Some(_) => {
-            let what = "the program in the kernel has one meter for all packets of a class, none for each user";
-            Err(vec![Refusal::of_policy(path, what, None)])
-        }
-    }
+/// Buckets of all packets of the class, or of each user.
+fn buckets<P: Clone>(metered: &Metered<P>, new: impl Fn(P) -> Buckets) -> EdgeMeter {
+    EdgeMeter::Buckets { buckets: new(metered.params().clone()), per: metered.per() }
 }

@@ -7,9 +7,10 @@ use std::os::fd::AsFd;
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, ProgramMut, TC_EGRESS, TC_INGRESS, TcHook};
 
-use super::{EdgeCounter, EdgeTable, layout};
+use super::layout::Remembered;
+use super::{EdgeCounter, EdgeFlow, EdgeTable, flows, layout};
 use crate::Error;
-use crate::edge::program::{EdgeProgram, NAME, counters, tables};
+use crate::edge::program::{EdgeProgram, NAME, counters, now, tables};
 use crate::error::Program;
 
 /// Which packets of a device a program sees.
@@ -111,8 +112,7 @@ impl EdgeProgram {
             layout::hash_as(&theirs, &mut own);
             write(&classes, to, &own)?;
         }
-        let state = layout::within(&read(&other.map("states")?, from)?, &own);
-        write(&self.map("states")?, to, &state)?;
+        write(&self.map("states")?, to, &read(&other.map("states")?, from)?)?;
         Ok(true)
     }
 }
@@ -170,5 +170,22 @@ impl EdgeAtDevice {
     /// When the kernel does not give its maps.
     pub fn tables(&self, classes: usize) -> Result<Vec<EdgeTable>, Error> {
         tables(&self.map("table_counters")?, classes)
+    }
+
+    /// The `most` flows or hosts of each class that have sent the most since its table knows them; none of a class without
+    /// one.
+    ///
+    /// # Errors
+    /// When the kernel does not give its maps.
+    pub fn flows(&self, classes: usize, most: usize) -> Result<Vec<Vec<EdgeFlow>>, Error> {
+        let (described, tables) = (self.map("classes")?, self.map("tables")?);
+        let class = |class| {
+            let of = Remembered::of(&read(&described, class)?);
+            match of.by {
+                None => Ok(Vec::new()),
+                Some(_) => Ok(flows::top(&read(&tables, of.table)?, &of, now()?, most)),
+            }
+        };
+        (0..classes).map(class).collect()
     }
 }

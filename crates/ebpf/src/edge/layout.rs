@@ -8,10 +8,11 @@ use shortflow_elements::marker::{Counted, Crossing, DstfParams, RecoverySegments
 use shortflow_elements::meter::{
     ColorMode, Decay, FairMarkerParams, FlowTableSize, IntegerTswParams, MomentaryRate, Pace,
 };
-use shortflow_elements::{Aggregate, Color, Dscp, ParamsError, Prefix};
+use shortflow_elements::{Aggregate, Color, Dscp, ParamsError, Per, Prefix};
 use shortflow_units::{Bytes, Duration, Rate};
 
 use super::{DEEPEST, EdgeClass, EdgeMeter, MOST_ENTRIES, MOST_RULES, Unsayable};
+use crate::edge;
 
 /// Bytes of `struct rule`.
 const RULE: usize = 88;
@@ -180,6 +181,13 @@ struct Accounts {
 }
 
 impl Accounts {
+    /// Of those who have one each; nobody's, where all share one.
+    fn of(per: Option<Per>) -> Result<Accounts, Unsayable> {
+        let Some(per) = per else { return Ok(Accounts::default()) };
+        let (prefix, size) = (per.ipv6_prefix(), per.table_size());
+        Accounts::new(per.aggregate(), prefix, size, per.idle_timeout())
+    }
+
     fn new(
         by: Aggregate,
         ipv6_prefix: u8,
@@ -277,12 +285,7 @@ fn dstf(params: &DstfParams) -> Result<Working, Unsayable> {
             most: [most, 0],
         },
         threshold: params.crowded().nanos(),
-        accounts: Accounts::new(
-            per.aggregate(),
-            per.ipv6_prefix(),
-            per.table_size(),
-            per.idle_timeout(),
-        )?,
+        accounts: Accounts::of(Some(per))?,
         levels: Some(levels(&thresholds, params.levels().code_points())),
         ..Working::default()
     })
@@ -299,39 +302,47 @@ fn levels(thresholds: &[u64], code_points: &[Dscp]) -> Vec<u8> {
     packed.bytes(&values).long(code_points.len() as u64 - 1).0
 }
 
-fn sima(params: &SimaParams) -> Working {
+fn sima(params: &SimaParams) -> Result<Working, Unsayable> {
     let meter = params.meter();
-    Working {
+    Ok(Working {
         kind: 9,
+        accounts: Accounts::of(params.per())?,
         decays: Some([meter.silence(), meter.sending(), params.first_threshold()]),
         levels: Some(levels(&[], params.code_points())),
         ..Working::default()
-    }
+    })
+}
+
+/// Buckets, and whether the colour that a packet comes with counts.
+fn buckets(found: &edge::Buckets) -> Result<Working, Unsayable> {
+    let (kind, buckets, mode) = match found {
+        edge::Buckets::TokenBucket(params) => {
+            let none = (Rate::from_bits_per_sec(0), Bytes::ZERO);
+            let one = Buckets::apart([(params.rate(), params.burst()), none])?;
+            (1, one, &ColorMode::Blind)
+        }
+        edge::Buckets::TwoBuckets(params) => {
+            let each = [&params.green, &params.yellow].map(|one| (one.rate(), one.burst()));
+            (2, Buckets::apart(each)?, &params.mode)
+        }
+        edge::Buckets::SrTcm(params) => {
+            let (first, second) = (params.committed_burst(), params.excess_burst());
+            (3, Buckets::in_turn(params.committed_rate(), first, second)?, params.mode())
+        }
+        edge::Buckets::TrTcm(params) => {
+            let committed = (params.committed_rate(), params.committed_burst());
+            let peak = (params.peak_rate(), params.peak_burst());
+            (4, Buckets::apart([committed, peak])?, params.mode())
+        }
+    };
+    Ok(Working { kind, buckets, mode: Some(mode.clone()), ..Working::default() })
 }
 
 fn working(meter: &EdgeMeter) -> Result<Working, Unsayable> {
-    let buckets = |kind, buckets, mode: &ColorMode| {
-        Ok(Working { kind, buckets, mode: Some(mode.clone()), ..Working::default() })
-    };
     match meter {
         EdgeMeter::Fixed(color) => Ok(Working { color: Some(*color), ..Working::default() }),
-        EdgeMeter::TokenBucket(params) => {
-            let none = (Rate::from_bits_per_sec(0), Bytes::ZERO);
-            let one = Buckets::apart([(params.rate(), params.burst()), none])?;
-            buckets(1, one, &ColorMode::Blind)
-        }
-        EdgeMeter::TwoBuckets(params) => {
-            let each = [&params.green, &params.yellow].map(|one| (one.rate(), one.burst()));
-            buckets(2, Buckets::apart(each)?, &params.mode)
-        }
-        EdgeMeter::SrTcm(params) => {
-            let (first, second) = (params.committed_burst(), params.excess_burst());
-            buckets(3, Buckets::in_turn(params.committed_rate(), first, second)?, params.mode())
-        }
-        EdgeMeter::TrTcm(params) => {
-            let committed = (params.committed_rate(), params.committed_burst());
-            let peak = (params.peak_rate(), params.peak_burst());
-            buckets(4, Buckets::apart([committed, peak])?, params.mode())
+        EdgeMeter::Buckets { buckets: found, per } => {
+            Ok(Working { accounts: Accounts::of(*per)?, ..buckets(found)? })
         }
         EdgeMeter::Tsw2Cm(params) => sliding(IntegerTswParams::two_colors(params)),
         EdgeMeter::Tsw3Cm(params) => sliding(IntegerTswParams::three_colors(params)),
@@ -347,8 +358,7 @@ fn working(meter: &EdgeMeter) -> Result<Working, Unsayable> {
             };
             Ok(Working { kind: 8, windows, ..Working::default() })
         }
-        EdgeMeter::Sima(params) if params.per().is_some() => Err(Unsayable::PerSima),
-        EdgeMeter::Sima(params) => Ok(sima(params)),
+        EdgeMeter::Sima(params) => sima(params),
     }
 }
 
@@ -428,8 +438,8 @@ impl State {
 mod place {
     use std::ops::Range;
 
-    pub(super) const DEPTHS: Range<usize> = 16..32;
     pub(super) const IPV6_MASK: Range<usize> = 104..120;
+    pub(super) const IDLE_TIMEOUT: Range<usize> = 120..128;
     pub(super) const SEED: Range<usize> = 128..136;
     pub(super) const ENTRIES: Range<usize> = 136..140;
     pub(super) const BY: usize = 140;
@@ -456,27 +466,42 @@ pub(super) fn tables_of(other: &[u8], own: &[u8]) -> Option<(usize, usize)> {
     (own[place::BY] != 0).then(|| (other[place::TABLE].into(), own[place::TABLE].into()))
 }
 
+/// What a class's table is of.
+#[cfg(feature = "ebpf")]
+pub(super) struct Remembered {
+    /// Nothing, of a class without a table.
+    pub(super) by: Option<Aggregate>,
+    pub(super) ipv6_prefix: u8,
+    pub(super) idle_timeout: u64,
+    /// Which of the tables it is.
+    pub(super) table: usize,
+}
+
+#[cfg(feature = "ebpf")]
+impl Remembered {
+    /// From `struct class`.
+    pub(super) fn of(class: &[u8]) -> Remembered {
+        let idle_timeout = class[place::IDLE_TIMEOUT].first_chunk();
+        let by = match class[place::BY] {
+            1 => Some(Aggregate::Flow),
+            2 => Some(Aggregate::HostPair),
+            3 => Some(Aggregate::Source),
+            4 => Some(Aggregate::Destination),
+            _ => None,
+        };
+        Remembered {
+            by,
+            ipv6_prefix: class[place::IPV6_MASK].iter().map(|byte| byte.count_ones() as u8).sum(),
+            idle_timeout: idle_timeout.map_or(0, |bytes| u64::from_ne_bytes(*bytes)),
+            table: class[place::TABLE].into(),
+        }
+    }
+}
+
 /// Lets a class hash as another one does, whose table it takes over.
 #[cfg(feature = "ebpf")]
 pub(super) fn hash_as(other: &[u8], own: &mut [u8]) {
     own[place::SEED].copy_from_slice(&other[place::SEED]);
-}
-
-/// A state with no more tokens than the buckets of a class hold; windows hold what they will.
-#[cfg(feature = "ebpf")]
-pub(super) fn within(state: &[u8], class: &[u8]) -> Vec<u8> {
-    let mut state = state.to_vec();
-    if !(1..=4).contains(&class[place::METER]) {
-        return state;
-    }
-    let held = state.len() - 16;
-    for (own, depth) in state[held..].chunks_exact_mut(8).zip(class[place::DEPTHS].chunks_exact(8))
-    {
-        let [have, most] =
-            [&*own, depth].map(|bytes| bytes.first_chunk().map_or(0, |b| u64::from_ne_bytes(*b)));
-        own.copy_from_slice(&have.min(most).to_ne_bytes());
-    }
-    state
 }
 
 #[cfg(test)]
@@ -488,7 +513,8 @@ mod tests {
 
     fn bucket(bytes: u64) -> EdgeClass {
         let params = TokenBucketParams::new(Rate::from_bits_per_sec(8_000), Bytes(bytes)).unwrap();
-        EdgeClass { meter: EdgeMeter::TokenBucket(params), code_points: None, police: None }
+        let meter = EdgeMeter::Buckets { buckets: edge::Buckets::TokenBucket(params), per: None };
+        EdgeClass { meter, code_points: None, police: None }
     }
 
     #[test]
@@ -534,7 +560,8 @@ mod tests {
         let half = Bytes(DEEPEST / 2 + 1);
         let rate = Rate::from_bits_per_sec(1);
         let params = SrTcmParams::new(rate, half, half, ColorMode::Blind).unwrap();
-        let both = EdgeClass { meter: EdgeMeter::SrTcm(params), code_points: None, police: None };
+        let meter = EdgeMeter::Buckets { buckets: edge::Buckets::SrTcm(params), per: None };
+        let both = EdgeClass { meter, code_points: None, police: None };
         assert_eq!(class(&both, 0, 0).unwrap_err(), Unsayable::Deep { bytes: DEEPEST + 2 });
     }
 }

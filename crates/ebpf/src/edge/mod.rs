@@ -2,6 +2,8 @@
 
 #[cfg(feature = "ebpf")]
 mod device;
+#[cfg(feature = "ebpf")]
+mod flows;
 mod layout;
 #[cfg(not(feature = "ebpf"))]
 #[path = "left_out.rs"]
@@ -16,6 +18,7 @@ mod speed;
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::{IpAddr, SocketAddr};
 
 use shortflow_elements::classifier::MultiField;
 use shortflow_elements::dropper::PolicerAction;
@@ -24,7 +27,8 @@ use shortflow_elements::meter::{
     FairMarkerParams, SrTcmParams, TokenBucketParams, TrTcmParams, Tsw3CmParams, TswParams,
     TwoBucketsParams,
 };
-use shortflow_elements::{Color, Dscp};
+use shortflow_elements::{Aggregate, Color, Dscp, FlowKey, Per, Protocol};
+use shortflow_units::Duration;
 
 #[cfg(feature = "ebpf")]
 pub use device::{Direction, EdgeAtDevice};
@@ -43,14 +47,14 @@ pub const MOST_CLASSES: usize = 32;
 pub enum EdgeMeter {
     /// All have the same.
     Fixed(Color),
-    /// [`TokenBucket`](shortflow_elements::meter::TokenBucket).
-    TokenBucket(TokenBucketParams),
-    /// [`TwoBuckets`](shortflow_elements::meter::TwoBuckets).
-    TwoBuckets(TwoBucketsParams),
-    /// [`SrTcm`](shortflow_elements::meter::SrTcm).
-    SrTcm(SrTcmParams),
-    /// [`TrTcm`](shortflow_elements::meter::TrTcm).
-    TrTcm(TrTcmParams),
+    /// By token buckets.
+    Buckets {
+        /// Which.
+        buckets: Buckets,
+        /// Who has buckets of their own, as with [`PerAggregate`](shortflow_elements::PerAggregate); without it all packets
+        /// share them.
+        per: Option<Per>,
+    },
     /// [`Tsw2Cm`](shortflow_elements::meter::Tsw2Cm).
     Tsw2Cm(TswParams),
     /// [`Tsw3Cm`](shortflow_elements::meter::Tsw3Cm).
@@ -70,6 +74,34 @@ pub enum EdgeMeter {
     },
     /// [`SimaMarker`](shortflow_elements::marker::SimaMarker), which gives code points of its own.
     Sima(SimaParams),
+}
+
+/// Token buckets.
+#[derive(Debug, Clone)]
+pub enum Buckets {
+    /// [`TokenBucket`](shortflow_elements::meter::TokenBucket).
+    TokenBucket(TokenBucketParams),
+    /// [`TwoBuckets`](shortflow_elements::meter::TwoBuckets).
+    TwoBuckets(TwoBucketsParams),
+    /// [`SrTcm`](shortflow_elements::meter::SrTcm).
+    SrTcm(SrTcmParams),
+    /// [`TrTcm`](shortflow_elements::meter::TrTcm).
+    TrTcm(TrTcmParams),
+}
+
+impl EdgeMeter {
+    /// Whether it remembers flows or hosts.
+    fn has_table(&self) -> bool {
+        match self {
+            EdgeMeter::FairMarker(_) | EdgeMeter::Dstf(_) => true,
+            EdgeMeter::Buckets { per, .. } => per.is_some(),
+            EdgeMeter::Sima(params) => params.per().is_some(),
+            EdgeMeter::Fixed(_)
+            | EdgeMeter::Tsw2Cm(_)
+            | EdgeMeter::Tsw3Cm(_)
+            | EdgeMeter::TcpState { .. } => false,
+        }
+    }
 }
 
 /// What is done to the packets of a class.
@@ -112,8 +144,7 @@ impl EdgePlan {
         let mut tables = 0;
         let mut class = |class: &EdgeClass| {
             let own = tables;
-            tables +=
-                usize::from(matches!(class.meter, EdgeMeter::FairMarker(_) | EdgeMeter::Dstf(_)));
+            tables += usize::from(class.meter.has_table());
             // Outsiders choose addresses and ports, but not the seed.
             layout::class(class, own, RandomState::new().build_hasher().finish())
         };
@@ -145,8 +176,6 @@ pub enum Unsayable {
     Endless,
     /// What counts is the payload of packets alone.
     Payload,
-    /// SIMA with a nominal rate for each of many.
-    PerSima,
     /// A window that whole numbers cannot compute, in words.
     Window(String),
 }
@@ -191,12 +220,6 @@ impl fmt::Display for Unsayable {
             Unsayable::Payload => {
                 write!(f, "the program counts whole packets; found a count of payloads alone")
             }
-            Unsayable::PerSima => {
-                write!(
-                    f,
-                    "the program has one nominal rate for all packets of a class, none for each user"
-                )
-            }
             Unsayable::Window(why) => f.write_str(why),
         }
     }
@@ -228,6 +251,54 @@ pub struct EdgeTable {
     pub evictions: u64,
     /// Places that were ever used.
     pub used: u64,
+}
+
+/// A flow, a host or a pair of hosts in the table of a class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EdgeFlow {
+    /// Which of them it is.
+    pub by: Aggregate,
+    /// How many bits of its address a host of IPv6 is known by.
+    pub ipv6_prefix: u8,
+    /// Its addresses, and of a flow its ports and protocol. What it is not known by is empty.
+    pub key: FlowKey,
+    /// The bytes that it has sent since it is known, from the IP header on.
+    pub bytes: u64,
+    /// For how long it was silent.
+    pub silent: Duration,
+}
+
+impl fmt::Display for EdgeFlow {
+    /// As in `tcp 10.0.0.1:1234 > 10.0.0.2:80`, `10.0.0.1 > 10.0.0.2` or `from 2001:db8::/64`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FlowKey { src, dst, src_port, dst_port, protocol } = self.key;
+        let [src, dst] = [src, dst].map(IpAddr::from);
+        let host = |address: IpAddr| match self.ipv6_prefix {
+            length @ 0..128 if address.is_ipv6() => format!("{address}/{length}"),
+            _ => address.to_string(),
+        };
+        match self.by {
+            Aggregate::Flow if src_port == 0 && dst_port == 0 => {
+                write!(f, "{} {src} > {dst}", name_of(protocol))
+            }
+            Aggregate::Flow => {
+                let [src, dst] = [SocketAddr::new(src, src_port), SocketAddr::new(dst, dst_port)];
+                write!(f, "{} {src} > {dst}", name_of(protocol))
+            }
+            Aggregate::HostPair => write!(f, "{} > {}", host(src), host(dst)),
+            Aggregate::Source => write!(f, "from {}", host(src)),
+            Aggregate::Destination => write!(f, "to {}", host(dst)),
+        }
+    }
+}
+
+/// A protocol's name, or its number.
+fn name_of(protocol: Protocol) -> String {
+    match protocol {
+        Protocol::TCP => "tcp".to_owned(),
+        Protocol::UDP => "udp".to_owned(),
+        Protocol(number) => format!("protocol {number}"),
+    }
 }
 
 /// A packet that is shown to the program, which is told the time and the random bits.

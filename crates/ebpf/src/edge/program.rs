@@ -188,7 +188,7 @@ fn set(opened: &mut OpenObject, settings: &[u8]) -> Result<(), Error> {
 }
 
 /// The clock that programs see, in nanoseconds since the machine's start.
-fn now() -> Result<u64, Error> {
+pub(super) fn now() -> Result<u64, Error> {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC);
     let now = now.map_err(|error| {
         Program::Edge.at("reading the clock")(libbpf_rs::Error::from(io::Error::from(error)))

@@ -13,7 +13,7 @@ use shortflow_elements::meter::{
 use shortflow_elements::{Aggregate, Color, Dscp, Per, Protocol};
 use shortflow_units::{Bytes, Duration, Rate, Rng};
 
-use super::{Cost, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, MOST_ENTRIES};
+use super::{Buckets, Cost, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, MOST_ENTRIES};
 use crate::error::Program;
 use crate::{Error, Link};
 
@@ -51,6 +51,10 @@ pub fn costs(told: &mut dyn FnMut(&str)) -> Result<Vec<Cost>, Error> {
     for flows in [30, 1_000, MOST_ENTRIES] {
         add("Fair Marker", &|| full(&plan(fair_marker(flows)), flows))?;
         add("DSTF", &|| full(&plan(dstf(flows)), flows))?;
+    }
+    for flows in [1_000, MOST_ENTRIES] {
+        add("token bucket for each flow", &|| full(&plan(token_bucket(Some(each(flows)))), flows))?;
+        add("SIMA for each flow", &|| full(&plan(sima(Some(each(flows)))), flows))?;
     }
     add("Fair Marker, a million new flows", &|| flooded(&plan(fair_marker(MOST_ENTRIES))))?;
     add("DSTF, a million new flows", &|| flooded(&plan(dstf(MOST_ENTRIES))))?;
@@ -196,15 +200,26 @@ fn window() -> TswParams {
         .expect("a window is long enough")
 }
 
-fn meters() -> Vec<(&'static str, EdgeMeter)> {
+/// So many flows, each with an account of its own.
+fn each(flows: usize) -> Per {
+    let per = Per::new(Aggregate::Flow, flows, Duration::from_millis(3_600_000));
+    per.expect("it has a size")
+}
+
+fn token_bucket(per: Option<Per>) -> EdgeMeter {
     let bucket = TokenBucketParams::new(rate(100), Bytes(100_000)).expect("it is not empty");
+    EdgeMeter::Buckets { buckets: Buckets::TokenBucket(bucket), per }
+}
+
+fn meters() -> Vec<(&'static str, EdgeMeter)> {
     let two =
         TrTcmParams::new(rate(50), Bytes(50_000), rate(100), Bytes(100_000), ColorMode::Blind);
+    let two = Buckets::TrTcm(two.expect("the peak is above"));
     vec![
-        ("token bucket", EdgeMeter::TokenBucket(bucket)),
-        ("trTCM", EdgeMeter::TrTcm(two.expect("the peak is above"))),
+        ("token bucket", token_bucket(None)),
+        ("trTCM", EdgeMeter::Buckets { buckets: two, per: None }),
         ("TSW2CM", EdgeMeter::Tsw2Cm(window())),
-        ("SIMA", sima()),
+        ("SIMA", sima(None)),
     ]
 }
 
@@ -213,19 +228,18 @@ fn fair_marker(flows: usize) -> EdgeMeter {
     EdgeMeter::FairMarker(params.expect("it has a size"))
 }
 
-fn sima() -> EdgeMeter {
+fn sima(per: Option<Per>) -> EdgeMeter {
     let meter = MomentaryRateParams::new(rate(100), Bytes(1500), 0.01).expect("it is one of ours");
     let code_points = SimaParams::default_code_points(SimaClass::RealTime);
-    let params = SimaParams::new(rate(10), meter, None, code_points);
+    let params = SimaParams::new(rate(10), meter, per, code_points);
     EdgeMeter::Sima(params.expect("it is one of ours"))
 }
 
 fn dstf(flows: usize) -> EdgeMeter {
     let levels = SizeLevels::new(&SizeLevels::HARP, SizeLevels::default_code_points(8));
-    let per = Per::new(Aggregate::Flow, flows, Duration::from_millis(3_600_000));
     let params = DstfParams::new(
         levels.expect("they rise"),
-        per.expect("it has a size"),
+        each(flows),
         Counted::Packet,
         Rate::from_bits_per_sec(0),
     );

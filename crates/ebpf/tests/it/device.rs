@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{ObjectBuilder, TC_EGRESS, TcHook};
-use shortflow_ebpf::edge::{Direction, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram};
+use shortflow_ebpf::edge::{Buckets, Direction, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram};
 use shortflow_ebpf::{Error, Link};
 use shortflow_elements::Dscp;
 use shortflow_elements::classifier::{MultiField, PortRange};
@@ -24,7 +24,8 @@ const COLORS: Option<[Dscp; 3]> = Some([Dscp::AF11, Dscp::AF12, Dscp::AF13]);
 /// and the rest have no rate to be green by.
 fn plan(depth: u64) -> EdgePlan {
     let bit = Rate::from_bits_per_sec(1);
-    let bucket = EdgeMeter::TokenBucket(TokenBucketParams::new(bit, Bytes(depth)).unwrap());
+    let bucket = Buckets::TokenBucket(TokenBucketParams::new(bit, Bytes(depth)).unwrap());
+    let bucket = EdgeMeter::Buckets { buckets: bucket, per: None };
     let tsw = TswParams::new(bit, Span::from_secs(1), InitialRate::Zero).unwrap();
     let fair = FairMarkerParams::new(tsw, 2, FlowTableSize::AtMost(100)).unwrap();
     let to = |port| MultiField {

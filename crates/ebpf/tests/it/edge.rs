@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use shortflow_ebpf::Error;
-use shortflow_ebpf::edge::{EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Trial};
+use shortflow_ebpf::edge::{Buckets, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Trial};
 use shortflow_elements::classifier::{
     Classifier, DscpSet, DscpTable, MultiField, PortRange, SimaClass,
 };
@@ -20,7 +20,7 @@ use shortflow_elements::meter::{
 };
 use shortflow_elements::{
     Acknowledgements, Aggregate, Color, Conditioner, Dscp, Marker, Meter, NewClass, Packet, Per,
-    Prefix, Protocol,
+    PerAggregate, Prefix, Protocol, Settling,
 };
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 use shortflow_wire::{DsField, Layers};
@@ -105,10 +105,12 @@ fn twin(class: &EdgeClass, draw: &Draw) -> NewClass {
             let table = Rng::stream(1, "flow table");
             Box::new(IntegerFairMarker::new(params, table, draw.source()).unwrap())
         }
-        EdgeMeter::TokenBucket(params) => Box::new(TokenBucket::new(params.clone())),
-        EdgeMeter::TwoBuckets(params) => Box::new(TwoBuckets::new(params.clone())),
-        EdgeMeter::SrTcm(params) => Box::new(SrTcm::new(params.clone())),
-        EdgeMeter::TrTcm(params) => Box::new(TrTcm::new(params.clone())),
+        EdgeMeter::Buckets { buckets, per } => match buckets.clone() {
+            Buckets::TokenBucket(params) => for_each(*per, TokenBucket::new(params)),
+            Buckets::TwoBuckets(params) => for_each(*per, TwoBuckets::new(params)),
+            Buckets::SrTcm(params) => for_each(*per, SrTcm::new(params)),
+            Buckets::TrTcm(params) => for_each(*per, TrTcm::new(params)),
+        },
         EdgeMeter::Tsw2Cm(params) => {
             let params = IntegerTswParams::two_colors(params).unwrap();
             Box::new(IntegerTsw::new(params, draw.source()))
@@ -120,6 +122,14 @@ fn twin(class: &EdgeClass, draw: &Draw) -> NewClass {
     };
     let marker = ColorMarker::new(meter, class.code_points.expect("a meter's colour is marked"));
     NewClass { name: String::new(), marker: Some(Box::new(marker)), police: class.police }
+}
+
+/// A meter for all packets, or one for each of many.
+fn for_each<M: Settling + 'static>(per: Option<Per>, meter: M) -> Box<dyn Meter> {
+    match per {
+        None => Box::new(meter),
+        Some(per) => Box::new(PerAggregate::new(per, meter, Rng::stream(1, "meters")).unwrap()),
+    }
 }
 
 fn rate(bits: u64) -> Rate {
@@ -172,6 +182,40 @@ fn with_tables() -> Vec<EdgeMeter> {
     meters
 }
 
+fn shared(buckets: Buckets) -> EdgeMeter {
+    EdgeMeter::Buckets { buckets, per: None }
+}
+
+/// A meter for each flow, host or pair: in tables that are too small for them, and such as forget. Of some thousand flows
+/// each has a few kbit/s.
+fn for_each_user() -> Vec<EdgeMeter> {
+    let second = 1_000_000_000;
+    let per = |by, size, idle| Per::new(by, size, Duration::from_nanos(idle)).unwrap();
+    let each = |buckets, per| EdgeMeter::Buckets { buckets, per: Some(per) };
+    let one = bucket(100_000, 2_000);
+    let two = TwoBucketsParams {
+        green: bucket(30_000, 3_000),
+        yellow: bucket(70_001, 3_000),
+        mode: aware(),
+    };
+    let sr = SrTcmParams::new(rate(200_000), Bytes(3_000), Bytes(4_000), ColorMode::Blind);
+    let tr = TrTcmParams::new(rate(300_000), Bytes(3_000), rate(1_234_567), Bytes(9_000), aware());
+    let meter = MomentaryRateParams::new(rate(10_000_000), Bytes(1448), 0.1).unwrap();
+    let code_points = SimaParams::default_code_points(SimaClass::NonRealTime);
+    let sima = |nominal, per| {
+        let params = SimaParams::new(rate(nominal), meter.clone(), Some(per), code_points);
+        EdgeMeter::Sima(params.unwrap())
+    };
+    vec![
+        each(Buckets::TokenBucket(one), per(Aggregate::Flow, 40, second)),
+        each(Buckets::TwoBuckets(two), per(Aggregate::HostPair, 1_000, 30 * second)),
+        each(Buckets::SrTcm(sr.unwrap()), per(Aggregate::Source, 3, second)),
+        each(Buckets::TrTcm(tr.unwrap()), per(Aggregate::Destination, 60_000, second)),
+        sima(10_000, per(Aggregate::Flow, 60_000, 150 * second)),
+        sima(1_000_000, per(Aggregate::Source, 20, 20 * second)),
+    ]
+}
+
 /// Nominal rates around that of the packets, some 10 Mbit/s; weights that remember a second, a millisecond, and a slot.
 fn by_momentary_rate() -> impl Iterator<Item = EdgeMeter> {
     let of = |(link, weight, nominal)| {
@@ -196,21 +240,23 @@ fn classes() -> Vec<EdgeClass> {
     };
     let mut meters = vec![
         EdgeMeter::Fixed(Color::Yellow),
-        EdgeMeter::TokenBucket(bucket(10_000_000, 20_000)),
+        shared(Buckets::TokenBucket(bucket(10_000_000, 20_000))),
         EdgeMeter::Tsw2Cm(tsw(5_000_000, 1_000_000_000)),
         EdgeMeter::Tsw3Cm(Tsw3CmParams::new(tsw(5_000_000, 100_000_000), rate(8_000_000)).unwrap()),
     ];
     for mode in [ColorMode::Blind, aware()] {
         let [green, yellow] = [bucket(3_000_000, 10_000), bucket(7_000_001, 3_000)];
-        meters.push(EdgeMeter::TwoBuckets(TwoBucketsParams { green, yellow, mode: mode.clone() }));
+        let two = TwoBucketsParams { green, yellow, mode: mode.clone() };
+        meters.push(shared(Buckets::TwoBuckets(two)));
         let sr = SrTcmParams::new(rate(9_999_999), Bytes(5_000), Bytes(50_000), mode.clone());
-        meters.push(EdgeMeter::SrTcm(sr.unwrap()));
+        meters.push(shared(Buckets::SrTcm(sr.unwrap())));
         let tr =
             TrTcmParams::new(rate(3_000_000), Bytes(8_000), rate(12_345_678), Bytes(9_000), mode);
-        meters.push(EdgeMeter::TrTcm(tr.unwrap()));
+        meters.push(shared(Buckets::TrTcm(tr.unwrap())));
     }
     meters.extend(with_tables());
     meters.extend(by_momentary_rate());
+    meters.extend(for_each_user());
     let of = |(at, meter): (usize, EdgeMeter)| EdgeClass {
         meter,
         code_points: Some([Dscp::AF11, Dscp::AF12, Dscp::AF13]),
@@ -433,7 +479,7 @@ fn a_full_table_of_rules_is_gone_through_to_its_end() {
 #[test]
 fn a_packet_that_a_device_will_cut_counts_and_pays_as_its_segments_do() {
     let class = EdgeClass {
-        meter: EdgeMeter::TokenBucket(bucket(8, 4_540)),
+        meter: shared(Buckets::TokenBucket(bucket(8, 4_540))),
         code_points: Some([Dscp::AF11, Dscp::AF12, Dscp::AF13]),
         police: None,
     };

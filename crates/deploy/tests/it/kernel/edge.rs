@@ -73,7 +73,7 @@ fn deploy(policy: &Policy) {
 fn packets(status: &DeviceStatus, class: &str) -> [u64; 3] {
     let edge = status.edge.as_ref().expect("there is an edge");
     let number = edge.memo.classes.iter().position(|name| name == class).unwrap();
-    edge.seen.as_ref().expect("root may look")[number].0.map(|color| color.packets)
+    edge.seen.as_ref().expect("root may look")[number].colors.map(|color| color.packets)
 }
 
 /// Sends so many datagrams, of 100 bytes with the headers of IPv4 and UDP.
@@ -99,8 +99,24 @@ fn what_the_edge_marks_the_queues_of_the_same_device_tell_apart() {
         assert_eq!([given(&status, "EF"), given(&status, "CS1")], [15, 3], "{}", status.text());
         assert_eq!(packets(&status, "calls"), [15, 0, 0]);
         let seen = status.edge.as_ref().unwrap().seen.as_ref().unwrap();
-        assert_eq!(seen[1].0[0].dropped_packets, 7, "{}", status.text());
-        assert_eq!((seen[2].1.misses, seen[2].1.hits), (1, 7));
+        assert_eq!(seen[1].colors[0].dropped_packets, 7, "{}", status.text());
+        assert_eq!((seen[2].table.misses, seen[2].table.hits), (1, 7));
+        let from = flow.local_addr().unwrap();
+        let [top] = &seen[2].flows[..] else { panic!("{}", status.text()) };
+        assert_eq!(
+            (top.to_string(), top.bytes),
+            (format!("udp {from} > 10.77.0.2:5003"), 8 * 1028)
+        );
+        assert!(
+            status.text().contains(&format!("\n  udp {from} > 10.77.0.2:5003   8224  ")),
+            "{}",
+            status.text()
+        );
+        let json = &status.json()["edge"]["classes"];
+        assert_eq!(
+            (&json[2]["top"][0]["bytes"], &json[0]["top"]),
+            (&8224.into(), &serde_json::json!([]))
+        );
         assert!(status.is_whole && status.text().contains("\n  calls "), "{}", status.text());
         bench.undeploy();
         assert_eq!(bench.listings(), before);
@@ -124,6 +140,45 @@ fn a_reload_keeps_the_tokens_of_a_class_and_the_flows_that_it_knows() {
         let [green, yellow, _] = packets(&status, "calls");
         assert!((5..=6).contains(&green) && green + yellow == 8, "{green} green, {yellow} yellow");
         assert_eq!(packets(&status, "young"), [0, 1, 0], "the flow has sent 3 KB before");
+    });
+}
+
+#[test]
+fn each_source_has_a_bucket_of_its_own_and_status_tells_who_has_sent_the_most() {
+    with_the_program(|bench| {
+        let text = "
+            [[roles.edge.classes]]
+            name = \"each\"
+            match = { protocol = \"udp\", dst_port = 5001 }
+            marker.token-bucket = { rate = \"1 kbit/s\", depth = \"1 KB\", per = \"source\" }
+            [[roles.core.queue.strict-priority.bands]]
+            match = { dscp = \"AF11\" }
+            queue.fifo = { limit = \"100 pkt\" }
+            [[roles.core.queue.strict-priority.bands]]
+            queue.fifo = { limit = \"100 pkt\" }";
+        deploy(&shortflow_policy::from_text("each.toml", text, &[]).unwrap());
+        let _receiver = bench.receiver(5001);
+        // Of 100 bytes each by IPv4, of 120 by IPv6: ten and eight fit into 1000.
+        send(Destination::V4, 5001, 12);
+        send(Destination::V6, 5001, 12);
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let status = bench.status();
+        assert_eq!(packets(&status, "each"), [18, 6, 0], "{}", status.text());
+        let seen = &status.edge.as_ref().unwrap().seen.as_ref().unwrap()[0];
+        let told = seen.flows.iter().map(|flow| (flow.to_string(), flow.bytes));
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [("from fd77::/64".to_owned(), 1440), ("from 10.77.0.1".to_owned(), 1200)]
+        );
+        // A new plan keeps what each has left, and what it has sent.
+        deploy(
+            &shortflow_policy::from_text("each.toml", &text.replace("1 KB", "900 B"), &[]).unwrap(),
+        );
+        send(Destination::V4, 5001, 3);
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let status = bench.status();
+        assert_eq!(packets(&status, "each"), [0, 3, 0], "{}", status.text());
+        assert!(status.text().contains("from 10.77.0.1   1500"), "{}", status.text());
     });
 }
 

@@ -1,0 +1,65 @@
+//! The flows or hosts in a table, as the program keeps it: `struct table` of programs/table.h.
+
+use std::net::Ipv6Addr;
+
+use shortflow_elements::{Address, FlowKey, Protocol};
+use shortflow_units::Duration;
+
+use super::layout::Remembered;
+use super::{EdgeFlow, MOST_ENTRIES};
+
+/// Where things stand in the table, and how long each is.
+const USED: usize = 4;
+const ENTRIES: usize = 64;
+const ENTRY: usize = 64;
+const SEEN_AT: usize = 48;
+const NEIGHBOURS: usize = ENTRIES + MOST_ENTRIES * ENTRY;
+const NEIGHBOUR: usize = 16;
+const BYTES: usize = 8;
+
+/// The `most` of them that have sent the most since they are known, at a time in nanoseconds; those that were silent for
+/// too long are none.
+pub(super) fn top(table: &[u8], of: &Remembered, now: u64, most: usize) -> Vec<EdgeFlow> {
+    let used = table.get(USED..).and_then(|rest| rest.first_chunk());
+    let used = used.map_or(0, |bytes| u32::from_ne_bytes(*bytes) as usize).min(MOST_ENTRIES);
+    let each = (0..used).filter_map(|at| flow(table, of, now, at));
+    let mut flows: Vec<EdgeFlow> = each.collect();
+    flows.sort_by_key(|flow| (std::cmp::Reverse(flow.bytes), flow.key));
+    flows.truncate(most);
+    flows
+}
+
+fn flow(table: &[u8], of: &Remembered, now: u64, at: usize) -> Option<EdgeFlow> {
+    let entry = ENTRIES + at * ENTRY;
+    let words = [0, 1, 2, 3, 4].map(|word| long(table, entry + 8 * word));
+    let silent = now.saturating_sub(long(table, entry + SEEN_AT));
+    let key = FlowKey {
+        src: address([words[0], words[1]]),
+        dst: address([words[2], words[3]]),
+        src_port: (words[4] >> 32) as u16,
+        dst_port: (words[4] >> 16) as u16,
+        protocol: Protocol(words[4] as u8),
+    };
+    let bytes = long(table, NEIGHBOURS + at * NEIGHBOUR + BYTES);
+    let by = of.by.filter(|_| silent <= of.idle_timeout)?;
+    Some(EdgeFlow {
+        by,
+        ipv6_prefix: of.ipv6_prefix,
+        key,
+        bytes,
+        silent: Duration::from_nanos(silent),
+    })
+}
+
+fn long(table: &[u8], at: usize) -> u64 {
+    table
+        .get(at..)
+        .and_then(|rest| rest.first_chunk())
+        .map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+}
+
+/// An IPv4 address is kept as ::ffff:a.b.c.d.
+fn address([high, low]: [u64; 2]) -> Address {
+    let address = Ipv6Addr::from_bits(u128::from(high) << 64 | u128::from(low));
+    address.to_ipv4_mapped().map_or(Address::v6(address.to_bits()), |v4| Address::v4(v4.to_bits()))
+}
