@@ -135,6 +135,7 @@ mod on_linux {
         /// What it does to packets before.
         pub(crate) edge: Option<Edge>,
         pub(crate) place: Place,
+        pub(crate) policy: Policy,
     }
 
     /// What stands at a device, and what the policy comes to there; with the rate that is deployed where none is given.
@@ -148,7 +149,7 @@ mod on_linux {
         }
         args.rate = args.rate.or(observed.memo.as_ref().map(|memo| memo.rate));
         let Wanted { edge, tree, .. } = wanted(&policy, args, &place)?;
-        Ok(Standing { tc, observed, tree, edge, place })
+        Ok(Standing { tc, observed, tree, edge, place, policy })
     }
 
     /// The way to a device. Two commands at once would each be surprised by what the other does, unless it is nothing.

@@ -20,8 +20,9 @@ mod on_linux {
     use std::path::PathBuf;
     use std::time::Duration;
 
-    use shortflow_deploy::{Ends, Settings, Tree, compile};
-    use shortflow_verify::{Error, PORT, Peer, Plan, Switch};
+    use shortflow_deploy::{Edge, Ends, Settings, Tree, compile, compile_edge_past};
+    use shortflow_policy::Policy;
+    use shortflow_verify::{Error, PORT, Passing, Peer, Plan, Switch};
 
     use super::{Console, Failure, Verify};
     use crate::deploy::{Standing, standing};
@@ -48,7 +49,8 @@ mod on_linux {
         };
         let peer = address_of(peer, args.port)?;
         let mut deployed = deployment(args, policy.clone(), device.clone());
-        let Standing { tc, observed, tree, edge, place } = standing(console, &mut deployed)?;
+        let Standing { tc, observed, tree, edge, place, policy: deployed } =
+            standing(console, &mut deployed)?;
         let queues = observed.memo.as_ref().map(|memo| memo.policy.clone());
         let name = queues.or(observed.edge.memo.as_ref().map(|memo| memo.policy.clone()));
         let name = name.unwrap_or_default();
@@ -61,7 +63,10 @@ mod on_linux {
                 policy.display()
             )));
         }
-        let plan = plan(args, peer, tree.as_ref(), edge.is_some())?;
+        let mut plan = plan(args, peer, tree.as_ref())?;
+        let passing = edge.map(|marking| passing(&deployed, marking, peer.ip(), &mut plan));
+        let passing = passing.transpose()?;
+        let mut passing = passing.map(|edges| Passing::new(tc.clone(), device, &name, edges));
         let mut switch = match (args.on_off, tree) {
             (None, _) => None,
             (Some(_), None) => {
@@ -86,7 +91,7 @@ mod on_linux {
             let left = takes.mul_f64(1.0 - share).as_secs();
             spinner.at(&format!("{what}; {left} s left"));
         };
-        let findings = plan.conduct(switch.as_mut(), &mut told, stop);
+        let findings = plan.conduct(passing.as_mut(), switch.as_mut(), &mut told, stop);
         spinner.end();
         let findings = findings?;
         if args.json {
@@ -160,12 +165,7 @@ mod on_linux {
     }
 
     /// What is to be looked at.
-    fn plan(
-        args: &Verify,
-        peer: SocketAddr,
-        tree: Option<&Tree>,
-        is_marked: bool,
-    ) -> Result<Plan, Failure> {
+    fn plan(args: &Verify, peer: SocketAddr, tree: Option<&Tree>) -> Result<Plan, Failure> {
         const MOST: u64 = 100_000_000;
         if !(1..=MOST).contains(&args.size.0) {
             let what = format!("--size must be from 1 B to 100 MB; found {}", args.size);
@@ -179,13 +179,27 @@ mod on_linux {
             ..Plan::to(peer)
         };
         let ends = Ends { from: own_address(peer)?, to: peer.ip(), port: peer.port() };
-        match tree {
-            // A marker writes its own over the code points of probes.
-            _ if is_marked => plan.is_marked = true,
-            Some(tree) => plan.look_at(tree, ends),
-            None => {}
+        if let Some(tree) = tree {
+            plan.look_at(tree, ends);
         }
         Ok(plan)
+    }
+
+    /// What marks, and the same with what goes to the peer left as it is, so that all code points that the policy writes are
+    /// looked at.
+    fn passing(
+        policy: &Policy,
+        marking: Edge,
+        peer: IpAddr,
+        plan: &mut Plan,
+    ) -> Result<[Edge; 2], Failure> {
+        plan.look_at_written(&policy.written_code_points());
+        let role = policy.role(&marking.role).expect("it was compiled");
+        let passing = compile_edge_past(role, peer).map_err(|refusals| {
+            let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+            Failure::Machine(format!("probes cannot pass the marker: {}", told.join("\n")))
+        });
+        Ok([marking, passing?])
     }
 
     /// The address from which packets go to a peer.

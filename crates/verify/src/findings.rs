@@ -17,8 +17,6 @@ use crate::gain::{Gain, Period};
 pub struct Findings {
     /// What became of code points.
     pub code_points: Vec<Arrival>,
-    /// Whether the policy's own marker wrote others over them.
-    pub is_marked: bool,
     /// The classes that probes get into, and what became of them beside long flows.
     pub classes: Vec<(Class, Apart)>,
     /// The class of the long flows, among them.
@@ -41,7 +39,7 @@ impl Findings {
     /// Whether all holds that was looked at: code points survive, classes ahead of the load's wait no longer, and short
     /// transfers gain or at least do not lose.
     pub fn holds(&self) -> bool {
-        let survive = self.is_marked || self.code_points.iter().all(Arrival::survives);
+        let survive = self.code_points.iter().all(Arrival::survives);
         let apart = self.classes.iter().enumerate().all(|(at, (_, apart))| {
             Some(at) == self.load
                 || matches!(apart.verdict(), TellsApart::Faster | TellsApart::Slower)
@@ -70,7 +68,6 @@ impl Findings {
         let row = |arrival: &Arrival| {
             let verdict = match (arrival.there.is_empty(), arrival.survives()) {
                 (true, _) => "nothing came",
-                _ if self.is_marked => "marked by the policy",
                 (_, true) => "survives",
                 (_, false) => "is changed",
             };
@@ -86,7 +83,7 @@ impl Findings {
         let rows: Vec<_> =
             std::iter::once(head.to_vec()).chain(self.code_points.iter().map(row)).collect();
         let mut text = format!("Code points, without load\n{}", columns(&rows, 4));
-        if !self.is_marked && self.code_points.iter().any(|arrival| !arrival.survives()) {
+        if self.code_points.iter().any(|arrival| !arrival.survives()) {
             text += "  Something before the peer writes its own; queues behind that do not see yours.\n";
         }
         text

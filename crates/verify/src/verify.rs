@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::findings::Findings;
 use crate::gain::{FILLING, Gain, Period, period};
 use crate::load::Load;
+use crate::passing::Passing;
 use crate::probes::{probe, sleep_until};
 use crate::switch::Switch;
 
@@ -25,8 +26,6 @@ pub struct Plan {
     pub peer: SocketAddr,
     /// The code points that are tried.
     pub code_points: Vec<Dscp>,
-    /// Whether the policy's own marker writes others over them.
-    pub is_marked: bool,
     /// The classes that probes get into.
     pub classes: Vec<Class>,
     /// The one among them that long flows are in; none where nobody knows.
@@ -54,7 +53,6 @@ impl Plan {
         Plan {
             peer,
             code_points: vec![Dscp::BEST_EFFORT],
-            is_marked: false,
             classes: Vec::new(),
             load: None,
             unreached: Vec::new(),
@@ -63,6 +61,15 @@ impl Plan {
             rate: None,
             size: Bytes(20_000),
             pairs: 0,
+        }
+    }
+
+    /// The code points that a marker writes, too.
+    pub fn look_at_written(&mut self, code_points: &[Dscp]) {
+        for code_point in code_points {
+            if !self.code_points.contains(code_point) {
+                self.code_points.push(*code_point);
+            }
         }
     }
 
@@ -99,12 +106,14 @@ impl Plan {
         self.load.is_some() && self.classes.len() > 1
     }
 
-    /// Does it; with a `switch` in turns with one queue.
+    /// Does it; where the policy marks, with its marker out of the way as long as code points and classes are looked at; with
+    /// a `switch` in turns with one queue.
     ///
     /// # Errors
     /// When the peer does not answer, the kernel refuses something, or it is stopped.
     pub fn conduct(
         &self,
+        mut passing: Option<&mut Passing>,
         switch: Option<&mut Switch>,
         told: Told<'_>,
         stop: &AtomicBool,
@@ -115,9 +124,9 @@ impl Plan {
             told(what, done.min(1.0));
         };
         tell("code points");
+        passing.as_mut().map_or(Ok(()), |passing| passing.begin())?;
         let mut findings = Findings {
             code_points: code_points(self.peer, &self.code_points, stop)?,
-            is_marked: self.is_marked,
             classes: Vec::new(),
             load: self.load,
             unreached: self.unreached.clone(),
@@ -138,6 +147,7 @@ impl Plan {
             let apart = tells_apart(&seen, load);
             findings.classes = self.classes.iter().cloned().zip(apart).collect();
         }
+        passing.as_mut().map_or(Ok(()), |passing| passing.end())?;
         let measure = || period(self.peer, self.size.0, self.flows, self.length, stop);
         match switch {
             None => {

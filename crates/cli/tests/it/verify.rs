@@ -154,6 +154,34 @@ fn what_is_deployed_is_seen_to_work() {
     });
 }
 
+/// Probes pass the policy's own marker, which is back at the end with what it knew.
+#[test]
+#[cfg(feature = "ebpf")]
+fn code_points_that_the_policy_itself_writes_are_seen_to_survive_and_so_are_its_classes() {
+    with_a_peer(|| {
+        let at = ["policies/dstf.toml", "--role", "edge,core", "--dev", "sf0"];
+        let ended = run(&[&["deploy"][..], &at, &["--rate", "10 Mbit/s"]].concat());
+        if ended.code == Some(3) && std::env::var_os("CI").is_none() {
+            return eprintln!("skipped: needs eBPF: {}", ended.err);
+        }
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        let verify = ["--peer", PEER, "--seconds", "3", "--json"];
+        let ended = run(&[&["verify"][..], &at, &verify].concat());
+        let found: Value =
+            serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{}", ended.err));
+        let survive = found["code_points"].as_array().unwrap();
+        assert!(survive.len() >= 8, "those of all priorities: {found:#}");
+        assert!(
+            survive.iter().all(|one| one["there"] == serde_json::json!([one["written"]])),
+            "{found:#}"
+        );
+        assert!(found["classes"].as_array().unwrap().len() >= 8, "{found:#}");
+        let status = run(&["status", "--dev", "sf0"]);
+        assert_eq!(status.code, Some(0));
+        assert!(!status.out.contains("to 10.77.3.2 "), "the marker is back: {}", status.out);
+    });
+}
+
 /// The policy is put back by whom Ctrl-C stops while one queue is in its place.
 #[test]
 fn who_is_stopped_while_the_policy_is_off_puts_it_back() {
