@@ -134,8 +134,9 @@ setup: ## Say what the tests need, and install it if root on Debian and its kin 
 		[ -x /usr/sbin/slapd ] || echo slapd; \
 		command -v openssl >/dev/null || echo openssl; \
 		command -v ldapadd >/dev/null || echo ldap-utils; \
+		command -v systemd-analyze >/dev/null || echo systemd; \
 		$(if $(EBPF),:,$(call missing_packages,pkg-config libelf-dev zlib1g-dev))); \
-	$(call install_packages,rehearsals of policies that ask for the state of TCP (clang-19 pkg-config libelf-dev zlib1g-dev) and by tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) deploy queues (iproute2) take repositories through a directory (slapd, ldap-utils, openssl) and compare with peers or hold schemas against files (python3, python3-jsonschema); without them these tests say \"skipped\")
+	$(call install_packages,rehearsals of policies that ask for the state of TCP (clang-19 pkg-config libelf-dev zlib1g-dev) and by tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) deploy queues (iproute2) read a unit (systemd) take repositories through a directory (slapd, ldap-utils, openssl) and compare with peers or hold schemas against files (python3, python3-jsonschema); without them these tests say \"skipped\")
 
 tidy: ## Check the rules of STYLE.md and the map in ARCHITECTURE.md
 	cargo xtask tidy

@@ -13,6 +13,7 @@ mod explain;
 mod guests;
 mod inputs;
 mod interrupt;
+mod killed;
 mod predict;
 mod rehearse;
 mod reproduce;
@@ -24,6 +25,8 @@ mod schemes;
 #[path = "../../../agent/tests/it/slapd.rs"]
 mod slapd;
 mod support;
+mod tracer;
 mod traces;
 mod tune;
+mod unit;
 mod verify;

@@ -1,0 +1,123 @@
+//! Runs the program under ptrace, and kills it where it is about to change something in the kernel.
+
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeSet;
+use std::io::IoSliceMut;
+use std::process::Stdio;
+
+use nix::libc;
+use nix::sys::ptrace::{self, Options};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::uio::{RemoteIoVec, process_vm_readv};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+use crate::support::command;
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It was killed.
+    Killed,
+    /// By itself, before it had made so many changes.
+    Ended,
+}
+
+/// Runs it until it, or a program that it has started, is about to ask the kernel for its change number `nth` of devices, queues
+/// or filters; then all of them are killed.
+///
+/// What a process asks for that goes with it, such as the loading of a program that is at no device yet, is no change.
+pub(crate) fn killed_at(arguments: &[&str], nth: usize) -> Fate {
+    // The shell waits until it is looked at, and becomes the program.
+    let mut shell = command("sh");
+    shell.args(["-c", "kill -STOP $$; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_shortflow")]);
+    let shell = shell.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let first = Pid::from_raw(shell.id().cast_signed());
+    let stopped = waitpid(first, Some(WaitPidFlag::WUNTRACED)).unwrap();
+    assert_eq!(stopped, WaitStatus::Stopped(first, Signal::SIGSTOP));
+    let follow = Options::PTRACE_O_TRACECLONE
+        | Options::PTRACE_O_TRACEFORK
+        | Options::PTRACE_O_TRACEVFORK
+        | Options::PTRACE_O_TRACEEXEC
+        | Options::PTRACE_O_TRACESYSGOOD
+        | Options::PTRACE_O_EXITKILL;
+    ptrace::seize(first, follow).unwrap();
+    kill(first, Signal::SIGCONT).unwrap();
+    let fate = trace(first, nth);
+    drop(shell);
+    fate
+}
+
+/// Lets all run from system call to system call until none is left.
+fn trace(first: Pid, nth: usize) -> Fate {
+    // Other tests of this process have children too, which are theirs to wait for.
+    let own = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
+    let (mut alive, mut changes, mut fate) = (BTreeSet::from([first]), 0, Fate::Ended);
+    while !alive.is_empty() {
+        let status = waitpid(None, Some(own)).unwrap();
+        let Some(pid) = status.pid() else { continue };
+        alive.insert(pid);
+        let mut signal = None;
+        match status {
+            WaitStatus::Exited(..) | WaitStatus::Signaled(..) => {
+                alive.remove(&pid);
+                continue;
+            }
+            WaitStatus::Stopped(_, Signal::SIGTRAP) => {}
+            WaitStatus::Stopped(_, told) => signal = Some(told),
+            WaitStatus::PtraceSyscall(_) if is_change(pid) => changes += 1,
+            _ => {}
+        }
+        if changes == nth {
+            fate = Fate::Killed;
+            // Those that were started a moment ago come by later.
+            for pid in &alive {
+                let _ = kill(*pid, Signal::SIGKILL);
+            }
+        }
+        // One that was killed is not there to be let go on.
+        let _ = ptrace::syscall(pid, signal);
+    }
+    fate
+}
+
+/// Whether a process is about to send a request to rtnetlink that changes something: of each kind there are four, of which the
+/// third asks.
+fn is_change(pid: Pid) -> bool {
+    let Ok(info) = ptrace::syscall_info(pid) else { return false };
+    if info.op != libc::PTRACE_SYSCALL_INFO_ENTRY {
+        return false;
+    }
+    let [number, args @ ..] = entry(&info);
+    let at = match number.cast_signed() {
+        libc::SYS_sendto => args[1],
+        // Of `struct msghdr`, where the pieces are; of the first of these, where it is.
+        libc::SYS_sendmsg => {
+            long(pid, args[1] + 16).and_then(|pieces| long(pid, pieces)).unwrap_or(0)
+        }
+        _ => return false,
+    };
+    // `struct nlmsghdr`: length, kind, flags.
+    let Some(head) = long(pid, at) else { return false };
+    let (length, kind, flags) = (head as u32, (head >> 32) as u16, (head >> 48) as u16);
+    let is_request = (16..1 << 20).contains(&length) && flags & libc::NLM_F_REQUEST as u16 != 0;
+    is_request && (libc::RTM_NEWLINK..256).contains(&kind) && kind % 4 != 2
+}
+
+/// The number of a system call and its arguments.
+#[expect(unsafe_code, reason = "which of the kernel's union is meant is told beside it")]
+fn entry(info: &libc::ptrace_syscall_info) -> [u64; 7] {
+    // SAFETY: `op` says that it is an entry.
+    let entry = unsafe { info.u.entry };
+    let [a, b, c, d, e, f] = entry.args;
+    [entry.nr, a, b, c, d, e, f]
+}
+
+/// Eight bytes of another process.
+fn long(pid: Pid, at: u64) -> Option<u64> {
+    let mut bytes = [0; 8];
+    let there = RemoteIoVec { base: usize::try_from(at).ok()?, len: 8 };
+    let read = process_vm_readv(pid, &mut [IoSliceMut::new(&mut bytes)], &[there]);
+    (read == Ok(8)).then(|| u64::from_ne_bytes(bytes))
+}
