@@ -12,7 +12,7 @@ fn policy(depth: &str) -> Policy {
         "[[roles.edge.classes]]
         name = \"calls\"
         match = {{ protocol = \"udp\", dst_port = 5001 }}
-        marker.fixed = {{ dscp = \"EF\", bucket = {{ rate = \"1 kbit/s\", depth = \"{depth}\" }} }}
+        marker.fixed = {{ dscp = \"EF\", bucket = {{ rate = \"80 bit/s\", depth = \"{depth}\" }} }}
         police.yellow = {{ remark = \"BE\" }}
         [[roles.edge.classes]]
         name = \"none\"
@@ -132,7 +132,7 @@ fn a_reload_keeps_the_tokens_of_a_class_and_the_flows_that_it_knows() {
         let flow = sender(Destination::V4, 5003, 0);
         (0..3).for_each(|_| assert_eq!(flow.send(&[0; 1000]).unwrap(), 1000));
         deploy(&policy("3 KB"));
-        // 500 of 2000 bytes are left, and a second brings 125.
+        // 500 of 2000 bytes are left, and a second brings 10.
         send(Destination::V4, 5001, 8);
         assert_eq!(flow.send(&[0; 1000]).unwrap(), 1000);
         std::thread::sleep(std::time::Duration::from_millis(100));
@@ -150,7 +150,7 @@ fn each_source_has_a_bucket_of_its_own_and_status_tells_who_has_sent_the_most() 
             [[roles.edge.classes]]
             name = \"each\"
             match = { protocol = \"udp\", dst_port = 5001 }
-            marker.token-bucket = { rate = \"1 kbit/s\", depth = \"1 KB\", per = \"source\" }
+            marker.token-bucket = { rate = \"80 bit/s\", depth = \"1 KB\", per = \"source\" }
             [[roles.core.queue.strict-priority.bands]]
             match = { dscp = \"AF11\" }
             queue.fifo = { limit = \"100 pkt\" }
@@ -178,7 +178,7 @@ fn each_source_has_a_bucket_of_its_own_and_status_tells_who_has_sent_the_most() 
         std::thread::sleep(std::time::Duration::from_millis(100));
         let status = bench.status();
         assert_eq!(packets(&status, "each"), [0, 3, 0], "{}", status.text());
-        assert!(status.text().contains("from 10.77.0.1   1500"), "{}", status.text());
+        assert!(status.text().contains("from 10.77.0.1      1500"), "{}", status.text());
     });
 }
 
