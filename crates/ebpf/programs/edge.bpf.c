@@ -8,169 +8,12 @@
 #include <bpf/bpf_core_read.h>
 
 #include "buckets.h"
+#include "classes.h"
 #include "packet.h"
-#include "table.h"
 #include "tcp.h"
-#include "window.h"
 
 // The kernel lends helpers to programs under its own licence; this one is also under ours.
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
-#define MOST_RULES 64
-#define MOST_CLASSES 32
-#define MOST_LEVELS 64
-
-enum { GREEN, YELLOW, RED, COLORS };
-// Room for as many as two bits tell apart, so that the kernel sees that no place is beyond.
-#define COLOR_ROOM 4
-
-enum {
-	METER_FIXED,
-	METER_TOKEN_BUCKET,
-	METER_TWO_BUCKETS,
-	METER_SR_TCM,
-	METER_TR_TCM,
-	METER_TSW,
-	METER_FAIR_MARKER,
-	METER_DSTF,
-	METER_TCP_STATE,
-	METER_SIMA,
-};
-
-enum { FORWARD, DROP, REMARK };
-
-// What crates/ebpf/src/edge/layout.rs writes; every field stands where its size would have it.
-struct rule {
-	__u64 source[2], source_mask[2];
-	__u64 destination[2], destination_mask[2];
-	__u64 code_points;
-	__u16 source_ports[2], destination_ports[2];
-	__u16 class;
-	__u8 protocol, any_protocol;
-	__u32 unused;
-};
-
-struct rules {
-	__u64 count;
-	struct rule all[MOST_RULES];
-};
-
-struct class {
-	union {
-		struct {
-			__u64 rate[2];
-			// How much the buckets hold, and in how long their rates fill them. Both buckets of one rate count as
-			// one here.
-			__u64 depth[2], most[2], filling[2];
-		};
-		// How a load of SIMA decays in silence, in the time of a byte, and in that of a byte at the rate up to which a
-		// packet has the precedence 1.
-		struct {
-			struct decay silence, sending, first_threshold;
-		};
-	};
-	__u64 window;
-	struct pace committed, peak;
-	struct accounts accounts;
-	// How many packets of a flow are green first.
-	union {
-		// Packets with which a flow begins, of a Fair Marker.
-		__u64 threshold;
-		// In which time a table does not turn over unless in a flood, of DSTF.
-		__u64 crowded;
-	};
-	// The windows up to which a connection's packets are green and yellow, and with which it begins, in segments.
-	__u32 high, medium, initial_window;
-	__u8 is_random, only_again, unused_here[2];
-	// The colour with which a packet comes, by its code point.
-	__u8 incoming[64];
-	__u8 code_points[COLOR_ROOM], actions[COLOR_ROOM], remarks[COLOR_ROOM];
-	__u8 meter, color, marks, three_colors;
-	// Which of the tables is its own.
-	__u8 table;
-	__u8 unused[7];
-};
-
-struct state {
-	struct bpf_spin_lock lock;
-	__u32 unused;
-	struct tally tally;
-};
-
-// Thresholds in tokens, and code points of the levels between them.
-struct levels {
-	__u64 thresholds[MOST_LEVELS];
-	__u8 code_points[MOST_LEVELS];
-	__u64 last;
-};
-
-struct counter {
-	__u64 packets, bytes, dropped_packets, dropped_bytes;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rules);
-} rules SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MOST_CLASSES);
-	__type(key, __u32);
-	__type(value, struct class);
-} classes SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MOST_CLASSES);
-	__type(key, __u32);
-	__type(value, struct state);
-} states SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MOST_CLASSES);
-	__type(key, __u32);
-	__type(value, struct levels);
-} levels SEC(".maps");
-
-// As many as classes need one, which is set before the program is loaded.
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct table);
-} tables SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, MOST_CLASSES * COLORS);
-	__type(key, __u32);
-	__type(value, struct counter);
-} counters SEC(".maps");
-
-struct table_counter {
-	__u64 hits, misses, evictions, used;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, MOST_CLASSES);
-	__type(key, __u32);
-	__type(value, struct table_counter);
-} table_counters SEC(".maps");
-
-// Set before the program is loaded.
-const volatile struct {
-	// What stands before IP packets.
-	__u32 link;
-	// Time and draws come with the packet, for tests.
-	__u32 is_test;
-	// 2^(-i/64) in parts of 2^-63.
-	__u64 powers[POWERS];
-} settings;
 
 static __always_inline int matches(const struct rule *rule, const struct packet *packet)
 {
@@ -392,7 +235,7 @@ static __always_inline int is_within(__u32 threshold, __u32 window, __u32 draw)
 
 // Marking by the state of the sending TCP (Noureddine & Tobagi 2002, Algorithm 1).
 static __always_inline __u32 color_by_sender(const struct class *class, const struct packet *packet,
-					     const struct sender *sender, const __u32 *draws)
+					     const struct sender *sender, __u64 draws)
 {
 	if (!sender->is_known)
 		return RED;
@@ -402,9 +245,9 @@ static __always_inline __u32 color_by_sender(const struct class *class, const st
 		return GREEN;
 	if (!class->is_random)
 		return sender->window <= class->medium ? YELLOW : RED;
-	if (is_within(class->high, sender->window, draws[0]))
+	if (is_within(class->high, sender->window, draws))
 		return GREEN;
-	return sender->window <= class->medium || is_within(class->medium, sender->window, draws[1]) ? YELLOW : RED;
+	return sender->window <= class->medium || is_within(class->medium, sender->window, draws >> 32) ? YELLOW : RED;
 }
 
 // How a packet stands to the load of its stream, of SIMA.
@@ -418,55 +261,159 @@ static __always_inline struct rate rate_by_load(const struct class *class, struc
 	return rate;
 }
 
-// The tally of a packet's flow or hosts, which has nothing behind it where that is new. A new one that displaces another
+// The tally of a packet's flow or hosts, which has `fresh` behind it where that is new. A new one that displaces another
 // goes on with what that has left.
 static __always_inline struct tally *own_tally(const struct class *class, struct table *table, const struct name *name,
-					       struct seen *seen)
+					       const __u64 *fresh, struct seen *seen)
 {
 	see(table, &class->accounts, name, seen);
 	if (seen->is_new && !seen->has_displaced) {
 		seen->tally->at[0] = 0;
-		seen->tally->held[0] = class->meter == METER_SIMA ? NOTHING_PARTS : class->depth[0];
-		seen->tally->held[1] = class->meter == METER_SIMA ? NOTHING_HALVINGS : class->depth[1];
+		seen->tally->held[0] = fresh[0];
+		seen->tally->held[1] = fresh[1];
 	}
 	return seen->tally;
 }
 
-// The colour of a packet in its buckets, or its drop precedence by the momentary rate (Laatu, Harju & Loula 2003, section
-// 2): of those that all have in common, or of those of its flow or hosts.
-static __always_inline __u32 color_or_precedence(__u32 number, const struct class *class, struct state *state,
-						 struct table *table, const struct packet *packet, __u64 now)
+static __always_inline __u32 color_in(const struct class *class, struct tally *tally, const struct packet *packet, __u64 now)
 {
-	int is_sima = class->meter == METER_SIMA, has_own = class->accounts.by != BY_NOBODY;
-	__u32 bytes = packet->size ? packet->size : 1, found = 0;
-	struct seen seen = { .now = now, .size = packet->size };
-	struct tally *tally = &state->tally;
-	struct name name = {};
-	struct load added = {};
-	struct rate rate = {};
+	earn(class, tally, elapsed_since(&tally->at[0], now));
+	return color_by_buckets(class, tally, packet->size * PER_BYTE, class->incoming[packet->ds >> 2]);
+}
 
-	if (is_sima)
-		added = lost_after(settings.powers, halvings_within(&class->sending, 0, bytes));
-	if (has_own) {
-		name = name_of(packet, &class->accounts);
-		bpf_spin_lock(&table->lock);
-		tally = own_tally(class, table, &name, &seen);
-	} else {
-		bpf_spin_lock(&state->lock);
+// What there is for a packet of a class.
+struct room {
+	const struct class *class;
+	struct state *state;
+	struct table *table;
+	const struct levels *levels;
+};
+
+// Whether it is there, and the packet too.
+static __always_inline int find_room(__u32 number, const struct packet *packet, struct room *room)
+{
+	__u32 which;
+
+	room->class = bpf_map_lookup_elem(&classes, &number);
+	room->state = bpf_map_lookup_elem(&states, &number);
+	room->levels = bpf_map_lookup_elem(&levels, &number);
+	if (!packet || !room->class || !room->state || !room->levels)
+		return 0;
+	which = room->class->table;
+	room->table = bpf_map_lookup_elem(&tables, &which);
+	return !!room->table;
+}
+
+// The meters. The kernel's verifier looks at each of these functions by itself, so that what there is to be tried in one does
+// not multiply with what there is in the others: which is why they find their room themselves, and return numbers.
+#define APART __attribute__((noinline))
+
+APART __u32 meter_by_dstf(__u32 number, const struct packet *packet, __u64 now)
+{
+	struct room room;
+
+	if (!find_room(number, packet, &room))
+		return 0;
+	return level_of(number, room.class, room.levels, room.table, packet, now);
+}
+
+APART __u32 meter_by_sender(__u32 number, const struct packet *packet, __u64 draws, struct __sk_buff *skb)
+{
+	struct sender sender;
+	struct room room;
+
+	if (!find_room(number, packet, &room))
+		return GREEN;
+	sender = ask_sender(skb, packet, room.class->initial_window);
+	return color_by_sender(room.class, packet, &sender, draws);
+}
+
+APART __u32 meter_by_age(__u32 number, const struct packet *packet, __u64 now, __u32 draw)
+{
+	struct room room;
+	__u32 color;
+	int is_early;
+
+	if (!find_room(number, packet, &room))
+		return GREEN;
+	is_early = packets_before(number, room.class, room.table, packet, now) < room.class->threshold;
+	bpf_spin_lock(&room.state->lock);
+	color = color_by_age(room.class, &room.state->tally, is_early, now, packet->size, draw);
+	bpf_spin_unlock(&room.state->lock);
+	return color;
+}
+
+APART __u32 meter_by_window(__u32 number, const struct packet *packet, __u64 now, __u32 draw)
+{
+	struct room room;
+	__u32 color;
+
+	if (!find_room(number, packet, &room))
+		return GREEN;
+	bpf_spin_lock(&room.state->lock);
+	color = color_by_window(room.class, &room.state->tally, now, packet->size, draw);
+	bpf_spin_unlock(&room.state->lock);
+	return color;
+}
+
+// In the buckets that all have in common, or in those of the packet's flow or hosts.
+APART __u32 meter_by_buckets(__u32 number, const struct packet *packet, __u64 now)
+{
+	struct seen seen = { .now = now };
+	struct tally *tally;
+	struct name name;
+	struct room room;
+	__u32 color;
+
+	if (!find_room(number, packet, &room))
+		return GREEN;
+	if (room.class->accounts.by == BY_NOBODY) {
+		bpf_spin_lock(&room.state->lock);
+		color = color_in(room.class, &room.state->tally, packet, now);
+		bpf_spin_unlock(&room.state->lock);
+		return color;
 	}
-	if (is_sima) {
-		rate = rate_by_load(class, tally, now, added);
+	seen.size = packet->size;
+	name = name_of(packet, &room.class->accounts);
+	bpf_spin_lock(&room.table->lock);
+	tally = own_tally(room.class, room.table, &name, room.class->depth, &seen);
+	color = color_in(room.class, tally, packet, now);
+	bpf_spin_unlock(&room.table->lock);
+	count_seen(number, &seen);
+	return color;
+}
+
+// The drop precedence of a packet by the momentary rate (Laatu, Harju & Loula 2003, section 2): by that of all, or of its flow
+// or hosts.
+APART __u32 meter_by_rate(__u32 number, const struct packet *packet, __u64 now)
+{
+	const __u64 fresh[2] = { NOTHING_PARTS, NOTHING_HALVINGS };
+	struct seen seen = { .now = now };
+	struct tally *tally;
+	struct load added;
+	struct rate rate;
+	struct name name;
+	struct room room;
+	__u32 bytes;
+
+	if (!find_room(number, packet, &room))
+		return 0;
+	bytes = packet->size ? packet->size : 1;
+	added = lost_after(settings.powers, halvings_within(&room.class->sending, 0, bytes));
+	if (room.class->accounts.by == BY_NOBODY) {
+		bpf_spin_lock(&room.state->lock);
+		rate = rate_by_load(room.class, &room.state->tally, now, added);
+		bpf_spin_unlock(&room.state->lock);
 	} else {
-		earn(class, tally, elapsed_since(&tally->at[0], now));
-		found = color_by_buckets(class, tally, packet->size * PER_BYTE, class->incoming[packet->ds >> 2]);
-	}
-	if (has_own) {
-		bpf_spin_unlock(&table->lock);
+		seen.size = packet->size;
+		name = name_of(packet, &room.class->accounts);
+		bpf_spin_lock(&room.table->lock);
+		tally = own_tally(room.class, room.table, &name, fresh, &seen);
+		rate = rate_by_load(room.class, tally, now, added);
+		bpf_spin_unlock(&room.table->lock);
 		count_seen(number, &seen);
-	} else {
-		bpf_spin_unlock(&state->lock);
 	}
-	return is_sima ? precedence_of(settings.powers, &rate, &class->first_threshold, bytes) : found;
+	return precedence_of(settings.powers, &rate, &room.class->first_threshold, bytes);
 }
 
 // What becomes of a packet.
@@ -475,53 +422,44 @@ struct fate {
 	__u8 code_point;
 };
 
-static __always_inline struct fate fate_of(struct __sk_buff *skb, __u32 number, const struct class *class, struct state *state,
-					   const struct packet *packet, __u64 now, const __u32 *draws)
+static __always_inline __u32 color_of(struct __sk_buff *skb, __u32 number, const struct class *class,
+				      const struct packet *packet, __u64 now, __u64 draws)
 {
-	struct fate fate = { .color = class->color };
-	__u32 which = class->table;
-	struct table *table = bpf_map_lookup_elem(&tables, &which);
-	struct levels *own = bpf_map_lookup_elem(&levels, &number);
-	int is_early = 0;
-
-	if (!table || !own)
-		return fate;
 	switch (class->meter) {
-	case METER_DSTF: {
-		__u32 level = level_of(number, class, own, table, packet, now);
+	case METER_FIXED:
+		return class->color;
+	case METER_TCP_STATE:
+		return meter_by_sender(number, packet, draws, skb);
+	case METER_FAIR_MARKER:
+		return meter_by_age(number, packet, now, draws);
+	case METER_TSW:
+		return meter_by_window(number, packet, now, draws);
+	default:
+		return meter_by_buckets(number, packet, now);
+	}
+}
 
+static __always_inline struct fate fate_of(struct __sk_buff *skb, __u32 number, const struct class *class,
+					   const struct packet *packet, __u64 now, __u64 draws)
+{
+	const struct levels *own = bpf_map_lookup_elem(&levels, &number);
+	struct fate fate = { .color = class->color };
+	__u32 level;
+
+	if (!own)
+		return fate;
+	if (class->meter == METER_DSTF) {
+		level = meter_by_dstf(number, packet, now);
 		fate.color = !level ? GREEN : level == own->last ? RED : YELLOW;
-		fate.code_point = own->code_points[level & (MOST_LEVELS - 1)];
+	} else if (class->meter == METER_SIMA) {
+		level = meter_by_rate(number, packet, now);
+		fate.color = !level ? RED : level == BEST ? GREEN : YELLOW;
+	} else {
+		fate.color = color_of(skb, number, class, packet, now, draws) & (COLOR_ROOM - 1);
+		fate.code_point = class->marks ? class->code_points[fate.color] : packet->ds >> 2;
 		return fate;
 	}
-	case METER_FIXED:
-		break;
-	case METER_TCP_STATE: {
-		struct sender sender = ask_sender(skb, packet, class->initial_window);
-
-		fate.color = color_by_sender(class, packet, &sender, draws);
-		break;
-	}
-	case METER_FAIR_MARKER:
-		is_early = packets_before(number, class, table, packet, now) < class->threshold;
-		bpf_spin_lock(&state->lock);
-		fate.color = color_by_age(class, &state->tally, is_early, now, packet->size, draws[0]);
-		bpf_spin_unlock(&state->lock);
-		break;
-	case METER_TSW:
-		bpf_spin_lock(&state->lock);
-		fate.color = color_by_window(class, &state->tally, now, packet->size, draws[0]);
-		bpf_spin_unlock(&state->lock);
-		break;
-	default:
-		fate.color = color_or_precedence(number, class, state, table, packet, now);
-		if (class->meter == METER_SIMA) {
-			fate.code_point = own->code_points[fate.color & (MOST_LEVELS - 1)];
-			fate.color = !fate.color ? RED : fate.color == BEST ? GREEN : YELLOW;
-			return fate;
-		}
-	}
-	fate.code_point = class->marks ? class->code_points[fate.color & (COLOR_ROOM - 1)] : packet->ds >> 2;
+	fate.code_point = own->code_points[level & (MOST_LEVELS - 1)];
 	return fate;
 }
 
@@ -540,33 +478,45 @@ static __always_inline void count(__u32 class, __u32 color, const struct packet 
 	}
 }
 
-SEC("tc")
-int shortflow_edge(struct __sk_buff *skb)
+// Whether it is a packet of IP whose header can be read.
+APART int parse(struct __sk_buff *skb, struct packet *packet)
 {
-	struct packet packet;
-	const struct class *class;
-	struct state *state;
-	struct fate fate;
-	__u32 number, color, draws[2];
-	__u64 now;
+	return packet && read_packet(skb, settings.link, packet);
+}
 
-	if (!read_packet(skb, settings.link, &packet))
-		return TC_ACT_UNSPEC;
-	number = classify(&packet);
-	class = bpf_map_lookup_elem(&classes, &number);
-	state = bpf_map_lookup_elem(&states, &number);
-	if (!class || !state)
-		return TC_ACT_UNSPEC;
-	now = settings.is_test ? skb->tstamp : bpf_ktime_get_ns();
-	draws[0] = settings.is_test ? skb->cb[0] : bpf_get_prandom_u32();
-	draws[1] = settings.is_test ? skb->cb[1] : bpf_get_prandom_u32();
-	fate = fate_of(skb, number, class, state, &packet, now, draws);
+// What becomes of a packet of a class.
+static __always_inline int condition(struct __sk_buff *skb, __u32 number, const struct class *class,
+				     const struct packet *packet)
+{
+	__u64 now = settings.is_test ? skb->tstamp : bpf_ktime_get_ns(), draws;
+	struct fate fate;
+	__u32 color;
+
+	if (settings.is_test)
+		draws = (__u64)skb->cb[1] << 32 | skb->cb[0];
+	else
+		draws = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
+	fate = fate_of(skb, number, class, packet, now, draws);
 	color = fate.color & (COLOR_ROOM - 1);
 	if (class->actions[color] == REMARK)
 		fate.code_point = class->remarks[color];
-	count(number, color, &packet, class->actions[color] == DROP);
+	count(number, color, packet, class->actions[color] == DROP);
 	if (class->actions[color] == DROP)
 		return TC_ACT_SHOT;
-	write_code_point(skb, &packet, fate.code_point);
+	write_code_point(skb, packet, fate.code_point);
 	return TC_ACT_UNSPEC;
+}
+
+SEC("tc")
+int shortflow_edge(struct __sk_buff *skb)
+{
+	const struct class *class;
+	struct packet packet = {};
+	__u32 number;
+
+	if (!parse(skb, &packet))
+		return TC_ACT_UNSPEC;
+	number = classify(&packet);
+	class = bpf_map_lookup_elem(&classes, &number);
+	return class ? condition(skb, number, class, &packet) : TC_ACT_UNSPEC;
 }

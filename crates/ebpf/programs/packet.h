@@ -213,13 +213,12 @@ static __always_inline int read_ipv6(struct __sk_buff *skb, struct packet *packe
 	return 1;
 }
 
-// Whether it is a packet of IP whose header can be read.
+// Whether it is a packet of IP whose header can be read; `packet` is all zeros before.
 static __always_inline int read_packet(struct __sk_buff *skb, __u32 link, struct packet *packet)
 {
 	__u8 bytes[2], first;
 	__u32 kind = 0, at = 0;
 
-	__builtin_memset(packet, 0, sizeof(*packet));
 	packet->segments = 1;
 	if (link == LINK_ETHERNET) {
 		at = ETHERNET_LENGTH;

@@ -1,4 +1,4 @@
-//! Rules, classes and states as the program reads them: the structures of programs/edge.bpf.c in bytes.
+//! Rules, classes and states as the program reads them: the structures of programs/classes.h in bytes.
 
 use std::net::IpAddr;
 
@@ -214,7 +214,7 @@ impl Accounts {
     }
 }
 
-/// How a meter works, by the numbers of programs/edge.bpf.c.
+/// How a meter works, by the numbers of programs/classes.h.
 #[derive(Default)]
 struct Working {
     kind: u8,

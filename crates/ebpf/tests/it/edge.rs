@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use libbpf_rs::query::ProgInfoIter;
 use shortflow_ebpf::Error;
 use shortflow_ebpf::edge::{Buckets, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Trial};
 use shortflow_elements::classifier::{
@@ -501,4 +502,16 @@ fn a_packet_that_a_device_will_cut_counts_and_pays_as_its_segments_do() {
     assert_eq!(code_point(3), Dscp::AF12, "1420 are left");
     let [green, yellow, _] = program.counters().unwrap()[0];
     assert_eq!([(green.packets, green.bytes), (yellow.packets, yellow.bytes)], [(3, 3120); 2]);
+}
+
+/// It gives up after a million, and whoever deploys waits for it.
+#[test]
+fn a_verifier_goes_through_fewer_than_a_hundred_thousand_instructions() {
+    let plan = EdgePlan::new(
+        &[(all(), 0)],
+        &[EdgeClass { meter: EdgeMeter::Fixed(Color::Red), code_points: None, police: None }],
+    );
+    let Some(_loaded) = program(&plan.unwrap()) else { return };
+    let ours = ProgInfoIter::default().find(|program| program.name == "shortflow_edge").unwrap();
+    assert!((1..100_000).contains(&ours.verified_insns), "{}", ours.verified_insns);
 }
