@@ -173,8 +173,8 @@ fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
     for (arguments, told) in [
         (&["policies/dstf.toml"][..], "name those for this device: --role edge,core"),
         (
-            &["policies/sima.toml", "--role", "edge"],
-            "the marker `sima` has no program in the kernel yet",
+            &["policies/police-and-mark.toml", "--role", "source"],
+            "the marker `aggregate` has no program in the kernel yet",
         ),
         (&["policies/dstf.toml", "--role", "source"], "it has no queue"),
         (&["policies/strict-priority.toml", "--role", "core,core"], "a device plays one of them"),
