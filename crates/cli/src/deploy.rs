@@ -48,8 +48,8 @@ mod on_linux {
     use serde_json::{Value, json};
     use shortflow_deploy::{
         Claim, DeviceStatus, Edge, Error, Kernel, Kind, Link, Listings, Observed, Refusal, Root,
-        Settings, Site, Step, Tc, Tree, Unwanted, Wanted, compile, compile_edge, examine, link,
-        roles_of,
+        Settings, Site, Step, Tc, Tree, Unwanted, Wanted, compile, compile_edge, examine,
+        examine_kernel, link, roles_of,
     };
     use shortflow_policy::Policy;
     use shortflow_text::Override;
@@ -74,11 +74,11 @@ mod on_linux {
             let queues = observed.memo.as_ref().map(|memo| &memo.policy);
             let edge = observed.edge.memo.as_ref().map(|memo| &memo.policy);
             match queues.or(edge) {
-                Some(policy) => {
+                Some(policy) if observed.is_whole() => {
                     Err(Error::Deployed { device: args.dev.clone(), policy: policy.clone() })
                 }
                 // What was begun and not finished is gone on with.
-                None => Ok(()),
+                _ => Ok(()),
             }
         })
     }
@@ -178,7 +178,7 @@ mod on_linux {
     impl Place {
         fn of(args: &Deploy) -> Result<Place, Failure> {
             match link(&args.dev) {
-                Ok(found) => Ok(Place { link: Some(found), kernel: examine().kernel }),
+                Ok(found) => Ok(Place { link: Some(found), kernel: examine_kernel().0 }),
                 Err(Error::NoDevice { .. }) if args.dry_run => {
                     Ok(Place { link: None, kernel: Kernel::default() })
                 }

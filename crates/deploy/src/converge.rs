@@ -60,17 +60,23 @@ impl From<TooLong> for Obstacle {
     }
 }
 
-/// What is to be done at `device`, where `observed` stands, for `tree` to stand there.
+/// What is to be done at `device`, where `observed` stands, for `tree` to stand there, and for what `others` make of the
+/// device once the tree takes packets: only then is noted that it is whole.
 ///
 /// # Errors
 /// When somebody else's discipline is there, or the tree is larger than what a device holds.
-pub fn converge(device: &str, observed: &Observed, tree: &Tree) -> Result<Vec<Step>, Obstacle> {
+pub fn converge(
+    device: &str,
+    observed: &Observed,
+    tree: &Tree,
+    others: Vec<Step>,
+) -> Result<Vec<Step>, Obstacle> {
     if let Root::Other { kind, handle } = &observed.root {
         return Err(Obstacle::Other { kind: kind.clone(), handle: handle.clone() });
     }
     match tree.disciplines().len() {
         many if many > MOST => Err(Obstacle::TooMany(many)),
-        _ => Ok(Way { device, observed, tree }.steps()?.into_iter().collect()),
+        _ => Ok(Way { device, observed, tree }.steps(others)?),
     }
 }
 
@@ -87,12 +93,22 @@ struct Way<'w> {
 }
 
 impl Way<'_> {
-    fn steps(&self) -> Result<Vec<Step>, TooLong> {
+    fn steps(&self, others: Vec<Step>) -> Result<Vec<Step>, TooLong> {
         let mut steps = self.base();
-        match self.live_and_alike() {
-            Some(live) => steps.extend(self.in_place(live)?),
-            None => steps.extend(self.beside()?),
-        }
+        let next = match self.live_and_alike() {
+            Some(live) => {
+                steps.extend(self.in_place(live)?);
+                live
+            }
+            None => {
+                let next = self.observed.live().map_or(Generation::First, Generation::other);
+                steps.extend(self.beside(next)?);
+                next
+            }
+        };
+        steps.extend(others);
+        steps.push(self.noted(next));
+        steps.extend(self.removal(next.other()));
         Ok(steps)
     }
 
@@ -138,15 +154,12 @@ impl Way<'_> {
         let mut steps: Vec<Step> =
             writer.classes(Verb::Change)?.into_iter().map(Step::Tc).collect();
         steps.push(Step::Tc(writer.filter(Verb::Change)?));
-        steps.push(self.noted(live));
-        steps.extend(self.removal(live.other()));
         Ok(steps)
     }
 
     /// Other classes, beside those that are there and carry the packets until the others are ready.
-    fn beside(&self) -> Result<Vec<Step>, TooLong> {
+    fn beside(&self, next: Generation) -> Result<Vec<Step>, TooLong> {
         let live = self.observed.live();
-        let next = live.map_or(Generation::First, Generation::other);
         let writer = self.writer(next);
         let mut steps = Vec::new();
         // What was left of an earlier one that was interrupted.
@@ -157,8 +170,6 @@ impl Way<'_> {
         steps.extend(writer.classes(Verb::Add)?.into_iter().map(Step::Tc));
         steps.push(Step::Tc(writer.filter(Verb::Add)?));
         steps.extend(live.map(|live| Step::Tc(writer.remove_filter(live.place()))));
-        steps.push(self.noted(next));
-        steps.extend(self.removal(next.other()));
         Ok(steps)
     }
 

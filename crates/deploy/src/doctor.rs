@@ -36,11 +36,16 @@ pub struct Finding {
 /// which may load modules of the kernel; elsewhere it goes by how the kernel was built.
 pub fn examine() -> Report {
     let findings = vec![tool("tc"), tool("ip"), permission()];
-    let (kernel, how) = match tried() {
+    let (kernel, how) = examine_kernel();
+    Report { findings, program: program(), kernel, how }
+}
+
+/// What the kernel has of traffic control, and how it was looked at.
+pub fn examine_kernel() -> (Kernel, &'static str) {
+    match tried() {
         Some(kernel) => (kernel, "tried in a network namespace"),
         None => (built(), "by the kernel's configuration and modules"),
-    };
-    Report { findings, program: program(), kernel, how }
+    }
 }
 
 impl Report {

@@ -48,7 +48,7 @@ pub use columns::columns;
 pub use compile::{Edge, Refusal, Settings, compile, compile_edge, compile_edge_past, roles_of};
 pub use converge::{Step, converge};
 pub use device::{Claim, Link, is_plain, link};
-pub use doctor::{Finding, Report, examine};
+pub use doctor::{Finding, Report, examine, examine_kernel};
 pub use edge::{EdgeMemo, EdgeObserved, converge_edge};
 pub use error::Error;
 pub use kernel::{KINDS, Kernel, Kind};

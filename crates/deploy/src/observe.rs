@@ -99,6 +99,12 @@ impl Observed {
         })
     }
 
+    /// Whether all that was begun is finished.
+    pub fn is_whole(&self) -> bool {
+        (self.root != Root::Ours || self.memo.is_some())
+            && self.edge.memo.is_some() == self.edge.has_program
+    }
+
     /// The generation that packets are sent into; none where no filter is there yet.
     pub(crate) fn live(&self) -> Option<Generation> {
         let both = [Generation::First, Generation::Second];

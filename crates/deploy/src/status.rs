@@ -168,8 +168,7 @@ impl DeviceStatus {
             device: device.to_owned(),
             memo: observed.memo.clone(),
             edge: observed.edge.memo.as_ref().map(|memo| EdgeStatus::of(device, memo)),
-            is_whole: (observed.root != Root::Ours || observed.memo.is_some())
-                && observed.edge.memo.is_some() == observed.edge.has_program,
+            is_whole: observed.is_whole(),
             classes: classes.collect(),
             left_over: old.into_iter().flatten().map(|(_, waiting)| waiting).sum(),
         }

@@ -99,13 +99,26 @@ impl Tc {
         })
     }
 
-    /// What is to be done for `tree` to stand there.
+    /// What is to be done for `tree` to stand there, and nothing else.
     ///
     /// # Errors
     /// When something is in the way.
     pub fn plan(&self, observed: &Observed, tree: &Tree) -> Result<Vec<Step>, Error> {
+        self.plan_with(observed, tree, Vec::new())
+    }
+
+    /// The same, with what `others` make of the device before that is noted to be whole.
+    ///
+    /// # Errors
+    /// When something is in the way.
+    pub fn plan_with(
+        &self,
+        observed: &Observed,
+        tree: &Tree,
+        others: Vec<Step>,
+    ) -> Result<Vec<Step>, Error> {
         let device = || self.device.clone();
-        converge(&self.device, observed, tree)
+        converge(&self.device, observed, tree, others)
             .map_err(|obstacle| Error::Obstacle { device: device(), obstacle })
     }
 

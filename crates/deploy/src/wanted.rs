@@ -84,20 +84,20 @@ impl Wanted {
         }
     }
 
-    /// What is to be done: the queues first, so that no mark comes to queues that do not know it.
+    /// What is to be done: the queues first, so that no mark comes to queues that do not know it; the memo of the queues
+    /// when all else is done.
     ///
     /// # Errors
     /// When something is in the way, queues of ours that this has none for among it.
     pub fn steps(&self, tc: &Tc, observed: &Observed, device: &str) -> Result<Vec<Step>, Error> {
-        let mut steps = match &self.tree {
-            Some(tree) => tc.plan(observed, tree)?,
+        let edge = converge_edge(device, &observed.edge, &self.policy, self.edge.as_ref());
+        match &self.tree {
+            Some(tree) => tc.plan_with(observed, tree, edge),
             None if observed.root == Root::Ours => {
-                return Err(Error::QueuesLeft { device: device.to_owned() });
+                Err(Error::QueuesLeft { device: device.to_owned() })
             }
-            None => Vec::new(),
-        };
-        steps.extend(converge_edge(device, &observed.edge, &self.policy, self.edge.as_ref()));
-        Ok(steps)
+            None => Ok(edge),
+        }
     }
 
     /// Whether it stands there, as far as the memos say: the policy's name, roles, rate and shape, and the classes of the

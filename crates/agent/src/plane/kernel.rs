@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use shortflow_deploy::{
-    Claim, DeviceStatus, Error, Kernel, Link, Root, Site, Tc, Unwanted, Wanted, examine, link,
+    Claim, DeviceStatus, Error, Kernel, Link, Root, Site, Tc, Unwanted, Wanted, examine_kernel,
+    link,
 };
 
 use super::{DataPlane, Trouble};
@@ -22,7 +23,7 @@ pub struct KernelPlane {
 impl KernelPlane {
     /// That of this machine, whose kernel is tried out once.
     pub fn of_this_machine() -> KernelPlane {
-        KernelPlane { kernel: examine().kernel }
+        KernelPlane { kernel: examine_kernel().0 }
     }
 
     fn wanted(&self, target: &Target, link: &Link) -> Result<Wanted, Trouble> {

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::io::IoSliceMut;
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use nix::libc;
@@ -25,9 +26,10 @@ pub(crate) enum Fate {
 }
 
 /// Runs it until it, or a program that it has started, is about to ask the kernel for its change number `nth` of devices, queues
-/// or filters; then all of them are killed.
+/// or filters in this thread's network namespace; then all of them are killed.
 ///
-/// What a process asks for that goes with it, such as the loading of a program that is at no device yet, is no change.
+/// What goes with the process that asks for it is no change: the loading of a program that is at no device yet, or what
+/// programs that it starts try out in a namespace of their own.
 pub(crate) fn killed_at(arguments: &[&str], nth: usize) -> Fate {
     // The shell waits until it is looked at, and becomes the program.
     let mut shell = command("sh");
@@ -49,11 +51,12 @@ pub(crate) fn killed_at(arguments: &[&str], nth: usize) -> Fate {
     fate
 }
 
-/// Lets all run from system call to system call until none is left.
+/// Lets all run from system call to system call until none is left; those elsewhere without a stop.
 fn trace(first: Pid, nth: usize) -> Fate {
     // Other tests of this process have children too, which are theirs to wait for.
     let own = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
     let (mut alive, mut changes, mut fate) = (BTreeSet::from([first]), 0, Fate::Ended);
+    let (here, mut elsewhere) = (namespace("thread-self"), BTreeSet::new());
     while !alive.is_empty() {
         let status = waitpid(None, Some(own)).unwrap();
         let Some(pid) = status.pid() else { continue };
@@ -62,11 +65,17 @@ fn trace(first: Pid, nth: usize) -> Fate {
         match status {
             WaitStatus::Exited(..) | WaitStatus::Signaled(..) => {
                 alive.remove(&pid);
+                elsewhere.remove(&pid);
                 continue;
             }
             WaitStatus::Stopped(_, Signal::SIGTRAP) => {}
             WaitStatus::Stopped(_, told) => signal = Some(told),
             WaitStatus::PtraceSyscall(_) if is_change(pid) => changes += 1,
+            WaitStatus::PtraceEvent(_, _, libc::PTRACE_EVENT_EXEC)
+                if namespace(&pid.to_string()) != here =>
+            {
+                elsewhere.insert(pid);
+            }
             _ => {}
         }
         if changes == nth {
@@ -77,7 +86,10 @@ fn trace(first: Pid, nth: usize) -> Fate {
             }
         }
         // One that was killed is not there to be let go on.
-        let _ = ptrace::syscall(pid, signal);
+        let _ = match elsewhere.contains(&pid) {
+            true => ptrace::cont(pid, signal),
+            false => ptrace::syscall(pid, signal),
+        };
     }
     fate
 }
@@ -103,6 +115,11 @@ fn is_change(pid: Pid) -> bool {
     let (length, kind, flags) = (head as u32, (head >> 32) as u16, (head >> 48) as u16);
     let is_request = (16..1 << 20).contains(&length) && flags & libc::NLM_F_REQUEST as u16 != 0;
     is_request && (libc::RTM_NEWLINK..256).contains(&kind) && kind % 4 != 2
+}
+
+/// The network namespace of a thread.
+fn namespace(thread: &str) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{thread}/ns/net")).ok()
 }
 
 /// The number of a system call and its arguments.

@@ -61,7 +61,7 @@ fn of_two_generations_the_one_that_takes_packets_is_kept_until_the_other_does() 
     let tree = compiled(&of_queue("fifo = { limit = \"9 pkt\" }"), &settings(&[], false)).unwrap();
     let steps = |classes: &[&str], places: &[u16]| {
         let observed = interrupted(classes, places);
-        words(&converge("eth0", &observed, &tree).unwrap())
+        words(&converge("eth0", &observed, &tree, Vec::new()).unwrap())
     };
     // The second generation was being built when somebody ended it.
     let found = steps(&["fff0", "5e", "5f", "1", "2", "81"], &[1, 2]);

@@ -48,5 +48,6 @@ pub(crate) fn untouched() -> Observed {
 
 /// What is done to such a device.
 pub(crate) fn first_steps(tree: &Tree) -> Vec<Step> {
-    shortflow_deploy::converge("eth0", &untouched(), tree).expect("nothing is in the way")
+    shortflow_deploy::converge("eth0", &untouched(), tree, Vec::new())
+        .expect("nothing is in the way")
 }

@@ -43,9 +43,10 @@ fn edge(policy: &Policy) -> Edge {
 fn plan(policy: &Policy) -> (Tc, Vec<Step>) {
     let tc = Tc::new(DEVICE);
     let observed = tc.observe().unwrap();
-    let mut steps = tc.plan(&observed, &compiled(policy, &settings(&[], false)).unwrap()).unwrap();
     let edge = edge(policy);
-    steps.extend(converge_edge(DEVICE, &observed.edge, &policy.name, Some(&edge)));
+    let marking = converge_edge(DEVICE, &observed.edge, &policy.name, Some(&edge));
+    let tree = compiled(policy, &settings(&[], false)).unwrap();
+    let steps = tc.plan_with(&observed, &tree, marking).unwrap();
     (tc.with_edge(edge, observed.edge.memo), steps)
 }
 
@@ -259,9 +260,9 @@ fn policies_that_come_with_the_program_are_deployed_whole() {
             };
             let tc = Tc::new(DEVICE);
             let observed = tc.observe().unwrap();
-            let mut steps = tc.plan(&observed, &tree).unwrap();
             let edge = edge(&policy);
-            steps.extend(converge_edge(DEVICE, &observed.edge, &policy.name, Some(&edge)));
+            let marking = converge_edge(DEVICE, &observed.edge, &policy.name, Some(&edge));
+            let steps = tc.plan_with(&observed, &tree, marking).unwrap();
             tc.with_edge(edge, None).apply(&steps).unwrap();
             send(Destination::V4, 4100, 5);
             std::thread::sleep(std::time::Duration::from_millis(50));
