@@ -110,9 +110,11 @@ def run(job: Job, engine: str, shortflow: Path, folder: Path) -> None:
     out = folder / engine
     out.mkdir(parents=True, exist_ok=True)
     (out / "key").unlink(missing_ok=True)
+    for manifest in out.glob("*/manifest.toml"):
+        manifest.unlink()  # what an earlier run was like says nothing of this one
     ended = subprocess.run(
         [*command(job, engine, shortflow, out), "--force"], cwd=ROOT, capture_output=True, text=True)
-    if ended.returncode != 0:
+    if ended.returncode != 0 and why_not_believed(out) is None:
         raise Failed(f"{job.name}: {ended.stderr.strip()}", ended.returncode)
     keys = (key_of(job, engine, b""), key_of(job, engine, shortflow.read_bytes()))
     (out / "key").write_text(" ".join(keys))

@@ -108,13 +108,15 @@ def main() -> int:
 
 def run(policy: str, shortflow: Path) -> None:
     """Runs one policy by both engines."""
+    for manifest in (RESULTS / policy).glob("*/manifest.toml"):
+        manifest.unlink()
     ended = subprocess.run(
         [shortflow, "--quiet", "compare", SCENARIO, "--engines", "simulate,rehearse",
          "--policies", f"papers/lhl03/policies/{policy}.toml", "--replicas", str(REPLICAS),
          "--jobs", "1", "--no-transfers", "--brief", "--force", "--out", RESULTS / policy,
          *(word for setting in SETTINGS for word in ("--set", setting))],
         cwd=ROOT, capture_output=True, text=True)  # fmt: skip
-    if ended.returncode != 0:
+    if ended.returncode != 0 and why_not_believed(RESULTS / policy) is None:
         raise Failed(ended.stderr.strip(), ended.returncode)
 
 

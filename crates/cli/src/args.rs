@@ -45,8 +45,8 @@ Begin with:
       --policies policies/best-effort.toml,policies/fq-codel.toml,policies/short-first.toml
 
 Exit codes: 0 done; 1 a check did not hold, or a program inside a host failed; 2 the input is wrong;
-3 the machine lacks something, such as memory or room on the disk; 130 interrupted, and what was
-complete is kept.";
+3 the machine lacks something, such as memory, room on the disk, or the speed that a rehearsal needs
+to be trusted; 130 interrupted, and what was complete is kept.";
 
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -107,6 +107,7 @@ impl Console {
                     say(&format!("  {remedy}"));
                 }
             }
+            Failure::TooLate => self.failure(&Failure::Machine(TOO_LATE.to_owned())),
             Failure::Interrupted(what) => say(what),
             Failure::Programs(what) => {
                 what.lines()
@@ -116,6 +117,10 @@ impl Console {
         }
     }
 }
+
+/// What was measured is kept, and whoever goes on with it has to know.
+const TOO_LATE: &str = "the machine was too slow for this rehearsal: what was measured is kept, and cannot be trusted\n\
+    leave the machine to itself, lower the rates or the number of hosts, or simulate it";
 
 /// A line on standard error. If that is gone, there is nobody left to tell.
 fn say(text: &str) {

@@ -16,6 +16,8 @@ pub(crate) enum Failure {
     Input(String),
     /// The machine lacks something: what, and what to do.
     Machine(String),
+    /// Everything was run, and the machine was too slow for it.
+    TooLate,
     /// Everything was run, and a check did not hold.
     Check,
     /// Everything was run, and programs beside it have failed: a line on each.
@@ -33,7 +35,7 @@ impl Failure {
         match self {
             Failure::Check | Failure::Programs(_) => 1,
             Failure::Mistakes(_) | Failure::Input(_) => 2,
-            Failure::Machine(_) => 3,
+            Failure::Machine(_) | Failure::TooLate => 3,
             Failure::Interrupted(_) => INTERRUPTED,
             Failure::NobodyReads => 0,
         }

@@ -142,8 +142,10 @@ mod on_linux {
         looking.programs = Some(&programs);
         let engine = Attended { rehearsal, guests, board };
         let cases = Case::by_each(vec![case.clone()], &[&engine]);
-        conduct(&console.shared(), options, &cases, looking, &target)?;
-        crew.end()
+        match conduct(&console.shared(), options, &cases, looking, &target) {
+            late @ Err(Failure::TooLate) => crew.end().and(late),
+            done => done.and_then(|()| crew.end()),
+        }
     }
 
     /// Runs programs, or a shell, until the last of them has ended.

@@ -142,7 +142,9 @@ pub(crate) fn conduct(
     }
     let results = results.expect("what is beside a run lets it run");
     bar.end();
-    let Results { cases, interruption } = results.map_err(|error| output.by_final_names(error))?;
+    let results = results.map_err(|error| output.by_final_names(error))?;
+    let are_trusted = results.are_trusted();
+    let Results { cases, interruption } = results;
     let runs: Vec<Run> = cases.into_iter().map(|c| Run::new(c.manifest, c.points)).collect();
     report::write(output.folder(None)?.path(), &runs).map_err(|e| output.named_finally(e))?;
     let page = output.publish()?.join(REPORT);
@@ -162,11 +164,12 @@ pub(crate) fn conduct(
         trace.map_or(Ok(()), |trace| console.file("Trace", &trace.file))?;
         console.file("Report", &page)?;
     }
-    interruption.map_or(Ok(()), |left| {
+    if let Some(left) = interruption {
         let (kept, all) = (left.kept, left.all);
         let what = format!("interrupted: kept the {kept} of {all} replicas that are complete");
-        Err(Failure::Interrupted(what))
-    })
+        return Err(Failure::Interrupted(what));
+    }
+    if are_trusted { Ok(()) } else { Err(Failure::TooLate) }
 }
 
 /// What the options say about the scenario itself.

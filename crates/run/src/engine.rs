@@ -1,6 +1,7 @@
 //! What an engine is, what it is given, and what it gives back.
 
-use shortflow_measure::{Replica, Summary, TcpSink, TransferSink, results};
+use shortflow_measure::results::{self, Timing};
+use shortflow_measure::{Replica, Summary, TcpSink, TransferSink};
 use shortflow_scenario::Scenario;
 use shortflow_units::Duration;
 
@@ -169,15 +170,21 @@ impl TimingError {
         TimingError { stalls: self.stalls.worse(stalls), ..self }
     }
 
+    /// Whether what was measured can be trusted.
+    pub fn is_trusted(&self) -> bool {
+        let Stalls { share, longest } = self.stalls;
+        self.p99 <= TimingError::LIMIT
+            && share <= TimingError::MOST_STALLED
+            && longest <= TimingError::LONGEST_STALL
+    }
+
     /// What to say of a run that was too late to trust.
     pub fn warning(&self) -> Option<String> {
         let TimingError { p50, p99, max, stalls: Stalls { share, longest } } = self;
         let limits = (TimingError::LIMIT, TimingError::LONGEST_STALL);
-        let is_too_late = *p99 > limits.0;
-        let is_too_still = *share > TimingError::MOST_STALLED || *longest > limits.1;
         let [p50, p99, max, longest] =
             [p50, p99, max, longest].map(|time| format!("{:.3} ms", time.as_secs_f64() * 1e3));
-        (is_too_late || is_too_still).then(|| {
+        (!self.is_trusted()).then(|| {
             format!(
                 "The machine was too slow: packets were sent {p50} (median), {p99} (p99) and {max} (at most) after \
                  their time, and it stood still for {:.1} % of the time, at most {longest} at once; above {} (p99), \
@@ -188,6 +195,16 @@ impl TimingError {
                 limits.1,
             )
         })
+    }
+}
+
+impl From<Timing> for TimingError {
+    /// As it was written down.
+    fn from(timing: Timing) -> Self {
+        let Timing { p50, p99, max, stalled, longest_stall } = timing;
+        let [p50, p99, max, longest] = [p50, p99, max, longest_stall]
+            .map(|seconds| Duration::from_nanos((seconds * 1e9).round() as u64));
+        TimingError { p50, p99, max, stalls: Stalls { share: stalled, longest } }
     }
 }
 

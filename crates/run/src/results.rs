@@ -27,6 +27,14 @@ pub struct Results {
     pub interruption: Option<Interruption>,
 }
 
+impl Results {
+    /// Whether nothing was too late to be trusted.
+    pub fn are_trusted(&self) -> bool {
+        let mut timings = self.cases.iter().filter_map(|case| case.manifest.timing);
+        timings.all(|timing| TimingError::from(timing).is_trusted())
+    }
+}
+
 /// What came out of a case.
 #[derive(Debug)]
 pub struct CaseResults {

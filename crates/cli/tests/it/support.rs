@@ -44,6 +44,23 @@ pub(crate) fn run(arguments: &[&str]) -> Ended {
     shortflow(arguments).output().expect("the binary runs").into()
 }
 
+/// Runs a rehearsal to its end. Whether the machine was quick enough for it is not what is tested: that it was not is taken off,
+/// with the exit code for it. None, and a word on what is lacking, where there can be no hosts; on CI there must.
+#[cfg(target_os = "linux")]
+pub(crate) fn rehearsed(arguments: &[&str]) -> Option<Ended> {
+    let mut ended = run(arguments);
+    if let Some(at) = ended.err.find("error: the machine was too slow for this rehearsal") {
+        assert_eq!(ended.code, Some(3), "{}", ended.err);
+        ended.err.truncate(at);
+        ended.code = Some(0);
+    }
+    if ended.code == Some(3) && std::env::var_os("CI").is_none() {
+        eprintln!("skipped: needs hosts: {}", ended.err);
+        return None;
+    }
+    Some(ended)
+}
+
 /// Runs the small scenario into `out`.
 pub(crate) fn simulate(out: &Path, more: &[&str]) -> Ended {
     run(&[&["simulate", SMALL, "--out", out.to_str().unwrap()], more].concat())
