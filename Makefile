@@ -124,6 +124,11 @@ setup-peers: ## Install the peers, if root on Debian and its kin
 	missing=$$($(call missing_packages,ns2 libns3-dev g++ python3)); \
 	$(call install_packages,the comparisons with ns-2 and ns-3)
 
+# Prints a package of the machines of CI. Elsewhere it is left to people, since Debian starts its service as soon as it is
+# installed; the tests start one of their own.
+service = if [ -n "$${CI:-}" ]; then echo $(1); else \
+	echo "not installed, and left to you since Debian starts a service with it: $(1)" >&2; fi
+
 # The report is looked at in a browser, traces are read by tshark and tcptrace, instructions are
 # counted by valgrind, queues are deployed by tc. What lacks its tool says "skipped: needs …".
 setup: ## Say what the tests need, and install it if root on Debian and its kin (SKIP_SETUP=1: do not)
@@ -131,12 +136,13 @@ setup: ## Say what the tests need, and install it if root on Debian and its kin 
 		$(PYTHON) -c 'import jsonschema' 2>/dev/null || echo python3-jsonschema; \
 		$(if $(CLANG),:,echo clang-19); \
 		command -v tc >/dev/null || echo iproute2; \
-		[ -x /usr/sbin/slapd ] || echo slapd; \
+		[ -x /usr/sbin/slapd ] || $(call service,slapd); \
 		command -v openssl >/dev/null || echo openssl; \
 		command -v ldapadd >/dev/null || echo ldap-utils; \
 		command -v systemd-analyze >/dev/null || echo systemd; \
+		{ command -v prometheus && command -v promtool; } >/dev/null || $(call service,prometheus); \
 		$(if $(EBPF),:,$(call missing_packages,pkg-config libelf-dev zlib1g-dev))); \
-	$(call install_packages,rehearsals of policies that ask for the state of TCP (clang-19 pkg-config libelf-dev zlib1g-dev) and by tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) deploy queues (iproute2) read a unit (systemd) take repositories through a directory (slapd, ldap-utils, openssl) and compare with peers or hold schemas against files (python3, python3-jsonschema); without them these tests say \"skipped\")
+	$(call install_packages,rehearsals of policies that ask for the state of TCP (clang-19 pkg-config libelf-dev zlib1g-dev) and by tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) deploy queues (iproute2) read a unit (systemd) take repositories through a directory (slapd, ldap-utils, openssl) scrape metrics (prometheus) and compare with peers or hold schemas against files (python3, python3-jsonschema); without them these tests say \"skipped\")
 
 tidy: ## Check the rules of STYLE.md and the map in ARCHITECTURE.md
 	cargo xtask tidy

@@ -10,12 +10,22 @@ use serde_json::{Value, json};
 use crate::agent::Agent;
 use crate::control::{Ask, Asked, Control, serve};
 use crate::event::Event;
+use crate::metrics::{self, Metrics};
 use crate::plane::DataPlane;
 use crate::source::{Fetched, Source, follow};
 use crate::store::{Store, StoreError};
 
 /// How often time brings something.
 const TICK: Duration = Duration::from_millis(200);
+
+/// Where a running agent may be asked.
+#[derive(Debug)]
+pub struct Doors {
+    /// For those who may also have it do something.
+    pub control: Control,
+    /// For monitoring, where that is wanted.
+    pub metrics: Option<Metrics>,
+}
 
 /// Runs the agent of `machine` with its state in the folder `state` until `stop`; each event is told.
 ///
@@ -25,7 +35,7 @@ pub fn run<P: DataPlane>(
     machine: &str,
     mut source: Box<dyn Source>,
     state: &Path,
-    control: &Control,
+    doors: &Doors,
     plane: P,
     stop: &'static AtomicBool,
     mut tell: impl FnMut(&Event) + 'static,
@@ -44,7 +54,11 @@ pub fn run<P: DataPlane>(
     std::thread::scope(|scope| {
         let nudge = &nudge;
         scope.spawn(move || follow(source.as_mut(), nudge, stop, |fetched| give(&offers, fetched)));
-        scope.spawn(move || serve(control, &requests, stop));
+        if let Some(scraped) = &doors.metrics {
+            let requests = requests.clone();
+            scope.spawn(move || metrics::serve(scraped, &requests, stop));
+        }
+        scope.spawn(move || serve(&doors.control, &requests, stop));
         let mut watchers: Vec<SyncSender<Value>> = Vec::new();
         while !stop.load(Ordering::Relaxed) {
             take_offers(&mut agent, &offered);

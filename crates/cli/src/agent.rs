@@ -14,13 +14,16 @@ pub(crate) fn agent(
 
 #[cfg(target_os = "linux")]
 mod on_linux {
+    use std::io::ErrorKind;
+    use std::net::SocketAddr;
     use std::path::Path;
     use std::sync::Arc;
 
     use serde_json::{Value, json};
     use shortflow_agent::{
-        Ask, AskError, Bundle, Change, Control, Difference, Event, Fleet, KernelPlane, Store,
-        StoreError, Unreadable, ask, changes, is_machine, ldap, this_machine, watch,
+        Ask, AskError, Bundle, Change, Control, Difference, Doors, Event, Fleet, KernelPlane,
+        Metrics, Store, StoreError, Unreadable, ask, changes, exposition, is_machine, ldap,
+        this_machine, watch,
     };
 
     use shortflow_text::{InputFiles, MOST_TEXT, Source, name_of};
@@ -65,6 +68,7 @@ mod on_linux {
             What::Status(args) => status(console, args),
             What::Reload(args) => reload(console, args),
             What::Rollback(args) => rollback(console, args),
+            What::Metrics(args) => console.print(&exposition(&ask(&args.socket, Ask::Status)?)),
             What::Watch(args) => follow(console, args),
             What::Log(args) => log(console, args),
             What::Export(args) => export(console, args),
@@ -114,16 +118,28 @@ mod on_linux {
             );
             return Err(Failure::Input(what));
         }
-        let source = source(&args.from)?;
+        let stop = stop_on_interrupt()?;
+        let source = source(&args.from, stop)?;
+        let metrics = args.metrics.map(metrics).transpose()?;
         let control = Control::listen(&args.socket, args.socket_group.as_deref());
         let control = control.map_err(|error| {
             Failure::Machine(format!("cannot listen at {}: {error}", args.socket.display()))
         })?;
-        let stop = stop_on_interrupt()?;
+        let doors = Doors { control, metrics };
         let plane = KernelPlane::of_this_machine();
         let console = *console;
         let tell = move |event: &Event| console.happened(&event.at, &event.who, &event.what);
-        Ok(shortflow_agent::run(&machine, source, &args.state, &control, plane, stop, tell)?)
+        Ok(shortflow_agent::run(&machine, source, &args.state, &doors, plane, stop, tell)?)
+    }
+
+    fn metrics(address: SocketAddr) -> Result<Metrics, Failure> {
+        Metrics::listen(address).map_err(|error| {
+            let what = format!("cannot tell metrics at {address}: {error}");
+            match error.kind() {
+                ErrorKind::InvalidInput => Failure::Input(what),
+                _ => Failure::Machine(what),
+            }
+        })
     }
 
     /// `shortflow agent status`.

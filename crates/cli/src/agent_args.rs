@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
@@ -49,6 +50,8 @@ pub(crate) enum What {
     Reload(Socket),
     /// Have the agent go back to an earlier version, which stays until the repository has something new.
     Rollback(Rollback),
+    /// Print how the agent and its devices stand as metrics, in the text format of Prometheus.
+    Metrics(Socket),
     /// Show what happens at the agent, as it happens, until Ctrl-C.
     Watch(Watch),
     /// Show what an agent has done: when, who, what.
@@ -96,6 +99,9 @@ pub(crate) struct Run {
     /// Let this group of users ask the agent, too; by default only the user that it runs as.
     #[arg(long, value_name = "GROUP")]
     pub(crate) socket_group: Option<String>,
+    /// Let Prometheus scrape metrics at this loopback address, as 127.0.0.1:9855; by default nowhere.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) metrics: Option<SocketAddr>,
     /// The machine of the fleet that this one is; by default its host name up to the first dot.
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,

@@ -1,6 +1,7 @@
 //! Where `agent run` reads its repository.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use shortflow_agent::{Folder, Source};
 
@@ -13,9 +14,9 @@ use directory::apart;
 pub(crate) use directory::read;
 
 /// The source that is meant: a directory where a URL is given, else a folder.
-pub(crate) fn source(from: &From) -> Result<Box<dyn Source>, Failure> {
+pub(crate) fn source(from: &From, stop: &'static AtomicBool) -> Result<Box<dyn Source>, Failure> {
     if from.source.contains("://") {
-        return apart(from);
+        return apart(from, stop);
     }
     if let Some((option, _)) = from.directory.given().first() {
         let what = format!(
@@ -32,7 +33,7 @@ pub(crate) fn source(from: &From) -> Result<Box<dyn Source>, Failure> {
 }
 
 #[cfg(not(feature = "ldap"))]
-fn apart(_: &From) -> Result<Box<dyn Source>, Failure> {
+fn apart(_: &From, _: &'static AtomicBool) -> Result<Box<dyn Source>, Failure> {
     let what =
         "this build leaves out LDAP directories\nbuild it with the feature `ldap`: make build";
     Err(Failure::Machine(what.to_owned()))
@@ -42,6 +43,7 @@ fn apart(_: &From) -> Result<Box<dyn Source>, Failure> {
 mod directory {
     use std::os::unix::process::CommandExt;
     use std::process::Command;
+    use std::sync::atomic::AtomicBool;
 
     use shortflow_agent::{
         Apart, Bind, Directory, DirectoryOptions, OptionsError, Source, confine, serve,
@@ -49,10 +51,12 @@ mod directory {
 
     use crate::agent_args::From;
     use crate::failure::Failure;
-    use crate::interrupt::stop_on_interrupt;
 
     /// A directory, read by this program in a process of its own. What was given is looked at here first.
-    pub(crate) fn apart(from: &From) -> Result<Box<dyn Source>, Failure> {
+    pub(crate) fn apart(
+        from: &From,
+        stop: &'static AtomicBool,
+    ) -> Result<Box<dyn Source>, Failure> {
         let name = directory(from)?.name();
         let mut command = Command::new("/proc/self/exe");
         command.args(["agent", "read", "--source", &from.source]);
@@ -61,13 +65,11 @@ mod directory {
         }
         // Ctrl-C is for the agent, with which it ends.
         command.process_group(0);
-        Ok(Box::new(Apart::new(name, command)))
+        Ok(Box::new(Apart::new(name, command, stop)))
     }
 
     /// `shortflow agent read`.
     pub(crate) fn read(from: &From) -> Result<(), Failure> {
-        // A request to terminate is for the agent, with which this ends.
-        stop_on_interrupt()?;
         let failed = |error| Failure::Machine(format!("cannot read for an agent: {error}"));
         confine().map_err(failed)?;
         let mut source = directory(from)?;

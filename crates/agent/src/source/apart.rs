@@ -6,6 +6,7 @@
 use std::io::{BufRead, Read, Write};
 use std::os::fd::AsFd;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -17,6 +18,8 @@ use super::{Fetched, Source};
 
 /// How long the process may take longer than it was given patience for; a reading has that patience itself.
 const GRACE: Duration = Duration::from_secs(30);
+/// How often one looks whether to stop.
+const LOOK: Duration = Duration::from_millis(200);
 /// The most bytes of an answer.
 const MOST_ANSWER: usize = 64 << 20;
 /// The most bytes of memory that the process may have.
@@ -41,15 +44,17 @@ enum Answer {
 pub struct Apart {
     name: String,
     command: Command,
+    stop: &'static AtomicBool,
     reader: Option<Reader>,
     backoff: Backoff,
 }
 
 impl Apart {
-    /// The source `name`, read by what `command` starts: a process that calls [`serve`].
-    pub fn new(name: String, mut command: Command) -> Apart {
+    /// The source `name`, read by what `command` starts: a process that calls [`serve`]. From `stop` on nothing is waited
+    /// for any more.
+    pub fn new(name: String, mut command: Command, stop: &'static AtomicBool) -> Apart {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        Apart { name, command, reader: None, backoff: Backoff::default() }
+        Apart { name, command, stop, reader: None, backoff: Backoff::default() }
     }
 
     fn ask(&mut self, question: &Question, patience: Duration) -> Result<Answer, String> {
@@ -58,7 +63,7 @@ impl Apart {
             None => Reader::start(&mut self.command)
                 .map_err(|error| format!("no process can be started that reads: {error}"))?,
         };
-        match reader.ask(question, patience) {
+        match reader.ask(question, patience, self.stop) {
             Ok(answer) => {
                 self.reader = Some(reader);
                 Ok(answer)
@@ -133,18 +138,28 @@ impl Reader {
         }
     }
 
-    fn ask(&mut self, question: &Question, patience: Duration) -> Result<Answer, String> {
+    fn ask(
+        &mut self,
+        question: &Question,
+        patience: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Answer, String> {
         let gone = |_| "has ended".to_owned();
         let line = serde_json::to_string(question).map_err(|error| error.to_string())?;
         writeln!(self.questions, "{line}").map_err(gone)?;
         let until = Instant::now() + patience;
         let (mut line, mut chunk) = (Vec::new(), [0; 65536]);
         while line.last() != Some(&b'\n') {
-            let left = until.saturating_duration_since(Instant::now());
-            let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
-            let ready = poll(&mut [PollFd::new(self.answers.as_fd(), PollFlags::POLLIN)], timeout);
-            if left.is_zero() || ready == Ok(0) {
+            if stop.load(Ordering::Relaxed) {
+                return Err("is no longer needed".to_owned());
+            }
+            if until < Instant::now() {
                 return Err(format!("has not answered within {} s", patience.as_secs()));
+            }
+            let timeout = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX);
+            let ready = poll(&mut [PollFd::new(self.answers.as_fd(), PollFlags::POLLIN)], timeout);
+            if !ready.is_ok_and(|ready| ready > 0) {
+                continue;
             }
             match self.answers.read(&mut chunk).map_err(gone)? {
                 0 => return Err("has ended".to_owned()),

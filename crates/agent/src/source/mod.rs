@@ -66,7 +66,11 @@ pub(crate) fn follow(
     let mut last = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         if is_due {
-            give(source.fetch());
+            let fetched = source.fetch();
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
+            give(fetched);
             last = Instant::now();
         }
         is_due = source.wait(LOOK);

@@ -1,15 +1,23 @@
 //! A source that is read by a process of its own: here a shell, which does what it is told to.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use shortflow_agent::{Apart, Bundle, FLEET, Fetched, Source, serve};
 
+/// Nobody asks to stop.
+static GOES_ON: AtomicBool = AtomicBool::new(false);
+
 /// A source whose process is this script.
 fn apart(script: &str) -> Apart {
+    until(script, &GOES_ON)
+}
+
+fn until(script: &str, stop: &'static AtomicBool) -> Apart {
     let mut command = Command::new("sh");
     command.args(["-c", script]);
-    Apart::new("it".to_owned(), command)
+    Apart::new("it".to_owned(), command, stop)
 }
 
 fn fetched() -> Fetched {
@@ -78,7 +86,10 @@ fn a_process_that_answers_something_else_is_not_believed() {
     for (script, wanted) in [
         ("read -r asked; echo what", "what reads it answers nonsense: expected value"),
         ("read -r asked; echo '{\"Rings\":true}'", "what reads it answers something else"),
-        ("exec tr '\\0' x </dev/zero", "what reads it answers more than 67108864 bytes"),
+        (
+            "read -r asked; exec tr '\\0' x </dev/zero",
+            "what reads it answers more than 67108864 bytes",
+        ),
         ("exit 3", "what reads it has ended (exit status: 3)"),
     ] {
         let why = apart(script).fetch().unwrap_err();
@@ -99,4 +110,19 @@ fn the_process_ends_with_the_source() {
     assert!(std::path::Path::new(&process).exists());
     drop(source);
     assert!(!std::path::Path::new(&process).exists());
+}
+
+#[test]
+fn who_is_to_stop_waits_for_no_answer() {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            STOP.store(true, Ordering::Relaxed);
+        });
+        let why = until("exec sleep 600", &STOP).fetch().unwrap_err();
+        assert_eq!(why, "what reads it is no longer needed");
+    });
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }

@@ -9,6 +9,7 @@ mod bad;
 #[cfg(feature = "ldap")]
 mod directory;
 mod ldap;
+mod metrics;
 mod planning;
 mod running;
 #[cfg(feature = "ldap")]

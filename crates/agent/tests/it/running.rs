@@ -1,6 +1,7 @@
 //! An agent that runs: its folder, its socket, its end.
 
 use std::io::{Read, Write};
+use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -9,22 +10,26 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use shortflow_agent::{Ask, AskError, Control, Folder, StoreError, StubPlane, ask, run, watch};
+use shortflow_agent::{
+    Ask, AskError, Control, Doors, Folder, Metrics, StoreError, StubPlane, ask, run, watch,
+};
 
 use crate::support::shipped;
 
-const FLEET: &str = "[machines.gw1]\ninterfaces.wan = { device = \"eth0\", rate = \"95 Mbit/s\" }\n\n\
+pub(crate) const FLEET: &str = "[machines.gw1]\ninterfaces.wan = { device = \"eth0\", rate = \"95 Mbit/s\" }\n\n\
                      [[assign]]\npolicy = \"policies/fq-codel.toml\"\n";
 
 /// An agent in a folder of its own.
-struct Running {
+pub(crate) struct Running {
+    /// Where it tells its metrics.
+    pub(crate) metrics: SocketAddr,
     folder: tempfile::TempDir,
     stop: &'static AtomicBool,
     ends: Option<JoinHandle<Result<(), StoreError>>>,
 }
 
 impl Running {
-    fn start() -> Running {
+    pub(crate) fn start() -> Running {
         let folder = tempfile::tempdir().unwrap();
         let policies = folder.path().join("fleet/policies");
         std::fs::create_dir_all(&policies).unwrap();
@@ -35,18 +40,21 @@ impl Running {
         let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
         let (source, state) = (folder.path().join("fleet"), folder.path().join("state"));
         let control = Control::listen(&folder.path().join("agent.sock"), None).unwrap();
+        let metrics = Metrics::listen("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = metrics.address().unwrap();
+        let doors = Doors { control, metrics: Some(metrics) };
         let ends = std::thread::spawn(move || {
             let source = Box::new(Folder::new(&source).unwrap());
-            run("gw1", source, &state, &control, StubPlane::default(), stop, |_| {})
+            run("gw1", source, &state, &doors, StubPlane::default(), stop, |_| {})
         });
-        Running { folder, stop, ends: Some(ends) }
+        Running { metrics: address, folder, stop, ends: Some(ends) }
     }
 
     fn socket(&self) -> PathBuf {
         self.folder.path().join("agent.sock")
     }
 
-    fn write(&self, fleet: &str) {
+    pub(crate) fn write(&self, fleet: &str) {
         std::fs::write(self.folder.path().join("fleet/fleet.toml"), fleet).unwrap();
     }
 
@@ -67,7 +75,7 @@ impl Running {
         }
     }
 
-    fn until_version(&self, number: u64) -> Value {
+    pub(crate) fn until_version(&self, number: u64) -> Value {
         self.until(|status| status["version"]["number"] == number)
     }
 

@@ -137,6 +137,18 @@ pub(crate) fn until(folder: &Path, wanted: &[&str]) -> String {
     }
 }
 
+/// The device and its classes are among the metrics.
+fn the_metrics_have_it(socket: &Path) {
+    let metrics = run(&["agent", "metrics", "--socket", socket.to_str().unwrap()]);
+    for line in [
+        "shortflow_device_done{device=\"sf0\",interface=\"wan\",policy=\"Strict Priority\"} 1\n",
+        "shortflow_device_rate_bytes_per_second{device=\"sf0\"} 1250000\n",
+        "shortflow_class_packets_total{device=\"sf0\",class=\"",
+    ] {
+        assert!(metrics.out.contains(line), "{line}{}{}", metrics.out, metrics.err);
+    }
+}
+
 #[test]
 fn an_agent_follows_its_folder_survives_a_kill_goes_back_and_ends_when_asked() {
     with_a_cable(|| {
@@ -154,6 +166,9 @@ fn an_agent_follows_its_folder_survives_a_kill_goes_back_and_ends_when_asked() {
                 .starts_with("sf0: policy \"Strict Priority\", role core, 10 Mbit/s\n")
         );
 
+        let socket = at.join("agent.sock");
+        the_metrics_have_it(&socket);
+
         // Half a file changes nothing.
         let fleet = at.join("fleet/fleet.toml");
         std::fs::write(&fleet, &FLEET[..FLEET.len() - 30]).unwrap();
@@ -169,7 +184,6 @@ fn an_agent_follows_its_folder_survives_a_kill_goes_back_and_ends_when_asked() {
         until(at, &["version 2 (", "sf0: \"Best Effort\", 10 Mbit/s: done"]);
         assert!(run(&["status"]).out.starts_with("sf0: policy \"Best Effort\""));
 
-        let socket = at.join("agent.sock");
         let back = run(&["agent", "rollback", "--socket", socket.to_str().unwrap()]);
         assert_eq!(
             (back.code, back.out.as_str()),
@@ -232,6 +246,23 @@ fn killed_at_any_moment_it_leaves_a_state_and_a_device_from_which_the_next_agent
             assert!(name.parse::<u64>().is_ok(), "{name} was begun and not finished");
         }
     });
+}
+
+#[test]
+fn metrics_for_everybody_are_refused_before_anything_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (state, socket) = (path("state"), path("agent.sock"));
+    let more = ["--metrics", "0.0.0.0:9855", "--state", &state, "--socket", &socket];
+    let ended =
+        run(&[&["agent", "run", "--source", "fleet", "--machine", "gw1"], &more[..]].concat());
+    assert_eq!(
+        (ended.code, ended.err.contains("metrics are told on loopback alone: 127.0.0.1 or [::1]")),
+        (Some(2), true),
+        "{}",
+        ended.err
+    );
+    assert!(!Path::new(&socket).exists() && !Path::new(&state).exists());
 }
 
 #[test]

@@ -1,0 +1,121 @@
+//! The names of metrics, and what they say.
+
+use super::text::{Family, Kind};
+
+/// A family, and the key under which a status has its value.
+pub(super) type Keyed = (&'static str, Family);
+
+pub(super) static AGENT: Family = gauge(
+    "shortflow_agent_info",
+    "The agent's machine, and the version of Shortflow that it is; always 1.",
+);
+pub(super) static VERSION: Family = gauge(
+    "shortflow_repository_version",
+    "The number that this machine has given the version that counts; it falls when one goes back.",
+);
+pub(super) static REPOSITORY: Family = gauge(
+    "shortflow_repository_info",
+    "The repository's version that counts, by its fleet and the digest of its texts; always 1.",
+);
+pub(super) static TAKEN: Family = gauge(
+    "shortflow_repository_taken_timestamp_seconds",
+    "When the version that counts was taken, in seconds since 1970 by the machine's clock.",
+);
+pub(super) static READABLE: Family =
+    gauge("shortflow_source_readable", "1 where the source could be read the last time, else 0.");
+pub(super) static REFUSED: Family = gauge(
+    "shortflow_source_refused",
+    "1 where what the source has is refused for its mistakes, else 0.",
+);
+pub(super) static HELD: Family = gauge(
+    "shortflow_source_held",
+    "1 where what the source has was gone back from and is not taken, else 0.",
+);
+pub(super) static DONE: Family =
+    gauge("shortflow_device_done", "1 where the device is as the repository says, else 0.");
+pub(super) static RATE: Family = gauge(
+    "shortflow_device_rate_bytes_per_second",
+    "The rate at which packets leave by the policy, in bytes per second.",
+);
+pub(super) static LEFT_OVER: Family = gauge(
+    "shortflow_device_left_over_packets",
+    "Packets that still wait in queues of the policy before.",
+);
+
+/// What the queue of each class has done.
+pub(super) static CLASS: [Keyed; 6] = [
+    (
+        "packets",
+        counter("shortflow_class_packets_total", "Packets that the class's queue has sent."),
+    ),
+    ("bytes", counter("shortflow_class_bytes_total", "Bytes that the class's queue has sent.")),
+    (
+        "dropped",
+        counter(
+            "shortflow_class_dropped_packets_total",
+            "Packets that the class's queue has dropped.",
+        ),
+    ),
+    (
+        "marked",
+        counter(
+            "shortflow_class_marked_packets_total",
+            "Packets that the class's queue has marked by ECN in place of dropping them.",
+        ),
+    ),
+    ("waiting", gauge("shortflow_class_waiting_packets", "Packets in the class's queue now.")),
+    ("waiting_bytes", gauge("shortflow_class_waiting_bytes", "Bytes in the class's queue now.")),
+];
+
+/// What the edge has seen of each class, green, yellow and red.
+pub(super) static COLORS: [Keyed; 3] = [
+    (
+        "packets",
+        counter(
+            "shortflow_edge_packets_total",
+            "Packets by the colour that the edge has given them.",
+        ),
+    ),
+    (
+        "bytes",
+        counter("shortflow_edge_bytes_total", "Bytes by the colour that the edge has given them."),
+    ),
+    (
+        "dropped",
+        counter(
+            "shortflow_edge_dropped_packets_total",
+            "Packets that the edge has dropped, by their colour.",
+        ),
+    ),
+];
+
+/// The edge's table of each class: of flows, or of pairs of hosts.
+pub(super) static TABLE: [Keyed; 4] = [
+    (
+        "hits",
+        counter("shortflow_edge_table_hits_total", "Packets whose flow or hosts the table knew."),
+    ),
+    (
+        "misses",
+        counter(
+            "shortflow_edge_table_misses_total",
+            "Packets whose flow or hosts were new to the table.",
+        ),
+    ),
+    (
+        "evictions",
+        counter(
+            "shortflow_edge_table_evictions_total",
+            "Flows or hosts that gave way to a new one.",
+        ),
+    ),
+    ("used", gauge("shortflow_edge_table_used_places", "Places of the table that were ever used.")),
+];
+
+const fn counter(name: &'static str, help: &'static str) -> Family {
+    Family { name, kind: Kind::Counter, help }
+}
+
+const fn gauge(name: &'static str, help: &'static str) -> Family {
+    Family { name, kind: Kind::Gauge, help }
+}

@@ -1,0 +1,100 @@
+//! What monitoring is told of an agent: metrics, named by the conventions of Prometheus.
+
+mod families;
+mod listener;
+mod text;
+
+use chrono::DateTime;
+use serde_json::Value;
+
+use text::{Exposition, Labels};
+
+pub use listener::Metrics;
+pub(crate) use listener::serve;
+
+/// An agent's status as metrics, in the text format of Prometheus.
+pub fn exposition(status: &Value) -> String {
+    let mut all = Exposition::default();
+    whole(&mut all, status);
+    for found in list(&status["devices"]) {
+        device(&mut all, found);
+    }
+    all.to_string()
+}
+
+fn whole(all: &mut Exposition, status: &Value) {
+    let version = env!("CARGO_PKG_VERSION");
+    let labels = [("machine", word(&status["machine"])), ("version", version)];
+    all.add(&families::AGENT, &labels, 1.0);
+    if let Some(number) = status["version"]["number"].as_f64() {
+        all.add(&families::VERSION, &[], number);
+    }
+    if let Some(digest) = status["version"]["digest"].as_str() {
+        all.add(
+            &families::REPOSITORY,
+            &[("fleet", word(&status["fleet"])), ("digest", digest)],
+            1.0,
+        );
+    }
+    let taken = status["version"]["at"].as_str();
+    if let Some(taken) = taken.and_then(|at| DateTime::parse_from_rfc3339(at).ok()) {
+        all.add(&families::TAKEN, &[], taken.timestamp_millis() as f64 / 1000.0);
+    }
+    let source = &status["source"];
+    all.add(&families::READABLE, &[], truth(source["unreadable"].is_null()));
+    all.add(&families::REFUSED, &[], truth(!source["refused"].is_null()));
+    all.add(&families::HELD, &[], truth(!status["held"].is_null()));
+}
+
+fn device(all: &mut Exposition, found: &Value) {
+    let name = word(&found["device"]);
+    let labels = [
+        ("device", name),
+        ("interface", word(&found["interface"])),
+        ("policy", word(&found["policy"])),
+    ];
+    all.add(&families::DONE, &labels, truth(found["done"] == true));
+    let stands = &found["stands"];
+    let device = ("device", name);
+    if let Some(bits) = stands["rate_bit_per_s"].as_f64() {
+        all.add(&families::RATE, &[device], bits / 8.0);
+    }
+    if let Some(packets) = stands["left_over"].as_f64() {
+        all.add(&families::LEFT_OVER, &[device], packets);
+    }
+    for class in list(&stands["classes"]) {
+        let labels = [device, ("class", word(&class["class"]))];
+        values(all, class, &labels, &families::CLASS);
+    }
+    for class in list(&stands["edge"]["classes"]) {
+        let labels = [device, ("class", word(&class["class"]))];
+        values(all, class, &labels, &families::TABLE);
+        for (key, family) in &families::COLORS {
+            for (color, value) in ["green", "yellow", "red"].into_iter().zip(list(&class[*key])) {
+                let labels = [labels[0], labels[1], ("color", color)];
+                all.add(family, &labels, value.as_f64().unwrap_or_default());
+            }
+        }
+    }
+}
+
+/// What an object has of these keys. What nobody may look at is null, and is left out.
+fn values(all: &mut Exposition, of: &Value, labels: Labels, keys: &'static [families::Keyed]) {
+    for (key, family) in keys {
+        if let Some(value) = of[*key].as_f64() {
+            all.add(family, labels, value);
+        }
+    }
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn truth(is_so: bool) -> f64 {
+    f64::from(u8::from(is_so))
+}

@@ -1,0 +1,226 @@
+//! What monitoring is told: held against Prometheus' own tools, and scraped by a real Prometheus.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use shortflow_agent::exposition;
+
+use crate::running::{FLEET, Running};
+
+/// How an agent stands that has one device with an edge and queues, as [`Agent::status`](shortflow_agent::Agent) says it.
+fn status() -> Value {
+    let class = |name: &str, packets: u64| {
+        json!({
+            "class": name, "handle": "11:", "queue": "fq_codel", "packets": packets, "bytes": 1500 * packets,
+            "dropped": 3, "marked": 2, "waiting": 1, "waiting_bytes": 1500,
+        })
+    };
+    let edge = json!({
+        "class": "web \"shop\"", "packets": [10, 20, 30], "bytes": [100, 200, 300], "dropped": [0, 0, 5],
+        "hits": 50, "misses": 10, "evictions": 4, "used": 6,
+    });
+    let blind = json!({
+        "class": "calls", "packets": null, "bytes": null, "dropped": null,
+        "hits": null, "misses": null, "evictions": null, "used": null,
+    });
+    json!({
+        "machine": "gw1", "fleet": "Office", "held": null,
+        "version": { "number": 7, "digest": "51ac27cbd00c", "at": "2026-11-26T02:10:00.633Z" },
+        "source": { "name": "folder /srv/fleet", "unreadable": null, "refused": "a mistake" },
+        "devices": [
+            {
+                "device": "eth0", "interface": "wan", "policy": "Short First", "done": true,
+                "stands": {
+                    "rate_bit_per_s": 95_000_001, "left_over": 0,
+                    "classes": [class("short", 1000), class("best effort", 9_007_199_254_740_992)],
+                    "edge": { "classes": [edge, blind] },
+                },
+            },
+            { "device": "ppp0", "interface": null, "policy": null, "done": false, "stands": null },
+        ],
+    })
+}
+
+#[test]
+fn an_agent_s_status_is_told_in_the_text_format() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/metrics.txt");
+    let told = exposition(&status());
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&golden, &told).unwrap();
+    }
+    assert_eq!(told, std::fs::read_to_string(&golden).unwrap(), "BLESS=1 rewrites it");
+}
+
+/// Whether a tool of Prometheus is there; that it is not is told.
+fn has(tool: &str) -> bool {
+    let is_there = Command::new(tool).arg("--version").output().is_ok();
+    if !is_there {
+        assert!(std::env::var_os("CI").is_none(), "nothing may be skipped in CI");
+        eprintln!("skipped: needs {tool} (Debian: apt-get install prometheus)");
+    }
+    is_there
+}
+
+/// Runs `promtool` over a text; it ends well, and with nothing to find fault with.
+fn promtool(arguments: &[&str], text: &str) {
+    let mut tool = Command::new("promtool")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    tool.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let ended = tool.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned();
+    assert!(ended.status.success(), "{said}");
+    assert!(!arguments.contains(&"metrics") || said.is_empty(), "{said}");
+}
+
+#[test]
+fn promtool_finds_no_fault_with_the_metrics() {
+    if has("promtool") {
+        promtool(&["check", "metrics"], &exposition(&status()));
+    }
+}
+
+#[test]
+fn the_rules_alert_when_they_say_and_not_before() {
+    if !has("promtool") {
+        return;
+    }
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let rules = here.join("../../docs/prometheus/shortflow.rules.yml").canonicalize().unwrap();
+    promtool(&["check", "rules", rules.to_str().unwrap()], "");
+    let folder = tempfile::tempdir().unwrap();
+    let tests = std::fs::read_to_string(here.join("tests/rules.yml")).unwrap();
+    let file = folder.path().join("rules.yml");
+    std::fs::write(&file, tests.replace("RULES", rules.to_str().unwrap())).unwrap();
+    promtool(&["test", "rules", file.to_str().unwrap()], "");
+    // Every metric of the rules is one that the agent tells.
+    let (rules, told) = (std::fs::read_to_string(rules).unwrap(), exposition(&status()));
+    for word in rules.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_') {
+        if word.starts_with("shortflow_") {
+            assert!(told.contains(&format!("# TYPE {word} ")), "{word}");
+        }
+    }
+}
+
+/// What is answered to a request, to its end.
+fn answer(address: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn a_running_agent_answers_a_scrape_and_others_do_not_hold_it_up() {
+    let agent = Running::start();
+    agent.until_version(1);
+    // Somebody who asks and says nothing holds up others no longer than the patience of 2 s.
+    let _silent = TcpStream::connect(agent.metrics).unwrap();
+    let began = Instant::now();
+    let scraped = answer(agent.metrics, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    let (head, body) = scraped.split_once("\r\n\r\n").unwrap();
+    assert!(
+        head.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4"),
+        "{head}"
+    );
+    assert!(head.contains(&format!("\r\nContent-Length: {}\r\n", body.len())), "{head}");
+    assert!(
+        body.contains(
+            "\nshortflow_device_done{device=\"eth0\",interface=\"wan\",policy=\"FQ-CoDel\"} 1\n"
+        ),
+        "{body}"
+    );
+    let flood = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(100_000));
+    let mut stream = TcpStream::connect(agent.metrics).unwrap();
+    // It may be hung up on in the middle.
+    let _ = stream.write_all(flood.as_bytes());
+    let scraped = answer(agent.metrics, "GET /metrics HTTP/1.0\r\n\r\n");
+    assert!(scraped.starts_with("HTTP/1.1 200 OK\r\n"), "{scraped}");
+}
+
+/// A Prometheus of a test's own, which is ended with it.
+struct Prometheus {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Prometheus {
+    /// Scrapes `target` every 200 ms, with its data in `folder`.
+    fn start(folder: &Path, target: SocketAddr) -> Prometheus {
+        let configuration = format!(
+            "global: {{ scrape_interval: 200ms, scrape_timeout: 200ms }}\nscrape_configs:\n\
+             - job_name: shortflow\n  static_configs: [{{ targets: ['{target}'] }}]\n"
+        );
+        let file = folder.join("prometheus.yml");
+        std::fs::write(&file, configuration).unwrap();
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let child = Command::new("prometheus")
+            .arg(format!("--config.file={}", file.display()))
+            .arg(format!("--storage.tsdb.path={}", folder.join("data").display()))
+            .arg(format!("--web.listen-address={address}"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Prometheus { child, address }
+    }
+
+    /// What it has of a query; nothing while it is not up.
+    fn ask(&self, query: &str) -> Option<Value> {
+        let mut stream = TcpStream::connect(self.address).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
+        write!(stream, "GET /api/v1/query?query={query} HTTP/1.0\r\n\r\n").ok()?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).ok()?;
+        let answer: Value = serde_json::from_str(text.split_once("\r\n\r\n")?.1).ok()?;
+        answer["data"]["result"].get(0).cloned()
+    }
+}
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_real_prometheus_scrapes_an_agent_and_sees_a_change() {
+    if !has("prometheus") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let agent = Running::start();
+    agent.until_version(1);
+    let prometheus = Prometheus::start(folder.path(), agent.metrics);
+    let until = |query: &str, wanted: &str| {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            let found = prometheus.ask(query);
+            if found.as_ref().is_some_and(|found| found["value"][1] == wanted) {
+                return found.unwrap()["metric"].clone();
+            }
+            assert!(Instant::now() < until, "{query}: {found:?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    };
+    until("up", "1");
+    let labels = until("shortflow_device_done", "1");
+    assert_eq!((&labels["device"], &labels["policy"]), (&json!("eth0"), &json!("FQ-CoDel")));
+    until("shortflow_repository_version", "1");
+    agent.write(&FLEET.replace("95", "90"));
+    until("shortflow_repository_version", "2");
+    agent.write("nonsense");
+    until("shortflow_source_refused", "1");
+}
