@@ -2,10 +2,11 @@
 //! kernel; there is no file.
 
 use std::ffi::OsStr;
-use std::os::fd::AsFd;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, ProgramMut, TC_EGRESS, TC_INGRESS, TcHook};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, TC_EGRESS, TC_INGRESS, TcHook};
 
 use super::layout::Remembered;
 use super::{EdgeCounter, EdgeFlow, EdgeTable, flows, layout};
@@ -26,8 +27,8 @@ pub enum Direction {
 const PRIORITY: u32 = 0x5346;
 const HANDLE: u32 = 0x5346;
 
-fn hook(program: &ProgramMut<'_>, device: u32, direction: Direction) -> TcHook {
-    let mut hook = TcHook::new(program.as_fd());
+fn hook(program: BorrowedFd<'_>, device: u32, direction: Direction) -> TcHook {
+    let mut hook = TcHook::new(program);
     let point = match direction {
         Direction::Ingress => TC_INGRESS,
         Direction::Egress => TC_EGRESS,
@@ -45,7 +46,7 @@ impl EdgeProgram {
     /// When somebody else's program is in the place, or the kernel has none.
     pub fn attach(&self, device: u32, direction: Direction) -> Result<(), Error> {
         let program = self.program();
-        let mut hook = hook(&program, device, direction);
+        let mut hook = hook(program.as_fd(), device, direction);
         // It is there already where anybody has a program at the device.
         hook.create().map_err(Program::Edge.at("making a place at the device"))?;
         if let Ok(id) = hook.query()
@@ -63,29 +64,13 @@ impl EdgeProgram {
     /// When the kernel does not let it go.
     pub fn detach(&self, device: u32, direction: Direction) -> Result<bool, Error> {
         let program = self.program();
-        let mut hook = hook(&program, device, direction);
+        let mut hook = hook(program.as_fd(), device, direction);
         match hook.query() {
             Ok(id) if is_ours(id) => {}
             _ => return Ok(false),
         }
         hook.detach().map_err(Program::Edge.at("taking it from the device"))?;
         Ok(true)
-    }
-
-    /// The one of ours that is at the device now, whoever brought it there.
-    ///
-    /// # Errors
-    /// When the kernel does not show it.
-    pub fn at_device(
-        &self,
-        device: u32,
-        direction: Direction,
-    ) -> Result<Option<EdgeAtDevice>, Error> {
-        let program = self.program();
-        match hook(&program, device, direction).query() {
-            Ok(id) => EdgeAtDevice::of(id),
-            Err(_) => Ok(None),
-        }
     }
 
     /// Goes on from where another one is: tokens, windows and tables of the pairs of classes, the other's and its own,
@@ -139,6 +124,21 @@ pub struct EdgeAtDevice {
 }
 
 impl EdgeAtDevice {
+    /// The one of ours that is at the device of this number now, in the network namespace of the thread, whoever brought it
+    /// there.
+    ///
+    /// # Errors
+    /// When the kernel does not show it.
+    pub fn find(device: u32, direction: Direction) -> Result<Option<EdgeAtDevice>, Error> {
+        // That there is none is no news.
+        libbpf_rs::set_print(None);
+        // Who asks needs no program, so any file stands for one.
+        match hook(io::stdin().as_fd(), device, direction).query() {
+            Ok(id) => EdgeAtDevice::of(id),
+            Err(_) => Ok(None),
+        }
+    }
+
     fn of(id: u32) -> Result<Option<EdgeAtDevice>, Error> {
         let wanted = ProgInfoQueryOptions::default().include_map_ids(true);
         let mut programs = ProgInfoIter::with_query_opts(wanted);

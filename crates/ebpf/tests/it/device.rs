@@ -6,7 +6,9 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{ObjectBuilder, TC_EGRESS, TcHook};
-use shortflow_ebpf::edge::{Buckets, Direction, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram};
+use shortflow_ebpf::edge::{
+    Buckets, Direction, EdgeAtDevice, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram,
+};
 use shortflow_ebpf::{Error, Link};
 use shortflow_elements::Dscp;
 use shortflow_elements::classifier::{MultiField, PortRange};
@@ -101,7 +103,7 @@ fn a_new_program_goes_on_with_the_tokens_and_flows_of_the_old_one_and_nothing_is
     let next = EdgeProgram::load(&plan(300), link(kind)).unwrap();
     let within = |act: &dyn Fn() -> bool| hosts[0].within(&home, act).unwrap();
     assert!(within(&|| {
-        let old = next.at_device(device, Direction::Egress).unwrap().unwrap();
+        let old = EdgeAtDevice::find(device, Direction::Egress).unwrap().unwrap();
         assert_eq!(old.counters(2).unwrap()[0][0].packets, 1);
         assert_eq!(next.adopt(&old, &[(0, 0), (1, 1), (0, 1)]).unwrap(), [true, true, false]);
         next.attach(device, Direction::Egress).is_ok()
@@ -113,7 +115,7 @@ fn a_new_program_goes_on_with_the_tokens_and_flows_of_the_old_one_and_nothing_is
 
     assert!(within(&|| next.detach(device, Direction::Egress).unwrap()));
     assert!(within(&|| !next.detach(device, Direction::Egress).unwrap()), "there is none");
-    assert!(within(&|| next.at_device(device, Direction::Egress).unwrap().is_none()));
+    assert!(within(&|| EdgeAtDevice::find(device, Direction::Egress).unwrap().is_none()));
     assert_eq!(sent("10.0.0.2:9", 1), [Dscp::BEST_EFFORT]);
 }
 
