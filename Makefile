@@ -19,6 +19,8 @@ PYTHON := python3
 CLANG = $(firstword $(foreach name,clang clang-19,$(shell command -v $(name))))
 EBPF = $(if $(CLANG),$(shell pkg-config --exists libelf zlib 2>/dev/null && echo ebpf))
 FEATURES = --features ldap$(if $(EBPF),$(comma)ebpf)
+# What CI does with the release build needs no directory, and CI has little time.
+BUILD_FEATURES = $(if $(CI),$(if $(EBPF),--features ebpf),$(FEATURES))
 comma := ,
 
 .PHONY: help build install demo picture test bench bench-router bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict validate-rehearse rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test fuzz
@@ -29,7 +31,7 @@ help: ## List the targets
 build: ## Build target/release/shortflow
 	@command -v cargo >/dev/null || { echo "needs a Rust toolchain with cargo: https://rustup.rs" >&2; exit 1; }
 	@$(if $(EBPF),:,echo "left out: rehearsing policies that ask for the state of TCP, which needs clang, pkg-config, libelf and zlib: make setup" >&2)
-	cargo build --release --locked $(FEATURES)
+	cargo build --release --locked $(BUILD_FEATURES)
 
 PREFIX ?= $(HOME)/.local
 
