@@ -409,7 +409,8 @@ impl Sender {
     }
 
     /// RFC 8985 §7.3: new data where there are any and the peer has room, else the last segment again. It is
-    /// not held back by the congestion window.
+    /// not held back by the congestion window. The retransmission timer starts anew with it, as in Linux: by that of the
+    /// first segment it would often expire before the probe can be answered.
     pub(crate) fn probe_tail(&mut self, now: Instant) -> Option<Chunk> {
         let payload = u64::from(self.mss).min(self.end.saturating_sub(self.next));
         let room = u64::from(self.peer_window).saturating_sub(self.flight());
@@ -420,8 +421,11 @@ impl Sender {
             self.retransmit(now, from, to)
         };
         let is_retransmission = chunk.kind == ChunkKind::Retransmission;
-        self.rack().probe = Some(Probe { end: self.max, is_retransmission });
-        self.await_timeout(now);
+        let end = self.max;
+        self.timer = now + self.rtt.rto();
+        let rack = self.rack();
+        rack.probe = Some(Probe { end, is_retransmission });
+        rack.awaits = Awaits::Timeout;
         Some(chunk)
     }
 }

@@ -188,7 +188,7 @@ fn probed() -> Script {
         .sends(seg(4))
 }
 
-// RFC 8985 §7.3: one probe for a tail; then the timer repairs.
+// RFC 8985 §7.3: one probe for a tail; then the timer repairs, which starts anew with the probe.
 #[test]
 fn a_lost_probe_is_left_to_the_timer() {
     established(rack())
@@ -196,7 +196,7 @@ fn a_lost_probe_is_left_to_the_timer() {
         .sends_segments(1..=2)
         .at(302)
         .sends(seg(2).again())
-        .at(600)
+        .at(802)
         .sends(seg(1).again())
         .repairs_are(0, 1)
         .window_is(1);
