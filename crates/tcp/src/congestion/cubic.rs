@@ -17,6 +17,10 @@ const RENO_INCREASE: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
 /// how far it may go.
 const SEARCH: f64 = 0.05;
 
+/// [`CubicForm::Linux`]: 1/α of RFC 9438 §4.3 in eighths. A window of two segments grows by one with three that are
+/// acknowledged, where 1/α would ask for 3.8.
+const RENO_ACKS: f64 = 15.0 / 8.0;
+
 /// CUBIC with fast convergence and its Reno-friendly region. Slow start is that of RFC 5681, or ends by
 /// HyStart; what RFC 9438 says of spurious signs of congestion (§4.9) is not here.
 #[derive(Debug)]
@@ -119,6 +123,15 @@ impl Cubic {
         SCALE * from_plateau * from_plateau * from_plateau + self.plateau
     }
 
+    /// After so many segments Reno's window, W_est, grows by one: RFC 9438 §4.3, or in whole segments as Linux counts them.
+    fn for_another(&self, stage: &Stage) -> f64 {
+        match self.form {
+            CubicForm::Linux => (self.window.floor() * RENO_ACKS).floor(),
+            CubicForm::Rfc9438 if stage.reno >= self.prior => self.window,
+            CubicForm::Rfc9438 => self.window / RENO_INCREASE,
+        }
+    }
+
     fn avoid_congestion(&mut self, now: Instant, acknowledged: f64, rtt: Duration) {
         let mut stage = match self.stage {
             Some(stage) => stage,
@@ -133,9 +146,7 @@ impl Cubic {
         let before = self.window;
 
         // RFC 9438 §4.3: as Reno from where the window was reduced, and as fast as Reno beyond.
-        let is_faster = self.form == CubicForm::Rfc9438 && stage.reno >= self.prior;
-        let increase = if is_faster { 1.0 } else { RENO_INCREASE };
-        stage.reno += increase * acknowledged / self.window;
+        stage.reno += acknowledged / self.for_another(&stage);
         self.window = if self.curve(&stage, after) < stage.reno {
             self.window.max(stage.reno)
         } else {
@@ -423,6 +434,22 @@ mod tests {
         };
         assert!((grown(CubicForm::Rfc9438) - 6.0).abs() < 0.4, "{}", grown(CubicForm::Rfc9438));
         assert!((grown(CubicForm::Linux) - 6.0 * 0.529).abs() < 0.4, "{}", grown(CubicForm::Linux));
+    }
+
+    /// 15/8 segments for each of the window, rounded down: 3 of 2, 5 of 3, 7 of 4. RFC 9438 §4.3 has 3.8, 5.7 and 7.6.
+    #[test]
+    fn linux_counts_in_whole_segments_how_many_let_a_small_window_grow() {
+        let (cubic, mut now) = reduced_from(2.0);
+        let mut cubic = cubic.in_form(CubicForm::Linux);
+        for (acknowledged, window) in [(3, 3.0), (5, 4.0), (7, 5.0)] {
+            for _ in 0..acknowledged {
+                now += Duration::from_millis(1);
+                let rtt = Some(Duration::from_millis(10));
+                let plain = Ack::plain(segments(1.0), cubic.window());
+                cubic.on_ack(now, &Ack { smoothed_rtt: rtt, ..plain });
+            }
+            assert!((cubic.window - window).abs() < 1e-6, "{} after {acknowledged}", cubic.window);
+        }
     }
 
     /// As many acknowledgements as segments, each ten milliseconds later than those of the round before: slow start
