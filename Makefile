@@ -22,6 +22,11 @@ FEATURES = --features ldap$(if $(EBPF),$(comma)ebpf)
 # What CI does with the release build needs no directory, and CI has little time.
 BUILD_FEATURES = $(if $(CI),$(if $(EBPF),--features ebpf),$(FEATURES))
 comma := ,
+# CI builds everything once, and reads no back traces.
+ifdef CI
+export CARGO_INCREMENTAL := 0
+export CARGO_PROFILE_DEV_DEBUG := 0
+endif
 
 .PHONY: help build install demo picture test bench bench-router bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict validate-rehearse rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test fuzz
 

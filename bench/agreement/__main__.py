@@ -46,8 +46,8 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="agreement", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="TEXT", help="cases whose name has TEXT")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N",
-                        help="cases at a time (default: 2, for two cores); those that were late are run again alone")
+    parser.add_argument("--jobs", type=int, default=4, metavar="N",
+                        help="cases at a time (default: 4, for two cores); those that were late are run again alone")
     parser.add_argument("--keep-rehearsals", action="store_true",
                         help="do not rehearse again for another binary: for one that differs in what it simulates only")
     parser.add_argument("--shortflow", type=Path, metavar="FILE",

@@ -11,6 +11,7 @@ use shortflow_sim::LiveNetwork;
 use shortflow_testbed::{Home, HostSpec, PortKind, Ports};
 
 use crate::attended::Attendance;
+use crate::awake::Awake;
 use crate::board::Board;
 use crate::capture::Capture;
 use crate::clock::Clock;
@@ -104,7 +105,7 @@ impl Rehearsal {
         let applications = site.applications().map_err(lacking)?;
         let mut network = LiveNetwork::new(scenario, replica);
         let (capture, writer) = tap.map(|tap| Capture::begin(tap, scenario, &mut network)).unzip();
-        let clock = Clock::beginning_in(SETTLE).map_err(lacking)?;
+        let (_awake, clock) = (Awake::if_virtual(), Clock::beginning_in(SETTLE).map_err(lacking)?);
         let times = Times::of(scenario);
         let place = site.hosts.place(self.ip, applications.as_ref());
         warnings.extend(attendance.and_then(|all| all.prepare(place, scenario)));

@@ -18,6 +18,7 @@
 
 mod applications;
 mod attended;
+mod awake;
 mod board;
 mod capture;
 mod clock;

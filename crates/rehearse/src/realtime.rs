@@ -1,4 +1,4 @@
-//! Threads that run as soon as their time has come.
+//! Threads that run as soon as their time has come, and such as run when nothing else wants to.
 
 use nix::errno::Errno;
 use nix::libc;
@@ -29,6 +29,14 @@ impl Drop for Preferred {
         // Whoever may go first may go back.
         let _ = schedule(libc::SCHED_OTHER, 0);
     }
+}
+
+/// Lets all other threads run before this one (sched(7): SCHED_IDLE).
+///
+/// # Errors
+/// Where the kernel forbids it.
+pub(crate) fn yield_to_all() -> Result<(), Errno> {
+    schedule(libc::SCHED_IDLE, 0)
 }
 
 #[allow(unsafe_code)]

@@ -67,7 +67,7 @@ impl Sender {
     }
 
     /// New data have left: the probe timeout starts anew, and is no later than the retransmission timeout of
-    /// the first segment (RFC 8985 §7.2).
+    /// the first segment (RFC 8985 §7.2), where that is still to come.
     #[inline]
     fn await_probe(&mut self, now: Instant, config: &Config) {
         let (phase, smoothed) = (self.recovery.phase(), self.rtt.smoothed());
@@ -78,7 +78,8 @@ impl Sender {
         {
             let probe = now + rack.probe_timeout(smoothed, config);
             rack.awaits = Awaits::Probe;
-            self.timer = probe.min((first_sent_at + rto).max(now));
+            let timeout = first_sent_at + rto;
+            self.timer = if timeout > now { probe.min(timeout) } else { probe };
         }
     }
 
@@ -131,7 +132,8 @@ impl Sender {
         if advances {
             self.tell_congestion_control(now, header, &news, in_flight, config);
         }
-        self.await_next(now, judged.wait, advances, config);
+        let restarts = advances || self.rack().tells_of_earlier(now, &news);
+        self.await_next(now, judged.wait, restarts, config);
     }
 
     /// Nothing is outstanding. A report of duplicates may still take back what was reduced.
@@ -347,9 +349,10 @@ impl Sender {
     }
 
     /// Sets the timer: `wait` for what has been overtaken, else for a probe or the retransmission timeout,
-    /// anew where the acknowledgement `advances`.
+    /// anew where the acknowledgement `restarts` it. A timeout that follows on another wait counts from the first segment's
+    /// sending, as in Linux.
     #[inline]
-    fn await_next(&mut self, now: Instant, wait: Duration, advances: bool, config: &Config) {
+    fn await_next(&mut self, now: Instant, wait: Duration, restarts: bool, config: &Config) {
         let (phase, smoothed, rto) = (self.recovery.phase(), self.rtt.smoothed(), self.rtt.rto());
         if self.una == self.max || self.urgent == Urgent::Pause {
             self.rack().awaits = Awaits::Timeout;
@@ -357,14 +360,15 @@ impl Sender {
         } else if !wait.is_zero() {
             self.rack().awaits = Awaits::Reordering;
             self.timer = now + wait;
-        } else if advances {
+        } else if restarts {
             let rack = self.rack();
             if rack.may_probe(phase, config) {
                 rack.awaits = Awaits::Probe;
                 self.timer = now + rack.probe_timeout(smoothed, config).min(rto);
-            } else {
-                rack.awaits = Awaits::Timeout;
+            } else if rack.awaits == Awaits::Timeout {
                 self.timer = now + rto;
+            } else {
+                self.await_timeout(now);
             }
         } else if self.rack().awaits == Awaits::Reordering {
             self.await_timeout(now);

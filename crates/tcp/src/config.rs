@@ -126,6 +126,9 @@ pub struct Config {
     /// `recovery` has SACK. A sender whose losses are told by time takes a reduction back when all that it sent again is
     /// reported (RFC 3708 §3), and lets segments overtake each other by more (RFC 8985 §6.2, step 4).
     pub duplicate_sack: bool,
+    /// Whether a FIN is a segment of its own where the window lets all data leave before it, as of a program that writes to
+    /// its socket and then closes it. A FIN that comes while data wait goes with the last of them in any case.
+    pub lone_fin: bool,
     /// Whether new data are paced where the congestion control has no rate of its own: at twice the
     /// window in a round trip in slow start, at 1.2 times beyond, as Linux does under its `fq` scheduler.
     pub pacing: bool,

@@ -103,7 +103,7 @@ impl Connection {
     /// The application has no more to send: a FIN follows the last byte. Before the connection is
     /// established this waits, as `shutdown` after `connect` would.
     pub fn close(&mut self, _now: Instant) {
-        self.sender.close();
+        self.sender.close(&self.config);
     }
 
     /// Ends the connection at once, with a reset where the peer knows of it (RFC 9293 §3.10.5).

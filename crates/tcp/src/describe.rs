@@ -37,6 +37,7 @@ impl Config {
             ("byte_counting", self.byte_counting.to_string()),
             ("whole_segments", self.whole_segments.to_string()),
             ("duplicate_sack", self.duplicate_sack.to_string()),
+            ("lone_fin", self.lone_fin.to_string()),
             ("pacing", self.pacing.to_string()),
             ("delayed_ack", self.delayed_ack_text()),
             ("quick_acks", self.quick_acks.to_string()),

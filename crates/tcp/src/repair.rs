@@ -11,7 +11,8 @@ use crate::sender::{Chunk, Sender, Urgent};
 impl Sender {
     pub(crate) fn outstanding(&self) -> Outstanding {
         let Sender { initial, una, next, max, .. } = *self;
-        Outstanding { mss: u32::from(self.mss), initial, una, next, max }
+        let sent_again = self.stats.retransmitted_segments;
+        Outstanding { mss: u32::from(self.mss), initial, una, next, max, sent_again }
     }
 
     /// New data acknowledged while losses are being repaired, or SACK blocks are held or come.

@@ -34,8 +34,7 @@ pub(crate) struct Sender {
     pub(crate) max: u64,
     /// One past the last byte that the application wrote: the place of the FIN.
     pub(crate) end: u64,
-    /// The application has closed: a FIN follows the last byte.
-    closing: bool,
+    ending: Ending,
     /// Something other than the next data must go first.
     pub(crate) urgent: Urgent,
     /// The congestion window, and nothing else, kept the last segment back.
@@ -56,6 +55,17 @@ pub(crate) struct Sender {
     last_sent: Instant,
     pub(crate) ecn: EcnState,
     pub(crate) stats: Stats,
+}
+
+/// Whether the application has closed, and how the FIN goes that follows the last byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// It may write more.
+    Open,
+    /// The FIN goes alone, since all data could leave before it.
+    LoneFin,
+    /// The FIN goes with the last data.
+    FinWithData,
 }
 
 /// What goes out before the next data, whatever the windows.
@@ -104,7 +114,7 @@ impl Sender {
             next: 0,
             max: 0,
             end: 1,
-            closing: false,
+            ending: Ending::Open,
             urgent: Urgent::Nothing,
             window_limited: false,
             recovery: LossRecovery::new(config.recovery),
@@ -132,13 +142,20 @@ impl Sender {
 
     /// Appends `bytes` of data; nothing once closed.
     pub(crate) fn write(&mut self, bytes: u64) {
-        if !self.closing {
+        if self.ending == Ending::Open {
             self.end = self.end.saturating_add(bytes);
         }
     }
 
-    pub(crate) fn close(&mut self) {
-        self.closing = true;
+    pub(crate) fn close(&mut self, config: &Config) {
+        if self.ending == Ending::Open {
+            let alone = config.lone_fin;
+            self.ending = if alone { Ending::LoneFin } else { Ending::FinWithData };
+        }
+    }
+
+    fn is_closing(&self) -> bool {
+        self.ending != Ending::Open
     }
 
     /// Bytes of the application that the peer has acknowledged.
@@ -147,7 +164,7 @@ impl Sender {
     }
 
     pub(crate) fn is_fin_acknowledged(&self) -> bool {
-        self.closing && self.una > self.end
+        self.is_closing() && self.una > self.end
     }
 
     /// The SYN has left: the stream's offset 0.
@@ -169,6 +186,9 @@ impl Sender {
     pub(crate) fn on_established(&mut self, now: Instant, config: &Config) {
         self.una = 1;
         self.expiries = 0;
+        if self.is_closing() {
+            self.ending = Ending::FinWithData; // what was written has waited
+        }
         self.timer = Instant::NEVER;
         let rtt = self.rtt.on_ack(now, 1, config);
         if let (Some(rtt), Some(rack)) = (rtt, self.recovery.rack_mut()) {
@@ -213,6 +233,10 @@ impl Sender {
             self.note_lack_of_data(in_flight);
             return None;
         }
+        let ending = self.ending;
+        if ending == Ending::LoneFin && self.next < self.end {
+            self.ending = Ending::FinWithData; // what is held back below waits in the queue, where the FIN joins it
+        }
         if self.next == self.una {
             self.on_first_of_flight(now, config);
         }
@@ -229,7 +253,7 @@ impl Sender {
             payload
         };
         // Nagle's algorithm (RFC 9293 §3.7.4); what is sent again or ends the stream does not wait.
-        let is_short = payload < u64::from(self.mss) && !self.closing && self.next == self.max;
+        let is_short = payload < u64::from(self.mss) && !self.is_closing() && self.next == self.max;
         if config.nagle && is_short && ahead > 0 {
             return None;
         }
@@ -237,6 +261,7 @@ impl Sender {
             self.window_limited = true;
             return None;
         }
+        self.ending = ending;
         self.recovery.on_send(in_flight, payload, self.congestion.window().0);
         Some(self.emit(now, self.next, payload))
     }
@@ -266,7 +291,7 @@ impl Sender {
     /// Sends `payload` bytes from `offset`, and the FIN where they reach it.
     #[inline]
     pub(crate) fn emit(&mut self, now: Instant, offset: u64, payload: u64) -> Chunk {
-        let fin = self.closing && offset + payload == self.end;
+        let fin = offset + payload == self.end && self.has_fin(payload);
         let after = offset + payload + u64::from(fin);
         let kind = if offset < self.max {
             self.stats.retransmitted_segments += 1;
@@ -292,6 +317,16 @@ impl Sender {
             self.note_by_time(now, offset, after, kind);
         }
         Chunk { offset, payload: payload as u16, fin, kind }
+    }
+
+    /// Whether a segment of `payload` bytes up to the end of the stream has its FIN: what is sent again has it where it was sent.
+    #[inline]
+    fn has_fin(&self, payload: u64) -> bool {
+        match self.ending {
+            Ending::Open => false,
+            Ending::FinWithData => true,
+            Ending::LoneFin => payload == 0 || self.max > self.end,
+        }
     }
 
     /// Sends a segment again that starts at `from` and goes no further than `to`.
@@ -526,7 +561,7 @@ impl Sender {
     /// One past the last offset that there is to send.
     #[inline]
     pub(crate) fn limit(&self) -> u64 {
-        self.end + u64::from(self.closing)
+        self.end + u64::from(self.is_closing())
     }
 }
 

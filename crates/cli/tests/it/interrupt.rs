@@ -1,13 +1,35 @@
 //! Ctrl-C.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::{Ended, SMALL, files, shortflow};
 
 /// Starts a run that would take long, and interrupts it as soon as `is_time`.
 pub(crate) fn interrupted(arguments: &[&str], is_time: impl Fn() -> bool) -> Ended {
+    let child = begun(arguments, is_time);
+    signal(&child, "INT");
+    child.wait_with_output().unwrap().into()
+}
+
+/// Starts a run, and stops it for a while as soon as `is_time`.
+#[cfg(target_os = "linux")]
+pub(crate) fn stopped_for(time: Duration, arguments: &[&str], is_time: impl Fn() -> bool) -> Ended {
+    let child = begun(arguments, is_time);
+    signal(&child, "STOP");
+    std::thread::sleep(time);
+    signal(&child, "CONT");
+    child.wait_with_output().unwrap().into()
+}
+
+fn signal(child: &Child, name: &str) {
+    let kill = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+}
+
+/// Starts a run and waits until `is_time`.
+fn begun(arguments: &[&str], is_time: impl Fn() -> bool) -> Child {
     let mut child =
         shortflow(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
@@ -16,9 +38,7 @@ pub(crate) fn interrupted(arguments: &[&str], is_time: impl Fn() -> bool) -> End
         assert!(child.try_wait().unwrap().is_none(), "the run has ended by itself");
         std::thread::sleep(Duration::from_millis(20));
     }
-    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(kill.unwrap().success());
-    child.wait_with_output().unwrap().into()
+    child
 }
 
 fn simulating<'a>(out: &'a Path, settings: &[&'a str]) -> Vec<&'a str> {

@@ -4,8 +4,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use crate::interrupt::interrupted;
+use crate::interrupt::{interrupted, stopped_for};
 use crate::support::{Ended, SMALL, command, files, rehearsed, run};
 
 fn arguments(out: &Path) -> [String; 7] {
@@ -64,16 +65,41 @@ fn a_rehearsal_is_traced_and_ctrl_c_leaves_no_part_of_a_trace() {
     let whole = fs::read(&file).unwrap();
     assert_eq!(whole[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
 
-    let has_written = || {
-        let parts = files(home.path()).into_iter().filter(|name| name.starts_with(".shortflow-"));
-        parts
-            .into_iter()
-            .any(|part| fs::metadata(home.path().join(part)).is_ok_and(|it| it.len() > 0))
-    };
-    let ended = interrupted(&traced("duration=600 s"), has_written);
+    let ended = interrupted(&traced("duration=600 s"), || is_tracing(home.path()));
     assert_eq!(ended.code, Some(130), "{}", ended.err);
     assert_eq!(fs::read(&file).unwrap(), whole, "the earlier trace stays");
     assert!(!files(home.path()).iter().any(|name| name.contains(".shortflow-")));
+}
+
+/// Whether packets of a run that traces into `folder` are on the disk.
+fn is_tracing(folder: &Path) -> bool {
+    let mut parts = files(folder).into_iter().filter(|name| name.starts_with(".shortflow-"));
+    parts.any(|part| fs::metadata(folder.join(part)).is_ok_and(|part| part.len() > 0))
+}
+
+#[test]
+fn a_rehearsal_that_stood_still_is_kept_and_ends_with_what_a_machine_lacks() {
+    let home = tempfile::tempdir().unwrap();
+    let (out, file) = (home.path().join("out"), home.path().join("small.pcapng"));
+    let arguments = arguments(&out);
+    let places = ["--trace", file.to_str().unwrap(), "--trace-at", "west->east"];
+    let traced = [&arguments.each_ref().map(String::as_str)[..], &places].concat();
+    if rehearsed(&[&traced[..], &["--set", "duration=2 s", "--force"]].concat()).is_none() {
+        return;
+    }
+    let still = Duration::from_millis(400);
+    let ended =
+        stopped_for(still, &[&traced[..], &["--force"]].concat(), || is_tracing(home.path()));
+    assert_eq!(ended.code, Some(3), "{}", ended.err);
+    assert!(
+        ended.err.contains("error: the machine was too slow for this rehearsal"),
+        "{}",
+        ended.err
+    );
+    let found: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let longest = found["runs"][0]["timing"]["longest_stall"].as_f64().unwrap();
+    assert!((0.3..0.6).contains(&longest), "{longest}");
+    assert!(files(&out).contains(&"summary.json".to_owned()), "{:?}", files(&out));
 }
 
 #[test]

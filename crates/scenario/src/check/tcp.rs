@@ -66,6 +66,7 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
     set(&mut config.byte_counting, file.byte_counting);
     set(&mut config.whole_segments, file.whole_segments);
     set(&mut config.duplicate_sack, file.duplicate_sack);
+    set(&mut config.lone_fin, file.lone_fin);
     set(&mut config.pacing, file.pacing);
     set(
         &mut config.delayed_ack,

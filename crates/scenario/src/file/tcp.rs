@@ -55,6 +55,9 @@ pub(crate) struct TcpFile {
     /// Whether a receiver reports what it got twice (RFC 2883), so that a sender whose losses are told by time (recovery is
     /// rack) takes a reduction without cause back, and lets segments overtake each other by more.
     pub(crate) duplicate_sack: Option<bool>,
+    /// Whether a FIN is a segment of its own where the window lets all data leave before it, as of a program that writes
+    /// to its socket and then closes it.
+    pub(crate) lone_fin: Option<bool>,
     /// Whether new data are paced: at twice the window in a round trip in slow start, at 1.2 times beyond.
     pub(crate) pacing: Option<bool>,
     /// Delayed acknowledgements: `false`, or their timeout and segments.

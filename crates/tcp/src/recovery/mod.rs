@@ -45,6 +45,8 @@ pub(crate) struct Outstanding {
     pub(crate) next: u64,
     /// One past the highest offset ever sent.
     pub(crate) max: u64,
+    /// Segments sent again so far.
+    pub(crate) sent_again: u32,
 }
 
 impl Outstanding {

@@ -259,6 +259,14 @@ impl Script {
         self.acts(|connection, now| connection.close(now))
     }
 
+    /// Writes and closes before anything leaves.
+    pub(crate) fn writes_and_closes(self, bytes: u64) -> Self {
+        self.acts(|connection, now| {
+            connection.write(now, bytes);
+            connection.close(now);
+        })
+    }
+
     pub(crate) fn aborts(self) -> Self {
         self.acts(|connection, _| connection.abort())
     }

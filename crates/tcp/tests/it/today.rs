@@ -2,7 +2,7 @@
 //! start, acknowledgements at once at the start, one lost SYN forgiven, a floor under the margin.
 
 use shortflow_elements::Ecn;
-use shortflow_tcp::{Algorithm, Config, DelayedAck, EcnCapable, Era, RtoFloor};
+use shortflow_tcp::{Algorithm, Config, DelayedAck, EcnCapable, Era, RtoFloor, State};
 use shortflow_units::{Duration, Instant};
 
 use crate::pair::{Pair, Pipe};
@@ -186,4 +186,59 @@ fn a_lost_syn_of_today_costs_its_timeout_and_no_more() {
         let ours = reply_time(bytes, &[0]);
         assert!((ours - seconds).abs() < 0.005, "{bytes} bytes take {ours} s");
     }
+}
+
+/// A program writes so many segments and a half one to its socket, and closes it at once.
+fn written_and_closed(lone_fin: bool, segments: u64) -> Script {
+    established(Config { lone_fin, ..rack() }).writes_and_closes(segments * 1000 + 500)
+}
+
+// RFC 9293 §3.10.4: all data have left with the call that wrote them, and the FIN has none to go with.
+#[test]
+fn the_fin_of_a_program_that_closes_after_all_has_left_goes_alone() {
+    written_and_closed(true, 1)
+        .sends(seg(1))
+        .sends(data(1001, 1501))
+        .sends(fin(1501))
+        .at(200)
+        .gets(ack(1502))
+        .state_is(State::FinWait2);
+    written_and_closed(false, 1).sends(seg(1)).sends(data(1001, 1501).with_fin());
+}
+
+// RFC 9293 §3.10.4: what waits takes the FIN along.
+#[test]
+fn a_fin_goes_with_the_last_of_the_data_that_wait_for_the_window() {
+    written_and_closed(true, 10)
+        .sends_segments(1..=10)
+        .at(200)
+        .gets(acks(1))
+        .sends(data(10_001, 10_501).with_fin());
+}
+
+// RFC 9293 §3.10.4: data that were written before there was a connection have waited.
+#[test]
+fn a_fin_goes_with_data_that_waited_for_the_handshake() {
+    script(Config { lone_fin: true, ..rack() })
+        .opens()
+        .sends(syn(0))
+        .writes_and_closes(500)
+        .at(100)
+        .gets(syn_ack(0, 1))
+        .sends(ack(1))
+        .sends(data(1, 501).with_fin());
+}
+
+// RFC 8985 §6.2, step 5: the FIN arrives, and tells what does not. What is sent again takes it along, as Linux joins what
+// goes again.
+#[test]
+fn a_lone_fin_tells_that_the_data_before_it_are_lost() {
+    written_and_closed(true, 1)
+        .sends(seg(1))
+        .sends(data(1001, 1501))
+        .sends(fin(1501))
+        .at(200)
+        .gets(acks(1).sacks_octets(&[(1501, 1502)]))
+        .at(225)
+        .sends(data(1001, 1501).with_fin().again());
 }

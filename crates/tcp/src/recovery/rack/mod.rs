@@ -46,6 +46,8 @@ pub(crate) struct Rack {
     highest: u64,
     /// RACK.reordering_seen.
     reordering_seen: bool,
+    /// Segments that the peer has reported to have got twice.
+    reported: u32,
     /// What reports of duplicates have made of the reordering window.
     pub(crate) tolerance: Tolerance,
     /// How round trips deviate, which the retransmission timeout allows for.
@@ -135,6 +137,7 @@ impl Default for Rack {
             least_rtt: Duration::MAX,
             highest: 0,
             reordering_seen: false,
+            reported: 0,
             tolerance: Tolerance::default(),
             deviation: PeakDeviation::default(),
             reduction: Reduction::default(),
@@ -210,7 +213,8 @@ impl Rack {
     }
 
     /// What the peer reports to have got twice. What a probe sent again tells nothing of how segments overtake each other, nor
-    /// does it where none has yet (as in Linux).
+    /// does it where none has yet (as in Linux). Nothing that was not sent again can have come twice: a peer that reports more
+    /// is not believed.
     #[cold]
     pub(crate) fn take_report(
         &mut self,
@@ -218,13 +222,17 @@ impl Rack {
         blocks: &SackBlocks,
     ) -> Option<(u64, u64)> {
         let (from, to) = reported_twice(sent, blocks)?;
+        let segments = (to - from).div_ceil(u64::from(sent.mss)).try_into().unwrap_or(u32::MAX);
+        self.reported = self.reported.saturating_add(segments);
+        if self.reported > sent.sent_again {
+            return None;
+        }
         let is_probe = self.probe.is_some_and(|probe| probe.is_answered_by(to));
         if self.reordering_seen && !is_probe {
             self.tolerance.on_duplicate(sent.una, sent.max);
         }
         if let Some(doubt) = &mut self.doubt {
-            let segments = (to - from).div_ceil(u64::from(sent.mss));
-            doubt.on_report(to, u32::try_from(segments).unwrap_or(u32::MAX));
+            doubt.on_report(to, segments);
         }
         Some((from, to))
     }
@@ -357,6 +365,13 @@ impl Rack {
             && self.sent.sacked() == 0
             && !self.sent.has_lost()
             && self.sent.count() > 0
+    }
+
+    /// Whether what arrived out of order had left before the first segment was sent again: that may still be on its way, and
+    /// its timer starts anew, as in Linux.
+    pub(crate) fn tells_of_earlier(&self, now: Instant, news: &News) -> bool {
+        let first_sent_at = self.sent.first_sent_at();
+        news.rtt.zip(first_sent_at).is_some_and(|(rtt, at)| rtt > now.since(at))
     }
 
     /// What becomes of a probe when `una` is acknowledged, by an acknowledgement that `advances` or not and tells `news`.

@@ -115,6 +115,23 @@ fn a_reduction_stands_when_some_of_what_was_sent_again_was_lost() {
         .window_is(6);
 }
 
+// RFC 2883 §4: one segment was sent again, so that three cannot have come twice; taken at its word, the peer would get more
+// for it.
+#[test]
+fn a_peer_that_reports_more_than_was_sent_again_is_not_believed() {
+    let repairing = || {
+        ten_out(with_reports())
+            .at(200)
+            .gets(acks(0).sacks(&[(2, 4)]))
+            .sends(seg(1).again())
+            .sends(seg(11))
+            .gets(acks(0).sacks(&[(2, 5)]))
+    };
+    repairing().gets(acks(0).sacks(&[(2, 4), (2, 5)])).window_is(5);
+    let believed = repairing().gets(acks(0).sacks(&[(2, 2), (2, 5)]));
+    believed.sends_segments(12..=14).window_is(10);
+}
+
 // RFC 2883 §4: a report names what comes twice in one acknowledgement, of two segments too.
 #[test]
 fn a_report_of_two_segments_counts_for_both() {

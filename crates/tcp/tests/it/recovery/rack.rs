@@ -202,6 +202,23 @@ fn a_lost_probe_is_left_to_the_timer() {
         .window_is(1);
 }
 
+// RFC 6298 §5.3 has it for what is acknowledged in order. The fifth left before the first was sent again, whose answer may
+// therefore be on its way still: its timer starts anew, as in Linux.
+#[test]
+fn what_left_before_a_retransmission_starts_its_timer_anew_when_it_arrives() {
+    ten_out(rack())
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 4)]))
+        .sends(seg(1).again())
+        .sends(seg(11))
+        // A round trip of 108 ms makes the smoothed one 101 ms, and the timeout 601.
+        .at(208)
+        .gets(acks(0).sacks(&[(2, 5)]))
+        .at(809)
+        .sends(seg(1).again())
+        .repairs_are(1, 1);
+}
+
 // RFC 8985 §7.2: with `tail_loss_probe = false` the timer alone repairs a tail.
 #[test]
 fn probes_can_be_left_out() {
