@@ -3,6 +3,7 @@
 //! A virtual machine gives a processor that has nothing to do back to its host, which takes its time to return it: on a busy
 //! host packets are then late by milliseconds. Who keeps the processor never waits for it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
@@ -24,10 +25,13 @@ pub(crate) struct Awake {
 }
 
 impl Awake {
-    /// Keeps processors awake where the machine is a virtual one. Others wake up in microseconds.
+    /// Keeps processors awake where the machine is a virtual one: others wake up in microseconds. Not where this process has
+    /// a quota of processor time, which would go with it.
     pub(crate) fn if_virtual() -> Option<Self> {
         let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        is_virtual(&told).then(Awake::begin)
+        let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let is_free = !has_quota(Path::new("/sys/fs/cgroup"), &groups);
+        (is_virtual(&told) && is_free).then(Awake::begin)
     }
 
     fn begin() -> Self {
@@ -72,9 +76,50 @@ fn is_virtual(cpuinfo: &str) -> bool {
     flags.any(|line| line.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
+/// Whether one of the control groups in which a process is, by its /proc/self/cgroup (cgroups(7)), or one around it has a
+/// quota of processor time: `cpu.max` of version 2, or `cpu.cfs_quota_us` of version 1.
+fn has_quota(mounted: &Path, groups: &str) -> bool {
+    let limits = |folder: &Path| {
+        let read = |name| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let (second, first) = (read("cpu.max"), read("cpu.cfs_quota_us"));
+        !(second.is_empty() || second.starts_with("max"))
+            || first.trim().parse().is_ok_and(|quota: i64| quota > 0)
+    };
+    groups.lines().any(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { return false };
+        let root = match controllers.split(',').any(|name| name == "cpu") {
+            true => mounted.join(controllers),
+            false => mounted.to_owned(),
+        };
+        let folder = root.join(path.trim_start_matches('/'));
+        folder.ancestors().take_while(|folder| folder.starts_with(mounted)).any(limits)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quota_of_a_control_group_counts_for_all_in_it() {
+        let home = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| {
+            let file = home.path().join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        };
+        write("free/inner/cpu.max", "max 100000\n");
+        write("box/cpu.max", "50000 100000\n");
+        write("box/inner/cpu.max", "max 100000\n");
+        write("cpu,cpuacct/old/cpu.cfs_quota_us", "-1\n");
+        write("cpu,cpuacct/small/cpu.cfs_quota_us", "100000\n");
+        let has_quota = |groups| has_quota(home.path(), groups);
+        assert!(has_quota("0::/box\n") && has_quota("0::/box/inner\n"));
+        assert!(has_quota("4:memory:/x\n3:cpu,cpuacct:/small\n0::/\n"));
+        assert!(!has_quota("0::/free/inner\n") && !has_quota("3:cpu,cpuacct:/old\n0::/\n"));
+        assert!(!has_quota("0::/gone\n") && !has_quota(""));
+    }
 
     /// The scheduling policies of this process's threads of our name (proc_pid_stat(5), field 41).
     fn policies() -> Vec<i32> {
