@@ -233,10 +233,6 @@ impl Sender {
             self.note_lack_of_data(in_flight);
             return None;
         }
-        let ending = self.ending;
-        if ending == Ending::LoneFin && self.next < self.end {
-            self.ending = Ending::FinWithData; // what is held back below waits in the queue, where the FIN joins it
-        }
         if self.next == self.una {
             self.on_first_of_flight(now, config);
         }
@@ -244,7 +240,7 @@ impl Sender {
         let window = self.recovery.inflated(self.congestion.window().0);
         if in_flight + payload > window {
             self.window_limited = true;
-            return None;
+            return self.hold_back();
         }
         let ahead = self.next - self.una;
         let payload = if ahead + payload.max(1) > u64::from(self.peer_window) {
@@ -255,15 +251,23 @@ impl Sender {
         // Nagle's algorithm (RFC 9293 §3.7.4); what is sent again or ends the stream does not wait.
         let is_short = payload < u64::from(self.mss) && !self.is_closing() && self.next == self.max;
         if config.nagle && is_short && ahead > 0 {
-            return None;
+            return self.hold_back();
         }
         if self.is_held_by_pace(now, payload, config) {
             self.window_limited = true;
-            return None;
+            return self.hold_back();
         }
-        self.ending = ending;
         self.recovery.on_send(in_flight, payload, self.congestion.window().0);
         Some(self.emit(now, self.next, payload))
+    }
+
+    /// Data wait in the queue, where a FIN joins the last of them.
+    #[inline]
+    fn hold_back(&mut self) -> Option<Chunk> {
+        if self.ending == Ending::LoneFin && self.next < self.end {
+            self.ending = Ending::FinWithData;
+        }
+        None
     }
 
     /// A sample of the delivery rate that ends now says less of the path.
@@ -381,6 +385,7 @@ impl Sender {
             self.probes = 0;
             self.timer = now + self.persist_interval(config);
         }
+        self.hold_back();
         None
     }
 
