@@ -143,7 +143,11 @@ mod on_linux {
         let engine = Attended { rehearsal, guests, board };
         let cases = Case::by_each(vec![case.clone()], &[&engine]);
         match conduct(&console.shared(), options, &cases, looking, &target) {
-            late @ Err(Failure::TooLate) => crew.end().and(late),
+            Err(Failure::TooLate) => {
+                // What cannot be trusted is told beside programs that failed.
+                crew.end().inspect_err(|_| console.failure(&Failure::TooLate))?;
+                Err(Failure::TooLate)
+            }
             done => done.and_then(|()| crew.end()),
         }
     }

@@ -101,7 +101,7 @@ impl Rehearsal {
         let Observers { transfers, tap, mut tcp_info, look } = observers;
         let (specs, mut warnings) = kernel::hosts(scenario, self.ip)?;
         let board = attendance.and_then(|attendance| attendance.board);
-        let mut site = Site::make(&asking(scenario, board), specs, self.ports)?;
+        let mut site = Site::make(&asking(scenario, board), specs, self.ports, &mut || look(0.0))?;
         let applications = site.applications().map_err(lacking)?;
         let mut network = LiveNetwork::new(scenario, replica);
         let (capture, writer) = tap.map(|tap| Capture::begin(tap, scenario, &mut network)).unzip();
@@ -191,8 +191,8 @@ fn told_of(routed: &Routed, load_is_busy: f64) -> Vec<String> {
     let mut told = Vec::new();
     if routed.not_preferred.is_some() {
         told.push(
-            "Packets were carried without real-time priority, which this process may not have (CAP_SYS_NICE): \
-             delays of milliseconds may be the machine's own."
+            "Packets were carried without real-time priority, which this process may not have (CAP_SYS_NICE, or real \
+             time for its control group, `cpu.rt_runtime_us`): delays of milliseconds may be the machine's own."
                 .to_owned(),
         );
     }

@@ -99,14 +99,15 @@ impl Asking<'_> {
 }
 
 impl Site {
-    /// Makes the hosts.
+    /// Makes the hosts, each if it shall `go_on`.
     ///
     /// # Errors
-    /// When the machine lacks something.
+    /// When the machine lacks something, or it shall not.
     pub(crate) fn make(
         asking: &Asking<'_>,
         specs: Vec<Option<HostSpec>>,
         ports: PortKind,
+        go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Site, Error> {
         // What is missing is told before anything is made.
         let (program, growth) = (asking.program()?, asking.growth()?);
@@ -123,6 +124,9 @@ impl Site {
             },
         };
         for (spec, &asked) in specs.into_iter().zip(&asking.nodes) {
+            if !go_on() {
+                return Err(Error::Interrupted);
+            }
             match spec {
                 Some(spec) => site.add(spec, asked, program.as_ref())?,
                 None => site.add_none(),

@@ -108,13 +108,12 @@ pub(crate) fn tcp_line(runs: &[Run]) -> Option<String> {
     (!names.is_empty()).then(|| format!("TCP: {}.", names.join(" | ")))
 }
 
-/// How late packets were sent in the run that was latest, in a sentence; nothing where time is not real.
+/// How late packets were sent, by each figure in the run where it was worst, in a sentence; nothing where time is not real.
 pub(crate) fn timing_line(runs: &[Run]) -> Option<String> {
     let timings = runs.iter().filter_map(|run| run.manifest.timing);
-    let latest = timings.clone().max_by(|a, b| a.p99.total_cmp(&b.p99))?;
-    let longest_stall = timings.map(|timing| timing.longest_stall).fold(0.0, f64::max);
-    let all = [latest.p50, latest.p99, latest.max, longest_stall];
-    let [p50, p99, max, stall] = all.map(|seconds| seconds * 1e3);
+    let all = timings.map(|each| [each.p50, each.p99, each.max, each.longest_stall]);
+    let worst = all.reduce(|one, other| std::array::from_fn(|at| one[at].max(other[at])))?;
+    let [p50, p99, max, stall] = worst.map(|seconds: f64| seconds * 1e3);
     let still = match stall {
         0.0 => "never stood still for a millisecond".to_owned(),
         stall => format!("stood still for {stall:.1} ms at most"),

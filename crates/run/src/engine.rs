@@ -170,6 +170,17 @@ impl TimingError {
         TimingError { stalls: self.stalls.worse(stalls), ..self }
     }
 
+    /// The worse of two runs, by each figure.
+    #[must_use]
+    pub fn worse(self, other: TimingError) -> TimingError {
+        TimingError {
+            p50: self.p50.max(other.p50),
+            p99: self.p99.max(other.p99),
+            max: self.max.max(other.max),
+            stalls: self.stalls.worse(other.stalls),
+        }
+    }
+
     /// Whether what was measured can be trusted.
     pub fn is_trusted(&self) -> bool {
         let Stalls { share, longest } = self.stalls;
@@ -209,7 +220,7 @@ impl From<Timing> for TimingError {
 }
 
 impl Stalls {
-    /// The worse of two threads: whichever stood still for longer, and the longest of both.
+    /// The worse of two: whichever stood still for longer, and the longest of both.
     #[must_use]
     pub fn worse(self, other: Stalls) -> Stalls {
         Stalls { share: self.share.max(other.share), longest: self.longest.max(other.longest) }

@@ -163,12 +163,9 @@ impl Complete {
     }
 }
 
-/// How late packets were in the outcome that was latest, and how long the machine stood still in any.
+/// How late packets were in any outcome, and how long the machine stood still.
 fn worst<'o>(outcomes: impl Iterator<Item = &'o Outcome>) -> Option<TimingError> {
-    let timings = outcomes.filter_map(|outcome| outcome.timing);
-    timings.reduce(|one, other| {
-        if other.p99 > one.p99 { other.with(one.stalls) } else { one.with(other.stalls) }
-    })
+    outcomes.filter_map(|outcome| outcome.timing).reduce(TimingError::worse)
 }
 
 /// A point of a sweep from the outcomes at it, of which there is at least one.

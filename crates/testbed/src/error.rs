@@ -18,8 +18,8 @@ pub enum Error {
     NoNamespaces,
     /// There is no TUN.
     #[error(
-        "TUN devices cannot be made: {0} (/dev/net/tun); load the module with `modprobe tun`, and in a container \
-         pass the device in with `--device /dev/net/tun`"
+        "TUN devices cannot be made: {0} (/dev/net/tun); they need the capability CAP_NET_ADMIN; load the module with \
+         `modprobe tun`, and in a container pass the device in with `--device /dev/net/tun`"
     )]
     NoTun(Errno),
     /// There are no packet sockets.

@@ -100,6 +100,15 @@ fn a_rehearsal_that_stood_still_is_kept_and_ends_with_what_a_machine_lacks() {
     let longest = found["runs"][0]["timing"]["longest_stall"].as_f64().unwrap();
     assert!((0.3..0.6).contains(&longest), "{longest}");
     assert!(files(&out).contains(&"summary.json".to_owned()), "{:?}", files(&out));
+    // A program that fails does not hide it.
+    let with = ["--force", "--with", "visitors", "exit 5"];
+    let ended = stopped_for(still, &[&traced[..], &with].concat(), || is_tracing(home.path()));
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(
+        ended.err.contains("error: the machine was too slow for this rehearsal"),
+        "{}",
+        ended.err
+    );
 }
 
 #[test]
