@@ -71,8 +71,9 @@ pub enum CubicForm {
     /// As the RFC has it: where Reno would be faster, as fast as Reno on the average up to the window before
     /// the last reduction, and by a segment in a round trip from there on (§4.3).
     Rfc9438,
-    /// As Linux has it: as fast as Reno on the average throughout. While no loss has shown how far the window
-    /// may go it grows by a twentieth in a round trip at least.
+    /// As Linux has it: as fast as Reno on the average throughout, in whole segments, which for small windows is a
+    /// segment ahead of the curve. While no loss has shown how far the window may go it grows by a twentieth in a
+    /// round trip at least.
     Linux,
 }
 

@@ -1,7 +1,12 @@
 //! CUBIC (RFC 9438): the window grows as a cubic function of the time since it was last reduced.
 
+mod curve;
+mod steps;
+
 use shortflow_units::{Bytes, Duration, Instant};
 
+use self::curve::Curve;
+use self::steps::Steps;
 use super::hystart::HyStart;
 use super::{Ack, Congestion, CongestionControl};
 use crate::CubicForm;
@@ -10,17 +15,6 @@ use crate::CubicForm;
 const SCALE: f64 = 0.4;
 /// β of RFC 9438 §4.6: what is left of the window after a sign of congestion.
 const DECREASE: f64 = 0.7;
-/// α of RFC 9438 §4.3: with β, as fast as Reno on the average.
-const RENO_INCREASE: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
-
-/// [`CubicForm::Linux`]: by what share of it a window grows in a round trip at least while no loss has shown
-/// how far it may go.
-const SEARCH: f64 = 0.05;
-
-/// [`CubicForm::Linux`]: 1/α of RFC 9438 §4.3 in eighths. A window of two segments grows by one with three that are
-/// acknowledged, where 1/α would ask for 3.8.
-const RENO_ACKS: f64 = 15.0 / 8.0;
-
 /// CUBIC with fast convergence and its Reno-friendly region. Slow start is that of RFC 5681, or ends by
 /// HyStart; what RFC 9438 says of spurious signs of congestion (§4.9) is not here.
 #[derive(Debug)]
@@ -37,6 +31,8 @@ pub struct Cubic {
     prior: f64,
     /// The stage of congestion avoidance under way.
     stage: Option<Stage>,
+    /// The least round trip since the connection began, or since a timeout.
+    least: Option<Duration>,
     form: CubicForm,
     /// Whether what a reduction leaves is a whole number of segments.
     in_whole_segments: bool,
@@ -46,17 +42,11 @@ pub struct Cubic {
 
 /// A stage of congestion avoidance.
 #[derive(Debug, Clone, Copy)]
-struct Stage {
-    /// When it began, moved on by the time in which the window did not hold the sender back.
-    began: Instant,
-    /// The last acknowledgement that counted.
-    counted: Instant,
-    /// K: seconds from the beginning to the plateau.
-    until_plateau: f64,
-    /// W_est: where Reno would be.
-    reno: f64,
-    /// No loss has shown where the plateau is, since the connection began or since a timeout.
-    is_search: bool,
+enum Stage {
+    /// [`CubicForm::Rfc9438`].
+    Curve(Curve),
+    /// [`CubicForm::Linux`].
+    Steps(Steps),
 }
 
 impl Cubic {
@@ -72,6 +62,7 @@ impl Cubic {
             plateau: 0.0,
             prior: 0.0,
             stage: None,
+            least: None,
             form: CubicForm::Rfc9438,
             in_whole_segments: false,
             hystart: None,
@@ -96,39 +87,37 @@ impl Cubic {
         Cubic { in_whole_segments: true, ..self }
     }
 
+    /// β, which Linux has in parts of 1024, so that whole segments are what they should be.
+    fn decrease(&self) -> f64 {
+        match self.form {
+            CubicForm::Rfc9438 => DECREASE,
+            CubicForm::Linux => 717.0 / 1024.0,
+        }
+    }
+
     /// What is left of so many segments when they are reduced.
     fn left_of(&self, segments: f64) -> f64 {
         if self.in_whole_segments { segments.floor() } else { segments }
     }
 
-    /// After a timeout slow start looks for its end anew.
+    /// After a timeout nothing is known of the path, and slow start looks for its end anew.
     fn begin_search(&mut self) {
+        (self.plateau, self.least) = (0.0, None);
         if let Some(hystart) = &mut self.hystart {
             *hystart = HyStart::default();
         }
     }
 
-    /// RFC 9438 §4.2: where the stage begins. Above the plateau, as after a timeout, it begins a new one
-    /// (§4.8).
+    /// A new stage, from the window as it is.
     fn begin(&mut self, now: Instant) -> Stage {
-        let is_search = self.form == CubicForm::Linux && self.plateau == 0.0;
-        self.plateau = self.plateau.max(self.window);
-        let until_plateau = libm::cbrt((self.plateau - self.window) / SCALE);
-        Stage { began: now, counted: now, until_plateau, reno: self.window, is_search }
-    }
-
-    /// W_cubic, `after` the beginning of `stage` (RFC 9438 §4.2, Figure 1).
-    fn curve(&self, stage: &Stage, after: Duration) -> f64 {
-        let from_plateau = after.as_secs_f64() - stage.until_plateau;
-        SCALE * from_plateau * from_plateau * from_plateau + self.plateau
-    }
-
-    /// After so many segments Reno's window, W_est, grows by one: RFC 9438 §4.3, or in whole segments as Linux counts them.
-    fn for_another(&self, stage: &Stage) -> f64 {
         match self.form {
-            CubicForm::Linux => (self.window.floor() * RENO_ACKS).floor(),
-            CubicForm::Rfc9438 if stage.reno >= self.prior => self.window,
-            CubicForm::Rfc9438 => self.window / RENO_INCREASE,
+            CubicForm::Rfc9438 => {
+                self.plateau = self.plateau.max(self.window);
+                Stage::Curve(Curve::begin(now, self.window, self.plateau, self.prior))
+            }
+            CubicForm::Linux => {
+                Stage::Steps(Steps::begin(now, self.window as u32, self.plateau as u32))
+            }
         }
     }
 
@@ -137,32 +126,23 @@ impl Cubic {
             Some(stage) => stage,
             None => self.begin(now),
         };
-        // Acknowledgements that count come within a round trip of each other; a longer silence is the
-        // application's, and is no time of growth (RFC 9438 §5.8).
-        stage.began += now.since(stage.counted).saturating_sub(rtt);
-        stage.counted = now;
-        let after = now.since(stage.began);
-
-        let before = self.window;
-
-        // RFC 9438 §4.3: as Reno from where the window was reduced, and as fast as Reno beyond.
-        stage.reno += acknowledged / self.for_another(&stage);
-        self.window = if self.curve(&stage, after) < stage.reno {
-            self.window.max(stage.reno)
-        } else {
-            // §4.4 and §4.5; an acknowledgement of two segments counts as two.
-            let target = self.curve(&stage, after + rtt).clamp(self.window, 1.5 * self.window);
-            (self.window + acknowledged * (target - self.window) / self.window).min(target)
+        self.window = match &mut stage {
+            Stage::Curve(curve) => curve.grow(now, self.window, acknowledged, rtt),
+            Stage::Steps(steps) => {
+                let (window, acknowledged) = (self.window as u32, libm::ceil(acknowledged) as u32);
+                let least = self.least.unwrap_or(rtt);
+                f64::from(steps.grow(now, window, acknowledged, rtt, least))
+            }
         };
-        if stage.is_search {
-            self.window = self.window.max(before + SEARCH * acknowledged);
-        }
         self.stage = Some(stage);
     }
 }
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, now: Instant, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+        }
         let is_slow_start = self.is_slow_start();
         if let Some(hystart) = &mut self.hystart {
             let is_found = hystart.on_ack(now, ack, self.window);
@@ -186,7 +166,6 @@ impl CongestionControl for Cubic {
         if event == Congestion::RepeatedTimeout {
             // RFC 5681 §3.1: "the value of ssthresh is held constant".
             self.window = 1.0;
-            self.plateau = 0.0;
             self.begin_search();
             return;
         }
@@ -194,17 +173,16 @@ impl CongestionControl for Cubic {
         self.prior = self.window;
         // RFC 9438 §4.7, fast convergence: a flow that has not come back to its plateau makes room.
         let is_short_of = self.window < self.plateau;
-        let share = if is_short_of { (1.0 + DECREASE) / 2.0 } else { 1.0 };
+        let share = if is_short_of { (1.0 + self.decrease()) / 2.0 } else { 1.0 };
         self.plateau = self.left_of(self.window * share);
         // §4.6.
-        let left = self.left_of(self.left_of(in_flight.0 as f64 / self.mss) * DECREASE);
+        let left = self.left_of(self.left_of(in_flight.0 as f64 / self.mss) * self.decrease());
         self.threshold = left.max(2.0);
         self.window = match event {
             Congestion::Loss => self.threshold,
             Congestion::Ecn => left.max(1.0),
             Congestion::Timeout | Congestion::RepeatedTimeout => {
                 // §4.8: the first stage after a timeout has its plateau where it begins.
-                self.plateau = 0.0;
                 self.begin_search();
                 1.0
             }
@@ -335,7 +313,7 @@ mod tests {
         while cubic.is_slow_start() {
             round_trip(&mut cubic, &mut now, RTT);
         }
-        let stage = cubic.begin(now);
+        let Stage::Curve(stage) = cubic.begin(now) else { unreachable!("the form of the RFC") };
         assert!(stage.until_plateau.abs() < 1e-9);
     }
 
@@ -434,22 +412,6 @@ mod tests {
         };
         assert!((grown(CubicForm::Rfc9438) - 6.0).abs() < 0.4, "{}", grown(CubicForm::Rfc9438));
         assert!((grown(CubicForm::Linux) - 6.0 * 0.529).abs() < 0.4, "{}", grown(CubicForm::Linux));
-    }
-
-    /// 15/8 segments for each of the window, rounded down: 3 of 2, 5 of 3, 7 of 4. RFC 9438 §4.3 has 3.8, 5.7 and 7.6.
-    #[test]
-    fn linux_counts_in_whole_segments_how_many_let_a_small_window_grow() {
-        let (cubic, mut now) = reduced_from(2.0);
-        let mut cubic = cubic.in_form(CubicForm::Linux);
-        for (acknowledged, window) in [(3, 3.0), (5, 4.0), (7, 5.0)] {
-            for _ in 0..acknowledged {
-                now += Duration::from_millis(1);
-                let rtt = Some(Duration::from_millis(10));
-                let plain = Ack::plain(segments(1.0), cubic.window());
-                cubic.on_ack(now, &Ack { smoothed_rtt: rtt, ..plain });
-            }
-            assert!((cubic.window - window).abs() < 1e-6, "{} after {acknowledged}", cubic.window);
-        }
     }
 
     /// As many acknowledgements as segments, each ten milliseconds later than those of the round before: slow start

@@ -1,0 +1,197 @@
+//! How CUBIC's window grows in Linux: by whole segments, each at the price of so many acknowledged ones.
+//!
+//! RFC 9438 follows its curve in parts of a segment. In whole ones the curve is rounded towards its plateau, so that
+//! a window is up to a segment ahead of it: one of four with a plateau of six grows when four are acknowledged,
+//! where the RFC's α asks for 7.6. Of tens of segments nobody notices; of many flows on a narrow line, which have
+//! a few each, it is a tenth more of loss.
+
+use shortflow_units::{Duration, Instant};
+
+/// C of RFC 9438 §5 as Linux has it, in segments per second cubed.
+const SCALE: f64 = 410.0 / 1024.0;
+
+/// 1/α of RFC 9438 §4.3 in eighths: of two segments Reno's window grows with three that are acknowledged, where
+/// 1/α would ask for 3.8.
+const RENO_EIGHTHS: u32 = 15;
+
+/// A price stays so long while the window is the same.
+const PRICED_FOR: Duration = Duration::from_millis(31);
+
+/// No segment is cheaper.
+const LEAST_PRICE: u32 = 2;
+
+/// No segment is dearer while no loss has shown how far the window may go, so that at least a twentieth comes with
+/// each round trip.
+const SEARCH_PRICE: u32 = 20;
+
+/// Where the curve is flat a segment costs so many windows.
+const FLAT: u32 = 100;
+
+/// A stage of congestion avoidance; windows are in whole segments.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Steps {
+    /// When it began, moved on by the time in which the window did not hold the sender back.
+    began: Instant,
+    /// The last acknowledgement that counted.
+    counted: Instant,
+    /// W_max, or where the stage began if that is more.
+    plateau: u32,
+    /// K: seconds from the beginning to the plateau.
+    until_plateau: f64,
+    /// No loss has shown where the plateau is, since the connection began or since a timeout.
+    is_search: bool,
+    /// W_est: where Reno would be, and what was acknowledged since it grew.
+    reno: u32,
+    for_reno: u32,
+    /// What another segment costs, since when, and at what window.
+    price: u32,
+    priced: Option<(Instant, u32)>,
+    /// What was acknowledged and is not spent.
+    credit: u32,
+}
+
+impl Steps {
+    /// A stage that begins at `window`, below `plateau` or above it; of 0 it is not known.
+    pub(super) fn begin(now: Instant, window: u32, plateau: u32) -> Self {
+        let is_search = plateau == 0;
+        let plateau = plateau.max(window);
+        Steps {
+            began: now,
+            counted: now,
+            plateau,
+            until_plateau: libm::cbrt(f64::from(plateau - window) / SCALE),
+            is_search,
+            reno: window,
+            for_reno: 0,
+            price: LEAST_PRICE,
+            priced: None,
+            credit: 0,
+        }
+    }
+
+    /// What `window` becomes when so many segments are acknowledged; `rtt` is smoothed, `least` the shortest.
+    pub(super) fn grow(
+        &mut self,
+        now: Instant,
+        window: u32,
+        acknowledged: u32,
+        rtt: Duration,
+        least: Duration,
+    ) -> u32 {
+        self.began += now.since(self.counted).saturating_sub(rtt);
+        self.counted = now;
+        self.for_reno = self.for_reno.saturating_add(acknowledged);
+        let is_priced =
+            (self.priced).is_some_and(|(since, at)| at == window && now.since(since) <= PRICED_FOR);
+        if !is_priced {
+            self.price = self.price_at(now.since(self.began) + least, window);
+            self.priced = Some((now, window));
+        }
+        self.buy(window, acknowledged)
+    }
+
+    /// What a segment more than `window` costs, `after` the beginning: by the curve, and at most what brings Reno's window.
+    fn price_at(&mut self, after: Duration, window: u32) -> u32 {
+        let from_plateau = after.as_secs_f64() - self.until_plateau;
+        let beside = (SCALE * from_plateau.abs() * from_plateau * from_plateau) as u32;
+        let target = if from_plateau < 0.0 {
+            self.plateau.saturating_sub(beside)
+        } else {
+            self.plateau.saturating_add(beside)
+        };
+        let by_curve = match target.checked_sub(window) {
+            Some(ahead @ 1..) => window / ahead,
+            _ => window.saturating_mul(FLAT),
+        };
+        let by_curve = if self.is_search { by_curve.min(SEARCH_PRICE) } else { by_curve };
+
+        let for_another = (u64::from(window) * u64::from(RENO_EIGHTHS) / 8) as u32;
+        while self.for_reno > for_another {
+            self.for_reno -= for_another;
+            self.reno += 1;
+        }
+        let by_reno = match self.reno.checked_sub(window) {
+            Some(ahead @ 1..) => window / ahead,
+            _ => u32::MAX,
+        };
+        by_curve.min(by_reno).max(LEAST_PRICE)
+    }
+
+    /// `window` and what is bought with these segments and with those before.
+    fn buy(&mut self, window: u32, acknowledged: u32) -> u32 {
+        let mut window = window;
+        if self.credit >= self.price {
+            // Saved up at a higher price, it buys one.
+            self.credit = 0;
+            window = window.saturating_add(1);
+        }
+        self.credit += acknowledged;
+        let more = self.credit / self.price;
+        self.credit %= self.price;
+        window.saturating_add(more)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    /// The windows after each of so many acknowledgements of one segment, `apart` from each other.
+    fn windows(window: u32, plateau: u32, acknowledgements: usize, apart: Duration) -> Vec<u32> {
+        let mut steps = Steps::begin(Instant::START, window, plateau);
+        let (mut now, mut window) = (Instant::START, window);
+        let mut next = || {
+            now += apart;
+            window = steps.grow(now, window, 1, RTT, RTT);
+            window
+        };
+        (0..acknowledgements).map(|_| next()).collect()
+    }
+
+    /// Two segments below the plateau the curve is rounded up to one above the window, which costs a window: four. The
+    /// second comes where less than one is missing, cbrt(1 / 0.4) = 1.36 s before the plateau, and the plateau is
+    /// 1.71 s away.
+    #[test]
+    fn a_small_window_is_up_to_a_segment_ahead_of_the_curve() {
+        let grown = windows(4, 6, 9, Duration::from_millis(50));
+        assert_eq!(grown, [4, 4, 4, 5, 5, 5, 5, 5, 6]);
+    }
+
+    /// 15/8 of the window, rounded down, and one more that tells: at a plateau of two the third comes with four
+    /// acknowledged ones, and from then on with five, seven and so on. RFC 9438 §4.3 has 3.8, 5.7 and 7.6.
+    #[test]
+    fn at_its_plateau_it_grows_as_reno_s_in_whole_segments() {
+        let grown = windows(2, 2, 16, Duration::from_millis(40));
+        assert_eq!(grown, [2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 5]);
+    }
+
+    /// Within 31 ms at the same window nothing is reckoned anew: here it stays dear, until the time is over and what
+    /// was saved up is spent. Reno's window has come far by then.
+    #[test]
+    fn a_price_stays_for_a_while() {
+        let grown = windows(2, 2, 34, Duration::from_millis(1));
+        assert_eq!(grown[..32], [2; 32]);
+        assert_eq!(grown[32..], [3, 4]);
+    }
+
+    /// While no loss has shown the plateau a segment costs twenty at most, and else a hundred windows where the curve
+    /// is flat, or what Reno's costs.
+    #[test]
+    fn while_no_loss_has_shown_how_far_it_may_go_a_segment_costs_twenty() {
+        let apart = Duration::from_millis(1);
+        assert_eq!(windows(60, 0, 60, apart).last(), Some(&63));
+        assert_eq!(windows(60, 60, 60, apart).last(), Some(&60));
+    }
+
+    /// The product of a price and a window does not overflow, nor a plateau of any size.
+    #[test]
+    fn windows_of_any_size_are_priced() {
+        let most = u32::MAX;
+        for (window, plateau) in [(1, most), (most, most), (most, 0), (most / 2, most), (1, 1)] {
+            let grown = windows(window, plateau, 40, Duration::from_secs(50));
+            assert!(grown.is_sorted(), "{window} below {plateau}");
+        }
+    }
+}
