@@ -9,7 +9,7 @@ use shortflow_measure::results::REPORT;
 use shortflow_predict::{Foretold, Prediction};
 use shortflow_report::{self as report, brief, text};
 use shortflow_run::{
-    Case, Engine, Error, Experiment, OutputFolder, Results, StartTap, TcpInfoTimes, command_line,
+    Case, Engine, Error, Experiment, Interruption, OutputFolder, Results, StartTap, TcpInfoTimes, command_line,
     folder_name, refuse_too_large,
 };
 use shortflow_scenario::{FileKind, Loaded, Overrides, Scenario, load_from};
@@ -142,15 +142,20 @@ pub(crate) fn conduct(
     }
     let results = results.expect("what is beside a run lets it run");
     bar.end();
-    let results = results.map_err(|error| output.by_final_names(error))?;
+    let mut results = results.map_err(|error| output.by_final_names(error))?;
+    results.failure = results.failure.map(|error| output.by_final_names(error));
     let are_trusted = results.are_trusted();
-    let Results { cases, interruption } = results;
+    let written = output.write(cases, &results);
+    let Results { cases, interruption, failure } = results;
     let runs: Vec<Run> = cases.into_iter().map(|c| Run::new(c.manifest, c.points)).collect();
-    report::write(output.folder(None)?.path(), &runs).map_err(|e| output.named_finally(e))?;
-    let page = output.publish()?.join(REPORT);
+    let written = written
+        .and_then(|()| report::write(output.folder(None)?.path(), &runs))
+        .map_err(|error| output.named_finally(error));
+    // What cannot be written is shown nevertheless.
+    let page = written.and_then(|()| Ok(output.publish()?.join(REPORT)));
     if options.json {
         let mut found = report::json(&runs);
-        found["report"] = json!(page);
+        found["report"] = json!(page.as_ref().ok());
         found["trace"] = json!(trace.map(|trace| &trace.file));
         found["warnings"] = json!(check::as_json(&warnings));
         found["interrupted"] = json!(interruption.is_some());
@@ -158,16 +163,20 @@ pub(crate) fn conduct(
             found["programs"] = programs();
         }
         console.print_json(&found)?;
+        page?;
     } else {
         let told = if options.brief { brief } else { text };
         console.print(&format!("{}\n", told(&runs, console.color_out)))?;
         trace.map_or(Ok(()), |trace| console.file("Trace", &trace.file))?;
-        console.file("Report", &page)?;
+        console.file("Report", &page?)?;
     }
-    if let Some(left) = interruption {
-        let (kept, all) = (left.kept, left.all);
-        let what = format!("interrupted: kept the {kept} of {all} replicas that are complete");
-        return Err(Failure::Interrupted(what));
+    if let Some(Interruption { kept, all }) = interruption {
+        let what = format!("kept the {kept} of {all} replicas that are complete");
+        let Some(error) = failure else {
+            return Err(Failure::Interrupted(format!("interrupted: {what}")));
+        };
+        console.note(&what);
+        return Err(error.into());
     }
     if are_trusted { Ok(()) } else { Err(Failure::TooLate) }
 }

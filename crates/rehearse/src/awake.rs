@@ -138,7 +138,9 @@ mod tests {
         let awake = Awake::begin();
         let allowed = std::thread::available_parallelism().unwrap().get();
         let idle = nix::libc::SCHED_IDLE;
+        let begun = std::time::Instant::now();
         while policies() != vec![idle; allowed] {
+            assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", policies());
             std::thread::yield_now();
         }
         drop(awake);

@@ -20,6 +20,7 @@ use crate::effort;
 use crate::families;
 use crate::ip::IpVersion;
 use crate::kernel;
+use crate::open_files::refused;
 use crate::realtime::Priority;
 use crate::record::{key_of_stream, record};
 use crate::router::{Edges, Routed, Router, Times};
@@ -102,10 +103,10 @@ impl Rehearsal {
         let (specs, mut warnings) = kernel::hosts(scenario, self.ip)?;
         let board = attendance.and_then(|attendance| attendance.board);
         let mut site = Site::make(&asking(scenario, board), specs, self.ports, &mut || look(0.0))?;
-        let applications = site.applications().map_err(lacking)?;
+        let applications = site.applications().map_err(refused)?;
         let mut network = LiveNetwork::new(scenario, replica);
         let (capture, writer) = tap.map(|tap| Capture::begin(tap, scenario, &mut network)).unzip();
-        let (_awake, clock) = (Awake::if_virtual(), Clock::beginning_in(SETTLE).map_err(lacking)?);
+        let (_awake, clock) = (Awake::if_virtual(), Clock::beginning_in(SETTLE).map_err(refused)?);
         let times = Times::of(scenario);
         let place = site.hosts.place(self.ip, applications.as_ref());
         warnings.extend(attendance.and_then(|all| all.prepare(place, scenario)));
@@ -148,10 +149,10 @@ impl Rehearsal {
             (found, busy, routed, tap, attended)
         });
         attended.unwrap_or(Ok(()))?;
-        let routed: Routed = routed.map_err(lacking)?;
+        let routed: Routed = routed.map_err(refused)?;
         let Some((found, stalls)) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
         warnings.extend(told_of_workloads(scenario, self.ip));
-        warnings.extend(told_of(&routed, busy.map_err(lacking)?));
+        warnings.extend(told_of(&routed, busy.map_err(refused)?));
         warnings.extend(attendance.and_then(|all| all.board?.told()));
         let timing = routed.timing.map(|late| late.with(stalls));
         record(found, routed, &streams, scenario, &mut recorder);

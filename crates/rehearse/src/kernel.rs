@@ -40,6 +40,9 @@ fn name_in_kernel(algorithm: Algorithm) -> &'static str {
     }
 }
 
+/// Hosts of which the last is made within a minute or so.
+const MOST_HOSTS: usize = 2000;
+
 /// What one connection is given besides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SocketSpec {
@@ -74,6 +77,13 @@ pub(crate) fn hosts(
     scenario: &Scenario,
     ip: IpVersion,
 ) -> Result<(Vec<Option<HostSpec>>, Vec<String>), Refusal> {
+    let count = scenario.nodes.iter().filter(|node| node.kind != NodeKind::Router).count();
+    if count > MOST_HOSTS {
+        return Err(Refusal(format!(
+            "{count} hosts are more than are rehearsed, each of which is a network of the kernel's own\n\
+             use {MOST_HOSTS} or fewer, or simulate it"
+        )));
+    }
     let tcp = || scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
     tcp().try_for_each(|workload| can_do(workload, ip))?;
     let mut warnings: Vec<String> = Vec::new();

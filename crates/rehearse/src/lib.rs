@@ -30,6 +30,7 @@ mod guests;
 mod hosts;
 mod ip;
 mod kernel;
+mod open_files;
 mod realtime;
 mod recent;
 mod record;

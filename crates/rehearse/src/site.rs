@@ -13,6 +13,7 @@ use shortflow_testbed::{Device, HostSpec, PortKind};
 
 use crate::applications::Applications;
 use crate::hosts::Hosts;
+use crate::open_files::allow_many;
 use crate::router::EdgeSpec;
 
 /// What policies ask of the hosts of a scenario.
@@ -109,6 +110,7 @@ impl Site {
         ports: PortKind,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Site, Error> {
+        allow_many();
         // What is missing is told before anything is made.
         let (program, growth) = (asking.program()?, asking.growth()?);
         let mut site = Site {

@@ -79,7 +79,6 @@ impl Experiment<'_> {
         let is_complete: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
         let results = gather(self.cases, &places, outcomes, self.command)?;
         watch.remove_orphans(&is_complete)?;
-        output.write(self.cases, &results)?;
         Ok(results)
     }
 }

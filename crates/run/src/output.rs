@@ -74,7 +74,7 @@ impl OutputFolder {
     }
 
     /// Writes what was found in `cases`.
-    pub(crate) fn write(&self, cases: &[Case<'_>], found: &Results) -> Result<(), results::Error> {
+    pub fn write(&self, cases: &[Case<'_>], found: &Results) -> Result<(), results::Error> {
         for (case, results) in cases.iter().zip(&found.cases) {
             self.folder(case.folder.as_deref())?.write(&results.manifest, &results.points)?;
         }

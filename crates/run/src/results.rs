@@ -23,8 +23,10 @@ pub(crate) struct TaskIndex {
 pub struct Results {
     /// One for each case, in their order.
     pub cases: Vec<CaseResults>,
-    /// What an interruption left, if there was one.
+    /// What an interruption left, or a failure, if there was one.
     pub interruption: Option<Interruption>,
+    /// The first error of a replica, after which the others were not run.
+    pub failure: Option<Error>,
 }
 
 impl Results {
@@ -61,28 +63,28 @@ pub struct Interruption {
     pub all: usize,
 }
 
-/// Puts the outcomes of tasks together. Of what was interrupted, a point keeps those replicas that
+/// Puts the outcomes of tasks together. Of what was interrupted, or ended by an error, a point keeps those replicas that
 /// are complete in all cases, so that they can be compared.
 ///
 /// # Errors
-/// The first error of a task; [`Error::Interrupted`] when nothing is complete.
+/// When nothing is complete: the first error of a task, or [`Error::Interrupted`].
 pub(crate) fn gather(
     cases: &[Case<'_>],
     places: &[TaskIndex],
     outcomes: Vec<Result<Outcome, Error>>,
     command: &str,
 ) -> Result<Results, Error> {
-    let mut complete = Complete::new(cases);
+    let (mut complete, mut failure) = (Complete::new(cases), None);
     for (place, outcome) in places.iter().zip(outcomes) {
         match outcome {
             Ok(outcome) => complete.put(*place, outcome),
             Err(Error::Interrupted) => {}
-            Err(error) => return Err(error),
+            Err(error) => failure = failure.or(Some(error)),
         }
     }
     let interruption = match (complete.count(), places.len() / cases.len()) {
         (kept, all) if kept == all => None,
-        (0, _) => return Err(Error::Interrupted),
+        (0, _) => return Err(failure.unwrap_or(Error::Interrupted)),
         (kept, all) => Some(Interruption { kept, all }),
     };
     let kept = complete.kept();
@@ -92,7 +94,7 @@ pub(crate) fn gather(
         let manifest = Manifest { timing, ..manifest(case, &points, command) };
         CaseResults { manifest, points }
     });
-    Ok(Results { cases: cases.collect(), interruption })
+    Ok(Results { cases: cases.collect(), interruption, failure })
 }
 
 /// The outcomes of each case, by point and replica; those that were not completed are missing.

@@ -127,10 +127,11 @@ impl<'l> Floor<'l> {
         all.filter_map(|(slot, connection)| Some((slot, connection.as_mut()?)))
     }
 
-    /// Opens a connection over pair `pair` of a workload, with what a session writes first. One that cannot be
-    /// opened has no ends, and [`Floor::error`] says why.
+    /// Opens a connection that was to be opened at `start`, over pair `pair` of a workload, with what a session writes
+    /// first. One that cannot be opened has no ends, and [`Floor::error`] says why.
     pub(crate) fn open(
         &mut self,
+        start: Instant,
         workload: u16,
         pair: usize,
         talk: Talk,
@@ -143,7 +144,7 @@ impl<'l> Floor<'l> {
             self.connections.push(None);
             self.connections.len() as u32 - 1
         });
-        let connection = Connection::new(workload, ends, talk, self.clock.now());
+        let connection = Connection::new(workload, ends, talk, start);
         let connection = self.connections[slot as usize].insert(connection);
         let to = self.place.port(server, server_port);
         let spec = &self.specs[usize::from(workload)];
@@ -362,7 +363,8 @@ impl sessions::Host for Floor<'_> {
     fn open(&mut self, pair: usize, dialogue: Dialogue, first: Outgoing) -> ConnectionId {
         let workload = dialogue.workload();
         let talk = Talk::Dialogue(Box::new(dialogue));
-        ConnectionId(Floor::open(self, workload, pair, talk, Some(first)))
+        let now = self.clock.now();
+        ConnectionId(Floor::open(self, now, workload, pair, talk, Some(first)))
     }
 
     fn write(&mut self, connection: ConnectionId, outgoing: Outgoing) {

@@ -239,15 +239,15 @@ impl<'l> Load<'l> {
     fn act(&mut self, now: Instant) -> Result<(), LoadError> {
         while let Some(due) = self.sources.pop(now) {
             match due {
-                Due::Exchange { workload, pair, id, request, reply } => {
+                Due::Exchange { at, workload, pair, id, request, reply } => {
                     let requested_at = Instant::NEVER;
                     let exchange = Exchange { id, request, reply, requested_at, is_done: false };
-                    self.floor.open(workload, pair, Talk::Exchange(exchange), None);
+                    self.floor.open(at, workload, pair, Talk::Exchange(exchange), None);
                 }
-                Due::Bulk { workload, pair, size } => {
+                Due::Bulk { at, workload, pair, size } => {
                     let told_before = TcpInfo::default();
                     let talk = Talk::Bulk { size, received_before: 0, told_before };
-                    self.floor.open(workload, pair, talk, None);
+                    self.floor.open(at, workload, pair, talk, None);
                 }
                 Due::Datagram { stream, size } => {
                     let Floor { clock, recorder, .. } = &mut self.floor;

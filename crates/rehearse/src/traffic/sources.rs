@@ -12,10 +12,10 @@ use shortflow_workloads::{CbrStream, FlowStart, PoissonStream, TransferArrivals}
 /// What is to be done.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Due {
-    /// A request for a reply.
-    Exchange { workload: u16, pair: usize, id: u64, request: u64, reply: u64 },
+    /// A request for a reply, at this time.
+    Exchange { at: Instant, workload: u16, pair: usize, id: u64, request: u64, reply: u64 },
     /// Bytes one way; endless when there is no size.
-    Bulk { workload: u16, pair: usize, size: Option<u64> },
+    Bulk { at: Instant, workload: u16, pair: usize, size: Option<u64> },
     /// A datagram of `size` bytes, headers included.
     Datagram { stream: u32, size: u32 },
 }
@@ -133,6 +133,7 @@ impl Source {
                 let id = *opened;
                 *opened += 1;
                 Due::Exchange {
+                    at: arrival.at,
                     workload: *workload,
                     pair: arrival.pair,
                     id,
@@ -141,8 +142,8 @@ impl Source {
                 }
             }
             Source::Bulk { workload, starts, size } => {
-                let pair = starts.pop_front()?.pair;
-                Due::Bulk { workload: *workload, pair, size: *size }
+                let start = starts.pop_front()?;
+                Due::Bulk { at: start.at, workload: *workload, pair: start.pair, size: *size }
             }
             Source::Cbr { stream, departures } => {
                 Due::Datagram { stream: *stream, size: departures.next()?.size }

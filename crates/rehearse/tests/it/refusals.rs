@@ -37,6 +37,34 @@ fn a_congestion_control_that_no_kernel_has_is_refused_by_its_name() {
 }
 
 #[test]
+fn more_hosts_than_a_kernel_makes_in_a_minute_are_refused_before_any_is_made() {
+    let hosts = |count: u32| {
+        format!(
+            r#"
+            name = "many"
+            duration = "2 s"
+            hosts.all = {{ count = {count} }}
+            hosts.server = {{}}
+            routers.r = {{}}
+            [links]
+            access = {{ between = ["all", "r"], rate = "100 Mbit/s", delay = "1 ms" }}
+            line = {{ between = ["r", "server"], rate = "10 Mbit/s", delay = "10 ms" }}
+            [workloads]
+            file.bulk = {{ from = "server", to = "all" }}
+            "#
+        )
+    };
+    let told = refusal(&[("s.toml", &hosts(2000))]);
+    assert_eq!(
+        told,
+        "2001 hosts are more than are rehearsed, each of which is a network of the kernel's own\n\
+         use 2000 or fewer, or simulate it"
+    );
+    let fewer = scenario(&[("s.toml", &hosts(1999))]);
+    assert_eq!(Rehearsal::default().check(&fewer), Ok(()));
+}
+
+#[test]
 fn a_host_has_one_kernel_for_all_its_workloads() {
     let of = |name: &str, tcp: &str| {
         format!(

@@ -97,3 +97,50 @@ fn transfers_are_kept_only_of_replicas_that_are_complete_under_all_policies() {
         assert_eq!(names, kept, "{}", case.label);
     }
 }
+
+/// Fails in the task with this number, as where a disk is full.
+struct FailsInTask {
+    begun: AtomicU32,
+    number: u32,
+}
+
+impl Engine for FailsInTask {
+    fn name(&self) -> &'static str {
+        "failing"
+    }
+
+    fn identity(&self) -> &str {
+        "1"
+    }
+
+    fn check(&self, _: &Scenario) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn side_by_side(&self) -> shortflow_run::SideBySide {
+        shortflow_run::SideBySide::OneAtATime
+    }
+
+    fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
+        if self.begun.fetch_add(1, Ordering::SeqCst) == self.number {
+            return Err(Error::Machine("no room".to_owned()));
+        }
+        let replica = Recorder::new(&plan(task.scenario), observers.transfers).finish()?;
+        Ok(Measured::Replica(Box::new(replica)).into())
+    }
+}
+
+#[test]
+fn an_error_keeps_the_replicas_that_are_complete_and_runs_no_others() {
+    let engine = FailsInTask { begun: AtomicU32::new(0), number: 4 };
+    let found = conduct(&engine, &AtomicBool::new(false)).unwrap();
+    assert_eq!(found.interruption, Some(Interruption { kept: 4, all: 6 }));
+    assert!(matches!(found.failure, Some(Error::Machine(_))));
+    assert_eq!(engine.begun.into_inner(), 5);
+}
+
+#[test]
+fn an_error_before_anything_is_complete_is_all_there_is() {
+    let engine = FailsInTask { begun: AtomicU32::new(0), number: 0 };
+    assert!(matches!(conduct(&engine, &AtomicBool::new(false)), Err(Error::Machine(_))));
+}
