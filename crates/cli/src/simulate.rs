@@ -9,8 +9,8 @@ use shortflow_measure::results::REPORT;
 use shortflow_predict::{Foretold, Prediction};
 use shortflow_report::{self as report, brief, text};
 use shortflow_run::{
-    Case, Engine, Error, Experiment, Interruption, OutputFolder, Results, StartTap, TcpInfoTimes, command_line,
-    folder_name, refuse_too_large,
+    Case, Engine, Error, Experiment, Interruption, OutputFolder, Results, StartTap, TcpInfoTimes,
+    command_line, folder_name, refuse_too_large,
 };
 use shortflow_scenario::{FileKind, Loaded, Overrides, Scenario, load_from};
 use shortflow_sim::Simulator;

@@ -219,6 +219,21 @@ fn what_left_before_a_retransmission_starts_its_timer_anew_when_it_arrives() {
         .repairs_are(1, 1);
 }
 
+// RFC 6298 §5.1 begins the timer when a segment is sent. Of the fifth it is waited until 225 ms whether it is
+// late or lost; the timeout that follows on that is of the first, which went again at 200, and not of that moment.
+#[test]
+fn a_timeout_that_follows_on_a_wait_counts_from_the_first_segment() {
+    ten_out(rack())
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 4)]))
+        .sends(seg(1).again())
+        .sends(seg(11))
+        .gets(acks(0).sacks(&[(6, 6), (2, 4)]))
+        .at(800)
+        .sends(seg(1).again())
+        .repairs_are(1, 1);
+}
+
 // RFC 8985 §7.2: with `tail_loss_probe = false` the timer alone repairs a tail.
 #[test]
 fn probes_can_be_left_out() {
