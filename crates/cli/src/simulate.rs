@@ -152,7 +152,7 @@ pub(crate) fn conduct(
         .and_then(|()| report::write(output.folder(None)?.path(), &runs))
         .map_err(|error| output.named_finally(error));
     // What cannot be written is shown nevertheless.
-    let page = written.and_then(|()| Ok(output.publish()?.join(REPORT)));
+    let page = written.and_then(|_| Ok(output.publish()?.join(REPORT)));
     if options.json {
         let mut found = report::json(&runs);
         found["report"] = json!(page.as_ref().ok());
