@@ -68,7 +68,8 @@ impl Network {
 
     /// The wait at a band that no long flow fills, no longer than its room, and what is lost of each level: what
     /// RED drops at the mean queue, and what finds the room full, as far as a wait for bands up to its `own` with this
-    /// mean is exponential.
+    /// mean is exponential. Of such a wait the band's own packets have the part that they have of the load: a call behind
+    /// others waits long, and leaves its room empty all the same.
     fn drops(
         &self,
         at: usize,
@@ -83,7 +84,8 @@ impl Network {
             _ => line.time(1.0),
         };
         let packet = time * line.rate;
-        let room = queue.room(packet) * time / (1.0 - self.met[at][band].before).max(1e-3);
+        let part = if load > 0.0 { class.load() / load } else { 1.0 };
+        let room = queue.room(packet) * time / (1.0 - self.met[at][band].before).max(1e-3) / part;
         let full = if own > 0.0 { load * libm::exp(-load * room / own) } else { 0.0 };
         let curves = queue.curves_in(packet);
         let wait = wait.min(room);
