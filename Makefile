@@ -28,7 +28,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
-.PHONY: help build install demo picture test bench bench-router bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict validate-rehearse rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test fuzz
+.PHONY: help build install demo picture test bench bench-router bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -101,6 +101,9 @@ validate-predict: build ## Hold predictions against the simulator over scenarios
 # Real time: about 35 minutes, as root, on a machine that has little else to do.
 validate-rehearse: build ## Hold the simulator against this machine's own TCP; write that chapter of docs/validation.md
 	$(PYTHON) -B bench/agreement
+
+validate-live: build ## Hold deployed policies against what is predicted, simulated and rehearsed; write that table of docs/deploy.md (needs root)
+	unshare -n $(PYTHON) -B bench/live
 
 rehearse-lhl03: build ## Rehearse the testbed of papers/lhl03 beside its simulation; write papers/lhl03/rehearsed.md
 	$(PYTHON) -B bench/agreement/testbed.py

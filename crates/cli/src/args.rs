@@ -575,8 +575,8 @@ pub(crate) enum OtherBench {
     ///
     /// A sender sends more datagrams than can be forwarded, a receiver counts them, and between them is
     /// the kernel with ip_forward, or the router with a plain FIFO, marking by the state of TCP (in builds with eBPF),
-    /// FQ-CoDel, a Fair Marker, or strict priority, over lines that never limit. All ways are measured in turn, in several rounds. Hosts are
-    /// network namespaces; nothing outside them is touched.
+    /// FQ-CoDel, a Fair Marker, or strict priority, over lines that never limit. All ways are measured in turn, in several rounds, each
+    /// between two measurements of the plain FIFO. Hosts are network namespaces; nothing outside them is touched.
     Router(BenchRouter),
     /// Measure what the eBPF program that marks takes for a packet (needs root and a build with eBPF)
     ///
@@ -598,10 +598,10 @@ pub(crate) struct BenchEbpf {
 #[derive(Debug, Args)]
 pub(crate) struct BenchRouter {
     /// How often everything is measured.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
     /// How long everything is measured each time.
-    #[arg(long, default_value = "1 s")]
+    #[arg(long, default_value = "0.5 s")]
     pub(crate) time: shortflow_units::Duration,
     /// Print one JSON object instead.
     #[arg(long)]

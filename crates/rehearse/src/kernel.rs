@@ -283,6 +283,7 @@ fn done_otherwise(workload: &Workload) -> Option<String> {
     differs(config.congestion == Algorithm::Reno && !config.byte_counting, "byte_counting");
     differs(!config.whole_segments, "whole_segments");
     differs(!config.lone_fin, "lone_fin");
+    differs(!config.adaptive_ack && config.delayed_ack.is_some(), "adaptive_ack");
     differs(config.pacing, "pacing");
     let holds_back = config.delayed_ack.is_some();
     differs(holds_back && config.quick_acks != kernel.quick_acks, "quick_acks");

@@ -135,6 +135,8 @@ pub struct Config {
     pub pacing: bool,
     /// Delayed acknowledgements, or `None` for one acknowledgement per segment.
     pub delayed_ack: Option<DelayedAck>,
+    /// Whether the time for which they are held back adapts to how data come, from `delayed_ack.timeout` on.
+    pub adaptive_ack: bool,
     /// So many segments with data are acknowledged at once at the start of a connection, before
     /// acknowledgements are held back: they open the sender's window sooner. Linux does this for 16, and again after
     /// something came twice, as is done here with `duplicate_sack`.

@@ -40,6 +40,7 @@ impl Config {
             ("lone_fin", self.lone_fin.to_string()),
             ("pacing", self.pacing.to_string()),
             ("delayed_ack", self.delayed_ack_text()),
+            ("adaptive_ack", self.adaptive_ack.to_string()),
             ("quick_acks", self.quick_acks.to_string()),
             ("right_sizing", self.right_sizing.to_string()),
             ("nagle", self.nagle.to_string()),

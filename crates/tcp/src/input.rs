@@ -95,7 +95,7 @@ impl Connection {
             self.receiver.on_ack_sent();
         }
         self.receiver.note_transmission(start, header.stamps.has(Stamps::AGAIN));
-        self.receiver.on_data(now, start, payload, fin, &self.config);
+        self.receiver.on_data(now, start, payload, fin, (&self.config, &self.sender));
         self.receiver.on_carried_back(header.stamps, self.config.mss);
         if has_changed {
             self.receiver.demand_ack(AckDue::Now);

@@ -56,9 +56,10 @@
 //! | `recovery/rack/`, `by_time` | RACK-TLP with its record of segments; what the sender does with it |
 //! | `congestion/` | the congestion window: a row of [`Algorithm`] and a [`CongestionControl`] for each kind |
 //! | `rates` | delivery rates and pacing, for the controls that ask for them |
-//! | `receiver`, `reassembly` | delayed acknowledgements, data out of order, SACK blocks |
+//! | `receiver`, `reassembly`, `ack_delay` | delayed acknowledgements, data out of order, SACK blocks |
 //! | `rtt`, `ecn`, `seq` | RFC 6298; RFC 3168; numbers that wrap |
 
+mod ack_delay;
 mod by_time;
 mod config;
 mod congestion;

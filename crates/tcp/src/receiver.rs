@@ -3,9 +3,11 @@
 use shortflow_units::Instant;
 
 use crate::Config;
+use crate::ack_delay::AckDelay;
 use crate::header::{SackBlocks, Stamps};
 use crate::reassembly::Reassembly;
 use crate::right_sizing::RightSizing;
+use crate::sender::Sender;
 
 /// No FIN has come.
 const NO_FIN: u64 = u64::MAX;
@@ -31,6 +33,8 @@ pub(crate) struct Receiver {
     quick: u16,
     /// The growth of the window, where it grows.
     pub(crate) sizing: Option<Box<RightSizing>>,
+    /// For how long an acknowledgement is held back, where that adapts.
+    delay: AckDelay,
     /// The delayed-acknowledgement timer.
     pub(crate) timer: Instant,
 }
@@ -62,6 +66,7 @@ impl Receiver {
             stamps: Stamps::default().with(Stamps::RECEIVER, config.right_sizing),
             quick: quick_at_first(config, window),
             sizing: config.right_sizing.then(|| Box::new(RightSizing::new(config.mss, window))),
+            delay: AckDelay::default(),
             timer: Instant::NEVER,
         }
     }
@@ -108,8 +113,9 @@ impl Receiver {
         self.timer = Instant::NEVER;
     }
 
-    pub(crate) fn on_timer(&mut self) {
+    pub(crate) fn on_timer(&mut self, sender: &Sender) {
         self.timer = Instant::NEVER;
+        self.delay.on_expiry(sender.rtt.rto());
         self.demand_ack(AckDue::Now);
     }
 
@@ -163,12 +169,15 @@ impl Receiver {
         start: u64,
         payload: u16,
         fin: bool,
-        config: &Config,
+        (config, sender): (&Config, &Sender),
     ) {
         let end = start + u64::from(payload);
+        if config.adaptive_ack && start <= self.next && end > self.next {
+            self.adapt(now, config, sender);
+        }
         if start == self.next && self.reassembly.is_none() && !fin && self.fin == NO_FIN {
             self.next = end;
-            self.on_in_order(now, payload, config);
+            self.on_in_order(now, payload, config, sender);
         } else {
             self.on_unusual_data(start, end, fin, config);
         }
@@ -176,14 +185,16 @@ impl Receiver {
 
     /// RFC 5681 §4.2: at least for every second full segment, and in time.
     #[inline]
-    fn on_in_order(&mut self, now: Instant, payload: u16, config: &Config) {
+    fn on_in_order(&mut self, now: Instant, payload: u16, config: &Config, sender: &Sender) {
         let Some(delayed) = config.delayed_ack else {
             self.demand_ack(AckDue::Now);
             return;
         };
         if self.quick > 0 {
             self.quick -= 1;
-            self.demand_ack(AckDue::Now);
+            // A kernel has acknowledged a request before a program can answer it.
+            let is_before_answer = config.adaptive_ack && !sender.has_sent_data();
+            self.demand_ack(if is_before_answer { AckDue::Bare } else { AckDue::Now });
             return;
         }
         self.unacknowledged += u32::from(payload);
@@ -192,8 +203,21 @@ impl Receiver {
         } else {
             self.demand_ack(AckDue::Delayed);
             if self.timer == Instant::NEVER {
-                self.timer = now + delayed.timeout;
+                self.timer = now
+                    + match config.adaptive_ack {
+                        true => self.delay.timeout(delayed.timeout, sender.rtt.smoothed()),
+                        false => delayed.timeout,
+                    };
             }
+        }
+    }
+
+    /// Data that come in order tell how soon others may follow.
+    #[inline]
+    fn adapt(&mut self, now: Instant, config: &Config, sender: &Sender) {
+        let Some(delayed) = config.delayed_ack else { return };
+        if self.delay.on_data(now, delayed.timeout, sender.rtt.rto()) {
+            self.quick = self.quick.max(quick_acks(config));
         }
     }
 

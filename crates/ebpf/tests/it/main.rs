@@ -7,5 +7,6 @@ mod edge;
 mod growth;
 mod hosts;
 mod packets;
+mod recording;
 mod sender;
 mod tcp_state;

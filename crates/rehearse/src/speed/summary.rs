@@ -34,7 +34,7 @@ pub struct SpeedSummary {
     pub per_second: Spread,
     /// Nanoseconds of the router's thread for each; none where the kernel forwards.
     pub cpu_nanos: Option<Spread>,
-    /// Packets per second, as a part of those of the plain FIFO of the same round. Where the sender is slower
+    /// Packets per second, as a part of those of the plain FIFO just before and after. Where the sender is slower
     /// than the router, both are the sender's.
     pub of_fifo: Option<Spread>,
     /// Packets per second of CPU time of the router's thread, as a part of those of the plain FIFO.
@@ -52,19 +52,18 @@ pub fn summary(found: &[Speed]) -> Vec<SpeedSummary> {
         }
     }
     let of_kind = |(size, way)| {
-        let own: Vec<&Speed> =
-            found.iter().filter(|speed| (speed.size, speed.way) == (size, way)).collect();
+        let is_own = |at: &usize| (found[*at].size, found[*at].way) == (size, way);
+        let own: Vec<usize> = (0..found.len()).filter(is_own).collect();
         let of = |figure: fn(&Speed) -> Option<f64>| {
-            Spread::of(own.iter().filter_map(|speed| figure(speed)).collect())
+            Spread::of(own.iter().filter_map(|&at| figure(&found[at])).collect())
         };
-        let fifo_of = |speed: &&Speed| {
-            let is_fifo = |other: &&Speed| {
-                (other.round, other.size, other.way) == (speed.round, size, Way::Fifo)
-            };
-            found.iter().find(is_fifo)
+        let beside = |at: &usize| {
+            let fifo = fifo_beside(found, *at, |speed| Some(speed.per_second))?;
+            Some(found[*at].per_second / fifo)
         };
-        let beside = |speed: &&Speed| fifo_of(speed).map(|fifo| speed.per_second / fifo.per_second);
-        let beside_by_cpu = |speed: &&Speed| Some(fifo_of(speed)?.cpu_nanos? / speed.cpu_nanos?);
+        let beside_by_cpu = |at: &usize| {
+            Some(fifo_beside(found, *at, |speed| speed.cpu_nanos)? / found[*at].cpu_nanos?)
+        };
         Some(SpeedSummary {
             way,
             size,
@@ -78,12 +77,27 @@ pub fn summary(found: &[Speed]) -> Vec<SpeedSummary> {
     kinds.into_iter().filter_map(of_kind).collect()
 }
 
+/// The mean of a figure of the plain FIFO in the measurements just before and after one, as far as they are of the same
+/// round and size; its own where it is the FIFO.
+fn fifo_beside(found: &[Speed], at: usize, figure: fn(&Speed) -> Option<f64>) -> Option<f64> {
+    let it = &found[at];
+    if it.way == Way::Fifo {
+        return figure(it);
+    }
+    let neighbours = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+    let is_fifo =
+        |speed: &&Speed| (speed.round, speed.size, speed.way) == (it.round, it.size, Way::Fifo);
+    let fifos = neighbours.filter_map(|at| found.get(at)).filter(is_fifo);
+    let figures: Vec<f64> = fifos.filter_map(figure).collect();
+    (!figures.is_empty()).then(|| figures.iter().sum::<f64>() / figures.len() as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_ratio_is_taken_within_each_round_and_its_median_is_told() {
+    fn a_ratio_is_to_the_fifos_before_and_after_and_its_median_is_told() {
         let speed = |way, round, per_second| Speed {
             way,
             size: 64,
@@ -92,21 +106,22 @@ mod tests {
             cpu_nanos: Some(1e9 / per_second),
             late_nanos: None,
         };
-        // The machine is half as fast in the second round, and to both alike.
-        let rounds = [(100.0, 90.0), (50.0, 45.0), (100.0, 110.0)];
+        // The machine becomes slower in the second round, and is half as fast in the third.
+        let rounds = [(100.0, 90.0, 100.0), (110.0, 90.0, 90.0), (50.0, 55.0, 50.0)];
         let found: Vec<Speed> = (0..)
             .zip(rounds)
-            .flat_map(|(round, (fifo, fq))| {
-                [speed(Way::Fifo, round, fifo), speed(Way::FqCodel, round, fq)]
+            .flat_map(|(round, (before, fq, after))| {
+                let fifo = |per_second| speed(Way::Fifo, round, per_second);
+                [fifo(before), speed(Way::FqCodel, round, fq), fifo(after)]
             })
             .collect();
         let told = summary(&found);
         let spread = |median, least, most| Spread { median, least, most };
-        assert_eq!(told[0].per_second, spread(100.0, 50.0, 100.0));
+        assert_eq!(told[0].per_second, spread(95.0, 50.0, 110.0));
         assert_eq!(told[0].of_fifo, Some(spread(1.0, 1.0, 1.0)));
         assert_eq!((told[1].way, told[1].of_fifo), (Way::FqCodel, Some(spread(0.9, 0.9, 1.1))));
         let by_cpu = told[1].of_fifo_by_cpu.map(|ratio| (ratio.median * 1000.0).round());
-        assert_eq!(by_cpu, Some(900.0));
+        assert_eq!(by_cpu, Some(909.0));
         assert_eq!(told[1].late_nanos, None);
     }
 }

@@ -77,6 +77,7 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
             }
         }),
     );
+    set(&mut config.adaptive_ack, file.adaptive_ack);
     set(&mut config.quick_acks, file.quick_acks);
     set(&mut config.right_sizing, file.right_sizing);
     set(&mut config.nagle, file.nagle);

@@ -62,6 +62,9 @@ pub(crate) struct TcpFile {
     pub(crate) pacing: Option<bool>,
     /// Delayed acknowledgements: `false`, or their timeout and segments.
     pub(crate) delayed_ack: Option<DelayedAckFile>,
+    /// Whether the time for which they are held back adapts to how data come: doubled where nothing more came in
+    /// time, up to a round trip.
+    pub(crate) adaptive_ack: Option<bool>,
     /// So many segments with data are acknowledged at once at the start of a connection, before
     /// acknowledgements are held back.
     pub(crate) quick_acks: Option<u32>,

@@ -123,7 +123,7 @@ fn a_connection_is_small() {
     // An open pair is to cost no more than 1000 bytes: two of these, what the simulator keeps beside
     // them, and the packets in flight.
     let size = size_of::<shortflow_tcp::Connection>();
-    assert!(size <= 304, "{size}");
+    assert!(size <= 312, "{size}");
 }
 
 #[test]

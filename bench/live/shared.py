@@ -1,0 +1,12 @@
+"""What the comparisons with peers have that is of use here too."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "bench" / "peers" / "validate"))
+
+from cells import grid  # noqa: E402
+from estimate import Estimate  # noqa: E402
+
+__all__ = ["ROOT", "Estimate", "grid"]

@@ -1,0 +1,115 @@
+//! For how long an acknowledgement is held back where that adapts to how data come, as in Linux.
+//!
+//! Segments that come soon after each other make it short; where one came too late for an acknowledgement of two, it
+//! doubles. So flows of a few segments in a round trip are acknowledged for every second one, where a constant 40 ms
+//! would tell of each.
+
+use shortflow_units::{Duration, Instant};
+
+/// Never longer than this, nor than a round trip that is known.
+const MOST: Duration = Duration::from_millis(200);
+
+/// The time for which an acknowledgement is held back, in the milliseconds in which Linux counts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct AckDelay {
+    /// 0 before any data came.
+    timeout: u32,
+    /// When data came last.
+    came: u32,
+}
+
+impl AckDelay {
+    /// Data have come in order. Whether that was so late that the sender may have begun anew: then more of them are
+    /// acknowledged at once.
+    #[inline]
+    pub(crate) fn on_data(&mut self, now: Instant, least: Duration, rto: Duration) -> bool {
+        let (now, least, rto) = (millis_of(now), millis(least), millis(rto));
+        let gap = now.wrapping_sub(self.came);
+        self.came = now;
+        if self.timeout == 0 {
+            self.timeout = least;
+        } else if gap <= least / 2 {
+            self.timeout = self.timeout / 2 + least / 2;
+        } else if gap < self.timeout {
+            self.timeout = (self.timeout / 2 + gap).min(rto);
+        } else {
+            return gap > rto;
+        }
+        false
+    }
+
+    /// Nothing more came in time.
+    pub(crate) fn on_expiry(&mut self, rto: Duration) {
+        self.timeout = self.timeout.saturating_mul(2).min(millis(rto));
+    }
+
+    /// For how long the next one is held back.
+    #[inline]
+    pub(crate) fn timeout(&self, least: Duration, smoothed_rtt: Option<Duration>) -> Duration {
+        let round_trip = smoothed_rtt.map_or(MOST, |rtt| rtt.max(least));
+        Duration::from_millis(self.timeout.into()).min(round_trip).min(MOST)
+    }
+}
+
+fn millis(duration: Duration) -> u32 {
+    u32::try_from(duration.nanos() / 1_000_000).unwrap_or(u32::MAX)
+}
+
+/// Its last 32 bits, which come around after 49 days.
+fn millis_of(instant: Instant) -> u32 {
+    (instant.nanos() / 1_000_000) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: Duration = Duration::from_millis(40);
+    const RTO: Duration = Duration::from_millis(300);
+
+    fn at(millis: u64) -> Instant {
+        Instant::START + Duration::from_millis(millis)
+    }
+
+    /// The timeout in milliseconds after data at these times, without a round trip that bounds it.
+    fn after(times: &[u64]) -> u64 {
+        let mut delay = AckDelay::default();
+        for &time in times {
+            delay.on_data(at(time), LEAST, RTO);
+        }
+        delay.timeout(LEAST, None).nanos() / 1_000_000
+    }
+
+    #[test]
+    fn it_begins_with_the_least_and_follows_the_gaps() {
+        assert_eq!(after(&[1000]), 40);
+        assert_eq!(after(&[1000, 1010]), 40, "half of it and half of the least");
+        assert_eq!(after(&[1000, 1030]), 50, "half of it and the gap");
+        assert_eq!(after(&[1000, 1030, 1075]), 70);
+        assert_eq!(after(&[1000, 1030, 1075, 1076]), 55);
+        assert_eq!(after(&[1000, 1040]), 40, "whoever comes later finds it as it was");
+    }
+
+    #[test]
+    fn it_doubles_where_nothing_came_in_time_up_to_a_round_trip() {
+        let mut delay = AckDelay::default();
+        delay.on_data(at(0), LEAST, RTO);
+        delay.on_expiry(RTO);
+        assert_eq!(delay.timeout(LEAST, None), Duration::from_millis(80));
+        assert_eq!(
+            delay.timeout(LEAST, Some(Duration::from_millis(60))),
+            Duration::from_millis(60)
+        );
+        assert_eq!(delay.timeout(LEAST, Some(Duration::from_millis(6))), LEAST);
+        (0..40).for_each(|_| delay.on_expiry(RTO));
+        assert_eq!(delay.timeout(LEAST, None), MOST);
+    }
+
+    #[test]
+    fn a_gap_longer_than_a_timeout_of_retransmission_tells_of_a_new_beginning() {
+        let mut delay = AckDelay::default();
+        assert!(!delay.on_data(at(5000), LEAST, RTO), "the first");
+        assert!(!delay.on_data(at(5300), LEAST, RTO));
+        assert!(delay.on_data(at(5601), LEAST, RTO));
+    }
+}
