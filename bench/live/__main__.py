@@ -1,6 +1,6 @@
 """Holds a deployed policy against its prediction, its simulation and its rehearsal, and writes a table of docs/deploy.md.
 
-    unshare -n python3 -B bench/live [--shortflow PATH] [--replicas 4]
+    unshare -n python3 -B bench/live [--shortflow PATH] [--replicas 3]
 
 Needs root, iproute2, util-linux and a build with eBPF. The line of line.toml is then a device of this machine's own kernel, with
 `shortflow deploy` on it, in three network namespaces that go when this ends: the one that `unshare -n` made is the router.
@@ -159,7 +159,7 @@ def table(found: dict[str, dict[str, dict[str, Estimate | None]]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="live", description=__doc__.splitlines()[0])
     parser.add_argument("--shortflow", type=Path, default=ROOT / "target" / "release" / "shortflow")
-    parser.add_argument("--replicas", type=int, default=4)
+    parser.add_argument("--replicas", type=int, default=3)
     parser.add_argument("--only", choices=POLICIES, help="one policy, whose table is printed instead")
     arguments = parser.parse_args()
     shortflow = arguments.shortflow.resolve()

@@ -37,7 +37,7 @@ fn a_full_disk_gives_code_3_and_leaves_nothing_half_written() {
     let trace = format!("--no-transfers --replicas 1 --trace '{}/trace'", home.path().display());
     for option in ["", "--no-transfers", &trace] {
         let script = format!(
-            "$shortflow {option} --out '{0}/out'; code=$?; find '{0}' -mindepth 1; exit $code",
+            "$shortflow {option} --out '{0}/out' > /dev/null; code=$?; find '{0}' -mindepth 1; exit $code",
             home.path().display()
         );
         let Some(ended) = on_small_disk(home.path(), "64k", &script) else { return };
@@ -47,6 +47,25 @@ fn a_full_disk_gives_code_3_and_leaves_nothing_half_written() {
         assert!(!ended.err.contains(".shortflow-"), "names a hidden file: {}", ended.err);
         assert_eq!(ended.out, "", "files are left");
     }
+}
+
+#[test]
+fn what_a_full_disk_does_not_take_is_shown_nevertheless() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |options: &str| {
+        let script =
+            format!("$shortflow --no-transfers {options} --out '{}/out'", home.path().display());
+        on_small_disk(home.path(), "64k", &script)
+    };
+    let Some(ended) = run("") else { return };
+    assert!(ended.code == Some(3) && ended.err.contains("the disk is full"), "{}", ended.err);
+    assert!(
+        ended.out.contains("completion time") && !ended.out.contains("Report:"),
+        "{}",
+        ended.out
+    );
+    let found: serde_json::Value = serde_json::from_str(&run("--json").unwrap().out).unwrap();
+    assert!(found["report"].is_null() && found["runs"][0]["points"][0].is_object(), "{found}");
 }
 
 #[test]

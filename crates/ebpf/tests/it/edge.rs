@@ -350,7 +350,10 @@ fn compare_of(
         dropped += usize::from(refused);
         marked += usize::from(packet != expected);
     }
-    assert!(marked > count / 10 || classes.is_empty(), "of {count} packets {marked} were marked");
+    assert!(
+        marked + dropped > count / 10 || classes.is_empty(),
+        "of {count} packets {marked} were marked and {dropped} dropped"
+    );
     let counters = program.counters().unwrap();
     for (number, (own, theirs)) in conditioner.counters().iter().zip(&counters).enumerate() {
         assert_eq!(own.packets, theirs.map(|color| color.packets), "class {number}");
