@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use shortflow_measure::Run;
-use shortflow_measure::results::REPORT;
+use shortflow_measure::results::{self, REPORT};
 use shortflow_predict::{Foretold, Prediction};
 use shortflow_report::{self as report, brief, text};
 use shortflow_run::{
@@ -148,11 +148,8 @@ pub(crate) fn conduct(
     let written = output.write(cases, &results);
     let Results { cases, interruption, failure } = results;
     let runs: Vec<Run> = cases.into_iter().map(|c| Run::new(c.manifest, c.points)).collect();
-    let written = written
-        .and_then(|()| report::write(output.folder(None)?.path(), &runs))
-        .map_err(|error| output.named_finally(error));
     // What cannot be written is shown nevertheless.
-    let page = written.and_then(|_| Ok(output.publish()?.join(REPORT)));
+    let page = publish(output, written, &runs);
     if options.json {
         let mut found = report::json(&runs);
         found["report"] = json!(page.as_ref().ok());
@@ -179,6 +176,18 @@ pub(crate) fn conduct(
         return Err(error.into());
     }
     if are_trusted { Ok(()) } else { Err(Failure::TooLate) }
+}
+
+/// Writes the report beside what is `written`, puts all in its place, and gives where the report is.
+fn publish(
+    output: OutputFolder,
+    written: Result<(), results::Error>,
+    runs: &[Run],
+) -> Result<PathBuf, results::Error> {
+    written
+        .and_then(|()| report::write(output.folder(None)?.path(), runs).map(|_| ()))
+        .map_err(|error| output.named_finally(error))?;
+    Ok(output.publish()?.join(REPORT))
 }
 
 /// What the options say about the scenario itself.

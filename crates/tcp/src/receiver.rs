@@ -2,12 +2,12 @@
 
 use shortflow_units::Instant;
 
-use crate::Config;
 use crate::ack_delay::AckDelay;
 use crate::header::{SackBlocks, Stamps};
 use crate::reassembly::Reassembly;
 use crate::right_sizing::RightSizing;
 use crate::sender::Sender;
+use crate::{Config, DelayedAck};
 
 /// No FIN has come.
 const NO_FIN: u64 = u64::MAX;
@@ -172,13 +172,17 @@ impl Receiver {
         (config, sender): (&Config, &Sender),
     ) {
         let end = start + u64::from(payload);
-        if config.adaptive_ack && start <= self.next && end > self.next {
-            self.adapt(now, config, sender);
-        }
         if start == self.next && self.reassembly.is_none() && !fin && self.fin == NO_FIN {
             self.next = end;
             self.on_in_order(now, payload, config, sender);
         } else {
+            if let Some(delayed) = config.delayed_ack
+                && config.adaptive_ack
+                && start <= self.next
+                && end > self.next
+            {
+                self.adapt(now, delayed, config, sender);
+            }
             self.on_unusual_data(start, end, fin, config);
         }
     }
@@ -190,6 +194,9 @@ impl Receiver {
             self.demand_ack(AckDue::Now);
             return;
         };
+        if config.adaptive_ack {
+            self.adapt(now, delayed, config, sender);
+        }
         if self.quick > 0 {
             self.quick -= 1;
             // A kernel has acknowledged a request before a program can answer it.
@@ -213,9 +220,7 @@ impl Receiver {
     }
 
     /// Data that come in order tell how soon others may follow.
-    #[inline]
-    fn adapt(&mut self, now: Instant, config: &Config, sender: &Sender) {
-        let Some(delayed) = config.delayed_ack else { return };
+    fn adapt(&mut self, now: Instant, delayed: DelayedAck, config: &Config, sender: &Sender) {
         if self.delay.on_data(now, delayed.timeout, sender.rtt.rto()) {
             self.quick = self.quick.max(quick_acks(config));
         }
