@@ -172,6 +172,10 @@ impl Engine {
             tell_of_segment(&mut self.fabric, flow, side, before, is_bare);
         }
         let before = heard.map(|(before, _)| before);
+        if flow.ends[side].tcp.acknowledges_first() {
+            // What follows looks after the connection.
+            transmit(flow, id, side, &mut self.fabric, &mut self.timers);
+        }
         match flow.on_progress(now, side) {
             Progress::Nothing => {}
             Progress::Complete(transfer) => self.recorder.transfer(&transfer),

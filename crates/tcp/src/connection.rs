@@ -179,6 +179,12 @@ impl Connection {
         self.finish();
     }
 
+    /// Whether an acknowledgement is due that a kernel sends before the application hears of what it acknowledges.
+    #[inline]
+    pub fn acknowledges_first(&self) -> bool {
+        self.receiver.due == AckDue::First
+    }
+
     /// In-order bytes delivered to the application so far.
     pub fn received(&self) -> u64 {
         self.receiver.delivered()

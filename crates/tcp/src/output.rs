@@ -18,7 +18,7 @@ impl Connection {
         if self.control != Control::Nothing {
             return Some(self.control_segment(now));
         }
-        if self.receiver.due == AckDue::Bare {
+        if self.receiver.due >= AckDue::Bare {
             return Some(self.acknowledgement_segment());
         }
         if self.state.may_transmit()

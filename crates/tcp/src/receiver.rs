@@ -50,6 +50,8 @@ pub(crate) enum AckDue {
     Now,
     /// Now, on a segment of its own: data would hide that it is a duplicate.
     Bare,
+    /// As `Bare`, and before the application hears of what has come.
+    First,
 }
 
 impl Receiver {
@@ -201,7 +203,7 @@ impl Receiver {
             self.quick -= 1;
             // A kernel has acknowledged a request before a program can answer it.
             let is_before_answer = config.adaptive_ack && !sender.has_sent_data();
-            self.demand_ack(if is_before_answer { AckDue::Bare } else { AckDue::Now });
+            self.demand_ack(if is_before_answer { AckDue::First } else { AckDue::Now });
             return;
         }
         self.unacknowledged += u32::from(payload);

@@ -293,11 +293,11 @@ fn drawn(seed: u64, mean_gap: u64) -> impl Iterator<Item = Shown> {
     })
 }
 
-/// The recorded packets until there are [`PACKETS`], so many times as fast as they came.
+/// The recorded packets until there are a fifth of [`PACKETS`], so many times as fast as they came.
 fn recorded(seed: u64, faster: u64) -> impl Iterator<Item = Shown> {
     let (packets, mut rng) = (recording::packets(), Rng::stream(seed, "draws"));
     let length = packets.last().expect("there are some").0 + 1_000_000;
-    (0..PACKETS).map(move |number| {
+    (0..PACKETS / 5).map(move |number| {
         let (at, packet) = &packets[number % packets.len()];
         let round = (number / packets.len()) as u64;
         let draw = rng.below(1 << 32) as u32;

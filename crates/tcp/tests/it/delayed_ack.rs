@@ -36,6 +36,26 @@ fn data_carry_a_delayed_acknowledgement() {
         .gets(ack(11));
 }
 
+// RFC 1122 §4.2.3.2: within half a second. The first gap of 30 ms makes 40 ms into 50, the second into 55; where nothing
+// comes for as long they double, to the round trip of 100 ms.
+#[test]
+fn the_time_for_which_it_is_held_back_follows_the_gaps_and_doubles() {
+    let delay = DelayedAck { timeout: Duration::from_millis(40), segments: 2 };
+    established(Config { delayed_ack: Some(delay), adaptive_ack: true, ..newreno() })
+        .gets(seg(1))
+        .at(130)
+        .gets(seg(2))
+        .sends(acks(2))
+        .at(160)
+        .gets(seg(3))
+        .at(215)
+        .sends(acks(3))
+        .at(230)
+        .gets(seg(4))
+        .at(330)
+        .sends(acks(4));
+}
+
 // RFC 5681 §4.2: two segments' worth of bytes, where they are short.
 #[test]
 fn short_segments_add_up_to_two_full_ones() {
