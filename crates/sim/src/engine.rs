@@ -162,6 +162,7 @@ impl Engine {
             (Before::of(&end.tcp), is_bare)
         });
         end.tcp.on_segment(now, &packet.tcp, packet.payload, packet.ecn);
+        let acknowledges_first = end.tcp.acknowledges_first();
         self.fabric.pool.release(parcel);
         let received = end.tcp.received();
         if received > end.delivered {
@@ -172,9 +173,8 @@ impl Engine {
             tell_of_segment(&mut self.fabric, flow, side, before, is_bare);
         }
         let before = heard.map(|(before, _)| before);
-        if flow.ends[side].tcp.acknowledges_first() {
-            // What follows looks after the connection.
-            transmit(flow, id, side, &mut self.fabric, &mut self.timers);
+        if acknowledges_first {
+            acknowledge_first(flow, id, side, &mut self.fabric, &mut self.timers);
         }
         match flow.on_progress(now, side) {
             Progress::Nothing => {}
@@ -400,6 +400,19 @@ impl Engine {
 
 /// Bytes of the UDP and IPv4 headers.
 const UDP_HEADERS: u32 = 28;
+
+/// Sends what a kernel does before the application hears of what has come. What follows looks after the connection.
+#[cold]
+#[inline(never)]
+fn acknowledge_first(
+    flow: &mut Flow,
+    id: FlowId,
+    side: Side,
+    fabric: &mut Fabric,
+    timers: &mut Timers,
+) {
+    transmit(flow, id, side, fabric, timers);
+}
 
 /// Sends what an endpoint has to send, and sets its timer. True when the engine has to see to the
 /// connection.
