@@ -11,11 +11,19 @@ use shortflow_scenario::Scenario;
 
 use crate::engines::{case, conduct};
 
-/// Is interrupted in the task with this number.
+/// Ends in the task with this number.
 struct StopsInTask<'s> {
     begun: AtomicU32,
     number: u32,
-    stop: &'s AtomicBool,
+    by: End<'s>,
+}
+
+/// How a task ends before it is complete.
+enum End<'s> {
+    /// The user interrupts it.
+    Interruption(&'s AtomicBool),
+    /// An error, as where a disk is full.
+    Error,
 }
 
 impl Engine for StopsInTask<'_> {
@@ -37,7 +45,10 @@ impl Engine for StopsInTask<'_> {
 
     fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
         if self.begun.fetch_add(1, Ordering::SeqCst) == self.number {
-            self.stop.store(true, Ordering::SeqCst);
+            match self.by {
+                End::Interruption(stop) => stop.store(true, Ordering::SeqCst),
+                End::Error => return Err(Error::Machine("no room".to_owned())),
+            }
         }
         if !(observers.look)(0.5) {
             return Err(Error::Interrupted);
@@ -51,7 +62,7 @@ impl Engine for StopsInTask<'_> {
 fn an_interruption_keeps_the_replicas_that_are_complete() {
     // Two points and three replicas: the tasks are replica 0 at both points, then 1, then 2.
     let stop = AtomicBool::new(false);
-    let engine = StopsInTask { begun: AtomicU32::new(0), number: 4, stop: &stop };
+    let engine = StopsInTask { begun: AtomicU32::new(0), number: 4, by: End::Interruption(&stop) };
     let found = conduct(&engine, &stop).unwrap();
     assert_eq!(found.interruption, Some(Interruption { kept: 4, all: 6 }));
     let points = &found.cases[0].points;
@@ -63,7 +74,7 @@ fn an_interruption_keeps_the_replicas_that_are_complete() {
 #[test]
 fn an_interruption_before_anything_is_complete_keeps_nothing() {
     let stop = AtomicBool::new(false);
-    let engine = StopsInTask { begun: AtomicU32::new(0), number: 0, stop: &stop };
+    let engine = StopsInTask { begun: AtomicU32::new(0), number: 0, by: End::Interruption(&stop) };
     assert!(matches!(conduct(&engine, &stop), Err(Error::Interrupted)));
 }
 
@@ -74,7 +85,7 @@ fn transfers_are_kept_only_of_replicas_that_are_complete_under_all_policies() {
     let stop = AtomicBool::new(false);
     // Each replica of each point runs in both cases in a row: replica 1 of point 1 is complete in the
     // first case only.
-    let engine = StopsInTask { begun: AtomicU32::new(0), number: 7, stop: &stop };
+    let engine = StopsInTask { begun: AtomicU32::new(0), number: 7, by: End::Interruption(&stop) };
     let cases = Case::beside(vec![case(&engine), case(&engine)], &["a".to_owned(), "b".to_owned()])
         .unwrap();
     let experiment = Experiment {
@@ -98,41 +109,9 @@ fn transfers_are_kept_only_of_replicas_that_are_complete_under_all_policies() {
     }
 }
 
-/// Fails in the task with this number, as where a disk is full.
-struct FailsInTask {
-    begun: AtomicU32,
-    number: u32,
-}
-
-impl Engine for FailsInTask {
-    fn name(&self) -> &'static str {
-        "failing"
-    }
-
-    fn identity(&self) -> &str {
-        "1"
-    }
-
-    fn check(&self, _: &Scenario) -> Result<(), Refusal> {
-        Ok(())
-    }
-
-    fn side_by_side(&self) -> shortflow_run::SideBySide {
-        shortflow_run::SideBySide::OneAtATime
-    }
-
-    fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
-        if self.begun.fetch_add(1, Ordering::SeqCst) == self.number {
-            return Err(Error::Machine("no room".to_owned()));
-        }
-        let replica = Recorder::new(&plan(task.scenario), observers.transfers).finish()?;
-        Ok(Measured::Replica(Box::new(replica)).into())
-    }
-}
-
 #[test]
 fn an_error_keeps_the_replicas_that_are_complete_and_runs_no_others() {
-    let engine = FailsInTask { begun: AtomicU32::new(0), number: 4 };
+    let engine = StopsInTask { begun: AtomicU32::new(0), number: 4, by: End::Error };
     let found = conduct(&engine, &AtomicBool::new(false)).unwrap();
     assert_eq!(found.interruption, Some(Interruption { kept: 4, all: 6 }));
     assert!(matches!(found.failure, Some(Error::Machine(_))));
@@ -141,6 +120,6 @@ fn an_error_keeps_the_replicas_that_are_complete_and_runs_no_others() {
 
 #[test]
 fn an_error_before_anything_is_complete_is_all_there_is() {
-    let engine = FailsInTask { begun: AtomicU32::new(0), number: 0 };
+    let engine = StopsInTask { begun: AtomicU32::new(0), number: 0, by: End::Error };
     assert!(matches!(conduct(&engine, &AtomicBool::new(false)), Err(Error::Machine(_))));
 }

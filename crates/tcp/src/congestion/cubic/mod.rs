@@ -15,6 +15,7 @@ use crate::CubicForm;
 const SCALE: f64 = 0.4;
 /// β of RFC 9438 §4.6: what is left of the window after a sign of congestion.
 const DECREASE: f64 = 0.7;
+
 /// CUBIC with fast convergence and its Reno-friendly region. Slow start is that of RFC 5681, or ends by
 /// HyStart; what RFC 9438 says of spurious signs of congestion (§4.9) is not here.
 #[derive(Debug)]
