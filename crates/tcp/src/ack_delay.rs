@@ -2,7 +2,7 @@
 //!
 //! Segments that come soon after each other make it short; where one came too late for an acknowledgement of two, it
 //! doubles. So flows of a few segments in a round trip are acknowledged for every second one, where a constant 40 ms
-//! would tell of each.
+//! would tell of each. Where both sides talk, an answer that comes in time carries what would otherwise go at once.
 
 use shortflow_units::{Duration, Instant};
 
@@ -13,9 +13,11 @@ const MOST: Duration = Duration::from_millis(200);
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct AckDelay {
     /// 0 before any data came.
-    timeout: u32,
+    timeout: u16,
     /// When data came last.
     came: u32,
+    /// Data were sent soon enough after some had come to carry their acknowledgement.
+    pub(crate) answers: bool,
 }
 
 impl AckDelay {
@@ -23,24 +25,52 @@ impl AckDelay {
     /// acknowledged at once.
     #[inline]
     pub(crate) fn on_data(&mut self, now: Instant, least: Duration, rto: Duration) -> bool {
-        let (now, least, rto) = (millis_of(now), millis(least), millis(rto));
-        let gap = now.wrapping_sub(self.came);
-        self.came = now;
+        let (least, rto) = (millis(least), millis(rto));
+        let gap = self.since(now);
+        self.came = millis_of(now);
         if self.timeout == 0 {
             self.timeout = least;
         } else if gap <= least / 2 {
             self.timeout = self.timeout / 2 + least / 2;
         } else if gap < self.timeout {
-            self.timeout = (self.timeout / 2 + gap).min(rto);
+            self.timeout = (self.timeout / 2).saturating_add(gap).min(rto);
         } else {
             return gap > rto;
         }
         false
     }
 
-    /// Nothing more came in time.
-    pub(crate) fn on_expiry(&mut self, rto: Duration) {
-        self.timeout = self.timeout.saturating_mul(2).min(millis(rto));
+    /// Data have been sent.
+    #[inline]
+    pub(crate) fn on_data_sent(&mut self, now: Instant) {
+        self.answers |= self.since(now) < self.timeout;
+    }
+
+    /// How long ago data came last.
+    #[inline]
+    fn since(&self, now: Instant) -> u16 {
+        u16::try_from(millis_of(now).wrapping_sub(self.came)).unwrap_or(u16::MAX)
+    }
+
+    /// Nothing more came in time, and nothing was sent.
+    pub(crate) fn on_expiry(&mut self, least: Duration, rto: Duration) {
+        if self.answers {
+            self.begin_anew(least);
+        } else {
+            self.timeout = self.timeout.saturating_mul(2).min(millis(rto));
+        }
+    }
+
+    /// As if no side had talked yet.
+    pub(crate) fn begin_anew(&mut self, least: Duration) {
+        self.answers = false;
+        self.timeout = millis(least);
+    }
+
+    /// Whether data have come.
+    #[inline]
+    pub(crate) fn has_begun(&self) -> bool {
+        self.timeout > 0
     }
 
     /// For how long the next one is held back.
@@ -51,8 +81,9 @@ impl AckDelay {
     }
 }
 
-fn millis(duration: Duration) -> u32 {
-    u32::try_from(duration.nanos() / 1_000_000).unwrap_or(u32::MAX)
+/// At most a minute.
+fn millis(duration: Duration) -> u16 {
+    u16::try_from(duration.nanos() / 1_000_000).unwrap_or(u16::MAX)
 }
 
 /// Its last 32 bits, which come around after 49 days.
@@ -94,15 +125,31 @@ mod tests {
     fn it_doubles_where_nothing_came_in_time_up_to_a_round_trip() {
         let mut delay = AckDelay::default();
         delay.on_data(at(0), LEAST, RTO);
-        delay.on_expiry(RTO);
+        delay.on_expiry(LEAST, RTO);
         assert_eq!(delay.timeout(LEAST, None), Duration::from_millis(80));
         assert_eq!(
             delay.timeout(LEAST, Some(Duration::from_millis(60))),
             Duration::from_millis(60)
         );
         assert_eq!(delay.timeout(LEAST, Some(Duration::from_millis(6))), LEAST);
-        (0..40).for_each(|_| delay.on_expiry(RTO));
+        (0..40).for_each(|_| delay.on_expiry(LEAST, RTO));
         assert_eq!(delay.timeout(LEAST, None), MOST);
+    }
+
+    #[test]
+    fn an_answer_in_time_is_expected_again_until_one_fails_to_come() {
+        let mut delay = AckDelay::default();
+        delay.on_data_sent(at(1));
+        assert!(!delay.answers, "nothing to answer");
+        delay.on_data(at(1000), LEAST, RTO);
+        delay.on_data_sent(at(1040));
+        assert!(!delay.answers, "too late");
+        delay.on_data(at(1100), LEAST, RTO);
+        delay.on_data_sent(at(1139));
+        assert!(delay.answers);
+        delay.on_expiry(LEAST, RTO);
+        assert!(!delay.answers);
+        assert_eq!(delay.timeout(LEAST, None), LEAST, "not doubled");
     }
 
     #[test]

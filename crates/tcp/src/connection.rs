@@ -138,7 +138,7 @@ impl Connection {
             self.finish();
         }
         if self.receiver.timer <= now {
-            self.receiver.on_timer(&self.sender);
+            self.receiver.on_timer(&self.config, &self.sender);
         }
         if let Some(rates) = &mut self.sender.rates {
             rates.on_wake(now);

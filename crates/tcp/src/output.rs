@@ -18,15 +18,18 @@ impl Connection {
         if self.control != Control::Nothing {
             return Some(self.control_segment(now));
         }
-        if self.receiver.due >= AckDue::Bare {
+        if self.receiver.due == AckDue::Bare {
             return Some(self.acknowledgement_segment());
         }
         if self.state.may_transmit()
             && let Some(chunk) = self.sender.poll(now, &self.config)
         {
+            if chunk.payload > 0 {
+                self.receiver.on_data_sent(now);
+            }
             return Some(self.data_segment(&chunk));
         }
-        if self.receiver.due == AckDue::Now {
+        if self.receiver.due >= AckDue::Now {
             return Some(self.acknowledgement_segment());
         }
         None

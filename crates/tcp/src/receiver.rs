@@ -1,6 +1,6 @@
 //! The receiving half: what has come, and when to acknowledge it.
 
-use shortflow_units::Instant;
+use shortflow_units::{Duration, Instant};
 
 use crate::ack_delay::AckDelay;
 use crate::header::{SackBlocks, Stamps};
@@ -48,10 +48,10 @@ pub(crate) enum AckDue {
     Delayed,
     /// Now; data that can go now carries it.
     Now,
+    /// As `Now`, before the application hears of what has come.
+    First,
     /// Now, on a segment of its own: data would hide that it is a duplicate.
     Bare,
-    /// As `Bare`, and before the application hears of what has come.
-    First,
 }
 
 impl Receiver {
@@ -110,15 +110,26 @@ impl Receiver {
     /// A segment that leaves carries the acknowledgement.
     #[inline]
     pub(crate) fn on_ack_sent(&mut self) {
+        if self.due > AckDue::No && self.delay.has_begun() {
+            self.quick = self.quick.saturating_sub(1);
+        }
         self.due = AckDue::No;
         self.unacknowledged = 0;
         self.timer = Instant::NEVER;
     }
 
-    pub(crate) fn on_timer(&mut self, sender: &Sender) {
+    pub(crate) fn on_timer(&mut self, config: &Config, sender: &Sender) {
         self.timer = Instant::NEVER;
-        self.delay.on_expiry(sender.rtt.rto());
+        if let Some(delayed) = config.delayed_ack {
+            self.delay.on_expiry(delayed.timeout, sender.rtt.rto());
+        }
         self.demand_ack(AckDue::Now);
+    }
+
+    /// A segment with data leaves.
+    #[inline]
+    pub(crate) fn on_data_sent(&mut self, now: Instant) {
+        self.delay.on_data_sent(now);
     }
 
     /// Whether a segment of `length` sequence numbers from `start` touches the window, or lies
@@ -150,6 +161,11 @@ impl Receiver {
     pub(crate) fn note_duplicate(&mut self, start: u64, end: u64, config: &Config) {
         self.reassembly.get_or_insert_default().note_duplicate(start, end);
         self.quick = self.quick.max(quick_acks(config));
+        if let Some(delayed) = config.delayed_ack
+            && config.adaptive_ack
+        {
+            self.delay.begin_anew(delayed.timeout);
+        }
     }
 
     /// The SACK blocks of an acknowledgement that leaves now.
@@ -197,27 +213,50 @@ impl Receiver {
             return;
         };
         if config.adaptive_ack {
-            self.adapt(now, delayed, config, sender);
+            self.on_in_order_adaptive(now, payload, delayed, (config, sender));
+            return;
         }
         if self.quick > 0 {
             self.quick -= 1;
-            // A kernel has acknowledged a request before a program can answer it.
-            let is_before_answer = config.adaptive_ack && !sender.has_sent_data();
-            self.demand_ack(if is_before_answer { AckDue::First } else { AckDue::Now });
+            self.demand_ack(AckDue::Now);
             return;
         }
         self.unacknowledged += u32::from(payload);
         if self.unacknowledged >= delayed.segments * u32::from(config.mss) {
             self.demand_ack(AckDue::Now);
         } else {
-            self.demand_ack(AckDue::Delayed);
-            if self.timer == Instant::NEVER {
-                self.timer = now
-                    + match config.adaptive_ack {
-                        true => self.delay.timeout(delayed.timeout, sender.rtt.smoothed()),
-                        false => delayed.timeout,
-                    };
-            }
+            self.delay_ack(now, delayed.timeout);
+        }
+    }
+
+    /// As Linux does it: more than one full segment are acknowledged; and at once, while no answer is expected to carry it,
+    /// so many at first and the end of what the other program wrote.
+    #[inline]
+    fn on_in_order_adaptive(
+        &mut self,
+        now: Instant,
+        payload: u16,
+        delayed: DelayedAck,
+        (config, sender): (&Config, &Sender),
+    ) {
+        self.adapt(now, delayed, config, sender);
+        self.unacknowledged += u32::from(payload);
+        let is_end = payload < config.mss;
+        if !self.delay.answers && (self.quick > 0 || is_end) {
+            self.demand_ack(AckDue::First);
+        } else if self.unacknowledged > (delayed.segments - 1) * u32::from(config.mss) {
+            self.demand_ack(AckDue::Now);
+        } else {
+            self.delay_ack(now, self.delay.timeout(delayed.timeout, sender.rtt.smoothed()));
+        }
+    }
+
+    /// An acknowledgement is due after `timeout` at the latest, since the first segment that it is for.
+    #[inline]
+    fn delay_ack(&mut self, now: Instant, timeout: Duration) {
+        self.demand_ack(AckDue::Delayed);
+        if self.timer == Instant::NEVER {
+            self.timer = now + timeout;
         }
     }
 

@@ -163,12 +163,6 @@ impl Sender {
         self.una.min(self.end).saturating_sub(1)
     }
 
-    /// Whether anything but the SYN has left.
-    #[inline]
-    pub(crate) fn has_sent_data(&self) -> bool {
-        self.max > 1
-    }
-
     pub(crate) fn is_fin_acknowledged(&self) -> bool {
         self.is_closing() && self.una > self.end
     }

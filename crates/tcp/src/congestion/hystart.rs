@@ -25,8 +25,6 @@ const MOST_DELAY: Duration = Duration::from_millis(16);
 /// What is known of the rounds of a slow start.
 #[derive(Debug, Default)]
 pub(super) struct HyStart {
-    /// The least round trip so far.
-    least: Option<Duration>,
     /// Bytes acknowledged so far, and at what count of them the round ends: what was in flight when it began.
     acknowledged: u64,
     round_end: u64,
@@ -41,15 +39,23 @@ pub(super) struct HyStart {
 }
 
 impl HyStart {
-    /// Takes an acknowledgement, at a window of so many segments before it. Whether slow start ends here.
-    pub(super) fn on_ack(&mut self, now: Instant, ack: &Ack, window: f64) -> bool {
+    /// Takes an acknowledgement, of slow start or not.
+    pub(super) fn on_ack(&mut self, ack: &Ack) {
+        self.acknowledged += ack.acknowledged.0;
+    }
+
+    /// Whether slow start, at a window of so many segments before `ack`, ends with it, which told of this round trip; the
+    /// `least` is with it. Only in slow start.
+    pub(super) fn ends_slow_start(
+        &mut self,
+        now: Instant,
+        ack: &Ack,
+        (rtt, least): (Duration, Duration),
+        window: f64,
+    ) -> bool {
         if self.is_found {
             return false;
         }
-        self.acknowledged += ack.acknowledged.0;
-        let Some(rtt) = ack.rtt else { return false };
-        let least = self.least.map_or(rtt, |least| least.min(rtt));
-        self.least = Some(least);
         if self.acknowledged > self.round_end {
             let in_flight = ack.in_flight.0.saturating_sub(ack.acknowledged.0);
             self.round_end = self.acknowledged + in_flight;
@@ -95,19 +101,33 @@ mod tests {
         Duration::from_nanos(micros * 1000)
     }
 
+    /// What a flow knows.
+    struct Flow {
+        hystart: HyStart,
+        least: Duration,
+    }
+
+    impl Flow {
+        fn new() -> Self {
+            Flow { hystart: HyStart::default(), least: Duration::MAX }
+        }
+    }
+
     /// A round trip of `count` segments in flight: the first is acknowledged at `start`, the next each `gap`
     /// later, with the round trips that `rtt` gives. At which of them slow start ends.
     fn round(
-        hystart: &mut HyStart,
+        flow: &mut Flow,
         start: Instant,
         count: u64,
         gap: Duration,
         rtt: impl Fn(u64) -> Duration,
     ) -> Option<u64> {
         (0..count).find(|&number| {
-            let plain = Ack::plain(Bytes(MSS), Bytes(count * MSS));
-            let ack = Ack { rtt: Some(rtt(number)), ..plain };
-            hystart.on_ack(start + gap * number, &ack, count as f64)
+            let ack = Ack::plain(Bytes(MSS), Bytes(count * MSS));
+            flow.hystart.on_ack(&ack);
+            let (now, rtt) = (start + gap * number, rtt(number));
+            flow.least = flow.least.min(rtt);
+            flow.hystart.ends_slow_start(now, &ack, (rtt, flow.least), count as f64)
         })
     }
 
@@ -118,11 +138,11 @@ mod tests {
     #[test]
     fn slow_start_ends_at_the_ninth_round_trip_when_all_of_a_round_are_late() {
         let ended_after = |late: Duration| {
-            let mut hystart = HyStart::default();
+            let mut flow = Flow::new();
             let gap = Duration::from_millis(3);
-            assert_eq!(round(&mut hystart, Instant::START, 20, gap, |_| RTT), None);
+            assert_eq!(round(&mut flow, Instant::START, 20, gap, |_| RTT), None);
             let second = Instant::START + RTT;
-            round(&mut hystart, second, 20, gap, |_| RTT + late)
+            round(&mut flow, second, 20, gap, |_| RTT + late)
         };
         assert_eq!(ended_after(micros(12_400)), None);
         // The first acknowledgement of this round still belongs to the round before.
@@ -131,21 +151,21 @@ mod tests {
 
     #[test]
     fn one_early_round_trip_among_the_first_eight_clears_the_round() {
-        let mut hystart = HyStart::default();
+        let mut flow = Flow::new();
         let gap = Duration::from_millis(3);
-        round(&mut hystart, Instant::START, 20, gap, |_| RTT);
+        round(&mut flow, Instant::START, 20, gap, |_| RTT);
         let rtt = |number| if number == 5 { RTT } else { RTT + micros(20_000) };
-        assert_eq!(round(&mut hystart, Instant::START + RTT, 20, gap, rtt), None);
+        assert_eq!(round(&mut flow, Instant::START + RTT, 20, gap, rtt), None);
     }
 
     /// The bounds of 4 ms and 16 ms, at round trips of 8 ms and of 400 ms.
     #[test]
     fn the_delay_that_counts_has_bounds() {
         let ends = |rtt: Duration, late: Duration| {
-            let mut hystart = HyStart::default();
+            let mut flow = Flow::new();
             let gap = Duration::from_millis(3);
-            round(&mut hystart, Instant::START, 20, gap, |_| rtt);
-            round(&mut hystart, Instant::START + rtt * 10, 20, gap, |_| rtt + late).is_some()
+            round(&mut flow, Instant::START, 20, gap, |_| rtt);
+            round(&mut flow, Instant::START + rtt * 10, 20, gap, |_| rtt + late).is_some()
         };
         assert!(!ends(Duration::from_millis(8), micros(3_900)));
         assert!(ends(Duration::from_millis(8), micros(4_100)));
@@ -157,23 +177,23 @@ mod tests {
     /// the fifty-second of them.
     #[test]
     fn slow_start_ends_when_a_train_is_longer_than_half_a_round_trip() {
-        let mut hystart = HyStart::default();
+        let mut flow = Flow::new();
         let gap = Duration::from_millis(1);
-        assert_eq!(round(&mut hystart, Instant::START, 80, gap, |_| RTT), Some(51));
+        assert_eq!(round(&mut flow, Instant::START, 80, gap, |_| RTT), Some(51));
     }
 
     #[test]
     fn a_gap_of_more_than_two_milliseconds_ends_the_train_for_its_round() {
-        let mut hystart = HyStart::default();
+        let mut flow = Flow::new();
         let gap = micros(2_100);
-        assert_eq!(round(&mut hystart, Instant::START, 80, gap, |_| RTT), None);
+        assert_eq!(round(&mut flow, Instant::START, 80, gap, |_| RTT), None);
     }
 
     #[test]
     fn a_small_window_goes_on_in_slow_start() {
-        let mut hystart = HyStart::default();
+        let mut flow = Flow::new();
         let gap = Duration::from_millis(3);
-        round(&mut hystart, Instant::START, 15, gap, |_| RTT);
-        assert_eq!(round(&mut hystart, Instant::START + RTT, 15, gap, |_| RTT * 2), None);
+        round(&mut flow, Instant::START, 15, gap, |_| RTT);
+        assert_eq!(round(&mut flow, Instant::START + RTT, 15, gap, |_| RTT * 2), None);
     }
 }

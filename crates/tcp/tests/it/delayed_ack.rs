@@ -36,12 +36,16 @@ fn data_carry_a_delayed_acknowledgement() {
         .gets(ack(11));
 }
 
+fn as_linux() -> Config {
+    let delay = DelayedAck { timeout: Duration::from_millis(40), segments: 2 };
+    Config { delayed_ack: Some(delay), adaptive_ack: true, ..newreno() }
+}
+
 // RFC 1122 §4.2.3.2: within half a second. The first gap of 30 ms makes 40 ms into 50, the second into 55; where nothing
 // comes for as long they double, to the round trip of 100 ms.
 #[test]
 fn the_time_for_which_it_is_held_back_follows_the_gaps_and_doubles() {
-    let delay = DelayedAck { timeout: Duration::from_millis(40), segments: 2 };
-    established(Config { delayed_ack: Some(delay), adaptive_ack: true, ..newreno() })
+    established(as_linux())
         .gets(seg(1))
         .at(130)
         .gets(seg(2))
@@ -54,6 +58,59 @@ fn the_time_for_which_it_is_held_back_follows_the_gaps_and_doubles() {
         .gets(seg(4))
         .at(330)
         .sends(acks(4));
+}
+
+// RFC 5681 §4.2 leaves a receiver free to acknowledge sooner. A short segment ends what the other program wrote; where
+// the last one was answered within 40 ms, so may this be, until one is not.
+#[test]
+fn the_end_of_what_was_written_is_acknowledged_at_once_unless_an_answer_is_expected() {
+    established(as_linux())
+        .gets(data(1, 301))
+        .sends(ack(301))
+        .writes(10)
+        .sends(data(1, 11).acking(301))
+        .at(150)
+        .gets(data(301, 601).acking(11))
+        .at(160)
+        .writes(10)
+        .sends(data(11, 21).acking(601))
+        .at(200)
+        .gets(data(601, 901).acking(21))
+        .at(240)
+        .sends(ack(901))
+        .at(300)
+        .gets(data(901, 1201).acking(21))
+        .sends(ack(1201));
+}
+
+// RFC 5681 §4.2: so do the first segments, of which each is acknowledged at once.
+#[test]
+fn an_answer_that_is_expected_holds_back_what_would_be_acknowledged_at_once() {
+    established(Config { quick_acks: 16, ..as_linux() })
+        .gets(seg(1))
+        .sends(acks(1))
+        .writes(10)
+        .sends(data(1, 11).acking(1001))
+        .at(150)
+        .gets(seg(2).acking(11))
+        .at(190)
+        .sends(acks(2))
+        .at(250)
+        .gets(seg(3).acking(11))
+        .sends(acks(3));
+}
+
+// RFC 5681 §4.2: for every second segment at least; a full one and any more of another are enough.
+#[test]
+fn more_than_a_full_segment_is_acknowledged_at_once() {
+    established(as_linux())
+        .gets(seg(1))
+        .writes(10)
+        .sends(data(1, 11).acking(1001))
+        .at(150)
+        .gets(seg(2).acking(11))
+        .gets(data(2001, 2101).acking(11))
+        .sends(ack(2101));
 }
 
 // RFC 5681 §4.2: two segments' worth of bytes, where they are short.

@@ -16,6 +16,9 @@ const SCALE: f64 = 0.4;
 /// β of RFC 9438 §4.6: what is left of the window after a sign of congestion.
 const DECREASE: f64 = 0.7;
 
+/// How long round trips do not count after a loss, in Linux.
+const UNBELIEVED: Duration = Duration::from_secs(1);
+
 /// CUBIC with fast convergence and its Reno-friendly region. Slow start is that of RFC 5681, or ends by
 /// HyStart; what RFC 9438 says of spurious signs of congestion (§4.9) is not here.
 #[derive(Debug)]
@@ -109,6 +112,26 @@ impl Cubic {
         }
     }
 
+    /// Linux does not believe round trips in the first second of a stage.
+    fn is_after_recovery(&self, now: Instant) -> bool {
+        match &self.stage {
+            Some(Stage::Steps(steps)) => steps.age(now) < UNBELIEVED,
+            Some(Stage::Curve(_)) | None => false,
+        }
+    }
+
+    fn take_round_trip(&mut self, now: Instant, ack: &Ack, rtt: Duration) {
+        let least = self.least.map_or(rtt, |least| least.min(rtt));
+        self.least = Some(least);
+        let (is_slow_start, window) = (self.is_slow_start(), self.window);
+        if let Some(hystart) = &mut self.hystart
+            && is_slow_start
+            && hystart.ends_slow_start(now, ack, (rtt, least), window)
+        {
+            self.threshold = window;
+        }
+    }
+
     /// A new stage, from the window as it is.
     fn begin(&mut self, now: Instant) -> Stage {
         match self.form {
@@ -141,15 +164,13 @@ impl Cubic {
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, now: Instant, ack: &Ack) {
-        if let Some(rtt) = ack.rtt {
-            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
-        }
-        let is_slow_start = self.is_slow_start();
         if let Some(hystart) = &mut self.hystart {
-            let is_found = hystart.on_ack(now, ack, self.window);
-            if is_found && is_slow_start {
-                self.threshold = self.window;
-            }
+            hystart.on_ack(ack);
+        }
+        if let Some(rtt) = ack.rtt
+            && !self.is_after_recovery(now)
+        {
+            self.take_round_trip(now, ack, rtt);
         }
         if !ack.opens_window() {
             return;
@@ -415,24 +436,60 @@ mod tests {
         assert!((grown(CubicForm::Linux) - 6.0 * 0.529).abs() < 0.4, "{}", grown(CubicForm::Linux));
     }
 
+    /// As many acknowledgements as segments, 3 ms apart, with this round trip in milliseconds; a longer one is a later round.
+    fn a_round(cubic: &mut Cubic, rtt: u64) {
+        let acknowledgements = cubic.window as u64;
+        for number in 0..acknowledgements {
+            let now = Instant::START + Duration::from_millis(10 * rtt + 3 * number);
+            let plain = Ack::plain(segments(1.0), segments(acknowledgements as f64));
+            cubic.on_ack(now, &Ack { rtt: Some(Duration::from_millis(rtt)), ..plain });
+        }
+    }
+
     /// As many acknowledgements as segments, each ten milliseconds later than those of the round before: slow start
     /// ends with the ninth of them, at the window of that moment.
     #[test]
     fn slow_start_ends_with_hystart_where_round_trips_grow() {
-        let late = |cubic: &mut Cubic, rtt: u64| {
-            let acknowledgements = cubic.window as u64;
-            for number in 0..acknowledgements {
-                let now = Instant::START + Duration::from_millis(10 * rtt + 3 * number);
-                let plain = Ack::plain(segments(1.0), segments(acknowledgements as f64));
-                cubic.on_ack(now, &Ack { rtt: Some(Duration::from_millis(rtt)), ..plain });
-            }
-        };
         let mut cubic = Cubic::new(MSS, segments(20.0)).with_hystart();
-        late(&mut cubic, 50);
+        a_round(&mut cubic, 50);
         assert!(cubic.is_slow_start());
         assert_eq!(cubic.window(), segments(40.0));
-        late(&mut cubic, 60);
+        a_round(&mut cubic, 60);
         assert!(!cubic.is_slow_start());
         assert!((cubic.threshold - 48.0).abs() < 1e-9, "{}", cubic.threshold);
+    }
+
+    /// Round trips that grew in congestion avoidance, which cannot end slow start, do not keep it from ending when a
+    /// quiet connection has begun anew.
+    #[test]
+    fn slow_start_after_congestion_avoidance_ends_with_hystart_too() {
+        let mut cubic = Cubic::new(MSS, segments(40.0)).with_hystart();
+        cubic.on_congestion(Instant::START, Congestion::Loss, segments(40.0));
+        a_round(&mut cubic, 50);
+        a_round(&mut cubic, 60);
+        cubic.restore(segments(40.0), Bytes(u64::MAX));
+        assert!(cubic.is_slow_start());
+        a_round(&mut cubic, 60);
+        a_round(&mut cubic, 70);
+        assert!(!cubic.is_slow_start());
+    }
+
+    /// As Linux has it; an acknowledgement each 50 ms.
+    #[test]
+    fn round_trips_of_the_first_second_after_a_loss_do_not_count() {
+        let apart = Duration::from_millis(50);
+        let (cubic, mut now) = reduced_from(40.0);
+        let mut cubic = cubic.in_form(CubicForm::Linux);
+        let mut hear = |now: Instant, rtt: Duration| {
+            let plain = Ack::plain(segments(1.0), cubic.window());
+            cubic.on_ack(now, &Ack { rtt: Some(rtt), smoothed_rtt: Some(apart), ..plain });
+            cubic.least
+        };
+        for _ in 0..20 {
+            assert_eq!(hear(now, apart), Some(apart));
+            now += apart;
+        }
+        assert_eq!(hear(now - apart / 5, apart / 2), Some(apart));
+        assert_eq!(hear(now, apart / 2), Some(apart / 2));
     }
 }

@@ -90,6 +90,11 @@ impl Steps {
         self.buy(window, acknowledged)
     }
 
+    /// How long it has lasted, without the time in which the window did not hold the sender back.
+    pub(super) fn age(&self, now: Instant) -> Duration {
+        now.since(self.began)
+    }
+
     /// What a segment more than `window` costs, `after` the beginning: by the curve, and at most what brings Reno's window.
     fn price_at(&mut self, after: Duration, window: u32) -> u32 {
         let from_plateau = after.as_secs_f64() - self.until_plateau;
