@@ -18,7 +18,7 @@ PYTHON := python3
 # since `setup` may just have installed it.
 CLANG = $(firstword $(foreach name,clang clang-19,$(shell command -v $(name))))
 EBPF = $(if $(CLANG),$(shell pkg-config --exists libelf zlib 2>/dev/null && echo ebpf))
-FEATURES = --features ldap$(if $(EBPF),$(comma)ebpf)
+FEATURES = --features network$(if $(EBPF),$(comma)ebpf)
 # What CI does with the release build needs no directory, and CI has little time.
 BUILD_FEATURES = $(if $(CI),$(if $(EBPF),--features ebpf),$(FEATURES))
 comma := ,

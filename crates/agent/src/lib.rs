@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! a source ── Bundle ──▶ Fleet::check ──▶ Store ──▶ Agent ── Target ──▶ DataPlane
-//! (a folder)  texts       who gets what   versions,           the kernel, by `deploy`
-//!                         or a mistake    audit log
+//! (a folder,  texts       who gets what   versions,           the kernel, by `deploy`
+//!  a server)              or a mistake    audit log
 //! ```
 //!
 //! Mehra, Tewari & Kandlur 1999, §6: a daemon on each server asks a global repository for what concerns it,
@@ -43,7 +43,10 @@ pub use fleet::{Fleet, Machine, Target};
 pub use machine::{is_machine, this_machine};
 pub use metrics::{Metrics, exposition};
 pub use plane::{DataPlane, KernelPlane, StubPlane, Trouble};
-#[cfg(feature = "ldap")]
-pub use source::{Apart, Bind, Directory, DirectoryOptions, OptionsError, confine, serve};
+#[cfg(feature = "network")]
+pub use source::{
+    Apart, Bind, CertificatesError, Directory, DirectoryOptions, Https, HttpsError, HttpsOptions,
+    OptionsError, confine, serve,
+};
 pub use source::{Fetched, Folder, Source};
 pub use store::{Store, StoreError, Version};

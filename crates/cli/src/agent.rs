@@ -17,7 +17,6 @@ mod on_linux {
     use std::io::ErrorKind;
     use std::net::SocketAddr;
     use std::path::Path;
-    use std::sync::Arc;
 
     use serde_json::{Value, json};
     use shortflow_agent::{
@@ -26,7 +25,7 @@ mod on_linux {
         this_machine, watch,
     };
 
-    use shortflow_text::{InputFiles, MOST_TEXT, Source, name_of};
+    use shortflow_text::{InputFiles, MOST_TEXT, name_of};
 
     use crate::agent_args::{
         Agent, Export, Import, Log, Plan, Rollback, Run, Socket, Status, Watch, What,
@@ -73,7 +72,7 @@ mod on_linux {
             What::Log(args) => log(console, args),
             What::Export(args) => export(console, args),
             What::Import(args) => import(console, args),
-            #[cfg(feature = "ldap")]
+            #[cfg(feature = "network")]
             What::Read(args) => crate::agent_source::read(&args.from),
         }
     }
@@ -240,9 +239,7 @@ mod on_linux {
         let name = name_of(&args.file);
         let text = InputFiles::default().read(&args.file, MOST_TEXT);
         let text = text.map_err(|error| Failure::Input(format!("cannot read {name}: {error}")))?;
-        let entries = ldap::parse(&name, &text)?;
-        let source = Arc::new(Source { name, text });
-        let bundle = ldap::bundle(&source, &entries)?;
+        let bundle = ldap::read(&name, text)?;
         console.warnings(&Fleet::check(&bundle)?.warnings);
         let into = args.into.display();
         bundle.write(&args.into).map_err(|error| match error.kind() {

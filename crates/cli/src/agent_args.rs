@@ -13,6 +13,7 @@ Examples:
   shortflow agent plan fleet --from fleet-before   # what would change
   sudo shortflow agent run --source /srv/fleet
   sudo shortflow agent run --source ldaps://ldap.example.org --base ou=shortflow,dc=example,dc=org
+  sudo shortflow agent run --source https://policy.example.org/fleet.ldif
   sudo shortflow agent status
   sudo shortflow agent rollback
   shortflow agent export fleet --base ou=shortflow,dc=example,dc=org > fleet.ldif
@@ -62,8 +63,8 @@ pub(crate) enum What {
     Export(Export),
     /// Write the repository that entries of an LDAP directory (LDIF) hold into a folder that is not there yet.
     Import(Import),
-    /// Read a directory for the agent that has started this process, and end with it.
-    #[cfg(all(feature = "ldap", target_os = "linux"))]
+    /// Read a server for the agent that has started this process, and end with it.
+    #[cfg(all(feature = "network", target_os = "linux"))]
     #[command(hide = true)]
     Read(Read),
 }
@@ -110,15 +111,18 @@ pub(crate) struct Run {
 /// Where a repository is.
 #[derive(Debug, Args)]
 pub(crate) struct From {
-    /// The folder of the repository, with `fleet.toml` in it; or the URL of an LDAP directory: ldaps://, ldap://, ldapi://.
+    /// The folder of the repository, with `fleet.toml` in it; or the URL of an LDAP directory, ldaps://, ldap://, ldapi://;
+    /// or the https:// URL of a file as `agent export` writes it.
     #[arg(long, value_name = "FOLDER|URL", value_hint = ValueHint::DirPath)]
     pub(crate) source: String,
     #[command(flatten)]
     pub(crate) directory: Directory,
+    #[command(flatten)]
+    pub(crate) server: Server,
 }
 
 /// `agent read`.
-#[cfg(all(feature = "ldap", target_os = "linux"))]
+#[cfg(all(feature = "network", target_os = "linux"))]
 #[derive(Debug, Args)]
 pub(crate) struct Read {
     #[command(flatten)]
@@ -144,6 +148,12 @@ pub(crate) struct Directory {
     /// Turn a connection of ldap:// into one of TLS first.
     #[arg(long)]
     pub(crate) starttls: bool,
+}
+
+/// What servers need, of LDAP and of HTTPS.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "For LDAP over TLS, and for HTTPS")]
+pub(crate) struct Server {
     /// Believe servers with certificates of these authorities (PEM); by default those that this machine trusts.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) ca: Option<PathBuf>,
@@ -153,14 +163,20 @@ pub(crate) struct Directory {
     /// The key of one's own certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "certificate", value_hint = ValueHint::FilePath)]
     pub(crate) key: Option<PathBuf>,
+    /// A file with a bearer token in its first line, for HTTPS; it is read whenever the server is asked.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) token_file: Option<PathBuf>,
 }
 
+/// An option that was given, and its value where it has one.
+#[cfg(target_os = "linux")]
+pub(crate) type Given = (&'static str, Option<OsString>);
+
+#[cfg(target_os = "linux")]
 impl Directory {
-    /// The options that were given, and their values where they have one.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn given(&self) -> Vec<(&'static str, Option<OsString>)> {
+    /// The options that were given.
+    pub(crate) fn given(&self) -> Vec<Given> {
         let text = |value: &Option<String>| value.as_ref().map(|value| Some(value.into()));
-        let path = |value: &Option<PathBuf>| value.as_ref().map(|value| Some(value.into()));
         let flag = |is_given: bool| is_given.then_some(None);
         let all = [
             ("--base", text(&self.base)),
@@ -168,12 +184,28 @@ impl Directory {
             ("--password-file", path(&self.password_file)),
             ("--external", flag(self.external)),
             ("--starttls", flag(self.starttls)),
-            ("--ca", path(&self.ca)),
-            ("--certificate", path(&self.certificate)),
-            ("--key", path(&self.key)),
         ];
         all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
+}
+
+#[cfg(target_os = "linux")]
+impl Server {
+    /// The options that were given.
+    pub(crate) fn given(&self) -> Vec<Given> {
+        let all = [
+            ("--ca", path(&self.ca)),
+            ("--certificate", path(&self.certificate)),
+            ("--key", path(&self.key)),
+            ("--token-file", path(&self.token_file)),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn path(value: &Option<PathBuf>) -> Option<Option<OsString>> {
+    value.as_ref().map(|value| Some(value.into()))
 }
 
 /// Where an agent is asked.

@@ -5,26 +5,21 @@ use std::sync::atomic::AtomicBool;
 
 use shortflow_agent::{Folder, Source};
 
-use crate::agent_args::From;
+use crate::agent_args::{From, Given};
 use crate::failure::Failure;
 
-#[cfg(feature = "ldap")]
-use directory::apart;
-#[cfg(feature = "ldap")]
-pub(crate) use directory::read;
+#[cfg(feature = "network")]
+use network::apart;
+#[cfg(feature = "network")]
+pub(crate) use network::read;
 
-/// The source that is meant: a directory where a URL is given, else a folder.
+/// The source that is meant: a server where a URL is given, else a folder.
 pub(crate) fn source(from: &From, stop: &'static AtomicBool) -> Result<Box<dyn Source>, Failure> {
     if from.source.contains("://") {
         return apart(from, stop);
     }
-    if let Some((option, _)) = from.directory.given().first() {
-        let what = format!(
-            "{option} is for a directory, and {} is a folder\nname one: --source ldaps://…",
-            from.source
-        );
-        return Err(Failure::Input(what));
-    }
+    let given = [from.directory.given(), from.server.given()].concat();
+    refuse(&given, &from.source, "a server", "ldaps://… or https://…")?;
     let folder = Folder::new(Path::new(&from.source));
     let folder = folder.map_err(|error| {
         Failure::Machine(format!("changes of files cannot be watched: {error}"))
@@ -32,35 +27,47 @@ pub(crate) fn source(from: &From, stop: &'static AtomicBool) -> Result<Box<dyn S
     Ok(Box::new(folder))
 }
 
-#[cfg(not(feature = "ldap"))]
+/// Lets nobody believe that an option counts where it does not.
+fn refuse(given: &[Given], source: &str, kind: &str, such: &str) -> Result<(), Failure> {
+    match given.first() {
+        None => Ok(()),
+        Some((option, _)) => Err(Failure::Input(format!(
+            "{option} is for {kind}, and {source} is none\nname one: --source {such}"
+        ))),
+    }
+}
+
+#[cfg(not(feature = "network"))]
 fn apart(_: &From, _: &'static AtomicBool) -> Result<Box<dyn Source>, Failure> {
     let what =
-        "this build leaves out LDAP directories\nbuild it with the feature `ldap`: make build";
+        "this build leaves out servers as sources\nbuild it with the feature `network`: make build";
     Err(Failure::Machine(what.to_owned()))
 }
 
-#[cfg(feature = "ldap")]
-mod directory {
+#[cfg(feature = "network")]
+mod network {
     use std::os::unix::process::CommandExt;
     use std::process::Command;
     use std::sync::atomic::AtomicBool;
 
     use shortflow_agent::{
-        Apart, Bind, Directory, DirectoryOptions, OptionsError, Source, confine, serve,
+        Apart, Bind, Directory, DirectoryOptions, Https, HttpsError, HttpsOptions, OptionsError,
+        Source, confine, serve,
     };
 
+    use super::refuse;
     use crate::agent_args::From;
     use crate::failure::Failure;
 
-    /// A directory, read by this program in a process of its own. What was given is looked at here first.
+    /// A server, read by this program in a process of its own. What was given is looked at here first.
     pub(crate) fn apart(
         from: &From,
         stop: &'static AtomicBool,
     ) -> Result<Box<dyn Source>, Failure> {
-        let name = directory(from)?.name();
+        let name = server(from)?.name();
         let mut command = Command::new("/proc/self/exe");
         command.args(["agent", "read", "--source", &from.source]);
-        for (option, value) in from.directory.given() {
+        for (option, value) in [from.directory.given(), from.server.given()].concat() {
             command.arg(option).args(value);
         }
         // Ctrl-C is for the agent, with which it ends.
@@ -72,24 +79,49 @@ mod directory {
     pub(crate) fn read(from: &From) -> Result<(), Failure> {
         let failed = |error| Failure::Machine(format!("cannot read for an agent: {error}"));
         confine().map_err(failed)?;
-        let mut source = directory(from)?;
-        serve(&mut source, std::io::stdin().lock(), std::io::stdout().lock()).map_err(failed)
+        let mut source = server(from)?;
+        serve(source.as_mut(), std::io::stdin().lock(), std::io::stdout().lock()).map_err(failed)
+    }
+
+    fn server(from: &From) -> Result<Box<dyn Source>, Failure> {
+        let (scheme, _) = from.source.split_once("://").unwrap_or_default();
+        match scheme {
+            "https" | "http" => Ok(Box::new(https(from)?)),
+            "ldaps" | "ldap" | "ldapi" => Ok(Box::new(directory(from)?)),
+            _ => Err(Failure::Input(format!(
+                "`{}` is no URL of a source\nit begins with https://, ldaps://, ldap:// or ldapi://",
+                from.source
+            ))),
+        }
+    }
+
+    fn https(from: &From) -> Result<Https, Failure> {
+        let given = &from.server;
+        refuse(&from.directory.given(), &from.source, "a directory", "ldaps://…")?;
+        let identity = given.certificate.as_deref().zip(given.key.as_deref());
+        let (authorities, token) = (given.ca.as_deref(), given.token_file.as_deref());
+        let options = HttpsOptions::new(&from.source, authorities, identity, token);
+        let options = options.map_err(|error: HttpsError| Failure::Input(error.to_string()))?;
+        Ok(Https::new(options))
     }
 
     fn directory(from: &From) -> Result<Directory, Failure> {
         let given = &from.directory;
+        let mut tokens = from.server.given();
+        tokens.retain(|(option, _)| *option == "--token-file");
+        refuse(&tokens, &from.source, "a web server", "https://…")?;
         let Some(base) = &given.base else {
             let what = "the entry below which the repository is must be named\ngive it: --base ou=shortflow,dc=example,dc=org";
             return Err(Failure::Input(what.to_owned()));
         };
-        let identity = given.certificate.as_deref().zip(given.key.as_deref());
-        let authorities = given.ca.as_deref();
+        let server = &from.server;
+        let identity = server.certificate.as_deref().zip(server.key.as_deref());
         let options = DirectoryOptions::new(
             &from.source,
             base,
             bind(from)?,
             given.starttls,
-            authorities,
+            server.ca.as_deref(),
             identity,
         );
         let options = options.map_err(|error: OptionsError| Failure::Input(error.to_string()))?;

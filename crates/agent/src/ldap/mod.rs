@@ -69,6 +69,15 @@ pub fn bundle(source: &Arc<Source>, entries: &[Entry]) -> Result<Bundle, Diagnos
     }
 }
 
+/// The repository of entries in their text form, of which messages speak as `name`.
+///
+/// # Errors
+/// All mistakes in them, each with its place.
+pub fn read(name: &str, text: String) -> Result<Bundle, Diagnostics> {
+    let entries = parse(name, &text)?;
+    bundle(&Arc::new(Source { name: name.to_owned(), text }), &entries)
+}
+
 /// What is gathered on the way through entries.
 struct Finder<'s> {
     source: &'s Arc<Source>,

@@ -11,7 +11,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
 use nix::unistd::{Uid, User};
 
-use super::{Fetched, Source};
+use super::{Fetched, NOBODY, Source};
 use crate::bundle::Bundle;
 
 /// A repository in a folder of this machine.
@@ -109,7 +109,7 @@ impl Source for Folder {
 fn owner_of_newest(folder: &Path, bundle: &Bundle) -> String {
     let files = bundle.files().filter_map(|(path, _)| std::fs::metadata(folder.join(path)).ok());
     let newest = files.max_by_key(|found| (found.mtime(), found.mtime_nsec()));
-    newest.map_or("nobody known".to_owned(), |found| user(found.uid()))
+    newest.map_or(NOBODY.to_owned(), |found| user(found.uid()))
 }
 
 /// The name of a user of this machine, or the number where there is none.

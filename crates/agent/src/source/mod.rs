@@ -1,12 +1,16 @@
 //! Where repositories come from.
 
-#[cfg(feature = "ldap")]
+#[cfg(feature = "network")]
 mod apart;
-#[cfg(feature = "ldap")]
+#[cfg(feature = "network")]
 mod backoff;
-#[cfg(feature = "ldap")]
+#[cfg(feature = "network")]
 mod directory;
 mod folder;
+#[cfg(feature = "network")]
+mod https;
+#[cfg(feature = "network")]
+mod tls;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -15,12 +19,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::bundle::Bundle;
 
-#[cfg(feature = "ldap")]
+#[cfg(feature = "network")]
 pub use apart::{Apart, confine, serve};
-#[cfg(feature = "ldap")]
+#[cfg(feature = "network")]
 pub use directory::{Bind, Directory, DirectoryOptions, OptionsError};
 pub use folder::Folder;
 pub(crate) use folder::user;
+#[cfg(feature = "network")]
+pub use https::{Https, HttpsError, HttpsOptions};
+#[cfg(feature = "network")]
+pub use tls::CertificatesError;
 
 /// What a source has at a moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +54,8 @@ pub trait Source: Send {
     fn wait(&mut self, patience: Duration) -> bool;
 }
 
+/// Where a source does not say who changed it.
+const NOBODY: &str = "nobody known";
 /// How often one looks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
 /// How long nothing must have changed before one reads: who writes several files does so within less.

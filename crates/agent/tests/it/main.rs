@@ -3,18 +3,22 @@
 #![cfg(target_os = "linux")]
 
 mod agents;
-#[cfg(feature = "ldap")]
+#[cfg(feature = "network")]
 mod apart;
 mod bad;
-#[cfg(feature = "ldap")]
+#[cfg(feature = "network")]
 mod directory;
+#[cfg(feature = "network")]
+mod https;
+#[cfg(feature = "network")]
+mod keys;
 mod ldap;
 mod metrics;
 mod planning;
 mod running;
-#[cfg(feature = "ldap")]
+#[cfg(feature = "network")]
 mod schema;
-#[cfg(feature = "ldap")]
+#[cfg(feature = "network")]
 mod slapd;
 mod store;
 mod support;

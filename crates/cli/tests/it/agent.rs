@@ -278,20 +278,20 @@ fn a_source_that_cannot_be_meant_is_refused_before_anything_is_done() {
     };
     let (code, said) = refused(&["--source", "fleet", "--base", "dc=b"]);
     assert_eq!(
-        (code, said.contains("--base is for a directory, and fleet is a folder")),
+        (code, said.contains("--base is for a server, and fleet is none")),
         (Some(2), true),
         "{said}"
     );
     let (code, said) = refused(&["--source", "ldaps://a"]);
-    match cfg!(feature = "ldap") {
+    match cfg!(feature = "network") {
         true => assert_eq!((code, said.contains("--base ou=shortflow")), (Some(2), true), "{said}"),
         false => assert_eq!(
-            (code, said.contains("this build leaves out LDAP")),
+            (code, said.contains("this build leaves out servers")),
             (Some(3), true),
             "{said}"
         ),
     }
-    if cfg!(feature = "ldap") {
+    if cfg!(feature = "network") {
         std::fs::write(path("empty"), "\n").unwrap();
         let password = path("empty");
         let given = [
@@ -310,7 +310,15 @@ fn a_source_that_cannot_be_meant_is_refused_before_anything_is_done() {
             (Some(2), true),
             "{said}"
         );
-        let (code, said) = refused(&["--source", "http://a", "--base", "dc=b"]);
-        assert_eq!((code, said.contains("is no URL of a directory")), (Some(2), true), "{said}");
+        for (given, wanted) in [
+            (&["--source", "ftp://a", "--base", "dc=b"][..], "`ftp://a` is no URL of a source"),
+            (&["--source", "https://a", "--base", "dc=b"], "--base is for a directory"),
+            (&["--source", "http://a.example.org/f"], "could change what it says: use https://"),
+            (&["--source", "https://a", "--token-file", &password], "has no token in its first"),
+            (&["--source", "ldaps://a", "--token-file", "a"], "--token-file is for a web server"),
+        ] {
+            let (code, said) = refused(given);
+            assert_eq!((code, said.contains(wanted)), (Some(2), true), "{said}");
+        }
     }
 }

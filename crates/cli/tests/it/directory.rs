@@ -12,7 +12,7 @@ use crate::agent::{repository, start, start_from, until};
 use crate::slapd::{ADMIN, BASE, Like, Slapd};
 
 /// A fleet in which this machine has no device, so that no kernel is needed.
-fn fleet(name: &str) -> String {
+pub(crate) fn fleet(name: &str) -> String {
     format!(
         "name = \"{name}\"\n\n[machines.gw1]\n\n[machines.gw2]\n\
          interfaces.wan = {{ device = \"ppp0\", rate = \"9 Mbit/s\" }}\n\n\

@@ -5,12 +5,14 @@ mod agent;
 mod arguments;
 mod check;
 mod deploy;
-#[cfg(all(feature = "ldap", target_os = "linux"))]
+#[cfg(all(feature = "network", target_os = "linux"))]
 mod directory;
 mod disk;
 mod engines;
 mod explain;
 mod guests;
+#[cfg(all(feature = "network", target_os = "linux"))]
+mod https;
 mod inputs;
 mod interrupt;
 mod killed;
@@ -21,7 +23,7 @@ mod runs;
 mod schemas;
 #[cfg(target_os = "linux")]
 mod schemes;
-#[cfg(all(feature = "ldap", target_os = "linux"))]
+#[cfg(all(feature = "network", target_os = "linux"))]
 #[path = "../../../agent/tests/it/slapd.rs"]
 mod slapd;
 mod support;

@@ -7,15 +7,13 @@
 mod options;
 mod session;
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use shortflow_text::Source as Text;
 use tokio::runtime::{Builder, Runtime};
 
 use super::backoff::Backoff;
 use super::{Fetched, Source};
-use crate::ldap::{bundle, write};
+use crate::ldap;
 use session::Session;
 
 pub use options::{Bind, DirectoryOptions, OptionsError};
@@ -75,10 +73,8 @@ impl Source for Directory {
         let (entries, who) = read.map_err(|why| self.failed(why))?;
         self.backoff.done();
         // Mistakes are shown in the entries' text form.
-        let source = Arc::new(Text { name: self.name(), text: write(&entries) });
-        let parsed = crate::ldap::parse(&source.name, &source.text)
-            .map_err(|mistakes| mistakes.to_string())?;
-        let bundle = bundle(&source, &parsed).map_err(|mistakes| mistakes.to_string())?;
+        let bundle = ldap::read(&self.name(), ldap::write(&entries));
+        let bundle = bundle.map_err(|mistakes| mistakes.to_string())?;
         Ok(Fetched { bundle, who })
     }
 

@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
+
+use crate::source::tls::{self, CertificatesError, is_loopback};
 
 /// Who one is to a directory.
 #[derive(Clone, PartialEq, Eq)]
@@ -45,13 +47,8 @@ pub enum OptionsError {
     #[error("a password would go to {0} in the clear: use ldaps://, or StartTLS")]
     Clear(String),
     /// Certificates that cannot be used.
-    #[error("{path}: {why}")]
-    Certificates {
-        /// The file.
-        path: String,
-        /// Why not.
-        why: String,
-    },
+    #[error(transparent)]
+    Certificates(#[from] CertificatesError),
 }
 
 impl DirectoryOptions {
@@ -76,66 +73,47 @@ impl DirectoryOptions {
         if starttls && scheme != "ldap" {
             return Err(OptionsError::NoStartTls(url.to_owned()));
         }
-        let is_clear = scheme == "ldap" && !starttls && !is_loopback(rest);
+        let is_clear = scheme == "ldap" && !starttls && !is_here(rest);
         if is_clear && matches!(bind, Bind::Simple { .. }) {
             return Err(OptionsError::Clear(url.to_owned()));
         }
         let has_tls = scheme == "ldaps" || starttls;
-        let tls = has_tls.then(|| tls(authorities, identity)).transpose()?;
+        let tls = has_tls.then(|| client(authorities, identity)).transpose()?;
         Ok(DirectoryOptions { url: url.to_owned(), base: base.to_owned(), bind, starttls, tls })
     }
 }
 
-fn is_loopback(rest: &str) -> bool {
+/// Whether what stands behind the scheme of a URL is at this machine.
+fn is_here(rest: &str) -> bool {
     // What stands before an `@` is not the host.
     if rest.contains('@') {
         return false;
     }
     let host = rest.split('/').next().unwrap_or_default();
-    let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
-    host == "localhost"
-        || host == "[::1]"
-        || host.parse().is_ok_and(|ip: std::net::Ipv4Addr| ip.is_loopback())
+    is_loopback(host.rsplit_once(':').map_or(host, |(host, _)| host))
 }
 
-fn tls(
+fn client(
     authorities: Option<&Path>,
     identity: Option<(&Path, &Path)>,
-) -> Result<Arc<ClientConfig>, OptionsError> {
+) -> Result<Arc<ClientConfig>, CertificatesError> {
     let mut roots = RootCertStore::empty();
-    match authorities {
-        Some(path) => {
-            for certificate in certificates(path)? {
-                roots.add(certificate).map_err(|error| unusable(path, &error))?;
-            }
-        }
-        None => {
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
+    let (usable, _) = roots.add_parsable_certificates(tls::authorities(authorities)?);
+    if let Some(path) = authorities.filter(|_| usable == 0) {
+        return Err(CertificatesError::of(
+            path,
+            &"no certificate in it can be that of an authority",
+        ));
     }
     let builder = ClientConfig::builder().with_root_certificates(roots);
     let config = match identity {
         None => builder.with_no_client_auth(),
         Some((certificate, key)) => {
-            let secret =
-                PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, &error))?;
-            let own = builder.with_client_auth_cert(certificates(certificate)?, secret);
-            own.map_err(|error| unusable(certificate, &error))?
+            let secret = PrivateKeyDer::from_pem_file(key);
+            let secret = secret.map_err(|error| CertificatesError::of(key, &error))?;
+            let own = builder.with_client_auth_cert(tls::certificates(certificate)?, secret);
+            own.map_err(|error| CertificatesError::of(certificate, &error))?
         }
     };
     Ok(Arc::new(config))
-}
-
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, OptionsError> {
-    let read =
-        CertificateDer::pem_file_iter(path).and_then(|found| found.collect::<Result<Vec<_>, _>>());
-    let found = read.map_err(|error| unusable(path, &error))?;
-    match found.is_empty() {
-        true => Err(unusable(path, &"there is no certificate in it")),
-        false => Ok(found),
-    }
-}
-
-fn unusable(path: &Path, why: &dyn std::fmt::Display) -> OptionsError {
-    OptionsError::Certificates { path: path.display().to_string(), why: why.to_string() }
 }

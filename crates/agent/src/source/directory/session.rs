@@ -7,6 +7,7 @@ use ldap3::{Ldap, LdapConnAsync, LdapConnSettings, LdapError, Scope, SearchEntry
 
 use super::options::{Bind, DirectoryOptions};
 use crate::ldap::Entry;
+use crate::source::NOBODY;
 
 /// The control of content synchronisation (RFC 4533, §2.2).
 const SYNCHRONISATION: &str = "1.3.6.1.4.1.4203.1.9.1.1";
@@ -64,7 +65,7 @@ impl Session {
         let (found, _) = found
             .and_then(|found| found.success())
             .map_err(|error| told("cannot search", &error))?;
-        let mut newest = (String::new(), "nobody known".to_owned());
+        let mut newest = (String::new(), NOBODY.to_owned());
         let mut entries: Vec<Entry> = Vec::new();
         for found in found.into_iter().filter(|found| !found.is_ref()) {
             let SearchEntry { dn, attrs, bin_attrs } = SearchEntry::construct(found);

@@ -1,0 +1,50 @@
+//! Whose certificates are believed, and one's own.
+
+use std::path::Path;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+
+/// Certificates that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {why}")]
+pub struct CertificatesError {
+    /// The file.
+    pub path: String,
+    /// Why not.
+    pub why: String,
+}
+
+impl CertificatesError {
+    pub(super) fn of(path: &Path, why: &dyn std::fmt::Display) -> CertificatesError {
+        CertificatesError { path: path.display().to_string(), why: why.to_string() }
+    }
+}
+
+/// The authorities of this file, or where none is given those that the machine trusts.
+pub(super) fn authorities(
+    file: Option<&Path>,
+) -> Result<Vec<CertificateDer<'static>>, CertificatesError> {
+    match file {
+        Some(path) => certificates(path),
+        None => Ok(rustls_native_certs::load_native_certs().certs),
+    }
+}
+
+/// The certificates of a file (PEM), of which there is one at least.
+pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificatesError> {
+    let read =
+        CertificateDer::pem_file_iter(path).and_then(|found| found.collect::<Result<Vec<_>, _>>());
+    let found = read.map_err(|error| CertificatesError::of(path, &error))?;
+    match found.is_empty() {
+        true => Err(CertificatesError::of(path, &"there is no certificate in it")),
+        false => Ok(found),
+    }
+}
+
+/// Whether `host`, as it stands in a URL, is this machine.
+pub(super) fn is_loopback(host: &str) -> bool {
+    host == "localhost"
+        || host == "[::1]"
+        || host.parse().is_ok_and(|ip: std::net::Ipv4Addr| ip.is_loopback())
+}
