@@ -194,9 +194,9 @@ peers-test: ## Test the comparisons with peers
 FUZZ_SECONDS ?= 60
 
 # What it finds on its way is kept beside the program, and the seeds of the repository stay as they are.
-fuzz: ## Look for bytes that break the packet parser or the router, FUZZ_SECONDS each (needs cargo-fuzz and a nightly toolchain)
+fuzz: ## Look for bytes that break the packet parser, the router or the agent, FUZZ_SECONDS each (needs cargo-fuzz and a nightly toolchain)
 	@if cargo fuzz --version >/dev/null 2>&1 && rustup run nightly rustc --version >/dev/null 2>&1; \
-	then for target in parse:512 route:1600; do \
+	then for target in parse:512 route:1600 agent_entries:2000 agent_http:9000 agent_request:512; do \
 			name=$${target%:*}; mkdir -p fuzz/target/found/$$name; \
 			cargo +nightly fuzz run $$name fuzz/target/found/$$name fuzz/corpus/$$name -- -max_len=$${target#*:} -max_total_time=$(FUZZ_SECONDS); \
 		done; \

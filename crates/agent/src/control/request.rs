@@ -18,8 +18,8 @@ pub enum Ask {
 }
 
 impl Ask {
-    /// As it is written.
-    pub(super) fn line(self) -> String {
+    /// As it is written, with the end of the line.
+    pub fn line(self) -> String {
         let value = match self {
             Ask::Status => json!({ "version": VERSION, "do": "status" }),
             Ask::Reload => json!({ "version": VERSION, "do": "reload" }),
@@ -30,11 +30,11 @@ impl Ask {
         format!("{value}\n")
     }
 
-    /// Reads a request.
+    /// Reads a request, as it is written but for the end of the line.
     ///
     /// # Errors
     /// What is wrong with it, and what is allowed.
-    pub(super) fn parse(line: &str) -> Result<Ask, String> {
+    pub fn parse(line: &str) -> Result<Ask, String> {
         let value: Value = serde_json::from_str(line).map_err(|error| {
             format!("this is not JSON: {error}; write {{\"version\":1,\"do\":\"status\"}}")
         })?;
@@ -95,7 +95,7 @@ mod tests {
         for ask in
             [Ask::Status, Ask::Reload, Ask::RollBack(None), Ask::RollBack(Some(7)), Ask::Watch]
         {
-            assert_eq!(Ask::parse(&ask.line()), Ok(ask));
+            assert_eq!(Ask::parse(ask.line().trim_end()), Ok(ask));
         }
     }
 

@@ -1,9 +1,10 @@
 //! Where Prometheus scrapes: HTTP on a loopback address.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -11,14 +12,15 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::exposition;
+use super::request::{MOST_HEAD, Refusal, has_end, wanted};
 use crate::control::{Ask, Asked};
 
 /// How long somebody may take for a request, and to take the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How often one looks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
-/// The most bytes of a request.
-const MOST_REQUEST: usize = 8192;
+/// The most connections at once; more are closed at once.
+const MOST_CONNECTIONS: usize = 64;
 
 /// A loopback address at which metrics are told.
 #[derive(Debug)]
@@ -50,39 +52,60 @@ impl Metrics {
     }
 }
 
-/// Answers one after the other until `stop`.
-pub(crate) fn serve(metrics: &Metrics, requests: &Sender<Asked>, stop: &AtomicBool) {
+/// Takes connections until `stop`; each has a thread, which ends with it.
+pub(crate) fn serve(metrics: &Metrics, requests: &Sender<Asked>, stop: &'static AtomicBool) {
+    let open = Arc::new(AtomicUsize::new(0));
     while !stop.load(Ordering::Relaxed) {
         let timeout = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX);
         let _ = poll(&mut [PollFd::new(metrics.listener.as_fd(), PollFlags::POLLIN)], timeout);
-        match metrics.listener.accept() {
-            // Who hangs up in the middle misses the answer, and nobody else is concerned.
-            Ok((stream, _)) => drop(talk(stream, requests, stop)),
-            // Nobody; or there is no descriptor left, which passes.
-            Err(_) => sleep(Duration::from_millis(1)),
+        // Nobody; or there is no descriptor left, which passes.
+        let Ok((stream, _)) = metrics.listener.accept() else {
+            sleep(Duration::from_millis(1));
+            continue;
+        };
+        if open.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
+            continue;
         }
+        let (open, requests) = (open.clone(), requests.clone());
+        open.fetch_add(1, Ordering::Relaxed);
+        std::thread::spawn(move || {
+            // Who hangs up in the middle misses the answer, and nobody else is concerned.
+            let _ = talk(stream, &requests, stop);
+            open.fetch_sub(1, Ordering::Relaxed);
+        });
     }
 }
 
 fn talk(mut stream: TcpStream, requests: &Sender<Asked>, stop: &AtomicBool) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let head = head(&mut stream)?;
-    let answer = match wanted(&head) {
-        Err(refusal) => refusal.to_owned(),
+    let until = Instant::now() + PATIENCE;
+    let answer = match wanted(&head(&mut stream, until)?) {
+        Err(Refusal { status, more, says }) => with_body(status, more, says),
         Ok(()) => match told(requests, stop) {
             Some(text) => with_body("200 OK", "", &text),
             None => with_body("503 Service Unavailable", "", "the agent is about to stop\n"),
         },
     };
-    stream.write_all(answer.as_bytes())
+    stream.write_all(answer.as_bytes())?;
+    // Where something is left unread the kernel takes back what was sent last, so that is read first.
+    stream.shutdown(Shutdown::Write)?;
+    read_until(&mut stream, until, |_| false).map(|_| ())
 }
 
-/// The head of a request, so far as it comes within the patience and the most bytes.
-fn head(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
-    let until = Instant::now() + PATIENCE;
-    let (mut head, mut chunk) = (Vec::new(), [0; 1024]);
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < MOST_REQUEST {
+/// The head of a request, so far as it comes in time and within the most bytes.
+fn head(stream: &mut TcpStream, until: Instant) -> io::Result<Vec<u8>> {
+    read_until(stream, until, has_end)
+}
+
+/// What comes until it is enough, or more than a head may have; who takes longer is left.
+fn read_until(
+    stream: &mut TcpStream,
+    until: Instant,
+    is_enough: impl Fn(&[u8]) -> bool,
+) -> io::Result<Vec<u8>> {
+    let (mut bytes, mut chunk) = (Vec::new(), [0; 1024]);
+    while !is_enough(&bytes) && bytes.len() < MOST_HEAD {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
@@ -90,31 +113,10 @@ fn head(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
         stream.set_read_timeout(Some(left))?;
         match stream.read(&mut chunk)? {
             0 => break,
-            read => head.extend_from_slice(&chunk[..read]),
+            read => bytes.extend_from_slice(&chunk[..read]),
         }
     }
-    Ok(head)
-}
-
-/// Whether the metrics are wanted, or what is answered otherwise (RFC 9112, §3).
-fn wanted(head: &[u8]) -> Result<(), String> {
-    let end = head.windows(4).position(|end| end == b"\r\n\r\n");
-    let line = end.and_then(|end| head[..end].split(|byte| *byte == b'\r').next());
-    let line = line.and_then(|line| std::str::from_utf8(line).ok()).unwrap_or_default();
-    let parts: Vec<&str> = line.split(' ').collect();
-    match parts[..] {
-        [method, target, "HTTP/1.1" | "HTTP/1.0"] => {
-            let path = target.split('?').next().unwrap_or_default();
-            match (method, path) {
-                ("GET", "/metrics") => Ok(()),
-                (_, "/metrics") => {
-                    Err(with_body("405 Method Not Allowed", "Allow: GET\r\n", "one can GET this\n"))
-                }
-                _ => Err(with_body("404 Not Found", "", "the metrics are at /metrics\n")),
-            }
-        }
-        _ => Err(with_body("400 Bad Request", "", "this is no request of HTTP/1.1\n")),
-    }
+    Ok(bytes)
 }
 
 /// The metrics of the agent; none once it is about to stop, since nobody answers then.
@@ -142,31 +144,6 @@ fn with_body(status: &str, more: &str, body: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_metrics_are_got_and_everything_else_is_answered_by_what_is_wrong() {
-        let status = |head: &str| match wanted(head.as_bytes()) {
-            Ok(()) => "200".to_owned(),
-            Err(answer) => answer.split(' ').nth(1).unwrap().to_owned(),
-        };
-        for (head, wanted) in [
-            ("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", "200"),
-            ("GET /metrics?a=b HTTP/1.0\r\n\r\n", "200"),
-            ("POST /metrics HTTP/1.1\r\n\r\n", "405"),
-            ("GET / HTTP/1.1\r\n\r\n", "404"),
-            ("GET /metrics/.. HTTP/1.1\r\n\r\n", "404"),
-            ("GET /metrics\r\n\r\n", "400"),
-            ("GET  /metrics HTTP/1.1\r\n\r\n", "400"),
-            ("GET /metrics HTTP/2\r\n\r\n", "400"),
-            ("GET /metrics HTTP/1.1\r\n", "400"),
-            ("\r\n\r\n", "400"),
-            ("", "400"),
-        ] {
-            assert_eq!(status(head), wanted, "{head:?}");
-        }
-        let refusal = wanted(b"PUT /metrics HTTP/1.1\r\n\r\n").unwrap_err();
-        assert!(refusal.contains("\r\nAllow: GET\r\n"), "{refusal}");
-    }
 
     #[test]
     fn everybody_who_is_not_on_this_machine_is_left_out() {

@@ -1,7 +1,10 @@
 //! What monitoring is told of an agent: metrics, named by the conventions of Prometheus.
 
 mod families;
+#[cfg(test)]
+mod laws;
 mod listener;
+mod request;
 mod text;
 
 use chrono::DateTime;

@@ -8,10 +8,12 @@ mod apart;
 mod bad;
 #[cfg(feature = "network")]
 mod directory;
+mod hostile;
 #[cfg(feature = "network")]
 mod https;
 #[cfg(feature = "network")]
 mod keys;
+mod laws;
 mod ldap;
 mod metrics;
 mod planning;

@@ -12,7 +12,7 @@ use shortflow_agent::exposition;
 use crate::running::{FLEET, Running};
 
 /// How an agent stands that has one device with an edge and queues, as [`Agent::status`](shortflow_agent::Agent) says it.
-fn status() -> Value {
+pub(crate) fn status() -> Value {
     let class = |name: &str, packets: u64| {
         json!({
             "class": name, "handle": "11:", "queue": "fq_codel", "packets": packets, "bytes": 1500 * packets,
@@ -56,7 +56,7 @@ fn an_agent_s_status_is_told_in_the_text_format() {
 }
 
 /// Whether a tool of Prometheus is there; that it is not is told.
-fn has(tool: &str) -> bool {
+pub(crate) fn has(tool: &str) -> bool {
     let is_there = Command::new(tool).arg("--version").output().is_ok();
     if !is_there {
         assert!(std::env::var_os("CI").is_none(), "nothing may be skipped in CI");
@@ -66,7 +66,7 @@ fn has(tool: &str) -> bool {
 }
 
 /// Runs `promtool` over a text; it ends well, and with nothing to find fault with.
-fn promtool(arguments: &[&str], text: &str) {
+pub(crate) fn promtool(arguments: &[&str], text: &str) {
     let mut tool = Command::new("promtool")
         .args(arguments)
         .stdin(Stdio::piped())
@@ -124,10 +124,11 @@ fn answer(address: SocketAddr, request: &str) -> String {
 fn a_running_agent_answers_a_scrape_and_others_do_not_hold_it_up() {
     let agent = Running::start();
     agent.until_version(1);
-    // Somebody who asks and says nothing holds up others no longer than the patience of 2 s.
-    let _silent = TcpStream::connect(agent.metrics).unwrap();
+    // Each of them is waited for 2 s, and nobody else.
+    let silent = || TcpStream::connect(agent.metrics).unwrap();
+    let _silent: Vec<TcpStream> = std::iter::repeat_with(silent).take(20).collect();
     let began = Instant::now();
-    let scraped = answer(agent.metrics, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+    let scraped = answer(agent.metrics, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     let (head, body) = scraped.split_once("\r\n\r\n").unwrap();
     assert!(
@@ -141,6 +142,11 @@ fn a_running_agent_answers_a_scrape_and_others_do_not_hold_it_up() {
         ),
         "{body}"
     );
+    let rebound = answer(agent.metrics, "GET /metrics HTTP/1.1\r\nHost: a.example.org\r\n\r\n");
+    assert!(rebound.starts_with("HTTP/1.1 421 ") && !rebound.contains("shortflow_"), "{rebound}");
+    let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(9000));
+    let refused = answer(agent.metrics, &long);
+    assert!(refused.starts_with("HTTP/1.1 431 Request Header Fields Too Large\r\n"), "{refused}");
     let flood = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(100_000));
     let mut stream = TcpStream::connect(agent.metrics).unwrap();
     // It may be hung up on in the middle.
