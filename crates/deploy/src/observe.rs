@@ -59,6 +59,10 @@ pub struct Queue {
     pub waiting: u64,
     /// Their bytes.
     pub waiting_bytes: u64,
+    /// How long packets wait, by the queue's own estimate, in microseconds; none of a kind that has none.
+    pub delay_us: Option<u64>,
+    /// How many flows it serves now; none of a kind that does not tell flows apart, or does not count them.
+    pub flows: Option<u64>,
 }
 
 /// What tc says of a device.
@@ -160,19 +164,34 @@ fn memo_of(filter: &Value) -> Option<Memo> {
 fn queue_of(qdisc: &Value) -> Option<Queue> {
     let handle = qdisc["handle"].as_str()?.strip_suffix(':')?;
     let number = |key: &str| qdisc[key].as_u64().unwrap_or(0);
-    let in_tins = || {
+    let tins = |key: &'static str| {
         let tins = qdisc["tins"].as_array().into_iter().flatten();
-        tins.filter_map(|tin| tin["ecn_mark"].as_u64()).sum::<u64>()
+        tins.filter_map(move |tin| tin[key].as_u64())
+    };
+    let kind = qdisc["kind"].as_str()?;
+    let (delay_us, flows) = match kind {
+        "pie" => (qdisc["delay"].as_u64(), None),
+        "fq_codel" => (None, qdisc["new_flows_len"].as_u64().zip(qdisc["old_flows_len"].as_u64())),
+        // The longest of its tins, each of which has an average.
+        "cake" => (
+            tins("avg_delay_us").max(),
+            qdisc["tins"]
+                .is_array()
+                .then(|| (tins("sparse_flows").sum(), tins("bulk_flows").sum())),
+        ),
+        _ => (None, None),
     };
     Some(Queue {
         handle: u16::from_str_radix(handle, 16).ok()?,
-        kind: qdisc["kind"].as_str()?.to_owned(),
+        kind: kind.to_owned(),
         packets: number("packets"),
         bytes: number("bytes"),
         drops: number("drops"),
-        marks: number("ecn_mark") + number("marked") + in_tins(),
+        marks: number("ecn_mark") + number("marked") + tins("ecn_mark").sum::<u64>(),
         waiting: number("qlen"),
         waiting_bytes: number("backlog"),
+        delay_us,
+        flows: flows.map(|(new, old)| new + old),
     })
 }
 
@@ -251,6 +270,27 @@ class htb 5f00:fff0 root rate 10Mbit ceil 10Mbit burst 1600b cburst 1600b
         assert!(of("{}", "", "").is_err());
         let odd = of(r#"[{"root":true},{"handle":7}]"#, "class\nclass htb\n", "[{}]");
         assert_eq!(odd.unwrap().classes, []);
+    }
+
+    #[test]
+    fn waits_and_flows_are_told_by_the_kinds_that_know_them() {
+        let text = r#"[{"kind":"fq_codel","handle":"5f01:","new_flows_len":2,"old_flows_len":3},
+            {"kind":"pie","handle":"5f02:","prob":0.01,"delay":15000},
+            {"kind":"cake","handle":"5f03:","tins":[
+                {"peak_delay_us":90,"avg_delay_us":20,"sparse_flows":1,"bulk_flows":2,"unresponsive_flows":0},
+                {"peak_delay_us":40,"avg_delay_us":30,"sparse_flows":4,"bulk_flows":0,"unresponsive_flows":0}]},
+            {"kind":"red","handle":"5f04:"}, {"kind":"cake","handle":"5f05:"}]"#;
+        let found = of(text, "", "").unwrap();
+        let told: Vec<_> =
+            found.queues.iter().map(|queue| (queue.handle, queue.delay_us, queue.flows)).collect();
+        let expected = [
+            (0x5f01, None, Some(5)),
+            (0x5f02, Some(15_000), None),
+            (0x5f03, Some(30), Some(7)),
+            (0x5f04, None, None),
+            (0x5f05, None, None),
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]

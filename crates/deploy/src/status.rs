@@ -223,6 +223,7 @@ impl DeviceStatus {
                 "class": name, "handle": format!("{:x}:", queue.handle), "queue": queue.kind,
                 "packets": queue.packets, "bytes": queue.bytes, "dropped": queue.drops,
                 "marked": queue.marks, "waiting": queue.waiting, "waiting_bytes": queue.waiting_bytes,
+                "delay_s": queue.delay_us.map(|delay| delay as f64 / 1e6), "flows": queue.flows,
             })
         };
         let memo = self.memo.as_ref();

@@ -43,7 +43,7 @@ pub(super) static LEFT_OVER: Family = gauge(
 );
 
 /// What the queue of each class has done.
-pub(super) static CLASS: [Keyed; 6] = [
+pub(super) static CLASS: [Keyed; 8] = [
     (
         "packets",
         counter("shortflow_class_packets_total", "Packets that the class's queue has sent."),
@@ -65,6 +65,14 @@ pub(super) static CLASS: [Keyed; 6] = [
     ),
     ("waiting", gauge("shortflow_class_waiting_packets", "Packets in the class's queue now.")),
     ("waiting_bytes", gauge("shortflow_class_waiting_bytes", "Bytes in the class's queue now.")),
+    (
+        "delay_s",
+        gauge(
+            "shortflow_class_queue_delay_seconds",
+            "How long packets wait in the class's queue, by its own estimate.",
+        ),
+    ),
+    ("flows", gauge("shortflow_class_queue_flows", "Flows that the class's queue serves now.")),
 ];
 
 /// What the edge has seen of each class, green, yellow and red.

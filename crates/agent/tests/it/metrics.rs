@@ -17,6 +17,7 @@ pub(crate) fn status() -> Value {
         json!({
             "class": name, "handle": "11:", "queue": "fq_codel", "packets": packets, "bytes": 1500 * packets,
             "dropped": 3, "marked": 2, "waiting": 1, "waiting_bytes": 1500,
+            "delay_s": if name == "short" { json!(0.015) } else { Value::Null }, "flows": 7,
         })
     };
     let edge = json!({
