@@ -70,6 +70,12 @@ impl HttpsOptions {
         if parsed.authority().is_some_and(|authority| authority.as_str().contains('@')) {
             return Err(wrong("a name and a password have no place in it; give a --token-file"));
         }
+        // A port that is none would be that of the scheme.
+        if parsed.authority().is_some_and(|authority| authority.as_str() != host)
+            && parsed.port_u16().is_none()
+        {
+            return Err(wrong("its port is no number up to 65535"));
+        }
         match parsed.scheme_str() {
             Some("https") => {}
             Some("http") if is_loopback(host) => {}

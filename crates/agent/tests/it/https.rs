@@ -259,6 +259,17 @@ fn what_cannot_be_meant_is_refused_before_anybody_connects() {
         ("ftp://a/b", None, "\"ftp://a/b\" is no URL of a repository: it begins with https://".to_owned()),
         ("https:///b", None, "\"https:///b\" is no URL of a repository: write https://host/path, the path in ASCII".to_owned()),
         ("https://a/ b", None, "\"https://a/ b\" is no URL of a repository: write https://host/path, the path in ASCII".to_owned()),
+        (
+            "http://localhost:99999/",
+            None,
+            "\"http://localhost:99999/\" is no URL of a repository: its port is no number up to 65535"
+                .to_owned(),
+        ),
+        (
+            "https://a:/b",
+            None,
+            "\"https://a:/b\" is no URL of a repository: its port is no number up to 65535".to_owned(),
+        ),
         ("https://a:b@c/d", None, "\"https://a:b@c/d\" is no URL of a repository: a name and a password have no place in it; give a --token-file".to_owned()),
         ("http://127.0.0.1@c/d", None, "\"http://127.0.0.1@c/d\" is no URL of a repository: a name and a password have no place in it; give a --token-file".to_owned()),
         ("http://a.example.org/b", None, "everybody on the way to http://a.example.org/b could change what it says: use https://".to_owned()),
