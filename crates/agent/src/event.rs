@@ -1,6 +1,7 @@
 //! What happens to an agent: one form for the log, for those who watch, and for the journal.
 
 use std::fmt;
+use std::time::Duration;
 
 use chrono::{SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
@@ -45,6 +46,15 @@ pub enum What {
         from: String,
         /// The mistakes in it.
         mistakes: String,
+    },
+    /// A repository is good, and other machines take it first.
+    Waits {
+        /// The digest of its texts.
+        digest: String,
+        /// The source.
+        from: String,
+        /// When this machine takes it, by its clock.
+        until: String,
     },
     /// The repository cannot be read now; the last good version stays.
     Unreadable {
@@ -106,8 +116,7 @@ pub enum What {
 impl Event {
     /// That something happens at this moment.
     pub(crate) fn now(who: &str, what: What) -> Event {
-        let at = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
-        Event { at, who: who.to_owned(), what }
+        Event { at: clock(Duration::ZERO), who: who.to_owned(), what }
     }
 
     /// As a program reads it: `at`, `who`, `what`, and what belongs to that.
@@ -131,6 +140,11 @@ impl Event {
     }
 }
 
+/// What the machine's clock says so long from now, as of RFC 3339.
+pub(crate) fn clock(from_now: Duration) -> String {
+    (Utc::now() + from_now).to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
 impl What {
     fn parts(&self) -> (&'static str, Value) {
         match self {
@@ -143,6 +157,9 @@ impl What {
             }
             What::Refused { digest, from, mistakes } => {
                 ("refused", json!({ "digest": digest, "from": from, "mistakes": mistakes }))
+            }
+            What::Waits { digest, from, until } => {
+                ("waits", json!({ "digest": digest, "from": from, "until": until }))
             }
             What::Unreadable { from, why } => ("unreadable", json!({ "from": from, "why": why })),
             What::Readable { from } => ("readable", json!({ "from": from })),
@@ -174,6 +191,12 @@ impl fmt::Display for What {
             }
             What::Refused { digest, from, mistakes } => {
                 write!(f, "{from} ({digest}) refused, and the last good version stays:\n{mistakes}")
+            }
+            What::Waits { digest, from, until } => {
+                write!(
+                    f,
+                    "{from} ({digest}) is good, and waits until {until}: other machines are first"
+                )
             }
             What::Unreadable { from, why } => {
                 write!(f, "{from} cannot be read, and the last good version stays: {why}")

@@ -180,6 +180,11 @@ mod on_linux {
         if status["held"].is_string() {
             out += "  rolled back: what the source has now is not taken again until it changes\n";
         }
+        if let Some(until) = status["waiting"]["until"].as_str() {
+            out += &format!(
+                "  what the source has now waits until {until}: other machines are first\n"
+            );
+        }
         if let Some(why) = source["unreadable"].as_str() {
             out += &format!("  {} cannot be read: {why}\n", text(&source["name"]));
         }

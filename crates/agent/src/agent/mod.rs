@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use shortflow_text::Diagnostics;
 
-use crate::event::{Event, What};
+use crate::event::{Event, What, clock};
 use crate::fleet::{Fleet, Target};
 use crate::plane::DataPlane;
 use crate::source::Fetched;
@@ -28,6 +28,8 @@ pub struct Agent<P> {
     current: Option<(Version, Fleet)>,
     /// The digest of what was refused last, and the mistakes in it.
     refused: Option<(String, String)>,
+    /// What is good, and other machines take first.
+    waiting: Option<Waiting>,
     /// Why the source cannot be read; none where it can.
     unreadable: Option<String>,
     /// What could not be kept, and when that is tried again.
@@ -35,6 +37,15 @@ pub struct Agent<P> {
     devices: BTreeMap<String, Device>,
     next_look: Instant,
     tell: Box<dyn FnMut(&Event)>,
+}
+
+/// What is good, and waits for its time.
+struct Waiting {
+    digest: String,
+    /// When it was seen first.
+    since: Instant,
+    /// When it is taken, by the machine's clock.
+    until: String,
 }
 
 /// Why there was no going back.
@@ -65,6 +76,7 @@ impl<P: DataPlane> Agent<P> {
             plane,
             current: None,
             refused: None,
+            waiting: None,
             unreadable: None,
             pending: None,
             devices: BTreeMap::new(),
@@ -113,17 +125,19 @@ impl<P: DataPlane> Agent<P> {
         let digest = fetched.bundle.digest();
         let is_current = self.current.as_ref().is_some_and(|(version, _)| version.digest == digest);
         if is_current || self.store.held().as_ref() == Some(&digest) {
-            (self.refused, self.pending) = (None, None);
+            (self.refused, self.waiting, self.pending) = (None, None, None);
             return;
         }
         if self.refused.as_ref().is_some_and(|(refused, _)| *refused == digest) {
             return;
         }
         match Fleet::check(&fetched.bundle) {
+            Ok(fleet) if self.has_to_wait(now, &digest, &fleet) => self.refused = None,
             Ok(fleet) => self.keep(now, fetched, fleet),
             Err(mistakes) => {
                 let mistakes = mistakes.to_string();
-                (self.refused, self.pending) = (Some((digest.clone(), mistakes.clone())), None);
+                self.refused = Some((digest.clone(), mistakes.clone()));
+                (self.waiting, self.pending) = (None, None);
                 self.happened(
                     &fetched.who,
                     What::Refused { digest, from: self.from.clone(), mistakes },
@@ -182,11 +196,28 @@ impl<P: DataPlane> Agent<P> {
         self.happened("agent", What::Stopped);
     }
 
+    /// Whether other machines are first, and for how long is not over yet. It is over when the source still has the same by
+    /// then; a machine that has no version yet has nothing to lose, and waits for nobody.
+    fn has_to_wait(&mut self, now: Instant, digest: &str, fleet: &Fleet) -> bool {
+        let wait = fleet.machine(&self.machine).map(|machine| machine.wait).unwrap_or_default();
+        if self.current.is_none() || wait.is_zero() {
+            return false;
+        }
+        let known = self.waiting.as_ref().filter(|waiting| waiting.digest == digest);
+        if let Some(waiting) = known {
+            return now < waiting.since + wait;
+        }
+        let (digest, until) = (digest.to_owned(), clock(wait));
+        self.waiting = Some(Waiting { digest: digest.clone(), since: now, until: until.clone() });
+        self.happened("agent", What::Waits { digest, from: self.from.clone(), until });
+        true
+    }
+
     fn keep(&mut self, now: Instant, fetched: Fetched, fleet: Fleet) {
         let at = Event::now("", What::Stopped).at;
         match self.store.keep(&fetched.bundle, &fetched.who, &self.from, &at) {
             Ok(version) => {
-                (self.refused, self.pending) = (None, None);
+                (self.refused, self.waiting, self.pending) = (None, None, None);
                 let Version { number, digest, .. } = version.clone();
                 let from = self.from.clone();
                 self.happened(&fetched.who, What::Accepted { version: number, digest, from });

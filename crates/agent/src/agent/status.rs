@@ -33,6 +33,9 @@ impl<P: DataPlane> Agent<P> {
             "fleet": self.current.as_ref().map(|(_, fleet)| &fleet.name),
             "version": version,
             "held": self.store.held(),
+            "waiting": self.waiting.as_ref().map(|waiting| {
+                json!({ "digest": waiting.digest, "until": waiting.until })
+            }),
             "source": {
                 "name": self.from,
                 "unreadable": self.unreadable,

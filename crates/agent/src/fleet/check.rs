@@ -11,7 +11,7 @@ use shortflow_text::{
 use shortflow_units::Rate;
 
 use super::file::{AssignFile, FleetFile, InterfaceFile};
-use super::{Fleet, Machine, Target};
+use super::{Fleet, Machine, Target, rollout};
 use crate::bundle::{Bundle, FLEET, is_inner};
 
 pub(super) fn check(bundle: &Bundle) -> Result<Fleet, Diagnostics> {
@@ -30,6 +30,7 @@ pub(super) fn check(bundle: &Bundle) -> Result<Fleet, Diagnostics> {
     let mut checker =
         Checker { document, file: &file, bundle, of_policies: Vec::new(), warnings: Vec::new() };
     checker.machines();
+    rollout::check(&file, &mut checker.document);
     let policies = checker.policies();
     let machines = checker.assigned(&policies);
     let Checker { document, of_policies, mut warnings, .. } = checker;
@@ -188,7 +189,9 @@ impl Checker<'_> {
                 });
                 devices.push((interface.to_owned(), device.clone(), target));
             }
-            machines.push(Machine { name: name.to_owned(), devices });
+            let rollout = self.file.rollout.as_ref();
+            let wait = rollout.map(|rollout| rollout.wait(machine)).unwrap_or_default();
+            machines.push(Machine { name: name.to_owned(), wait, devices });
         }
         for (index, _) in reached.iter().enumerate().filter(|(_, reached)| !**reached) {
             let message = "this assignment reaches no interface of any machine";

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use shortflow_text::{Named, Scalar};
-use shortflow_units::Rate;
+use shortflow_units::{Duration, Rate};
 
 /// A fleet: machines, and which of them get which policy.
 #[derive(Debug, Clone, Deserialize)]
@@ -22,6 +22,18 @@ pub(super) struct FleetFile {
     /// Which policy goes where.
     #[serde(default)]
     pub(super) assign: Vec<AssignFile>,
+    /// Which machines take a new version first; without it all take it at once.
+    pub(super) rollout: Option<RolloutFile>,
+}
+
+/// Which machines take a new version first.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RolloutFile {
+    /// Machines with one of these tags are first, `*` and `?` standing for parts of one.
+    pub(super) first: Vec<String>,
+    /// How long the others wait after they have seen it.
+    pub(super) after: Duration,
 }
 
 /// A machine.

@@ -2,10 +2,12 @@
 
 mod check;
 mod file;
+mod rollout;
 mod select;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use shortflow_deploy::{Site, Unwanted, Wanted};
 use shortflow_policy::Policy;
@@ -30,6 +32,8 @@ pub struct Fleet {
 pub struct Machine {
     /// Its name.
     pub name: String,
+    /// How long it waits before it takes a new version, while others are first.
+    pub wait: Duration,
     /// For each device, in the order of the text: the name of its interface, and what it is to do, if anything.
     pub devices: Vec<(String, String, Option<Target>)>,
 }

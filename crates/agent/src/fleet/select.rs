@@ -17,7 +17,7 @@ impl AssignFile {
 }
 
 /// Whether a name fits a pattern, in which `*` is any text and `?` any character.
-fn fits(pattern: &str, name: &str) -> bool {
+pub(super) fn fits(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());
     // The star that was met last, and how much of the name it takes: only that one need ever take more.

@@ -31,6 +31,10 @@ pub(super) static HELD: Family = gauge(
     "shortflow_source_held",
     "1 where what the source has was gone back from and is not taken, else 0.",
 );
+pub(super) static WAITING: Family = gauge(
+    "shortflow_source_waiting",
+    "1 where what the source has is good and other machines take it first, else 0.",
+);
 pub(super) static DONE: Family =
     gauge("shortflow_device_done", "1 where the device is as the repository says, else 0.");
 pub(super) static RATE: Family = gauge(

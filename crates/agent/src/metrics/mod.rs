@@ -47,6 +47,7 @@ fn whole(all: &mut Exposition, status: &Value) {
     all.add(&families::READABLE, &[], truth(source["unreadable"].is_null()));
     all.add(&families::REFUSED, &[], truth(!source["refused"].is_null()));
     all.add(&families::HELD, &[], truth(!status["held"].is_null()));
+    all.add(&families::WAITING, &[], truth(!status["waiting"].is_null()));
 }
 
 fn device(all: &mut Exposition, found: &Value) {

@@ -268,3 +268,64 @@ fn the_log_has_who_did_what_and_when() {
     let at = read(&log[0])["at"].as_str().unwrap().to_owned();
     assert!(at.len() == 24 && at.ends_with('Z') && at.contains('T'), "{at}");
 }
+
+/// A fleet in which `gw2` is first, with this rate for `gw1`.
+fn in_stages(rate: &str) -> String {
+    format!(
+        "{}\n[machines.gw2]\ntags = [\"canary-1\"]\n\n[rollout]\nfirst = [\"canary*\"]\nafter = \"30 min\"\n",
+        FLEET.replace("95 Mbit/s", rate)
+    )
+}
+
+#[test]
+fn a_machine_that_is_not_first_takes_a_version_when_its_time_has_come_and_the_source_still_has_it()
+{
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    let version = |bench: &mut Bench| bench.agent.status()["version"]["number"].clone();
+    bench.offer(&in_stages("95 Mbit/s"));
+    assert_eq!(version(&mut bench), 1, "with nothing to lose it waits for nobody");
+    bench.told();
+    bench.offer(&in_stages("90 Mbit/s"));
+    let told = bench.told();
+    assert!(told.len() == 1 && told[0].contains("other machines are first"), "{told:?}");
+    assert!(bench.agent.status()["waiting"]["until"].is_string());
+    // Another change begins anew.
+    bench.later(29 * 60);
+    bench.offer(&in_stages("80 Mbit/s"));
+    bench.later(29 * 60);
+    bench.offer(&in_stages("80 Mbit/s"));
+    assert_eq!((version(&mut bench), bench.told().len()), (1.into(), 1));
+    bench.later(60);
+    assert_eq!(version(&mut bench), 1, "nobody has looked whether the source still has it");
+    bench.offer(&in_stages("80 Mbit/s"));
+    assert_eq!(version(&mut bench), 2);
+    assert!(bench.agent.status()["waiting"].is_null());
+}
+
+#[test]
+fn what_is_taken_back_while_machines_wait_comes_to_none_of_them() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    bench.offer(&in_stages("95 Mbit/s"));
+    bench.offer(&in_stages("90 Mbit/s"));
+    bench.later(1700);
+    bench.offer(&in_stages("95 Mbit/s"));
+    assert!(bench.agent.status()["waiting"].is_null());
+    bench.offer(&in_stages("90 Mbit/s"));
+    bench.later(1700);
+    bench.offer(&in_stages("90 Mbit/s"));
+    assert_eq!(bench.agent.status()["version"]["number"], 1, "its time has begun anew");
+}
+
+#[test]
+fn the_first_machines_take_a_version_at_once() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    let first = |rate| {
+        in_stages(rate).replacen("[machines.gw1]", "[machines.gw1]\ntags = [\"canary-2\"]", 1)
+    };
+    bench.offer(&first("95 Mbit/s"));
+    bench.offer(&first("90 Mbit/s"));
+    assert_eq!(bench.agent.status()["version"]["number"], 2);
+}

@@ -29,7 +29,7 @@ pub(crate) fn status() -> Value {
         "hits": null, "misses": null, "evictions": null, "used": null,
     });
     json!({
-        "machine": "gw1", "fleet": "Office", "held": null,
+        "machine": "gw1", "fleet": "Office", "held": null, "waiting": null,
         "version": { "number": 7, "digest": "51ac27cbd00c", "at": "2026-11-26T02:10:00.633Z" },
         "source": { "name": "folder /srv/fleet", "unreadable": null, "refused": "a mistake" },
         "devices": [
