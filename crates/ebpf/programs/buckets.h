@@ -8,6 +8,15 @@
 
 #define PER_BYTE 8000000000ULL
 
+// Time is counted once, however the clock is set.
+static __always_inline __u64 elapsed_since(__u64 *last, __u64 now)
+{
+	__u64 elapsed = now > *last ? now - *last : 0;
+
+	*last += elapsed;
+	return elapsed;
+}
+
 // What `rate` earns in `elapsed`, at most `most`; after `filling`, the time that takes rounded up, it is all of it.
 static __always_inline __u64 earned(__u64 rate, __u64 elapsed, __u64 filling, __u64 most)
 {

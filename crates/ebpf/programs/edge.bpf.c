@@ -7,6 +7,8 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
+#include "admission.h"
+#include "aggregate.h"
 #include "buckets.h"
 #include "classes.h"
 #include "packet.h"
@@ -62,15 +64,6 @@ static __always_inline __u32 classify(const struct packet *packet)
 	if (search.rules)
 		bpf_loop(search.rules->count, try_rule, &search, 0);
 	return search.class;
-}
-
-// Time is counted once, however the clock is set.
-static __always_inline __u64 elapsed_since(__u64 *last, __u64 now)
-{
-	__u64 elapsed = now > *last ? now - *last : 0;
-
-	*last += elapsed;
-	return elapsed;
 }
 
 static __always_inline void earn(const struct class *class, struct tally *tally, __u64 elapsed)
@@ -416,6 +409,53 @@ APART __u32 meter_by_rate(__u32 number, const struct packet *packet, __u64 now)
 	return precedence_of(settings.powers, &rate, &room.class->first_threshold, bytes);
 }
 
+// Whether a packet keeps to its connection's share of the profile of an aggregate (Mehra, Tewari & Kandlur 1999, section 4.2).
+APART __u32 meter_by_share(__u32 number, const struct packet *packet, __u64 now, struct __sk_buff *skb)
+{
+	struct seen seen = { .now = now };
+	struct connection *one;
+	struct walk walk = {};
+	__u32 which, color;
+
+	walk.class = bpf_map_lookup_elem(&classes, &number);
+	if (!packet || !walk.class)
+		return YELLOW;
+	which = walk.class->table;
+	walk.in = bpf_map_lookup_elem(&aggregates, &which);
+	if (!walk.in || !take(&walk))
+		return YELLOW;
+	walk.now = now;
+	walk.name = name_of_flow(packet);
+	one = see_connection(&walk, packet, &seen);
+	set_rtt(&walk, one, settings.is_test ? skb->cb[2] : smoothed_rtt(skb, packet));
+	color = admit(&walk, one, skb, packet) ? GREEN : YELLOW;
+	passed(&walk, one, packet);
+	give_back(walk.in);
+	count_seen(number, &seen);
+	return color;
+}
+
+// Whether a packet's stream is admitted, and the packet within what it has declared (Jamin et al. 1997).
+APART __u32 meter_by_admission(__u32 number, const struct packet *packet, __u64 now)
+{
+	struct seen seen = { .now = now };
+	__u64 loaded_at;
+	struct name name;
+	struct room room;
+	__u32 color;
+
+	if (!find_room(number, packet, &room))
+		return RED;
+	seen.size = packet->size;
+	name = name_of(packet, &room.class->accounts);
+	loaded_at = room.state->tally.at[0];
+	bpf_spin_lock(&room.table->lock);
+	color = color_of_stream(room.class, room.table, &name, packet, &seen, now, loaded_at);
+	bpf_spin_unlock(&room.table->lock);
+	count_seen(number, &seen);
+	return color;
+}
+
 // What becomes of a packet.
 struct fate {
 	__u32 color;
@@ -432,6 +472,10 @@ static __always_inline __u32 color_of(struct __sk_buff *skb, __u32 number, const
 		return meter_by_sender(number, packet, draws, skb);
 	case METER_FAIR_MARKER:
 		return meter_by_age(number, packet, now, draws);
+	case METER_ADMISSION:
+		return meter_by_admission(number, packet, now);
+	case METER_AGGREGATE:
+		return meter_by_share(number, packet, now, skb);
 	case METER_TSW:
 		return meter_by_window(number, packet, now, draws);
 	default:

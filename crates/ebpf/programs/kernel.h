@@ -41,6 +41,7 @@ struct __sk_buff {
 	__u64 tstamp;
 	__u32 gso_segs;
 	struct bpf_sock *sk;
+	__u32 gso_size;
 };
 
 struct ns_common {

@@ -55,7 +55,7 @@ struct packet {
 };
 
 // Control bits of TCP (RFC 9293).
-enum { SYN = 2 };
+enum { FIN = 1, SYN = 2, RST = 4 };
 
 static __always_inline __u64 two_words(const __u8 *bytes)
 {

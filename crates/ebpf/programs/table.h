@@ -47,11 +47,22 @@ struct tally {
 	};
 };
 
+// The measured load of the streams of a table, in tokens per sample.
+struct measured {
+	__u64 estimate;
+	// The highest average in this window, and what came in this sample.
+	__u64 highest, current;
+	__u64 sample_ends;
+	// Samples until the window ends; 0 where nothing has come yet.
+	__u64 left;
+};
+
 struct table {
 	struct bpf_spin_lock lock;
 	__u32 used, oldest, newest;
 	// When the newest was seen.
-	__u64 newest_at, unused[5];
+	__u64 newest_at;
+	struct measured load;
 	struct entry entries[MOST_ENTRIES];
 	struct neighbours neighbours[MOST_ENTRIES];
 	// Those of the entries, where each has a meter of its own.
@@ -125,16 +136,22 @@ static __always_inline void name_host(__u64 *name, const __u64 *address, const s
 	name[1] = is_v4 ? address[1] : address[1] & accounts->ipv6_mask[1];
 }
 
+static __always_inline struct name name_of_flow(const struct packet *packet)
+{
+	struct name name;
+
+	__builtin_memcpy(name.source, packet->source, sizeof(name.source));
+	__builtin_memcpy(name.destination, packet->destination, sizeof(name.destination));
+	name.rest = (__u64)packet->source_port << 32 | (__u64)packet->destination_port << 16 | packet->protocol;
+	return name;
+}
+
 static __always_inline struct name name_of(const struct packet *packet, const struct accounts *accounts)
 {
 	struct name name = {};
 
-	if (accounts->by == BY_FLOW) {
-		__builtin_memcpy(name.source, packet->source, sizeof(name.source));
-		__builtin_memcpy(name.destination, packet->destination, sizeof(name.destination));
-		name.rest = (__u64)packet->source_port << 32 | (__u64)packet->destination_port << 16 | packet->protocol;
-		return name;
-	}
+	if (accounts->by == BY_FLOW)
+		return name_of_flow(packet);
 	if (accounts->by != BY_DESTINATION)
 		name_host(name.source, packet->source, accounts);
 	if (accounts->by != BY_SOURCE)

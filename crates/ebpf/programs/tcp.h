@@ -60,4 +60,23 @@ static __always_inline struct sender ask_sender(struct __sk_buff *skb, const str
 	return sender;
 }
 
+// The smoothed round-trip time of the connection that sends a packet, in microseconds; 0 where there is none.
+static __always_inline __u32 smoothed_rtt(struct __sk_buff *skb, const struct packet *packet)
+{
+	struct bpf_sock *any = skb->sk, *socket;
+	struct tcp_sock *tcp;
+	__u32 eighths;
+
+	if (!any || packet->protocol != TCP)
+		return 0;
+	socket = bpf_sk_fullsock(any);
+	if (!socket)
+		return 0;
+	tcp = bpf_skc_to_tcp_sock(socket);
+	if (!tcp)
+		return 0;
+	eighths = tcp->srtt_us;
+	return eighths && eighths < 8 ? 1 : eighths >> 3;
+}
+
 #endif

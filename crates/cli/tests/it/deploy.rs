@@ -172,10 +172,7 @@ fn without_the_right_to_change_devices_it_says_what_is_lacking() {
 fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
     for (arguments, told) in [
         (&["policies/dstf.toml"][..], "name those for this device: --role edge,core"),
-        (
-            &["policies/police-and-mark.toml", "--role", "source"],
-            "the marker `aggregate` has no program in the kernel yet",
-        ),
+        (&["policies/aggregate.toml", "--role", "source"], "nearest is the marker `aggregate`"),
         (&["policies/dstf.toml", "--role", "source"], "it has no queue"),
         (&["policies/strict-priority.toml", "--role", "core,core"], "a device plays one of them"),
         (&["policies/dstf.toml", "--role", "cores"], "its roles are `source`, `edge`, `core`"),

@@ -100,9 +100,16 @@ fn class_of(class: &TrafficClass, role: &Role, path: &str) -> Compiled<EdgeClass
         }
         Some(MarkerPlan::Dstf(plan)) => (EdgeMeter::Dstf(plan.clone()), None),
         Some(MarkerPlan::Sima(plan)) => (EdgeMeter::Sima(plan.clone()), None),
-        Some(other) => {
-            let what = format!("the marker `{}` has no program in the kernel yet", other.scheme());
-            return Err(vec![Refusal::of_policy(&path, &what, None)]);
+        Some(MarkerPlan::Admission(plan)) => {
+            let [admitted, others] = plan.code_points();
+            (EdgeMeter::Admission(plan.clone()), Some([admitted, others, others]))
+        }
+        Some(MarkerPlan::Aggregate(plan)) => (EdgeMeter::Aggregate(plan.clone()), colors),
+        Some(MarkerPlan::Srpt(_)) => {
+            let what = "the marker `srpt` goes by how much of a message remains, and no application tells the kernel how \
+                        long its messages are";
+            let hint = "nearest is the marker `dstf`, which goes by what was sent";
+            return Err(vec![Refusal::of_policy(&path, what, Some(hint))]);
         }
     };
     Ok(EdgeClass { meter, code_points, police: class.police })

@@ -96,7 +96,14 @@ impl Compiler<'_> {
                 let what = "no kernel has a queue that drops by SIMA's precedence";
                 Err(vec![Refusal::of_policy(path, what, None)])
             }
-            QueuePlan::SourceScheduler(_) | QueuePlan::AggregateShaper(_) => {
+            QueuePlan::AggregateShaper(_) => {
+                let what = "it lets waiting packets go when TCP hears acknowledgements or an application hands in \
+                            data, which happens inside the host's TCP, before its device";
+                let hint = "nearest is the marker `aggregate`, which marks what does not keep to the same profile, or \
+                            with `police` drops it";
+                Err(vec![Refusal::of_policy(path, what, Some(hint))])
+            }
+            QueuePlan::SourceScheduler(_) => {
                 let what = "it asks for the state of the sender's connections, for which there is no \
                             program in the kernel yet";
                 Err(vec![Refusal::of_policy(path, what, None)])

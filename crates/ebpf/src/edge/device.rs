@@ -8,7 +8,7 @@ use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, ProgramMut, TC_EGRESS, TC_INGRESS, TcHook};
 
 use super::layout::Remembered;
-use super::{EdgeCounter, EdgeFlow, EdgeTable, flows, layout};
+use super::{EdgeCounter, EdgeFlow, EdgeTable, aggregate, flows, layout};
 use crate::Error;
 use crate::edge::program::{EdgeProgram, NAME, counters, now, tables};
 use crate::error::Program;
@@ -106,6 +106,13 @@ impl EdgeProgram {
         let (theirs, mut own) = (read(&other.map("classes")?, from)?, read(&classes, to)?);
         if !layout::does_the_same(&theirs, &own) {
             return Ok(false);
+        }
+        if let Some((old, new)) = layout::aggregates_of(&theirs, &own) {
+            let map = other.map("aggregates")?;
+            match aggregate::read_at_rest(&|| read(&map, old))? {
+                Some(found) => write(&self.map("aggregates")?, new, &found)?,
+                None => return Ok(false),
+            }
         }
         if let Some((old, new)) = layout::tables_of(&theirs, &own) {
             write(&self.map("tables")?, new, &read(&other.map("tables")?, old)?)?;

@@ -4,14 +4,18 @@ use std::net::IpAddr;
 
 use shortflow_elements::classifier::MultiField;
 use shortflow_elements::dropper::PolicerAction;
-use shortflow_elements::marker::{Counted, Crossing, DstfParams, RecoverySegments, SimaParams};
+use shortflow_elements::marker::{
+    AdmissionParams, AggregateMarkerParams, Counted, Crossing, DstfParams, RecoverySegments,
+    SimaParams,
+};
 use shortflow_elements::meter::{
     ColorMode, Decay, FairMarkerParams, FlowTableSize, IntegerTswParams, MomentaryRate, Pace,
 };
 use shortflow_elements::{Aggregate, Color, Dscp, ParamsError, Per, Prefix};
 use shortflow_units::{Bytes, Duration, Rate};
 
-use super::{DEEPEST, EdgeClass, EdgeMeter, MOST_ENTRIES, MOST_RULES, Unsayable};
+use super::aggregate;
+use super::{DEEPEST, EdgeClass, EdgeMeter, MOST_ENTRIES, MOST_LOAD, MOST_RULES, Unsayable};
 use crate::edge;
 
 /// Bytes of `struct rule`.
@@ -123,6 +127,8 @@ pub(super) struct Class {
     pub(super) state: State,
     /// `struct levels`, of a class that has some.
     pub(super) levels: Option<Vec<u8>>,
+    /// The connections with which it begins, of an aggregate.
+    pub(super) aggregate: Option<aggregate::Aggregate>,
     /// Under which its table hashes.
     pub(super) seed: u64,
 }
@@ -168,7 +174,11 @@ impl Buckets {
 }
 
 fn tokens(bytes: u64) -> Result<u64, Unsayable> {
-    if bytes <= DEEPEST { Ok(bytes * PER_BYTE) } else { Err(Unsayable::Deep { bytes }) }
+    if bytes <= DEEPEST {
+        Ok(bytes * PER_BYTE)
+    } else {
+        Err(Unsayable::Deep { bytes, most: DEEPEST })
+    }
 }
 
 /// Whose packets are accounted for together, and how many such accounts are kept: `struct accounts`.
@@ -229,9 +239,33 @@ struct Working {
     windows: Windows,
     /// Of SIMA, in the place of buckets.
     decays: Option<[Decay; 3]>,
+    /// How an aggregate is shared.
+    sharing: Option<[u8; 2]>,
+    /// Of admission control, in the place of a window.
+    load: Option<Load>,
+}
+
+/// The load up to which streams are admitted, and what each declares, in tokens per sample.
+#[derive(Clone, Copy)]
+struct Load {
+    sample: u64,
+    target: u64,
+    declared: u64,
 }
 
 impl Working {
+    /// The fields that follow: those of a window, or of a load.
+    fn spans(&self, packed: Packed) -> Packed {
+        if let Some(Load { sample, target, declared }) = self.load {
+            return packed.long(sample).longs([target, declared]).longs([0; 2]);
+        }
+        let none = Pace { parts: 0, shift: 0 };
+        packed
+            .long(self.window.map_or(0, |window| window.window))
+            .pace(self.window.map_or(none, |window| window.committed))
+            .pace(self.window.and_then(|window| window.peak).unwrap_or(none))
+    }
+
     /// The first fields of `struct class`: those of buckets, or of loads.
     fn rates(&self) -> Packed {
         match self.decays {
@@ -313,6 +347,55 @@ fn sima(params: &SimaParams) -> Result<Working, Unsayable> {
     })
 }
 
+fn admission(params: &AdmissionParams) -> Result<Working, Unsayable> {
+    let sample = params.window().sample();
+    let per_sample = |rate: Rate| u128::from(rate.bits_per_sec()) * u128::from(sample.nanos());
+    let target = per_sample(params.target());
+    if target > u128::from(MOST_LOAD * PER_BYTE) {
+        let bytes = u64::try_from(target / u128::from(PER_BYTE)).unwrap_or(u64::MAX);
+        return Err(Unsayable::Load { bytes });
+    }
+    // A peak is at most the target.
+    let [target, declared] = [target, per_sample(params.peak())].map(|tokens| tokens as u64);
+    let none = (Rate::from_bits_per_sec(0), Bytes::ZERO);
+    let buckets = match params.depth() {
+        Some(depth) => Buckets::apart([(params.peak(), depth), none])?,
+        None => Buckets::default(),
+    };
+    Ok(Working {
+        kind: 11,
+        buckets,
+        threshold: params.window().samples().into(),
+        accounts: Accounts::of(Some(params.streams()))?,
+        load: Some(Load { sample: sample.nanos(), target, declared }),
+        ..Working::default()
+    })
+}
+
+fn of_connections(params: &AggregateMarkerParams) -> Result<Working, Unsayable> {
+    aggregate::check(params)?;
+    let (profile, limits) = (&params.profile, params.connections);
+    let depth = tokens(profile.depth().0)?;
+    let peak = profile.peak().map_or(0, Rate::bits_per_sec);
+    Ok(Working {
+        kind: 10,
+        // Three times the depth pay what is owed and fill all.
+        buckets: Buckets {
+            rate: [profile.rate().bits_per_sec(), peak],
+            depth: [depth, 0],
+            most: [3 * depth, 0],
+        },
+        threshold: profile.max_packet().0,
+        accounts: Accounts {
+            idle_timeout: limits.idle_timeout().nanos(),
+            entries: limits.connections() as u32,
+            ..Accounts::default()
+        },
+        sharing: Some(aggregate::sharing(params.sharing)),
+        ..Working::default()
+    })
+}
+
 /// Buckets, and whether the colour that a packet comes with counts.
 fn buckets(found: &edge::Buckets) -> Result<Working, Unsayable> {
     let (kind, buckets, mode) = match found {
@@ -359,13 +442,15 @@ fn working(meter: &EdgeMeter) -> Result<Working, Unsayable> {
             Ok(Working { kind: 8, windows, ..Working::default() })
         }
         EdgeMeter::Sima(params) => sima(params),
+        EdgeMeter::Admission(params) => admission(params),
+        EdgeMeter::Aggregate(params) => of_connections(params),
     }
 }
 
-/// A class whose table, of those that have one, is number `table`, and hashes under `seed`.
+/// A class whose table or aggregate, of those that have one, is number `table`, and hashes under `seed`.
 pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class, Unsayable> {
     let working = working(&class.meter)?;
-    let rates = working.rates();
+    let rates_and_spans = working.spans(working.rates());
     let Working {
         kind,
         color,
@@ -377,7 +462,11 @@ pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class,
         levels,
         windows,
         decays,
+        sharing,
+        load: _,
     } = working;
+    let depth = buckets.depth[0];
+    let aggregate = sharing.map(|_| aggregate::Aggregate { number: table, depth });
     // Of a Fair Marker, the window of the packets that a flow begins with is the one that is not empty at first.
     let is_late = kind == 6 && threshold == 0;
     let held = match window {
@@ -386,12 +475,8 @@ pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class,
         None if decays.is_some() => MomentaryRate::FRESH,
         None => buckets.depth,
     };
-    let none = Pace { parts: 0, shift: 0 };
     let peak = window.and_then(|window| window.peak);
-    let mut packed = rates
-        .long(window.map_or(0, |window| window.window))
-        .pace(window.map_or(none, |window| window.committed))
-        .pace(peak.unwrap_or(none))
+    let mut packed = rates_and_spans
         .longs(accounts.ipv6_mask)
         .long(accounts.idle_timeout)
         .long(seed)
@@ -401,7 +486,8 @@ pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class,
         .four(windows.high)
         .four(windows.medium)
         .four(windows.initial)
-        .bytes(&[windows.is_random.into(), windows.only_again.into(), 0, 0]);
+        .bytes(&[windows.is_random.into(), windows.only_again.into()])
+        .bytes(&sharing.unwrap_or_default());
     for dscp in (0..64).filter_map(Dscp::new) {
         let incoming = match &mode {
             Some(ColorMode::Aware(colors)) => colors.get(dscp),
@@ -422,7 +508,7 @@ pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class,
         .bytes(&[kind, color.map_or(0, |color| color as u8)])
         .bytes(&[class.code_points.is_some().into(), peak.is_some().into(), table as u8])
         .bytes(&[0; 7]);
-    Ok(Class { bytes: packed.0, state: State { held }, levels, seed })
+    Ok(Class { bytes: packed.0, state: State { held }, levels, aggregate, seed })
 }
 
 #[cfg(feature = "ebpf")]
@@ -438,11 +524,13 @@ impl State {
 mod place {
     use std::ops::Range;
 
+    pub(super) const DEPTH: Range<usize> = 16..24;
     pub(super) const IPV6_MASK: Range<usize> = 104..120;
     pub(super) const IDLE_TIMEOUT: Range<usize> = 120..128;
     pub(super) const SEED: Range<usize> = 128..136;
     pub(super) const ENTRIES: Range<usize> = 136..140;
     pub(super) const BY: usize = 140;
+    pub(super) const SHARING: Range<usize> = 166..168;
     pub(super) const METER: usize = 244;
     pub(super) const TABLE: usize = 248;
 }
@@ -458,6 +546,24 @@ pub(super) fn does_the_same(other: &[u8], own: &[u8]) -> bool {
         && other[place::BY] == own[place::BY]
         && other[place::IPV6_MASK] == own[place::IPV6_MASK]
         && entries(other) <= entries(own)
+        && (own[place::METER] != OF_CONNECTIONS || shares_alike(other, own))
+}
+
+/// The number of an aggregate's meter.
+#[cfg(feature = "ebpf")]
+const OF_CONNECTIONS: u8 = 10;
+
+/// Whether the connections of two aggregates have the same shares.
+#[cfg(feature = "ebpf")]
+fn shares_alike(other: &[u8], own: &[u8]) -> bool {
+    [place::DEPTH, place::SHARING].into_iter().all(|at| other[at.clone()] == own[at])
+}
+
+/// The numbers of the aggregates of two classes, where they have some.
+#[cfg(feature = "ebpf")]
+pub(super) fn aggregates_of(other: &[u8], own: &[u8]) -> Option<(usize, usize)> {
+    let is_one = own[place::METER] == OF_CONNECTIONS;
+    is_one.then(|| (other[place::TABLE].into(), own[place::TABLE].into()))
 }
 
 /// The tables of two classes, where they have some.
@@ -562,6 +668,9 @@ mod tests {
         let params = SrTcmParams::new(rate, half, half, ColorMode::Blind).unwrap();
         let meter = EdgeMeter::Buckets { buckets: edge::Buckets::SrTcm(params), per: None };
         let both = EdgeClass { meter, code_points: None, police: None };
-        assert_eq!(class(&both, 0, 0).unwrap_err(), Unsayable::Deep { bytes: DEEPEST + 2 });
+        assert_eq!(
+            class(&both, 0, 0).unwrap_err(),
+            Unsayable::Deep { bytes: DEEPEST + 2, most: DEEPEST }
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Conditioning at a device: the program that classifies, marks and polices what it sends or receives.
 
+mod aggregate;
 #[cfg(feature = "ebpf")]
 mod device;
 #[cfg(feature = "ebpf")]
@@ -22,13 +23,15 @@ use std::net::{IpAddr, SocketAddr};
 
 use shortflow_elements::classifier::MultiField;
 use shortflow_elements::dropper::PolicerAction;
-use shortflow_elements::marker::{DstfParams, SimaParams, TcpStateParams};
+use shortflow_elements::marker::{
+    AdmissionParams, AggregateMarkerParams, DstfParams, SimaParams, TcpStateParams,
+};
 use shortflow_elements::meter::{
     FairMarkerParams, SrTcmParams, TokenBucketParams, TrTcmParams, Tsw3CmParams, TswParams,
     TwoBucketsParams,
 };
 use shortflow_elements::{Aggregate, Color, Dscp, FlowKey, Per, Protocol};
-use shortflow_units::Duration;
+use shortflow_units::{Duration, Rate};
 
 #[cfg(feature = "ebpf")]
 pub use device::{Direction, EdgeAtDevice};
@@ -74,6 +77,11 @@ pub enum EdgeMeter {
     },
     /// [`SimaMarker`](shortflow_elements::marker::SimaMarker), which gives code points of its own.
     Sima(SimaParams),
+    /// [`AggregateMarker`](shortflow_elements::marker::AggregateMarker). Round-trip times are those of the connections of
+    /// the device's host.
+    Aggregate(AggregateMarkerParams),
+    /// [`AdmissionControl`](shortflow_elements::marker::AdmissionControl).
+    Admission(AdmissionParams),
 }
 
 /// Token buckets.
@@ -93,14 +101,20 @@ impl EdgeMeter {
     /// Whether it remembers flows or hosts.
     fn has_table(&self) -> bool {
         match self {
-            EdgeMeter::FairMarker(_) | EdgeMeter::Dstf(_) => true,
+            EdgeMeter::FairMarker(_) | EdgeMeter::Dstf(_) | EdgeMeter::Admission(_) => true,
             EdgeMeter::Buckets { per, .. } => per.is_some(),
             EdgeMeter::Sima(params) => params.per().is_some(),
             EdgeMeter::Fixed(_)
             | EdgeMeter::Tsw2Cm(_)
             | EdgeMeter::Tsw3Cm(_)
-            | EdgeMeter::TcpState { .. } => false,
+            | EdgeMeter::TcpState { .. }
+            | EdgeMeter::Aggregate(_) => false,
         }
+    }
+
+    /// Whether it shares a profile out to connections.
+    fn has_aggregate(&self) -> bool {
+        matches!(self, EdgeMeter::Aggregate(_))
     }
 }
 
@@ -124,6 +138,8 @@ pub struct EdgePlan {
     classes: Vec<layout::Class>,
     /// How many classes have a table.
     tables: usize,
+    /// How many classes are of aggregates.
+    aggregates: usize,
 }
 
 impl EdgePlan {
@@ -141,15 +157,16 @@ impl EdgePlan {
         };
         limit("rules", rules.len(), MOST_RULES)?;
         limit("classes", classes.len(), MOST_CLASSES)?;
-        let mut tables = 0;
+        let (mut tables, mut aggregates) = (0, 0);
         let mut class = |class: &EdgeClass| {
-            let own = tables;
+            let own = if class.meter.has_aggregate() { aggregates } else { tables };
             tables += usize::from(class.meter.has_table());
+            aggregates += usize::from(class.meter.has_aggregate());
             // Outsiders choose addresses and ports, but not the seed.
             layout::class(class, own, RandomState::new().build_hasher().finish())
         };
         let classes = classes.iter().map(&mut class).collect::<Result<_, _>>()?;
-        Ok(EdgePlan { rules: layout::rules(rules)?, classes, tables })
+        Ok(EdgePlan { rules: layout::rules(rules)?, classes, tables, aggregates })
     }
 }
 
@@ -171,6 +188,18 @@ pub enum Unsayable {
     Deep {
         /// Its bytes, of both buckets together where one rate fills both.
         bytes: u64,
+        /// How deep it may be.
+        most: u64,
+    },
+    /// What is admitted sends more in a sample than 64 bits count.
+    Load {
+        /// So many bytes.
+        bytes: u64,
+    },
+    /// A rate at which 64 bits run over.
+    Fast {
+        /// The rate.
+        rate: Rate,
     },
     /// A table of flows without bound.
     Endless,
@@ -199,8 +228,18 @@ pub struct Cost {
 /// The most flows or hosts that a class remembers.
 pub const MOST_ENTRIES: usize = 1 << 16;
 
-/// The deepest bucket, in bytes.
+/// The most connections of an aggregate.
+pub const MOST_CONNECTIONS: usize = 256;
+
+/// The deepest bucket, in bytes, and that of an aggregate.
 const DEEPEST: u64 = 1 << 31;
+const DEEPEST_OF_AGGREGATE: u64 = 1 << 28;
+
+/// The most that admitted streams send in a sample, in bytes.
+const MOST_LOAD: u64 = 1 << 30;
+
+/// The greatest mean rate of an aggregate.
+const FASTEST: Rate = Rate::from_bits_per_sec(1_000_000_000_000_000);
 
 impl fmt::Display for Unsayable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -211,8 +250,15 @@ impl fmt::Display for Unsayable {
             Unsayable::Sender => {
                 write!(f, "a rule asks for what the sending host alone knows of a connection")
             }
-            Unsayable::Deep { bytes } => {
-                write!(f, "a bucket must hold at most {DEEPEST} bytes; found {bytes}")
+            Unsayable::Deep { bytes, most } => {
+                write!(f, "a bucket must hold at most {most} bytes; found {bytes}")
+            }
+            Unsayable::Load { bytes } => write!(
+                f,
+                "what is admitted must send at most {MOST_LOAD} bytes in a sample; found {bytes}: ask for shorter samples"
+            ),
+            Unsayable::Fast { rate } => {
+                write!(f, "the rate of an aggregate must be at most {FASTEST}; found {rate}")
             }
             Unsayable::Endless => {
                 write!(f, "the table of a Fair Marker must have a size; found one without bound")
@@ -302,7 +348,7 @@ fn name_of(protocol: Protocol) -> String {
 }
 
 /// A packet that is shown to the program, which is told the time and the random bits.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Trial<'p> {
     /// The packet, from the header of Ethernet on.
     pub packet: &'p [u8],
@@ -310,6 +356,10 @@ pub struct Trial<'p> {
     pub now: u64,
     /// 32 random bits.
     pub draw: u32,
-    /// Into how many segments a device would cut it; 1 is a packet as it is.
+    /// Into how many segments a device would cut it; up to 1 it is a packet as it is.
     pub segments: u32,
+    /// The bytes of payload of each of these but the last.
+    pub segment: u32,
+    /// The smoothed round-trip time of its connection in microseconds, of which 0 says nothing.
+    pub rtt: u32,
 }

@@ -27,6 +27,7 @@ const CONTEXT: usize = 192;
 const CONTROL_BLOCK: usize = 48;
 const TIME: usize = 152;
 const SEGMENTS: usize = 164;
+const SEGMENT: usize = 176;
 
 /// The program that conditions packets, loaded into the kernel.
 #[derive(Debug)]
@@ -63,10 +64,12 @@ impl EdgeProgram {
         let flags = [link, u32::from(is_tried)].into_iter().flat_map(u32::to_ne_bytes);
         let settings = flags.chain(POWERS.into_iter().flat_map(u64::to_ne_bytes));
         set(&mut opened, &settings.collect::<Vec<u8>>())?;
-        let tables = opened.maps_mut().find(|map| map.name() == "tables");
-        let most = plan.tables.max(1) as u32;
-        let sized = tables.expect("the map is in what was built").set_max_entries(most);
-        sized.map_err(Program::Edge.at("making its tables"))?;
+        for (name, wanted) in [("tables", plan.tables), ("aggregates", plan.aggregates)] {
+            let map = opened.maps_mut().find(|map| map.name() == name);
+            let mut map = map.expect("the map is in what was built");
+            let sized = map.set_max_entries(wanted.max(1) as u32);
+            sized.map_err(Program::Edge.at("making its tables"))?;
+        }
         let object = opened.load().map_err(Program::Edge.at("loading it"))?;
         let program = EdgeProgram { object, classes: plan.classes.len() };
         program.write(plan, if is_tried { 0 } else { now()? })?;
@@ -87,6 +90,9 @@ impl EdgeProgram {
             put(&classes, number, &class.bytes)?;
             put(&states, number, &state)?;
             class.levels.iter().try_for_each(|own| put(&levels, number, own))?;
+            if let Some(aggregate) = &class.aggregate {
+                put(&self.map("aggregates")?, aggregate.number, &aggregate.packed(now))?;
+            }
         }
         put(&self.map("rules")?, 0, &plan.rules)
     }
@@ -110,9 +116,11 @@ impl EdgeProgram {
         let program = self.program();
         let mut context = [0; CONTEXT];
         context[CONTROL_BLOCK..][..4].copy_from_slice(&trial.draw.to_ne_bytes());
+        context[CONTROL_BLOCK + 8..][..4].copy_from_slice(&trial.rtt.to_ne_bytes());
         context[TIME..][..8].copy_from_slice(&trial.now.to_ne_bytes());
         if trial.segments > 1 {
             context[SEGMENTS..][..4].copy_from_slice(&trial.segments.to_ne_bytes());
+            context[SEGMENT..][..4].copy_from_slice(&trial.segment.to_ne_bytes());
         }
         out.clear();
         out.resize(trial.packet.len(), 0);

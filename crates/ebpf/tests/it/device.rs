@@ -38,7 +38,13 @@ fn plan(depth: u64) -> EdgePlan {
 }
 
 /// Sends so many datagrams of 100 bytes, with the headers of IPv4 or IPv6 and UDP; the code points with which they come.
-fn sent(home: &Home, host: &Host, device: &mut Device, to: &str, count: usize) -> Vec<Dscp> {
+pub(crate) fn sent(
+    home: &Home,
+    host: &Host,
+    device: &mut Device,
+    to: &str,
+    count: usize,
+) -> Vec<Dscp> {
     let to: SocketAddr = to.parse().unwrap();
     let headers = if to.is_ipv4() { 28 } else { 48 };
     let any: IpAddr = if to.is_ipv4() { [0; 4].into() } else { [0_u16; 8].into() };

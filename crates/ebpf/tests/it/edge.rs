@@ -11,8 +11,8 @@ use shortflow_elements::classifier::{
 };
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::marker::{
-    ColorMarker, Counted, DstfMarker, DstfParams, FixedMarker, SimaMarker, SimaParams, SizeLevels,
-    TcpStateMarker,
+    AdmissionControl, AggregateMarker, ColorMarker, Counted, DstfMarker, DstfParams, FixedMarker,
+    SimaMarker, SimaParams, SizeLevels, TcpStateMarker,
 };
 use shortflow_elements::meter::{
     ColorMode, FairMarkerParams, FlowTableSize, InitialRate, IntegerFairMarker, IntegerTsw,
@@ -21,7 +21,7 @@ use shortflow_elements::meter::{
 };
 use shortflow_elements::{
     Acknowledgements, Aggregate, Color, Conditioner, Dscp, Marker, Meter, NewClass, Packet, Per,
-    PerAggregate, Prefix, Protocol, Settling,
+    PerAggregate, Prefix, Protocol, SenderView, Settling,
 };
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 use shortflow_wire::{DsField, Layers};
@@ -33,7 +33,7 @@ use crate::recording;
 const PACKETS: usize = 300_000;
 
 /// The program; none, and a word on what is lacking, where there can be none; on CI there must.
-fn program(plan: &EdgePlan) -> Option<EdgeProgram> {
+pub(crate) fn program(plan: &EdgePlan) -> Option<EdgeProgram> {
     match EdgeProgram::load_to_try(plan) {
         Ok(program) => Some(program),
         Err(
@@ -66,43 +66,36 @@ impl Draw {
 
 /// The element that a class of the program is the twin of.
 fn twin(class: &EdgeClass, draw: &Draw) -> NewClass {
-    let meter: Box<dyn Meter> = match &class.meter {
-        EdgeMeter::Fixed(color) => {
-            let code_point = class.code_points.map(|all| all[*color as usize]);
-            let fixed =
-                |code_point| Box::new(FixedMarker::new(code_point, *color)) as Box<dyn Marker>;
-            return NewClass {
-                name: String::new(),
-                marker: code_point.map(fixed),
-                police: class.police,
-            };
-        }
-        EdgeMeter::Dstf(params) => {
-            let marker = DstfMarker::new(params.clone(), Rng::stream(1, "dstf"));
-            return NewClass {
-                name: String::new(),
-                marker: Some(Box::new(marker)),
-                police: class.police,
-            };
-        }
-        EdgeMeter::Sima(params) => {
-            let marker = SimaMarker::new(params.clone(), Rng::stream(1, "sima"));
-            return NewClass {
-                name: String::new(),
-                marker: Some(Box::new(marker)),
-                police: class.police,
-            };
-        }
+    let marker = match &class.meter {
+        EdgeMeter::Fixed(color) => class.code_points.map(|all| -> Box<dyn Marker> {
+            Box::new(FixedMarker::new(all[*color as usize], *color))
+        }),
+        meter => Some(marker_twin(class, meter, draw)),
+    };
+    NewClass { name: String::new(), marker, police: class.police }
+}
+
+/// The marker that gives a packet of the class its code point.
+fn marker_twin(class: &EdgeClass, meter: &EdgeMeter, draw: &Draw) -> Box<dyn Marker> {
+    let code_points = class.code_points.unwrap_or_default();
+    let rng = Rng::stream(1, "twin");
+    match meter {
+        EdgeMeter::Dstf(params) => Box::new(DstfMarker::new(params.clone(), rng)),
+        EdgeMeter::Sima(params) => Box::new(SimaMarker::new(params.clone(), rng)),
+        // Of packets by hand no TCP tells.
         EdgeMeter::TcpState { params, .. } => {
-            // Of packets by hand no TCP tells.
-            let code_points = class.code_points.expect("a colour is marked");
-            let marker = TcpStateMarker::new(params.clone(), code_points, Rng::stream(1, "draws"));
-            return NewClass {
-                name: String::new(),
-                marker: Some(Box::new(marker)),
-                police: class.police,
-            };
+            Box::new(TcpStateMarker::new(params.clone(), code_points, rng))
         }
+        EdgeMeter::Admission(params) => Box::new(AdmissionControl::new(params.clone(), rng)),
+        EdgeMeter::Aggregate(params) => {
+            Box::new(AggregateMarker::new(params.clone(), code_points, rng))
+        }
+        meter => Box::new(ColorMarker::new(meter_twin(meter, draw), code_points)),
+    }
+}
+
+fn meter_twin(meter: &EdgeMeter, draw: &Draw) -> Box<dyn Meter> {
+    match meter {
         EdgeMeter::FairMarker(params) => {
             let table = Rng::stream(1, "flow table");
             Box::new(IntegerFairMarker::new(params, table, draw.source()).unwrap())
@@ -121,9 +114,8 @@ fn twin(class: &EdgeClass, draw: &Draw) -> NewClass {
             let params = IntegerTswParams::three_colors(params).unwrap();
             Box::new(IntegerTsw::new(params, draw.source()))
         }
-    };
-    let marker = ColorMarker::new(meter, class.code_points.expect("a meter's colour is marked"));
-    NewClass { name: String::new(), marker: Some(Box::new(marker)), police: class.police }
+        _ => unreachable!("it is a marker"),
+    }
 }
 
 /// A meter for all packets, or one for each of many.
@@ -271,15 +263,18 @@ fn classes() -> Vec<EdgeClass> {
     meters.into_iter().enumerate().map(of).collect()
 }
 
-/// A packet that both are shown, when, and what is drawn for it.
-struct Shown {
-    packet: Vec<u8>,
-    now: u64,
-    draw: u32,
+/// A packet that both are shown, when, what is drawn for it, and what its host knows.
+#[derive(Default)]
+pub(crate) struct Shown {
+    pub(crate) packet: Vec<u8>,
+    pub(crate) now: u64,
+    pub(crate) draw: u32,
+    /// The round-trip time that its host tells, in microseconds; 0 where it tells none.
+    pub(crate) rtt: u32,
 }
 
 /// Packets of all kinds, with a clock that stands still, one that is set back, and a pause beside the usual gaps.
-fn drawn(seed: u64, mean_gap: u64) -> impl Iterator<Item = Shown> {
+pub(crate) fn drawn(seed: u64, mean_gap: u64) -> impl Iterator<Item = Shown> {
     let (mut packets, mut now) = (Packets::new(seed), 0_u64);
     (0..PACKETS).map(move |number| {
         now = match packets.below(64) {
@@ -289,19 +284,19 @@ fn drawn(seed: u64, mean_gap: u64) -> impl Iterator<Item = Shown> {
             _ => now + packets.below(2 * mean_gap),
         };
         let draw = packets.below(1 << 32) as u32;
-        Shown { packet: packets.any(), now, draw }
+        Shown { packet: packets.any(), now, draw, rtt: 0 }
     })
 }
 
 /// The recorded packets until there are a fifth of [`PACKETS`], so many times as fast as they came.
-fn recorded(seed: u64, faster: u64) -> impl Iterator<Item = Shown> {
+pub(crate) fn recorded(seed: u64, faster: u64) -> impl Iterator<Item = Shown> {
     let (packets, mut rng) = (recording::packets(), Rng::stream(seed, "draws"));
     let length = packets.last().expect("there are some").0 + 1_000_000;
     (0..PACKETS / 5).map(move |number| {
         let (at, packet) = &packets[number % packets.len()];
         let round = (number / packets.len()) as u64;
         let draw = rng.below(1 << 32) as u32;
-        Shown { packet: packet.clone(), now: (round * length + at) / faster, draw }
+        Shown { packet: packet.clone(), now: (round * length + at) / faster, draw, rtt: 0 }
     })
 }
 
@@ -314,7 +309,7 @@ fn compare(rules: &[(MultiField, usize)], classes: &[EdgeClass], seed: u64, mean
 }
 
 /// Shows both the same packets at the same times, and compares what they make of each, and what they count.
-fn compare_of(
+pub(crate) fn compare_of(
     rules: &[(MultiField, usize)],
     classes: &[EdgeClass],
     shown: impl Iterator<Item = Shown>,
@@ -326,16 +321,16 @@ fn compare_of(
     let mut conditioner =
         Conditioner::new(Classifier::new(rules.to_vec()), twins, Acknowledgements::Marked);
     let (mut out, mut count, mut dropped, mut marked) = (Vec::new(), 0, 0, 0);
-    for (number, Shown { packet, now, draw: drawn }) in shown.enumerate() {
+    for (number, Shown { packet, now, draw: drawn, rtt }) in shown.enumerate() {
         draw.is(drawn);
-        let trial = Trial { packet: &packet, now, draw: drawn, segments: 1 };
+        let trial = Trial { packet: &packet, now, draw: drawn, rtt, ..Trial::default() };
         let goes_on = program.try_packet(trial, &mut out).unwrap();
 
         let (layers, mut expected) = (Layers::of_ethernet(&packet), packet.clone());
         let mut refused = false;
         if let Some(mut descriptor) = layers.descriptor(None) {
             let at = Instant::from_nanos(now);
-            refused = conditioner.condition(at, &mut descriptor, None).is_some();
+            refused = conditioner.condition(at, &mut descriptor, view(rtt).as_ref()).is_some();
             let ds = DsField::from(&descriptor);
             if !refused {
                 layers.ds_place().unwrap().write(&mut expected, ds).unwrap();
@@ -365,14 +360,24 @@ fn compare_of(
     Some((conditioner, program))
 }
 
+/// What a host tells of a connection of this round-trip time in microseconds; nothing without one.
+fn view(rtt: u32) -> Option<SenderView> {
+    let smoothed_rtt = Some(Duration::from_micros(rtt.into()));
+    (rtt > 0).then(|| SenderView { smoothed_rtt, ..SenderView::default() })
+}
+
 /// Compares what the tables have seen; each must have seen everything that a table can.
-fn compare_tables(conditioner: &Conditioner, program: &EdgeProgram) {
+pub(crate) fn compare_tables(conditioner: &Conditioner, program: &EdgeProgram) {
     for (own, table) in conditioner.counters().iter().zip(program.tables().unwrap()) {
-        let counted = |names: [&str; 2]| {
+        let counted = |names: [&str; 3]| {
             own.marker.iter().find(|(name, _)| names.contains(name)).map(|(_, count)| *count)
         };
-        let Some(misses) = counted(["flow table misses", "aggregates seen"]) else { continue };
-        let evictions = counted(["flow table evictions", "aggregates evicted"]).unwrap();
+        let Some(misses) = counted(["flow table misses", "aggregates seen", "connections seen"])
+        else {
+            continue;
+        };
+        let evictions =
+            counted(["flow table evictions", "aggregates evicted", "connections evicted"]).unwrap();
         let hits = own.packets.iter().sum::<u64>() - misses;
         assert_eq!([hits, misses, evictions], [table.hits, table.misses, table.evictions]);
         assert!(misses > 100, "{misses} of {hits}");
@@ -380,7 +385,7 @@ fn compare_tables(conditioner: &Conditioner, program: &EdgeProgram) {
     }
 }
 
-fn all() -> MultiField {
+pub(crate) fn all() -> MultiField {
     MultiField::default()
 }
 
@@ -450,7 +455,7 @@ fn at_the_very_edge_of_a_draw_a_window_decides_as_its_element_does() {
             let drawn = edge.saturating_sub(number % 2);
             draw.is(drawn);
             let color = meter.meter(Instant::from_nanos(now), &descriptor);
-            let trial = Trial { packet: &packet, now, draw: drawn, segments: 1 };
+            let trial = Trial { packet: &packet, now, draw: drawn, ..Trial::default() };
             assert!(program.try_packet(trial, &mut out).unwrap());
             let found = Layers::of_ethernet(&out).descriptor(None).unwrap().dscp;
             assert_eq!(
@@ -517,7 +522,7 @@ fn a_full_table_of_rules_is_gone_through_to_its_end() {
     packet.extend([8, 0, 0x45, 0, 0, 20, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 138, 10, 0, 0, 1]);
     let mut out = Vec::new();
     let mut code_point = |packet: &[u8]| {
-        let trial = Trial { packet, now: 0, draw: 0, segments: 1 };
+        let trial = Trial { packet, ..Trial::default() };
         assert!(program.try_packet(trial, &mut out).unwrap());
         dscp(out[15] >> 2)
     };
@@ -543,7 +548,7 @@ fn a_packet_that_a_device_will_cut_counts_and_pays_as_its_segments_do() {
     packet.resize(14 + 3040, 0);
     let mut out = Vec::new();
     let mut code_point = |segments| {
-        let trial = Trial { packet: &packet, now: 0, draw: 0, segments };
+        let trial = Trial { packet: &packet, segments, ..Trial::default() };
         assert!(program.try_packet(trial, &mut out).unwrap());
         dscp(out[15] >> 2)
     };

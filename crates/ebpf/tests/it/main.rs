@@ -2,6 +2,8 @@
 
 #![cfg(all(target_os = "linux", feature = "ebpf"))]
 
+mod admission;
+mod aggregate;
 mod device;
 mod edge;
 mod growth;

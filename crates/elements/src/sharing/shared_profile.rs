@@ -86,10 +86,10 @@ impl SharedProfile {
     }
 
     /// The round-trip time of `connection` is `rtt` from now on; it counts in whole microseconds, from
-    /// one of them to a bit more than an hour.
+    /// one of them to 2²⁴ − 1, some 17 s.
     pub fn set_rtt(&mut self, connection: u32, rtt: Duration) {
-        let micros = u32::try_from(rtt.nanos() / 1000).unwrap_or(u32::MAX);
-        self.tokens.set_rtt(connection, micros.max(1));
+        let micros = (rtt.nanos() / 1000).clamp(1, LONGEST_RTT);
+        self.tokens.set_rtt(connection, micros as u32);
     }
 
     /// Whether `packet` keeps to the profile when `connection` sends it, as of the last
@@ -131,6 +131,9 @@ impl SharedProfile {
         Tokens::of_units(self.tokens.total().unsigned_abs()).bytes()
     }
 }
+
+/// In microseconds: those of 256 connections together have 32 bits, with which a kernel shares a depth out exactly.
+const LONGEST_RTT: u64 = (1 << 24) - 1;
 
 fn price(packet: &Packet) -> Units {
     units(Tokens::of(packet.bytes()))
