@@ -7,7 +7,7 @@ use crate::Config;
 use crate::congestion::{Ack, Congestion, CongestionControl, Limit};
 use crate::header::TcpHeader;
 use crate::recovery::LossPhase;
-use crate::recovery::rack::{Awaits, Doubt, Judged, News, Probe, Rack, Reduction};
+use crate::recovery::rack::{Awaits, Doubt, Judged, News, Probe, Rack, Reduction, TIMER_MARGIN};
 use crate::sender::{Chunk, ChunkKind, Sender, Urgent};
 
 // What the other recoveries share stays as small as it was: hence the calls that are not inlined.
@@ -124,7 +124,12 @@ impl Sender {
                 self.rack().on_recovered();
             }
         }
-        let judged = if is_settled { Judged::default() } else { self.judge(now, config) };
+        // What arrives late, and what came twice, tells nothing of others: as in Linux they are judged with what does.
+        let tells_nothing = !std::mem::take(&mut self.rack().has_advanced);
+        let judged = match is_settled || tells_nothing {
+            true => Judged::default(),
+            false => self.judge(now, config),
+        };
         let delivered = news.delivered + news.twice.map_or(0, |(from, to)| to - from);
         if self.recovery.phase() == LossPhase::Fast && delivered > 0 {
             self.follow_reduction(delivered, advances && !judged.lost);
@@ -133,7 +138,9 @@ impl Sender {
             self.tell_congestion_control(now, header, &news, in_flight, config);
         }
         let restarts = advances || self.rack().tells_of_earlier(now, &news);
-        self.await_next(now, judged.wait, restarts, config);
+        if restarts || !tells_nothing {
+            self.await_next(now, judged.wait, restarts, config);
+        }
     }
 
     /// Nothing is outstanding. A report of duplicates may still take back what was reduced.
@@ -359,7 +366,7 @@ impl Sender {
             self.restart_timer(now);
         } else if !wait.is_zero() {
             self.rack().awaits = Awaits::Reordering;
-            self.timer = now + wait;
+            self.timer = now + wait + TIMER_MARGIN;
         } else if restarts {
             let rack = self.rack();
             if rack.may_probe(phase, config) {
@@ -398,16 +405,12 @@ impl Sender {
                 self.await_timeout(now);
             }
             Awaits::Reordering => {
-                let judged = self.judge(now, config);
-                if judged.lost && self.recovery.phase() == LossPhase::Fast {
+                let was_fast = self.recovery.phase() == LossPhase::Fast;
+                self.judge(now, config);
+                if !was_fast && self.recovery.phase() == LossPhase::Fast {
                     self.follow_reduction(u64::from(self.mss), false);
                 }
-                if judged.wait.is_zero() {
-                    self.await_timeout(now);
-                } else {
-                    self.rack().awaits = Awaits::Reordering;
-                    self.timer = now + judged.wait;
-                }
+                self.await_timeout(now);
             }
         }
     }

@@ -239,6 +239,6 @@ fn a_lone_fin_tells_that_the_data_before_it_are_lost() {
         .sends(fin(1501))
         .at(200)
         .gets(acks(1).sacks_octets(&[(1501, 1502)]))
-        .at(225)
+        .at(227)
         .sends(data(1001, 1501).with_fin().again());
 }

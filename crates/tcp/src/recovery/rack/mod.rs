@@ -23,8 +23,8 @@ pub(crate) use doubt::Doubt;
 pub(crate) use reduction::Reduction;
 pub(crate) use sent::{Judged, SentSegments, Stamp};
 
-/// What a probe timeout adds where more than one segment is outstanding: what timers need.
-const PROBE_MARGIN: Duration = Duration::from_millis(2);
+/// What waits for something to arrive are longer by, for timers: also of a probe where more than one segment is outstanding.
+pub(crate) const TIMER_MARGIN: Duration = Duration::from_millis(2);
 
 /// The clock of timestamps, as in Linux.
 const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
@@ -57,6 +57,8 @@ pub(crate) struct Rack {
     pub(crate) awaits: Awaits,
     /// TLP.end_seq while a probe is not accounted for, and whether it was sent before (RFC 8985 §7.1).
     pub(crate) probe: Option<Probe>,
+    /// Something has arrived since it was last judged what is lost.
+    pub(crate) has_advanced: bool,
     /// What to go back to if a reduction turns out to have been without cause, while that is open.
     pub(crate) doubt: Option<Doubt>,
     /// The most that was outstanding in the flight that ends at the second offset.
@@ -93,6 +95,8 @@ impl Probe {
 pub(crate) struct News {
     /// Bytes that the peer was not known to hold.
     pub(crate) delivered: u64,
+    /// When the latest of them were sent.
+    pub(crate) sent: Option<Instant>,
     /// What it reports to have got twice, from and to (RFC 2883).
     pub(crate) twice: Option<(u64, u64)>,
     /// Whether SACK blocks told of some of them.
@@ -143,6 +147,7 @@ impl Default for Rack {
             reduction: Reduction::default(),
             awaits: Awaits::Timeout,
             probe: None,
+            has_advanced: false,
             doubt: None,
             most_in_flight: (0, 0),
         }
@@ -178,6 +183,7 @@ impl Rack {
                 continue; // it was SACKed before
             }
             news.delivered += bytes;
+            news.sent = news.sent.max(Some(segment.stamp.at));
             let rtt = now.since(segment.stamp.at);
             if segment.again && !header.stamps.has(Stamps::ANSWERS_AGAIN) {
                 // RFC 8985 §6.2, step 2: the time of the retransmission tells nothing.
@@ -209,6 +215,9 @@ impl Rack {
         if self.sent.has_reneged() {
             self.sent.renege();
         }
+        if let Some(sent) = news.sent {
+            self.tolerance.on_arrival(now, sent);
+        }
         news
     }
 
@@ -229,7 +238,7 @@ impl Rack {
         }
         let is_probe = self.probe.is_some_and(|probe| probe.is_answered_by(to));
         if self.reordering_seen && !is_probe {
-            self.tolerance.on_duplicate(sent.una, sent.max);
+            self.tolerance.on_duplicate();
         }
         if let Some(doubt) = &mut self.doubt {
             doubt.on_report(to, segments);
@@ -268,6 +277,7 @@ impl Rack {
             let mut least = self.least_rtt;
             self.sent.sack(from, to, |segment, bytes| {
                 news.delivered += bytes;
+                news.sent = news.sent.max(Some(segment.stamp.at));
                 news.sacked = true;
                 let rtt = now.since(segment.stamp.at);
                 if segment.again {
@@ -289,6 +299,7 @@ impl Rack {
             if let [Some(latest), Some(last)] = arrived {
                 self.rtt = now.since(last.at);
                 self.latest = self.latest.max(latest);
+                self.has_advanced = true;
             }
         }
         self.sent.remember(told);
@@ -308,6 +319,7 @@ impl Rack {
         }
         self.rtt = rtt;
         self.latest = self.latest.max(stamp);
+        self.has_advanced = true;
     }
 
     /// RFC 8985 §6.2, steps 4 and 5: what is lost by now.
@@ -354,7 +366,7 @@ impl Rack {
         config: &Config,
     ) -> Duration {
         let Some(smoothed_rtt) = smoothed_rtt else { return FIRST_PROBE };
-        let margin = if self.sent.count() == 1 { config.rto_min } else { PROBE_MARGIN };
+        let margin = if self.sent.count() == 1 { config.rto_min } else { TIMER_MARGIN };
         smoothed_rtt * 2 + margin
     }
 

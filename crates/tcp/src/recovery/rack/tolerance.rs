@@ -1,4 +1,10 @@
 //! By how much more segments may overtake each other where a peer got them twice (RFC 8985 §6.2, step 4).
+//!
+//! A round ends here when something arrives that was sent after the last report that counted, as in Linux. The RFC waits
+//! until all that had been sent by then is acknowledged, which a single segment that stays behind can hold up for long, while
+//! others are sent again for nothing.
+
+use shortflow_units::Instant;
 
 /// Recoveries without a report after which it is forgotten.
 const PERSISTENCE: u8 = 16;
@@ -10,13 +16,15 @@ pub(crate) struct Tolerance {
     times: u8,
     /// RACK.reo_wnd_persist.
     persists: u8,
-    /// RACK.dsack_round: reports count again when this is acknowledged.
-    round_ends: u64,
+    /// A report waits for what comes with it or next.
+    reported: bool,
+    /// When a report last counted.
+    counted: Instant,
 }
 
 impl Default for Tolerance {
     fn default() -> Self {
-        Tolerance { times: 1, persists: 0, round_ends: 0 }
+        Tolerance { times: 1, persists: 0, reported: false, counted: Instant::START }
     }
 }
 
@@ -26,15 +34,19 @@ impl Tolerance {
         self.times.into()
     }
 
-    /// The peer reports that it got something twice, when `una` is acknowledged and data up to `max` were sent: once in a
-    /// round trip the window grows.
-    pub(crate) fn on_duplicate(&mut self, una: u64, max: u64) {
-        if una >= self.round_ends {
-            *self = Tolerance {
-                times: self.times.saturating_add(1),
-                persists: PERSISTENCE,
-                round_ends: max,
-            };
+    /// The peer reports that it got something twice.
+    pub(crate) fn on_duplicate(&mut self) {
+        self.reported = true;
+    }
+
+    /// Something has arrived, the latest of which was sent at `sent`: if that is after the last report that counted, this one
+    /// does.
+    #[inline]
+    pub(crate) fn on_arrival(&mut self, now: Instant, sent: Instant) {
+        if std::mem::take(&mut self.reported) && sent >= self.counted {
+            self.times = self.times.saturating_add(1);
+            self.persists = PERSISTENCE;
+            self.counted = now;
         }
     }
 
@@ -54,19 +66,35 @@ impl Tolerance {
 
 #[cfg(test)]
 mod tests {
+    use shortflow_units::Duration;
+
     use super::*;
 
     #[test]
     fn reports_count_once_in_a_round_trip_and_are_forgotten_after_sixteen_recoveries() {
+        let at = |millis| Instant::START + Duration::from_millis(millis);
         let mut tolerance = Tolerance::default();
-        tolerance.on_duplicate(10, 30);
-        tolerance.on_duplicate(20, 40);
-        assert_eq!(tolerance.times(), 2);
-        tolerance.on_duplicate(30, 50);
-        assert_eq!(tolerance.times(), 3);
+        let mut reported_at = |now, sent| {
+            tolerance.on_duplicate();
+            tolerance.on_arrival(at(now), at(sent));
+            tolerance.times()
+        };
+        assert_eq!(reported_at(100, 0), 2);
+        assert_eq!(reported_at(150, 90), 2, "sent before the report that counted");
+        assert_eq!(reported_at(200, 100), 3);
+        tolerance.on_arrival(at(400), at(300));
         (0..15).for_each(|_| tolerance.on_recovered());
         assert_eq!(tolerance.times(), 3);
         tolerance.on_recovered();
         assert_eq!(tolerance.times(), 1);
+    }
+
+    #[test]
+    fn a_report_with_which_nothing_else_arrives_waits_for_what_does() {
+        let mut tolerance = Tolerance::default();
+        tolerance.on_duplicate();
+        assert_eq!(tolerance.times(), 1);
+        tolerance.on_arrival(Instant::START, Instant::START);
+        assert_eq!(tolerance.times(), 2);
     }
 }

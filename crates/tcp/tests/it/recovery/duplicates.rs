@@ -223,7 +223,7 @@ fn a_report_lets_segments_be_later() {
         .sends_segments(12..=13)
         .gets(acks(2).sacks(&[(4, 6)]))
         .sends_segments(14..=16)
-        .at(225)
+        .at(227)
         .sends(seg(3).again())
         .at(250)
         .gets(acks(6).sacks(&[(3, 3)]))

@@ -2,15 +2,15 @@
 
 use super::*;
 
-// RFC 8985 §6.2, steps 4 and 5: one later segment is enough, a quarter of the least round trip later. Until
-// then what the peer holds makes room for new data.
+// RFC 8985 §6.2, steps 4 and 5: one later segment is enough, a quarter of the least round trip later, and the 2 ms that
+// Linux adds for its timers. Until then what the peer holds makes room for new data.
 #[test]
 fn a_segment_is_lost_a_quarter_of_a_round_trip_after_a_later_one_arrived() {
     ten_out(rack())
         .at(200)
         .gets(acks(0).sacks(&[(2, 2)]))
         .sends(seg(11))
-        .at(225)
+        .at(227)
         .sends(seg(1).again())
         .window_is(5)
         .repairs_are(1, 0);
@@ -61,8 +61,22 @@ fn where_segments_overtook_each_other_three_later_ones_wait_for_the_window() {
         .sends_segments(12..=13)
         .gets(acks(2).sacks(&[(4, 6)]))
         .sends_segments(14..=16)
-        .at(225)
+        .at(227)
         .sends(seg(3).again());
+}
+
+// RFC 8985 §6.2, step 5: what tells of nothing new is no time to judge the others. At 226 ms segment 1 is late, and the peer says
+// again what it holds; the timer is what finds it.
+#[test]
+fn an_acknowledgement_that_tells_nothing_judges_nothing() {
+    ten_out(rack())
+        .at(200)
+        .gets(acks(0).sacks(&[(2, 2)]))
+        .sends(seg(11))
+        .at(226)
+        .gets(acks(0).sacks(&[(2, 2)]))
+        .at(227)
+        .sends(seg(1).again());
 }
 
 // RFC 8985 §6.2, step 2: RACK.rtt is that of what was acknowledged in order, and not the short one of a segment that
