@@ -48,11 +48,18 @@ pub(super) fn wanted(bytes: &[u8]) -> Result<(), Refusal> {
     };
     let head = std::str::from_utf8(&bytes[..end]).map_err(|_| BAD)?;
     let mut lines = head.split("\r\n");
+    // A line end of another kind is one to some and none to others (RFC 9112, §2.2).
+    if lines.clone().any(|line| line.contains(|c: char| c.is_control() && c != '\t')) {
+        return Err(BAD);
+    }
     let line: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
     let [method, target, version @ ("HTTP/1.1" | "HTTP/1.0")] = line[..] else { return Err(BAD) };
     let mut hosts = Vec::new();
     for line in lines {
         let (name, value) = line.split_once(':').ok_or(BAD)?;
+        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(BAD);
+        }
         if name.eq_ignore_ascii_case("host") {
             hosts.push(value.trim_matches([' ', '\t']));
         }
@@ -111,6 +118,11 @@ mod tests {
             ("GET /metrics HTTP/2\r\n\r\n", "400"),
             ("GET /metrics HTTP/1.0\r\n", "400"),
             ("GET /metrics HTTP/1.0\r\nno colon\r\n\r\n", "400"),
+            ("GET /metrics HTTP/1.0\r\nA: b\nHost: a\r\n\r\n", "400"),
+            ("GET /metrics HTTP/1.0\r\nA: b\rHost: a\r\n\r\n", "400"),
+            ("GET /metrics HTTP/1.0\r\nHost : a\r\n\r\n", "400"),
+            ("GET /metrics HTTP/1.0\r\nA: b\r\n Host: a\r\n\r\n", "400"),
+            ("GET /metrics HTTP/1.0\r\n: b\r\n\r\n", "400"),
             ("\r\n\r\n", "400"),
             ("", "400"),
             (&long, "431"),
