@@ -180,3 +180,18 @@ fn every_mistake_in_entries_has_the_message_beside_it() {
     }
     assert!(seen > 0 && differ.is_empty(), "{}\nBLESS=1 rewrites them", differ.join("\n"));
 }
+
+#[test]
+fn more_entries_than_a_repository_has_are_refused_before_they_are_held_against_each_other() {
+    let text = |count: usize| -> String {
+        let entry =
+            |number| format!("dn: cn={number}\nobjectClass: shortflowPolicy\ncn: {number}\n\n");
+        (1..=count).map(entry).collect()
+    };
+    assert_eq!(ldap::read("a", text(5000)).unwrap().files().count(), 5000);
+    let refused = ldap::read("a", text(5001)).unwrap_err().to_string();
+    assert!(
+        refused.contains("cn=5001: this is entry 5001, and at most 5000 are read"),
+        "{refused}"
+    );
+}
