@@ -3,7 +3,7 @@
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::{deploy, doctor, reload, status, undeploy};
 #[cfg(target_os = "linux")]
-pub(crate) use on_linux::{Standing, deploy, doctor, reload, standing, status, undeploy};
+pub(crate) use on_linux::{Standing, deploy, doctor, labelled, reload, standing, status, undeploy};
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
@@ -47,9 +47,9 @@ mod on_linux {
 
     use serde_json::{Value, json};
     use shortflow_deploy::{
-        Claim, DeviceStatus, Edge, Error, Kernel, Kind, Link, Listings, Observed, Refusal, Root,
-        Settings, Site, Step, Tc, Tree, Unwanted, Wanted, compile, compile_edge, examine,
-        examine_kernel, link, roles_of,
+        Claim, DeviceStatus, Edge, Error, Kernel, Kind, Link, Listings, Observed, Owners, Refusal,
+        Root, Settings, Site, Step, Tc, Tree, Unwanted, Wanted, any_owners, compile,
+        compile_edge_for, examine, examine_kernel, link, owners, roles_of,
     };
     use shortflow_policy::Policy;
     use shortflow_text::Override;
@@ -203,6 +203,11 @@ mod on_linux {
         Ok(policy)
     }
 
+    /// Who owns the connections that have labels.
+    pub(crate) fn labelled(policy: &Policy, given: &[(String, String)]) -> Result<Owners, Failure> {
+        owners(policy, given).map_err(|why| Failure::Input(format!("--label {why}")))
+    }
+
     /// What the roles come to, or all that is refused of them.
     fn wanted(policy: &Policy, args: &Deploy, place: &Place) -> Result<Wanted, Failure> {
         if args.rate.is_some_and(|rate| rate < Wanted::LEAST_RATE) {
@@ -217,10 +222,14 @@ mod on_linux {
             kernel: place.kernel.clone(),
             nearest: args.nearest,
         };
-        let wanted = Wanted::of(policy, &args.role, &site).map_err(|unwanted| match unwanted {
-            Unwanted::Roles(what) => Failure::Input(what),
-            Unwanted::Refused(refusals) => refused(&refusals),
-        })?;
+        let owners = labelled(policy, &args.label)?;
+        let wanted =
+            Wanted::of_owners(policy, &args.role, &site, &owners).map_err(
+                |unwanted| match unwanted {
+                    Unwanted::Roles(what) => Failure::Input(what),
+                    Unwanted::Refused(refusals) => refused(&refusals),
+                },
+            )?;
         if wanted.tree.is_none() && args.rate.is_some() {
             let what = "--rate is that of a queue, and no role that is named has one\n\
                         leave it out, or name a role that queues, too";
@@ -384,7 +393,8 @@ mod on_linux {
             refusals.into_iter().map(|refusal| format!("cannot be deployed: {refusal}"))
         };
         for role in roles {
-            match compile_edge(role) {
+            // Who owns connections does not matter for what is needed.
+            match compile_edge_for(role, &any_owners(policy)) {
                 Ok(None) => {}
                 Ok(Some(_)) => {
                     needs.told.push(format!(

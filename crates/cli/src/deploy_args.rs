@@ -36,12 +36,22 @@ pub(crate) struct Deploy {
     /// Change a key of the policy first; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
+    /// Which connections of this host have a label that the policy matches: those of sockets with a mark (SO_MARK), as in
+    /// `telnet=mark:7`, or of a group of processes, as in `backup=cgroup:system.slice/backup.service`. Once for each label.
+    #[arg(long, value_name = "LABEL=OWNER", value_parser = label_and_owner)]
+    pub(crate) label: Vec<(String, String)>,
     /// Take the nearest that this kernel has for what it cannot do, and say what that is.
     #[arg(long)]
     pub(crate) nearest: bool,
     /// Print the commands that would be run, and run none.
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+fn label_and_owner(text: &str) -> Result<(String, String), String> {
+    key_and_value(text).map_err(|_| {
+        "write LABEL=OWNER, as in `telnet=mark:7` or `backup=cgroup:system.slice/backup.service`".to_owned()
+    })
 }
 
 /// `status`.
@@ -102,7 +112,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "HOST")]
     pub(crate) peer: Option<String>,
     /// Be the machine at the other end: send probes back and take transfers, until Ctrl-C.
-    #[arg(long, conflicts_with_all = ["policy", "dev", "peer", "on_off", "role", "rate", "set"])]
+    #[arg(long, conflicts_with_all = ["policy", "dev", "peer", "on_off", "role", "rate", "set", "label"])]
     pub(crate) listen: bool,
     /// With --listen, the address of this machine at which one waits; by default all of them.
     #[arg(long, value_name = "ADDRESS", requires = "listen")]
@@ -119,6 +129,9 @@ pub(crate) struct Verify {
     /// A key of the policy, as given to `deploy`; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
+    /// Which connections have a label, as given to `deploy`; may be repeated.
+    #[arg(long, value_name = "LABEL=OWNER", value_parser = label_and_owner)]
+    pub(crate) label: Vec<(String, String)>,
     /// The nearest was taken for what the kernel cannot do, as with `deploy`.
     #[arg(long)]
     pub(crate) nearest: bool,

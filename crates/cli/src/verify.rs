@@ -20,12 +20,12 @@ mod on_linux {
     use std::path::PathBuf;
     use std::time::Duration;
 
-    use shortflow_deploy::{Edge, Ends, Settings, Tree, compile, compile_edge_past};
+    use shortflow_deploy::{Edge, Ends, Owners, Settings, Tree, compile, compile_edge_past};
     use shortflow_policy::Policy;
     use shortflow_verify::{Error, PORT, Passing, Peer, Plan, Switch};
 
     use super::{Console, Failure, Verify};
-    use crate::deploy::{Standing, standing};
+    use crate::deploy::{Standing, labelled, standing};
     use crate::deploy_args::Deploy;
     use crate::interrupt::stop_on_interrupt;
     use crate::progress::Spinner;
@@ -64,7 +64,9 @@ mod on_linux {
             )));
         }
         let mut plan = plan(args, peer, tree.as_ref())?;
-        let passing = edge.map(|marking| passing(&deployed, marking, peer.ip(), &mut plan));
+        let owners = labelled(&deployed, &args.label)?;
+        let passing =
+            edge.map(|marking| passing(&deployed, &owners, marking, peer.ip(), &mut plan));
         let passing = passing.transpose()?;
         let mut passing = passing.map(|edges| Passing::new(tc.clone(), device, &name, edges));
         let mut switch = match (args.on_off, tree) {
@@ -112,13 +114,14 @@ mod on_linux {
 
     /// What was given to `deploy`.
     fn deployment(args: &Verify, policy: PathBuf, dev: String) -> Deploy {
-        let Verify { role, rate, set, nearest, .. } = args;
+        let Verify { role, rate, set, label, nearest, .. } = args;
         Deploy {
             policy,
             dev,
             role: role.clone(),
             rate: *rate,
             set: set.clone(),
+            label: label.clone(),
             nearest: *nearest,
             dry_run: false,
         }
@@ -189,13 +192,14 @@ mod on_linux {
     /// looked at.
     fn passing(
         policy: &Policy,
+        owners: &Owners,
         marking: Edge,
         peer: IpAddr,
         plan: &mut Plan,
     ) -> Result<[Edge; 2], Failure> {
         plan.look_at_written(&policy.written_code_points());
         let role = policy.role(&marking.role).expect("it was compiled");
-        let passing = compile_edge_past(role, peer).map_err(|refusals| {
+        let passing = compile_edge_past(role, owners, peer).map_err(|refusals| {
             let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
             Failure::Machine(format!("probes cannot pass the marker: {}", told.join("\n")))
         });

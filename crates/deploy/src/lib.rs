@@ -32,6 +32,7 @@ mod error;
 mod kernel;
 mod memo;
 mod observe;
+mod owner;
 #[cfg(feature = "ebpf")]
 mod program;
 #[cfg(not(feature = "ebpf"))]
@@ -45,7 +46,9 @@ mod wanted;
 
 pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours};
 pub use columns::columns;
-pub use compile::{Edge, Refusal, Settings, compile, compile_edge, compile_edge_past, roles_of};
+pub use compile::{
+    Edge, Refusal, Settings, compile, compile_edge, compile_edge_for, compile_edge_past, roles_of,
+};
 pub use converge::{Step, converge};
 pub use device::{Claim, Link, is_plain, link};
 pub use doctor::{Finding, Report, examine, examine_kernel};
@@ -54,8 +57,9 @@ pub use error::Error;
 pub use kernel::{KINDS, Kernel, Kind};
 pub use memo::Memo;
 pub use observe::{Listings, Observed, Root};
+pub use owner::{Owners, any_owners, owners};
 pub use reach::{Ends, Reach};
-pub use shortflow_ebpf::edge::{Cost, costs};
+pub use shortflow_ebpf::edge::{Cost, Owner, costs};
 pub use status::{ClassSeen, ClassStatus, DeviceStatus, EdgeStatus};
 pub use tc::{Applied, Tc};
 pub use tree::{Discipline, Inner, Leaf, Tree};

@@ -3,12 +3,13 @@
 use shortflow_policy::Policy;
 use shortflow_units::Rate;
 
-use crate::compile::{Edge, Refusal, Settings, compile, compile_edge, roles_of};
+use crate::compile::{Edge, Refusal, Settings, compile, compile_edge_for, roles_of};
 use crate::converge::Step;
 use crate::edge::{converge_edge, is_edge};
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::observe::{Observed, Root};
+use crate::owner::Owners;
 use crate::tc::{Applied, Tc};
 use crate::tree::Tree;
 
@@ -56,10 +57,23 @@ impl Wanted {
     /// # Errors
     /// When the roles are not those of one device, or all that is refused of them.
     pub fn of(policy: &Policy, roles: &[String], site: &Site) -> Result<Wanted, Unwanted> {
+        Wanted::of_owners(policy, roles, site, &Owners::new())
+    }
+
+    /// The same, where connections of this host have labels by who owns them.
+    ///
+    /// # Errors
+    /// As of [`of`](Self::of).
+    pub fn of_owners(
+        policy: &Policy,
+        roles: &[String],
+        site: &Site,
+        owners: &Owners,
+    ) -> Result<Wanted, Unwanted> {
         let roles = roles_of(policy, roles).map_err(Unwanted::Roles)?;
         let (mut edge, mut tree, mut refusals) = (None, None, Vec::new());
         for role in &roles {
-            match compile_edge(role) {
+            match compile_edge_for(role, owners) {
                 Ok(found) => edge = edge.or(found),
                 Err(more) => refusals.extend(more),
             }

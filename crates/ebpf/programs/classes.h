@@ -42,6 +42,9 @@ enum { SHARING_PARTITIONED, SHARING_COMMON, SHARING_LOGICAL };
 
 enum { FORWARD, DROP, REMARK };
 
+// By what a rule knows the sender of a packet.
+enum { OWNED_BY_ANYBODY, OWNED_BY_MARK, OWNED_BY_GROUP };
+
 struct rule {
 	__u64 source[2], source_mask[2];
 	__u64 destination[2], destination_mask[2];
@@ -49,7 +52,11 @@ struct rule {
 	__u16 source_ports[2], destination_ports[2];
 	__u16 class;
 	__u8 protocol, any_protocol;
-	__u32 unused;
+	// By what a packet's sender is known, and how deep its group stands in the hierarchy.
+	__u8 owner, level;
+	__u16 unused;
+	// The mark of its socket, or the number of its group.
+	__u64 owned_by;
 };
 
 struct rules {
@@ -235,6 +242,8 @@ const volatile struct {
 	__u32 link;
 	// Time and draws come with the packet, for tests.
 	__u32 is_test;
+	// Whether a rule asks for groups of processes, which not every kernel tells.
+	__u32 asks_groups, unused;
 	// 2^(-i/64) in parts of 2^-63.
 	__u64 powers[POWERS];
 } settings;

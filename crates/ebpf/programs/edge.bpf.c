@@ -34,7 +34,16 @@ static __always_inline int matches(const struct rule *rule, const struct packet 
 	return !other;
 }
 
+// Whether a packet is of the socket, or of the group of processes, that a rule asks for.
+static __always_inline int is_of_owner(struct __sk_buff *skb, const struct rule *rule)
+{
+	if (rule->owner == OWNED_BY_MARK)
+		return skb->mark == rule->owned_by;
+	return settings.asks_groups && bpf_skb_ancestor_cgroup_id(skb, rule->level) == rule->owned_by;
+}
+
 struct search {
+	struct __sk_buff *skb;
 	const struct rules *rules;
 	const struct packet *packet;
 	__u32 class;
@@ -48,16 +57,16 @@ static long try_rule(__u32 at, struct search *search)
 	if (at >= MOST_RULES)
 		return 1;
 	rule = &search->rules->all[at];
-	if (!matches(rule, search->packet))
+	if (!matches(rule, search->packet) || (rule->owner != OWNED_BY_ANYBODY && !is_of_owner(search->skb, rule)))
 		return 0;
 	search->class = rule->class;
 	return 1;
 }
 
 // The class of the first rule that matches; `MOST_CLASSES` without one.
-static __always_inline __u32 classify(const struct packet *packet)
+static __always_inline __u32 classify(struct __sk_buff *skb, const struct packet *packet)
 {
-	struct search search = { .packet = packet, .class = MOST_CLASSES };
+	struct search search = { .skb = skb, .packet = packet, .class = MOST_CLASSES };
 	__u32 zero = 0;
 
 	search.rules = bpf_map_lookup_elem(&rules, &zero);
@@ -560,7 +569,7 @@ int shortflow_edge(struct __sk_buff *skb)
 
 	if (!parse(skb, &packet))
 		return TC_ACT_UNSPEC;
-	number = classify(&packet);
+	number = classify(skb, &packet);
 	class = bpf_map_lookup_elem(&classes, &number);
 	return class ? condition(skb, number, class, &packet) : TC_ACT_UNSPEC;
 }

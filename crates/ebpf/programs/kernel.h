@@ -37,6 +37,7 @@ struct bpf_sock {
 
 struct __sk_buff {
 	__u32 len;
+	__u32 mark;
 	__u32 cb[5];
 	__u64 tstamp;
 	__u32 gso_segs;

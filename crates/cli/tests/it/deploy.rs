@@ -301,3 +301,45 @@ fn what_the_program_takes_is_measured_or_what_is_lacking_is_told() {
     };
     assert!(takes("nothing at all") > 0.0 && takes("DSTF, flows in one bucket") > 0.0, "{found:#}");
 }
+
+/// Thresholds of its own for each of two kinds of connections, and for the rest.
+const LABELLED: &str = r#"
+name = "Thresholds"
+[[roles.host.classes]]
+name = "shell"
+match.label = "shell"
+marker.tcp-state = { high = 8, medium = 16 }
+[[roles.host.classes]]
+name = "backup"
+match.label = "backup"
+marker.tcp-state = { high = 2, medium = 4 }
+[[roles.host.classes]]
+name = "rest"
+marker.tcp-state = { high = 4, medium = 8 }
+"#;
+
+#[test]
+fn connections_have_the_labels_that_the_command_line_gives_to_marks_and_groups_of_processes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("thresholds.toml");
+    std::fs::write(&file, LABELLED).unwrap();
+    let at = ["deploy", file.to_str().unwrap(), "--dev", "faraway0", "--dry-run"];
+    let with = |labels: &[&str]| {
+        let given = labels.iter().flat_map(|label| ["--label", label]);
+        run(&at.into_iter().chain(given).collect::<Vec<_>>())
+    };
+    let ended = with(&["shell=mark:7", "backup=mark:0x10"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    for (labels, told) in [
+        (&["shell=mark:7"][..], "`--label NAME=mark:NUMBER` or `--label NAME=cgroup:PATH` says it"),
+        (&["web=mark:7"], "matches no such label\n  it matches `shell`, `backup`"),
+        (&["shell=mark:7", "shell=mark:8"], "--label shell: it is given twice"),
+        (&["shell=mark:0"], "--label shell: a mark must be a number from 1 to 4294967295"),
+        (&["shell=port:23"], "a label must be that of `mark:NUMBER` or of `cgroup:PATH`"),
+        (&["shell"], "write LABEL=OWNER, as in `telnet=mark:7`"),
+    ] {
+        let ended = with(labels);
+        assert_eq!(ended.code, Some(2), "{labels:?}: {}", ended.err);
+        assert!(ended.err.contains(told), "{labels:?}: {}", ended.err);
+    }
+}

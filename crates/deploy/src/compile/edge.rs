@@ -2,13 +2,14 @@
 
 use std::net::IpAddr;
 
-use shortflow_ebpf::edge::{Buckets, EdgeClass, EdgeMeter, EdgePlan};
+use shortflow_ebpf::edge::{Buckets, EdgeClass, EdgeMeter, EdgePlan, Unsayable};
 use shortflow_elements::classifier::MultiField;
 use shortflow_elements::{Acknowledgements, Color, Prefix};
 use shortflow_policy::keys::Metered;
 use shortflow_policy::{MarkerPlan, Role, TrafficClass};
 
 use super::{Compiled, Refusal, gather};
+use crate::owner::Owners;
 
 /// What is done to packets before they wait.
 #[derive(Debug, Clone)]
@@ -26,6 +27,14 @@ pub struct Edge {
 /// # Errors
 /// What of it cannot be done, part by part.
 pub fn compile_edge(role: &Role) -> Result<Option<Edge>, Vec<Refusal>> {
+    compile_edge_for(role, &Owners::new())
+}
+
+/// The same, where connections of this host have labels by who owns them.
+///
+/// # Errors
+/// What of it cannot be done, part by part.
+pub fn compile_edge_for(role: &Role, owners: &Owners) -> Result<Option<Edge>, Vec<Refusal>> {
     if !role.conditions() {
         return Ok(None);
     }
@@ -48,8 +57,12 @@ pub fn compile_edge(role: &Role) -> Result<Option<Edge>, Vec<Refusal>> {
     };
     let rules = role.classes.iter().enumerate();
     let rules: Vec<_> = rules.map(|(number, class)| (class.rule.clone(), number)).collect();
-    let plan = EdgePlan::new(&rules, &classes)
-        .map_err(|why| vec![Refusal::of_policy(&path, &why.to_string(), None)])?;
+    let refused = |why: Unsayable| {
+        let hint = matches!(why, Unsayable::Label(_))
+            .then_some("`--label NAME=mark:NUMBER` or `--label NAME=cgroup:PATH` says it");
+        vec![Refusal::of_policy(&path, &why.to_string(), hint)]
+    };
+    let plan = EdgePlan::with_owners(&rules, &classes, owners).map_err(refused)?;
     let classes = role.classes.iter().map(|class| class.name.clone()).collect();
     Ok(Some(Edge { role: role.name.clone(), classes, plan }))
 }
@@ -58,7 +71,7 @@ pub fn compile_edge(role: &Role) -> Result<Option<Edge>, Vec<Refusal>> {
 ///
 /// # Errors
 /// What of it cannot be done, part by part.
-pub fn compile_edge_past(role: &Role, host: IpAddr) -> Result<Edge, Vec<Refusal>> {
+pub fn compile_edge_past(role: &Role, owners: &Owners, host: IpAddr) -> Result<Edge, Vec<Refusal>> {
     let length = if host.is_ipv4() { 32 } else { 128 };
     let to = Prefix::new(host.into(), length).expect("an address is as long");
     let class = TrafficClass {
@@ -69,7 +82,7 @@ pub fn compile_edge_past(role: &Role, host: IpAddr) -> Result<Edge, Vec<Refusal>
     };
     let mut role = role.clone();
     role.classes.insert(0, class);
-    Ok(compile_edge(&role)?.expect("it has a class"))
+    Ok(compile_edge_for(&role, owners)?.expect("it has a class"))
 }
 
 /// The segments of Linux's initial window (RFC 6928), unless a route has another.

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use shortflow_elements::classifier::MultiField;
+use shortflow_elements::classifier::{MultiField, SenderMatch};
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::marker::{
     AdmissionParams, AggregateMarkerParams, Counted, Crossing, DstfParams, RecoverySegments,
@@ -11,15 +11,15 @@ use shortflow_elements::marker::{
 use shortflow_elements::meter::{
     ColorMode, Decay, FairMarkerParams, FlowTableSize, IntegerTswParams, MomentaryRate, Pace,
 };
-use shortflow_elements::{Aggregate, Color, Dscp, ParamsError, Per, Prefix};
+use shortflow_elements::{Aggregate, Color, Dscp, Label, ParamsError, Per, Prefix};
 use shortflow_units::{Bytes, Duration, Rate};
 
 use super::aggregate;
-use super::{DEEPEST, EdgeClass, EdgeMeter, MOST_ENTRIES, MOST_LOAD, MOST_RULES, Unsayable};
+use super::{DEEPEST, EdgeClass, EdgeMeter, MOST_ENTRIES, MOST_LOAD, MOST_RULES, Owner, Unsayable};
 use crate::edge;
 
 /// Bytes of `struct rule`.
-const RULE: usize = 88;
+const RULE: usize = 96;
 /// Bytes of `struct class`.
 #[cfg(feature = "ebpf")]
 pub(super) const CLASS: usize = 256;
@@ -74,19 +74,29 @@ impl Packed {
 }
 
 /// `struct rules`.
-pub(super) fn rules(rules: &[(MultiField, usize)]) -> Result<Vec<u8>, Unsayable> {
+pub(super) fn rules(
+    rules: &[(MultiField, usize)],
+    owners: &[(Label, Owner)],
+) -> Result<Vec<u8>, Unsayable> {
     let mut packed = Packed::default().long(rules.len() as u64);
     for (fields, class) in rules {
-        packed = rule(packed, fields, *class)?;
+        packed = rule(packed, fields, *class, owner_of(fields, owners)?);
     }
     packed.0.resize(8 + MOST_RULES * RULE, 0);
     Ok(packed.0)
 }
 
-fn rule(packed: Packed, fields: &MultiField, class: usize) -> Result<Packed, Unsayable> {
-    if fields.sender.is_some() {
+/// Whose packets a rule asks for.
+fn owner_of(fields: &MultiField, owners: &[(Label, Owner)]) -> Result<Option<Owner>, Unsayable> {
+    let Some(asked) = fields.sender else { return Ok(None) };
+    let SenderMatch { label: Some(label), sent_up_to: None, remaining_up_to: None } = asked else {
         return Err(Unsayable::Sender);
-    }
+    };
+    let found = owners.iter().find(|(known, _)| *known == label);
+    found.map(|(_, owner)| Some(*owner)).ok_or(Unsayable::Label(label))
+}
+
+fn rule(packed: Packed, fields: &MultiField, class: usize, owner: Option<Owner>) -> Packed {
     let code_points = |set: shortflow_elements::classifier::DscpSet| {
         set.iter().fold(0, |bits, dscp| bits | 1 << dscp.value())
     };
@@ -102,7 +112,12 @@ fn rule(packed: Packed, fields: &MultiField, class: usize) -> Result<Packed, Uns
     }
     let (protocol, is_any) = fields.protocol.map_or((0, 1), |protocol| (protocol.0, 0));
     let class = u16::try_from(class).expect("classes are few");
-    Ok(packed.short(class).bytes(&[protocol, is_any]).bytes(&[0; 4]))
+    let (kind, level, owned_by) = match owner {
+        None => (0, 0, 0),
+        Some(Owner::Mark(mark)) => (1, 0, mark.into()),
+        Some(Owner::Group { id, level }) => (2, level, id),
+    };
+    packed.short(class).bytes(&[protocol, is_any, kind, level, 0, 0]).long(owned_by)
 }
 
 /// The network and the mask of a prefix; an IPv4 address is kept as ::ffff:a.b.c.d.
@@ -625,8 +640,8 @@ mod tests {
 
     #[test]
     fn a_rule_that_asks_for_nothing_matches_all_and_an_ipv4_prefix_its_own_family() {
-        let all = rules(&[(MultiField::default(), 3)]).unwrap();
-        assert_eq!(all.len(), 8 + 64 * 88);
+        let all = rules(&[(MultiField::default(), 3)], &[]).unwrap();
+        assert_eq!(all.len(), 8 + 64 * 96);
         let long =
             |bytes: &[u8], at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap());
         let words: Vec<u64> = (0..10).map(|at| long(&all, 8 * at)).collect();
@@ -646,7 +661,7 @@ mod tests {
             dst_ports: Some(PortRange::new(80, 443).unwrap()),
             ..MultiField::default()
         };
-        let packed = rules(&[(web, 1)]).unwrap();
+        let packed = rules(&[(web, 1)], &[]).unwrap();
         let shorts: Vec<u16> =
             packed[80..90].chunks(2).map(|two| u16::from_ne_bytes([two[0], two[1]])).collect();
         assert_eq!(shorts, [0, 65_535, 80, 443, 1]);

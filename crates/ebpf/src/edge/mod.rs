@@ -30,7 +30,7 @@ use shortflow_elements::meter::{
     FairMarkerParams, SrTcmParams, TokenBucketParams, TrTcmParams, Tsw3CmParams, TswParams,
     TwoBucketsParams,
 };
-use shortflow_elements::{Aggregate, Color, Dscp, FlowKey, Per, Protocol};
+use shortflow_elements::{Aggregate, Color, Dscp, FlowKey, Label, Per, Protocol};
 use shortflow_units::{Duration, Rate};
 
 #[cfg(feature = "ebpf")]
@@ -140,16 +140,30 @@ pub struct EdgePlan {
     tables: usize,
     /// How many classes are of aggregates.
     aggregates: usize,
+    /// Whether rules may ask for groups of processes.
+    asks_groups: bool,
 }
 
 impl EdgePlan {
-    /// `rules` name classes by their place in `classes`.
+    /// `rules` name classes by their place in `classes`, and ask for no labels.
     ///
     /// # Errors
     /// When the program has no room for it, or cannot know or count what is asked for.
     pub fn new(
         rules: &[(MultiField, usize)],
         classes: &[EdgeClass],
+    ) -> Result<EdgePlan, Unsayable> {
+        EdgePlan::with_owners(rules, classes, &[])
+    }
+
+    /// The same, at the device of the host that sends, where connections have labels by who `owners` says owns them.
+    ///
+    /// # Errors
+    /// As of [`new`](Self::new).
+    pub fn with_owners(
+        rules: &[(MultiField, usize)],
+        classes: &[EdgeClass],
+        owners: &[(Label, Owner)],
     ) -> Result<EdgePlan, Unsayable> {
         let limit = |what, found: usize, most| match found <= most {
             true => Ok(()),
@@ -166,8 +180,24 @@ impl EdgePlan {
             layout::class(class, own, RandomState::new().build_hasher().finish())
         };
         let classes = classes.iter().map(&mut class).collect::<Result<_, _>>()?;
-        Ok(EdgePlan { rules: layout::rules(rules)?, classes, tables, aggregates })
+        let asks_groups = owners.iter().any(|(_, owner)| matches!(owner, Owner::Group { .. }));
+        let rules = layout::rules(rules, owners)?;
+        Ok(EdgePlan { rules, classes, tables, aggregates, asks_groups })
     }
+}
+
+/// By what a host's device knows whose connection a packet is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The mark that the application, or whoever works for it, has given the socket (`SO_MARK`).
+    Mark(u32),
+    /// The group of processes (cgroup v2) that has opened the socket, or one below it.
+    Group {
+        /// Its number, which is that of its folder.
+        id: u64,
+        /// How many groups it is below the root.
+        level: u8,
+    },
 }
 
 /// Why the program cannot do what a plan asks for.
@@ -182,8 +212,10 @@ pub enum Unsayable {
         /// How many there may be.
         most: usize,
     },
-    /// A rule asks for what a source host alone knows.
+    /// A rule asks for what the program does not find out about the sender.
     Sender,
+    /// A rule asks for a label of which nobody says by what connections have it.
+    Label(Label),
     /// A bucket is deeper than 64 bits count.
     Deep {
         /// Its bytes, of both buckets together where one rate fills both.
@@ -248,7 +280,10 @@ impl fmt::Display for Unsayable {
                 write!(f, "the program has room for {most} {what}; found {found}")
             }
             Unsayable::Sender => {
-                write!(f, "a rule asks for what the sending host alone knows of a connection")
+                write!(f, "a rule asks for what a connection has sent, or what remains of it")
+            }
+            Unsayable::Label(_) => {
+                write!(f, "a rule asks for a label, and nothing says which connections have it")
             }
             Unsayable::Deep { bytes, most } => {
                 write!(f, "a bucket must hold at most {most} bytes; found {bytes}")
@@ -356,6 +391,8 @@ pub struct Trial<'p> {
     pub now: u64,
     /// 32 random bits.
     pub draw: u32,
+    /// The mark of the socket that sends it.
+    pub mark: u32,
     /// Into how many segments a device would cut it; up to 1 it is a packet as it is.
     pub segments: u32,
     /// The bytes of payload of each of these but the last.

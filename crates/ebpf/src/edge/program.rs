@@ -24,6 +24,7 @@ const DROPPED: u32 = 2;
 
 /// Bytes of `struct __sk_buff`, and where fields stand in it (include/uapi/linux/bpf.h).
 const CONTEXT: usize = 192;
+const MARK: usize = 8;
 const CONTROL_BLOCK: usize = 48;
 const TIME: usize = 152;
 const SEGMENTS: usize = 164;
@@ -61,7 +62,9 @@ impl EdgeProgram {
             Link::None => 0,
             Link::Ethernet => 1,
         };
-        let flags = [link, u32::from(is_tried)].into_iter().flat_map(u32::to_ne_bytes);
+        let flags = [link, is_tried.into(), plan.asks_groups.into(), 0]
+            .into_iter()
+            .flat_map(u32::to_ne_bytes);
         let settings = flags.chain(POWERS.into_iter().flat_map(u64::to_ne_bytes));
         set(&mut opened, &settings.collect::<Vec<u8>>())?;
         for (name, wanted) in [("tables", plan.tables), ("aggregates", plan.aggregates)] {
@@ -116,6 +119,7 @@ impl EdgeProgram {
         let program = self.program();
         let mut context = [0; CONTEXT];
         context[CONTROL_BLOCK..][..4].copy_from_slice(&trial.draw.to_ne_bytes());
+        context[MARK..][..4].copy_from_slice(&trial.mark.to_ne_bytes());
         context[CONTROL_BLOCK + 8..][..4].copy_from_slice(&trial.rtt.to_ne_bytes());
         context[TIME..][..8].copy_from_slice(&trial.now.to_ne_bytes());
         if trial.segments > 1 {

@@ -93,7 +93,7 @@ fn connections(seed: u64, flows: u64, mean_gap: u64) -> impl Iterator<Item = Sho
             2..4 => 20_000 + rng.below(1_000) as u32,
             _ => 10_000 * (1 + flow as u32 % 60),
         };
-        Shown { packet: segment(flow, flags, length), now, draw: 0, rtt }
+        Shown { packet: segment(flow, flags, length), now, rtt, ..Shown::default() }
     })
 }
 

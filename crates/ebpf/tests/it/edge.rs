@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use libbpf_rs::query::ProgInfoIter;
 use shortflow_ebpf::Error;
-use shortflow_ebpf::edge::{Buckets, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Trial};
+use shortflow_ebpf::edge::{Buckets, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Owner, Trial};
 use shortflow_elements::classifier::{
     Classifier, DscpSet, DscpTable, MultiField, PortRange, SimaClass,
 };
@@ -20,8 +20,8 @@ use shortflow_elements::meter::{
     TrTcm, TrTcmParams, Tsw3CmParams, TswParams, TwoBuckets, TwoBucketsParams,
 };
 use shortflow_elements::{
-    Acknowledgements, Aggregate, Color, Conditioner, Dscp, Marker, Meter, NewClass, Packet, Per,
-    PerAggregate, Prefix, Protocol, SenderView, Settling,
+    Acknowledgements, Aggregate, Color, Conditioner, Dscp, Label, Marker, Meter, NewClass, Packet,
+    Per, PerAggregate, Prefix, Protocol, SenderView, Settling,
 };
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 use shortflow_wire::{DsField, Layers};
@@ -134,7 +134,7 @@ fn bucket(bits: u64, bytes: u64) -> TokenBucketParams {
     TokenBucketParams::new(rate(bits), Bytes(bytes)).unwrap()
 }
 
-fn dscp(value: u8) -> Dscp {
+pub(crate) fn dscp(value: u8) -> Dscp {
     Dscp::new(value).unwrap()
 }
 
@@ -271,6 +271,8 @@ pub(crate) struct Shown {
     pub(crate) draw: u32,
     /// The round-trip time that its host tells, in microseconds; 0 where it tells none.
     pub(crate) rtt: u32,
+    /// The mark of its socket, which is the number of its connection's label.
+    pub(crate) mark: u16,
 }
 
 /// Packets of all kinds, with a clock that stands still, one that is set back, and a pause beside the usual gaps.
@@ -284,7 +286,7 @@ pub(crate) fn drawn(seed: u64, mean_gap: u64) -> impl Iterator<Item = Shown> {
             _ => now + packets.below(2 * mean_gap),
         };
         let draw = packets.below(1 << 32) as u32;
-        Shown { packet: packets.any(), now, draw, rtt: 0 }
+        Shown { packet: packets.any(), now, draw, ..Shown::default() }
     })
 }
 
@@ -296,7 +298,10 @@ pub(crate) fn recorded(seed: u64, faster: u64) -> impl Iterator<Item = Shown> {
         let (at, packet) = &packets[number % packets.len()];
         let round = (number / packets.len()) as u64;
         let draw = rng.below(1 << 32) as u32;
-        Shown { packet: packet.clone(), now: (round * length + at) / faster, draw, rtt: 0 }
+        {
+            let now = (round * length + at) / faster;
+            Shown { packet: packet.clone(), now, draw, ..Shown::default() }
+        }
     })
 }
 
@@ -314,23 +319,26 @@ pub(crate) fn compare_of(
     classes: &[EdgeClass],
     shown: impl Iterator<Item = Shown>,
 ) -> Option<(Conditioner, EdgeProgram)> {
-    let plan = EdgePlan::new(rules, classes).unwrap();
+    let owners = [1, 2].map(|mark| (Label(mark), Owner::Mark(mark.into())));
+    let plan = EdgePlan::with_owners(rules, classes, &owners).unwrap();
     let program = program(&plan)?;
     let draw = Draw::default();
     let twins = classes.iter().map(|class| twin(class, &draw));
     let mut conditioner =
         Conditioner::new(Classifier::new(rules.to_vec()), twins, Acknowledgements::Marked);
     let (mut out, mut count, mut dropped, mut marked) = (Vec::new(), 0, 0, 0);
-    for (number, Shown { packet, now, draw: drawn, rtt }) in shown.enumerate() {
+    for (number, Shown { packet, now, draw: drawn, rtt, mark }) in shown.enumerate() {
         draw.is(drawn);
-        let trial = Trial { packet: &packet, now, draw: drawn, rtt, ..Trial::default() };
+        let trial =
+            Trial { packet: &packet, now, draw: drawn, rtt, mark: mark.into(), ..Trial::default() };
         let goes_on = program.try_packet(trial, &mut out).unwrap();
 
         let (layers, mut expected) = (Layers::of_ethernet(&packet), packet.clone());
         let mut refused = false;
         if let Some(mut descriptor) = layers.descriptor(None) {
             let at = Instant::from_nanos(now);
-            refused = conditioner.condition(at, &mut descriptor, view(rtt).as_ref()).is_some();
+            refused =
+                conditioner.condition(at, &mut descriptor, view(rtt, mark).as_ref()).is_some();
             let ds = DsField::from(&descriptor);
             if !refused {
                 layers.ds_place().unwrap().write(&mut expected, ds).unwrap();
@@ -360,10 +368,12 @@ pub(crate) fn compare_of(
     Some((conditioner, program))
 }
 
-/// What a host tells of a connection of this round-trip time in microseconds; nothing without one.
-fn view(rtt: u32) -> Option<SenderView> {
-    let smoothed_rtt = Some(Duration::from_micros(rtt.into()));
-    (rtt > 0).then(|| SenderView { smoothed_rtt, ..SenderView::default() })
+/// What a host tells of a connection of this round-trip time in microseconds and this label, of which 0 is none; nothing
+/// without both.
+fn view(rtt: u32, label: u16) -> Option<SenderView> {
+    let smoothed_rtt = (rtt > 0).then(|| Duration::from_micros(rtt.into()));
+    let view = SenderView { smoothed_rtt, label: Label(label), ..SenderView::default() };
+    (rtt > 0 || label > 0).then_some(view)
 }
 
 /// Compares what the tables have seen; each must have seen everything that a table can.

@@ -8,6 +8,7 @@ mod device;
 mod edge;
 mod growth;
 mod hosts;
+mod owners;
 mod packets;
 mod recording;
 mod sender;

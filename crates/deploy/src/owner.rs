@@ -1,0 +1,157 @@
+//! Which connections of a host have a label: those of a socket's mark, or of a group of processes.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use shortflow_ebpf::edge::Owner;
+use shortflow_elements::Label;
+use shortflow_policy::Policy;
+
+/// Which connections of a host have a label, of each that is given one.
+pub type Owners = Vec<(Label, Owner)>;
+
+/// Where mounts are told.
+const MOUNTS: &str = "/proc/self/mounts";
+
+/// Who owns the connections that have labels of a policy: pairs of a label and what [`owner`] reads.
+///
+/// # Errors
+/// What is wrong, in words that follow on `--label`.
+pub fn owners(policy: &Policy, given: &[(String, String)]) -> Result<Owners, String> {
+    let mut owners = Owners::new();
+    for (name, text) in given {
+        let label = policy.label(name);
+        if label == Label::NONE {
+            let known = match policy.labels() {
+                [] => "it matches none".to_owned(),
+                known => format!("it matches `{}`", known.join("`, `")),
+            };
+            return Err(format!(
+                "{name}: the policy {:?} matches no such label\n{known}",
+                policy.name
+            ));
+        }
+        if owners.iter().any(|(known, _)| *known == label) {
+            return Err(format!("{name}: it is given twice"));
+        }
+        owners.push((label, owner(text).map_err(|why| format!("{name}: {why}"))?));
+    }
+    Ok(owners)
+}
+
+/// Some owner for each label of a policy, where it does not matter which.
+pub fn any_owners(policy: &Policy) -> Owners {
+    policy.labels().iter().map(|name| (policy.label(name), Owner::Mark(1))).collect()
+}
+
+/// Reads `mark:7`, `mark:0x7` or `cgroup:system.slice/backup.service`, where the group of processes must be there: one of the
+/// second version of cgroups, named from their root or by the path of its folder.
+///
+/// # Errors
+/// What is wrong, in words, with what to do.
+fn owner(text: &str) -> Result<Owner, String> {
+    match text.split_once(':') {
+        Some(("mark", mark)) => {
+            let found = match mark.strip_prefix("0x") {
+                Some(digits) => u32::from_str_radix(digits, 16),
+                None => mark.parse(),
+            };
+            match found {
+                Ok(mark) if mark > 0 => Ok(Owner::Mark(mark)),
+                _ => Err(format!(
+                    "a mark must be a number from 1 to 4294967295; found {mark:?}\n\
+                     sockets without a mark have 0"
+                )),
+            }
+        }
+        Some(("cgroup", group)) => {
+            let mounts = std::fs::read_to_string(MOUNTS)
+                .map_err(|error| format!("cannot read {MOUNTS}: {error}"))?;
+            let root = root_of(&mounts).ok_or(
+                "this machine has no groups of processes of the second version (cgroup2) mounted\n\
+                 mount them: mount -t cgroup2 none /sys/fs/cgroup",
+            )?;
+            group_at(&root, group)
+        }
+        _ => Err(format!(
+            "a label must be that of `mark:NUMBER` or of `cgroup:PATH`; found {text:?}"
+        )),
+    }
+}
+
+/// Where the hierarchy of groups is mounted.
+fn root_of(mounts: &str) -> Option<PathBuf> {
+    let mut fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    let found = fields.find(|fields| fields.get(2) == Some(&"cgroup2"))?;
+    Some(PathBuf::from(found[1]))
+}
+
+fn group_at(root: &Path, group: &str) -> Result<Owner, String> {
+    let given = Path::new(group);
+    let below = given.strip_prefix(root).ok();
+    let below = below.or_else(|| given.strip_prefix("/").ok()).unwrap_or(given);
+    let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
+    let level = u8::try_from(below.components().count()).ok().filter(|level| *level > 0);
+    let (true, Some(level)) = (is_plain, level) else {
+        return Err(format!(
+            "a group of processes must be one below the root of all, as `system.slice/ssh.service`; found {group:?}"
+        ));
+    };
+    let folder = root.join(below);
+    match std::fs::metadata(&folder) {
+        Ok(found) if found.is_dir() => Ok(Owner::Group { id: found.ino(), level }),
+        _ => Err(format!(
+            "there is no group of processes {}\n\
+             `systemd-cgls` lists them; one of a service is there while the service runs",
+            folder.display()
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_a_number_above_zero_in_tens_or_sixteens() {
+        assert_eq!(owner("mark:7"), Ok(Owner::Mark(7)));
+        assert_eq!(owner("mark:0x1f"), Ok(Owner::Mark(31)));
+        for wrong in ["mark:0", "mark:", "mark:-1", "mark:4294967296", "mark:0x"] {
+            let told = owner(wrong).unwrap_err();
+            assert!(told.starts_with("a mark must be a number from 1 to 4294967295"), "{told}");
+        }
+        assert_eq!(
+            owner("port:80").unwrap_err(),
+            "a label must be that of `mark:NUMBER` or of `cgroup:PATH`; found \"port:80\""
+        );
+    }
+
+    #[test]
+    fn a_group_is_found_below_the_root_however_it_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("system.slice/ssh.service");
+        std::fs::create_dir_all(&folder).unwrap();
+        let id = std::fs::metadata(&folder).unwrap().ino();
+        let named = [
+            "system.slice/ssh.service",
+            "/system.slice/ssh.service/",
+            folder.to_str().expect("it is one of a test"),
+        ];
+        for name in named {
+            assert_eq!(group_at(root.path(), name), Ok(Owner::Group { id, level: 2 }), "{name}");
+        }
+        for wrong in ["", "/", "..", "system.slice/../system.slice"] {
+            let told = group_at(root.path(), wrong).unwrap_err();
+            assert!(told.contains("one below the root of all"), "{wrong}: {told}");
+        }
+        let told = group_at(root.path(), "system.slice/none.service").unwrap_err();
+        assert!(told.contains("there is no group of processes"), "{told}");
+    }
+
+    #[test]
+    fn the_root_is_where_the_second_version_is_mounted() {
+        let mounts = "cgroup /sys/fs/cgroup/cpu cgroup rw 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+        assert_eq!(root_of(mounts), Some(PathBuf::from("/sys/fs/cgroup/unified")));
+        assert_eq!(root_of("tmpfs / tmpfs rw 0 0"), None);
+    }
+}

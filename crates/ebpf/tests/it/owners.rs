@@ -1,0 +1,134 @@
+//! Rules that ask whose connection a packet is of. Needs the right to make network namespaces and groups of processes, and to load
+//! eBPF.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use shortflow_ebpf::Link;
+use shortflow_ebpf::edge::{Direction, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Owner};
+use shortflow_elements::classifier::{MultiField, PortRange, SenderMatch};
+use shortflow_elements::{Color, Dscp, Label};
+use shortflow_testbed::{Device, PortKind};
+use shortflow_units::Bytes;
+
+use crate::edge::{Shown, all, compare_of, drawn};
+use crate::hosts::{read, two_hosts};
+
+fn fixed(code_point: Dscp) -> EdgeClass {
+    EdgeClass {
+        meter: EdgeMeter::Fixed(Color::Green),
+        code_points: Some([code_point; 3]),
+        police: None,
+    }
+}
+
+fn labelled(label: u16) -> MultiField {
+    let label = Some(Label(label));
+    MultiField { sender: Some(SenderMatch { label, ..SenderMatch::default() }), ..all() }
+}
+
+#[test]
+fn a_label_that_a_socket_s_mark_tells_matches_as_in_the_element() {
+    let web = PortRange::new(80, 81).ok();
+    let rules = [
+        (MultiField { dst_ports: web, ..labelled(1) }, 0),
+        (labelled(2), 1),
+        (labelled(1), 2),
+        (all(), 3),
+    ];
+    let classes = [Dscp::AF11, Dscp::AF12, Dscp::AF13, Dscp::BEST_EFFORT].map(fixed);
+    let marked = drawn(1, 1_000)
+        .zip([0, 1, 2, 3].into_iter().cycle())
+        .map(|(shown, mark)| Shown { mark, ..shown });
+    compare_of(&rules, &classes, marked);
+}
+
+#[test]
+fn what_is_not_known_of_a_sender_is_refused() {
+    let refused = |rule| {
+        let owners = [(Label(1), Owner::Mark(1))];
+        let class = [fixed(Dscp::AF11)];
+        EdgePlan::with_owners(&[(rule, 0)], &class, &owners).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(labelled(2)),
+        "a rule asks for a label, and nothing says which connections have it"
+    );
+    let sent_up_to = Some(Bytes(9));
+    let asked = SenderMatch { sent_up_to, label: Some(Label(1)), ..SenderMatch::default() };
+    assert_eq!(
+        refused(MultiField { sender: Some(asked), ..all() }),
+        "a rule asks for what a connection has sent, or what remains of it"
+    );
+}
+
+/// A group of processes of a test's own, with one in it.
+struct Groups(PathBuf);
+
+impl Groups {
+    fn new() -> std::io::Result<Groups> {
+        let mounts = std::fs::read_to_string("/proc/self/mounts")?;
+        let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        let found = mounts.find(|fields| fields.get(2) == Some(&"cgroup2"));
+        let root = found.ok_or_else(|| std::io::Error::other("no cgroup2 is mounted"))?[1];
+        let outer = PathBuf::from(root).join(format!("shortflow-test-{}", std::process::id()));
+        std::fs::create_dir(&outer)?;
+        let groups = Groups(outer);
+        std::fs::create_dir(groups.inner())?;
+        Ok(groups)
+    }
+
+    fn inner(&self) -> PathBuf {
+        self.0.join("inner")
+    }
+}
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        for group in [self.inner(), self.0.clone()] {
+            let _ = std::fs::remove_dir(group);
+        }
+    }
+}
+
+/// The code point of the next packet of 29 bytes that the host sends: a datagram of one.
+fn next_code_point(device: &mut Device) -> u8 {
+    let begun = std::time::Instant::now();
+    let mut buffer = [0; 2048];
+    while begun.elapsed() < std::time::Duration::from_secs(5) {
+        match read(device, &mut buffer) {
+            Some(29) if buffer[0] >> 4 == 4 => return buffer[1] >> 2,
+            Some(_) => {}
+            None => std::thread::sleep(std::time::Duration::from_micros(200)),
+        }
+    }
+    panic!("no datagram has come");
+}
+
+#[test]
+fn a_label_is_that_of_the_group_in_which_a_process_has_opened_its_socket_or_one_above() {
+    let attached = two_hosts(PortKind::Tun, 0, |home, [first, _]| {
+        let groups = Groups::new()?;
+        let id = std::fs::metadata(&groups.0)?.ino();
+        let owners = [(Label(1), Owner::Group { id, level: 1 })];
+        let classes = [Dscp::AF11, Dscp::AF12].map(fixed);
+        let plan = EdgePlan::with_owners(&[(labelled(1), 0), (all(), 1)], &classes, &owners)?;
+        let program = EdgeProgram::load(&plan, Link::None)?;
+        first.within(home, || program.attach(first.device, Direction::Egress))??;
+        Ok((program, groups))
+    });
+    let Some((home, [first, _], mut devices, (_program, groups))) = attached else { return };
+    let mut sent_from = |group: Option<PathBuf>| {
+        let enter = group
+            .map_or(String::new(), |group| format!("echo $$ > {}/cgroup.procs; ", group.display()));
+        let script = format!("{enter}exec bash -c 'printf x > /dev/udp/10.0.0.2/9'");
+        let run = || Command::new("bash").args(["-c", &script]).status();
+        assert!(first.within(&home, run).unwrap().unwrap().success());
+        next_code_point(&mut devices[0])
+    };
+    assert_eq!(sent_from(None), Dscp::AF12.value());
+    assert_eq!(sent_from(Some(groups.0.clone())), Dscp::AF11.value());
+    assert_eq!(sent_from(Some(groups.inner())), Dscp::AF11.value(), "below it");
+    assert_eq!(sent_from(None), Dscp::AF12.value());
+}
