@@ -103,9 +103,8 @@ impl Source for Apart {
     }
 
     fn wait(&mut self, patience: Duration) -> bool {
-        if let Some(left) = self.backoff.left(Instant::now()) {
-            std::thread::sleep(left.min(patience));
-            return left <= patience;
+        if let Some(rings) = self.backoff.wait(patience) {
+            return rings;
         }
         match self.ask(&Question::Wait(patience), patience + GRACE) {
             Ok(Answer::Rings(rings)) => rings,

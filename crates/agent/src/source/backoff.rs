@@ -11,6 +11,8 @@ const MOST: Duration = Duration::from_secs(30);
 pub(super) struct Backoff {
     failures: u32,
     later: Option<(Instant, String)>,
+    /// Whether that time has come, and was told.
+    has_rung: bool,
 }
 
 impl Backoff {
@@ -19,8 +21,18 @@ impl Backoff {
         self.later.as_ref().filter(|(at, _)| *at > now).map(|(_, why)| why.as_str())
     }
 
+    /// Waits until it may be asked again, so long at most, and says whether that has come now, once; none where nothing has
+    /// failed.
+    pub(super) fn wait(&mut self, patience: Duration) -> Option<bool> {
+        let left = self.left(Instant::now())?;
+        let rings = left <= patience && !self.has_rung;
+        std::thread::sleep(if rings { left } else { patience });
+        self.has_rung |= rings;
+        Some(rings)
+    }
+
     /// How long one has to wait until it may be asked again; none where nothing has failed.
-    pub(super) fn left(&self, now: Instant) -> Option<Duration> {
+    fn left(&self, now: Instant) -> Option<Duration> {
         self.later.as_ref().map(|(at, _)| at.saturating_duration_since(now))
     }
 
@@ -28,6 +40,7 @@ impl Backoff {
     pub(super) fn failed(&mut self, now: Instant, why: &str) {
         let wait = (FIRST * 2u32.pow(self.failures.min(5))).min(MOST);
         self.failures += 1;
+        self.has_rung = false;
         self.later = Some((now + wait, why.to_owned()));
     }
 
@@ -56,5 +69,21 @@ mod tests {
         backoff.done();
         backoff.failed(now, "gone");
         assert_eq!(backoff.left(now), Some(FIRST));
+    }
+
+    #[test]
+    fn when_the_time_has_come_it_rings_once_so_that_nobody_waits_in_a_loop() {
+        let (mut backoff, patience) = (Backoff::default(), Duration::from_millis(20));
+        assert_eq!(backoff.wait(patience), None);
+        for _ in 0..2 {
+            backoff.failures = 0;
+            backoff.failed(Instant::now() - FIRST, "gone");
+            assert_eq!(backoff.wait(patience), Some(true));
+            let began = Instant::now();
+            assert_eq!(backoff.wait(patience), Some(false));
+            assert!(began.elapsed() >= patience);
+        }
+        backoff.failed(Instant::now(), "gone");
+        assert_eq!(backoff.wait(patience), Some(false), "it is too early");
     }
 }

@@ -253,9 +253,10 @@ impl Source for Https {
 
     /// No server rings: the repository is asked for when one reads in any case.
     fn wait(&mut self, patience: Duration) -> bool {
-        let left = self.backoff.left(Instant::now());
-        std::thread::sleep(left.map_or(patience, |left| left.min(patience)));
-        left.is_some_and(|left| left <= patience)
+        self.backoff.wait(patience).unwrap_or_else(|| {
+            std::thread::sleep(patience);
+            false
+        })
     }
 }
 

@@ -79,9 +79,8 @@ impl Source for Directory {
     }
 
     fn wait(&mut self, patience: Duration) -> bool {
-        if let Some(left) = self.backoff.left(Instant::now()) {
-            std::thread::sleep(left.min(patience));
-            return left <= patience;
+        if let Some(rings) = self.backoff.wait(patience) {
+            return rings;
         }
         let Some(session) = &mut self.session else {
             std::thread::sleep(patience);
