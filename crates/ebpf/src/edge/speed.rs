@@ -5,15 +5,20 @@ use std::os::fd::AsRawFd;
 
 use libbpf_rs::{ObjectBuilder, ProgramInput, ProgramMut};
 use shortflow_elements::classifier::{MultiField, PortRange, SimaClass};
-use shortflow_elements::marker::{Counted, DstfParams, SimaParams, SizeLevels};
+use shortflow_elements::marker::{
+    AdmissionParams, AggregateMarkerParams, Counted, DstfParams, LoadWindow, SimaParams, SizeLevels,
+};
 use shortflow_elements::meter::{
     ColorMode, FairMarkerParams, FlowTableSize, InitialRate, MomentaryRateParams,
     TokenBucketParams, TrTcmParams, TswParams,
 };
+use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
 use shortflow_elements::{Aggregate, Color, Dscp, Per, Protocol};
 use shortflow_units::{Bytes, Duration, Rate, Rng};
 
-use super::{Buckets, Cost, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, MOST_ENTRIES};
+use super::{
+    Buckets, Cost, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, MOST_CONNECTIONS, MOST_ENTRIES,
+};
 use crate::error::Program;
 use crate::{Error, Link};
 
@@ -56,6 +61,13 @@ pub fn costs(told: &mut dyn FnMut(&str)) -> Result<Vec<Cost>, Error> {
         add("token bucket for each flow", &|| full(&plan(token_bucket(Some(each(flows)))), flows))?;
         add("SIMA for each flow", &|| full(&plan(sima(Some(each(flows)))), flows))?;
     }
+    add("admission", &|| full(&plan(admission(1_000)), 1_000))?;
+    for connections in [1, 30, MOST_CONNECTIONS] {
+        add("aggregate", &|| full(&plan(aggregate()), connections))?;
+    }
+    add("aggregate, a million new flows", &|| {
+        flooded(&plan(aggregate())).map(|cost| Cost { flows: Some(MOST_CONNECTIONS), ..cost })
+    })?;
     add("Fair Marker, a million new flows", &|| flooded(&plan(fair_marker(MOST_ENTRIES))))?;
     add("DSTF, a million new flows", &|| flooded(&plan(dstf(MOST_ENTRIES))))?;
     add("DSTF, flows in one bucket", &|| colliding(&plan(dstf(MOST_ENTRIES))))?;
@@ -244,6 +256,26 @@ fn dstf(flows: usize) -> EdgeMeter {
         Rate::from_bits_per_sec(0),
     );
     EdgeMeter::Dstf(params.expect("it is one of ours"))
+}
+
+fn admission(streams: usize) -> EdgeMeter {
+    let window = LoadWindow::new(Duration::from_millis(500), 10).expect("it has a length");
+    let (target, peak) = (rate(1_000), Rate::from_bits_per_sec(80_000));
+    let code_points = [Dscp::EF, Dscp::BEST_EFFORT];
+    let params =
+        AdmissionParams::new(target, peak, Some(Bytes(3_000)), window, each(streams), code_points);
+    EdgeMeter::Admission(params.expect("there is room for a stream"))
+}
+
+/// What overflows goes to the others, which is the most that is to be worked out.
+fn aggregate() -> EdgeMeter {
+    let profile = AggregateProfile::new(rate(100), Bytes(4_000_000), Bytes(1500));
+    let hour = Duration::from_millis(3_600_000);
+    EdgeMeter::Aggregate(AggregateMarkerParams {
+        profile: profile.expect("it is deep enough"),
+        sharing: Sharing::Logical(Depths::Equal),
+        connections: ConnectionLimits::new(MOST_CONNECTIONS, hour).expect("they are as many"),
+    })
 }
 
 /// The addresses and ports of a flow to port 80.

@@ -2,12 +2,14 @@
 //! element. Needs the right to make network namespaces and to load eBPF.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
+use std::sync::Barrier;
 
 use libbpf_rs::{ObjectBuilder, TC_EGRESS, TcHook};
 use shortflow_ebpf::edge::{Direction, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Trial};
 use shortflow_ebpf::{Link, Record};
+use shortflow_elements::classifier::{MultiField, PortRange};
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::marker::{AggregateMarker, AggregateMarkerParams};
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
@@ -70,8 +72,12 @@ fn connections(seed: u64, flows: u64, mean_gap: u64) -> impl Iterator<Item = Sho
     (0..PACKETS).map(move |_| {
         now = match rng.below(4096) {
             0 => now + rng.below(1000 * SECOND),
-            1..64 => now.saturating_sub(rng.below(4 * mean_gap)),
+            // As long as some are known to the nanosecond, and no longer.
+            1..8 => now + [SECOND / 10, SECOND, 2 * SECOND][rng.below(3) as usize],
+            8..64 => now.saturating_sub(rng.below(4 * mean_gap)),
             64..2048 => now,
+            // What 1500 bytes take at the peak rate, less a part of a nanosecond.
+            2048..2560 => now + 1_200_000,
             _ => now + rng.below(4 * mean_gap),
         };
         // Half of the packets are of the first few.
@@ -89,7 +95,8 @@ fn connections(seed: u64, flows: u64, mean_gap: u64) -> impl Iterator<Item = Sho
         };
         let rtt = match rng.below(8) {
             0 => 0,
-            1 => 1 + rng.below(1 << 32) as u32 % (1 << 26),
+            // The longest that counts is a microsecond less than the first of these.
+            1 => [1 << 24, 1, rng.below(1 << 26) as u32][rng.below(3) as usize],
             2..4 => 20_000 + rng.below(1_000) as u32,
             _ => 10_000 * (1 + flow as u32 % 60),
         };
@@ -123,7 +130,12 @@ fn connections_take_from_a_profile_what_they_take_in_the_element() {
         let mut class = class(meter);
         let drops = [PolicerAction::Forward, PolicerAction::Drop, PolicerAction::Drop];
         class.police = (number % 2 == 1).then_some(drops);
-        let Some((_, program)) = compare_of(&[(all(), 0)], &[class], shown) else { return };
+        let found = compare_of(&[(all(), 0)], &[class], shown);
+        let Some((conditioner, program)) = found else { return };
+        let table = program.tables().unwrap()[0];
+        let [seen, evicted] = [table.misses, table.evictions];
+        let expected = vec![("connections seen", seen), ("connections evicted", evicted)];
+        assert_eq!(conditioner.counters()[0].marker, expected);
         let [green, yellow, _] = program.counters().unwrap()[0].map(|color| color.packets);
         // Nobody comes to the end of a bucket that a terabit per second fills.
         assert!(green > 600 && (yellow > 600 || number % 5 == 4), "{number}: {green} and {yellow}");
@@ -276,4 +288,41 @@ fn a_new_program_goes_on_with_shares_of_the_same_bucket_and_begins_anew_with_ano
     assert!(!after(&load(350, Sharing::Common).unwrap()));
     assert_eq!(sent(4), [Dscp::AF11, Dscp::AF11, Dscp::AF11, Dscp::AF12]);
     assert!(!after(&load(350, Sharing::Logical(Depths::Equal)).unwrap()));
+}
+
+/// Four connections send at the same time, from all processors that there are: none finds the shares while another one changes
+/// them.
+#[test]
+fn a_profile_is_kept_to_the_last_packet_where_processors_work_on_it_at_once() {
+    for sharing in [Sharing::Common, Sharing::Logical(Depths::Equal)] {
+        let profile =
+            AggregateProfile::new(Rate::from_bits_per_sec(1), Bytes(3_000_000), Bytes(100));
+        let meter = params(profile.unwrap(), sharing, 4, 60 * SECOND);
+        let to_9 = MultiField { dst_ports: PortRange::new(9, 9).ok(), ..all() };
+        let attached = two_hosts(PortKind::Tun, 0, |home, [first, _]| {
+            let program =
+                EdgeProgram::load(&EdgePlan::new(&[(to_9, 0)], &[class(meter)])?, Link::None)?;
+            first.within(home, || program.attach(first.device, Direction::Egress))??;
+            Ok(program)
+        });
+        let Some((home, [first, _], _devices, program)) = attached else { return };
+        let sockets = [5001, 5002, 5003, 5004].map(|port| {
+            first.within(&home, || UdpSocket::bind(("10.0.0.1", port))).unwrap().unwrap()
+        });
+        let begin = &Barrier::new(4);
+        std::thread::scope(|scope| {
+            for socket in &sockets {
+                scope.spawn(move || {
+                    begin.wait();
+                    // What the device has no room for is lost behind the program.
+                    (0..10_000).for_each(|_| drop(socket.send_to(&[7; 72], "10.0.0.2:9")));
+                });
+            }
+        });
+        let [green, yellow, _] = program.counters().unwrap()[0];
+        // Each of four shares may keep less than a packet.
+        let least = if sharing == Sharing::Common { 30_000 } else { 29_997 };
+        assert!((least..=30_000).contains(&green.packets), "{sharing:?}: {green:?}");
+        assert!(yellow.packets >= 10_000, "{yellow:?}");
+    }
 }
