@@ -44,7 +44,7 @@ pub(crate) enum What {
     ///
     /// What is deployed stays when the agent ends, however it ends. A repository with a mistake is refused as a whole,
     /// and the last good version stays. Each thing that happens is a line on standard error, and in the log.
-    Run(Run),
+    Run(Box<Run>),
     /// Say which version the agent of this machine has, and how its devices stand.
     Status(Status),
     /// Have the agent read its source now; it also does so by itself.
@@ -66,7 +66,7 @@ pub(crate) enum What {
     /// Read a server for the agent that has started this process, and end with it.
     #[cfg(all(feature = "network", target_os = "linux"))]
     #[command(hide = true)]
-    Read(Read),
+    Read(Box<Read>),
 }
 
 /// `agent plan`.
