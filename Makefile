@@ -170,7 +170,7 @@ unit: ## Run the tests of all crates
 	cargo test --workspace --locked $(FEATURES)
 
 doc: ## Build the documentation, warnings being errors
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked $(FEATURES)
 
 smoke: build ## Reproduce the studies in their short forms; the verdicts must be the known ones
 	rm -rf $(SMOKE)
