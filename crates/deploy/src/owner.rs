@@ -13,7 +13,7 @@ pub type Owners = Vec<(Label, Owner)>;
 /// Where mounts are told.
 const MOUNTS: &str = "/proc/self/mounts";
 
-/// Who owns the connections that have labels of a policy: pairs of a label and what [`owner`] reads.
+/// Who owns the connections that have labels of a policy: pairs of a label and what is read of each.
 ///
 /// # Errors
 /// What is wrong, in words that follow on `--label`.
