@@ -199,7 +199,7 @@ Examples:
   sudo shortflow rehearse scenarios/contract.toml --with visitors 'ping -c 5 shop' --until-done
   sudo shortflow rehearse scenarios/contract.toml --until-done \\
       --with shop 'iperf3 -s' --with visitors 'iperf3 -c shop -R -t 10'
-  sudo shortflow rehearse scenarios/office.toml --shell user \\
+  sudo shortflow rehearse scenarios/office.toml --shell 'disk[0]' \\
       --policies policies/best-effort.toml,policies/fq-codel.toml";
 
 const COMPARE: &str = "\
@@ -334,8 +334,19 @@ pub(crate) enum Ports {
 }
 
 /// What has no meaning where nothing is measured.
-const OF_MEASURING: [&str; 9] =
-    ["out", "force", "json", "brief", "replicas", "transfers", "no_transfers", "trace", "tcp_info"];
+const OF_MEASURING: [&str; 11] = [
+    "out",
+    "force",
+    "json",
+    "brief",
+    "replicas",
+    "transfers",
+    "no_transfers",
+    "trace",
+    "trace_at",
+    "trace_snap",
+    "tcp_info",
+];
 
 /// Where packets are captured, and where to.
 #[derive(Debug, Args)]

@@ -55,10 +55,10 @@ mod on_linux {
         let name = queues.or(observed.edge.memo.as_ref().map(|memo| memo.policy.clone()));
         let name = name.unwrap_or_default();
         let is_so = tree.as_ref().is_none_or(|tree| is_deployed(&observed, tree))
-            && edge.as_ref().is_none_or(|edge| is_marked(&observed, edge));
+            && edge.as_ref().is_none_or(|edge| is_marked(&observed, &deployed, edge));
         if !is_so {
             return Err(Failure::Input(format!(
-                "{device} does what policy {name:?} says, and not what {} does with these roles and keys\n\
+                "{device} does what policy {name:?} says, and not what {} does with these roles, keys and labels\n\
                  give what was given to `deploy`, or bring this policy there with `shortflow reload`",
                 policy.display()
             )));
@@ -131,9 +131,13 @@ mod on_linux {
         observed.memo.as_ref().is_some_and(|memo| memo.is_of(tree))
     }
 
-    fn is_marked(observed: &shortflow_deploy::Observed, edge: &shortflow_deploy::Edge) -> bool {
+    fn is_marked(
+        observed: &shortflow_deploy::Observed,
+        policy: &Policy,
+        edge: &shortflow_deploy::Edge,
+    ) -> bool {
         let memo = observed.edge.memo.as_ref();
-        memo.is_some_and(|memo| memo.role == edge.role && memo.classes == edge.classes)
+        memo.is_some_and(|memo| memo.is_of(&policy.name, edge))
     }
 
     /// Waits for probes until Ctrl-C.

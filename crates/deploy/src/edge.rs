@@ -9,6 +9,7 @@ use crate::bytecode::Program;
 use crate::compile::Edge;
 use crate::converge::Step;
 use crate::memo::short;
+use crate::tree::fnv;
 
 /// The place of the program among the filters, as `shortflow-ebpf` has it.
 const PROGRAM: u64 = 0x5346;
@@ -24,6 +25,8 @@ pub struct EdgeMemo {
     pub role: String,
     /// The classes, in their order.
     pub classes: Vec<String>,
+    /// What else the program does, in a number: its rules and the settings of its classes.
+    plan: u64,
     /// Whether the place for filters was there before.
     has_found_place: bool,
 }
@@ -74,12 +77,7 @@ pub fn converge_edge(
     edge: Option<&Edge>,
 ) -> Vec<Step> {
     let Some(edge) = edge else { return removal(device, observed) };
-    let memo = EdgeMemo {
-        policy: short(policy),
-        role: short(&edge.role),
-        classes: edge.classes.iter().map(|class| short(class)).collect(),
-        has_found_place: observed.found_place(),
-    };
+    let memo = EdgeMemo::of(policy, edge, observed.found_place());
     let mut steps = Vec::new();
     if !observed.has_place {
         steps.push(Step::Tc(format!("qdisc add dev {device} clsact")));
@@ -98,17 +96,7 @@ pub fn converge_edge(
 /// Whether `edge` stands before the queues of a device, by what is known of it there.
 pub(crate) fn is_edge(observed: &EdgeObserved, policy: &str, edge: Option<&Edge>) -> bool {
     let Some(edge) = edge else { return !observed.is_ours() };
-    observed.has_program
-        && observed.memo.as_ref().is_some_and(|memo| {
-            memo.policy == short(policy)
-                && memo.role == short(&edge.role)
-                && memo.classes.iter().eq(edge
-                    .classes
-                    .iter()
-                    .map(|class| short(class))
-                    .collect::<Vec<_>>()
-                    .iter())
-        })
+    observed.has_program && observed.memo.as_ref().is_some_and(|memo| memo.is_of(policy, edge))
 }
 
 fn removal(device: &str, observed: &EdgeObserved) -> Vec<Step> {
@@ -138,11 +126,28 @@ fn memo_of(filter: &Value) -> Option<EdgeMemo> {
 }
 
 impl EdgeMemo {
+    fn of(policy: &str, edge: &Edge, has_found_place: bool) -> EdgeMemo {
+        EdgeMemo {
+            policy: short(policy),
+            role: short(&edge.role),
+            classes: edge.classes.iter().map(|class| short(class)).collect(),
+            plan: fnv(edge.plan.shape()),
+            has_found_place,
+        }
+    }
+
+    /// Whether the program came of this role of a policy, and does the same.
+    pub fn is_of(&self, policy: &str, edge: &Edge) -> bool {
+        *self == EdgeMemo::of(policy, edge, self.has_found_place)
+    }
+
     fn text(&self) -> String {
-        let EdgeMemo { policy, role, classes, has_found_place } = self;
+        let EdgeMemo { policy, role, classes, plan, has_found_place } = self;
         let place = if *has_found_place { "found" } else { "made" };
         let classes: String = classes.iter().map(|class| format!("class {class}\n")).collect();
-        format!("shortflow edge 1\npolicy {policy}\nrole {role}\nplace {place}\n{classes}")
+        format!(
+            "shortflow edge 1\npolicy {policy}\nrole {role}\nplace {place}\nplan {plan:x}\n{classes}"
+        )
     }
 
     fn parse(text: &str) -> Option<EdgeMemo> {
@@ -153,11 +158,13 @@ impl EdgeMemo {
         let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
         let (policy, role) = (field("policy")?.to_owned(), field("role")?.to_owned());
         let has_found_place = field("place")? == "found";
+        let plan = u64::from_str_radix(field("plan")?, 16).ok()?;
         let class = |line: &str| line.strip_prefix("class ").map(str::to_owned);
         Some(EdgeMemo {
             policy,
             role,
             classes: lines.map(class).collect::<Option<_>>()?,
+            plan,
             has_found_place,
         })
     }
@@ -173,6 +180,7 @@ mod tests {
             policy: "Short First".to_owned(),
             role: "edge".to_owned(),
             classes: vec!["all".to_owned(), "the others".to_owned()],
+            plan: u64::MAX,
             has_found_place: true,
         };
         assert_eq!(EdgeMemo::parse(&memo.text()), Some(memo.clone()));

@@ -34,7 +34,14 @@ pub fn owners(policy: &Policy, given: &[(String, String)]) -> Result<Owners, Str
         if owners.iter().any(|(known, _)| *known == label) {
             return Err(format!("{name}: it is given twice"));
         }
-        owners.push((label, owner(text).map_err(|why| format!("{name}: {why}"))?));
+        let owner = owner(text).map_err(|why| format!("{name}: {why}"))?;
+        if let Some(place) = owners.iter().position(|(_, known)| *known == owner) {
+            let other = &given[place].0;
+            return Err(format!(
+                "{name}: {text} is that of {other}, too, and a connection has one label"
+            ));
+        }
+        owners.push((label, owner));
     }
     Ok(owners)
 }
@@ -123,6 +130,27 @@ mod tests {
         assert_eq!(
             owner("port:80").unwrap_err(),
             "a label must be that of `mark:NUMBER` or of `cgroup:PATH`; found \"port:80\""
+        );
+    }
+
+    #[test]
+    fn what_tells_of_two_labels_tells_of_none() {
+        let rule = |label| {
+            format!("match = {{ label = \"{label}\" }}\nmarker.fixed = {{ dscp = \"AF11\" }}\n")
+        };
+        let text = format!(
+            "name = \"two\"\n[[roles.source.classes]]\nname = \"a\"\n{}[[roles.source.classes]]\nname = \"b\"\n{}",
+            rule("shell"),
+            rule("backup")
+        );
+        let policy = shortflow_policy::from_text("two.toml", &text, &[]).unwrap();
+        let given = |one: &str, other: &str| {
+            owners(&policy, &[("shell".into(), one.into()), ("backup".into(), other.into())])
+        };
+        assert!(given("mark:7", "mark:8").is_ok());
+        assert_eq!(
+            given("mark:7", "mark:0x7").unwrap_err(),
+            "backup: mark:0x7 is that of shell, too, and a connection has one label"
         );
     }
 

@@ -119,7 +119,7 @@ impl Tree {
 }
 
 /// Fowler, Noll and Vo's hash (FNV-1a), which is the same in every build.
-fn fnv(text: &str) -> u64 {
+pub(crate) fn fnv(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })

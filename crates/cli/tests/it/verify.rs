@@ -166,6 +166,10 @@ fn code_points_that_the_policy_itself_writes_are_seen_to_survive_and_so_are_its_
         }
         assert_eq!(ended.code, Some(0), "{}", ended.err);
         let verify = ["--peer", PEER, "--seconds", "3", "--json"];
+        let set = ["--set", "parameters.decay=1 Mbit/s"];
+        let other = run(&[&["verify"][..], &at, &verify, &set].concat());
+        assert_eq!(other.code, Some(2), "the marker would be another: {}", other.out);
+        assert!(other.err.contains("with these roles, keys and labels"), "{}", other.err);
         let ended = run(&[&["verify"][..], &at, &verify].concat());
         let found: Value =
             serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{}", ended.err));

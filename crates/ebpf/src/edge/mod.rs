@@ -142,6 +142,7 @@ pub struct EdgePlan {
     aggregates: usize,
     /// Whether rules may ask for groups of processes.
     asks_groups: bool,
+    shape: String,
 }
 
 impl EdgePlan {
@@ -179,10 +180,18 @@ impl EdgePlan {
             // Outsiders choose addresses and ports, but not the seed.
             layout::class(class, own, RandomState::new().build_hasher().finish())
         };
+        let unseeded = classes.iter().map(|class| layout::class(class, 0, 0));
+        let unseeded = unseeded.collect::<Result<Vec<_>, _>>()?;
         let classes = classes.iter().map(&mut class).collect::<Result<_, _>>()?;
         let asks_groups = owners.iter().any(|(_, owner)| matches!(owner, Owner::Group { .. }));
         let rules = layout::rules(rules, owners)?;
-        Ok(EdgePlan { rules, classes, tables, aggregates, asks_groups })
+        let shape = format!("{rules:?} {unseeded:?}");
+        Ok(EdgePlan { rules, classes, tables, aggregates, asks_groups, shape })
+    }
+
+    /// What tells it apart from plans that do something else: all but the seeds of its tables, which are drawn.
+    pub fn shape(&self) -> &str {
+        &self.shape
     }
 }
 
