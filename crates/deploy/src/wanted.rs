@@ -114,8 +114,8 @@ impl Wanted {
         }
     }
 
-    /// Whether it stands there, as far as the memos say: the policy's name, roles, rate and shape, and the classes of the
-    /// program. Numbers of queues that somebody has set by hand are not seen.
+    /// Whether it stands there, as far as the memos say: the policy's name, roles, rate and shape, and what the
+    /// program does. Numbers of queues that somebody has set by hand are not seen.
     ///
     /// # Errors
     /// When the device is not there, or tc cannot be run or read.

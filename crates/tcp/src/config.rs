@@ -135,7 +135,8 @@ pub struct Config {
     pub pacing: bool,
     /// Delayed acknowledgements, or `None` for one acknowledgement per segment.
     pub delayed_ack: Option<DelayedAck>,
-    /// Whether the time for which they are held back adapts to how data come, from `delayed_ack.timeout` on.
+    /// Whether they are held back as Linux does it: for a time that adapts to how data come, from `delayed_ack.timeout` on;
+    /// not at all at the end of what was written, nor of `quick_acks`, but where an answer is expected to carry them.
     pub adaptive_ack: bool,
     /// So many segments with data are acknowledged at once at the start of a connection, before
     /// acknowledgements are held back: they open the sender's window sooner. Linux does this for 16, and again after

@@ -142,6 +142,7 @@ pub struct EdgePlan {
     aggregates: usize,
     /// Whether rules may ask for groups of processes.
     asks_groups: bool,
+    /// The rules and the classes, as if no seeds had been drawn.
     shape: String,
 }
 
