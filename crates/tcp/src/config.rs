@@ -165,10 +165,13 @@ pub struct Config {
     /// Whether an idle sender restarts from its initial window (RFC 5681 §4.1).
     pub restart_after_idle: bool,
     /// So many lost SYNs or SYN-ACKs are forgiven. After one more, the initial window is one segment
-    /// (RFC 5681 §3.1) and the retransmission timeout is 3 s or more (RFC 6298 §5.7), which allow for
-    /// none; Linux forgives one. What was forgiven still gives a sample of the round-trip time, as
-    /// timestamps allow (RFC 7323 §4).
+    /// (RFC 5681 §3.1). With none forgiven a lost one gives no sample of the round-trip time, and the
+    /// retransmission timeout is 3 s or more (RFC 6298 §5.7). Linux forgives one, and SYN-ACKs that only
+    /// answered a SYN sent again; its timestamps give a sample however many were lost (RFC 7323 §4).
     pub lost_syns_forgiven: u32,
+    /// So many timeouts of a SYN do not double it, nor count as retries (Linux from 6.5 on; RFC 6298 §5.5
+    /// doubles at each). The other end's SYN-ACK has no such grace.
+    pub linear_syn_timeouts: u32,
     /// How often a SYN or SYN-ACK is sent again before giving up; `None` is for ever.
     pub syn_retries: Option<u32>,
     /// How often data is sent again before giving up; `None` is for ever.

@@ -152,7 +152,7 @@ impl Connection {
         let retries = if self.state.is_synchronized() {
             self.config.data_retries
         } else {
-            self.config.syn_retries
+            self.config.syn_retries.map(|retries| retries.saturating_add(self.graces()))
         };
         if retries.is_some_and(|retries| u32::from(self.sender.expiries) >= retries) {
             self.fail(Failure::TimedOut);

@@ -53,6 +53,7 @@ impl Config {
             ("ecn_capable", self.ecn_capable.name().to_owned()),
             ("restart_after_idle", self.restart_after_idle.to_string()),
             ("lost_syns_forgiven", self.lost_syns_forgiven.to_string()),
+            ("linear_syn_timeouts", self.linear_syn_timeouts.to_string()),
             ("syn_retries", count(self.syn_retries)),
             ("data_retries", count(self.data_retries)),
             ("time_wait", self.time_wait.to_string()),

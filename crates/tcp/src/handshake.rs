@@ -75,9 +75,16 @@ impl Connection {
 
     pub(crate) fn on_syn_timeout(&mut self) {
         self.sender.expiries = self.sender.expiries.saturating_add(1);
-        self.sender.rtt.back_off(&self.config);
+        if u32::from(self.sender.expiries) > self.graces() {
+            self.sender.rtt.back_off(&self.config);
+        }
         self.sender.timer = Instant::NEVER;
         self.repeat_syn();
+    }
+
+    /// How many timeouts neither double the next one nor count as retries.
+    pub(crate) fn graces(&self) -> u32 {
+        if self.state == State::SynSent { self.config.linear_syn_timeouts } else { 0 }
     }
 
     /// Sends the SYN or the SYN-ACK again.

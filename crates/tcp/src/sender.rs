@@ -173,7 +173,7 @@ impl Sender {
             self.rtt.on_retransmit();
             self.stats.syn_retransmissions += 1;
         }
-        if !self.has_lost_too_many_syns(config) {
+        if self.stats.syn_retransmissions == 0 || config.lost_syns_forgiven > 0 {
             self.rtt.on_send(now, 1);
         }
         self.next = 1;
@@ -185,6 +185,7 @@ impl Sender {
     /// The peer has acknowledged the SYN: data may flow.
     pub(crate) fn on_established(&mut self, now: Instant, config: &Config) {
         self.una = 1;
+        let has_lost_too_many = self.has_lost_too_many_syns(config);
         self.expiries = 0;
         if self.is_closing() {
             self.ending = Ending::FinWithData; // what was written has waited
@@ -194,15 +195,19 @@ impl Sender {
         if let (Some(rtt), Some(rack)) = (rtt, self.recovery.rack_mut()) {
             rack.on_handshake(rtt);
         }
-        if self.has_lost_too_many_syns(config) {
+        if has_lost_too_many {
             // RFC 5681 §3.1: after a lost SYN or SYN-ACK the initial window is one segment.
             self.congestion.cap_window(Bytes(u64::from(self.mss)));
-            self.rtt.fall_back(config);
+            if rtt.is_none() {
+                self.rtt.fall_back(config);
+            }
         }
     }
 
+    /// Where some are forgiven, SYN-ACKs count once one of them has timed out.
     fn has_lost_too_many_syns(&self, config: &Config) -> bool {
         self.stats.syn_retransmissions > config.lost_syns_forgiven
+            && (self.expiries > 0 || config.lost_syns_forgiven == 0)
     }
 
     /// The next piece to send now, if anything may go.

@@ -36,6 +36,8 @@ pub(crate) struct End {
     pub(crate) peer_closed: bool,
     /// What is waited for.
     pub(crate) waits_for: EpollFlags,
+    /// What its kernel had told when the connection was accepted: of SYN-ACKs alone.
+    pub(crate) told_at_first: TcpInfo,
 }
 
 impl End {
@@ -51,7 +53,14 @@ impl End {
             received: 0,
             peer_closed: false,
             waits_for,
+            told_at_first: TcpInfo::default(),
         }
+    }
+
+    /// The end of the server, which its kernel has just accepted.
+    pub(crate) fn accepted(socket: Socket, handed_in: HandedIn) -> Self {
+        let told_at_first = TcpInfo::of(&socket);
+        End { told_at_first, ..End::new(socket, EpollFlags::EPOLLIN, handed_in) }
     }
 
     /// The application writes so many bytes; [`ENDLESS`] never end.

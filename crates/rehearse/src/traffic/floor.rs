@@ -202,7 +202,7 @@ impl<'l> Floor<'l> {
             // A connection of somebody else's, such as a program that a user runs, is closed.
             let Some(slot) = slot else { continue };
             let Some(connection) = &mut self.connections[slot as usize] else { continue };
-            let end = End::new(socket, EpollFlags::EPOLLIN, connection.handed_in[1].clone());
+            let end = End::accepted(socket, connection.handed_in[1].clone());
             let name = Name::Connection { slot, side: Side::Server };
             self.wait.add(&end.socket, end.waits_for, name.number())?;
             connection.sides[Side::Server as usize] = Some(end);
@@ -426,10 +426,13 @@ fn broken(socket: &Socket) -> io::Error {
 
 /// What a connection has cost, as both kernels and the network tell.
 fn costs(connection: &Connection, tallies: &Tallies, ip: IpVersion) -> Costs {
-    let infos = connection.sides.iter().flatten().map(|end| TcpInfo::of(&end.socket));
-    let (retransmissions, timeouts) = infos.fold((0, 0), |(segments, timeouts), info| {
-        (segments + info.retransmissions, timeouts + info.timeouts.unwrap_or(0))
-    });
+    let (mut retransmissions, mut timeouts) = (0, 0);
+    for end in connection.sides.iter().flatten() {
+        // A server's kernel counts the SYN-ACKs that it has sent again.
+        let (told, before) = (TcpInfo::of(&end.socket), end.told_at_first);
+        retransmissions += told.retransmissions.saturating_sub(before.retransmissions);
+        timeouts += told.timeouts.unwrap_or(0).saturating_sub(before.timeouts.unwrap_or(0));
+    }
     let tally = tallies.of(flow_key(connection.ends, ip)).unwrap_or_default();
     // The client's kernel counts the SYNs that it sends again among its retransmissions and timeouts.
     let again = tally.syns[0].saturating_sub(1);

@@ -85,6 +85,7 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
     ecn(config, file);
     set(&mut config.restart_after_idle, file.restart_after_idle);
     set(&mut config.lost_syns_forgiven, file.lost_syns_forgiven);
+    set(&mut config.linear_syn_timeouts, file.linear_syn_timeouts);
     set(&mut config.syn_retries, file.syn_retries.map(|retries| retries.0));
     set(&mut config.data_retries, file.data_retries.map(|retries| retries.0));
 }

@@ -89,9 +89,11 @@ pub(crate) struct TcpFile {
     pub(crate) ecn_capable: Option<EcnCapableFile>,
     /// Whether an idle sender restarts from its initial window (RFC 5681 §4.1).
     pub(crate) restart_after_idle: Option<bool>,
-    /// So many lost SYNs or SYN-ACKs are forgiven; after one more the initial window is one segment and
-    /// the retransmission timeout 3 s.
+    /// So many lost SYNs or SYN-ACKs are forgiven; after one more the initial window is one segment. With
+    /// none forgiven the retransmission timeout is 3 s as well.
     pub(crate) lost_syns_forgiven: Option<u32>,
+    /// So many timeouts of a SYN do not double it, nor count as retries.
+    pub(crate) linear_syn_timeouts: Option<u32>,
     /// How often a SYN is sent again: a number, or "unlimited".
     pub(crate) syn_retries: Option<Retries>,
     /// How often data is sent again: a number, or "unlimited".

@@ -26,9 +26,9 @@ impl ConnectionTally {
         self.syns.iter().map(|count| count.saturating_sub(1)).sum()
     }
 
-    /// Whether nothing but SYNs was seen so far: one more belongs to the same opening.
+    /// Whether nothing but SYNs and SYN-ACKs was seen so far: one more belongs to the same opening.
     fn is_opening(&self) -> bool {
-        self.sent == self.syns[0]
+        self.sent == self.syns[0] + self.syns[1]
     }
 }
 
@@ -194,10 +194,12 @@ mod tests {
         tallies.ended(key, 3, true);
         tallies.sent(key, TcpFlags::SYN);
         tallies.sent(key.reversed(), TcpFlags::SYN.with(TcpFlags::ACK));
+        tallies.sent(key, TcpFlags::SYN);
+        tallies.sent(key.reversed(), TcpFlags::SYN.with(TcpFlags::ACK));
         tallies.sent(key, TcpFlags::ACK);
         tallies.ended(key, 0, false);
-        let expected = ConnectionTally { sent: 4, dropped: 1, marked: [1, 0, 0, 1], syns: [2, 1] };
-        assert_eq!((found(), found().syn_retransmissions()), (expected, 1));
+        let expected = ConnectionTally { sent: 6, dropped: 1, marked: [1, 0, 0, 1], syns: [3, 2] };
+        assert_eq!((found(), found().syn_retransmissions()), (expected, 3));
         tallies.sent(key, TcpFlags::SYN);
         assert_eq!(found().sent, 1);
     }

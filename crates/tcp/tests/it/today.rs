@@ -93,9 +93,10 @@ fn a_forgiven_syn_leaves_the_initial_window_and_gives_a_sample() {
         .rto_is(300);
 }
 
-// RFC 5681 §3.1 and RFC 6298 §5.7, from the second lost SYN on.
+// RFC 5681 §3.1, from the second lost SYN on; RFC 7323 §4: timestamps still tell which SYN is answered, so that
+// RFC 6298 §5.7 does not apply.
 #[test]
-fn a_second_lost_syn_is_not_forgiven() {
+fn a_second_lost_syn_is_not_forgiven_and_gives_a_sample() {
     script(Config { lost_syns_forgiven: 1, ..newreno() })
         .opens()
         .sends(syn(0))
@@ -108,7 +109,65 @@ fn a_second_lost_syn_is_not_forgiven() {
         .gets(syn_ack(0, 1))
         .sends(ack(1))
         .sends(seg(1))
-        .rto_is(3_000);
+        .rto_is(300);
+}
+
+/// A server whose SYN-ACK is asked for again at these times.
+fn answers(asked_at: &[u64]) -> Script {
+    let mut server = passive(Config { lost_syns_forgiven: 1, ..newreno() })
+        .opens()
+        .gets(syn(0))
+        .sends(syn_ack(0, 1));
+    for millis in asked_at {
+        server = server.at(*millis).gets(syn(0)).sends(syn_ack(0, 1).again());
+    }
+    server
+}
+
+// RFC 5681 §3.1 speaks of lost SYN-ACKs; Linux counts them once one has timed out.
+#[test]
+fn syn_acks_that_only_answer_repeated_syns_are_forgiven() {
+    answers(&[1_000, 2_000, 3_000])
+        .at(3_100)
+        .gets(ack(1))
+        .writes_segments(12)
+        .sends_segments(1..=10);
+    answers(&[1_000])
+        .at(4_000)
+        .sends(syn_ack(0, 1).again())
+        .at(4_100)
+        .gets(ack(1))
+        .writes_segments(12)
+        .sends(seg(1));
+}
+
+// RFC 6298 §5.5 doubles at each timeout; Linux from 6.5 on does so after four, and counts its six retries from there.
+#[test]
+fn the_first_timeouts_of_a_syn_do_not_double_it() {
+    let config = Config {
+        rto_initial: Duration::from_secs(1),
+        linear_syn_timeouts: 4,
+        syn_retries: Some(2),
+        ..newreno()
+    };
+    let mut client = script(config).opens().sends(syn(0));
+    for millis in [1_000, 2_000, 3_000, 4_000, 5_000, 7_000] {
+        client = client.at(millis).sends(syn(0).again());
+    }
+    client.at(10_999).then(|end| assert_eq!(end.state(), State::SynSent)).at(11_000).then(|end| {
+        assert_eq!(end.state(), State::Closed);
+    });
+}
+
+// RFC 6298 §5.5: the grace is the SYN's alone.
+#[test]
+fn a_syn_ack_s_timeouts_double_from_the_first_on() {
+    let config =
+        Config { rto_initial: Duration::from_secs(1), linear_syn_timeouts: 4, ..newreno() };
+    let mut server = passive(config).opens().gets(syn(0)).sends(syn_ack(0, 1));
+    for millis in [1_000, 3_000, 7_000] {
+        server = server.at(millis).sends(syn_ack(0, 1).again());
+    }
 }
 
 // RFC 6298 §2.4: the floor is under the timeout, or under what is added to the round trip.
