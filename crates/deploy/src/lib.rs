@@ -57,7 +57,7 @@ pub use error::Error;
 pub use kernel::{KINDS, Kernel, Kind};
 pub use memo::Memo;
 pub use observe::{Listings, Observed, Root};
-pub use owner::{Owners, any_owners, owners};
+pub use owner::{OwnerText, Owners, any_owners, owner_text, owners};
 pub use reach::{Ends, Reach};
 pub use shortflow_ebpf::edge::{Cost, Owner, costs};
 pub use status::{ClassSeen, ClassStatus, DeviceStatus, EdgeStatus};

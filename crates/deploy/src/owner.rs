@@ -51,12 +51,20 @@ pub fn any_owners(policy: &Policy) -> Owners {
     policy.labels().iter().map(|name| (policy.label(name), Owner::Mark(1))).collect()
 }
 
-/// Reads `mark:7`, `mark:0x7` or `cgroup:system.slice/backup.service`, where the group of processes must be there: one of the
-/// second version of cgroups, named from their root or by the path of its folder.
+/// Who owns connections, by what is written: whether this machine has the group of processes is not looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OwnerText<'t> {
+    /// Sockets with this mark (SO_MARK).
+    Mark(u32),
+    /// A group of processes, from the root of them all or by the path of its folder.
+    Group(&'t str),
+}
+
+/// Reads `mark:7`, `mark:0x7` or `cgroup:system.slice/backup.service`.
 ///
 /// # Errors
 /// What is wrong, in words, with what to do.
-fn owner(text: &str) -> Result<Owner, String> {
+pub fn owner_text(text: &str) -> Result<OwnerText<'_>, String> {
     match text.split_once(':') {
         Some(("mark", mark)) => {
             let found = match mark.strip_prefix("0x") {
@@ -64,7 +72,7 @@ fn owner(text: &str) -> Result<Owner, String> {
                 None => mark.parse(),
             };
             match found {
-                Ok(mark) if mark > 0 => Ok(Owner::Mark(mark)),
+                Ok(mark) if mark > 0 => Ok(OwnerText::Mark(mark)),
                 _ => Err(format!(
                     "a mark must be a number from 1 to 4294967295; found {mark:?}\n\
                      sockets without a mark have 0"
@@ -72,6 +80,33 @@ fn owner(text: &str) -> Result<Owner, String> {
             }
         }
         Some(("cgroup", group)) => {
+            let is_plain = |part| matches!(part, Component::Normal(_) | Component::RootDir);
+            let has_name = Path::new(group).file_name().is_some();
+            match has_name && Path::new(group).components().all(is_plain) {
+                true => Ok(OwnerText::Group(group)),
+                false => Err(no_group(group)),
+            }
+        }
+        _ => Err(format!(
+            "a label must be that of `mark:NUMBER` or of `cgroup:PATH`; found {text:?}"
+        )),
+    }
+}
+
+fn no_group(group: &str) -> String {
+    format!(
+        "a group of processes must be one below the root of all, as `system.slice/ssh.service`; found {group:?}"
+    )
+}
+
+/// Who is meant, where the group of processes must be there: one of the second version of cgroups.
+///
+/// # Errors
+/// What is wrong, in words, with what to do.
+fn owner(text: &str) -> Result<Owner, String> {
+    match owner_text(text)? {
+        OwnerText::Mark(mark) => Ok(Owner::Mark(mark)),
+        OwnerText::Group(group) => {
             let mounts = std::fs::read_to_string(MOUNTS)
                 .map_err(|error| format!("cannot read {MOUNTS}: {error}"))?;
             let root = root_of(&mounts).ok_or(
@@ -80,9 +115,6 @@ fn owner(text: &str) -> Result<Owner, String> {
             )?;
             group_at(&root, group)
         }
-        _ => Err(format!(
-            "a label must be that of `mark:NUMBER` or of `cgroup:PATH`; found {text:?}"
-        )),
     }
 }
 
@@ -100,9 +132,7 @@ fn group_at(root: &Path, group: &str) -> Result<Owner, String> {
     let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
     let level = u8::try_from(below.components().count()).ok().filter(|level| *level > 0);
     let (true, Some(level)) = (is_plain, level) else {
-        return Err(format!(
-            "a group of processes must be one below the root of all, as `system.slice/ssh.service`; found {group:?}"
-        ));
+        return Err(no_group(group));
     };
     let folder = root.join(below);
     match std::fs::metadata(&folder) {

@@ -60,8 +60,11 @@ pub(crate) fn seen(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
     let finder = load(&nothing(), ebpf::Link::None).ok()?;
     let there = finder.at_device(link.index, Direction::Egress).ok()??;
     let (counters, tables) = (there.counters(classes).ok()?, there.tables(classes).ok()?);
-    let each = counters.into_iter().zip(tables).zip(there.flows(classes, MOST_FLOWS).ok()?);
-    Some(each.map(|((colors, table), flows)| ClassSeen { colors, table, flows }).collect())
+    let (flows, buckets) = (there.flows(classes, MOST_FLOWS).ok()?, there.buckets(classes).ok()?);
+    let each = counters.into_iter().zip(tables).zip(flows).zip(buckets);
+    let seen =
+        each.map(|(((colors, table), flows), buckets)| ClassSeen { colors, table, flows, buckets });
+    Some(seen.collect())
 }
 
 /// Whether the kernel takes the program.

@@ -1,7 +1,7 @@
 //! How a deployment stands.
 
 use serde_json::{Value, json};
-use shortflow_ebpf::edge::{EdgeCounter, EdgeFlow, EdgeTable};
+use shortflow_ebpf::edge::{EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable};
 
 use crate::columns::columns;
 use crate::device::{link, names};
@@ -47,6 +47,8 @@ pub struct ClassSeen {
     pub table: EdgeTable,
     /// The flows or hosts in it that have sent the most since it knows them, the first of all first.
     pub flows: Vec<EdgeFlow>,
+    /// Its buckets, where all its packets share them.
+    pub buckets: Vec<EdgeBucket>,
 }
 
 impl EdgeStatus {
@@ -97,6 +99,7 @@ impl EdgeStatus {
                 "what": flow.to_string(), "bytes": flow.bytes, "silent_s": flow.silent.as_secs_f64(),
             })
         };
+        let bucket = |bucket: &EdgeBucket| json!({ "bytes": bucket.bytes, "depth": bucket.depth });
         let class = |(number, name): (usize, &String)| {
             let seen = self.seen.as_ref().and_then(|seen| seen.get(number));
             json!({
@@ -106,6 +109,7 @@ impl EdgeStatus {
                 "dropped": seen.map(|seen| seen.colors.map(|color| color.dropped_packets)),
                 "hits": seen.map(|seen| seen.table.hits), "misses": seen.map(|seen| seen.table.misses),
                 "evictions": seen.map(|seen| seen.table.evictions), "used": seen.map(|seen| seen.table.used),
+                "buckets": seen.map(|seen| seen.buckets.iter().map(bucket).collect::<Vec<_>>()),
                 "top": seen.map(|seen| seen.flows.iter().map(flow).collect::<Vec<_>>()),
             })
         };
@@ -134,6 +138,17 @@ impl DeviceStatus {
     pub fn of(device: &str) -> Result<Option<DeviceStatus>, Error> {
         let observed = Tc::new(device).observe()?;
         let is_ours = observed.root == Root::Ours || observed.edge.is_ours();
+        Ok(is_ours.then(|| DeviceStatus::from(device, &observed)))
+    }
+
+    /// How the queues of `device` stand, without what happens to packets before them; none where nothing is deployed.
+    ///
+    /// # Errors
+    /// As of [`of`](Self::of).
+    pub fn of_queues(device: &str) -> Result<Option<DeviceStatus>, Error> {
+        let mut observed = Tc::new(device).observe()?;
+        observed.edge.memo = None;
+        let is_ours = observed.root == Root::Ours;
         Ok(is_ours.then(|| DeviceStatus::from(device, &observed)))
     }
 

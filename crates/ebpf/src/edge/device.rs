@@ -8,7 +8,7 @@ use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, ProgramMut, TC_EGRESS, TC_INGRESS, TcHook};
 
 use super::layout::Remembered;
-use super::{EdgeCounter, EdgeFlow, EdgeTable, aggregate, flows, layout};
+use super::{EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable, aggregate, bucket, flows, layout};
 use crate::Error;
 use crate::edge::program::{EdgeProgram, NAME, counters, now, tables};
 use crate::error::Program;
@@ -177,6 +177,18 @@ impl EdgeAtDevice {
     /// When the kernel does not give its maps.
     pub fn tables(&self, classes: usize) -> Result<Vec<EdgeTable>, Error> {
         tables(&self.map("table_counters")?, classes)
+    }
+
+    /// The buckets of each class, as they are now; none of a class with another meter, or with some for each flow or host.
+    ///
+    /// # Errors
+    /// When the kernel does not give its maps.
+    pub fn buckets(&self, classes: usize) -> Result<Vec<Vec<EdgeBucket>>, Error> {
+        let (described, states) = (self.map("classes")?, self.map("states")?);
+        let now = now()?;
+        let class =
+            |class| Ok(bucket::buckets(&read(&described, class)?, &read(&states, class)?, now));
+        (0..classes).map(class).collect()
     }
 
     /// The `most` flows or hosts of each class that have sent the most since its table knows them; none of a class without

@@ -31,7 +31,7 @@ const LEVELS: usize = 64;
 /// No packet is longer (RFC 791 §3.1).
 const LARGEST_PACKET: u64 = 65_535;
 /// Tokens of a byte.
-const PER_BYTE: u64 = 8_000_000_000;
+pub(super) const PER_BYTE: u64 = 8_000_000_000;
 
 /// Numbers one after the other, as the machine has them.
 #[derive(Default)]

@@ -2,6 +2,8 @@
 
 mod aggregate;
 #[cfg(feature = "ebpf")]
+mod bucket;
+#[cfg(feature = "ebpf")]
 mod device;
 #[cfg(feature = "ebpf")]
 mod flows;
@@ -342,6 +344,15 @@ pub struct EdgeTable {
     pub evictions: u64,
     /// Places that were ever used.
     pub used: u64,
+}
+
+/// A bucket of a class, which all its packets share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EdgeBucket {
+    /// The bytes for which there are tokens.
+    pub bytes: u64,
+    /// For how many there can be.
+    pub depth: u64,
 }
 
 /// A flow, a host or a pair of hosts in the table of a class.
