@@ -136,14 +136,16 @@ impl Target {
         if old.rate != self.rate {
             found.push(format!("rate {} → {}", rate(old), rate(self)));
         }
+        let pairs = |pairs: &[(String, String)]| {
+            let all: Vec<String> =
+                pairs.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+            if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
+        };
         if old.set != self.set {
-            let pairs = |target: &Target| -> Vec<String> {
-                target.set.iter().map(|(key, value)| format!("{key} = {value}")).collect()
-            };
-            let none = |pairs: Vec<String>| {
-                if pairs.is_empty() { "nothing".to_owned() } else { pairs.join(", ") }
-            };
-            found.push(format!("set {} → {}", none(pairs(old)), none(pairs(self))));
+            found.push(format!("set {} → {}", pairs(&old.set), pairs(&self.set)));
+        }
+        if old.labels != self.labels {
+            found.push(format!("labels {} → {}", pairs(&old.labels), pairs(&self.labels)));
         }
         if old.nearest != self.nearest {
             found.push(format!("nearest {} → {}", old.nearest, self.nearest));

@@ -12,7 +12,7 @@ use crate::control::{Ask, Asked, Control, serve};
 use crate::event::Event;
 use crate::metrics::{self, Metrics};
 use crate::plane::DataPlane;
-use crate::source::{Fetched, Source, follow};
+use crate::source::{Cues, News, Source, Turns, follow};
 use crate::store::{Store, StoreError};
 
 /// How often time brings something.
@@ -48,12 +48,19 @@ pub fn run<P: DataPlane>(
         let _ = events.send(event.json());
     });
     let mut agent = Agent::start(Instant::now(), machine, &source.name(), opened, plane, told);
-    let nudge = AtomicBool::new(false);
+    if doors.metrics.is_some() {
+        agent.measure();
+    }
+    let (nudge, turns) = (AtomicBool::new(false), Turns::new(machine));
     let (offers, offered) = channel();
+    let (verdicts, to_tell) = channel();
     let (requests, asked) = channel();
     std::thread::scope(|scope| {
-        let nudge = &nudge;
-        scope.spawn(move || follow(source.as_mut(), nudge, stop, |fetched| give(&offers, fetched)));
+        let (nudge, turns) = (&nudge, &turns);
+        scope.spawn(move || {
+            let cues = Cues { verdicts: &to_tell, nudge, turns, stop };
+            follow(source.as_mut(), &cues, |news| give(&offers, news));
+        });
         if let Some(scraped) = &doors.metrics {
             let requests = requests.clone();
             scope.spawn(move || metrics::serve(scraped, &requests, stop));
@@ -71,6 +78,11 @@ pub fn run<P: DataPlane>(
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             agent.tick(Instant::now());
+            turns.among(agent.machines());
+            if let Some(verdict) = agent.verdict() {
+                // Who follows the source lives as long as the agent does.
+                let _ = verdicts.send(verdict);
+            }
             while let Ok(event) = happened.try_recv() {
                 // Who does not take events fast enough hears no more of them, and keeps nobody waiting.
                 watchers.retain(|watcher| watcher.try_send(event.clone()).is_ok());
@@ -81,15 +93,16 @@ pub fn run<P: DataPlane>(
     Ok(())
 }
 
-fn give(offers: &Sender<Result<Fetched, String>>, fetched: Result<Fetched, String>) {
+fn give(offers: &Sender<News>, news: News) {
     // At the end nobody takes it, and nobody needs it.
-    let _ = offers.send(fetched);
+    let _ = offers.send(news);
 }
 
-fn take_offers<P: DataPlane>(agent: &mut Agent<P>, offered: &Receiver<Result<Fetched, String>>) {
+fn take_offers<P: DataPlane>(agent: &mut Agent<P>, offered: &Receiver<News>) {
     loop {
         match offered.try_recv() {
-            Ok(fetched) => agent.offer(Instant::now(), fetched),
+            Ok(News::Fetched(fetched)) => agent.offer(Instant::now(), fetched),
+            Ok(News::Told(told)) => agent.told(told),
             Err(TryRecvError::Empty | TryRecvError::Disconnected) => return,
         }
     }
@@ -102,6 +115,11 @@ fn answer<P: DataPlane>(agent: &mut Agent<P>, nudge: &AtomicBool, asked: &Asked)
         Ask::Reload => {
             nudge.store(true, Ordering::Relaxed);
             Ok(json!({ "reading": true }))
+        }
+        Ask::Resume => {
+            let resumed = agent.resume(&asked.who);
+            nudge.store(true, Ordering::Relaxed);
+            resumed.map(|digest| json!({ "resumed": digest }))
         }
         Ask::RollBack(to) => {
             let version = agent.roll_back(Instant::now(), to, &asked.who);

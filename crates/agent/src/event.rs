@@ -56,6 +56,41 @@ pub enum What {
         /// When this machine takes it, by its clock.
         until: String,
     },
+    /// A version was found to be no worse than the one before it.
+    Approved {
+        /// The digest of its texts.
+        digest: String,
+        /// By which measures, or by whose order.
+        why: String,
+    },
+    /// A version was found to be worse than the one before it, which is gone back to.
+    Worse {
+        /// The digest of its texts.
+        digest: String,
+        /// The version that one goes back to.
+        to: u64,
+        /// Where, and how.
+        why: String,
+    },
+    /// What waits is held off, since a machine that was first found it to be worse.
+    Halted {
+        /// The digest of its texts.
+        digest: String,
+        /// The machine.
+        by: String,
+        /// What it says.
+        why: String,
+    },
+    /// What was held off may be taken.
+    Resumed {
+        /// The digest of its texts.
+        digest: String,
+    },
+    /// Others cannot be told what was found of a version; it is tried again.
+    NotTold {
+        /// Why not.
+        why: String,
+    },
     /// The repository cannot be read now; the last good version stays.
     Unreadable {
         /// The source.
@@ -161,6 +196,15 @@ impl What {
             What::Waits { digest, from, until } => {
                 ("waits", json!({ "digest": digest, "from": from, "until": until }))
             }
+            What::Approved { digest, why } => ("approved", json!({ "digest": digest, "why": why })),
+            What::Worse { digest, to, why } => {
+                ("worse", json!({ "digest": digest, "to": to, "why": why }))
+            }
+            What::Halted { digest, by, why } => {
+                ("halted", json!({ "digest": digest, "by": by, "why": why }))
+            }
+            What::Resumed { digest } => ("resumed", json!({ "digest": digest })),
+            What::NotTold { why } => ("not told", json!({ "why": why })),
             What::Unreadable { from, why } => ("unreadable", json!({ "from": from, "why": why })),
             What::Readable { from } => ("readable", json!({ "from": from })),
             What::RolledBack { from, to } => ("rolled back", json!({ "from": from, "to": to })),
@@ -197,6 +241,17 @@ impl fmt::Display for What {
                     f,
                     "{from} ({digest}) is good, and waits until {until}: other machines are first"
                 )
+            }
+            What::Approved { digest, why } => write!(f, "{digest} is no worse: {why}"),
+            What::Worse { digest, to, why } => {
+                write!(f, "{digest} is worse than version {to}, which counts again: {why}")
+            }
+            What::Halted { digest, by, why } => {
+                write!(f, "{digest} is held off: machine {by} finds it worse: {why}")
+            }
+            What::Resumed { digest } => write!(f, "{digest} may be taken"),
+            What::NotTold { why } => {
+                write!(f, "others cannot be told what was found of a version: {why}; tried again")
             }
             What::Unreadable { from, why } => {
                 write!(f, "{from} cannot be read, and the last good version stays: {why}")

@@ -29,8 +29,11 @@ pub mod ldap;
 mod machine;
 mod metrics;
 mod plane;
+mod privileges;
 mod source;
 mod store;
+mod trial;
+mod verdict;
 mod whole;
 
 pub use agent::{Agent, RollBackError};
@@ -43,6 +46,7 @@ pub use fleet::{Fleet, Machine, Target};
 pub use machine::{is_machine, this_machine};
 pub use metrics::{Metrics, exposition};
 pub use plane::{DataPlane, KernelPlane, StubPlane, Trouble};
+pub use privileges::give_up_privileges;
 #[cfg(feature = "network")]
 pub use source::{
     Apart, Bind, CertificatesError, Directory, DirectoryOptions, Https, HttpsError, HttpsOptions,
@@ -50,3 +54,4 @@ pub use source::{
 };
 pub use source::{Fetched, Folder, Source};
 pub use store::{Store, StoreError, Version};
+pub use verdict::Verdict;

@@ -5,6 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
+/// What the name of something unfinished begins with.
+pub(crate) const UNFINISHED: &str = ".new-";
+
 /// Writes a file, in a folder that is made if need be, and brings both to the disk.
 pub(crate) fn write_file(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().expect("a file is in a folder");
@@ -18,7 +21,7 @@ pub(crate) fn write_file(path: &Path, text: &[u8]) -> io::Result<()> {
 /// Puts a file in the place of another, in one step.
 pub(crate) fn write_whole(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().expect("a file is in a folder");
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
     file.write_all(text)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;

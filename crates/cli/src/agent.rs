@@ -21,8 +21,8 @@ mod on_linux {
     use serde_json::{Value, json};
     use shortflow_agent::{
         Ask, AskError, Bundle, Change, Control, Difference, Doors, Event, Fleet, KernelPlane,
-        Metrics, Store, StoreError, Unreadable, ask, changes, exposition, is_machine, ldap,
-        this_machine, watch,
+        Metrics, Store, StoreError, Unreadable, ask, changes, exposition, give_up_privileges,
+        is_machine, ldap, this_machine, watch,
     };
 
     use shortflow_text::{InputFiles, MOST_TEXT, name_of};
@@ -33,7 +33,7 @@ mod on_linux {
     use crate::agent_source::source;
     use crate::console::Console;
     use crate::failure::Failure;
-    use crate::interrupt::stop_on_interrupt;
+    use crate::interrupt::{stop_flag, stop_on_interrupt};
 
     impl From<Unreadable> for Failure {
         fn from(error: Unreadable) -> Self {
@@ -67,6 +67,7 @@ mod on_linux {
             What::Status(args) => status(console, args),
             What::Reload(args) => reload(console, args),
             What::Rollback(args) => rollback(console, args),
+            What::Resume(args) => resume(console, args),
             What::Metrics(args) => console.print(&exposition(&ask(&args.socket, Ask::Status)?)),
             What::Watch(args) => follow(console, args),
             What::Log(args) => log(console, args),
@@ -117,14 +118,18 @@ mod on_linux {
             );
             return Err(Failure::Input(what));
         }
-        let stop = stop_on_interrupt()?;
-        let source = source(&args.from, stop)?;
+        let source = source(&args.from, stop_flag())?;
         let metrics = args.metrics.map(metrics).transpose()?;
         let control = Control::listen(&args.socket, args.socket_group.as_deref());
         let control = control.map_err(|error| {
             Failure::Machine(format!("cannot listen at {}: {error}", args.socket.display()))
         })?;
         let doors = Doors { control, metrics };
+        // Of each thread on its own, so before there are others.
+        give_up_privileges().map_err(|error| {
+            Failure::Machine(format!("cannot give up capabilities that are not needed: {error}"))
+        })?;
+        let stop = stop_on_interrupt()?;
         let plane = KernelPlane::of_this_machine();
         let console = *console;
         let tell = move |event: &Event| console.happened(&event.at, &event.who, &event.what);
@@ -177,19 +182,42 @@ mod on_linux {
             };
             out += &format!("  {name}: {}: {state}\n", wanted.unwrap_or("no policy any more"));
         }
-        if status["held"].is_string() {
+        if let Some(why) = status["worse"].as_str() {
+            out += &format!(
+                "  what the source has now was found worse, and is not taken again: {why}\n"
+            );
+        } else if status["held"].is_string() {
             out += "  rolled back: what the source has now is not taken again until it changes\n";
         }
-        if let Some(until) = status["waiting"]["until"].as_str() {
+        if let Some(against) = status["trial"]["against"].as_u64() {
             out += &format!(
-                "  what the source has now waits until {until}: other machines are first\n"
+                "  on trial: measured beside version {against}, which is gone back to where this is worse\n"
             );
         }
+        out += &waiting_text(&status["waiting"]);
         if let Some(why) = source["unreadable"].as_str() {
             out += &format!("  {} cannot be read: {why}\n", text(&source["name"]));
         }
         if let Some(mistakes) = source["refused"].as_str() {
             out += &format!("  what {} has now is refused:\n{mistakes}\n", text(&source["name"]));
+        }
+        out
+    }
+
+    /// What a machine waits for that is not first.
+    fn waiting_text(waiting: &Value) -> String {
+        let Some(until) = waiting["until"].as_str() else { return String::new() };
+        let mut out =
+            format!("  what the source has now waits until {until}: other machines are first\n");
+        if let Some(needed) = waiting["needed"].as_u64() {
+            let good = waiting["good"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let good: Vec<&str> = good.collect();
+            let listed = if good.is_empty() { "none".to_owned() } else { good.join(", ") };
+            out += &format!("  {needed} of them have to find it no worse; so far {listed}\n");
+        }
+        if let Some(by) = waiting["worse"]["by"].as_str() {
+            let why = waiting["worse"]["why"].as_str().unwrap_or("?");
+            out += &format!("  held off: {by} finds it worse: {why}\n");
         }
         out
     }
@@ -204,6 +232,15 @@ mod on_linux {
     fn rollback(console: &Console, args: &Rollback) -> Result<(), Failure> {
         let answer = ask(&args.at.socket, Ask::RollBack(args.to))?;
         console.print(&format!("version {} counts now\n", answer["version"]))
+    }
+
+    /// `shortflow agent resume`.
+    fn resume(console: &Console, args: &Socket) -> Result<(), Failure> {
+        let answer = ask(&args.socket, Ask::Resume)?;
+        let digest = answer["resumed"].as_str().unwrap_or("?");
+        console.print(&format!(
+            "{digest} is taken when the agent has read its source, which it does now\n"
+        ))
     }
 
     /// `shortflow agent watch`.
@@ -228,7 +265,8 @@ mod on_linux {
     /// `shortflow agent export`.
     fn export(console: &Console, args: &Export) -> Result<(), Failure> {
         let bundle = Bundle::read(&args.folder)?;
-        console.warnings(&Fleet::check(&bundle)?.warnings);
+        let fleet = Fleet::check(&bundle)?;
+        console.warnings(&fleet.warnings);
         if !args.base.contains('=') {
             let what = format!(
                 "`{}` is no name of an entry\ngive one such as ou=shortflow,dc=example,dc=org",
@@ -236,7 +274,9 @@ mod on_linux {
             );
             return Err(Failure::Input(what));
         }
-        console.print(&ldap::write(&ldap::entries(&bundle, &args.base)))
+        let mut entries = ldap::entries(&bundle, &args.base);
+        entries.extend(fleet.needs_verdicts.then(|| ldap::verdicts_unit(&args.base)));
+        console.print(&ldap::write(&entries))
     }
 
     /// `shortflow agent import`.

@@ -16,6 +16,7 @@ Examples:
   sudo shortflow agent run --source https://policy.example.org/fleet.ldif
   sudo shortflow agent status
   sudo shortflow agent rollback
+  sudo shortflow agent resume
   shortflow agent export fleet --base ou=shortflow,dc=example,dc=org > fleet.ldif
   shortflow agent import fleet.ldif --into fleet";
 
@@ -51,6 +52,10 @@ pub(crate) enum What {
     Reload(Socket),
     /// Have the agent go back to an earlier version, which stays until the repository has something new.
     Rollback(Rollback),
+    /// Have the agent take what its source has though it was held off, for being gone back from or found worse, or waits.
+    ///
+    /// It is taken without being measured. On a machine that is first, those that wait for its word are told so.
+    Resume(Socket),
     /// Print how the agent and its devices stand as metrics, in the text format of Prometheus.
     Metrics(Socket),
     /// Show what happens at the agent, as it happens, until Ctrl-C.

@@ -5,9 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::failure::Failure;
 
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// The flag that Ctrl-C and a request to terminate set from the first [`stop_on_interrupt`] on, which starts a thread.
+#[cfg(target_os = "linux")]
+pub(crate) fn stop_flag() -> &'static AtomicBool {
+    &STOP
+}
+
 /// The flag that Ctrl-C and a request to terminate set.
 pub(crate) fn stop_on_interrupt() -> Result<&'static AtomicBool, Failure> {
-    static STOP: AtomicBool = AtomicBool::new(false);
     static LISTENS: OnceLock<Result<(), String>> = OnceLock::new();
     let listen = || {
         let listens = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed));

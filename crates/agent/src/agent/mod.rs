@@ -2,6 +2,7 @@
 
 mod devices;
 mod status;
+mod trials;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,9 +11,12 @@ use shortflow_text::Diagnostics;
 
 use crate::event::{Event, What, clock};
 use crate::fleet::{Fleet, Target};
+use crate::metrics::Histogram;
 use crate::plane::DataPlane;
 use crate::source::Fetched;
 use crate::store::{Store, StoreError, Version};
+use crate::trial::{Series, Trial};
+use crate::verdict::{Heard, Verdict};
 use devices::Device;
 
 /// After so long a version that could not be kept is tried again.
@@ -36,6 +40,26 @@ pub struct Agent<P> {
     pending: Option<(Fetched, Instant)>,
     devices: BTreeMap<String, Device>,
     next_look: Instant,
+    /// The digest of what the source has.
+    offered: Option<String>,
+    /// What machines say of versions, as the source has it.
+    heard: Vec<Verdict>,
+    /// The version on trial.
+    trial: Option<Trial>,
+    /// What was measured at devices.
+    series: BTreeMap<String, Series>,
+    /// How long packets would have waited at each device, in each class of which that is known.
+    waits: BTreeMap<String, BTreeMap<String, Histogram>>,
+    /// Whether somebody asks for that.
+    is_asked: bool,
+    next_sample: Instant,
+    /// What may be taken though it was held off, by whose order.
+    resumed: Option<(String, String)>,
+    /// This machine's last word on a version, and whether others are still to be told.
+    said: Option<Verdict>,
+    untold: Option<Verdict>,
+    /// Why they could not be told the last time.
+    not_told: Option<String>,
     tell: Box<dyn FnMut(&Event)>,
 }
 
@@ -46,6 +70,11 @@ struct Waiting {
     since: Instant,
     /// When it is taken, by the machine's clock.
     until: String,
+    /// How many machines that are first have to find it no worse, and those that do; none where that is not needed.
+    needed: Option<usize>,
+    good: Vec<String>,
+    /// Who finds it worse, and why.
+    worse: Option<(String, String)>,
 }
 
 /// Why there was no going back.
@@ -81,6 +110,17 @@ impl<P: DataPlane> Agent<P> {
             pending: None,
             devices: BTreeMap::new(),
             next_look: now,
+            offered: None,
+            heard: Vec::new(),
+            trial: None,
+            series: BTreeMap::new(),
+            waits: BTreeMap::new(),
+            is_asked: false,
+            next_sample: now,
+            resumed: None,
+            said: None,
+            untold: None,
+            not_told: None,
             tell,
         };
         for what in repaired {
@@ -101,6 +141,7 @@ impl<P: DataPlane> Agent<P> {
             },
             Err(error) => agent.happened("agent", What::NotKept { why: error.to_string() }),
         }
+        agent.go_on_with_trial(now);
         agent.converge(now);
         agent
     }
@@ -110,7 +151,7 @@ impl<P: DataPlane> Agent<P> {
         let from = self.from.clone();
         let fetched = match offered {
             // A policy that nobody names makes no new version.
-            Ok(Fetched { bundle, who }) => Fetched { bundle: bundle.needed(), who },
+            Ok(fetched) => Fetched { bundle: fetched.bundle.needed(), ..fetched },
             Err(why) => {
                 if self.unreadable.as_ref() != Some(&why) {
                     self.unreadable = Some(why.clone());
@@ -123,8 +164,11 @@ impl<P: DataPlane> Agent<P> {
             self.happened("agent", What::Readable { from });
         }
         let digest = fetched.bundle.digest();
+        self.offered = Some(digest.clone());
+        self.heard.clone_from(&fetched.verdicts);
+        self.untold = self.said.clone().filter(|said| !self.heard.contains(said));
         let is_current = self.current.as_ref().is_some_and(|(version, _)| version.digest == digest);
-        if is_current || self.store.held().as_ref() == Some(&digest) {
+        if is_current || self.is_held(&digest) {
             (self.refused, self.waiting, self.pending) = (None, None, None);
             return;
         }
@@ -156,6 +200,7 @@ impl<P: DataPlane> Agent<P> {
             self.next_look = now + devices::EVERY;
         }
         self.converge(now);
+        self.watch(now);
     }
 
     /// Goes back to a version, the one before the current one where no number is given.
@@ -175,10 +220,18 @@ impl<P: DataPlane> Agent<P> {
         let fleet =
             Fleet::check(&bundle).map_err(|mistakes| RollBackError::Mistakes(number, mistakes))?;
         let (version, _) = self.store.roll_back(Some(number))?;
+        self.trial = None;
+        // What stays of a trial of a version that no longer counts says nothing.
+        let _ = self.store.set_trial(None);
         self.happened(who, What::RolledBack { from, to: number });
         self.take(version.clone(), fleet);
         self.converge(now);
         Ok(version)
+    }
+
+    /// How many machines the fleet has.
+    pub fn machines(&self) -> usize {
+        self.current.as_ref().map_or(1, |(_, fleet)| fleet.machines.len())
     }
 
     /// What its devices are at.
@@ -200,27 +253,54 @@ impl<P: DataPlane> Agent<P> {
     /// then; a machine that has no version yet has nothing to lose, and waits for nobody.
     fn has_to_wait(&mut self, now: Instant, digest: &str, fleet: &Fleet) -> bool {
         let wait = fleet.machine(&self.machine).map(|machine| machine.wait).unwrap_or_default();
-        if self.current.is_none() || wait.is_zero() {
+        let by_order = self.resumed.as_ref().is_some_and(|(resumed, _)| resumed == digest);
+        if self.current.is_none() || wait.is_zero() || by_order {
             return false;
         }
-        let known = self.waiting.as_ref().filter(|waiting| waiting.digest == digest);
-        if let Some(waiting) = known {
-            return now < waiting.since + wait;
+        if self.waiting.as_ref().is_none_or(|waiting| waiting.digest != digest) {
+            let (digest, until) = (digest.to_owned(), clock(wait));
+            let (needed, good, worse) = (None, Vec::new(), None);
+            let until_then = until.clone();
+            self.waiting =
+                Some(Waiting { digest: digest.clone(), since: now, until, needed, good, worse });
+            self.happened(
+                "agent",
+                What::Waits { digest, from: self.from.clone(), until: until_then },
+            );
         }
-        let (digest, until) = (digest.to_owned(), clock(wait));
-        self.waiting = Some(Waiting { digest: digest.clone(), since: now, until: until.clone() });
-        self.happened("agent", What::Waits { digest, from: self.from.clone(), until });
-        true
+        let Some(waiting) = &mut self.waiting else { return false };
+        let is_early = now < waiting.since + wait;
+        if !fleet.needs_verdicts {
+            return is_early;
+        }
+        let first = fleet.first();
+        let heard = Heard::of(&self.heard, digest, &first);
+        waiting.needed = Some(heard.needed);
+        waiting.good = heard.good.iter().map(|verdict| verdict.machine.clone()).collect();
+        let worse =
+            heard.worse.first().map(|verdict| (verdict.machine.clone(), verdict.why.clone()));
+        let (has_to_wait, is_news) = (is_early || !heard.let_it_go_on(), worse != waiting.worse);
+        waiting.worse.clone_from(&worse);
+        if let Some((by, why)) = worse.filter(|_| is_news) {
+            self.happened("agent", What::Halted { digest: digest.to_owned(), by, why });
+        }
+        has_to_wait
     }
 
     fn keep(&mut self, now: Instant, fetched: Fetched, fleet: Fleet) {
-        let at = Event::now("", What::Stopped).at;
-        match self.store.keep(&fetched.bundle, &fetched.who, &self.from, &at) {
+        let at = clock(Duration::ZERO);
+        let trial = self.trial_of(now, &fetched.bundle.digest(), &fleet);
+        let kept = self.store.set_trial(trial.as_ref());
+        let kept =
+            kept.and_then(|()| self.store.keep(&fetched.bundle, &fetched.who, &self.from, &at));
+        match kept {
             Ok(version) => {
+                self.trial = trial;
                 (self.refused, self.waiting, self.pending) = (None, None, None);
                 let Version { number, digest, .. } = version.clone();
                 let from = self.from.clone();
                 self.happened(&fetched.who, What::Accepted { version: number, digest, from });
+                self.say_by_order(&version.digest, &fleet);
                 self.take(version, fleet);
                 self.converge(now);
             }

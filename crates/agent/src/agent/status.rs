@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Agent;
+use crate::metrics::Histogram;
 use crate::plane::DataPlane;
 
 impl<P: DataPlane> Agent<P> {
@@ -23,6 +24,12 @@ impl<P: DataPlane> Agent<P> {
                     "wanted": target.map(|target| target.told()),
                     "done": state.is_some_and(|state| state.is_done),
                     "why": state.and_then(|state| state.why.as_ref()),
+                    "waits": self.waits.get(name).map(|classes| {
+                        let one = |(class, of): (&String, &Histogram)| {
+                            json!({ "class": class, "seconds": of.json() })
+                        };
+                        classes.iter().map(one).collect::<Vec<_>>()
+                    }),
                     "stands": self.plane.status(name).unwrap_or(Value::Null),
                 })
             })
@@ -34,8 +41,17 @@ impl<P: DataPlane> Agent<P> {
             "version": version,
             "held": self.store.held(),
             "waiting": self.waiting.as_ref().map(|waiting| {
-                json!({ "digest": waiting.digest, "until": waiting.until })
+                let worse = waiting.worse.as_ref().map(|(by, why)| json!({ "by": by, "why": why }));
+                json!({
+                    "digest": waiting.digest, "until": waiting.until,
+                    "needed": waiting.needed, "good": waiting.good, "worse": worse,
+                })
             }),
+            "trial": self.trial.as_ref().map(|trial| {
+                json!({ "against": trial.good, "window_s": trial.window().as_secs_f64() })
+            }),
+            "worse": self.offered.as_ref().and_then(|offered| self.why_worse(offered)),
+            "verdict": self.said,
             "source": {
                 "name": self.from,
                 "unreadable": self.unreadable,

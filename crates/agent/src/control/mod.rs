@@ -4,6 +4,7 @@
 //! {"version":1,"do":"status"}           {"version":1,"answer":{…}}
 //! {"version":1,"do":"reload"}           {"version":1,"error":"…"}
 //! {"version":1,"do":"rollback","to":3}
+//! {"version":1,"do":"resume"}
 //! {"version":1,"do":"watch"}            {"version":1,"event":{…}} … until one of the two hangs up
 //! ```
 //!

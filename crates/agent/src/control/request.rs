@@ -13,6 +13,8 @@ pub enum Ask {
     Reload,
     /// To go back to a version, the one before where none is named.
     RollBack(Option<u64>),
+    /// To take what the source has though it was held off.
+    Resume,
     /// To be told what happens from now on.
     Watch,
 }
@@ -25,6 +27,7 @@ impl Ask {
             Ask::Reload => json!({ "version": VERSION, "do": "reload" }),
             Ask::RollBack(None) => json!({ "version": VERSION, "do": "rollback" }),
             Ask::RollBack(Some(to)) => json!({ "version": VERSION, "do": "rollback", "to": to }),
+            Ask::Resume => json!({ "version": VERSION, "do": "resume" }),
             Ask::Watch => json!({ "version": VERSION, "do": "watch" }),
         };
         format!("{value}\n")
@@ -53,16 +56,17 @@ impl Ask {
         let (ask, allowed) = match map.get("do").and_then(Value::as_str) {
             Some("status") => (Ask::Status, &["version", "do"][..]),
             Some("reload") => (Ask::Reload, &["version", "do"][..]),
+            Some("resume") => (Ask::Resume, &["version", "do"][..]),
             Some("watch") => (Ask::Watch, &["version", "do"][..]),
             Some("rollback") => (Ask::RollBack(number(&map)?), &["version", "do", "to"][..]),
             Some(other) => {
                 return Err(format!(
-                    "nobody can `{other}` here; one can status, reload, rollback and watch"
+                    "nobody can `{other}` here; one can status, reload, rollback, resume and watch"
                 ));
             }
             None => {
                 return Err(
-                    "the request does not say what to `do`: status, reload, rollback or watch"
+                    "the request does not say what to `do`: status, reload, rollback, resume or watch"
                         .to_owned(),
                 );
             }
@@ -92,9 +96,14 @@ mod tests {
 
     #[test]
     fn a_request_is_read_as_it_was_written() {
-        for ask in
-            [Ask::Status, Ask::Reload, Ask::RollBack(None), Ask::RollBack(Some(7)), Ask::Watch]
-        {
+        for ask in [
+            Ask::Status,
+            Ask::Reload,
+            Ask::RollBack(None),
+            Ask::RollBack(Some(7)),
+            Ask::Resume,
+            Ask::Watch,
+        ] {
             assert_eq!(Ask::parse(ask.line().trim_end()), Ok(ask));
         }
     }
@@ -112,15 +121,15 @@ mod tests {
             ("{\"version\":2}", "this agent speaks version 1 of the protocol, not 2"),
             (
                 "{\"version\":1}",
-                "the request does not say what to `do`: status, reload, rollback or watch",
+                "the request does not say what to `do`: status, reload, rollback, resume or watch",
             ),
             (
                 "{\"version\":1,\"do\":5}",
-                "the request does not say what to `do`: status, reload, rollback or watch",
+                "the request does not say what to `do`: status, reload, rollback, resume or watch",
             ),
             (
                 "{\"version\":1,\"do\":\"stop\"}",
-                "nobody can `stop` here; one can status, reload, rollback and watch",
+                "nobody can `stop` here; one can status, reload, rollback, resume and watch",
             ),
             (
                 "{\"version\":1,\"do\":\"status\",\"to\":1}",

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use shortflow_deploy::{Kernel, Site, Unwanted, Wanted, is_plain, roles_of};
+use shortflow_deploy::{Kernel, Owners, Site, Unwanted, Wanted, any_owners, is_plain, roles_of};
 use shortflow_policy::Policy;
 use shortflow_text::{
     Diagnostic, Diagnostics, Document, NAME_RULE, Override, Source, is_name, suggestion,
 };
 use shortflow_units::Rate;
 
-use super::file::{AssignFile, FleetFile, InterfaceFile};
-use super::{Fleet, Machine, Target, rollout};
+use super::file::{AssignFile, FleetFile, InterfaceFile, RolloutFile};
+use super::{Fleet, Machine, Target, labels, rollout};
 use crate::bundle::{Bundle, FLEET, is_inner};
 
 pub(super) fn check(bundle: &Bundle) -> Result<Fleet, Diagnostics> {
@@ -38,7 +38,13 @@ pub(super) fn check(bundle: &Bundle) -> Result<Fleet, Diagnostics> {
     let own = document.checked().err().map(|found| found.0).unwrap_or_default();
     let mistakes: Vec<Diagnostic> = own.into_iter().chain(of_policies).collect();
     match mistakes.is_empty() {
-        true => Ok(Fleet { name, machines, warnings: Diagnostics(warnings) }),
+        true => Ok(Fleet {
+            name,
+            machines,
+            watch: file.rollout.as_ref().map(RolloutFile::window).unwrap_or_default(),
+            needs_verdicts: file.rollout.as_ref().is_some_and(|rollout| rollout.verdicts),
+            warnings: Diagnostics(warnings),
+        }),
         false => Err(Diagnostics(mistakes)),
     }
 }
@@ -61,6 +67,7 @@ impl Checker<'_> {
         for (name, machine) in self.file.machines.iter() {
             let path = format!("machines.{name}");
             self.name(&path, name);
+            labels::check(&path, machine, &mut self.document);
             let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
             for (interface, InterfaceFile { device, rate }) in machine.interfaces.iter() {
                 let path = format!("{path}.interfaces.{interface}");
@@ -163,10 +170,10 @@ impl Checker<'_> {
     /// What every device gets.
     fn assigned(&mut self, policies: &[Option<Arc<Policy>>]) -> Vec<Machine> {
         let mut reached = vec![false; policies.len()];
-        let mut tried: Vec<(usize, Option<Rate>)> = Vec::new();
+        let mut tried: Vec<(usize, Option<Rate>, Vec<String>)> = Vec::new();
         let mut machines = Vec::new();
         for (name, machine) in self.file.machines.iter() {
-            let mut devices = Vec::new();
+            let mut devices: Vec<(String, String, Option<Target>)> = Vec::new();
             for (interface, InterfaceFile { device, rate }) in machine.interfaces.iter() {
                 let all = self.file.assign.iter().enumerate();
                 let mut fit: Vec<(usize, &AssignFile)> =
@@ -176,9 +183,12 @@ impl Checker<'_> {
                 self.told_apart(&fit, name, interface);
                 let target = fit.first().and_then(|&(index, assign)| {
                     let policy = policies[index].clone()?;
-                    let target = self.target(assign, policy, interface, device, *rate)?;
-                    if !tried.contains(&(index, target.rate)) {
-                        tried.push((index, target.rate));
+                    let mut target = self.target(assign, policy, interface, device, *rate)?;
+                    target.labels = labels::of(machine, &target.policy);
+                    let names = target.labels.iter().map(|(name, _)| name.clone()).collect();
+                    let trial = (index, target.rate, names);
+                    if !tried.contains(&trial) {
+                        tried.push(trial);
                         self.fits_a_device(
                             index,
                             &target,
@@ -189,9 +199,11 @@ impl Checker<'_> {
                 });
                 devices.push((interface.to_owned(), device.clone(), target));
             }
+            labels::matched(name, machine, &devices, &mut self.document);
             let rollout = self.file.rollout.as_ref();
             let wait = rollout.map(|rollout| rollout.wait(machine)).unwrap_or_default();
-            machines.push(Machine { name: name.to_owned(), wait, devices });
+            let is_first = rollout.is_some_and(|rollout| rollout.is_first(machine));
+            machines.push(Machine { name: name.to_owned(), wait, is_first, devices });
         }
         for (index, _) in reached.iter().enumerate().filter(|(_, reached)| !**reached) {
             let message = "this assignment reaches no interface of any machine";
@@ -243,6 +255,7 @@ impl Checker<'_> {
             roles: assign.roles.clone(),
             nearest: assign.nearest,
             priority: assign.priority,
+            labels: Vec::new(),
         })
     }
 
@@ -255,7 +268,14 @@ impl Checker<'_> {
             kernel: Kernel::default(),
             nearest: false,
         };
-        let Err(unwanted) = target.wanted(site) else { return };
+        // Whose connections they are is for the machine to find.
+        let owners: Owners = any_owners(&target.policy)
+            .into_iter()
+            .filter(|(label, _)| {
+                target.labels.iter().any(|(name, _)| target.policy.label(name) == *label)
+            })
+            .collect();
+        let Err(unwanted) = target.wanted(site, &owners) else { return };
         let at = format!("assign.{index}.policy");
         match unwanted {
             Unwanted::Roles(what) => self.document.mistake(&at, what, ""),
@@ -265,6 +285,20 @@ impl Checker<'_> {
                         let message = "this interface has no rate, and the policy that it gets has a queue without a shaper";
                         let help = "give the interface a `rate`, a little below that of the bottleneck: rate = \"95 Mbit/s\"";
                         self.document.mistake_in_key(interface, message, help);
+                        continue;
+                    }
+                    if target.labels.len() < target.policy.labels().len()
+                        && refusal
+                            .nearest
+                            .as_ref()
+                            .is_some_and(|(help, _)| help.contains("--label"))
+                    {
+                        let message = format!("{}: {}", refusal.path, refusal.what);
+                        let (machine, _) = interface.split_once(".interfaces").unwrap_or_default();
+                        let help = format!(
+                            "say whose they are: {machine}.labels = {{ NAME = \"mark:7\" }}, or \"cgroup:PATH\""
+                        );
+                        self.document.mistake(&at, message, &help);
                         continue;
                     }
                     let help = match &refusal.nearest {

@@ -34,6 +34,11 @@ pub(super) struct RolloutFile {
     pub(super) first: Vec<String>,
     /// How long the others wait after they have seen it.
     pub(super) after: Duration,
+    /// How long each machine measures before and after it takes a version, to go back where short flows fare worse.
+    pub(super) watch: Option<Duration>,
+    /// The others also wait until more than half of the first find it no worse, and for good where one finds it worse.
+    #[serde(default)]
+    pub(super) verdicts: bool,
 }
 
 /// A machine.
@@ -46,6 +51,9 @@ pub(super) struct MachineFile {
     /// What else tells it from others.
     #[serde(default)]
     pub(super) tags: Vec<String>,
+    /// Whose connections have a label that policies match: `mark:NUMBER`, or `cgroup:PATH`.
+    #[serde(default)]
+    pub(super) labels: Named<String>,
     /// Its devices, each under the name of what it is for.
     #[serde(default)]
     pub(super) interfaces: Named<InterfaceFile>,

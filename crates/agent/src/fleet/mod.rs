@@ -2,6 +2,7 @@
 
 mod check;
 mod file;
+mod labels;
 mod rollout;
 mod select;
 
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use shortflow_deploy::{Site, Unwanted, Wanted};
+use shortflow_deploy::{Owners, Site, Unwanted, Wanted};
 use shortflow_policy::Policy;
 use shortflow_text::Diagnostics;
 use shortflow_units::Rate;
@@ -23,6 +24,10 @@ pub struct Fleet {
     pub name: String,
     /// The machines, in the order of the text.
     pub machines: Vec<Machine>,
+    /// How long machines measure what short flows meet before and after they take a new version; zero where they do not.
+    pub watch: Duration,
+    /// Whether machines that are not first need the word of those that are.
+    pub needs_verdicts: bool,
     /// What is allowed but hardly meant.
     pub warnings: Diagnostics,
 }
@@ -34,6 +39,8 @@ pub struct Machine {
     pub name: String,
     /// How long it waits before it takes a new version, while others are first.
     pub wait: Duration,
+    /// Whether it is one of those that are first.
+    pub is_first: bool,
     /// For each device, in the order of the text: the name of its interface, and what it is to do, if anything.
     pub devices: Vec<(String, String, Option<Target>)>,
 }
@@ -61,6 +68,8 @@ pub struct Target {
     pub nearest: bool,
     /// The priority of the assignment.
     pub priority: i64,
+    /// Labels of connections that the policy matches, and whose they are on this machine.
+    pub labels: Vec<(String, String)>,
 }
 
 impl Fleet {
@@ -75,6 +84,12 @@ impl Fleet {
     /// The machine of this name.
     pub fn machine(&self, name: &str) -> Option<&Machine> {
         self.machines.iter().find(|machine| machine.name == name)
+    }
+
+    /// The machines that are first.
+    pub fn first(&self) -> Vec<String> {
+        let first = self.machines.iter().filter(|machine| machine.is_first);
+        first.map(|machine| machine.name.clone()).collect()
     }
 
     /// The targets of a machine, by their devices; none where the fleet has no such machine.
@@ -95,15 +110,12 @@ impl Machine {
 }
 
 impl Target {
-    /// What the policy comes to at a device that is like `site` otherwise.
+    /// What the policy comes to at a device that is like `site` otherwise, on a machine that has these owners of connections.
     ///
     /// # Errors
     /// When the roles are not those of one device, or all that is refused of them.
-    pub fn wanted(&self, site: Site) -> Result<Wanted, Unwanted> {
-        Wanted::of(
-            &self.policy,
-            &self.roles,
-            &Site { rate: self.rate, nearest: self.nearest, ..site },
-        )
+    pub fn wanted(&self, site: Site, owners: &Owners) -> Result<Wanted, Unwanted> {
+        let site = Site { rate: self.rate, nearest: self.nearest, ..site };
+        Wanted::of_owners(&self.policy, &self.roles, &site, owners)
     }
 }

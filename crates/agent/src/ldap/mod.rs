@@ -7,6 +7,7 @@
 
 mod ldif;
 mod rules;
+mod verdicts;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use crate::bundle::{Bundle, is_inner};
 
 pub use ldif::{Entry, parse, write};
 pub use rules::{Action, Rule};
+pub use verdicts::{is_verdict, verdict_entry, verdicts, verdicts_unit};
 
 /// The attribute with a text.
 const TEXT: &str = "shortflowText";

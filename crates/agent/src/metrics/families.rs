@@ -35,6 +35,14 @@ pub(super) static WAITING: Family = gauge(
     "shortflow_source_waiting",
     "1 where what the source has is good and other machines take it first, else 0.",
 );
+pub(super) static WORSE: Family = gauge(
+    "shortflow_source_worse",
+    "1 where what the source has was found to be worse, here or by a machine that takes it first, else 0.",
+);
+pub(super) static TRIAL: Family = gauge(
+    "shortflow_repository_on_trial",
+    "1 while the version that counts is measured beside the one before, else 0.",
+);
 pub(super) static DONE: Family =
     gauge("shortflow_device_done", "1 where the device is as the repository says, else 0.");
 pub(super) static RATE: Family = gauge(
@@ -45,6 +53,12 @@ pub(super) static LEFT_OVER: Family = gauge(
     "shortflow_device_left_over_packets",
     "Packets that still wait in queues of the policy before.",
 );
+
+pub(super) static WAITS: Family = Family {
+    name: "shortflow_class_wait_seconds",
+    kind: Kind::Histogram,
+    help: "How long a packet would have waited in the class's queue that had come then, looked at every second.",
+};
 
 /// What the queue of each class has done.
 pub(super) static CLASS: [Keyed; 8] = [
@@ -122,6 +136,18 @@ pub(super) static TABLE: [Keyed; 4] = [
         ),
     ),
     ("used", gauge("shortflow_edge_table_used_places", "Places of the table that were ever used.")),
+];
+
+/// The buckets of each class of the edge.
+pub(super) static BUCKET: [Keyed; 2] = [
+    (
+        "bytes",
+        gauge(
+            "shortflow_edge_token_bytes",
+            "Bytes for which there are tokens in a bucket of the edge now.",
+        ),
+    ),
+    ("depth", gauge("shortflow_edge_bucket_depth_bytes", "Bytes for which there can be tokens.")),
 ];
 
 const fn counter(name: &'static str, help: &'static str) -> Family {

@@ -1,6 +1,7 @@
 //! What monitoring is told of an agent: metrics, named by the conventions of Prometheus.
 
 mod families;
+mod histogram;
 #[cfg(test)]
 mod laws;
 mod listener;
@@ -12,6 +13,7 @@ use serde_json::Value;
 
 use text::{Exposition, Labels};
 
+pub(crate) use histogram::Histogram;
 pub use listener::Metrics;
 pub(crate) use listener::serve;
 
@@ -48,6 +50,9 @@ fn whole(all: &mut Exposition, status: &Value) {
     all.add(&families::REFUSED, &[], truth(!source["refused"].is_null()));
     all.add(&families::HELD, &[], truth(!status["held"].is_null()));
     all.add(&families::WAITING, &[], truth(!status["waiting"].is_null()));
+    let is_worse = !status["worse"].is_null() || !status["waiting"]["worse"].is_null();
+    all.add(&families::WORSE, &[], truth(is_worse));
+    all.add(&families::TRIAL, &[], truth(!status["trial"].is_null()));
 }
 
 fn device(all: &mut Exposition, found: &Value) {
@@ -66,6 +71,10 @@ fn device(all: &mut Exposition, found: &Value) {
     if let Some(packets) = stands["left_over"].as_f64() {
         all.add(&families::LEFT_OVER, &[device], packets);
     }
+    for waits in list(&found["waits"]) {
+        let labels = [device, ("class", word(&waits["class"]))];
+        all.add_histogram(&families::WAITS, &labels, &waits["seconds"]);
+    }
     for class in list(&stands["classes"]) {
         let labels = [device, ("class", word(&class["class"]))];
         values(all, class, &labels, &families::CLASS);
@@ -73,6 +82,10 @@ fn device(all: &mut Exposition, found: &Value) {
     for class in list(&stands["edge"]["classes"]) {
         let labels = [device, ("class", word(&class["class"]))];
         values(all, class, &labels, &families::TABLE);
+        for (number, bucket) in ["1", "2"].into_iter().zip(list(&class["buckets"])) {
+            let labels = [labels[0], labels[1], ("bucket", number)];
+            values(all, bucket, &labels, &families::BUCKET);
+        }
         for (key, family) in &families::COLORS {
             for (color, value) in ["green", "yellow", "red"].into_iter().zip(list(&class[*key])) {
                 let labels = [labels[0], labels[1], ("color", color)];

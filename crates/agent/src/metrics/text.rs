@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde_json::Value;
+
 /// What a family's values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -10,6 +12,18 @@ pub(super) enum Kind {
     Counter,
     /// What goes up and down.
     Gauge,
+    /// How often something was up to how much.
+    Histogram,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
+        })
+    }
 }
 
 /// Metrics of one name.
@@ -28,6 +42,8 @@ pub(super) type Labels<'a> = &'a [(&'static str, &'a str)];
 #[derive(Debug, Default)]
 pub(super) struct Exposition {
     families: Vec<(&'static Family, BTreeMap<String, f64>)>,
+    /// The lines of histograms, which have an order of their own.
+    histograms: Vec<(&'static Family, Vec<String>)>,
 }
 
 impl Exposition {
@@ -40,17 +56,37 @@ impl Exposition {
         });
         *self.families[at].1.entry(written(labels)).or_default() += value;
     }
+
+    /// Adds a histogram, as [`Histogram::json`](super::Histogram::json) says it; each with labels of its own.
+    pub(super) fn add_histogram(&mut self, family: &'static Family, labels: Labels, of: &Value) {
+        let name = family.name;
+        let numbers =
+            |key: &str| of[key].as_array().into_iter().flatten().filter_map(Value::as_f64);
+        let count = of["count"].as_f64().unwrap_or_default();
+        let bounds = numbers("bounds").map(|bound| bound.to_string()).chain(["+Inf".to_owned()]);
+        let buckets = bounds.zip(numbers("up_to").chain([count])).map(|(bound, up_to)| {
+            let all = [labels, &[("le", &bound)]].concat();
+            format!("{name}_bucket{} {up_to}\n", written(&all))
+        });
+        let (labels, sum) = (written(labels), of["sum"].as_f64().unwrap_or_default());
+        let whole =
+            [format!("{name}_sum{labels} {sum}\n"), format!("{name}_count{labels} {count}\n")];
+        let lines: String = buckets.chain(whole).collect();
+        match self.histograms.iter_mut().find(|(known, _)| known.name == name) {
+            Some((_, all)) => all.push(lines),
+            None => self.histograms.push((family, vec![lines])),
+        }
+    }
 }
 
 impl fmt::Display for Exposition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (Family { name, kind, help }, values) in &self.families {
-            let kind = match kind {
-                Kind::Counter => "counter",
-                Kind::Gauge => "gauge",
-            };
             writeln!(f, "# HELP {name} {help}\n# TYPE {name} {kind}")?;
             values.iter().try_for_each(|(labels, value)| writeln!(f, "{name}{labels} {value}"))?;
+        }
+        for (Family { name, kind, help }, all) in &self.histograms {
+            write!(f, "# HELP {name} {help}\n# TYPE {name} {kind}\n{}", all.concat())?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use shortflow_deploy::{
     Claim, DeviceStatus, Error, Kernel, Link, Root, Site, Tc, Unwanted, Wanted, examine_kernel,
-    link,
+    link, owners,
 };
 
 use super::{DataPlane, Trouble};
@@ -30,7 +30,10 @@ impl KernelPlane {
         let kernel = self.kernel.clone();
         let site =
             Site { rate: None, speed: None, link_header: link.header, kernel, nearest: false };
-        target.wanted(site).map_err(|unwanted| match unwanted {
+        // Groups of processes are looked for whenever it is wanted: they come and go with services.
+        let owners =
+            owners(&target.policy, &target.labels).map_err(|why| Trouble(one_line(&why)))?;
+        target.wanted(site, &owners).map_err(|unwanted| match unwanted {
             Unwanted::Roles(what) => Trouble(one_line(&what)),
             Unwanted::Refused(refusals) => {
                 let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
@@ -81,6 +84,10 @@ impl DataPlane for KernelPlane {
             Err(Error::NotDeployed { .. }) => Ok(()),
             steps => Ok(tc.apply(&steps?).map(|_| ())?),
         }
+    }
+
+    fn queues(&mut self, device: &str) -> Result<Value, Trouble> {
+        Ok(DeviceStatus::of_queues(device)?.map_or(Value::Null, |status| status.json()))
     }
 
     fn status(&mut self, device: &str) -> Result<Value, Trouble> {

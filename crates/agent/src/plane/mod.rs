@@ -34,6 +34,14 @@ pub trait DataPlane {
     /// When that cannot be done.
     fn remove(&mut self, device: &str) -> Result<(), Trouble>;
 
+    /// How its queues stand, as [`status`](Self::status) says it of all; asked every second.
+    ///
+    /// # Errors
+    /// When one cannot look.
+    fn queues(&mut self, device: &str) -> Result<serde_json::Value, Trouble> {
+        self.status(device)
+    }
+
     /// How a device stands, as a program reads it.
     ///
     /// # Errors

@@ -16,6 +16,8 @@ pub struct StubPlane {
     pub broken: Vec<String>,
     /// How often something was installed or removed.
     pub calls: usize,
+    /// What each device is said to stand at; what it was told last where nothing is.
+    pub stands: BTreeMap<String, Value>,
 }
 
 impl StubPlane {
@@ -46,6 +48,7 @@ impl DataPlane for StubPlane {
     }
 
     fn status(&mut self, device: &str) -> Result<Value, Trouble> {
-        Ok(json!(self.devices.get(device)))
+        let told = || json!(self.devices.get(device));
+        Ok(self.stands.get(device).cloned().unwrap_or_else(told))
     }
 }

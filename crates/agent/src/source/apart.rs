@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::backoff::Backoff;
 use super::{Fetched, Source};
+use crate::privileges::give_up_all_privileges;
+use crate::verdict::Verdict;
 
 /// How long the process may take longer than it was given patience for; a reading has that patience itself.
 const GRACE: Duration = Duration::from_secs(30);
@@ -30,6 +32,7 @@ const MOST_MEMORY: u64 = 512 << 20;
 enum Question {
     Fetch,
     Wait(Duration),
+    Tell(Verdict),
 }
 
 /// What it answers, a line of JSON.
@@ -38,6 +41,7 @@ enum Answer {
     Fetched(Fetched),
     Failed(String),
     Rings(bool),
+    Told,
 }
 
 /// A source that is read by a process of its own.
@@ -79,6 +83,18 @@ impl Apart {
 }
 
 impl Source for Apart {
+    fn tell(&mut self, verdict: &Verdict) -> Result<(), String> {
+        if let Some(why) = self.backoff.holds(Instant::now()) {
+            return Err(why.to_owned());
+        }
+        match self.ask(&Question::Tell(verdict.clone()), GRACE) {
+            Ok(Answer::Told) => Ok(()),
+            Ok(Answer::Failed(why)) => Err(why),
+            Ok(_) => Err(self.failed("what reads it answers something else".into())),
+            Err(why) => Err(self.failed(why)),
+        }
+    }
+
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -97,7 +113,7 @@ impl Source for Apart {
                 self.backoff.done();
                 Err(why)
             }
-            Ok(Answer::Rings(_)) => Err(self.failed("what reads it answers something else".into())),
+            Ok(_) => Err(self.failed("what reads it answers something else".into())),
             Err(why) => Err(self.failed(why)),
         }
     }
@@ -197,11 +213,13 @@ impl Drop for Apart {
     }
 }
 
-/// Bounds what a process may take that reads what others send: its memory, and no image of it is left behind.
+/// Bounds what a process may do that reads what others send: it has no capabilities, and so much memory; and no image of it is
+/// left behind.
 ///
 /// # Errors
 /// When the kernel does not let it.
 pub fn confine() -> std::io::Result<()> {
+    give_up_all_privileges()?;
     setrlimit(Resource::RLIMIT_AS, MOST_MEMORY, MOST_MEMORY)?;
     Ok(setrlimit(Resource::RLIMIT_CORE, 0, 0)?)
 }
@@ -219,6 +237,9 @@ pub fn serve(
         let answer = match serde_json::from_str(&line?)? {
             Question::Fetch => source.fetch().map_or_else(Answer::Failed, Answer::Fetched),
             Question::Wait(patience) => Answer::Rings(source.wait(patience)),
+            Question::Tell(verdict) => {
+                source.tell(&verdict).map_or_else(Answer::Failed, |()| Answer::Told)
+            }
         };
         writeln!(answers, "{}", serde_json::to_string(&answer)?)?;
         answers.flush()?;

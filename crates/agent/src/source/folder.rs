@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::Permissions;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ use nix::unistd::{Uid, User};
 
 use super::{Fetched, NOBODY, Source};
 use crate::bundle::Bundle;
+use crate::verdict::Verdict;
+use crate::whole::write_whole;
 
 /// A repository in a folder of this machine.
 #[derive(Debug)]
@@ -22,6 +25,12 @@ pub struct Folder {
     /// What is watched; where only one name in a folder matters, that name.
     watched: BTreeMap<WatchDescriptor, Option<OsString>>,
 }
+
+/// The folder in it in which machines say what they have found of a version.
+const VERDICTS: &str = "verdicts";
+/// The most of them that are read, and the most bytes of each.
+const MOST_VERDICTS: usize = 5000;
+const MOST_VERDICT: u64 = 4096;
 
 /// What may change what a folder has.
 const CHANGES: AddWatchFlags = AddWatchFlags::IN_CLOSE_WRITE
@@ -63,7 +72,7 @@ impl Folder {
             .files()
             .filter_map(|(path, _)| Some(self.path.join(path).parent()?.to_owned()))
             .collect();
-        folders.push(self.path.clone());
+        folders.extend([self.path.clone(), self.path.join(VERDICTS)]);
         folders.dedup();
         folders.iter().for_each(|folder| self.watch(folder, None));
     }
@@ -81,7 +90,17 @@ impl Source for Folder {
         self.watch_all(&seen);
         let bundle = Bundle::read(&self.path).map_err(|error| error.to_string())?;
         let who = owner_of_newest(&self.path, &bundle);
-        Ok(Fetched { bundle, who })
+        Ok(Fetched { bundle, who, verdicts: verdicts(&self.path.join(VERDICTS)) })
+    }
+
+    fn tell(&mut self, verdict: &Verdict) -> Result<(), String> {
+        let folder = self.path.join(VERDICTS);
+        let text = serde_json::to_vec(verdict).map_err(|error| error.to_string())?;
+        let file = folder.join(format!("{}.json", verdict.machine));
+        std::fs::create_dir_all(&folder)
+            .and_then(|()| write_whole(&file, &text))
+            .and_then(|()| std::fs::set_permissions(&file, Permissions::from_mode(0o644)))
+            .map_err(|error| format!("{}: {error}", file.display()))
     }
 
     fn wait(&mut self, patience: Duration) -> bool {
@@ -103,6 +122,19 @@ impl Source for Folder {
         };
         events.iter().any(matters)
     }
+}
+
+/// What machines have written into a folder. What is something else, or too long, says nothing.
+fn verdicts(folder: &Path) -> Vec<Verdict> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_VERDICTS);
+    let texts = entries.filter_map(|entry| {
+        let is_small =
+            entry.metadata().is_ok_and(|found| found.is_file() && found.len() < MOST_VERDICT);
+        let text = std::fs::read(entry.path()).ok().filter(|_| is_small)?;
+        let verdict: Verdict = serde_json::from_slice(&text).ok()?;
+        (entry.file_name() == *format!("{}.json", verdict.machine)).then_some(verdict)
+    });
+    texts.collect()
 }
 
 /// Who owns the file that was changed last.

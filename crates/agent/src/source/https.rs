@@ -17,6 +17,7 @@ use super::backoff::Backoff;
 use super::tls::{self, CertificatesError, is_loopback};
 use super::{Fetched, NOBODY, Source};
 use crate::ldap;
+use crate::verdict::Verdict;
 
 /// How long a server may take from the name to the last byte.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -188,7 +189,7 @@ impl Https {
         }
         let text = text(&mut answer)?;
         let bundle = ldap::read(&self.name(), text).map_err(|mistakes| mistakes.to_string())?;
-        let fetched = Fetched { bundle, who: NOBODY.to_owned() };
+        let fetched = Fetched { bundle, who: NOBODY.to_owned(), verdicts: Vec::new() };
         let tag = answer.headers_mut().remove(ETAG);
         self.last = tag.map(|tag| (tag, fetched.clone()));
         Ok(fetched)
@@ -249,6 +250,10 @@ impl Source for Https {
                 Err(why)
             }
         }
+    }
+
+    fn tell(&mut self, _: &Verdict) -> Result<(), String> {
+        Err("a web server takes no word of machines: keep the repository in a directory, or in a folder of all".to_owned())
     }
 
     /// No server rings: the repository is asked for when one reads in any case.

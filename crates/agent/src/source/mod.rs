@@ -11,13 +11,16 @@ mod folder;
 mod https;
 #[cfg(feature = "network")]
 mod tls;
+mod turns;
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::bundle::Bundle;
+use crate::verdict::Verdict;
 
 #[cfg(feature = "network")]
 pub use apart::{Apart, confine, serve};
@@ -29,6 +32,7 @@ pub(crate) use folder::user;
 pub use https::{Https, HttpsError, HttpsOptions};
 #[cfg(feature = "network")]
 pub use tls::CertificatesError;
+pub(crate) use turns::Turns;
 
 /// What a source has at a moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +41,9 @@ pub struct Fetched {
     pub bundle: Bundle,
     /// Who changed them last, as far as the source says.
     pub who: String,
+    /// What machines say of versions, as far as the source carries that.
+    #[serde(default)]
+    pub verdicts: Vec<Verdict>,
 }
 
 /// Where a repository comes from.
@@ -52,6 +59,20 @@ pub trait Source: Send {
 
     /// Waits until something may have changed, and says whether it may; no longer than it is given patience for.
     fn wait(&mut self, patience: Duration) -> bool;
+
+    /// Lets other machines know what this one says, in the place of what it has said before.
+    ///
+    /// # Errors
+    /// Why they cannot be told, as a sentence.
+    fn tell(&mut self, verdict: &Verdict) -> Result<(), String>;
+}
+
+/// What comes of following a source.
+pub(crate) enum News {
+    /// What it has.
+    Fetched(Result<Fetched, String>),
+    /// Whether a verdict was told.
+    Told(Result<(), String>),
 }
 
 /// Where a source does not say who changed it.
@@ -65,28 +86,47 @@ const MOST_UNREST: Duration = Duration::from_secs(3);
 /// After so long one reads in any case: a change may have been missed.
 const IN_ANY_CASE: Duration = Duration::from_secs(30);
 
-/// Gives what the source has at first, whenever it may have changed, and when it is asked for by `nudge`, until `stop`.
-pub(crate) fn follow(
-    source: &mut dyn Source,
-    nudge: &AtomicBool,
-    stop: &AtomicBool,
-    mut give: impl FnMut(Result<Fetched, String>),
-) {
-    let mut is_due = true;
+/// By what one who follows a source is led.
+pub(crate) struct Cues<'c> {
+    /// What the source is to be told; the last one counts.
+    pub(crate) verdicts: &'c Receiver<Verdict>,
+    /// When it is to be read at once.
+    pub(crate) nudge: &'c AtomicBool,
+    /// When one reads what has changed.
+    pub(crate) turns: &'c Turns,
+    /// When one is to stop.
+    pub(crate) stop: &'c AtomicBool,
+}
+
+/// Gives what the source has at first, whenever it may have changed and it is the machine's turn, and when it is asked for.
+pub(crate) fn follow(source: &mut dyn Source, cues: &Cues, mut give: impl FnMut(News)) {
+    let Cues { verdicts, nudge, turns, stop } = cues;
+    let (mut is_due, mut changes) = (true, 0);
     let mut last = Instant::now();
     while !stop.load(Ordering::Relaxed) {
+        if let Some(verdict) = verdicts.try_iter().last() {
+            give(News::Told(source.tell(&verdict)));
+        }
         if is_due {
             let fetched = source.fetch();
             if stop.load(Ordering::Relaxed) {
                 return;
             }
-            give(fetched);
+            give(News::Fetched(fetched));
             last = Instant::now();
         }
         is_due = source.wait(LOOK);
         if is_due {
             let until = Instant::now() + MOST_UNREST;
             while source.wait(QUIET) && Instant::now() < until && !stop.load(Ordering::Relaxed) {}
+            // What else changes until its turn has come is read with it.
+            let turn = Instant::now() + turns.wait(changes);
+            changes += 1;
+            while Instant::now() < turn
+                && !(stop.load(Ordering::Relaxed) || nudge.load(Ordering::Relaxed))
+            {
+                source.wait(turn.saturating_duration_since(Instant::now()).min(LOOK));
+            }
         }
         is_due = nudge.swap(false, Ordering::Relaxed) || is_due || last.elapsed() > IN_ANY_CASE;
     }

@@ -6,6 +6,9 @@
 //! STATE/log.jsonl                     an event in each line
 //! STATE/devices.json                  devices on which the agent may have deployed something
 //! STATE/held.json                     the digest of what was rolled back from, which is not taken again
+//! STATE/trial.json                    the version on trial, and what was measured before it
+//! STATE/worse.json                    digests of versions that were found to be worse, which are not taken again
+//! STATE/verdict.json                  what this machine has told others of a version
 //! STATE/lock                          held by the one process that uses the folder
 //! ```
 //!
@@ -13,6 +16,7 @@
 //! by a rename, too. So whenever a process or a machine ends, there is the version before or the one after.
 
 mod log;
+mod trials;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -22,13 +26,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::bundle::Bundle;
 use crate::event::Event;
-use crate::whole::{replace_link, sync_folder, write_file, write_whole};
+use crate::whole::{UNFINISHED, replace_link, sync_folder, write_file};
 use log::Log;
 
 /// The most versions that are kept; older ones are removed.
 const MOST_VERSIONS: usize = 100;
-/// What the name of an unfinished version begins with.
-const UNFINISHED: &str = ".new-";
 
 /// What is known of a version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,7 +177,15 @@ impl Store {
         from: &str,
         at: &str,
     ) -> Result<Version, StoreError> {
-        let number = self.numbers().last().map_or(1, |last| last + 1);
+        let newest = self.numbers().last().copied();
+        let found = newest.and_then(|newest| Some(self.version(newest).ok()?.0));
+        // One that was written and did not come to count, or that was gone back from, is no other version.
+        if let Some(version) = found.filter(|version| version.digest == bundle.digest()) {
+            self.point_to(version.number)?;
+            self.release(None)?;
+            return Ok(version);
+        }
+        let number = newest.map_or(1, |newest| newest + 1);
         let version = Version {
             number,
             digest: bundle.digest(),
@@ -222,26 +232,20 @@ impl Store {
 
     /// The digest of the texts that were rolled back from, as long as the source has nothing else.
     pub fn held(&self) -> Option<String> {
-        serde_json::from_slice(&fs::read(self.folder.join("held.json")).ok()?).ok()
+        self.read("held.json")
     }
 
     /// Holds these texts off, or none.
-    fn release(&self, held: Option<&str>) -> Result<(), StoreError> {
-        let path = self.folder.join("held.json");
-        let done = match held {
-            Some(held) => write_whole(&path, &serde_json::to_vec(held).expect("a text is JSON")),
-            None => match fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            },
-        };
-        done.map_err(|error| io(&path, error))
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub(crate) fn release(&self, held: Option<&str>) -> Result<(), StoreError> {
+        self.set("held.json", held)
     }
 
     /// The devices on which the agent may have deployed something.
     pub fn devices(&self) -> BTreeSet<String> {
-        let read = fs::read(self.folder.join("devices.json")).ok();
-        read.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+        self.read("devices.json").unwrap_or_default()
     }
 
     /// Remembers these devices.
@@ -249,9 +253,7 @@ impl Store {
     /// # Errors
     /// When that cannot be written.
     pub fn remember(&self, devices: &BTreeSet<String>) -> Result<(), StoreError> {
-        let path = self.folder.join("devices.json");
-        let text = serde_json::to_vec(devices).expect("names are JSON");
-        write_whole(&path, &text).map_err(|error| io(&path, error))
+        self.set("devices.json", Some(devices))
     }
 
     /// Writes an event into the log.
@@ -295,6 +297,13 @@ impl Store {
             if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
                 fs::remove_dir_all(entry.path()).map_err(|error| io(&entry.path(), error))?;
                 repaired.push("a version that was begun and not finished is removed".to_owned());
+            }
+        }
+        for entry in fs::read_dir(&self.folder).map_err(|error| io(&self.folder, error))?.flatten()
+        {
+            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                fs::remove_file(entry.path()).map_err(|error| io(&entry.path(), error))?;
+                repaired.push("a file that was begun and not finished is removed".to_owned());
             }
         }
         let numbers = self.numbers();

@@ -37,7 +37,8 @@ impl Bench {
     }
 
     fn offer(&mut self, fleet: &str) {
-        let fetched = Fetched { bundle: bundle(fleet, &[]), who: "alice".to_owned() };
+        let fetched =
+            Fetched { bundle: bundle(fleet, &[]), who: "alice".to_owned(), verdicts: Vec::new() };
         self.agent.offer(self.now, Ok(fetched));
     }
 

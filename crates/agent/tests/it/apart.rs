@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use shortflow_agent::{Apart, Bundle, FLEET, Fetched, Source, serve};
+use shortflow_agent::{Apart, Bundle, FLEET, Fetched, Source, Verdict, serve};
 
 /// Nobody asks to stop.
 static GOES_ON: AtomicBool = AtomicBool::new(false);
@@ -22,7 +22,7 @@ fn until(script: &str, stop: &'static AtomicBool) -> Apart {
 
 fn fetched() -> Fetched {
     let bundle = Bundle::new([(FLEET.to_owned(), "[machines.gw1]\n".to_owned())]);
-    Fetched { bundle, who: "alice".to_owned() }
+    Fetched { bundle, who: "alice".to_owned(), verdicts: Vec::new() }
 }
 
 /// Has this at once, and rings after the second question.
@@ -41,21 +41,37 @@ impl Source for Ready {
     fn wait(&mut self, patience: Duration) -> bool {
         patience > Duration::from_millis(5)
     }
+
+    fn tell(&mut self, verdict: &Verdict) -> Result<(), String> {
+        if verdict.is_worse { Err("nobody listens".to_owned()) } else { Ok(()) }
+    }
 }
 
 #[test]
 fn what_a_process_serves_is_what_the_other_gets() {
+    let said = |is_worse: bool| Verdict {
+        machine: "gw1".to_owned(),
+        digest: "51ac27cbd00c".to_owned(),
+        is_worse,
+        why: "by a test".to_owned(),
+    };
+    let tell = |is_worse: bool| {
+        format!(
+            "{{\"Tell\":{{\"machine\":\"gw1\",\"digest\":\"51ac27cbd00c\",\"is_worse\":{is_worse},\"why\":\"by a test\"}}}}\n"
+        )
+    };
     let questions = "\"Fetch\"\n{\"Wait\":{\"secs\":0,\"nanos\":4000000}}\n\"Fetch\"\n{\"Wait\":{\"secs\":1,\"nanos\":0}}\n";
+    let questions = format!("{questions}{}{}", tell(false), tell(true));
     let mut answers = Vec::new();
     serve(&mut Ready(0), questions.as_bytes(), &mut answers).unwrap();
     let answers = String::from_utf8(answers).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let (said, heard) = (folder.path().join("answers"), folder.path().join("questions"));
-    std::fs::write(&said, answers).unwrap();
+    let (spoken, heard) = (folder.path().join("answers"), folder.path().join("questions"));
+    std::fs::write(&spoken, answers).unwrap();
     // A line is answered for each that is asked.
     let script = format!(
         "exec 3<{}; while read -r asked; do echo \"$asked\" >>{}; read -r line <&3; printf '%s\\n' \"$line\"; done",
-        said.display(),
+        spoken.display(),
         heard.display()
     );
     let mut source = apart(&script);
@@ -63,6 +79,8 @@ fn what_a_process_serves_is_what_the_other_gets() {
     assert!(!source.wait(Duration::from_millis(4)));
     assert_eq!(source.fetch(), Err("one \"no\"\nof two lines".to_owned()));
     assert!(source.wait(Duration::from_secs(1)));
+    assert_eq!(source.tell(&said(false)), Ok(()));
+    assert_eq!(source.tell(&said(true)), Err("nobody listens".to_owned()));
     assert_eq!(std::fs::read_to_string(heard).unwrap(), questions);
 }
 

@@ -12,6 +12,11 @@ use crate::support::bundle;
 /// A policy with a mistake, which fleets may name.
 const BROKEN: &str = "name = \"Broken\"\n\n[roles.core]\nqueue.fifo = { limit = \"100 apples\" }\n";
 
+/// A policy that matches labels, which fleets may name.
+const LABELLED: &str = "name = \"Labelled\"\n\n[[roles.host.classes]]\nname = \"shell\"\nmatch.label = \"shell\"\n\
+                        marker.tcp-state = { high = 8, medium = 16 }\n\n[[roles.host.classes]]\nname = \"rest\"\n\
+                        marker.tcp-state = { high = 4, medium = 8 }\n";
+
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad");
     let mut files: Vec<PathBuf> =
@@ -24,7 +29,8 @@ fn files() -> Vec<PathBuf> {
 fn message(path: &Path) -> String {
     let name = path.file_name().unwrap().to_str().unwrap();
     let text = std::fs::read_to_string(path).unwrap();
-    let (found, kind) = match Fleet::check(&bundle(&text, &[("policies/broken.toml", BROKEN)])) {
+    let more = [("policies/broken.toml", BROKEN), ("policies/labelled.toml", LABELLED)];
+    let (found, kind) = match Fleet::check(&bundle(&text, &more)) {
         Ok(fleet) => (fleet.warnings, "warn-"),
         Err(mistakes) => (mistakes, ""),
     };

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use shortflow_agent::{Bind, Bundle, Directory, DirectoryOptions, FLEET, Source};
+use shortflow_agent::{Bind, Bundle, Directory, DirectoryOptions, FLEET, Source, Verdict, ldap};
 
 use crate::keys::certificates;
 use crate::slapd::{ADMIN, BASE, Like, Slapd};
@@ -235,4 +235,59 @@ fn what_cannot_be_meant_is_refused_before_anybody_connects() {
         .err()
         .unwrap();
     assert_eq!(none.to_string(), format!("{}: there is no certificate in it", empty.display()));
+}
+
+/// The rules of access in the guide for operators.
+fn rules_of_the_guide() -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agent.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, rules) = page.split_once("```text\n# slapd.conf: ").expect("the guide has rules");
+    let (rules, _) = rules.split_once("```").expect("they end");
+    format!("# {rules}")
+}
+
+#[test]
+fn a_machine_says_what_it_found_in_an_entry_that_by_the_guide_s_rules_no_other_machine_can_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let agent = |name: &str| format!("cn={name},ou=agents,dc=example,dc=org");
+    let rest = "access to attrs=userPassword by anonymous auth\naccess to * by users read by anonymous auth";
+    let database = format!("{SYNCHRONISING}\n{}\n{rest}", rules_of_the_guide());
+    let like = Like { database, ..Like::default() };
+    let Some(slapd) = Slapd::with(folder.path(), &like, &repository("95 Mbit/s")) else { return };
+    slapd.take("ldapadd", &ldap::write(&[ldap::verdicts_unit(BASE)]));
+    slapd.take(
+        "ldapadd",
+        "dn: ou=agents,dc=example,dc=org\nobjectClass: organizationalUnit\nou: agents\n",
+    );
+    for name in ["gw1", "gw2"] {
+        let entry = format!(
+            "dn: {}\nobjectClass: organizationalRole\nobjectClass: simpleSecurityObject\ncn: {name}\nuserPassword: secret\n",
+            agent(name)
+        );
+        slapd.take("ldapadd", &entry);
+    }
+    let of = |name: &str| {
+        let bind = Bind::Simple { dn: agent(name), password: "secret".to_owned() };
+        directory(&slapd.url, bind, false, None)
+    };
+    let verdict = |machine: &str, is_worse: bool| Verdict {
+        machine: machine.to_owned(),
+        digest: "51ac27cbd00c".to_owned(),
+        is_worse,
+        why: "eth0: packets wait 40.0 ms".to_owned(),
+    };
+    let (mut gw1, mut gw2) = (of("gw1"), of("gw2"));
+    let (who, none) = (gw1.fetch().unwrap().who, gw2.fetch().unwrap().verdicts);
+    assert_eq!((who.as_str(), none), (ADMIN, Vec::new()));
+    settle(&mut gw2);
+    for is_worse in [true, false] {
+        gw1.tell(&verdict("gw1", is_worse)).unwrap();
+        assert!(rings(&mut gw2, Duration::from_secs(5)).is_some(), "it is heard of at once");
+        let fetched = gw2.fetch().unwrap();
+        assert_eq!(fetched.verdicts, [verdict("gw1", is_worse)]);
+        assert_eq!((&fetched.bundle, fetched.who.as_str()), (&repository("95 Mbit/s"), ADMIN));
+    }
+    let refused = gw2.tell(&verdict("gw1", true)).unwrap_err();
+    assert!(refused.starts_with("cannot say what was found of a version: result 50"), "{refused}");
+    assert_eq!(gw2.fetch().unwrap().verdicts, [verdict("gw1", false)]);
 }

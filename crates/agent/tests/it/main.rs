@@ -16,6 +16,8 @@ mod https;
 mod keys;
 mod laws;
 mod ldap;
+#[cfg(feature = "network")]
+mod many;
 mod metrics;
 mod planning;
 mod running;
@@ -25,3 +27,4 @@ mod schema;
 mod slapd;
 mod store;
 mod support;
+mod trials;

@@ -23,18 +23,24 @@ pub(crate) fn status() -> Value {
     let edge = json!({
         "class": "web \"shop\"", "packets": [10, 20, 30], "bytes": [100, 200, 300], "dropped": [0, 0, 5],
         "hits": 50, "misses": 10, "evictions": 4, "used": 6,
+        "buckets": [{ "bytes": 7000, "depth": 10_000 }, { "bytes": 0, "depth": 500 }],
     });
     let blind = json!({
         "class": "calls", "packets": null, "bytes": null, "dropped": null,
-        "hits": null, "misses": null, "evictions": null, "used": null,
+        "buckets": null, "hits": null, "misses": null, "evictions": null, "used": null,
     });
     json!({
-        "machine": "gw1", "fleet": "Office", "held": null, "waiting": null,
+        "machine": "gw1", "fleet": "Office", "held": null, "waiting": null, "worse": null,
+        "trial": { "against": 6, "window_s": 300.0 },
         "version": { "number": 7, "digest": "51ac27cbd00c", "at": "2026-11-26T02:10:00.633Z" },
         "source": { "name": "folder /srv/fleet", "unreadable": null, "refused": "a mistake" },
         "devices": [
             {
                 "device": "eth0", "interface": "wan", "policy": "Short First", "done": true,
+                "waits": [
+                    { "class": "short", "seconds": { "bounds": [0.001, 0.01], "up_to": [5, 9], "count": 10, "sum": 0.075 } },
+                    { "class": "best effort", "seconds": { "bounds": [0.001, 0.01], "up_to": [0, 0], "count": 10, "sum": 7.5 } },
+                ],
                 "stands": {
                     "rate_bit_per_s": 95_000_001, "left_over": 0,
                     "classes": [class("short", 1000), class("best effort", 9_007_199_254_740_992)],
@@ -226,6 +232,11 @@ fn a_real_prometheus_scrapes_an_agent_and_sees_a_change() {
     let labels = until("shortflow_device_done", "1");
     assert_eq!((&labels["device"], &labels["policy"]), (&json!("eth0"), &json!("FQ-CoDel")));
     until("shortflow_repository_version", "1");
+    // Half of what is between 0.5 and 1 ms; of the class behind nobody knows how long its packets wait.
+    let short = until("histogram_quantile(0.5,shortflow_class_wait_seconds_bucket)", "0.00075");
+    assert_eq!((&short["class"], &short["device"]), (&json!("short"), &json!("eth0")));
+    until("count(shortflow_class_wait_seconds_count)", "1");
+    until("shortflow_class_wait_seconds_sum/shortflow_class_wait_seconds_count<bool(0.00101)", "1");
     agent.write(&FLEET.replace("95", "90"));
     until("shortflow_repository_version", "2");
     agent.write("nonsense");

@@ -2,7 +2,7 @@
 
 use shortflow_agent::{Change, Fleet, changes};
 
-use crate::support::fleet;
+use crate::support::{bundle, fleet};
 
 const MACHINES: &str = r#"
 [machines.gw1]
@@ -108,5 +108,39 @@ fn a_plan_says_of_each_device_what_is_new_changed_gone_or_the_same() {
         lines(&changes(before.machine("gw2"), None)),
         ["ppp0 gone    \"FQ-CoDel\", 9 Mbit/s"],
         "a machine that is taken out gives up what it has"
+    );
+}
+
+#[test]
+fn a_label_belongs_to_a_machine_and_changes_the_devices_whose_policy_matches_it() {
+    let class = |name: &str, rule: &str| {
+        format!(
+            "[[roles.host.classes]]\nname = \"{name}\"\n{rule}marker.tcp-state = {{ high = 8, medium = 16 }}\n"
+        )
+    };
+    let policy = format!(
+        "name = \"Labelled\"\n{}{}",
+        class("shell", "match.label = \"shell\"\n"),
+        class("rest", "")
+    );
+    let of = |shell: &str| {
+        let text = format!(
+            "[machines.gw1]\nlabels = {{ shell = \"{shell}\" }}\ninterfaces.wan = {{ device = \"eth0\" }}\n\
+             interfaces.lan = {{ device = \"eth1\", rate = \"900 Mbit/s\" }}\n\n\
+             [[assign]]\npolicy = \"policies/labelled.toml\"\ninterfaces = [\"wan\"]\n\n\
+             [[assign]]\npolicy = \"policies/fq-codel.toml\"\ninterfaces = [\"lan\"]\n"
+        );
+        let bundle = bundle(&text, &[("policies/labelled.toml", &policy)]);
+        Fleet::check(&bundle).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+    };
+    // Whether the group is there only the machine can know.
+    let (before, after) = (of("mark:7"), of("cgroup:system.slice/no.such"));
+    assert!(after.warnings.is_empty(), "{}", after.warnings);
+    assert_eq!(
+        lines(&changes(before.machine("gw1"), after.machine("gw1"))),
+        [
+            "eth0 change  labels shell = mark:7 → shell = cgroup:system.slice/no.such",
+            "eth1 same    \"FQ-CoDel\", 900 Mbit/s"
+        ]
     );
 }

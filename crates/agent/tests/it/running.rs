@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use shortflow_agent::{
     Ask, AskError, Control, Doors, Folder, Metrics, StoreError, StubPlane, ask, run, watch,
 };
@@ -18,6 +18,14 @@ use crate::support::shipped;
 
 pub(crate) const FLEET: &str = "[machines.gw1]\ninterfaces.wan = { device = \"eth0\", rate = \"95 Mbit/s\" }\n\n\
                      [[assign]]\npolicy = \"policies/fq-codel.toml\"\n";
+
+/// A device in whose first class wait 11,875 bytes, which take 1 ms at 95 Mbit/s.
+fn plane() -> StubPlane {
+    let class = |name: &str| json!({ "class": name, "packets": 1000, "dropped": 1, "waiting_bytes": 11_875 });
+    let stands =
+        json!({ "rate_bit_per_s": 95_000_000, "classes": [class("short"), class("rest")] });
+    StubPlane { stands: [("eth0".to_owned(), stands)].into(), ..StubPlane::default() }
+}
 
 /// An agent in a folder of its own.
 pub(crate) struct Running {
@@ -45,7 +53,7 @@ impl Running {
         let doors = Doors { control, metrics: Some(metrics) };
         let ends = std::thread::spawn(move || {
             let source = Box::new(Folder::new(&source).unwrap());
-            run("gw1", source, &state, &doors, StubPlane::default(), stop, |_| {})
+            run("gw1", source, &state, &doors, plane(), stop, |_| {})
         });
         Running { metrics: address, folder, stop, ends: Some(ends) }
     }

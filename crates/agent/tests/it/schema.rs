@@ -43,5 +43,5 @@ fn both_files_of_the_schema_define_the_same() {
         ["olcObjectIdentifier: ", "olcAttributeTypes: ", "olcObjectClasses: "],
     );
     assert_eq!(one, other);
-    assert_eq!(one.len(), 3 + 12 + 3);
+    assert_eq!(one.len(), 3 + 14 + 4);
 }

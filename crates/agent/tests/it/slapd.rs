@@ -31,7 +31,7 @@ pub(crate) struct Like {
 
 /// A slapd on a loopback port, with its data in a folder.
 pub(crate) struct Slapd {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) url: String,
     pub(crate) folder: PathBuf,
     urls: String,

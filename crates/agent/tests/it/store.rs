@@ -121,3 +121,21 @@ fn a_log_line_that_was_cut_off_is_removed_and_the_next_one_is_whole() {
     assert_eq!(repaired, ["the last line of the log was cut off, and is removed"]);
     assert_eq!(Store::log(folder.path()).unwrap(), [whole]);
 }
+
+#[test]
+fn a_version_that_was_gone_back_from_or_never_came_to_count_is_no_other_one_when_it_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut store, _) = Store::open(folder.path()).unwrap();
+    keep(&mut store, "one");
+    keep(&mut store, "two");
+    store.roll_back(None).unwrap();
+    assert_eq!(keep(&mut store, "two"), 2);
+    assert_eq!((store.numbers(), store.held()), (vec![1, 2], None));
+    // As after an end between the two steps of keeping it.
+    store.roll_back(None).unwrap();
+    drop(store);
+    std::fs::remove_file(folder.path().join("held.json")).unwrap();
+    let (mut store, repaired) = Store::open(folder.path()).unwrap();
+    assert_eq!((repaired, keep(&mut store, "two")), (Vec::<String>::new(), 2));
+    assert_eq!(keep(&mut store, "three"), 3);
+}

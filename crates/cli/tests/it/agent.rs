@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::deploy::with_a_cable;
+use crate::deploy::{LABELLED, with_a_cable};
 use crate::support::{run, shortflow};
 
 const FLEET: &str = r#"
@@ -31,6 +31,15 @@ pub(crate) fn repository(folder: &Path, fleet: &str) {
         std::fs::copy(policies.join(name), folder.join("policies").join(name)).unwrap();
     }
     std::fs::write(folder.join("fleet.toml"), fleet).unwrap();
+}
+
+/// A fleet in which this machine has no device, so that no kernel is needed.
+pub(crate) fn fleet(name: &str) -> String {
+    format!(
+        "name = \"{name}\"\n\n[machines.gw1]\n\n[machines.gw2]\n\
+         interfaces.wan = {{ device = \"ppp0\", rate = \"9 Mbit/s\" }}\n\n\
+         [[assign]]\npolicy = \"policies/strict-priority.toml\"\n"
+    )
 }
 
 #[test]
@@ -245,6 +254,137 @@ fn killed_at_any_moment_it_leaves_a_state_and_a_device_from_which_the_next_agent
             let name = entry.unwrap().file_name().into_string().unwrap();
             assert!(name.parse::<u64>().is_ok(), "{name} was begun and not finished");
         }
+    });
+}
+
+/// A fleet whose machine gives the two labels of a policy to these owners.
+fn labelled(shell: &str) -> String {
+    format!(
+        "[machines.gw1]\nlabels = {{ shell = \"{shell}\", backup = \"mark:16\" }}\n\
+         interfaces.wan = {{ device = \"sf0\" }}\n\n[[assign]]\npolicy = \"policies/thresholds.toml\"\n"
+    )
+}
+
+#[test]
+fn labels_are_those_of_the_machine_and_a_group_of_processes_that_is_not_there_leaves_the_device_as_it_was()
+ {
+    if !cfg!(feature = "ebpf") {
+        assert!(std::env::var_os("CI").is_none(), "nothing may be skipped in CI");
+        eprintln!("skipped: needs a build with eBPF");
+        return;
+    }
+    with_a_cable(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        repository(&at.join("fleet"), &labelled("mark:7"));
+        std::fs::write(at.join("fleet/policies/thresholds.toml"), LABELLED).unwrap();
+        let _agent = start(at);
+        until(at, &["version 1 (", "sf0: \"Thresholds\": done"]);
+        let marked = run(&["status"]).out;
+        assert!(marked.starts_with("sf0: policy \"Thresholds\", role host\n"), "{marked}");
+        std::fs::write(at.join("fleet/fleet.toml"), labelled("cgroup:no.such.service")).unwrap();
+        until(at, &["version 2 (", "not done: shell: there is no group of processes "]);
+        assert_eq!(run(&["status"]).out, marked);
+        std::fs::write(at.join("fleet/fleet.toml"), labelled("mark:9")).unwrap();
+        until(at, &["version 3 (", "sf0: \"Thresholds\": done"]);
+    });
+}
+
+/// A bucket that fills by a byte in each millisecond, and a queue.
+const BUCKET: &str = "name = \"Bucket\"\n[[roles.edge.classes]]\nname = \"all\"\n\
+    marker.token-bucket = { rate = \"8 kbit/s\", depth = \"10 KB\" }\n[roles.core]\nqueue.fifo = { limit = \"100 pkt\" }\n";
+
+#[test]
+fn metrics_tell_how_full_a_bucket_is_that_packets_empty_and_time_fills() {
+    if !cfg!(feature = "ebpf") {
+        assert!(std::env::var_os("CI").is_none(), "nothing may be skipped in CI");
+        return eprintln!("skipped: needs a build with eBPF");
+    }
+    with_a_cable(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        let fleet =
+            FLEET.replace("strict-priority.toml\"", "bucket.toml\"\nroles = [\"edge\", \"core\"]");
+        repository(&at.join("fleet"), &fleet);
+        std::fs::write(at.join("fleet/policies/bucket.toml"), BUCKET).unwrap();
+        let _agent = start(at);
+        until(at, &["sf0: \"Bucket\", roles edge, core, 10 Mbit/s: done"]);
+        let ip = |arguments: &str| {
+            let ended = std::process::Command::new("ip").args(arguments.split(' ')).status();
+            assert!(ended.unwrap().success());
+        };
+        ip("addr add 10.78.0.1/24 dev sf0");
+        ip("neigh add 10.78.0.2 lladdr 02:00:00:00:00:02 dev sf0");
+        let metric = |name: &str| -> f64 {
+            let socket = at.join("agent.sock");
+            let all = run(&["agent", "metrics", "--socket", socket.to_str().unwrap()]).out;
+            let line = all.lines().find(|line| {
+                line.starts_with(&format!("{name}{{device=\"sf0\",class=\"all\",bucket=\"1\"}}"))
+            });
+            line.unwrap_or_else(|| panic!("{all}")).rsplit(' ').next().unwrap().parse().unwrap()
+        };
+        let depth = metric("shortflow_edge_bucket_depth_bytes");
+        assert_eq!((depth, metric("shortflow_edge_token_bytes") > 9_000.0), (10_000.0, true));
+        let sender = std::net::UdpSocket::bind("10.78.0.1:0").unwrap();
+        for _ in 0..8 {
+            sender.send_to(&[0; 1000], "10.78.0.2:4000").unwrap();
+        }
+        let began = Instant::now();
+        let emptied = metric("shortflow_edge_token_bytes");
+        assert!(emptied < 5_000.0, "{emptied}");
+        std::thread::sleep(Duration::from_secs(1));
+        let filled = metric("shortflow_edge_token_bytes");
+        // As much as has passed since, and no more than has while one asked.
+        let most = began.elapsed().as_secs_f64() * 1000.0 + 1.0;
+        assert!((1000.0..most).contains(&(filled - emptied)), "{emptied} {filled} {most}");
+    });
+}
+
+/// A line of `/proc/PID/status`, for each thread of a process.
+fn of_threads(pid: u32, line: &str) -> Vec<String> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let texts =
+        threads.map(|thread| std::fs::read_to_string(thread.unwrap().path().join("status")));
+    let lines = texts.filter_map(|text| {
+        let text = text.ok()?;
+        Some(text.lines().find_map(|it| it.strip_prefix(line))?.trim().to_owned())
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_running_agent_has_the_capabilities_that_the_guide_names_and_no_others_in_any_thread() {
+    let all = of_threads(std::process::id(), "CapEff:");
+    if u64::from_str_radix(&all[0], 16).unwrap() & (1 << 12) == 0 {
+        assert!(std::env::var_os("CI").is_none(), "nothing may be skipped in CI");
+        eprintln!("skipped: needs root");
+        return;
+    }
+    with_a_cable(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        repository(&at.join("fleet"), FLEET);
+        let agent = start(at);
+        until(at, &["sf0: \"Strict Priority\", 10 Mbit/s: done"]);
+        // linux/capability.h: CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_PERFMON, CAP_BPF.
+        let kept: u64 = [12, 21, 38, 39].iter().map(|number| 1 << number).sum();
+        for line in ["CapInh:", "CapPrm:", "CapEff:", "CapBnd:"] {
+            let found = of_threads(agent.0.id(), line);
+            assert!(found.len() > 2, "{found:?}");
+            for set in found {
+                let set = u64::from_str_radix(&set, 16).unwrap();
+                assert_eq!(set & !kept, 0, "{line} {set:x}");
+                assert!(line == "CapInh:" || set & (1 << 12) != 0, "{line} {set:x}");
+            }
+        }
+        assert!(of_threads(agent.0.id(), "NoNewPrivs:").iter().all(|is_so| is_so == "1"));
+        let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agent.md");
+        let guide = std::fs::read_to_string(guide).unwrap();
+        assert!(
+            guide.contains(
+                "\nCapabilityBoundingSet=CAP_NET_ADMIN CAP_BPF CAP_PERFMON CAP_SYS_ADMIN\n"
+            )
+        );
     });
 }
 

@@ -303,7 +303,7 @@ fn what_the_program_takes_is_measured_or_what_is_lacking_is_told() {
 }
 
 /// Thresholds of its own for each of two kinds of connections, and for the rest.
-const LABELLED: &str = r#"
+pub(crate) const LABELLED: &str = r#"
 name = "Thresholds"
 [[roles.host.classes]]
 name = "shell"

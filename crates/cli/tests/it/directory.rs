@@ -8,17 +8,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use shortflow_agent::{Bundle, FLEET};
 
-use crate::agent::{repository, start, start_from, until};
+use crate::agent::{fleet, repository, start, start_from, until};
 use crate::slapd::{ADMIN, BASE, Like, Slapd};
-
-/// A fleet in which this machine has no device, so that no kernel is needed.
-pub(crate) fn fleet(name: &str) -> String {
-    format!(
-        "name = \"{name}\"\n\n[machines.gw1]\n\n[machines.gw2]\n\
-         interfaces.wan = {{ device = \"ppp0\", rate = \"9 Mbit/s\" }}\n\n\
-         [[assign]]\npolicy = \"policies/strict-priority.toml\"\n"
-    )
-}
 
 #[test]
 fn an_agent_follows_a_directory_through_changes_an_absence_and_a_wrong_password() {

@@ -8,8 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use shortflow_agent::{Bundle, ldap};
 
-use crate::agent::{repository, start_from, until};
-use crate::directory::fleet;
+use crate::agent::{fleet, repository, start_from, until};
 use crate::support::run;
 
 /// A web server that gives everybody what it has at the moment.

@@ -14,6 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::backoff::Backoff;
 use super::{Fetched, Source};
 use crate::ldap;
+use crate::verdict::Verdict;
 use session::Session;
 
 pub use options::{Bind, DirectoryOptions, OptionsError};
@@ -72,10 +73,20 @@ impl Source for Directory {
             .unwrap_or_else(|_| Err(format!("it does not answer within {} s", PATIENCE.as_secs())));
         let (entries, who) = read.map_err(|why| self.failed(why))?;
         self.backoff.done();
+        let (words, entries): (Vec<_>, Vec<_>) = entries.into_iter().partition(ldap::is_verdict);
         // Mistakes are shown in the entries' text form.
         let bundle = ldap::read(&self.name(), ldap::write(&entries));
         let bundle = bundle.map_err(|mistakes| mistakes.to_string())?;
-        Ok(Fetched { bundle, who })
+        Ok(Fetched { bundle, who, verdicts: ldap::verdicts(&words) })
+    }
+
+    fn tell(&mut self, verdict: &Verdict) -> Result<(), String> {
+        let Some(session) = &mut self.session else {
+            return Err("there is no connection".to_owned());
+        };
+        let tell = session.tell(ldap::verdict_entry(verdict, &self.options.base));
+        let told = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, tell).await });
+        told.unwrap_or_else(|_| Err(format!("it does not answer within {} s", PATIENCE.as_secs())))
     }
 
     fn wait(&mut self, patience: Duration) -> bool {

@@ -1,19 +1,24 @@
 //! A connection to a directory.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use ldap3::controls::{RefreshMode, SyncRequest};
-use ldap3::{Ldap, LdapConnAsync, LdapConnSettings, LdapError, Scope, SearchEntry, SearchStream};
+use ldap3::{
+    Ldap, LdapConnAsync, LdapConnSettings, LdapError, Mod, Scope, SearchEntry, SearchStream,
+};
 
 use super::options::{Bind, DirectoryOptions};
-use crate::ldap::Entry;
+use crate::ldap::{Entry, is_verdict};
 use crate::source::NOBODY;
 
 /// The control of content synchronisation (RFC 4533, §2.2).
 const SYNCHRONISATION: &str = "1.3.6.1.4.1.4203.1.9.1.1";
 /// Entries that are ours.
-const OURS: &str =
-    "(|(objectClass=shortflowTextEntry)(objectClass=shortflowPolicy)(objectClass=shortflowRule))";
+const OURS: &str = "(|(objectClass=shortflowTextEntry)(objectClass=shortflowPolicy)(objectClass=shortflowRule)\
+                    (objectClass=shortflowVerdict))";
+/// There is no such entry (RFC 4511, appendix A).
+const NO_SUCH_ENTRY: u32 = 32;
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -70,9 +75,7 @@ impl Session {
         for found in found.into_iter().filter(|found| !found.is_ref()) {
             let SearchEntry { dn, attrs, bin_attrs } = SearchEntry::construct(found);
             let one = |name: &str| attrs.get(name).and_then(|values| values.first()).cloned();
-            if let (Some(at), Some(who)) = (one("modifyTimestamp"), one("modifiersName")) {
-                newest = newest.max((at, who));
-            }
+            let changed = one("modifyTimestamp").zip(one("modifiersName"));
             let texts = attrs.into_iter().flat_map(|(name, values)| {
                 values.into_iter().map(move |value| (name.clone(), value.into_bytes()))
             });
@@ -82,10 +85,37 @@ impl Session {
             let mut attributes: Vec<(String, Vec<u8>)> = texts.chain(bytes).collect();
             attributes.retain(|(name, _)| name != "modifyTimestamp" && name != "modifiersName");
             attributes.sort();
-            entries.push(Entry::new(dn, attributes));
+            let entry = Entry::new(dn, attributes);
+            // What machines say of a version is no change of it.
+            if !is_verdict(&entry)
+                && let Some(changed) = changed
+            {
+                newest = newest.max(changed);
+            }
+            entries.push(entry);
         }
         entries.sort_by(|a, b| a.dn.cmp(&b.dn));
         Ok((entries, newest.1))
+    }
+
+    /// Puts a machine's word in the place of what it has said before.
+    pub(super) async fn tell(&mut self, entry: Entry) -> Result<(), String> {
+        let changes = entry
+            .attributes
+            .iter()
+            .filter(|(name, _)| name.starts_with("shortflow") || name == "description");
+        let changes = changes.map(|(name, value)| {
+            Mod::Replace(name.clone().into_bytes(), HashSet::from([value.clone()]))
+        });
+        let cannot = |error: LdapError| told("cannot say what was found of a version", &error);
+        let changed = self.ldap.modify(&entry.dn, changes.collect()).await.map_err(cannot)?;
+        if changed.rc != NO_SUCH_ENTRY {
+            return changed.success().map(|_| ()).map_err(cannot);
+        }
+        let all = entry.attributes.into_iter();
+        let all = all.map(|(name, value)| (name.into_bytes(), HashSet::from([value])));
+        let added = self.ldap.add(&entry.dn, all.collect()).await;
+        added.and_then(|result| result.success()).map(|_| ()).map_err(cannot)
     }
 
     /// Waits for a change, so long at most, and says whether there may be one. Without synchronisation nobody rings.

@@ -1,0 +1,194 @@
+//! A version that was taken is measured, and gone back from where it is worse; others are told.
+
+use std::time::{Duration, Instant};
+
+use super::{Agent, TRY_AGAIN};
+use crate::event::What;
+use crate::fleet::Fleet;
+use crate::plane::DataPlane;
+use crate::store::StoreError;
+use crate::trial::{Outcome, SETTLE, Trial, waits};
+use crate::verdict::Verdict;
+
+/// How often one measures.
+const SAMPLE: Duration = Duration::from_secs(1);
+
+impl<P: DataPlane> Agent<P> {
+    /// Goes on with what an interruption has left: a version on trial, or one that was being gone back from.
+    pub(super) fn go_on_with_trial(&mut self, now: Instant) {
+        self.said = self.store.verdict();
+        let Some((version, _)) = &self.current else { return };
+        // It was written down before the version was; where that was not taken, what is current is what was on trial before.
+        let trial = self.store.trial().filter(|trial| trial.good < version.number);
+        let Some(trial) = trial else { return };
+        let tells = trial.tells;
+        let trial = trial.of(&version.digest, tells);
+        let why = self.why_worse(&trial.digest);
+        self.trial = Some(trial);
+        if let Some(why) = why {
+            self.go_back(now, &why);
+        }
+    }
+
+    /// The trial of a version that is about to be taken; none where nobody is to measure, or there is nothing to go back to.
+    pub(super) fn trial_of(&self, now: Instant, digest: &str, fleet: &Fleet) -> Option<Trial> {
+        let (before, _) = self.current.as_ref()?;
+        let machine = fleet.machine(&self.machine)?;
+        if fleet.watch.is_zero()
+            || self.resumed.as_ref().is_some_and(|(resumed, _)| resumed == digest)
+        {
+            return None;
+        }
+        let open = self.trial.clone();
+        let trial =
+            open.unwrap_or_else(|| Trial::new(now, before.number, fleet.watch, &self.series));
+        Some(trial.of(digest, machine.is_first && fleet.needs_verdicts))
+    }
+
+    /// Measures also where no version needs it, for those who ask for metrics.
+    pub(crate) fn measure(&mut self) {
+        self.is_asked = true;
+    }
+
+    /// Measures, and judges the version on trial when its time has come.
+    pub(super) fn watch(&mut self, now: Instant) {
+        let Some((_, fleet)) = &self.current else { return };
+        let window = self.trial.as_ref().map_or(fleet.watch, Trial::window).max(fleet.watch);
+        if (window.is_zero() && !self.is_asked) || now < self.next_sample {
+            return;
+        }
+        self.next_sample = now + SAMPLE;
+        let targets = self.targets().unwrap_or_default();
+        for device in targets.keys() {
+            let Ok(stands) = self.plane.queues(device) else { continue };
+            let series = self.series.entry(device.clone()).or_default();
+            series.add(now, &stands, 2 * window + SETTLE);
+            let waited = self.waits.entry(device.clone()).or_default();
+            for (class, wait) in waits(&stands) {
+                waited.entry(class.to_owned()).or_default().add(wait);
+            }
+        }
+        self.series.retain(|device, _| targets.contains_key(device));
+        self.waits.retain(|device, _| targets.contains_key(device));
+        let is_done = |device| self.devices.get(device).is_some_and(|state| state.is_done);
+        let all_done = targets.keys().all(is_done);
+        let Some(trial) = &mut self.trial else { return };
+        trial.is_installed(now, all_done);
+        match trial.judge(now, &self.series) {
+            None => {}
+            Some(Outcome::NoWorse(why)) => self.approve(now, &why),
+            Some(Outcome::Worse(why)) => self.go_back(now, &why),
+        }
+    }
+
+    /// Lets the version stay. What cannot be written now is tried again.
+    fn approve(&mut self, now: Instant, why: &str) {
+        let Some(trial) = self.trial.take() else { return };
+        let done = self.say(&trial, false, why).and_then(|()| self.store.set_trial(None));
+        match done {
+            Ok(()) => {
+                let digest = trial.digest;
+                self.happened("agent", What::Approved { digest, why: why.to_owned() });
+            }
+            Err(error) => self.judge_again(now, trial, error.to_string()),
+        }
+    }
+
+    /// Goes back to the version before. What cannot be written now is tried again.
+    fn go_back(&mut self, now: Instant, why: &str) {
+        let Some(trial) = self.trial.take() else { return };
+        // That it is worse is written first: an interruption then leaves it, and it is gone back from at the next start.
+        let noted = self.store.set_worse(&trial.digest, Some(why));
+        let noted = noted.and_then(|()| self.say(&trial, true, why));
+        let done = noted.map_err(|error| error.to_string()).and_then(|()| {
+            let (digest, to) = (trial.digest.clone(), trial.good);
+            self.happened("agent", What::Worse { digest, to, why: why.to_owned() });
+            self.roll_back(now, Some(trial.good), "agent").map_err(|error| error.to_string())
+        });
+        if let Err(why) = done {
+            self.judge_again(now, trial, why);
+        }
+    }
+
+    fn judge_again(&mut self, now: Instant, trial: Trial, why: String) {
+        self.happened("agent", What::NotKept { why });
+        self.next_sample = now + TRY_AGAIN;
+        self.trial = Some(trial.once_more());
+    }
+
+    /// Lets others know, where they wait for this machine's word.
+    fn say(&mut self, trial: &Trial, is_worse: bool, why: &str) -> Result<(), StoreError> {
+        match trial.tells {
+            true => self.tell_others(&trial.digest, is_worse, why),
+            false => Ok(()),
+        }
+    }
+
+    fn tell_others(&mut self, digest: &str, is_worse: bool, why: &str) -> Result<(), StoreError> {
+        let (machine, digest) = (self.machine.clone(), digest.to_owned());
+        let verdict = Verdict { machine, digest, is_worse, why: why.to_owned() };
+        self.store.set_verdict(&verdict)?;
+        self.untold = Some(verdict.clone());
+        self.said = Some(verdict);
+        Ok(())
+    }
+
+    /// What others are to be told, once.
+    pub(crate) fn verdict(&mut self) -> Option<Verdict> {
+        self.untold.take()
+    }
+
+    /// Whether they were told. What a source does not have after that is told again when it is read the next time.
+    pub(crate) fn told(&mut self, told: Result<(), String>) {
+        let why = told.err();
+        if why != self.not_told {
+            self.not_told.clone_from(&why);
+            if let Some(why) = why {
+                self.happened("agent", What::NotTold { why });
+            }
+        }
+    }
+
+    /// Lets what the source has be taken though it was held off, or waits.
+    ///
+    /// # Errors
+    /// When nothing is held off, or the state cannot be written.
+    pub fn resume(&mut self, who: &str) -> Result<String, String> {
+        let nothing = || {
+            "nothing is held off: what the source has counts, or is refused for its mistakes"
+                .to_owned()
+        };
+        let digest = self.offered.clone().ok_or_else(nothing)?;
+        let waits = self.waiting.as_ref().is_some_and(|waiting| waiting.digest == digest);
+        if !waits && !self.is_held(&digest) {
+            return Err(nothing());
+        }
+        let done = self.store.set_worse(&digest, None).and_then(|()| self.store.release(None));
+        done.map_err(|error| error.to_string())?;
+        self.resumed = Some((digest.clone(), who.to_owned()));
+        self.happened(who, What::Resumed { digest: digest.clone() });
+        Ok(digest)
+    }
+
+    /// Says that a version was taken by somebody's order, where others wait for this machine's word.
+    pub(super) fn say_by_order(&mut self, digest: &str, fleet: &Fleet) {
+        let Some((_, who)) = self.resumed.take_if(|(resumed, _)| resumed == digest) else { return };
+        if !fleet.needs_verdicts || !fleet.first().contains(&self.machine) {
+            return;
+        }
+        if let Err(error) = self.tell_others(digest, false, &format!("taken by order of {who}")) {
+            self.happened("agent", What::NotKept { why: error.to_string() });
+        }
+    }
+
+    /// Whether it was gone back from, or found worse.
+    pub(super) fn is_held(&self, digest: &str) -> bool {
+        self.store.held().as_deref() == Some(digest) || self.why_worse(digest).is_some()
+    }
+
+    /// Why a version was found to be worse here.
+    pub(super) fn why_worse(&self, digest: &str) -> Option<String> {
+        let mut worse = self.store.worse().into_iter();
+        worse.find(|(known, _)| known == digest).map(|(_, why)| why)
+    }
+}

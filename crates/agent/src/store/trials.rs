@@ -1,0 +1,84 @@
+//! What is known of versions on trial, and of those that were found to be worse.
+
+use std::fs;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Store, StoreError, io};
+use crate::trial::Trial;
+use crate::verdict::Verdict;
+use crate::whole::write_whole;
+
+/// The most versions found worse of which one knows; older ones are forgotten.
+const MOST_WORSE: usize = 100;
+
+impl Store {
+    /// The version on trial, if one is.
+    pub(crate) fn trial(&self) -> Option<Trial> {
+        self.read("trial.json")
+    }
+
+    /// Writes down that a version is on trial, or that none is.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn set_trial(&self, trial: Option<&Trial>) -> Result<(), StoreError> {
+        self.set("trial.json", trial)
+    }
+
+    /// The last word of this machine on a version.
+    pub(crate) fn verdict(&self) -> Option<Verdict> {
+        self.read("verdict.json")
+    }
+
+    /// Writes down its word.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn set_verdict(&self, verdict: &Verdict) -> Result<(), StoreError> {
+        self.set("verdict.json", Some(verdict))
+    }
+
+    /// The digests of versions that were found to be worse, the last one last, and why.
+    pub(crate) fn worse(&self) -> Vec<(String, String)> {
+        self.read("worse.json").unwrap_or_default()
+    }
+
+    /// Writes down why a version is one of them, or that it is none.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn set_worse(&self, digest: &str, why: Option<&str>) -> Result<(), StoreError> {
+        let mut worse = self.worse();
+        if why.is_none() && !worse.iter().any(|(known, _)| known == digest) {
+            return Ok(());
+        }
+        worse.retain(|(known, _)| known != digest);
+        worse.extend(why.map(|why| (digest.to_owned(), why.to_owned())));
+        let forgotten = worse.len().saturating_sub(MOST_WORSE);
+        self.set("worse.json", Some(&worse[forgotten..]))
+    }
+
+    pub(super) fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_slice(&fs::read(self.folder.join(name)).ok()?).ok()
+    }
+
+    pub(super) fn set<T: Serialize + ?Sized>(
+        &self,
+        name: &str,
+        value: Option<&T>,
+    ) -> Result<(), StoreError> {
+        let path = self.folder.join(name);
+        let done = match value {
+            Some(value) => {
+                write_whole(&path, &serde_json::to_vec(value).expect("what is kept is JSON"))
+            }
+            None => match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+        };
+        done.map_err(|error| io(&path, error))
+    }
+}

@@ -1,0 +1,355 @@
+//! A new version on trial: what short flows meet under it, held against what they met before.
+//!
+//! The window before the version was taken and the one after it was installed are cut into as many parts. Of each part
+//! there are two means at every device: how long packets of the class served first wait, and which share of them is
+//! dropped. Those of the window after are tested to be above the others by more than a margin, by ranks (Mann & Whitney
+//! 1947), after a third, two thirds and all of the window.
+
+mod rank;
+mod window;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use rank::chance_of_so_much;
+use window::{PARTS, Parts};
+
+pub(crate) use window::{Series, waits};
+
+/// How often a version that changes nothing is found to be worse, at most, if the parts of a window are alike and independent:
+/// over all looks, measures and devices of a machine together (Bonferroni).
+const FALSE_ALARMS: f64 = 0.01;
+/// How often one looks on the way.
+const LOOKS: u32 = 3;
+/// How few parts let nobody judge.
+const FEW: usize = 8;
+/// What is worse by less is as good: a millisecond of waiting, a packet of a thousand.
+const DELAY_MARGIN: f64 = 0.001;
+const LOSS_MARGIN: f64 = 0.001;
+/// How long after its installation a version is not measured: queues of the one before empty meanwhile.
+pub(crate) const SETTLE: Duration = Duration::from_secs(5);
+
+/// A version on trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Trial {
+    /// The digest of its texts.
+    pub(crate) digest: String,
+    /// The version that one goes back to.
+    pub(crate) good: u64,
+    /// Whether others wait for what it comes to.
+    pub(crate) tells: bool,
+    /// The length of a window, in seconds.
+    seconds: f64,
+    /// What was measured before at each device.
+    before: BTreeMap<String, Parts>,
+    /// When measuring has begun; none as long as it is not installed.
+    #[serde(skip)]
+    began: Option<Instant>,
+    #[serde(skip)]
+    looks: u32,
+}
+
+/// What a trial has come to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Outcome {
+    /// It is significantly worse: at which device, and how.
+    Worse(String),
+    /// It is not, as far as was measured: how far that was.
+    NoWorse(String),
+}
+
+impl Trial {
+    /// Against version `good`, with what was measured of `series` in the window before now.
+    pub(crate) fn new(
+        now: Instant,
+        good: u64,
+        window: Duration,
+        series: &BTreeMap<String, Series>,
+    ) -> Trial {
+        let before = |series: &Series| match now.checked_sub(window) {
+            Some(from) => series.parts(from, window / PARTS, PARTS),
+            None => Parts::default(),
+        };
+        Trial {
+            digest: String::new(),
+            good,
+            tells: false,
+            seconds: window.as_secs_f64(),
+            before: series.iter().map(|(device, of)| (device.clone(), before(of))).collect(),
+            began: None,
+            looks: 0,
+        }
+    }
+
+    /// Of the version with this digest. Where another one was on trial and is not judged yet, what was good and measured
+    /// before that stays.
+    pub(crate) fn of(self, digest: &str, tells: bool) -> Trial {
+        Trial { digest: digest.to_owned(), tells, began: None, looks: 0, ..self }
+    }
+
+    /// The same, whose last look is to be had once more.
+    pub(crate) fn once_more(self) -> Trial {
+        Trial { looks: self.looks.saturating_sub(1), ..self }
+    }
+
+    /// The length of a window.
+    pub(crate) fn window(&self) -> Duration {
+        Duration::from_secs_f64(self.seconds)
+    }
+
+    /// All devices have it since `now`, or no longer all.
+    pub(crate) fn is_installed(&mut self, now: Instant, is_so: bool) {
+        match (is_so, self.began) {
+            (true, None) => (self.began, self.looks) = (Some(now + SETTLE), 0),
+            (false, _) => self.began = None,
+            (true, Some(_)) => {}
+        }
+    }
+
+    /// What it has come to by now; none as long as that is open.
+    pub(crate) fn judge(
+        &mut self,
+        now: Instant,
+        series: &BTreeMap<String, Series>,
+    ) -> Option<Outcome> {
+        let began = self.began?;
+        let next = self.looks + 1;
+        let window = self.window();
+        if now < began + window * next / LOOKS {
+            return None;
+        }
+        self.looks = next;
+        let after = |device: &String| {
+            let of = series.get(device)?;
+            Some(of.parts(began, window / PARTS, PARTS * next / LOOKS))
+        };
+        let pairs: Vec<(&String, &Parts, Parts)> = self
+            .before
+            .iter()
+            .filter_map(|(device, before)| Some((device, before, after(device)?)))
+            .collect();
+        let limit = FALSE_ALARMS / f64::from(2 * LOOKS) / pairs.len().max(1) as f64;
+        let mut judged = 0;
+        for (device, before, after) in &pairs {
+            for measure in [Measure::Delay, Measure::Loss] {
+                let (before, after) = (measure.of(before), measure.of(after));
+                if before.len() < FEW || after.len() < FEW {
+                    continue;
+                }
+                judged += 1;
+                let less: Vec<f64> = after.iter().map(|value| value - measure.margin()).collect();
+                let chance = chance_of_so_much(before, &less);
+                if chance < limit {
+                    let told = measure.told(median(before), median(after));
+                    return Some(Outcome::Worse(format!(
+                        "{device}: {told}; by chance in {chance:.1e} of cases"
+                    )));
+                }
+            }
+        }
+        let told = match judged {
+            0 => "too little was measured before or after to judge".to_owned(),
+            1 => "1 measure of its devices is no worse".to_owned(),
+            many => format!("{many} measures of its devices are no worse"),
+        };
+        (next == LOOKS).then_some(Outcome::NoWorse(told))
+    }
+}
+
+/// What is measured of the class served first.
+#[derive(Debug, Clone, Copy)]
+enum Measure {
+    Delay,
+    Loss,
+}
+
+impl Measure {
+    fn of(self, parts: &Parts) -> &[f64] {
+        match self {
+            Measure::Delay => &parts.delays,
+            Measure::Loss => &parts.losses,
+        }
+    }
+
+    fn margin(self) -> f64 {
+        match self {
+            Measure::Delay => DELAY_MARGIN,
+            Measure::Loss => LOSS_MARGIN,
+        }
+    }
+
+    fn told(self, before: f64, after: f64) -> String {
+        match self {
+            Measure::Delay => format!(
+                "packets of the class served first wait {:.1} ms, before {:.1} ms (medians)",
+                after * 1e3,
+                before * 1e3
+            ),
+            Measure::Loss => format!(
+                "of packets of the class served first {:.2} % are dropped, before {:.2} % (medians)",
+                after * 1e2,
+                before * 1e2
+            ),
+        }
+    }
+}
+
+/// The middle of some values, or of the two in the middle the upper one.
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use shortflow_units::Rng;
+
+    use super::*;
+
+    const WINDOW: Duration = Duration::from_secs(120);
+
+    /// A device whose first class has this delay and loss in each second, drawn by the caller.
+    struct Device {
+        series: BTreeMap<String, Series>,
+        now: Instant,
+        sent: u64,
+        dropped: u64,
+    }
+
+    impl Device {
+        fn new() -> Device {
+            Device { series: BTreeMap::new(), now: Instant::now(), sent: 0, dropped: 0 }
+        }
+
+        fn second(&mut self, delay: f64, drops: u64) {
+            self.now += Duration::from_secs(1);
+            (self.sent, self.dropped) = (self.sent + 1000 - drops, self.dropped + drops);
+            let class = json!({ "packets": self.sent, "dropped": self.dropped, "delay_s": delay });
+            let series = self.series.entry("eth0".to_owned()).or_default();
+            series.add(self.now, &json!({ "classes": [class] }), 2 * WINDOW + SETTLE);
+        }
+
+        /// Both windows with such seconds; what the trial comes to, and after how many seconds.
+        fn trial(
+            &mut self,
+            mut before: impl FnMut() -> (f64, u64),
+            mut after: impl FnMut() -> (f64, u64),
+        ) -> (Outcome, u64) {
+            for _ in 0..WINDOW.as_secs() {
+                let (delay, drops) = before();
+                self.second(delay, drops);
+            }
+            let mut trial = Trial::new(self.now, 1, WINDOW, &self.series).of("abc", false);
+            trial.is_installed(self.now, true);
+            for seconds in 1.. {
+                let (delay, drops) = after();
+                self.second(delay, drops);
+                if let Some(outcome) = trial.judge(self.now, &self.series) {
+                    return (outcome, seconds);
+                }
+            }
+            unreachable!("seconds do not end")
+        }
+    }
+
+    #[test]
+    fn what_is_much_worse_is_found_after_a_third_of_the_window_and_told_with_its_figures() {
+        let mut rng = Rng::stream(1, "worse");
+        let mut delays = |mean: f64| rng.exponential(mean);
+        let mut before = Vec::new();
+        before.resize_with(120, || delays(0.002));
+        let mut after = Vec::new();
+        after.resize_with(120, || delays(0.040));
+        let (mut before, mut after) = (before.into_iter(), after.into_iter());
+        let (outcome, seconds) =
+            Device::new().trial(|| (before.next().unwrap(), 0), || (after.next().unwrap(), 0));
+        assert_eq!(seconds, 5 + 40);
+        let Outcome::Worse(told) = outcome else { panic!("{outcome:?}") };
+        assert!(told.starts_with("eth0: packets of the class served first wait "), "{told}");
+    }
+
+    #[test]
+    fn more_drops_are_found_and_less_of_everything_is_not() {
+        let (outcome, _) = Device::new().trial(|| (0.001, 0), || (0.001, 10));
+        let golden = "eth0: of packets of the class served first 1.00 % are dropped, before 0.00 % (medians); \
+                      by chance in 9.5e-8 of cases";
+        assert_eq!(outcome, Outcome::Worse(golden.to_owned()));
+        let (outcome, seconds) = Device::new().trial(|| (0.020, 10), || (0.001, 0));
+        let golden = "2 measures of its devices are no worse".to_owned();
+        assert_eq!((outcome, seconds), (Outcome::NoWorse(golden), 125));
+    }
+
+    #[test]
+    fn what_is_worse_by_less_than_the_margin_is_as_good() {
+        let (outcome, _) = Device::new().trial(|| (0.0200, 0), || (0.0208, 0));
+        assert!(matches!(outcome, Outcome::NoWorse(_)), "{outcome:?}");
+        let (outcome, _) = Device::new().trial(|| (0.0200, 0), || (0.0212, 0));
+        assert!(matches!(outcome, Outcome::Worse(_)), "{outcome:?}");
+    }
+
+    #[test]
+    fn where_too_little_was_measured_nothing_is_found() {
+        let mut device = Device::new();
+        for _ in 0..30 {
+            device.second(0.001, 0);
+        }
+        let mut trial = Trial::new(device.now, 1, WINDOW, &device.series).of("abc", false);
+        trial.is_installed(device.now, true);
+        let mut outcome = None;
+        while outcome.is_none() {
+            device.second(1.0, 500);
+            outcome = trial.judge(device.now, &device.series);
+        }
+        let golden = "too little was measured before or after to judge".to_owned();
+        assert_eq!(outcome, Some(Outcome::NoWorse(golden)));
+    }
+
+    /// How many of `trials` equal versions are found to be worse, where a second's delay is this share of the one before.
+    fn false_alarms(trials: u64, name: &str, share: f64) -> u64 {
+        let mut rng = Rng::stream(7, name);
+        let mut delay = 0.0;
+        let mut draw = || {
+            delay = share * delay + (1.0 - share) * rng.exponential(0.050);
+            (delay, rng.below(20))
+        };
+        let mut alarms = 0;
+        for _ in 0..trials {
+            let mut device = Device::new();
+            let mut seconds: Vec<(f64, u64)> = Vec::new();
+            seconds.resize_with(250, &mut draw);
+            let (mut before, mut after) =
+                (seconds[..120].iter().copied(), seconds[120..].iter().copied());
+            let (outcome, _) = device.trial(|| before.next().unwrap(), || after.next().unwrap());
+            alarms += u64::from(matches!(outcome, Outcome::Worse(_)));
+        }
+        alarms
+    }
+
+    #[test]
+    fn an_equal_version_is_found_worse_as_rarely_as_is_promised() {
+        // Of 200 at 1 % two are expected at most, and more than 7 in one of a thousand (binomial).
+        let alarms = false_alarms(200, "independent", 0.0);
+        assert!(alarms <= 7, "{alarms} of 200");
+        // Seconds that are half like the one before.
+        let alarms = false_alarms(200, "alike", 0.5);
+        assert!(alarms <= 7, "{alarms} of 200");
+    }
+
+    #[test]
+    fn a_trial_that_is_written_down_goes_on_with_what_was_measured_before() {
+        let mut device = Device::new();
+        for _ in 0..120 {
+            device.second(0.001, 1);
+        }
+        let trial = Trial::new(device.now, 3, WINDOW, &device.series).of("abc", true);
+        let text = serde_json::to_string(&trial).unwrap();
+        assert_eq!(serde_json::from_str::<Trial>(&text).unwrap(), trial);
+        assert_eq!((trial.window(), trial.before["eth0"].delays.len()), (WINDOW, 24));
+        let next = Trial { digest: "def".to_owned(), tells: false, ..trial.clone() };
+        assert_eq!(trial.of("def", false), next);
+    }
+}
