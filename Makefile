@@ -28,7 +28,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
-.PHONY: help build install demo picture test bench bench-router bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test fuzz
+.PHONY: help build install demo agent-demo picture test bench bench-router bench-agents bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -62,6 +62,10 @@ demo: build ## Rank four policies on an office line; then what a contract protec
 	@$(SHORTFLOW) compare scenarios/contract.toml --no-transfers --brief --out results/demo-contract \
 		--policies policies/best-effort.toml,policies/fair-marker.toml
 
+# STAY=1 waits for Ctrl-C at the end, with the metrics at the address that it prints.
+agent-demo: build ## Three agents, a directory, traffic; a change, one that is worse, and a way back (needs root and slapd)
+	@$(PYTHON) -B bench/agent-demo $(if $(STAY),--stay)
+
 picture: demo ## Draw the README's picture anew, from the demo
 	cargo xtask picture results/demo/figures/ranking.svg
 
@@ -69,6 +73,10 @@ test: setup tidy format lint unit doc smoke peers-test bench-guard ## Run all th
 
 bench: build ## Measure the simulator's speed on six pieces of work
 	@for work in A B S D H H1; do $(SHORTFLOW) bench $$work; done
+
+# Writes that table of docs/performance.md. About a minute, on an idle machine.
+bench-agents: ## Let a thousand agents take a change from one LDAP directory (needs slapd and ldap-utils)
+	ulimit -n 65536; cargo test -p shortflow-agent --features network --test it -- --ignored --nocapture a_thousand_agents
 
 bench-ebpf: build ## Measure what the eBPF program that marks takes for a packet (needs root)
 	$(SHORTFLOW) bench ebpf

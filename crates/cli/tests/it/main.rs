@@ -2,6 +2,10 @@
 
 mod advise;
 mod agent;
+#[cfg(all(feature = "network", target_os = "linux"))]
+mod agent_demo;
+#[cfg(target_os = "linux")]
+mod agent_faults;
 mod arguments;
 mod check;
 mod deploy;

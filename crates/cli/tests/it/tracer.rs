@@ -1,10 +1,10 @@
-//! Runs the program under ptrace, and kills it where it is about to change something in the kernel.
+//! Runs the program under ptrace, and kills it where it is about to change something in the kernel, or in a folder.
 
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
 use std::io::IoSliceMut;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use nix::libc;
@@ -31,6 +31,16 @@ pub(crate) enum Fate {
 /// What goes with the process that asks for it is no change: the loading of a program that is at no device yet, or what
 /// programs that it starts try out in a namespace of their own.
 pub(crate) fn killed_at(arguments: &[&str], nth: usize) -> Fate {
+    killed_where(arguments, nth, &is_change, |_| ())
+}
+
+/// The same for whatever counts as a change, where somebody is told which process it is that has begun.
+pub(crate) fn killed_where(
+    arguments: &[&str],
+    nth: usize,
+    counts: &dyn Fn(Pid) -> bool,
+    began: impl FnOnce(Pid),
+) -> Fate {
     // The shell waits until it is looked at, and becomes the program.
     let mut shell = command("sh");
     shell.args(["-c", "kill -STOP $$; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_shortflow")]);
@@ -46,13 +56,14 @@ pub(crate) fn killed_at(arguments: &[&str], nth: usize) -> Fate {
         | Options::PTRACE_O_EXITKILL;
     ptrace::seize(first, follow).unwrap();
     kill(first, Signal::SIGCONT).unwrap();
-    let fate = trace(first, nth);
+    began(first);
+    let fate = trace(first, nth, counts);
     drop(shell);
     fate
 }
 
 /// Lets all run from system call to system call until none is left; those elsewhere without a stop.
-fn trace(first: Pid, nth: usize) -> Fate {
+fn trace(first: Pid, nth: usize, counts: &dyn Fn(Pid) -> bool) -> Fate {
     // Other tests of this process have children too, which are theirs to wait for.
     let own = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
     let (mut alive, mut changes, mut fate) = (BTreeSet::from([first]), 0, Fate::Ended);
@@ -70,7 +81,7 @@ fn trace(first: Pid, nth: usize) -> Fate {
             }
             WaitStatus::Stopped(_, Signal::SIGTRAP) => {}
             WaitStatus::Stopped(_, told) => signal = Some(told),
-            WaitStatus::PtraceSyscall(_) if is_change(pid) => changes += 1,
+            WaitStatus::PtraceSyscall(_) if counts(pid) => changes += 1,
             WaitStatus::PtraceEvent(_, _, libc::PTRACE_EVENT_EXEC)
                 if namespace(&pid.to_string()) != here =>
             {
@@ -97,11 +108,7 @@ fn trace(first: Pid, nth: usize) -> Fate {
 /// Whether a process is about to send a request to rtnetlink that changes something: of each kind there are four, of which the
 /// third asks.
 fn is_change(pid: Pid) -> bool {
-    let Ok(info) = ptrace::syscall_info(pid) else { return false };
-    if info.op != libc::PTRACE_SYSCALL_INFO_ENTRY {
-        return false;
-    }
-    let [number, args @ ..] = entry(&info);
+    let Some([number, args @ ..]) = entry(pid) else { return false };
     let at = match number.cast_signed() {
         libc::SYS_sendto => args[1],
         // Of `struct msghdr`, where the pieces are; of the first of these, where it is.
@@ -122,13 +129,58 @@ fn namespace(thread: &str) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{thread}/ns/net")).ok()
 }
 
-/// The number of a system call and its arguments.
+/// Whether a process is about to change a file below `folder`, or which files there are.
+pub(crate) fn changes_files(pid: Pid, folder: &Path) -> bool {
+    let Some([number, args @ ..]) = entry(pid) else { return false };
+    let named = |place: usize| text(pid, args[place]).is_some_and(|path| is_below(&path, folder));
+    let open = || {
+        let file = std::fs::read_link(format!("/proc/{pid}/fd/{}", args[0]));
+        file.is_ok_and(|file| file.starts_with(folder))
+    };
+    let makes = |flags: u64| flags & (libc::O_CREAT | libc::O_TRUNC) as u64 != 0;
+    match number.cast_signed() {
+        libc::SYS_openat => makes(args[2]) && named(1),
+        libc::SYS_open => makes(args[1]) && named(0),
+        libc::SYS_mkdir | libc::SYS_rmdir | libc::SYS_unlink | libc::SYS_rename => named(0),
+        libc::SYS_mkdirat | libc::SYS_unlinkat | libc::SYS_renameat | libc::SYS_renameat2 => {
+            named(1) || open()
+        }
+        libc::SYS_symlink => named(1),
+        libc::SYS_symlinkat => named(2),
+        libc::SYS_write | libc::SYS_ftruncate | libc::SYS_fchmod => open(),
+        _ => false,
+    }
+}
+
+fn is_below(path: &str, folder: &Path) -> bool {
+    Path::new(path).starts_with(folder)
+}
+
+/// The number of a system call that a process is about to make, and its arguments.
 #[expect(unsafe_code, reason = "which of the kernel's union is meant is told beside it")]
-fn entry(info: &libc::ptrace_syscall_info) -> [u64; 7] {
+fn entry(pid: Pid) -> Option<[u64; 7]> {
+    let info = ptrace::syscall_info(pid).ok()?;
+    if info.op != libc::PTRACE_SYSCALL_INFO_ENTRY {
+        return None;
+    }
     // SAFETY: `op` says that it is an entry.
     let entry = unsafe { info.u.entry };
     let [a, b, c, d, e, f] = entry.args;
-    [entry.nr, a, b, c, d, e, f]
+    Some([entry.nr, a, b, c, d, e, f])
+}
+
+/// A text of another process, up to its zero and 512 bytes.
+fn text(pid: Pid, at: u64) -> Option<String> {
+    let mut bytes = Vec::new();
+    while bytes.len() < 512 {
+        let word = long(pid, at + bytes.len() as u64)?.to_ne_bytes();
+        let end = word.iter().position(|byte| *byte == 0);
+        bytes.extend(&word[..end.unwrap_or(word.len())]);
+        if end.is_some() {
+            return String::from_utf8(bytes).ok();
+        }
+    }
+    None
 }
 
 /// Eight bytes of another process.
