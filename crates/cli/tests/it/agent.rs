@@ -284,7 +284,11 @@ fn labels_are_those_of_the_machine_and_a_group_of_processes_that_is_not_there_le
         assert!(marked.starts_with("sf0: policy \"Thresholds\", role host\n"), "{marked}");
         std::fs::write(at.join("fleet/fleet.toml"), labelled("cgroup:no.such.service")).unwrap();
         until(at, &["version 2 (", "not done: shell: there is no group of processes "]);
-        assert_eq!(run(&["status"]).out, marked);
+        // The kernel has packets of its own, which are counted meanwhile.
+        let names = |status: &str| -> Vec<String> {
+            status.lines().map(|line| line.split("  ").take(2).collect()).collect()
+        };
+        assert_eq!(names(&run(&["status"]).out), names(&marked));
         std::fs::write(at.join("fleet/fleet.toml"), labelled("mark:9")).unwrap();
         until(at, &["version 3 (", "sf0: \"Thresholds\": done"]);
     });
