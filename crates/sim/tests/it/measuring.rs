@@ -57,7 +57,7 @@ fn every_transfer_is_completed_or_failed_when_it_had_the_time() {
         r#"
         duration = "100 s"
         drain = "100 s"
-        tcp = { era = "linux-today", syn_retries = 1, data_retries = 2, rto_max = "10 s" }
+        tcp = { era = "linux-today", linear_syn_timeouts = 0, syn_retries = 1, data_retries = 2, rto_max = "10 s" }
         hosts = { a = {}, b = {} }
         links.line = { between = ["a", "b"], rate = "10 Mbit/s", delay = "1 ms", loss = 0.4 }
         [workloads.web.transfers]
