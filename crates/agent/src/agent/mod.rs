@@ -231,7 +231,7 @@ impl<P: DataPlane> Agent<P> {
 
     /// How many machines the fleet has.
     pub fn machines(&self) -> usize {
-        self.current.as_ref().map_or(1, |(_, fleet)| fleet.machines.len())
+        self.current.as_ref().map_or(1, |(_, fleet)| fleet.count)
     }
 
     /// What its devices are at.
@@ -273,8 +273,7 @@ impl<P: DataPlane> Agent<P> {
         if !fleet.needs_verdicts {
             return is_early;
         }
-        let first = fleet.first();
-        let heard = Heard::of(&self.heard, digest, &first);
+        let heard = Heard::of(&self.heard, digest, &fleet.first);
         waiting.needed = Some(heard.needed);
         waiting.good = heard.good.iter().map(|verdict| verdict.machine.clone()).collect();
         let worse =
@@ -318,7 +317,8 @@ impl<P: DataPlane> Agent<P> {
             self.happened("agent", What::Unnamed { machine });
         }
         let before = self.targets().unwrap_or_default();
-        self.current = Some((version, fleet));
+        // Of a fleet of many thousands a machine keeps its own part.
+        self.current = Some((version, fleet.for_one(&self.machine)));
         let after = self.targets().unwrap_or_default();
         for (device, state) in &mut self.devices {
             let (old, new) = (before.get(device), after.get(device));

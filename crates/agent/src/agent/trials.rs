@@ -173,7 +173,7 @@ impl<P: DataPlane> Agent<P> {
     /// Says that a version was taken by somebody's order, where others wait for this machine's word.
     pub(super) fn say_by_order(&mut self, digest: &str, fleet: &Fleet) {
         let Some((_, who)) = self.resumed.take_if(|(resumed, _)| resumed == digest) else { return };
-        if !fleet.needs_verdicts || !fleet.first().contains(&self.machine) {
+        if !fleet.needs_verdicts || !fleet.first.contains(&self.machine) {
             return;
         }
         if let Err(error) = self.tell_others(digest, false, &format!("taken by order of {who}")) {

@@ -40,6 +40,8 @@ pub(super) fn check(bundle: &Bundle) -> Result<Fleet, Diagnostics> {
     match mistakes.is_empty() {
         true => Ok(Fleet {
             name,
+            count: machines.len(),
+            first: machines.iter().filter(|it| it.is_first).map(|it| it.name.clone()).collect(),
             machines,
             watch: file.rollout.as_ref().map(RolloutFile::window).unwrap_or_default(),
             needs_verdicts: file.rollout.as_ref().is_some_and(|rollout| rollout.verdicts),

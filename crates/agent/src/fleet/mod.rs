@@ -24,6 +24,10 @@ pub struct Fleet {
     pub name: String,
     /// The machines, in the order of the text.
     pub machines: Vec<Machine>,
+    /// How many there are, also where only one is kept.
+    pub count: usize,
+    /// The names of those that are first.
+    pub first: Vec<String>,
     /// How long machines measure what short flows meet before and after they take a new version; zero where they do not.
     pub watch: Duration,
     /// Whether machines that are not first need the word of those that are.
@@ -86,10 +90,12 @@ impl Fleet {
         self.machines.iter().find(|machine| machine.name == name)
     }
 
-    /// The machines that are first.
-    pub fn first(&self) -> Vec<String> {
-        let first = self.machines.iter().filter(|machine| machine.is_first);
-        first.map(|machine| machine.name.clone()).collect()
+    /// The same without what other machines than this one are to do.
+    #[must_use]
+    pub(crate) fn for_one(mut self, machine: &str) -> Fleet {
+        self.machines.retain(|one| one.name == machine);
+        self.machines.shrink_to_fit();
+        self
     }
 
     /// The targets of a machine, by their devices; none where the fleet has no such machine.

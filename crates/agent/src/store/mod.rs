@@ -149,10 +149,7 @@ impl Store {
         if !folder.exists() {
             return Err(StoreError::NoVersion { number, versions: self.numbers() });
         }
-        let path = folder.join("about.json");
-        let text = fs::read(&path).map_err(|error| io(&path, error))?;
-        let about: Version =
-            serde_json::from_slice(&text).map_err(|error| io(&path, error.into()))?;
+        let about = self.about(number)?;
         let repository = folder.join("repository");
         let damaged = |why: String| io(&repository, std::io::Error::other(why));
         let bundle = Bundle::read(&repository).map_err(|error| damaged(error.why))?;
@@ -164,6 +161,12 @@ impl Store {
             )));
         }
         Ok((about, bundle))
+    }
+
+    fn about(&self, number: u64) -> Result<Version, StoreError> {
+        let path = self.place(number).join("about.json");
+        let text = fs::read(&path).map_err(|error| io(&path, error))?;
+        serde_json::from_slice(&text).map_err(|error| io(&path, error.into()))
     }
 
     /// Keeps texts as a new version, which counts from now on; policies that the fleet does not name have no place in it.
@@ -178,9 +181,10 @@ impl Store {
         at: &str,
     ) -> Result<Version, StoreError> {
         let newest = self.numbers().last().copied();
-        let found = newest.and_then(|newest| Some(self.version(newest).ok()?.0));
+        let known = newest.and_then(|newest| self.about(newest).ok());
+        let known = known.filter(|known| known.digest == bundle.digest());
         // One that was written and did not come to count, or that was gone back from, is no other version.
-        if let Some(version) = found.filter(|version| version.digest == bundle.digest()) {
+        if let Some((version, _)) = known.and_then(|known| self.version(known.number).ok()) {
             self.point_to(version.number)?;
             self.release(None)?;
             return Ok(version);
