@@ -112,6 +112,7 @@ validate-rehearse: build ## Hold the simulator against this machine's own TCP; w
 
 validate-live: build ## Hold deployed policies against what is predicted, simulated and rehearsed; write that table of docs/deploy.md (needs root)
 	unshare -n $(PYTHON) -B bench/live
+	unshare -n $(PYTHON) -B bench/live/split.py
 
 rehearse-lhl03: build ## Rehearse the testbed of papers/lhl03 beside its simulation; write papers/lhl03/rehearsed.md
 	$(PYTHON) -B bench/agreement/testbed.py

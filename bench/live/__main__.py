@@ -15,10 +15,10 @@ import json
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
+from hosts import Failed, foreign_devices, host, run
 from shared import ROOT, Estimate, grid
 
 HERE = Path(__file__).resolve().parent
@@ -37,18 +37,6 @@ POLICIES = {
 }
 SIZES = {"2 KB": 2000, "8 KB": 8000, "30 KB": 30_000, "100 KB": 100_000}
 FIGURES = [*(f"pages of {size}" for size in SIZES), "all pages", "calls", "calls lost"]
-
-
-class Failed(Exception):
-    """A command ended with an error."""
-
-
-def run(*command: object, given: str | None = None) -> str:
-    words = [str(word) for word in command]
-    ended = subprocess.run(words, input=given, capture_output=True, text=True)
-    if ended.returncode:
-        raise Failed(f"{' '.join(words)}\n{ended.stderr.strip()}")
-    return ended.stdout
 
 
 def by_engine(shortflow: Path, engine: str, name: str, replicas: int) -> Path:
@@ -75,33 +63,11 @@ def of_summary(folder: Path) -> dict[str, Estimate | None]:
     return figures | {"calls": estimate(calls["datagrams"]["delay"]), "calls lost": estimate(calls["datagrams"]["loss"])}
 
 
-def arrivals(folder: Path, replica: int) -> list[tuple[float, int]]:
-    """When pages are asked for in a replica that was simulated, and how large they are."""
+def arrivals(folder: Path, replica: int) -> list[tuple[float, int, None]]:
+    """When pages are asked for in a replica that was simulated, and how large they are; all by one reader."""
     with (folder / f"transfers-000-{replica:03}.csv").open() as rows:
-        found = [(float(row["start_s"]), int(row["reply_bytes"])) for row in csv.DictReader(rows)]
+        found = [(float(row["start_s"]), int(row["reply_bytes"]), None) for row in csv.DictReader(rows)]
     return sorted(found)
-
-
-@contextmanager
-def host(address: str, end: str) -> Iterator[list[str]]:
-    """A host on a cable to the router, with its own kernel's TCP; gives how commands are run in it."""
-    holder = subprocess.Popen(["unshare", "-n", "sh", "-c", "echo; exec sleep 3600"], stdout=subprocess.PIPE)
-    try:
-        holder.stdout.readline()
-        within = ["nsenter", "-t", str(holder.pid), "-n"]
-        run("ip", "link", "add", end, "type", "veth", "peer", "name", "net", "netns", holder.pid)
-        gateway = address.rsplit(".", 1)[0] + ".1"
-        # One packet is one packet: see docs/deploy.md.
-        for at, device, own in [([], end, gateway), (within, "net", address)]:
-            run(*at, "ip", "addr", "add", f"{own}/24", "dev", device)
-            run(*at, "ip", "link", "set", device, "up", "gso_max_segs", "1")
-        run(*within, "ip", "route", "add", "default", "via", gateway)
-        # No connection knows what an earlier one has met, as in a rehearsal.
-        run(*within, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/tcp_no_metrics_save")
-        yield within
-    finally:
-        holder.kill()
-        holder.wait()
 
 
 def live(shortflow: Path, name: str, simulated: Path, replicas: int) -> dict[str, Estimate | None]:
@@ -163,9 +129,8 @@ def main() -> int:
     parser.add_argument("--only", choices=POLICIES, help="one policy, whose table is printed instead")
     arguments = parser.parse_args()
     shortflow = arguments.shortflow.resolve()
-    devices = [line.split(":")[1].strip() for line in run("ip", "-o", "link").splitlines()]
-    if devices != ["lo"]:
-        print(f"needs a network namespace of its own: unshare -n …; found {devices}", file=sys.stderr)
+    if found := foreign_devices():
+        print(f"needs a network namespace of its own: unshare -n …; found {found}", file=sys.stderr)
         return 3
     found = {}
     try:

@@ -1,10 +1,12 @@
-"""The workloads of line.toml over sockets of the hosts that it is started in: a site that sends, a reader who asks.
+"""The workloads of line.toml and split.toml over sockets of the hosts that it is started in: a site that sends, a reader who asks.
 
     python3 traffic.py site ADDRESS      answers requests, and calls whoever asks for it, until it is killed
     python3 traffic.py reader ADDRESS    takes a replica from standard input, prints what it found
 
-A replica is {"seconds": …, "pages": [[when, bytes], …]}; what is found {"pages": [[when, bytes, seconds or null], …],
-"calls": [[number, when, delay], …]}, with times since its beginning.
+A replica is {"seconds": …, "pages": [[when, bytes, source or null], …]}; what is found {"pages": [[when, bytes, seconds or null],
+…], "calls": [[number, when, delay], …], "splits": [[when, seconds or null], …]}, with times since its beginning. With "split":
+{"source": …, "connections": …, "bytes": …, "think": …} so many bytes are asked for at once over each of so many connections, and
+again when all are there and the time to think is over; then nobody calls.
 """
 
 import asyncio
@@ -77,10 +79,12 @@ class Called(asyncio.DatagramProtocol):
         self.taken.append((number, sent_at, clock() - sent_at))
 
 
-async def page(address: str, due: float, size: int) -> float | None:
+async def page(address: str, due: float, size: int, source: str | None = None) -> float | None:
     """Seconds that a page takes from when it was due until its last byte is there; none if it never was."""
     await asyncio.sleep(max(0.0, due - clock()))
     one = cubic(socket.socket())
+    if source:
+        one.bind((source, 0))
     one.setblocking(False)
     try:
         await asyncio.get_running_loop().sock_connect(one, (address, WEB))
@@ -96,19 +100,33 @@ async def page(address: str, due: float, size: int) -> float | None:
         return None
 
 
+async def split(address: str, begun: float, seconds: float, how: dict, found: list[list[float | None]]) -> None:
+    """Notes when each page in several connections was asked for, and how long the last of them took."""
+    while (now := clock()) < begun + seconds:
+        sizes = [how["bytes"]] * how["connections"]
+        taken = await asyncio.gather(*(page(address, now, size, how["source"]) for size in sizes))
+        found.append([now - begun, None if None in taken else max(taken)])
+        await asyncio.sleep(how["think"])
+
+
 async def read(address: str) -> None:
     replica = json.load(sys.stdin)
     loop = asyncio.get_running_loop()
     transport, called = await loop.create_datagram_endpoint(Called, remote_addr=(address, CALLS))
     begun = clock() + 0.2
-    pages = [asyncio.ensure_future(page(address, begun + when, size)) for when, size in replica["pages"]]
+    asked = [(when, size, source) for when, size, source in replica["pages"]]
+    pages = [asyncio.ensure_future(page(address, begun + when, size, source)) for when, size, source in asked]
+    splits: list[list[float | None]] = []
     await asyncio.sleep(begun - clock())
-    transport.sendto(SIZE.pack(int(replica["seconds"])))
+    if how := replica.get("split"):
+        pages.append(asyncio.ensure_future(split(address, begun, replica["seconds"], how, splits)))
+    else:
+        transport.sendto(SIZE.pack(int(replica["seconds"])))
     done, _ = await asyncio.wait(pages, timeout=replica["seconds"] + replica["drain"])
     found = [[when, size, one.result() if one in done else None]
-             for one, (when, size) in zip(pages, replica["pages"])]  # fmt: skip
+             for one, (when, size, _) in zip(pages, asked)]  # fmt: skip
     calls = [[number, sent_at - begun, delay] for number, sent_at, delay in called.taken]
-    json.dump({"pages": found, "calls": calls}, sys.stdout)
+    json.dump({"pages": found, "calls": calls, "splits": splits}, sys.stdout)
     sys.stdout.flush()
     for one in pages:
         one.cancel()

@@ -79,13 +79,13 @@ pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
 /// Whether a Linux with all its queues can do what a shipped policy says.
 #[cfg(target_os = "linux")]
 fn can_be_deployed(text: &str) -> bool {
-    use shortflow_deploy::{Kernel, Settings, compile, compile_edge};
+    use shortflow_deploy::{Kernel, Owners, Settings, compile, compile_edge};
     let Ok(policy) = shortflow_policy::from_text("", text, &[]) else { return false };
     let rate = Some(Rate::from_bits_per_sec(10_000_000));
     let settings = Settings { rate, link_header: 14, kernel: Kernel::default(), nearest: false };
     policy.roles.iter().all(|role| match (role.queues(), &*role.name) {
         (true, "core") => compile(&policy, role, &settings).is_ok(),
-        (false, "edge") => compile_edge(role).is_ok(),
+        (false, "edge") => compile_edge(&policy, role, &Owners::new()).is_ok(),
         (queues, _) => !queues,
     })
 }

@@ -47,9 +47,9 @@ mod on_linux {
 
     use serde_json::{Value, json};
     use shortflow_deploy::{
-        Claim, DeviceStatus, Edge, Error, Kernel, Kind, Link, Listings, Observed, Owners, Refusal,
-        Root, Settings, Site, Step, Tc, Tree, Unwanted, Wanted, any_owners, compile,
-        compile_edge_for, examine, examine_kernel, link, owners, roles_of,
+        Claim, DeviceStatus, Error, Kernel, Kind, Link, Listings, Observed, Owners, Refusal, Root,
+        Settings, Site, Step, Tc, Unwanted, Wanted, any_owners, compile, compile_edge, examine,
+        examine_kernel, link, owners, roles_of, short,
     };
     use shortflow_policy::Policy;
     use shortflow_text::Override;
@@ -70,12 +70,13 @@ mod on_linux {
 
     /// `shortflow deploy`.
     pub(crate) fn deploy(console: &Console, args: &Deploy) -> Result<(), Failure> {
-        change(console, args, |observed| {
-            let queues = observed.memo.as_ref().map(|memo| &memo.policy);
-            let edge = observed.edge.memo.as_ref().map(|memo| &memo.policy);
-            match queues.or(edge) {
-                Some(policy) if observed.is_whole() => {
-                    Err(Error::Deployed { device: args.dev.clone(), policy: policy.clone() })
+        change(console, args, |observed, policy| {
+            let is_same = |there: &str| there == short(&policy.name);
+            match observed.policy() {
+                Some(policy)
+                    if observed.is_whole() || observed.is_for_verify() && !is_same(policy) =>
+                {
+                    Err(Error::Deployed { device: args.dev.clone(), policy: policy.to_owned() })
                 }
                 // What was begun and not finished is gone on with.
                 _ => Ok(()),
@@ -85,7 +86,7 @@ mod on_linux {
 
     /// `shortflow reload`.
     pub(crate) fn reload(console: &Console, args: &Deploy) -> Result<(), Failure> {
-        change(console, args, |observed| match observed.root {
+        change(console, args, |observed, _| match observed.root {
             Root::Default if !observed.edge.is_ours() => {
                 Err(Error::NotDeployed { device: args.dev.clone() })
             }
@@ -97,7 +98,7 @@ mod on_linux {
     fn change(
         console: &Console,
         args: &Deploy,
-        fit: impl Fn(&Observed) -> Result<(), Error>,
+        fit: impl Fn(&Observed, &Policy) -> Result<(), Error>,
     ) -> Result<(), Failure> {
         let policy = read(console, &args.policy, &args.set)?;
         let place = Place::of(args)?;
@@ -107,7 +108,7 @@ mod on_linux {
             Some(_) => tc.observe()?,
             None => Tc::parsed(&Listings::default())?,
         };
-        fit(&observed)?;
+        fit(&observed, &policy)?;
         let steps = wanted.steps(&tc, &observed, &args.dev)?;
         if args.dry_run {
             return dry_run(console, &place, wanted.notes(), &steps);
@@ -130,26 +131,77 @@ mod on_linux {
         pub(crate) tc: Tc,
         /// What stands there.
         pub(crate) observed: Observed,
-        /// The policy's queues.
-        pub(crate) tree: Option<Tree>,
-        /// What it does to packets before.
-        pub(crate) edge: Option<Edge>,
+        /// What the policy comes to.
+        pub(crate) wanted: Wanted,
         pub(crate) place: Place,
         pub(crate) policy: Policy,
     }
 
-    /// What stands at a device, and what the policy comes to there; with the rate that is deployed where none is given.
+    /// What stands at a device, and what the policy comes to there; with the roles and the rate that are deployed where none
+    /// are given.
     pub(crate) fn standing(console: &Console, args: &mut Deploy) -> Result<Standing, Failure> {
         let policy = read(console, &args.policy, &args.set)?;
         let place = Place::of(args)?;
         let tc = way(&args.dev, false)?;
         let observed = tc.observe()?;
-        if observed.memo.is_none() && observed.edge.memo.is_none() {
+        let Some(name) = observed.policy() else {
             return Err(Error::NotDeployed { device: args.dev.clone() }.into());
+        };
+        if !observed.is_whole() && !observed.is_for_verify() {
+            return Err(Failure::Input(format!(
+                "a deployment on {} was begun and not finished\nfinish it with `shortflow reload`",
+                args.dev
+            )));
         }
+        if name != short(&policy.name) {
+            return Err(another(args, name));
+        }
+        plays(args, &observed)?;
         args.rate = args.rate.or(observed.memo.as_ref().map(|memo| memo.rate));
-        let Wanted { edge, tree, .. } = wanted(&policy, args, &place)?;
-        Ok(Standing { tc, observed, tree, edge, place, policy })
+        let wanted = wanted(&policy, args, &place)?;
+        if let Some(lost) = observed.lost_labels().first() {
+            console.print(&format!("{}: WRONG: {lost}\n", args.dev))?;
+            return Err(Failure::Check);
+        }
+        match wanted.stands_but_for_verify(&observed) {
+            true => Ok(Standing { tc, observed, wanted, place, policy }),
+            false => Err(another(args, name)),
+        }
+    }
+
+    /// Something else stands there.
+    fn another(args: &Deploy, name: &str) -> Failure {
+        Failure::Input(format!(
+            "{} does what policy {name:?} says, and not what {} does with these roles, keys and labels\n\
+             give what was given to `deploy`, or bring this policy there with `shortflow reload`",
+            args.dev,
+            args.policy.display()
+        ))
+    }
+
+    /// Takes the roles that the device plays where none are named, and refuses others: what stands there is one whole.
+    fn plays(args: &mut Deploy, observed: &Observed) -> Result<(), Failure> {
+        let played = observed.roles();
+        if args.role.is_empty() {
+            args.role = played;
+            return Ok(());
+        }
+        let all = |some: &[String], others: &[String]| some.iter().all(|it| others.contains(it));
+        if all(&args.role, &played) && all(&played, &args.role) {
+            return Ok(());
+        }
+        Err(Failure::Input(format!(
+            "{} plays {}, and --role names {}\nname what it plays, or nothing: --role {}",
+            args.dev,
+            told_roles(&played),
+            told_roles(&args.role),
+            played.join(",")
+        )))
+    }
+
+    fn told_roles(names: &[String]) -> String {
+        let word = if names.len() == 1 { "the role" } else { "the roles" };
+        format!("{word} `{}`", names.join("`, `"))
     }
 
     /// The way to a device. Two commands at once would each be surprised by what the other does, unless it is nothing.
@@ -291,8 +343,8 @@ mod on_linux {
         if !args.watch {
             let found = look(args)?;
             show(console, args, &found)?;
-            let is_whole = found.iter().all(|status| status.is_whole);
-            return if is_whole { Ok(()) } else { Err(Failure::Check) };
+            let is_well = found.iter().all(|status| status.wrongs().is_empty());
+            return if is_well { Ok(()) } else { Err(Failure::Check) };
         }
         let stop = stop_on_interrupt()?;
         let clear = !args.json && std::io::stdout().is_terminal();
@@ -348,7 +400,8 @@ mod on_linux {
             console.print_json(&value)?;
         } else {
             let told: String = told.iter().map(|line| format!("  {line}\n")).collect();
-            console.print(&(report.text(&kinds) + &told))?;
+            let whom = if args.policy.is_some() { "the policy" } else { "every queue" };
+            console.print(&(report.text(&kinds, whom) + &told))?;
         }
         let needed = report.findings.iter().chain(program.then_some(&report.program));
         let missing = needed.filter_map(|finding| {
@@ -394,7 +447,7 @@ mod on_linux {
         };
         for role in roles {
             // Who owns connections does not matter for what is needed.
-            match compile_edge_for(role, &any_owners(policy)) {
+            match compile_edge(policy, role, &any_owners(policy)) {
                 Ok(None) => {}
                 Ok(Some(_)) => {
                     needs.told.push(format!(

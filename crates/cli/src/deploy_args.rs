@@ -49,6 +49,13 @@ pub(crate) struct Deploy {
 }
 
 fn label_and_owner(text: &str) -> Result<(String, String), String> {
+    // A label may hold an equals sign, which what owns it begins behind.
+    let owners = ["=mark:", "=cgroup:"].into_iter().filter_map(|owner| text.find(owner));
+    if let Some((label, owner)) = owners.min().and_then(|at| text.split_at_checked(at))
+        && !label.trim().is_empty()
+    {
+        return Ok((label.trim().to_owned(), owner[1..].trim().to_owned()));
+    }
     key_and_value(text).map_err(|_| {
         "write LABEL=OWNER, as in `telnet=mark:7` or `backup=cgroup:system.slice/backup.service`".to_owned()
     })
@@ -120,7 +127,7 @@ pub(crate) struct Verify {
     /// The port of UDP and TCP at which the other machine waits.
     #[arg(long, value_name = "PORT", default_value_t = 7807, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
-    /// The roles that the device plays, as given to `deploy`.
+    /// The roles that the device plays; by default those that are deployed.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub(crate) role: Vec<String>,
     /// The rate, as given to `deploy`; by default the one that is deployed.

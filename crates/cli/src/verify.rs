@@ -20,7 +20,9 @@ mod on_linux {
     use std::path::PathBuf;
     use std::time::Duration;
 
-    use shortflow_deploy::{Edge, Ends, Owners, Settings, Tree, compile, compile_edge_past};
+    use shortflow_deploy::{
+        Edge, Ends, Owners, Settings, Tree, Wanted, compile, compile_edge_past,
+    };
     use shortflow_policy::Policy;
     use shortflow_verify::{Error, PORT, Passing, Peer, Plan, Switch};
 
@@ -49,24 +51,18 @@ mod on_linux {
         };
         let peer = address_of(peer, args.port)?;
         let mut deployed = deployment(args, policy.clone(), device.clone());
-        let Standing { tc, observed, tree, edge, place, policy: deployed } =
-            standing(console, &mut deployed)?;
-        let queues = observed.memo.as_ref().map(|memo| memo.policy.clone());
-        let name = queues.or(observed.edge.memo.as_ref().map(|memo| memo.policy.clone()));
-        let name = name.unwrap_or_default();
-        let is_so = tree.as_ref().is_none_or(|tree| is_deployed(&observed, tree))
-            && edge.as_ref().is_none_or(|edge| is_marked(&observed, &deployed, edge));
-        if !is_so {
-            return Err(Failure::Input(format!(
-                "{device} does what policy {name:?} says, and not what {} does with these roles, keys and labels\n\
-                 give what was given to `deploy`, or bring this policy there with `shortflow reload`",
-                policy.display()
-            )));
+        let Standing { tc, observed, wanted, place, policy } = standing(console, &mut deployed)?;
+        if observed.is_for_verify() {
+            let steps = wanted.steps(&tc, &observed, device)?;
+            wanted.apply(tc.clone(), &observed, &steps)?;
+            console.note(
+                "an earlier `verify` was killed before it was done; what it left is taken out",
+            );
         }
+        let Wanted { policy: name, edge, tree } = wanted;
         let mut plan = plan(args, peer, tree.as_ref())?;
-        let owners = labelled(&deployed, &args.label)?;
-        let passing =
-            edge.map(|marking| passing(&deployed, &owners, marking, peer.ip(), &mut plan));
+        let owners = labelled(&policy, &args.label)?;
+        let passing = edge.map(|marking| passing(&policy, &owners, marking, peer.ip(), &mut plan));
         let passing = passing.transpose()?;
         let mut passing = passing.map(|edges| Passing::new(tc.clone(), device, &name, edges));
         let mut switch = match (args.on_off, tree) {
@@ -125,19 +121,6 @@ mod on_linux {
             nearest: *nearest,
             dry_run: false,
         }
-    }
-
-    fn is_deployed(observed: &shortflow_deploy::Observed, tree: &Tree) -> bool {
-        observed.memo.as_ref().is_some_and(|memo| memo.is_of(tree))
-    }
-
-    fn is_marked(
-        observed: &shortflow_deploy::Observed,
-        policy: &Policy,
-        edge: &shortflow_deploy::Edge,
-    ) -> bool {
-        let memo = observed.edge.memo.as_ref();
-        memo.is_some_and(|memo| memo.is_of(&policy.name, edge))
     }
 
     /// Waits for probes until Ctrl-C.
@@ -203,7 +186,7 @@ mod on_linux {
     ) -> Result<[Edge; 2], Failure> {
         plan.look_at_written(&policy.written_code_points());
         let role = policy.role(&marking.role).expect("it was compiled");
-        let passing = compile_edge_past(role, owners, peer).map_err(|refusals| {
+        let passing = compile_edge_past(policy, role, owners, peer).map_err(|refusals| {
             let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
             Failure::Machine(format!("probes cannot pass the marker: {}", told.join("\n")))
         });

@@ -18,7 +18,10 @@ pub enum Step {
     /// Waiting until no packet is left in the classes of a generation.
     Drain(Generation),
     /// Bringing the program that conditions packets to the device's egress, in the place of one that is there.
-    Condition,
+    Condition {
+        /// Whether a part of it comes to the ingress, for acknowledgements that echo code points.
+        echoes: bool,
+    },
 }
 
 impl std::fmt::Display for Step {
@@ -28,8 +31,12 @@ impl std::fmt::Display for Step {
             Step::Drain(_) => {
                 write!(f, "# until no packet waits in the classes that are removed next")
             }
-            Step::Condition => {
-                write!(f, "# then the eBPF program that marks, at the egress with pref 21318")
+            Step::Condition { echoes } => {
+                write!(f, "# then the eBPF program that marks, at the egress with pref 21318")?;
+                if *echoes {
+                    write!(f, ", and what sees the code points that come, at the ingress")?;
+                }
+                Ok(())
             }
         }
     }

@@ -97,7 +97,7 @@ impl Claim {
         let until = Instant::now() + patience;
         loop {
             // Names of this kind belong to the network namespace, as the device does, and no file is left of them.
-            let name = SocketAddr::from_abstract_name(format!("shortflow/deploy/{device}"));
+            let name = SocketAddr::from_abstract_name(Claim::name(device));
             match name.and_then(|name| UnixListener::bind_addr(&name)) {
                 Ok(name) => return Ok(Claim { name }),
                 Err(error) if error.kind() != std::io::ErrorKind::AddrInUse => {
@@ -110,6 +110,17 @@ impl Claim {
                 Err(_) => std::thread::sleep(LOOK),
             }
         }
+    }
+
+    /// Whether some process has the right to change a device.
+    pub(crate) fn is_taken(device: &str) -> bool {
+        let sockets = std::fs::read_to_string("/proc/thread-self/net/unix").unwrap_or_default();
+        let name = format!(" @{}", Claim::name(device));
+        sockets.lines().any(|socket| socket.ends_with(&name))
+    }
+
+    fn name(device: &str) -> String {
+        format!("shortflow/deploy/{device}")
     }
 
     /// The right for another process, too: it lasts until both are done.

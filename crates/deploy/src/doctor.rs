@@ -54,8 +54,8 @@ impl Report {
         needed.iter().copied().filter(|kind| self.kernel.lacks(*kind)).collect()
     }
 
-    /// As a person reads it; `needed` are the kinds that a policy needs.
-    pub fn text(&self, needed: &BTreeSet<Kind>) -> String {
+    /// As a person reads it; `needed` are the kinds that `whom` needs.
+    pub fn text(&self, needed: &BTreeSet<Kind>, whom: &str) -> String {
         let mut text = String::new();
         for Finding { what, found } in self.findings.iter().chain([&self.program]) {
             let line = match found {
@@ -71,7 +71,8 @@ impl Report {
                 Some(false) => "missing",
                 None => "unknown",
             };
-            let mark = if needed.contains(&kind) { "  needed by the policy" } else { "" };
+            let mark =
+                if needed.contains(&kind) { format!("  needed by {whom}") } else { String::new() };
             let module = if module.is_empty() { String::new() } else { format!(", {module}") };
             text += &format!("  {state}  {name} (CONFIG_{option}{module}){mark}\n");
         }

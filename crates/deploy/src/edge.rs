@@ -1,18 +1,23 @@
 //! The program at a device's egress: what is known of it, and how it comes and goes.
 //!
-//! It stands among the filters of a `clsact`, and so does a memo of it, which holds the names of its classes. Both are
-//! seen and taken away by tc; to be brought there the program needs libbpf.
+//! It stands among the filters of a `clsact`, and so does a memo of it, which holds the names of its classes. Where
+//! acknowledgements echo code points, a part of it sees what the device receives. All are seen and taken away by tc; to be
+//! brought there the program needs libbpf.
+
+use std::fmt::Write as _;
 
 use serde_json::Value;
 
 use crate::bytecode::Program;
-use crate::compile::Edge;
+use crate::compile::{Edge, Past};
 use crate::converge::Step;
 use crate::memo::short;
+use crate::owner::{Labelled, OwnedBy};
 use crate::tree::fnv;
 
-/// The place of the program among the filters, as `shortflow-ebpf` has it.
+/// The place of the program among the filters, as `shortflow-ebpf` has it, at egress and at ingress, and its name there.
 const PROGRAM: u64 = 0x5346;
+const ECHO: &str = "shortflow_echo";
 /// The place of the memo, behind it.
 const MEMO: u64 = 0x5347;
 
@@ -25,6 +30,12 @@ pub struct EdgeMemo {
     pub role: String,
     /// The classes, in their order.
     pub classes: Vec<String>,
+    /// Who owns the connections that have labels.
+    pub labels: Vec<Labelled>,
+    /// Whose packets the first class leaves as they are, for as long as `verify` takes.
+    pub past: Option<Past>,
+    /// Whether acknowledgements echo the code points of what they acknowledge.
+    pub echoes: bool,
     /// What else the program does, in a number: its rules and the settings of its classes.
     plan: u64,
     /// Whether the place for filters was there before.
@@ -38,6 +49,8 @@ pub struct EdgeObserved {
     pub memo: Option<EdgeMemo>,
     /// Whether our program is there.
     pub has_program: bool,
+    /// Whether the part of it is there that sees what the device receives.
+    has_echo: bool,
     /// Whether there is a place for filters.
     has_place: bool,
     /// Whether somebody else's filter is there, at ingress or egress.
@@ -49,17 +62,30 @@ impl EdgeObserved {
     pub(crate) fn of(qdiscs: &[Value], egress: &[Value], ingress: &[Value]) -> EdgeObserved {
         let is_ours =
             |filter: &&Value| [PROGRAM, MEMO].iter().any(|place| filter["pref"] == *place);
+        let is_echo = |it: &Value| {
+            let name = it["options"]["bpf_name"].as_str().unwrap_or_default();
+            it["pref"] == PROGRAM && name.starts_with(ECHO)
+        };
+        let has_echo = ingress.iter().any(is_echo);
         EdgeObserved {
             memo: egress.iter().find_map(memo_of),
             has_program: egress.iter().any(|it| it["pref"] == PROGRAM && it["options"].is_object()),
+            has_echo,
             has_place: qdiscs.iter().any(|it| it["kind"] == "clsact"),
-            has_others: egress.iter().any(|it| !is_ours(&it)) || !ingress.is_empty(),
+            has_others: egress.iter().any(|it| !is_ours(&it))
+                || ingress.iter().any(|it| !has_echo || it["pref"] != PROGRAM),
         }
     }
 
     /// Whether anything of ours is there.
     pub fn is_ours(&self) -> bool {
-        self.memo.is_some() || self.has_program
+        self.memo.is_some() || self.has_program || self.has_echo
+    }
+
+    /// Whether all that was begun is finished.
+    pub(crate) fn is_whole(&self) -> bool {
+        let echoes = self.memo.as_ref().is_some_and(|memo| memo.echoes);
+        self.memo.is_some() == self.has_program && echoes == self.has_echo
     }
 
     /// Whether the place was there before us: with filters of others in it, or as far as a memo says.
@@ -85,7 +111,7 @@ pub fn converge_edge(
     if observed.memo.is_some() {
         steps.push(remove(device, MEMO));
     }
-    steps.push(Step::Condition);
+    steps.push(Step::Condition { echoes: edge.plan.echoes() });
     let program = Program::passing_by(&memo.text());
     steps.push(Step::Tc(format!(
         "filter add dev {device} egress protocol all pref {MEMO} handle 1 bpf bytecode '{program}'"
@@ -103,6 +129,10 @@ fn removal(device: &str, observed: &EdgeObserved) -> Vec<Step> {
     let mut steps = Vec::new();
     if observed.has_program {
         steps.push(remove(device, PROGRAM));
+    }
+    if observed.has_echo {
+        let ingress = format!("filter del dev {device} ingress protocol all pref {PROGRAM}");
+        steps.push(Step::Tc(ingress));
     }
     if observed.memo.is_some() {
         steps.push(remove(device, MEMO));
@@ -127,13 +157,25 @@ fn memo_of(filter: &Value) -> Option<EdgeMemo> {
 
 impl EdgeMemo {
     fn of(policy: &str, edge: &Edge, has_found_place: bool) -> EdgeMemo {
+        let named = |Labelled { name, owned_by }| Labelled { name: short(&name), owned_by };
         EdgeMemo {
             policy: short(policy),
             role: short(&edge.role),
             classes: edge.classes.iter().map(|class| short(class)).collect(),
+            labels: edge.labels.iter().cloned().map(named).collect(),
+            past: edge.past,
+            echoes: edge.plan.echoes(),
             plan: fnv(edge.plan.shape()),
             has_found_place,
         }
+    }
+
+    /// How long the memo of this is and may be, in bytes, where that is too long.
+    pub(crate) fn excess(policy: &str, edge: &Edge) -> Option<[usize; 2]> {
+        // What `verify` adds for a while: an address, twice, and a number.
+        const OF_VERIFY: usize = 128;
+        let (found, most) = (EdgeMemo::of(policy, edge, true).text().len(), Program::MOST_TEXT);
+        (found + OF_VERIFY > most).then_some([found, most - OF_VERIFY])
     }
 
     /// Whether the program came of this role of a policy, and does the same.
@@ -141,13 +183,32 @@ impl EdgeMemo {
         *self == EdgeMemo::of(policy, edge, self.has_found_place)
     }
 
+    /// Whether it does so but for the packets to one host, which it leaves as they are.
+    pub fn is_past(&self, policy: &str, edge: &Edge) -> bool {
+        let Some(Past { plan, .. }) = self.past else { return false };
+        let classes = self.classes.get(1..).unwrap_or_default().to_vec();
+        EdgeMemo { plan, classes, past: None, ..self.clone() }.is_of(policy, edge)
+    }
+
     fn text(&self) -> String {
-        let EdgeMemo { policy, role, classes, plan, has_found_place } = self;
+        let EdgeMemo { policy, role, classes, labels, past, echoes, plan, has_found_place } = self;
         let place = if *has_found_place { "found" } else { "made" };
-        let classes: String = classes.iter().map(|class| format!("class {class}\n")).collect();
-        format!(
-            "shortflow edge 1\npolicy {policy}\nrole {role}\nplace {place}\nplan {plan:x}\n{classes}"
-        )
+        let mut text = format!(
+            "shortflow edge 1\npolicy {policy}\nrole {role}\nplace {place}\nplan {plan:x}\n"
+        );
+        if let Some(Past { host, plan }) = past {
+            writeln!(text, "past {plan:x} {host}").expect("a string takes all");
+        }
+        if *echoes {
+            text += "acks echo\n";
+        }
+        for label in labels {
+            writeln!(text, "label {}", label_text(label)).expect("a string takes all");
+        }
+        for class in classes {
+            writeln!(text, "class {class}").expect("a string takes all");
+        }
+        text
     }
 
     fn parse(text: &str) -> Option<EdgeMemo> {
@@ -159,15 +220,45 @@ impl EdgeMemo {
         let (policy, role) = (field("policy")?.to_owned(), field("role")?.to_owned());
         let has_found_place = field("place")? == "found";
         let plan = u64::from_str_radix(field("plan")?, 16).ok()?;
-        let class = |line: &str| line.strip_prefix("class ").map(str::to_owned);
-        Some(EdgeMemo {
-            policy,
-            role,
-            classes: lines.map(class).collect::<Option<_>>()?,
-            plan,
-            has_found_place,
-        })
+        let (classes, labels) = (Vec::new(), Vec::new());
+        let (past, echoes) = (None, false);
+        let mut memo =
+            EdgeMemo { policy, role, classes, labels, past, echoes, plan, has_found_place };
+        for line in lines {
+            match line.split_once(' ')? {
+                ("class", class) => memo.classes.push(class.to_owned()),
+                ("acks", "echo") => memo.echoes = true,
+                ("label", label) => memo.labels.push(label_of(label)?),
+                ("past", past) => {
+                    let (plan, host) = past.split_once(' ')?;
+                    let plan = u64::from_str_radix(plan, 16).ok()?;
+                    memo.past = Some(Past { host: host.parse().ok()?, plan });
+                }
+                _ => return None,
+            }
+        }
+        Some(memo)
     }
+}
+
+/// A label and who owns it, between tabs, which neither has.
+fn label_text(Labelled { name, owned_by }: &Labelled) -> String {
+    match owned_by {
+        OwnedBy::Mark(mark) => format!("{name}\tmark\t{mark}"),
+        OwnedBy::Group { path, id } => format!("{name}\tcgroup\t{id}\t{path}"),
+    }
+}
+
+fn label_of(text: &str) -> Option<Labelled> {
+    let parts: Vec<&str> = text.split('\t').collect();
+    let (name, owned_by) = match parts[..] {
+        [name, "mark", mark] => (name, OwnedBy::Mark(mark.parse().ok()?)),
+        [name, "cgroup", id, path] => {
+            (name, OwnedBy::Group { path: path.to_owned(), id: id.parse().ok()? })
+        }
+        _ => return None,
+    };
+    Some(Labelled { name: name.to_owned(), owned_by })
 }
 
 #[cfg(test)]
@@ -180,10 +271,22 @@ mod tests {
             policy: "Short First".to_owned(),
             role: "edge".to_owned(),
             classes: vec!["all".to_owned(), "the others".to_owned()],
+            labels: Vec::new(),
+            past: None,
+            echoes: true,
             plan: u64::MAX,
             has_found_place: true,
         };
-        assert_eq!(EdgeMemo::parse(&memo.text()), Some(memo.clone()));
+        let group = OwnedBy::Group { path: "a b/c.service".to_owned(), id: u64::MAX };
+        let labels = [("two words", group), ("a=b", OwnedBy::Mark(7))];
+        let labels =
+            labels.map(|(name, owned_by)| Labelled { name: name.to_owned(), owned_by }).to_vec();
+        let host = "2001:db8::7".parse().unwrap();
+        let past =
+            EdgeMemo { labels, echoes: false, past: Some(Past { host, plan: 7 }), ..memo.clone() };
+        for memo in [&memo, &past] {
+            assert_eq!(EdgeMemo::parse(&memo.text()), Some(memo.clone()));
+        }
         for wrong in ["", "shortflow 1\npolicy x", &memo.text()[..40], "shortflow edge 2\n"] {
             assert_eq!(EdgeMemo::parse(wrong), None, "{wrong}");
         }
@@ -211,5 +314,15 @@ mod tests {
         );
         assert_eq!(steps(&ours, r#"[{"pref":1}]"#).len(), 1, "somebody uses it at ingress");
         assert_eq!(steps(&format!(r#"[{program},{{"pref":7}}]"#), "[]").len(), 1, "or at egress");
+        // What echoes is ours at ingress, and of the same number somebody else's is not.
+        let echo = r#"[{"pref":21318},{"pref":21318,"options":{"bpf_name":"shortflow_echo:[7]"}}]"#;
+        assert_eq!(
+            steps(&ours, echo)[1..],
+            [
+                "tc filter del dev eth0 ingress protocol all pref 21318",
+                "tc qdisc del dev eth0 clsact"
+            ]
+        );
+        assert_eq!(steps(&ours, &echo.replace("echo", "count")).len(), 1);
     }
 }

@@ -39,6 +39,7 @@ mod program;
 #[path = "program_left_out.rs"]
 mod program;
 mod reach;
+mod repair;
 mod status;
 mod tc;
 mod tree;
@@ -47,7 +48,7 @@ mod wanted;
 pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours};
 pub use columns::columns;
 pub use compile::{
-    Edge, Refusal, Settings, compile, compile_edge, compile_edge_for, compile_edge_past, roles_of,
+    Edge, Past, Refusal, Settings, compile, compile_edge, compile_edge_past, roles_of,
 };
 pub use converge::{Step, converge};
 pub use device::{Claim, Link, is_plain, link};
@@ -55,10 +56,11 @@ pub use doctor::{Finding, Report, examine, examine_kernel};
 pub use edge::{EdgeMemo, EdgeObserved, converge_edge};
 pub use error::Error;
 pub use kernel::{KINDS, Kernel, Kind};
-pub use memo::Memo;
+pub use memo::{Instead, Memo, short};
 pub use observe::{Listings, Observed, Root};
-pub use owner::{OwnerText, Owners, any_owners, owner_text, owners};
+pub use owner::{GroupState, Labelled, OwnedBy, OwnerText, Owners, any_owners, owner_text, owners};
 pub use reach::{Ends, Reach};
+pub use repair::Wrong;
 pub use shortflow_ebpf::edge::{Cost, Owner, costs};
 pub use status::{ClassSeen, ClassStatus, DeviceStatus, EdgeStatus};
 pub use tc::{Applied, Tc};

@@ -21,8 +21,26 @@ pub struct Memo {
     pub rate: Rate,
     /// The handles of queues, and what they are called.
     pub queues: Vec<(u16, String)>,
+    /// In whose place it stands, for as long as `verify` takes.
+    pub instead: Option<Instead>,
     pub(crate) shape: u64,
     pub(crate) filters: u64,
+}
+
+/// Queues in whose place others stand for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instead {
+    /// The name of their policy.
+    pub policy: String,
+    pub(crate) shape: u64,
+    pub(crate) filters: u64,
+}
+
+impl Instead {
+    /// Those of this tree.
+    pub(crate) fn of(tree: &Tree) -> Instead {
+        Instead { policy: short(&tree.policy), shape: tree.shape(), filters: tree.filters() }
+    }
 }
 
 impl Memo {
@@ -34,26 +52,39 @@ impl Memo {
             role: short(&tree.role),
             rate: tree.rate,
             queues: queues.map(|(handle, name)| (handle, short(&name))).collect(),
+            instead: tree.instead.clone(),
             shape: tree.shape(),
             filters: tree.filters(),
         }
     }
 
-    /// As it is kept.
     /// Whether a tree came to this, but for numbers of its queues that are set without another shape.
     pub fn is_of(&self, tree: &Tree) -> bool {
-        let names = (&self.policy, &self.role) == (&short(&tree.policy), &short(&tree.role));
-        names
-            && self.rate == tree.rate
+        self.is_named(&tree.policy, &tree.role, tree.rate)
             && (self.shape, self.filters) == (tree.shape(), tree.filters())
+            && self.instead == tree.instead
     }
 
+    /// Whether it stands in the place of a tree.
+    pub fn is_instead_of(&self, tree: &Tree) -> bool {
+        self.instead == Some(Instead::of(tree))
+            && self.is_named(&self.policy, &tree.role, tree.rate)
+    }
+
+    fn is_named(&self, policy: &str, role: &str, rate: Rate) -> bool {
+        (&self.policy, &self.role) == (&short(policy), &short(role)) && self.rate == rate
+    }
+
+    /// As it is kept.
     pub(crate) fn text(&self) -> String {
-        let Memo { policy, role, rate, queues, shape, filters } = self;
+        let Memo { policy, role, rate, queues, instead, shape, filters } = self;
         let rate = rate.bits_per_sec();
         let mut text = format!(
             "shortflow 1\npolicy {policy}\nrole {role}\nrate {rate}\nshape {shape:x}\nfilters {filters:x}\n"
         );
+        if let Some(Instead { policy, shape, filters }) = instead {
+            writeln!(text, "instead {shape:x} {filters:x} {policy}").expect("a string takes all");
+        }
         for (handle, name) in queues {
             writeln!(text, "queue {handle:x} {name}").expect("a string takes all");
         }
@@ -71,17 +102,30 @@ impl Memo {
         let rate = Rate::from_bits_per_sec(field("rate")?.parse().ok()?);
         let number = |text: &str| u64::from_str_radix(text, 16).ok();
         let (shape, filters) = (number(field("shape")?)?, number(field("filters")?)?);
-        let queue = |line: &str| {
-            let (handle, name) = line.strip_prefix("queue ")?.split_once(' ')?;
-            Some((u16::from_str_radix(handle, 16).ok()?, name.to_owned()))
-        };
-        let queues = lines.map(queue).collect::<Option<_>>()?;
-        Some(Memo { policy, role, rate, queues, shape, filters })
+        let mut memo =
+            Memo { policy, role, rate, queues: Vec::new(), instead: None, shape, filters };
+        for line in lines {
+            let (word, rest) = line.split_once(' ')?;
+            let (first, rest) = rest.split_once(' ')?;
+            match word {
+                "queue" => {
+                    let handle = u16::from_str_radix(first, 16).ok()?;
+                    memo.queues.push((handle, rest.to_owned()));
+                }
+                "instead" => {
+                    let (filters, policy) = rest.split_once(' ')?;
+                    let (shape, filters) = (number(first)?, number(filters)?);
+                    memo.instead = Some(Instead { policy: policy.to_owned(), shape, filters });
+                }
+                _ => return None,
+            }
+        }
+        Some(memo)
     }
 }
 
 /// A name without what would break a line, and no longer than what fits.
-pub(crate) fn short(name: &str) -> String {
+pub fn short(name: &str) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     name.trim().chars().map(plain).take(MOST_OF_NAME).collect()
 }
@@ -97,10 +141,14 @@ mod tests {
             role: "core".to_owned(),
             rate: Rate::from_bits_per_sec(10_000_000),
             queues: vec![(0x5f01, "EF".to_owned()), (0x5f02, "the rest / tcp".to_owned())],
+            instead: None,
             shape: 7,
             filters: u64::MAX,
         };
-        assert_eq!(Memo::parse(&memo.text()), Some(memo.clone()));
+        let instead = Some(Instead { policy: "Web First".to_owned(), shape: u64::MAX, filters: 0 });
+        for memo in [&memo, &Memo { instead, ..memo.clone() }] {
+            assert_eq!(Memo::parse(&memo.text()), Some(memo.clone()));
+        }
         for wrong in ["", "shortflow 2\npolicy x", &memo.text()[..30], "queue 5f01 EF"] {
             assert_eq!(Memo::parse(wrong), None, "{wrong}");
         }

@@ -6,6 +6,7 @@ use crate::bytecode::Program;
 use crate::commands::{Generation, MEMO, NEIGHBOURS, OTHER, ROOT, SIGNATURE};
 use crate::edge::EdgeObserved;
 use crate::memo::Memo;
+use crate::repair::lost;
 
 /// What sends the packets of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +107,38 @@ impl Observed {
     /// Whether all that was begun is finished.
     pub fn is_whole(&self) -> bool {
         (self.root != Root::Ours || self.memo.is_some())
-            && self.edge.memo.is_some() == self.edge.has_program
+            && self.edge.is_whole()
+            && !self.is_for_verify()
+    }
+
+    /// Whether it stands so for as long as `verify` takes, which puts the policy back.
+    pub fn is_for_verify(&self) -> bool {
+        self.memo.as_ref().is_some_and(|memo| memo.instead.is_some())
+            || self.edge.memo.as_ref().is_some_and(|memo| memo.past.is_some())
+    }
+
+    /// The name of the policy that is deployed, also while `verify` has one queue in the place of its own.
+    pub fn policy(&self) -> Option<&str> {
+        let queues = self.memo.as_ref().map(|memo| match &memo.instead {
+            Some(instead) => instead.policy.as_str(),
+            None => memo.policy.as_str(),
+        });
+        queues.or(self.edge.memo.as_ref().map(|memo| memo.policy.as_str()))
+    }
+
+    /// The labels that no connection has any more, since their groups of processes are others, each as a sentence.
+    pub fn lost_labels(&self) -> Vec<String> {
+        let labels = self.edge.memo.iter().flat_map(|memo| &memo.labels);
+        labels.filter_map(|label| lost(label, label.owned_by.group())).collect()
+    }
+
+    /// The roles that the device plays: the one that marks, and the one that queues.
+    pub fn roles(&self) -> Vec<String> {
+        let edge = self.edge.memo.iter().map(|memo| memo.role.clone());
+        let mut roles: Vec<String> =
+            edge.chain(self.memo.iter().map(|memo| memo.role.clone())).collect();
+        roles.dedup();
+        roles
     }
 
     /// The generation that packets are sent into; none where no filter is there yet.

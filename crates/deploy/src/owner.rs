@@ -1,5 +1,7 @@
 //! Which connections of a host have a label: those of a socket's mark, or of a group of processes.
 
+use std::fmt;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -8,10 +10,124 @@ use shortflow_elements::Label;
 use shortflow_policy::Policy;
 
 /// Which connections of a host have a label, of each that is given one.
-pub type Owners = Vec<(Label, Owner)>;
+#[derive(Debug, Clone, Default)]
+pub struct Owners(Vec<(Label, Labelled)>);
+
+/// A label, and who owns the connections that have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labelled {
+    /// As the policy writes it.
+    pub name: String,
+    /// Who owns them.
+    pub owned_by: OwnedBy,
+}
+
+/// Who owns connections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OwnedBy {
+    /// Whoever gives sockets this mark.
+    Mark(u32),
+    /// A group of processes.
+    Group {
+        /// Its folder below the root of all groups.
+        path: String,
+        /// Its number, which another group of the same name has not.
+        id: u64,
+    },
+}
+
+/// How the group of processes stands by whose number a label's connections are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupState {
+    /// It is there.
+    There,
+    /// There is none of its name.
+    Gone,
+    /// There is one of its name, which is another one.
+    MadeAnew,
+    /// This process sees no groups.
+    Unseen,
+}
 
 /// Where mounts are told.
 const MOUNTS: &str = "/proc/self/mounts";
+
+/// The longest path of a group that is taken, in bytes.
+const LONGEST_PATH: usize = 1024;
+
+impl Owners {
+    /// None has any.
+    pub fn new() -> Owners {
+        Owners::default()
+    }
+
+    /// Those of labels of these names.
+    #[must_use]
+    pub fn of_labels(self, is_meant: impl Fn(&str) -> bool) -> Owners {
+        Owners(self.0.into_iter().filter(|(_, labelled)| is_meant(&labelled.name)).collect())
+    }
+
+    /// The label's owner.
+    pub(crate) fn of(&self, label: Label) -> Option<&Labelled> {
+        self.0.iter().find(|(known, _)| *known == label).map(|(_, labelled)| labelled)
+    }
+
+    /// Those of these labels.
+    pub(crate) fn only(&self, labels: &[Label]) -> Vec<(Label, &Labelled)> {
+        let asked = self.0.iter().filter(|(label, _)| labels.contains(label));
+        asked.map(|(label, labelled)| (*label, labelled)).collect()
+    }
+}
+
+impl OwnedBy {
+    /// By what the program knows them.
+    pub(crate) fn owner(&self) -> Owner {
+        match self {
+            OwnedBy::Mark(mark) => Owner::Mark(*mark),
+            OwnedBy::Group { path, id } => {
+                let level = Path::new(path).components().count() as u8;
+                Owner::Group { id: *id, level }
+            }
+        }
+    }
+
+    /// How its group stands; none of a mark, which has none.
+    pub fn group(&self) -> Option<GroupState> {
+        let OwnedBy::Group { path, id } = self else { return None };
+        let mounts = std::fs::read_to_string(MOUNTS).unwrap_or_default();
+        Some(root_of(&mounts).map_or(GroupState::Unseen, |root| state_at(&root.join(path), *id)))
+    }
+}
+
+/// As `--label NAME=` is given it.
+impl fmt::Display for OwnedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OwnedBy::Mark(mark) => write!(f, "mark:{mark}"),
+            OwnedBy::Group { path, .. } => write!(f, "cgroup:{path}"),
+        }
+    }
+}
+
+impl fmt::Display for GroupState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            GroupState::There => "there",
+            GroupState::Gone => "gone",
+            GroupState::MadeAnew => "made anew",
+            GroupState::Unseen => "not seen from here",
+        })
+    }
+}
+
+fn state_at(folder: &Path, id: u64) -> GroupState {
+    match std::fs::metadata(folder) {
+        Ok(found) if found.ino() == id => GroupState::There,
+        Ok(_) => GroupState::MadeAnew,
+        Err(error) if error.kind() == ErrorKind::NotFound => GroupState::Gone,
+        Err(_) => GroupState::Unseen,
+    }
+}
 
 /// Who owns the connections that have labels of a policy: pairs of a label and what is read of each.
 ///
@@ -31,24 +147,25 @@ pub fn owners(policy: &Policy, given: &[(String, String)]) -> Result<Owners, Str
                 policy.name
             ));
         }
-        if owners.iter().any(|(known, _)| *known == label) {
+        if owners.of(label).is_some() {
             return Err(format!("{name}: it is given twice"));
         }
-        let owner = owner(text).map_err(|why| format!("{name}: {why}"))?;
-        if let Some(place) = owners.iter().position(|(_, known)| *known == owner) {
-            let other = &given[place].0;
+        let owned_by = owner(text).map_err(|why| format!("{name}: {why}"))?;
+        if let Some((_, other)) = owners.0.iter().find(|(_, known)| known.owned_by == owned_by) {
+            let other = &other.name;
             return Err(format!(
                 "{name}: {text} is that of {other}, too, and a connection has one label"
             ));
         }
-        owners.push((label, owner));
+        owners.0.push((label, Labelled { name: name.clone(), owned_by }));
     }
     Ok(owners)
 }
 
 /// Some owner for each label of a policy, where it does not matter which.
 pub fn any_owners(policy: &Policy) -> Owners {
-    policy.labels().iter().map(|name| (policy.label(name), Owner::Mark(1))).collect()
+    let any = |name: &String| Labelled { name: name.clone(), owned_by: OwnedBy::Mark(1) };
+    Owners(policy.labels().iter().map(|name| (policy.label(name), any(name))).collect())
 }
 
 /// Who owns connections, by what is written: whether this machine has the group of processes is not looked at.
@@ -103,9 +220,9 @@ fn no_group(group: &str) -> String {
 ///
 /// # Errors
 /// What is wrong, in words, with what to do.
-fn owner(text: &str) -> Result<Owner, String> {
+fn owner(text: &str) -> Result<OwnedBy, String> {
     match owner_text(text)? {
-        OwnerText::Mark(mark) => Ok(Owner::Mark(mark)),
+        OwnerText::Mark(mark) => Ok(OwnedBy::Mark(mark)),
         OwnerText::Group(group) => {
             let mounts = std::fs::read_to_string(MOUNTS)
                 .map_err(|error| format!("cannot read {MOUNTS}: {error}"))?;
@@ -125,18 +242,25 @@ fn root_of(mounts: &str) -> Option<PathBuf> {
     Some(PathBuf::from(found[1]))
 }
 
-fn group_at(root: &Path, group: &str) -> Result<Owner, String> {
+fn group_at(root: &Path, group: &str) -> Result<OwnedBy, String> {
     let given = Path::new(group);
     let below = given.strip_prefix(root).ok();
     let below = below.or_else(|| given.strip_prefix("/").ok()).unwrap_or(given);
     let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
-    let level = u8::try_from(below.components().count()).ok().filter(|level| *level > 0);
-    let (true, Some(level)) = (is_plain, level) else {
+    let levels = 1..=usize::from(u8::MAX);
+    if !is_plain || !levels.contains(&below.components().count()) {
         return Err(no_group(group));
-    };
-    let folder = root.join(below);
+    }
+    let path: PathBuf = below.components().collect();
+    let path = path.display().to_string();
+    if path.len() > LONGEST_PATH || path.chars().any(char::is_control) {
+        return Err(format!(
+            "a group's path must have at most {LONGEST_PATH} bytes, and no control characters; found {group:?}"
+        ));
+    }
+    let folder = root.join(&path);
     match std::fs::metadata(&folder) {
-        Ok(found) if found.is_dir() => Ok(Owner::Group { id: found.ino(), level }),
+        Ok(found) if found.is_dir() => Ok(OwnedBy::Group { path, id: found.ino() }),
         _ => Err(format!(
             "there is no group of processes {}\n\
              `systemd-cgls` lists them; one of a service is there while the service runs",
@@ -151,8 +275,8 @@ mod tests {
 
     #[test]
     fn a_mark_is_a_number_above_zero_in_tens_or_sixteens() {
-        assert_eq!(owner("mark:7"), Ok(Owner::Mark(7)));
-        assert_eq!(owner("mark:0x1f"), Ok(Owner::Mark(31)));
+        assert_eq!(owner("mark:7"), Ok(OwnedBy::Mark(7)));
+        assert_eq!(owner("mark:0x1f"), Ok(OwnedBy::Mark(31)));
         for wrong in ["mark:0", "mark:", "mark:-1", "mark:4294967296", "mark:0x"] {
             let told = owner(wrong).unwrap_err();
             assert!(told.starts_with("a mark must be a number from 1 to 4294967295"), "{told}");
@@ -196,7 +320,9 @@ mod tests {
             folder.to_str().expect("it is one of a test"),
         ];
         for name in named {
-            assert_eq!(group_at(root.path(), name), Ok(Owner::Group { id, level: 2 }), "{name}");
+            let found = group_at(root.path(), name).unwrap();
+            assert_eq!(found.to_string(), "cgroup:system.slice/ssh.service", "{name}");
+            assert_eq!(found.owner(), Owner::Group { id, level: 2 }, "{name}");
         }
         for wrong in ["", "/", "..", "system.slice/../system.slice"] {
             let told = group_at(root.path(), wrong).unwrap_err();
@@ -204,6 +330,20 @@ mod tests {
         }
         let told = group_at(root.path(), "system.slice/none.service").unwrap_err();
         assert!(told.contains("there is no group of processes"), "{told}");
+        let odd = group_at(root.path(), "system.slice/a\nclass b").unwrap_err();
+        assert!(odd.contains("no control characters"), "{odd}");
+    }
+
+    #[test]
+    fn a_group_that_is_gone_or_made_anew_is_not_taken_for_the_one_before() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("web.service");
+        std::fs::create_dir(&folder).unwrap();
+        let Ok(OwnedBy::Group { id, .. }) = group_at(root.path(), "web.service") else { panic!() };
+        assert_eq!(state_at(&folder, id), GroupState::There);
+        assert_eq!(state_at(&folder, id + 1), GroupState::MadeAnew);
+        std::fs::remove_dir(&folder).unwrap();
+        assert_eq!(state_at(&folder, id), GroupState::Gone);
     }
 
     #[test]

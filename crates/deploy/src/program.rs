@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use shortflow_ebpf as ebpf;
-use shortflow_ebpf::edge::{Direction, EdgePlan, EdgeProgram};
+use shortflow_ebpf::edge::{Direction, EdgeAtDevice, EdgePlan, EdgeProgram};
 
 use crate::compile::Edge;
 use crate::device::Link;
@@ -34,16 +34,21 @@ const MOST_FLOWS: usize = 10;
 /// How EAGAIN reads.
 const BUSY: &str = "os error 11";
 
+/// Gives the kernel the program for a device, where it is not yet.
+pub(crate) fn prepare(link: &Link, edge: &Edge) -> Result<EdgeProgram, ebpf::Error> {
+    let layer = if link.header == 0 { ebpf::Link::None } else { ebpf::Link::Ethernet };
+    load(&edge.plan, layer)
+}
+
 /// Brings the program to the device's egress. It goes on with the tokens and tables of classes of the same name as
 /// before, if they do the same.
 pub(crate) fn bring(
+    program: &EdgeProgram,
     link: &Link,
     edge: &Edge,
     before: Option<&EdgeMemo>,
 ) -> Result<(), ebpf::Error> {
-    let layer = if link.header == 0 { ebpf::Link::None } else { ebpf::Link::Ethernet };
-    let program = load(&edge.plan, layer)?;
-    if let Some(there) = program.at_device(link.index, Direction::Egress)? {
+    if let Some(there) = EdgeAtDevice::find(link.index, Direction::Egress)? {
         let known = before.map_or(&[][..], |memo| &memo.classes);
         let pairs =
             edge.classes.iter().enumerate().filter_map(|(to, class)| {
@@ -51,14 +56,17 @@ pub(crate) fn bring(
             });
         program.adopt(&there, &pairs.collect::<Vec<_>>())?;
     }
-    program.attach(link.index, Direction::Egress)
+    // Acknowledgements find what they are to echo as long as they echo.
+    if edge.plan.echoes() {
+        program.attach_echo(link.index)?;
+    }
+    program.attach(link.index, Direction::Egress)?;
+    if edge.plan.echoes() { Ok(()) } else { program.attach_echo(link.index) }
 }
 
 /// What the classes of the program at a device have seen; none where this process may not look.
 pub(crate) fn seen(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
-    // A program without rules, by which the one at the device is found.
-    let finder = load(&nothing(), ebpf::Link::None).ok()?;
-    let there = finder.at_device(link.index, Direction::Egress).ok()??;
+    let there = EdgeAtDevice::find(link.index, Direction::Egress).ok()??;
     let (counters, tables) = (there.counters(classes).ok()?, there.tables(classes).ok()?);
     let (flows, buckets) = (there.flows(classes, MOST_FLOWS).ok()?, there.buckets(classes).ok()?);
     let each = counters.into_iter().zip(tables).zip(flows).zip(buckets);
@@ -69,9 +77,6 @@ pub(crate) fn seen(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
 
 /// Whether the kernel takes the program.
 pub(crate) fn try_out() -> Result<(), ebpf::Error> {
-    load(&nothing(), ebpf::Link::Ethernet).map(|_| ())
-}
-
-fn nothing() -> EdgePlan {
-    EdgePlan::new(&[], &[]).expect("there is room for nothing")
+    let nothing = EdgePlan::new(&[], &[]).expect("there is room for nothing");
+    load(&nothing, ebpf::Link::Ethernet).map(|_| ())
 }

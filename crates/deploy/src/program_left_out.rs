@@ -8,9 +8,19 @@ use crate::device::Link;
 use crate::edge::EdgeMemo;
 use crate::status::ClassSeen;
 
-/// Brings the program to the device's egress: this build has none.
-pub(crate) fn bring(_: &Link, edge: &Edge, _: Option<&EdgeMemo>) -> Result<(), ebpf::Error> {
-    EdgeProgram::load(&edge.plan, ebpf::Link::Ethernet).map(|_| ())
+/// Gives the kernel the program for a device: this build has none.
+pub(crate) fn prepare(_: &Link, edge: &Edge) -> Result<EdgeProgram, ebpf::Error> {
+    EdgeProgram::load(&edge.plan, ebpf::Link::Ethernet)
+}
+
+/// Brings the program to the device's egress: there is none.
+pub(crate) fn bring(
+    program: &EdgeProgram,
+    _: &Link,
+    _: &Edge,
+    _: Option<&EdgeMemo>,
+) -> Result<(), ebpf::Error> {
+    match *program {}
 }
 
 /// What the classes of the program at a device have seen: this build cannot look.

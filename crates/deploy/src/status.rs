@@ -4,12 +4,14 @@ use serde_json::{Value, json};
 use shortflow_ebpf::edge::{EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable};
 
 use crate::columns::columns;
-use crate::device::{link, names};
-use crate::edge::EdgeMemo;
+use crate::device::{Claim, link, names};
+use crate::edge::{EdgeMemo, EdgeObserved};
 use crate::error::Error;
 use crate::memo::Memo;
 use crate::observe::{Observed, Queue, Root};
+use crate::owner::{GroupState, Labelled};
 use crate::program;
+use crate::repair::Wrong;
 use crate::tc::Tc;
 
 /// How a device stands.
@@ -21,8 +23,12 @@ pub struct DeviceStatus {
     pub memo: Option<Memo>,
     /// What is done to packets before they wait; none where nothing is.
     pub edge: Option<EdgeStatus>,
+    /// The roles that it plays.
+    pub roles: Vec<String>,
     /// Whether all that was begun is finished.
     pub is_whole: bool,
+    /// Whether another command works on it at this moment.
+    pub is_busy: bool,
     /// The classes of queues, those served first before others.
     pub classes: Vec<ClassStatus>,
     /// Packets of an earlier policy that still wait.
@@ -34,6 +40,8 @@ pub struct DeviceStatus {
 pub struct EdgeStatus {
     /// What is known of it.
     pub memo: EdgeMemo,
+    /// Who owns the connections that have labels, and how the group of processes stands where it is one.
+    pub labels: Vec<(Labelled, Option<GroupState>)>,
     /// What each class has seen; none where the process may not look.
     pub seen: Option<Vec<ClassSeen>>,
 }
@@ -54,7 +62,9 @@ pub struct ClassSeen {
 impl EdgeStatus {
     fn of(device: &str, memo: &EdgeMemo) -> EdgeStatus {
         let seen = link(device).ok().and_then(|link| program::seen(&link, memo.classes.len()));
-        EdgeStatus { memo: memo.clone(), seen }
+        let with_state = |label: &Labelled| (label.clone(), label.owned_by.group());
+        let labels = memo.labels.iter().map(with_state).collect();
+        EdgeStatus { memo: memo.clone(), labels, seen }
     }
 
     fn rows(&self) -> Vec<Vec<String>> {
@@ -74,6 +84,16 @@ impl EdgeStatus {
         let seen = (0..).map(|number| self.seen.as_ref().and_then(|seen| seen.get(number)));
         let rows = self.memo.classes.iter().zip(seen).map(row);
         std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect()
+    }
+
+    /// The labels, and whose they are.
+    fn label_rows(&self) -> Vec<Vec<String>> {
+        let head = ["label", "of", "group"].map(str::to_owned).to_vec();
+        let row = |(Labelled { name, owned_by }, group): &(Labelled, Option<GroupState>)| {
+            let group = group.map_or_else(String::new, |group| group.to_string());
+            vec![name.clone(), owned_by.to_string(), group]
+        };
+        std::iter::once(head).chain(self.labels.iter().map(row)).collect()
     }
 
     /// The flows or hosts that have sent the most, of each class that knows some.
@@ -114,7 +134,16 @@ impl EdgeStatus {
             })
         };
         let classes: Vec<Value> = self.memo.classes.iter().enumerate().map(class).collect();
-        json!({ "policy": self.memo.policy, "role": self.memo.role, "classes": classes })
+        let label = |(Labelled { name, owned_by }, group): &(Labelled, Option<GroupState>)| {
+            json!({
+                "label": name, "of": owned_by.to_string(), "group": group.map(|group| group.to_string()),
+            })
+        };
+        json!({
+            "policy": self.memo.policy, "role": self.memo.role, "classes": classes,
+            "labels": self.labels.iter().map(label).collect::<Vec<_>>(),
+            "passes": self.memo.past.map(|past| past.host),
+        })
     }
 }
 
@@ -147,7 +176,7 @@ impl DeviceStatus {
     /// As of [`of`](Self::of).
     pub fn of_queues(device: &str) -> Result<Option<DeviceStatus>, Error> {
         let mut observed = Tc::new(device).observe()?;
-        observed.edge.memo = None;
+        observed.edge = EdgeObserved::default();
         let is_ours = observed.root == Root::Ours;
         Ok(is_ours.then(|| DeviceStatus::from(device, &observed)))
     }
@@ -183,10 +212,17 @@ impl DeviceStatus {
             device: device.to_owned(),
             memo: observed.memo.clone(),
             edge: observed.edge.memo.as_ref().map(|memo| EdgeStatus::of(device, memo)),
+            roles: observed.roles(),
             is_whole: observed.is_whole(),
+            is_busy: Claim::is_taken(device),
             classes: classes.collect(),
             left_over: old.into_iter().flatten().map(|(_, waiting)| waiting).sum(),
         }
+    }
+
+    /// What is not as it was deployed.
+    pub fn wrongs(&self) -> Vec<Wrong> {
+        Wrong::all(self)
     }
 
     /// As a person reads it.
@@ -201,13 +237,16 @@ impl DeviceStatus {
         let queues = self.memo.iter().map(|memo| format!("{}, {}", memo.role, memo.rate));
         edge.chain(queues).for_each(|part| text += &format!(", role {part}"));
         text.push('\n');
-        if !self.is_whole {
-            text += "  a deployment was begun and not finished; packets flow, unmarked or unsorted\n  finish it with \
-                     `shortflow reload`, or take it away with `shortflow undeploy`\n";
+        if self.is_busy {
+            text += "  another shortflow works on it at this moment\n";
         }
+        text += &Wrong::text(&self.wrongs());
         if let Some(edge) = &self.edge {
             text += &columns(&edge.rows(), 1);
             text += &edge.top();
+            if !edge.labels.is_empty() {
+                text += &columns(&edge.label_rows(), 3);
+            }
             if edge.seen.is_none() {
                 text += "  what its classes have seen is told to root, in builds with eBPF\n";
             }
@@ -243,7 +282,8 @@ impl DeviceStatus {
         };
         let memo = self.memo.as_ref();
         json!({
-            "device": self.device, "complete": self.is_whole,
+            "device": self.device, "complete": self.is_whole, "busy": self.is_busy,
+            "wrong": self.wrongs().iter().map(Wrong::json).collect::<Vec<_>>(),
             "policy": memo.map(|memo| &memo.policy), "role": memo.map(|memo| &memo.role),
             "rate_bit_per_s": memo.map(|memo| memo.rate.bits_per_sec()),
             "classes": self.classes.iter().map(class).collect::<Vec<_>>(),

@@ -5,6 +5,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use shortflow_ebpf::edge::EdgeProgram;
+
 use crate::commands::Generation;
 use crate::compile::Edge;
 use crate::converge::{Step, clear, converge};
@@ -143,9 +145,11 @@ impl Tc {
     /// their place.
     pub fn apply(&self, steps: &[Step]) -> Result<Applied, Error> {
         // What the machine lacks is told before anything is changed.
-        if steps.contains(&Step::Condition) {
-            program::try_out()?;
-        }
+        let is_condition = |step: &Step| matches!(step, Step::Condition { .. });
+        let program = match steps.iter().any(is_condition) {
+            true => Some(program::prepare(&link(&self.device)?, self.edge())?),
+            false => None,
+        };
         let mut applied = Applied { commands: 0, waiting: 0 };
         let mut rest = steps;
         while let Some(first) = rest.first() {
@@ -162,9 +166,9 @@ impl Tc {
                     }
                     return Err(Error::Busy { device: self.device.clone(), packets: waiting });
                 }
-                Step::Condition => {
+                Step::Condition { .. } => {
                     rest = &rest[1..];
-                    self.condition()?;
+                    self.condition(program.as_ref().expect("a step asks for it"))?;
                     applied.commands += 1;
                 }
                 Step::Tc(_) => {
@@ -179,9 +183,13 @@ impl Tc {
     }
 
     /// Brings the program to the device.
-    fn condition(&self) -> Result<(), Error> {
-        let edge = self.edge.as_ref().expect("who plans it gives it");
-        Ok(program::bring(&link(&self.device)?, edge, self.before.as_ref())?)
+    fn condition(&self, program: &EdgeProgram) -> Result<(), Error> {
+        let link = link(&self.device)?;
+        Ok(program::bring(program, &link, self.edge(), self.before.as_ref())?)
+    }
+
+    fn edge(&self) -> &Edge {
+        self.edge.as_ref().expect("who plans it gives it")
     }
 
     /// Waits until the classes of a generation are empty, and says how many packets are left if they never are.
@@ -260,6 +268,6 @@ impl Tc {
 fn command(step: &Step) -> Option<&str> {
     match step {
         Step::Tc(command) => Some(command),
-        Step::Drain(_) | Step::Condition => None,
+        Step::Drain(_) | Step::Condition { .. } => None,
     }
 }

@@ -6,6 +6,7 @@ use shortflow_units::{Bytes, Rate};
 
 use crate::bytecode::Choice;
 use crate::kernel::Kind;
+use crate::memo::Instead;
 
 /// A line of some rate, the classes that share it, and which packets belong to which.
 #[derive(Debug, Clone)]
@@ -14,6 +15,8 @@ pub struct Tree {
     pub policy: String,
     /// The role of it.
     pub role: String,
+    /// In whose place it stands, for as long as `verify` takes.
+    pub instead: Option<Instead>,
     /// The rate at which packets leave the device.
     pub rate: Rate,
     /// What may leave after a pause as fast as the device takes it.
@@ -88,6 +91,12 @@ impl Discipline {
 }
 
 impl Tree {
+    /// The same, for the place of another one, where it stands for a while.
+    #[must_use]
+    pub fn instead_of(self, other: &Tree) -> Tree {
+        Tree { role: other.role.clone(), instead: Some(Instead::of(other)), ..self }
+    }
+
     /// All queueing disciplines below the line, in the order of their numbers.
     pub(crate) fn disciplines(&self) -> Vec<&Discipline> {
         self.leaves.iter().flat_map(|leaf| leaf.queue.all()).collect()

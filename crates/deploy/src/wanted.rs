@@ -3,7 +3,7 @@
 use shortflow_policy::Policy;
 use shortflow_units::Rate;
 
-use crate::compile::{Edge, Refusal, Settings, compile, compile_edge_for, roles_of};
+use crate::compile::{Edge, Refusal, Settings, compile, compile_edge, roles_of};
 use crate::converge::Step;
 use crate::edge::{converge_edge, is_edge};
 use crate::error::Error;
@@ -73,7 +73,7 @@ impl Wanted {
         let roles = roles_of(policy, roles).map_err(Unwanted::Roles)?;
         let (mut edge, mut tree, mut refusals) = (None, None, Vec::new());
         for role in &roles {
-            match compile_edge_for(role, owners) {
+            match compile_edge(policy, role, owners) {
                 Ok(found) => edge = edge.or(found),
                 Err(more) => refusals.extend(more),
             }
@@ -126,6 +126,21 @@ impl Wanted {
             None => observed.root != Root::Ours,
         };
         Ok(queues && is_edge(&observed.edge, &self.policy, self.edge.as_ref()))
+    }
+
+    /// Whether it stands there but for what `verify` does while it is at work, and leaves when it is killed.
+    pub fn stands_but_for_verify(&self, observed: &Observed) -> bool {
+        let queues = self.tree.as_ref().is_none_or(|tree| {
+            let memo = observed.memo.as_ref();
+            memo.is_some_and(|memo| memo.is_of(tree) || memo.is_instead_of(tree))
+        });
+        let edge = self.edge.as_ref().is_none_or(|edge| {
+            let memo = observed.edge.memo.as_ref();
+            memo.is_some_and(|memo| {
+                memo.is_of(&self.policy, edge) || memo.is_past(&self.policy, edge)
+            })
+        });
+        queues && edge
     }
 
     /// Does it, where `observed` is what stands there.

@@ -328,8 +328,10 @@ static __always_inline struct connection *see_connection(struct walk *walk, cons
 		one->name = walk->name;
 		one->is_known = 1;
 		one->is_closed = one->has_share = 0;
+		one->bytes = 0;
 	}
 	one = connection_at(in, sums->found);
+	one->bytes += packet->size;
 	one->turn = ++in->turn;
 	one->seen_at = walk->now;
 	// The ports of a closed connection may come again.

@@ -54,9 +54,11 @@ struct rule {
 	__u8 protocol, any_protocol;
 	// By what a packet's sender is known, and how deep its group stands in the hierarchy.
 	__u8 owner, level;
-	__u16 unused;
+	// Whether it asks how much the connection has sent, and how much remains.
+	__u8 asks_sent, asks_remaining;
 	// The mark of its socket, or the number of its group.
 	__u64 owned_by;
+	__u64 sent_up_to, remaining_up_to;
 };
 
 struct rules {
@@ -128,6 +130,8 @@ struct connection {
 	__u64 seen_at, turn;
 	// Its tokens, which are below zero where they are owed, and how many it may have.
 	__s64 held, depth;
+	// What it has sent since it is known.
+	__u64 bytes;
 	// Its smoothed round-trip time in microseconds; 0 where that is not known.
 	__u32 rtt;
 	__u8 is_known, is_closed, has_share, unused;
@@ -225,6 +229,15 @@ struct {
 	__type(value, struct counter);
 } counters SEC(".maps");
 
+// The code points of the last packets with data, SYN or FIN that came to connections of this host, by the names of what these
+// send; as many as are needed, which is set before the program is loaded.
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct name);
+	__type(value, __u32);
+} received SEC(".maps");
+
 struct table_counter {
 	__u64 hits, misses, evictions, used;
 };
@@ -243,7 +256,9 @@ const volatile struct {
 	// Time and draws come with the packet, for tests.
 	__u32 is_test;
 	// Whether a rule asks for groups of processes, which not every kernel tells.
-	__u32 asks_groups, unused;
+	__u32 asks_groups;
+	// Whether one asks how far connections are, and whether acknowledgements have the code point of what they acknowledge.
+	__u32 asks_progress, echoes, unused;
 	// 2^(-i/64) in parts of 2^-63.
 	__u64 powers[POWERS];
 } settings;

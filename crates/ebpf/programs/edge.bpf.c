@@ -17,6 +17,10 @@
 // The kernel lends helpers to programs under its own licence; this one is also under ours.
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
+// The kernel's verifier looks at each of these functions by itself, so that what there is to be tried in one does not multiply
+// with what there is in the others. All that it takes for known in them is what kinds of things they are given.
+#define APART __attribute__((noinline))
+
 static __always_inline int matches(const struct rule *rule, const struct packet *packet)
 {
 	__u64 other = 0;
@@ -42,10 +46,19 @@ static __always_inline int is_of_owner(struct __sk_buff *skb, const struct rule 
 	return settings.asks_groups && bpf_skb_ancestor_cgroup_id(skb, rule->level) == rule->owned_by;
 }
 
+// Whether a connection is no farther than a rule asks for.
+static __always_inline int is_as_far(const struct rule *rule, const struct progress *progress)
+{
+	if (rule->asks_sent && (!progress->is_known || progress->sent > rule->sent_up_to))
+		return 0;
+	return !rule->asks_remaining || (progress->has_end && progress->remaining <= rule->remaining_up_to);
+}
+
 struct search {
 	struct __sk_buff *skb;
 	const struct rules *rules;
 	const struct packet *packet;
+	struct progress progress;
 	__u32 class;
 };
 
@@ -57,10 +70,28 @@ static long try_rule(__u32 at, struct search *search)
 	if (at >= MOST_RULES)
 		return 1;
 	rule = &search->rules->all[at];
-	if (!matches(rule, search->packet) || (rule->owner != OWNED_BY_ANYBODY && !is_of_owner(search->skb, rule)))
+	if (!matches(rule, search->packet) || !is_as_far(rule, &search->progress))
+		return 0;
+	if (rule->owner != OWNED_BY_ANYBODY && !is_of_owner(search->skb, rule))
 		return 0;
 	search->class = rule->class;
 	return 1;
+}
+
+// How far the connection of a packet is. Tests tell one more of each, and 0 where nothing is known.
+APART int find_progress(struct __sk_buff *skb, const struct packet *packet, struct progress *progress)
+{
+	if (!packet || !progress)
+		return 0;
+	if (!settings.is_test) {
+		read_progress(skb, packet, progress);
+		return 0;
+	}
+	progress->is_known = !!skb->cb[3];
+	progress->has_end = !!skb->cb[4];
+	progress->sent = skb->cb[3] - 1;
+	progress->remaining = skb->cb[4] - 1;
+	return 0;
 }
 
 // The class of the first rule that matches; `MOST_CLASSES` without one.
@@ -69,6 +100,8 @@ static __always_inline __u32 classify(struct __sk_buff *skb, const struct packet
 	struct search search = { .skb = skb, .packet = packet, .class = MOST_CLASSES };
 	__u32 zero = 0;
 
+	if (settings.asks_progress)
+		find_progress(skb, packet, &search.progress);
 	search.rules = bpf_map_lookup_elem(&rules, &zero);
 	if (search.rules)
 		bpf_loop(search.rules->count, try_rule, &search, 0);
@@ -133,14 +166,16 @@ static __always_inline __u32 color_by_window(const struct class *class, struct t
 	return draw < excess(reading.all, carried(&class->committed, reading.span)) ? YELLOW : GREEN;
 }
 
-static __always_inline void count_seen(__u32 class, const struct seen *seen)
+// The first segment of a packet that a device will cut is of a new flow; then the others know it, unless a table has no room.
+static __always_inline void count_seen(__u32 class, const struct seen *seen, const struct packet *packet)
 {
 	struct table_counter *counter = bpf_map_lookup_elem(&table_counters, &class);
+	__u32 fresh = seen->used ? seen->is_new : packet->segments;
 
 	if (!counter)
 		return;
-	counter->hits += !seen->is_new;
-	counter->misses += seen->is_new;
+	counter->hits += packet->segments - fresh;
+	counter->misses += fresh;
 	counter->evictions += seen->has_displaced;
 	counter->used = seen->used;
 }
@@ -157,15 +192,15 @@ static __always_inline __u64 packets_before(__u32 number, const struct class *cl
 	// A table without room takes every packet for a flow's first.
 	if (!accounts->entries) {
 		seen.is_new = 1;
-		count_seen(number, &seen);
+		count_seen(number, &seen, packet);
 		return 0;
 	}
 	bpf_spin_lock(&table->lock);
 	see(table, accounts, &name, &seen);
 	before = seen.is_new ? 0 : seen.entry->value;
-	seen.entry->value = before + 1;
+	seen.entry->value = before + packet->segments;
 	bpf_spin_unlock(&table->lock);
-	count_seen(number, &seen);
+	count_seen(number, &seen, packet);
 	return before;
 }
 
@@ -225,7 +260,7 @@ static __always_inline __u32 level_of(__u32 number, const struct class *class, c
 	after = sent + (level < levels->last ? packet->size * PER_BYTE : 0);
 	seen.entry->value = after < class->most[0] ? after : class->most[0];
 	bpf_spin_unlock(&table->lock);
-	count_seen(number, &seen);
+	count_seen(number, &seen, packet);
 	return level;
 }
 
@@ -306,9 +341,7 @@ static __always_inline int find_room(__u32 number, const struct packet *packet, 
 	return !!room->table;
 }
 
-// The meters. The kernel's verifier looks at each of these functions by itself, so that what there is to be tried in one does
-// not multiply with what there is in the others: which is why they find their room themselves, and return numbers.
-#define APART __attribute__((noinline))
+// The meters, which find their room themselves and return numbers.
 
 APART __u32 meter_by_dstf(__u32 number, const struct packet *packet, __u64 now)
 {
@@ -381,7 +414,7 @@ APART __u32 meter_by_buckets(__u32 number, const struct packet *packet, __u64 no
 	tally = own_tally(room.class, room.table, &name, room.class->depth, &seen);
 	color = color_in(room.class, tally, packet, now);
 	bpf_spin_unlock(&room.table->lock);
-	count_seen(number, &seen);
+	count_seen(number, &seen, packet);
 	return color;
 }
 
@@ -413,7 +446,7 @@ APART __u32 meter_by_rate(__u32 number, const struct packet *packet, __u64 now)
 		tally = own_tally(room.class, room.table, &name, fresh, &seen);
 		rate = rate_by_load(room.class, tally, now, added);
 		bpf_spin_unlock(&room.table->lock);
-		count_seen(number, &seen);
+		count_seen(number, &seen, packet);
 	}
 	return precedence_of(settings.powers, &rate, &room.class->first_threshold, bytes);
 }
@@ -440,7 +473,7 @@ APART __u32 meter_by_share(__u32 number, const struct packet *packet, __u64 now,
 	color = admit(&walk, one, skb, packet) ? GREEN : YELLOW;
 	passed(&walk, one, packet);
 	give_back(walk.in);
-	count_seen(number, &seen);
+	count_seen(number, &seen, packet);
 	return color;
 }
 
@@ -461,7 +494,7 @@ APART __u32 meter_by_admission(__u32 number, const struct packet *packet, __u64 
 	bpf_spin_lock(&room.table->lock);
 	color = color_of_stream(room.class, room.table, &name, packet, &seen, now, loaded_at);
 	bpf_spin_unlock(&room.table->lock);
-	count_seen(number, &seen);
+	count_seen(number, &seen, packet);
 	return color;
 }
 
@@ -560,6 +593,52 @@ static __always_inline int condition(struct __sk_buff *skb, __u32 number, const 
 	return TC_ACT_UNSPEC;
 }
 
+// Whether it is an acknowledgement alone, which has the code point of what came last to its connection then.
+APART int echo(struct __sk_buff *skb, const struct packet *packet)
+{
+	struct name name;
+	__u32 *code_point;
+
+	if (!packet || packet->protocol != TCP || !is_bare_acknowledgement(skb, packet))
+		return 0;
+	// What a router forwards is of no connection of its own.
+	if (!settings.is_test && !skb->sk)
+		return 0;
+	name = name_of_flow(packet);
+	code_point = bpf_map_lookup_elem(&received, &name);
+	if (!code_point)
+		return 0;
+	write_code_point(skb, packet, *code_point & 63);
+	return 1;
+}
+
+// The flow in which a packet is answered.
+static __always_inline struct name name_of_answers(const struct packet *packet)
+{
+	struct name name;
+
+	__builtin_memcpy(name.source, packet->destination, sizeof(name.source));
+	__builtin_memcpy(name.destination, packet->source, sizeof(name.destination));
+	name.rest = (__u64)packet->destination_port << 32 | (__u64)packet->source_port << 16 | packet->protocol;
+	return name;
+}
+
+// Sees what a device receives, and keeps the code points that acknowledgements are to have.
+SEC("tc")
+int shortflow_echo(struct __sk_buff *skb)
+{
+	struct packet packet = {};
+	struct name name;
+	__u32 code_point;
+
+	if (!parse(skb, &packet) || packet.protocol != TCP || !packet.tcp_at || is_bare_acknowledgement(skb, &packet))
+		return TC_ACT_UNSPEC;
+	name = name_of_answers(&packet);
+	code_point = packet.ds >> 2;
+	bpf_map_update_elem(&received, &name, &code_point, BPF_ANY);
+	return TC_ACT_UNSPEC;
+}
+
 SEC("tc")
 int shortflow_edge(struct __sk_buff *skb)
 {
@@ -567,7 +646,7 @@ int shortflow_edge(struct __sk_buff *skb)
 	struct packet packet = {};
 	__u32 number;
 
-	if (!parse(skb, &packet))
+	if (!parse(skb, &packet) || (settings.echoes && echo(skb, &packet)))
 		return TC_ACT_UNSPEC;
 	number = classify(skb, &packet);
 	class = bpf_map_lookup_elem(&classes, &number);

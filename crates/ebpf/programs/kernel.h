@@ -22,10 +22,12 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 };
 
 /* Flags for writing to maps. */
 enum {
+	BPF_ANY = 0,
 	BPF_NOEXIST = 1,
 };
 
@@ -83,6 +85,9 @@ struct tcp_sock {
 	__u32 snd_nxt;
 	__u32 mss_cache;
 	__u32 srtt_us;
+	__u32 write_seq;
+	__u64 bytes_sent;
+	__u64 bytes_retrans;
 	__u32 snd_cwnd_clamp;
 	__u32 max_packets_out;
 	__u8 is_cwnd_limited : 1;
@@ -118,8 +123,11 @@ enum {
 enum {
 	TCP_SYN_SENT = 2,
 	TCP_SYN_RECV = 3,
+	TCP_FIN_WAIT1 = 4,
 	TCP_CLOSE = 7,
+	TCP_LAST_ACK = 9,
 	TCP_LISTEN = 10,
+	TCP_CLOSING = 11,
 };
 
 /* enum tcp_ca_state of include/uapi/linux/tcp.h */

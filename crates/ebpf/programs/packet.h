@@ -55,7 +55,7 @@ struct packet {
 };
 
 // Control bits of TCP (RFC 9293).
-enum { FIN = 1, SYN = 2, RST = 4 };
+enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
 
 static __always_inline __u64 two_words(const __u8 *bytes)
 {
@@ -242,6 +242,24 @@ static __always_inline int read_packet(struct __sk_buff *skb, __u32 link, struct
 	if (kind == ETH_IPV4)
 		return read_ipv4(skb, packet);
 	return kind == ETH_IPV6 && read_ipv6(skb, packet);
+}
+
+// Bytes of data behind a TCP header that is whole, as far as IP tells of them.
+static __always_inline __u32 payload_of(struct __sk_buff *skb, const struct packet *packet)
+{
+	__u32 headers, end = packet->segments > 1 ? skb->len : packet->ip_at + packet->size;
+	__u8 offset;
+
+	if (!packet->tcp_at || bpf_skb_load_bytes(skb, packet->tcp_at + 12, &offset, 1))
+		return 0;
+	headers = packet->tcp_at + (offset >> 4) * 4;
+	return end > headers ? end - headers : 0;
+}
+
+// Whether it acknowledges, and does nothing else.
+static __always_inline int is_bare_acknowledgement(struct __sk_buff *skb, const struct packet *packet)
+{
+	return packet->tcp_at && (packet->flags & (SYN | FIN | RST | ACK)) == ACK && !payload_of(skb, packet);
 }
 
 // Writes the code point into the DS field, which leaves ECN as it is.

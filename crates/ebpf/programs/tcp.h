@@ -16,6 +16,16 @@ struct sender {
 	__u8 is_known, is_recovering, is_again;
 };
 
+// Whether a segment is sent again: what is new counts as sent when it has left.
+static __always_inline int is_sent_again(struct __sk_buff *skb, const struct packet *packet, const struct tcp_sock *tcp)
+{
+	__be32 bytes;
+
+	if (!packet->tcp_at || bpf_skb_load_bytes(skb, packet->tcp_at + 4, &bytes, sizeof(bytes)))
+		return 0;
+	return (__s32)(bpf_ntohl(bytes) - tcp->snd_nxt) < 0;
+}
+
 // `initial_window` is that of a connection of which there is no socket yet.
 static __always_inline struct sender ask_sender(struct __sk_buff *skb, const struct packet *packet,
 						__u32 initial_window)
@@ -23,8 +33,7 @@ static __always_inline struct sender ask_sender(struct __sk_buff *skb, const str
 	struct sender sender = {};
 	struct bpf_sock *any = skb->sk, *socket;
 	struct tcp_sock *tcp;
-	__u32 offered, number;
-	__be32 bytes;
+	__u32 offered;
 
 	if (!any || packet->protocol != TCP)
 		return sender;
@@ -52,12 +61,47 @@ static __always_inline struct sender ask_sender(struct __sk_buff *skb, const str
 			sender.window = offered;
 	}
 	sender.is_recovering = BPF_CORE_READ_BITFIELD(&tcp->inet_conn, icsk_ca_state) == TCP_CA_RECOVERY;
-	if (packet->tcp_at && !bpf_skb_load_bytes(skb, packet->tcp_at + 4, &bytes, sizeof(bytes))) {
-		number = bpf_ntohl(bytes);
-		// What is new is counted as sent when it has left.
-		sender.is_again = (__s32)(number - tcp->snd_nxt) < 0;
-	}
+	sender.is_again = is_sent_again(skb, packet, tcp);
 	return sender;
+}
+
+// How far a connection is, before a packet of it.
+struct progress {
+	// Bytes of its application that were sent at least once, and those that it has handed in besides.
+	__u64 sent, remaining;
+	// Whether anything is known of the sender, and of what it has handed in.
+	__u8 is_known, has_end, unused[6];
+};
+
+// Of datagrams, and of a connection that is being opened, nothing was sent. A connection counts a segment as it hands it on.
+static __always_inline void read_progress(struct __sk_buff *skb, const struct packet *packet, struct progress *progress)
+{
+	struct bpf_sock *any = skb->sk, *socket;
+	struct tcp_sock *tcp;
+	int has_fin;
+
+	if (!any)
+		return;
+	progress->is_known = packet->protocol != TCP || bpf_skc_to_tcp_request_sock(any);
+	progress->has_end = progress->is_known && packet->protocol == TCP;
+	socket = bpf_sk_fullsock(any);
+	// Resets are sent by a socket of nobody's.
+	if (progress->is_known || !socket || socket->state == TCP_CLOSE || socket->state == TCP_LISTEN)
+		return;
+	tcp = bpf_skc_to_tcp_sock(socket);
+	if (!tcp)
+		return;
+	progress->is_known = progress->has_end = 1;
+	if (socket->state == TCP_SYN_SENT || socket->state == TCP_SYN_RECV)
+		return;
+	progress->sent = tcp->bytes_sent - tcp->bytes_retrans;
+	if (!is_sent_again(skb, packet, tcp))
+		progress->sent -= payload_of(skb, packet);
+	// The FIN has a number behind the last byte.
+	has_fin = socket->state == TCP_FIN_WAIT1 || socket->state == TCP_LAST_ACK || socket->state == TCP_CLOSING;
+	progress->remaining = (__u32)(tcp->write_seq - tcp->snd_nxt);
+	if (has_fin && progress->remaining)
+		progress->remaining--;
 }
 
 // The smoothed round-trip time of the connection that sends a packet, in microseconds; 0 where there is none.

@@ -52,6 +52,12 @@ impl Policy {
         place.map_or(Label::NONE, |place| Label(place as u16 + 1))
     }
 
+    /// The name of a label; empty of one that no role mentions.
+    pub fn label_name(&self, label: Label) -> &str {
+        let place = usize::from(label.0).checked_sub(1);
+        place.and_then(|place| self.labels.get(place)).map_or("", String::as_str)
+    }
+
     /// The role of this name.
     pub fn role(&self, name: &str) -> Option<&Role> {
         self.roles.iter().find(|role| role.name == name)

@@ -16,12 +16,18 @@ pub enum Error {
     /// The kernel has no network namespaces.
     #[error("this kernel has no network namespaces (CONFIG_NET_NS)")]
     NoNamespaces,
+    /// The file where TUN devices are made cannot be opened.
+    #[error("TUN devices cannot be made: /dev/net/tun: {errno}; {}", remedy_of_tun(*.errno))]
+    NoTunFile {
+        /// Why not.
+        errno: Errno,
+    },
     /// There is no TUN.
-    #[error(
-        "TUN devices cannot be made: {0} (/dev/net/tun); they need the capability CAP_NET_ADMIN; load the module with \
-         `modprobe tun`, and in a container pass the device in with `--device /dev/net/tun`"
-    )]
-    NoTun(Errno),
+    #[error("TUN devices cannot be made: {errno}{}", remedy_of_device(*.errno))]
+    NoTun {
+        /// Why not.
+        errno: Errno,
+    },
     /// There are no packet sockets.
     #[error(
         "packet sockets cannot be opened: {0} (AF_PACKET); they need the capability CAP_NET_RAW and a kernel with \
@@ -74,6 +80,30 @@ pub enum Error {
     },
 }
 
+/// What to do where the file of TUN cannot be opened.
+fn remedy_of_tun(errno: Errno) -> &'static str {
+    match errno {
+        Errno::EACCES => {
+            "its mode keeps this user out: run it as root, or let others in with `chmod 0666 /dev/net/tun`, as \
+             distributions have it"
+        }
+        Errno::EPERM => {
+            "the container keeps it out: pass the device in with `--device /dev/net/tun`"
+        }
+        _ => {
+            "load the module with `modprobe tun`, and in a container pass the device in with `--device /dev/net/tun`"
+        }
+    }
+}
+
+/// What to do where the file makes no device.
+fn remedy_of_device(errno: Errno) -> &'static str {
+    match errno {
+        Errno::EPERM => "; they need the capability CAP_NET_ADMIN",
+        _ => "",
+    }
+}
+
 /// What to do where a setting cannot be written.
 fn remedy(source: &std::io::Error) -> &'static str {
     match source.kind() {
@@ -97,6 +127,17 @@ impl Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_keeps_a_user_out_is_not_taken_for_a_lack_of_capabilities() {
+        let told = Error::NoTunFile { errno: Errno::EACCES }.to_string();
+        assert!(told.contains("Permission denied; its mode keeps this user out"), "{told}");
+        assert!(!told.contains("CAP_"), "{told}");
+        let told = Error::NoTunFile { errno: Errno::ENOENT }.to_string();
+        assert!(told.contains("`modprobe tun`") && !told.contains("CAP_"), "{told}");
+        let told = Error::NoTun { errno: Errno::EPERM }.to_string();
+        assert!(told.ends_with("they need the capability CAP_NET_ADMIN"), "{told}");
+    }
 
     #[test]
     fn of_settings_that_a_container_protects_it_is_told_what_to_do() {

@@ -14,6 +14,7 @@ pub struct Switch {
 impl Switch {
     /// The queues of `policy` stand at the device; `one_queue` takes their place when it is off.
     pub fn new(tc: Tc, policy: Tree, one_queue: Tree) -> Switch {
+        let one_queue = one_queue.instead_of(&policy);
         Switch { tc, policy, one_queue, is_off: false }
     }
 

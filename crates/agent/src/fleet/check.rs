@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use shortflow_deploy::{Kernel, Owners, Site, Unwanted, Wanted, any_owners, is_plain, roles_of};
+use shortflow_deploy::{Kernel, Site, Unwanted, Wanted, any_owners, is_plain, roles_of};
 use shortflow_policy::Policy;
 use shortflow_text::{
     Diagnostic, Diagnostics, Document, NAME_RULE, Override, Source, is_name, suggestion,
@@ -271,12 +271,8 @@ impl Checker<'_> {
             nearest: false,
         };
         // Whose connections they are is for the machine to find.
-        let owners: Owners = any_owners(&target.policy)
-            .into_iter()
-            .filter(|(label, _)| {
-                target.labels.iter().any(|(name, _)| target.policy.label(name) == *label)
-            })
-            .collect();
+        let is_given = |label: &str| target.labels.iter().any(|(name, _)| name == label);
+        let owners = any_owners(&target.policy).of_labels(is_given);
         let Err(unwanted) = target.wanted(site, &owners) else { return };
         let at = format!("assign.{index}.policy");
         match unwanted {

@@ -245,7 +245,13 @@ fn killed_at_any_moment_it_leaves_a_device_that_the_next_command_repairs() {
 #[test]
 fn a_doctor_says_what_a_policy_needs_and_whether_it_is_there() {
     with_a_cable(|| {
+        let told = run(&["doctor"]).out;
+        assert!(
+            !told.contains("by the policy") && told.contains("needed by every queue"),
+            "{told}"
+        );
         let told = done(&["doctor", STRICT]);
+        assert!(told.contains("needed by the policy"), "{told}");
         assert!(told.contains("role core needs htb, bpf, pfifo"), "{told}");
         let ended = run(&["doctor", "policies/dstf.toml", "--json"]);
         let json: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
@@ -331,7 +337,13 @@ fn connections_have_the_labels_that_the_command_line_gives_to_marks_and_groups_o
     let ended = with(&["shell=mark:7", "backup=mark:0x10"]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     for (labels, told) in [
-        (&["shell=mark:7"][..], "`--label NAME=mark:NUMBER` or `--label NAME=cgroup:PATH` says it"),
+        (
+            &["shell=mark:7"][..],
+            "classes `backup`: it asks for the label `backup`, and nothing says",
+        ),
+        (&["shell=mark:7"], "`--label backup=mark:NUMBER` or `--label backup=cgroup:PATH` says it"),
+        (&["=mark:7"], "write LABEL=OWNER, as in `telnet=mark:7`"),
+        (&["a=b=mark:7"], "--label a=b: the policy \"Thresholds\" matches no such label"),
         (&["web=mark:7"], "matches no such label\n  it matches `shell`, `backup`"),
         (&["shell=mark:7", "shell=mark:8"], "--label shell: it is given twice"),
         (&["shell=mark:0"], "--label shell: a mark must be a number from 1 to 4294967295"),
@@ -342,4 +354,14 @@ fn connections_have_the_labels_that_the_command_line_gives_to_marks_and_groups_o
         assert_eq!(ended.code, Some(2), "{labels:?}: {}", ended.err);
         assert!(ended.err.contains(told), "{labels:?}: {}", ended.err);
     }
+}
+
+#[test]
+fn a_label_may_hold_an_equals_sign() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("thresholds.toml");
+    std::fs::write(&file, LABELLED.replace("\"shell\"", "\"a=b\"")).unwrap();
+    let at = ["deploy", file.to_str().unwrap(), "--dev", "faraway0", "--dry-run"];
+    let ended = run(&[&at[..], &["--label", "a=b=mark:7", "--label", "backup=mark:8"]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
 }

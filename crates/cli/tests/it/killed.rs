@@ -16,6 +16,8 @@ use crate::tracer::{Fate, killed_at};
 
 const CALLS_FIRST: &str = r#"
 name = "Calls First"
+[roles.edge]
+acks = "echo"
 [[roles.edge.classes]]
 name = "all"
 marker.token-bucket = { rate = "1 Mbit/s", depth = "10 KB", per = "source" }

@@ -20,6 +20,8 @@ mod https;
 mod inputs;
 mod interrupt;
 mod killed;
+#[cfg(all(target_os = "linux", feature = "ebpf"))]
+mod labels;
 mod predict;
 mod rehearse;
 mod reproduce;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use shortflow_deploy::{Kernel, Refusal, Settings, compile, compile_edge};
+use shortflow_deploy::{Kernel, Owners, Refusal, Settings, compile, compile_edge};
 use shortflow_policy::explain::{Scheme, SchemeKind, schemes};
 use shortflow_policy::{Policy, from_text};
 use shortflow_predict::Prediction;
@@ -119,7 +119,7 @@ fn deployed(policy: &Policy) -> Answer {
     };
     match role.queues() {
         true => compile(policy, role, &settings).map(|_| ()).map_err(told),
-        false => compile_edge(role).map(|_| ()).map_err(told),
+        false => compile_edge(policy, role, &Owners::new()).map(|_| ()).map_err(told),
     }
 }
 

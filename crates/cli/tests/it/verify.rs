@@ -170,6 +170,11 @@ fn code_points_that_the_policy_itself_writes_are_seen_to_survive_and_so_are_its_
         let other = run(&[&["verify"][..], &at, &verify, &set].concat());
         assert_eq!(other.code, Some(2), "the marker would be another: {}", other.out);
         assert!(other.err.contains("with these roles, keys and labels"), "{}", other.err);
+        let half = ["verify", "policies/dstf.toml", "--role", "edge", "--dev", "sf0"];
+        let half = run(&[&half[..], &verify].concat());
+        assert_eq!(half.code, Some(2), "{}", half.out);
+        let told = "sf0 plays the roles `edge`, `core`, and --role names the role `edge`\n";
+        assert!(half.err.contains(told) && half.err.contains("--role edge,core"), "{}", half.err);
         let ended = run(&[&["verify"][..], &at, &verify].concat());
         let found: Value =
             serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{}", ended.err));
@@ -204,5 +209,105 @@ fn who_is_stopped_while_the_policy_is_off_puts_it_back() {
         let ended = child.wait_with_output().unwrap();
         assert_eq!(ended.status.code(), Some(130));
         assert!(policy().starts_with("sf0: policy \"Strict Priority\""), "{}", policy());
+    });
+}
+
+/// Kills `verify` with -9 when `status` says `when`, and waits until it says what is wrong since.
+fn killed(verify: &[&str], when: &str) -> String {
+    let mut child = shortflow(verify);
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begin = Instant::now();
+    loop {
+        let status = run(&["status", "--dev", "sf0"]);
+        assert_eq!(status.code, Some(0), "it is at work, and nothing is wrong: {}", status.out);
+        if status.out.contains(when) {
+            assert!(status.out.contains("another shortflow works on it"), "{}", status.out);
+            break;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(60), "{}", status.out);
+        sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    loop {
+        let status = run(&["status", "--dev", "sf0"]);
+        if status.code == Some(1) {
+            return status.out;
+        }
+        // What it has begun of `tc` may end by itself.
+        assert!(begin.elapsed() < Duration::from_secs(60), "{}", status.out);
+        sleep(Duration::from_millis(20));
+    }
+}
+
+fn is_well() {
+    let status = run(&["status", "--dev", "sf0"]);
+    assert_eq!(status.code, Some(0), "{}", status.out);
+    assert!(
+        !status.out.contains("WRONG") && !status.out.contains("to 10.77.3.2 "),
+        "{}",
+        status.out
+    );
+}
+
+#[test]
+fn one_queue_that_a_killed_verify_has_left_is_told_and_taken_out_by_the_next_one() {
+    with_a_peer(|| {
+        deploy();
+        let verify = ["verify", STRICT, "--dev", "sf0", "--peer", PEER, "--seconds", "2"];
+        let in_turns = [&verify[..], &["--on-off", "3"]].concat();
+        let told = killed(&in_turns, "one queue, for verify");
+        let wrong = "WRONG: `verify` was killed before it was done: one queue stands in the place of those of policy \"Strict Priority\"";
+        assert!(told.contains(wrong), "{told}");
+        let command = "shortflow reload POLICY --dev sf0 --role core --rate '10 Mbit/s'";
+        assert!(told.contains(command), "{told}");
+
+        let ended = run(&verify);
+        // Two seconds may be too few to tell classes apart.
+        assert!(matches!(ended.code, Some(0 | 1)), "{}{}", ended.out, ended.err);
+        assert!(ended.err.contains("what it left is taken out"), "{}", ended.err);
+        is_well();
+
+        killed(&in_turns, "one queue, for verify");
+        let other = ["deploy", "policies/best-effort.toml", "--dev", "sf0", "--rate", "10 Mbit/s"];
+        let other = run(&other);
+        assert_eq!(other.code, Some(2), "it is no way to another policy: {}", other.err);
+        assert!(other.err.contains("policy \"Strict Priority\" is deployed"), "{}", other.err);
+        let ended = run(&["deploy", STRICT, "--dev", "sf0", "--rate", "10 Mbit/s"]);
+        assert_eq!(ended.code, Some(0), "what is not whole is gone on with: {}", ended.err);
+        is_well();
+    });
+}
+
+#[test]
+#[cfg(feature = "ebpf")]
+fn an_exception_that_a_killed_verify_has_left_is_told_and_taken_out_by_the_next_command() {
+    with_a_peer(|| {
+        let at = ["policies/dstf.toml", "--role", "edge,core", "--dev", "sf0"];
+        let rate = ["--rate", "10 Mbit/s"];
+        let ended = run(&[&["deploy"][..], &at, &rate].concat());
+        if ended.code == Some(3) && std::env::var_os("CI").is_none() {
+            return eprintln!("skipped: needs eBPF: {}", ended.err);
+        }
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        let verify = [&["verify"][..], &at, &["--peer", PEER, "--seconds", "2"]].concat();
+        let told = killed(&verify, "to 10.77.3.2");
+        let wrong =
+            "WRONG: `verify` was killed before it was done: what goes to 10.77.3.2 is not marked";
+        assert!(told.contains(wrong), "{told}");
+
+        let ended = run(&verify);
+        assert!(ended.err.contains("what it left is taken out"), "{}", ended.err);
+        is_well();
+        for command in ["reload", "deploy"] {
+            killed(&verify, "to 10.77.3.2");
+            let ended = run(&[&[command][..], &at, &rate].concat());
+            assert_eq!(ended.code, Some(0), "{command}: {}", ended.err);
+            is_well();
+        }
+        killed(&verify, "to 10.77.3.2");
+        let ended = run(&["undeploy", "--dev", "sf0"]);
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        assert_eq!(run(&["status"]).out, "nothing is deployed here\n");
     });
 }

@@ -2,14 +2,16 @@
 
 use std::net::IpAddr;
 
-use shortflow_ebpf::edge::{Buckets, EdgeClass, EdgeMeter, EdgePlan, Unsayable};
+use shortflow_ebpf::edge::{Buckets, EdgeClass, EdgeMeter, EdgePlan};
 use shortflow_elements::classifier::MultiField;
-use shortflow_elements::{Acknowledgements, Color, Prefix};
+use shortflow_elements::{Acknowledgements, Color, Label, Prefix};
 use shortflow_policy::keys::Metered;
-use shortflow_policy::{MarkerPlan, Role, TrafficClass};
+use shortflow_policy::{MarkerPlan, Policy, Role, TrafficClass};
 
 use super::{Compiled, Refusal, gather};
-use crate::owner::Owners;
+use crate::edge::EdgeMemo;
+use crate::owner::{Labelled, Owners};
+use crate::tree::fnv;
 
 /// What is done to packets before they wait.
 #[derive(Debug, Clone)]
@@ -18,60 +20,82 @@ pub struct Edge {
     pub role: String,
     /// The classes, by their names.
     pub classes: Vec<String>,
+    /// Who owns the connections that have the labels for which the rules ask.
+    pub labels: Vec<Labelled>,
+    /// Whose packets the first class leaves as they are, for as long as `verify` takes.
+    pub past: Option<Past>,
     /// The program's rules and classes.
     pub plan: EdgePlan,
 }
 
-/// What the kernel is to do to packets at a device that plays `role`; none when the role conditions nothing.
-///
-/// # Errors
-/// What of it cannot be done, part by part.
-pub fn compile_edge(role: &Role) -> Result<Option<Edge>, Vec<Refusal>> {
-    compile_edge_for(role, &Owners::new())
+/// A host to which packets go unmarked for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Past {
+    /// The host.
+    pub host: IpAddr,
+    /// What the program does otherwise, in a number.
+    pub(crate) plan: u64,
 }
 
-/// The same, where connections of this host have labels by who owns them.
+/// What the kernel is to do to packets at a device that plays `role`, where connections of this host have labels by who owns
+/// them; none when the role conditions nothing.
 ///
 /// # Errors
 /// What of it cannot be done, part by part.
-pub fn compile_edge_for(role: &Role, owners: &Owners) -> Result<Option<Edge>, Vec<Refusal>> {
+pub fn compile_edge(
+    policy: &Policy,
+    role: &Role,
+    owners: &Owners,
+) -> Result<Option<Edge>, Vec<Refusal>> {
     if !role.conditions() {
         return Ok(None);
     }
     let path = format!("roles.{}", role.name);
-    let acks = match role.acks {
-        Acknowledgements::Marked => Ok(()),
-        Acknowledgements::Echoed => {
-            let what = "no program echoes the code points of data in acknowledgements yet";
-            Err(vec![Refusal::of_policy(&format!("{path}.acks"), what, None)])
-        }
-    };
-    let classes = role.classes.iter().map(|class| class_of(class, role, &path));
-    let (acks, classes) = (acks, gather(classes));
-    let classes = match (acks, classes) {
-        (Ok(()), Ok(classes)) => classes,
-        (acks, classes) => {
-            let refused = acks.err().into_iter().chain(classes.err());
+    let owned = gather(role.classes.iter().map(|class| owned(class, policy, owners, &path)));
+    let classes = gather(role.classes.iter().map(|class| class_of(class, role, &path)));
+    let classes = match (owned, classes) {
+        (Ok(_), Ok(classes)) => classes,
+        (owned, classes) => {
+            let refused = owned.err().into_iter().chain(classes.err());
             return Err(refused.flatten().collect());
         }
     };
     let rules = role.classes.iter().enumerate();
     let rules: Vec<_> = rules.map(|(number, class)| (class.rule.clone(), number)).collect();
-    let refused = |why: Unsayable| {
-        let hint = matches!(why, Unsayable::Label(_))
-            .then_some("`--label NAME=mark:NUMBER` or `--label NAME=cgroup:PATH` says it");
-        vec![Refusal::of_policy(&path, &why.to_string(), hint)]
+    let asked: Vec<Label> = role.classes.iter().filter_map(label_of).collect();
+    let labels = owners.only(&asked);
+    let known: Vec<_> = labels.iter().map(|(label, by)| (*label, by.owned_by.owner())).collect();
+    let refused = |what: String| vec![Refusal::of_policy(&path, &what, None)];
+    let plan = EdgePlan::with_owners(&rules, &classes, &known);
+    let plan = plan.map_err(|why| refused(why.to_string()))?;
+    let edge = Edge {
+        role: role.name.clone(),
+        classes: role.classes.iter().map(|class| class.name.clone()).collect(),
+        labels: labels.into_iter().map(|(_, labelled)| labelled.clone()).collect(),
+        past: None,
+        plan: match role.acks {
+            Acknowledgements::Marked => plan,
+            Acknowledgements::Echoed => plan.echoing(),
+        },
     };
-    let plan = EdgePlan::with_owners(&rules, &classes, owners).map_err(refused)?;
-    let classes = role.classes.iter().map(|class| class.name.clone()).collect();
-    Ok(Some(Edge { role: role.name.clone(), classes, plan }))
+    match EdgeMemo::excess(&policy.name, &edge) {
+        None => Ok(Some(edge)),
+        Some([found, most]) => Err(refused(format!(
+            "the names of its classes, labels and groups of processes come to {found} bytes, and a device keeps {most}"
+        ))),
+    }
 }
 
 /// The same, where what goes to this host is left as it is.
 ///
 /// # Errors
 /// What of it cannot be done, part by part.
-pub fn compile_edge_past(role: &Role, owners: &Owners, host: IpAddr) -> Result<Edge, Vec<Refusal>> {
+pub fn compile_edge_past(
+    policy: &Policy,
+    role: &Role,
+    owners: &Owners,
+    host: IpAddr,
+) -> Result<Edge, Vec<Refusal>> {
     let length = if host.is_ipv4() { 32 } else { 128 };
     let to = Prefix::new(host.into(), length).expect("an address is as long");
     let class = TrafficClass {
@@ -80,9 +104,30 @@ pub fn compile_edge_past(role: &Role, owners: &Owners, host: IpAddr) -> Result<E
         marker: None,
         police: None,
     };
-    let mut role = role.clone();
-    role.classes.insert(0, class);
-    Ok(compile_edge_for(&role, owners)?.expect("it has a class"))
+    let mut past = role.clone();
+    past.classes.insert(0, class);
+    let compiled =
+        |role: &Role| compile_edge(policy, role, owners).map(|edge| edge.expect("it conditions"));
+    let (marking, edge) = (compiled(role)?, compiled(&past)?);
+    Ok(Edge { past: Some(Past { host, plan: fnv(marking.plan.shape()) }), ..edge })
+}
+
+/// The label for which a class asks.
+fn label_of(class: &TrafficClass) -> Option<Label> {
+    class.rule.sender.as_ref()?.label
+}
+
+/// Whether somebody owns what a class asks for.
+fn owned(class: &TrafficClass, policy: &Policy, owners: &Owners, path: &str) -> Compiled<()> {
+    let Some(label) = label_of(class).filter(|label| owners.of(*label).is_none()) else {
+        return Ok(());
+    };
+    let name = policy.label_name(label);
+    let what =
+        format!("it asks for the label `{name}`, and nothing says which connections have it");
+    let hint = format!("`--label {name}=mark:NUMBER` or `--label {name}=cgroup:PATH` says it");
+    let path = format!("{path}.classes `{}`", class.name);
+    Err(vec![Refusal::of_policy(&path, &what, Some(&hint))])
 }
 
 /// The segments of Linux's initial window (RFC 6928), unless a route has another.

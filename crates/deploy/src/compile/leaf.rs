@@ -83,7 +83,10 @@ impl Compiler<'_> {
                 Err(vec![Refusal::of_policy(
                     path,
                     what,
-                    Some("`red` has one level for all packets"),
+                    Some(
+                        "nearest are `strict-priority` with a band for each level, which serves what is better protected \
+                         first instead of dropping it later, and `red`, which has one level for all",
+                    ),
                 )])
             }
             QueuePlan::Stf(_) => {

@@ -57,6 +57,7 @@ pub(super) fn compile(
     Ok(Tree {
         policy: policy.name.clone(),
         role: role.name.clone(),
+        instead: None,
         rate,
         burst,
         overhead: Bytes(overhead),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use shortflow_deploy::{Kind, Refusal, Settings, compile, compile_edge};
+use shortflow_deploy::{Kind, Owners, Refusal, Settings, compile, compile_edge};
 use shortflow_policy::Policy;
 
 use crate::support::{compiled, first_steps, of_queue, policies, settings, shipped};
@@ -43,7 +43,7 @@ fn outcome(policy: &Policy, role: &shortflow_policy::Role, settings: &Settings) 
     let refused = |refusals: Vec<Refusal>| -> String {
         refusals.iter().map(|refusal| format!("refused: {refusal}\n")).collect()
     };
-    let edge = match compile_edge(role) {
+    let edge = match compile_edge(policy, role, &Owners::new()) {
         Ok(None) => String::new(),
         Ok(Some(edge)) => format!("at the edge: {}\n", edge.classes.join(", ")),
         Err(refusals) => refused(refusals),

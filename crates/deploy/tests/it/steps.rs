@@ -30,7 +30,7 @@ fn words(steps: &[Step]) -> Vec<String> {
             format!("{} {} {}", words[0], words[1], named.unwrap_or_default())
         }
         Step::Drain(_) => "drain".to_owned(),
-        Step::Condition => "condition".to_owned(),
+        Step::Condition { .. } => "condition".to_owned(),
     };
     steps.iter().map(short).collect()
 }

@@ -6,8 +6,8 @@ use shortflow_elements::sharing::{Depths, Sharing};
 use super::{DEEPEST_OF_AGGREGATE, FASTEST, MOST_CONNECTIONS, Unsayable};
 
 /// Bytes before the connections, and of each.
-const HEAD: usize = 424;
-const CONNECTION: usize = 80;
+pub(super) const HEAD: usize = 424;
+pub(super) const CONNECTION: usize = 88;
 /// Whether a processor works on it.
 #[cfg(feature = "ebpf")]
 const IS_TAKEN: usize = 4;

@@ -1,16 +1,17 @@
 //! The program at devices: brought there, found again by another process, taken away. What is known of it is in the
 //! kernel; there is no file.
 
-use std::ffi::OsStr;
-use std::os::fd::AsFd;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, ProgramMut, TC_EGRESS, TC_INGRESS, TcHook};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, TC_EGRESS, TC_INGRESS, TcHook};
 
 use super::layout::Remembered;
 use super::{EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable, aggregate, bucket, flows, layout};
 use crate::Error;
-use crate::edge::program::{EdgeProgram, NAME, counters, now, tables};
+use crate::edge::program::{ECHO, EdgeProgram, NAME, counters, layouts, now, tables};
 use crate::error::Program;
 
 /// Which packets of a device a program sees.
@@ -26,8 +27,8 @@ pub enum Direction {
 const PRIORITY: u32 = 0x5346;
 const HANDLE: u32 = 0x5346;
 
-fn hook(program: &ProgramMut<'_>, device: u32, direction: Direction) -> TcHook {
-    let mut hook = TcHook::new(program.as_fd());
+fn hook(program: BorrowedFd<'_>, device: u32, direction: Direction) -> TcHook {
+    let mut hook = TcHook::new(program);
     let point = match direction {
         Direction::Ingress => TC_INGRESS,
         Direction::Egress => TC_EGRESS,
@@ -44,12 +45,16 @@ impl EdgeProgram {
     /// # Errors
     /// When somebody else's program is in the place, or the kernel has none.
     pub fn attach(&self, device: u32, direction: Direction) -> Result<(), Error> {
-        let program = self.program();
-        let mut hook = hook(&program, device, direction);
+        self.bring(NAME, device, direction)
+    }
+
+    fn bring(&self, name: &str, device: u32, direction: Direction) -> Result<(), Error> {
+        let program = self.named(name);
+        let mut hook = hook(program.as_fd(), device, direction);
         // It is there already where anybody has a program at the device.
         hook.create().map_err(Program::Edge.at("making a place at the device"))?;
         if let Ok(id) = hook.query()
-            && !is_ours(id)
+            && !is_ours(id, name)
         {
             return Err(Error::Occupied { priority: PRIORITY });
         }
@@ -63,29 +68,30 @@ impl EdgeProgram {
     /// When the kernel does not let it go.
     pub fn detach(&self, device: u32, direction: Direction) -> Result<bool, Error> {
         let program = self.program();
-        let mut hook = hook(&program, device, direction);
+        let mut hook = hook(program.as_fd(), device, direction);
         match hook.query() {
-            Ok(id) if is_ours(id) => {}
+            Ok(id) if is_ours(id, NAME) => {}
             _ => return Ok(false),
         }
         hook.detach().map_err(Program::Edge.at("taking it from the device"))?;
         Ok(true)
     }
 
-    /// The one of ours that is at the device now, whoever brought it there.
+    /// Lets it see what the device receives, where acknowledgements echo that, or takes away what does.
     ///
     /// # Errors
-    /// When the kernel does not show it.
-    pub fn at_device(
-        &self,
-        device: u32,
-        direction: Direction,
-    ) -> Result<Option<EdgeAtDevice>, Error> {
-        let program = self.program();
-        match hook(&program, device, direction).query() {
-            Ok(id) => EdgeAtDevice::of(id),
-            Err(_) => Ok(None),
+    /// When somebody else's program is in the place, or the kernel has none.
+    pub fn attach_echo(&self, device: u32) -> Result<(), Error> {
+        if !self.echoes {
+            let mut hook = hook(self.program().as_fd(), device, Direction::Ingress);
+            return match hook.query() {
+                Ok(id) if is_ours(id, ECHO) => {
+                    hook.detach().map_err(Program::Edge.at("taking it from the device"))
+                }
+                _ => Ok(()),
+            };
         }
+        self.bring(ECHO, device, Direction::Ingress)
     }
 
     /// Goes on from where another one is: tokens, windows and tables of the pairs of classes, the other's and its own,
@@ -134,9 +140,9 @@ fn write(map: &MapHandle, number: usize, value: &[u8]) -> Result<(), Error> {
     written.map_err(Program::Edge.at("writing its state"))
 }
 
-fn is_ours(id: u32) -> bool {
+fn is_ours(id: u32, name: &str) -> bool {
     let mut programs = ProgInfoIter::default();
-    programs.any(|program| program.id == id && program.name.as_os_str() == OsStr::new(NAME))
+    programs.any(|program| program.id == id && program.name.as_os_str() == OsStr::new(name))
 }
 
 /// The program as it is at a device.
@@ -146,15 +152,40 @@ pub struct EdgeAtDevice {
 }
 
 impl EdgeAtDevice {
+    /// The one of ours that is at the device of this number now, in the network namespace of the thread, whoever brought it
+    /// there; none also where it is of another version, whose tables are others.
+    ///
+    /// # Errors
+    /// When the kernel does not show it.
+    pub fn find(device: u32, direction: Direction) -> Result<Option<EdgeAtDevice>, Error> {
+        // That there is none is no news.
+        libbpf_rs::set_print(None);
+        // Who asks needs no program, so any file stands for one.
+        match hook(io::stdin().as_fd(), device, direction).query() {
+            Ok(id) => EdgeAtDevice::of(id),
+            Err(_) => Ok(None),
+        }
+    }
+
     fn of(id: u32) -> Result<Option<EdgeAtDevice>, Error> {
         let wanted = ProgInfoQueryOptions::default().include_map_ids(true);
         let mut programs = ProgInfoIter::with_query_opts(wanted);
         let found = programs
             .find(|program| program.id == id && program.name.as_os_str() == OsStr::new(NAME));
         let Some(found) = found else { return Ok(None) };
-        let maps: Result<_, _> =
+        let maps: Result<Vec<_>, _> =
             found.map_ids.iter().map(|id| MapHandle::from_map_id(*id)).collect();
-        Ok(Some(EdgeAtDevice { maps: maps.map_err(Program::Edge.at("finding its maps"))? }))
+        let there = EdgeAtDevice { maps: maps.map_err(Program::Edge.at("finding its maps"))? };
+        Ok(there.is_of_this_version()?.then_some(there))
+    }
+
+    /// Whether it keeps what it knows as the program of this build does.
+    fn is_of_this_version(&self) -> Result<bool, Error> {
+        let built = layouts()?;
+        let is_same = |(name, size): &(OsString, u32)| {
+            self.maps.iter().any(|map| map.name() == name && map.value_size() == *size)
+        };
+        Ok(built.iter().all(is_same))
     }
 
     fn map(&self, name: &str) -> Result<MapHandle, Error> {
@@ -191,16 +222,20 @@ impl EdgeAtDevice {
         (0..classes).map(class).collect()
     }
 
-    /// The `most` flows or hosts of each class that have sent the most since its table knows them; none of a class without
-    /// one.
+    /// The `most` flows, hosts or connections of each class that have sent the most since it knows them; none of a class that
+    /// knows none.
     ///
     /// # Errors
     /// When the kernel does not give its maps.
     pub fn flows(&self, classes: usize, most: usize) -> Result<Vec<Vec<EdgeFlow>>, Error> {
-        let (described, tables) = (self.map("classes")?, self.map("tables")?);
+        let [described, tables, aggregates] =
+            [self.map("classes")?, self.map("tables")?, self.map("aggregates")?];
         let class = |class| {
             let of = Remembered::of(&read(&described, class)?);
             match of.by {
+                None if of.is_aggregate => {
+                    Ok(flows::connections(&read(&aggregates, of.table)?, &of, now()?, most))
+                }
                 None => Ok(Vec::new()),
                 Some(_) => Ok(flows::top(&read(&tables, of.table)?, &of, now()?, most)),
             }

@@ -19,7 +19,7 @@ use super::{DEEPEST, EdgeClass, EdgeMeter, MOST_ENTRIES, MOST_LOAD, MOST_RULES, 
 use crate::edge;
 
 /// Bytes of `struct rule`.
-const RULE: usize = 96;
+const RULE: usize = 112;
 /// Bytes of `struct class`.
 #[cfg(feature = "ebpf")]
 pub(super) const CLASS: usize = 256;
@@ -88,10 +88,7 @@ pub(super) fn rules(
 
 /// Whose packets a rule asks for.
 fn owner_of(fields: &MultiField, owners: &[(Label, Owner)]) -> Result<Option<Owner>, Unsayable> {
-    let Some(asked) = fields.sender else { return Ok(None) };
-    let SenderMatch { label: Some(label), sent_up_to: None, remaining_up_to: None } = asked else {
-        return Err(Unsayable::Sender);
-    };
+    let Some(label) = fields.sender.and_then(|asked| asked.label) else { return Ok(None) };
     let found = owners.iter().find(|(known, _)| *known == label);
     found.map(|(_, owner)| Some(*owner)).ok_or(Unsayable::Label(label))
 }
@@ -117,7 +114,14 @@ fn rule(packed: Packed, fields: &MultiField, class: usize, owner: Option<Owner>)
         Some(Owner::Mark(mark)) => (1, 0, mark.into()),
         Some(Owner::Group { id, level }) => (2, level, id),
     };
-    packed.short(class).bytes(&[protocol, is_any, kind, level, 0, 0]).long(owned_by)
+    let SenderMatch { sent_up_to, remaining_up_to, .. } = fields.sender.unwrap_or_default();
+    let asks = [sent_up_to, remaining_up_to].map(|most| most.is_some().into());
+    packed
+        .short(class)
+        .bytes(&[protocol, is_any, kind, level])
+        .bytes(&asks)
+        .long(owned_by)
+        .longs([sent_up_to, remaining_up_to].map(|most| most.unwrap_or_default().0))
 }
 
 /// The network and the mask of a prefix; an IPv4 address is kept as ::ffff:a.b.c.d.
@@ -594,8 +598,10 @@ pub(super) struct Remembered {
     pub(super) by: Option<Aggregate>,
     pub(super) ipv6_prefix: u8,
     pub(super) idle_timeout: u64,
-    /// Which of the tables it is.
+    /// Which of the tables, or of the aggregates, it is.
     pub(super) table: usize,
+    /// Whether it is of the connections of an aggregate.
+    pub(super) is_aggregate: bool,
 }
 
 #[cfg(feature = "ebpf")]
@@ -615,6 +621,7 @@ impl Remembered {
             ipv6_prefix: class[place::IPV6_MASK].iter().map(|byte| byte.count_ones() as u8).sum(),
             idle_timeout: idle_timeout.map_or(0, |bytes| u64::from_ne_bytes(*bytes)),
             table: class[place::TABLE].into(),
+            is_aggregate: class[place::METER] == OF_CONNECTIONS,
         }
     }
 }
@@ -641,7 +648,7 @@ mod tests {
     #[test]
     fn a_rule_that_asks_for_nothing_matches_all_and_an_ipv4_prefix_its_own_family() {
         let all = rules(&[(MultiField::default(), 3)], &[]).unwrap();
-        assert_eq!(all.len(), 8 + 64 * 96);
+        assert_eq!(all.len(), 8 + 64 * 112);
         let long =
             |bytes: &[u8], at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap());
         let words: Vec<u64> = (0..10).map(|at| long(&all, 8 * at)).collect();

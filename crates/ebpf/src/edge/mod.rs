@@ -144,6 +144,10 @@ pub struct EdgePlan {
     aggregates: usize,
     /// Whether rules may ask for groups of processes.
     asks_groups: bool,
+    /// Whether rules ask how far connections are.
+    asks_progress: bool,
+    /// Whether acknowledgements have the code points of what they acknowledge.
+    echoes: bool,
     /// The rules and the classes, as if no seeds had been drawn.
     shape: String,
 }
@@ -187,9 +191,36 @@ impl EdgePlan {
         let unseeded = unseeded.collect::<Result<Vec<_>, _>>()?;
         let classes = classes.iter().map(&mut class).collect::<Result<_, _>>()?;
         let asks_groups = owners.iter().any(|(_, owner)| matches!(owner, Owner::Group { .. }));
+        let asks = |rule: &MultiField| {
+            rule.sender
+                .is_some_and(|asked| asked.sent_up_to.is_some() || asked.remaining_up_to.is_some())
+        };
+        let asks_progress = rules.iter().any(|(rule, _)| asks(rule));
         let rules = layout::rules(rules, owners)?;
         let shape = format!("{rules:?} {unseeded:?}");
-        Ok(EdgePlan { rules, classes, tables, aggregates, asks_groups, shape })
+        let echoes = false;
+        Ok(EdgePlan {
+            rules,
+            classes,
+            tables,
+            aggregates,
+            asks_groups,
+            asks_progress,
+            echoes,
+            shape,
+        })
+    }
+
+    /// The same, where acknowledgements without data have the code point of the last packet with data, SYN or FIN that came to
+    /// their connection, as with [`Acknowledgements::Echoed`](shortflow_elements::Acknowledgements::Echoed).
+    #[must_use]
+    pub fn echoing(self) -> EdgePlan {
+        EdgePlan { echoes: true, shape: format!("echoing {}", self.shape), ..self }
+    }
+
+    /// Whether they have.
+    pub fn echoes(&self) -> bool {
+        self.echoes
     }
 
     /// What tells it apart from plans that do something else: all but the seeds of its tables, which are drawn.
@@ -224,8 +255,6 @@ pub enum Unsayable {
         /// How many there may be.
         most: usize,
     },
-    /// A rule asks for what the program does not find out about the sender.
-    Sender,
     /// A rule asks for a label of which nobody says by what connections have it.
     Label(Label),
     /// A bucket is deeper than 64 bits count.
@@ -272,6 +301,10 @@ pub struct Cost {
 /// The most flows or hosts that a class remembers.
 pub const MOST_ENTRIES: usize = 1 << 16;
 
+/// The most connections of which is kept what came to them last.
+#[cfg(feature = "ebpf")]
+const MOST_ECHOED: usize = 1 << 16;
+
 /// The most connections of an aggregate.
 pub const MOST_CONNECTIONS: usize = 256;
 
@@ -290,9 +323,6 @@ impl fmt::Display for Unsayable {
         match self {
             Unsayable::TooMany { what, found, most } => {
                 write!(f, "the program has room for {most} {what}; found {found}")
-            }
-            Unsayable::Sender => {
-                write!(f, "a rule asks for what a connection has sent, or what remains of it")
             }
             Unsayable::Label(_) => {
                 write!(f, "a rule asks for a label, and nothing says which connections have it")
@@ -333,7 +363,8 @@ pub struct EdgeCounter {
     pub dropped_bytes: u64,
 }
 
-/// What a class's table of flows or hosts has seen since the program was loaded.
+/// What a class's table of flows or hosts has seen since the program was loaded. A packet that a device cuts into segments
+/// counts as those.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EdgeTable {
     /// Packets whose flow or hosts it knew.
@@ -420,4 +451,8 @@ pub struct Trial<'p> {
     pub segment: u32,
     /// The smoothed round-trip time of its connection in microseconds, of which 0 says nothing.
     pub rtt: u32,
+    /// The bytes that its connection has sent before it; none where nobody knows. The greatest number is none.
+    pub sent: Option<u32>,
+    /// The bytes of its application that remain to be sent; none where nobody knows.
+    pub remaining: Option<u32>,
 }

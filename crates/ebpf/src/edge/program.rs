@@ -1,5 +1,6 @@
 //! The program that conditions packets: how it is loaded, tried and read.
 
+use std::ffi::{OsStr, OsString};
 use std::io;
 
 use libbpf_rs::{
@@ -9,15 +10,16 @@ use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 use shortflow_elements::meter::POWERS;
 
-use super::{EdgeCounter, EdgePlan, EdgeTable, Trial, layout};
+use super::{EdgeCounter, EdgePlan, EdgeTable, MOST_ECHOED, Trial, layout};
 use crate::error::Program;
 use crate::{Error, Link};
 
 /// The program, as clang has built it.
 static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/edge.bpf.o"));
 
-/// Its name there, and in the kernel.
+/// Its name there, and in the kernel, and that of what sees the packets that a device receives.
 pub(super) const NAME: &str = "shortflow_edge";
+pub(super) const ECHO: &str = "shortflow_echo";
 
 /// What the program returns for a packet that goes no further (TC_ACT_SHOT).
 const DROPPED: u32 = 2;
@@ -35,6 +37,7 @@ const SEGMENT: usize = 176;
 pub struct EdgeProgram {
     object: Object,
     classes: usize,
+    pub(super) echoes: bool,
 }
 
 impl EdgeProgram {
@@ -62,19 +65,27 @@ impl EdgeProgram {
             Link::None => 0,
             Link::Ethernet => 1,
         };
-        let flags = [link, is_tried.into(), plan.asks_groups.into(), 0]
+        let [groups, progress, echoes] =
+            [plan.asks_groups, plan.asks_progress, plan.echoes].map(u32::from);
+        let flags = [link, is_tried.into(), groups, progress, echoes, 0]
             .into_iter()
             .flat_map(u32::to_ne_bytes);
         let settings = flags.chain(POWERS.into_iter().flat_map(u64::to_ne_bytes));
         set(&mut opened, &settings.collect::<Vec<u8>>())?;
-        for (name, wanted) in [("tables", plan.tables), ("aggregates", plan.aggregates)] {
+        let received = if plan.echoes { MOST_ECHOED } else { 0 };
+        for (name, wanted) in
+            [("tables", plan.tables), ("aggregates", plan.aggregates), ("received", received)]
+        {
             let map = opened.maps_mut().find(|map| map.name() == name);
             let mut map = map.expect("the map is in what was built");
             let sized = map.set_max_entries(wanted.max(1) as u32);
             sized.map_err(Program::Edge.at("making its tables"))?;
         }
+        let echo = opened.progs_mut().find(|program| program.name() == ECHO);
+        echo.expect("it is in what was built").set_autoload(plan.echoes);
         let object = opened.load().map_err(Program::Edge.at("loading it"))?;
-        let program = EdgeProgram { object, classes: plan.classes.len() };
+        let (classes, echoes) = (plan.classes.len(), plan.echoes);
+        let program = EdgeProgram { object, classes, echoes };
         program.write(plan, if is_tried { 0 } else { now()? })?;
         Ok(program)
     }
@@ -101,7 +112,11 @@ impl EdgeProgram {
     }
 
     pub(super) fn program(&self) -> ProgramMut<'_> {
-        let program = self.object.progs_mut().find(|program| program.name() == NAME);
+        self.named(NAME)
+    }
+
+    pub(super) fn named(&self, name: &str) -> ProgramMut<'_> {
+        let program = self.object.progs_mut().find(|program| program.name() == name);
         program.expect("the program is in what was built")
     }
 
@@ -121,6 +136,10 @@ impl EdgeProgram {
         context[CONTROL_BLOCK..][..4].copy_from_slice(&trial.draw.to_ne_bytes());
         context[MARK..][..4].copy_from_slice(&trial.mark.to_ne_bytes());
         context[CONTROL_BLOCK + 8..][..4].copy_from_slice(&trial.rtt.to_ne_bytes());
+        for (at, told) in [(12, trial.sent), (16, trial.remaining)] {
+            let told = told.map_or(0, |bytes| bytes.saturating_add(1));
+            context[CONTROL_BLOCK + at..][..4].copy_from_slice(&told.to_ne_bytes());
+        }
         context[TIME..][..8].copy_from_slice(&trial.now.to_ne_bytes());
         if trial.segments > 1 {
             context[SEGMENTS..][..4].copy_from_slice(&trial.segments.to_ne_bytes());
@@ -136,6 +155,16 @@ impl EdgeProgram {
         };
         let found = program.test_run(input).map_err(Program::Edge.at("running it on a packet"))?;
         Ok(found.return_value != DROPPED)
+    }
+
+    /// Shows a packet, from the header of Ethernet on, to what sees those that a device receives, of a plan that echoes.
+    ///
+    /// # Errors
+    /// When the kernel does not run programs by hand, or not on such a packet.
+    pub fn try_received(&self, packet: &[u8]) -> Result<(), Error> {
+        let input = ProgramInput { data_in: Some(packet), ..ProgramInput::default() };
+        let ran = self.named(ECHO).test_run(input);
+        ran.map(|_| ()).map_err(Program::Edge.at("running it on a packet"))
     }
 
     /// What each class has seen of green, yellow and red packets.
@@ -191,9 +220,20 @@ fn sums(each: &[[u64; 4]]) -> [u64; 4] {
     [0, 1, 2, 3].map(|at| each.iter().map(|own| own[at]).sum())
 }
 
+/// The maps of the program, and how long a value of each is.
+pub(super) fn layouts() -> Result<Vec<(OsString, u32)>, Error> {
+    let opened =
+        ObjectBuilder::default().open_memory(BUILT).map_err(Program::Edge.at("opening it"))?;
+    let maps = opened.maps().filter(|map| !is_constants(map.name()));
+    Ok(maps.map(|map| (map.name().to_owned(), map.value_size())).collect())
+}
+
+fn is_constants(name: &OsStr) -> bool {
+    name.to_string_lossy().ends_with(".rodata")
+}
+
 /// Sets the constants of the program.
 fn set(opened: &mut OpenObject, settings: &[u8]) -> Result<(), Error> {
-    let is_constants = |name: &std::ffi::OsStr| name.to_string_lossy().ends_with(".rodata");
     let constants = opened.maps_mut().find(|map| is_constants(map.name()));
     let mut constants = constants.expect("the program has constants");
     constants.set_initial_value(settings).map_err(Program::Edge.at("setting it up"))

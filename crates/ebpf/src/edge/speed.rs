@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::os::fd::AsRawFd;
 
 use libbpf_rs::{ObjectBuilder, ProgramInput, ProgramMut};
-use shortflow_elements::classifier::{MultiField, PortRange, SimaClass};
+use shortflow_elements::classifier::{MultiField, PortRange, SenderMatch, SimaClass};
 use shortflow_elements::marker::{
     AdmissionParams, AggregateMarkerParams, Counted, DstfParams, LoadWindow, SimaParams, SizeLevels,
 };
@@ -13,11 +13,13 @@ use shortflow_elements::meter::{
     TokenBucketParams, TrTcmParams, TswParams,
 };
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
-use shortflow_elements::{Aggregate, Color, Dscp, Per, Protocol};
+use shortflow_elements::{Aggregate, Color, Dscp, Label, Per, Protocol};
 use shortflow_units::{Bytes, Duration, Rate, Rng};
 
+use super::program::ECHO;
 use super::{
     Buckets, Cost, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, MOST_CONNECTIONS, MOST_ENTRIES,
+    Owner,
 };
 use crate::error::Program;
 use crate::{Error, Link};
@@ -50,6 +52,10 @@ pub fn costs(told: &mut dyn FnMut(&str)) -> Result<Vec<Cost>, Error> {
     add("nothing at all", &nothing)?;
     add("parsing, and a rule that does not match", &|| plain(&plan_of_rules(1, false)))?;
     add("application marks, 16 rules", &|| plain(&plan_of_rules(16, true)))?;
+    add("labels by socket marks, 16 rules", &|| plain(&plan_of_labels(Owner::Mark)))?;
+    add("labels by groups of processes, 16 rules", &|| {
+        plain(&plan_of_labels(|id| Owner::Group { id: id.into(), level: 2 }))
+    })?;
     for (what, meter) in meters() {
         add(what, &|| plain(&plan(meter.clone())))?;
     }
@@ -61,6 +67,7 @@ pub fn costs(told: &mut dyn FnMut(&str)) -> Result<Vec<Cost>, Error> {
         add("token bucket for each flow", &|| full(&plan(token_bucket(Some(each(flows)))), flows))?;
         add("SIMA for each flow", &|| full(&plan(sima(Some(each(flows)))), flows))?;
     }
+    add("what came, for acknowledgements that echo", &came)?;
     add("admission", &|| full(&plan(admission(1_000)), 1_000))?;
     for connections in [1, 30, MOST_CONNECTIONS] {
         add("aggregate", &|| full(&plan(aggregate()), connections))?;
@@ -88,6 +95,14 @@ fn nothing() -> Result<Cost, Error> {
 fn plain(plan: &EdgePlan) -> Result<Cost, Error> {
     let program = EdgeProgram::load(plan, Link::Ethernet)?;
     measure(&program.program(), None, memory(&program)?, &mut |rng| packet(rng.below(1000) as u32))
+}
+
+/// What sees the packets that a device receives, of flows that it knows.
+fn came() -> Result<Cost, Error> {
+    let plan = EdgePlan::new(&[], &[]).expect("there is room for nothing").echoing();
+    let program = EdgeProgram::load(&plan, Link::Ethernet)?;
+    let of_known = &mut |rng: &mut Rng| packet(rng.below(1000) as u32);
+    measure(&program.named(ECHO), Some(1_000), memory(&program)?, of_known)
 }
 
 /// The flows of a table that is full of them.
@@ -163,7 +178,8 @@ fn run(program: &ProgramMut<'_>, packet: &[u8], repeat: u32) -> Result<f64, Erro
 /// Bytes that the program's maps hold, as the kernel accounts for them.
 fn memory(program: &EdgeProgram) -> Result<u64, Error> {
     let mut sum = 0;
-    for name in ["classes", "states", "levels", "rules", "tables", "counters", "table_counters"] {
+    let names = ["classes", "states", "levels", "rules", "tables", "aggregates", "received"];
+    for name in names.into_iter().chain(["counters", "table_counters"]) {
         let map = program.map(name)?;
         let about = format!("/proc/self/fdinfo/{}", map.as_fd().as_raw_fd());
         let about = std::fs::read_to_string(about).unwrap_or_default();
@@ -195,12 +211,24 @@ fn plan_of_rules(count: u16, last_matches: bool) -> EdgePlan {
         ..MultiField::default()
     };
     let rules: Vec<_> = (0..count).map(|at| (rule(at), 0)).collect();
-    let class = EdgeClass {
-        meter: EdgeMeter::Fixed(Color::Green),
-        code_points: Some([Dscp::EF; 3]),
-        police: None,
-    };
-    EdgePlan::new(&rules, &[class]).expect("it is one of ours")
+    EdgePlan::new(&rules, &[marking()]).expect("it is one of ours")
+}
+
+/// Rules that ask for labels which no connection has, and one that asks for none.
+fn plan_of_labels(owner: fn(u32) -> Owner) -> EdgePlan {
+    let labels = (1..16).map(Label);
+    let owners: Vec<_> = labels.clone().map(|label| (label, owner(label.0.into()))).collect();
+    let asking = labels.map(|label| {
+        let sender = SenderMatch { label: Some(label), ..SenderMatch::default() };
+        (MultiField { sender: Some(sender), ..everything() }, 0)
+    });
+    let rules: Vec<_> = asking.chain([(everything(), 0)]).collect();
+    EdgePlan::with_owners(&rules, &[marking()], &owners).expect("it is one of ours")
+}
+
+fn marking() -> EdgeClass {
+    let meter = EdgeMeter::Fixed(Color::Green);
+    EdgeClass { meter, code_points: Some([Dscp::EF; 3]), police: None }
 }
 
 fn rate(megabits: u64) -> Rate {

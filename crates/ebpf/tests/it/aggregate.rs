@@ -7,7 +7,9 @@ use std::os::fd::AsFd;
 use std::sync::Barrier;
 
 use libbpf_rs::{ObjectBuilder, TC_EGRESS, TcHook};
-use shortflow_ebpf::edge::{Direction, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Trial};
+use shortflow_ebpf::edge::{
+    Direction, EdgeAtDevice, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Trial,
+};
 use shortflow_ebpf::{Link, Record};
 use shortflow_elements::classifier::{MultiField, PortRange};
 use shortflow_elements::dropper::PolicerAction;
@@ -177,6 +179,33 @@ fn a_packet_that_a_device_will_cut_keeps_to_the_largest_packet_by_its_segments()
     assert!(is_green(2_920, 1_460), "2080 and 3000 bytes of 10,000");
     assert!(is_green(2_920, 1_460));
     assert!(!is_green(2_920, 1_460), "1920 are left");
+    let (table, counters) = (program.tables().unwrap()[0], program.counters().unwrap()[0]);
+    let packets: u64 = counters.iter().map(|color| color.packets).sum();
+    assert_eq!((packets, table.hits, table.misses), (10, 9, 1), "segments, wherever they count");
+}
+
+#[test]
+fn of_a_profile_the_connections_are_told_that_have_sent_the_most() {
+    let meter = params(profile(8, 10_000), Sharing::Common, 3, SECOND * 100);
+    let attached = two_hosts(PortKind::Tun, 0, |home, [first, _]| {
+        let plan = EdgePlan::new(&[(all(), 0)], &[class(meter)])?;
+        let program = EdgeProgram::load(&plan, Link::None)?;
+        first.within(home, || program.attach(first.device, Direction::Egress))??;
+        Ok(())
+    });
+    let Some((home, [first, _], mut devices, ())) = attached else { return };
+    for (port, count) in [(9, 2), (10, 5), (11, 3), (12, 4)] {
+        sent(&home, &first, &mut devices[0], &format!("10.0.0.2:{port}"), count);
+    }
+    let find = || EdgeAtDevice::find(first.device, Direction::Egress).unwrap().unwrap();
+    let there = first.within(&home, find).unwrap();
+    let told = |most| {
+        let flows = there.flows(1, most).unwrap().remove(0);
+        flows.iter().map(|flow| (flow.to_string(), flow.bytes)).collect::<Vec<_>>()
+    };
+    let of = |port: u16, bytes| (format!("udp 10.0.0.1:5000 > 10.0.0.2:{port}"), bytes);
+    assert_eq!(told(10), [of(10, 500), of(12, 400), of(11, 300)], "one gave way");
+    assert_eq!(told(1), [of(10, 500)]);
 }
 
 #[test]
@@ -276,7 +305,7 @@ fn a_new_program_goes_on_with_shares_of_the_same_bucket_and_begins_anew_with_ano
     assert_eq!(sent(1), [Dscp::AF11], "150 of 250 bytes are left");
     let after = |next: &EdgeProgram| {
         let bring = || {
-            let old = next.at_device(first.device, Direction::Egress).unwrap().unwrap();
+            let old = EdgeAtDevice::find(first.device, Direction::Egress).unwrap().unwrap();
             let goes_on = next.adopt(&old, &[(0, 0)]).unwrap();
             next.attach(first.device, Direction::Egress).unwrap();
             goes_on[0]

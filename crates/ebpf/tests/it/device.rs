@@ -6,7 +6,9 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{ObjectBuilder, TC_EGRESS, TcHook};
-use shortflow_ebpf::edge::{Buckets, Direction, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram};
+use shortflow_ebpf::edge::{
+    Buckets, Direction, EdgeAtDevice, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Trial,
+};
 use shortflow_ebpf::{Error, Link};
 use shortflow_elements::Dscp;
 use shortflow_elements::classifier::{MultiField, PortRange};
@@ -107,7 +109,7 @@ fn a_new_program_goes_on_with_the_tokens_and_flows_of_the_old_one_and_nothing_is
     let next = EdgeProgram::load(&plan(300), link(kind)).unwrap();
     let within = |act: &dyn Fn() -> bool| hosts[0].within(&home, act).unwrap();
     assert!(within(&|| {
-        let old = next.at_device(device, Direction::Egress).unwrap().unwrap();
+        let old = EdgeAtDevice::find(device, Direction::Egress).unwrap().unwrap();
         assert_eq!(old.counters(2).unwrap()[0][0].packets, 1);
         assert_eq!(next.adopt(&old, &[(0, 0), (1, 1), (0, 1)]).unwrap(), [true, true, false]);
         next.attach(device, Direction::Egress).is_ok()
@@ -119,7 +121,7 @@ fn a_new_program_goes_on_with_the_tokens_and_flows_of_the_old_one_and_nothing_is
 
     assert!(within(&|| next.detach(device, Direction::Egress).unwrap()));
     assert!(within(&|| !next.detach(device, Direction::Egress).unwrap()), "there is none");
-    assert!(within(&|| next.at_device(device, Direction::Egress).unwrap().is_none()));
+    assert!(within(&|| EdgeAtDevice::find(device, Direction::Egress).unwrap().is_none()));
     assert_eq!(sent("10.0.0.2:9", 1), [Dscp::BEST_EFFORT]);
 }
 
@@ -145,4 +147,59 @@ fn somebody_else_s_program_in_its_place_is_left_alone() {
     let Some((.., (refused, is_taken, there))) = found else { return };
     assert!(matches!(refused, Err(Error::Occupied { .. })), "{refused:?}");
     assert!(!is_taken && there > 0);
+}
+
+/// A program whose tables are otherwise is found to be none whose state could be gone on from, and another takes its place.
+#[test]
+fn one_of_ours_of_another_version_is_taken_over_from_in_nothing_but_its_place() {
+    let built = include_bytes!(concat!(env!("OUT_DIR"), "/edge.bpf.o"));
+    let found = two_hosts(PortKind::Tun, 0, |home, [first, _]| {
+        let mut older = ObjectBuilder::default().open_memory(built)?;
+        for mut map in older.maps_mut().filter(|map| map.name() == "levels") {
+            map.set_value_size(592)?;
+        }
+        for mut program in older.progs_mut().filter(|program| program.name() == "shortflow_echo") {
+            program.set_autoload(false);
+        }
+        let older = older.load()?;
+        let program = older.progs().find(|program| program.name() == "shortflow_edge").unwrap();
+        let mut hook = TcHook::new(program.as_fd());
+        let at = first.device.cast_signed();
+        hook.ifindex(at).attach_point(TC_EGRESS).handle(0x5346).priority(0x5346);
+        first.within(home, || hook.create().and_then(|_| hook.attach()))??;
+        let find = || EdgeAtDevice::find(first.device, Direction::Egress);
+        let is_found = first.within(home, find)??.is_some();
+        let next = EdgeProgram::load(&plan(1), Link::None)?;
+        first.within(home, || next.attach(first.device, Direction::Egress))??;
+        Ok((is_found, first.within(home, find)??.is_some()))
+    });
+    let Some((.., found)) = found else { return };
+    assert_eq!(found, (false, true));
+}
+
+/// A Fair Marker's first packets are those on the line.
+#[test]
+fn a_piece_that_a_device_will_cut_counts_as_its_segments_to_a_fair_marker() {
+    // The window is full from the beginning: a draw at the end leaves early packets green, and late ones nothing to be it by.
+    let megabit = Rate::from_bits_per_sec(1_000_000);
+    let tsw = TswParams::new(megabit, Span::from_secs(1), InitialRate::Committed).unwrap();
+    let fair = FairMarkerParams::new(tsw, 2, FlowTableSize::AtMost(100)).unwrap();
+    let class = EdgeClass { meter: EdgeMeter::FairMarker(fair), code_points: COLORS, police: None };
+    let plan = EdgePlan::new(&[(MultiField::default(), 0)], &[class]).unwrap();
+    let Some(program) = crate::edge::program(&plan) else { return };
+    let mut packet = vec![0; 1014];
+    packet[12..18].copy_from_slice(&[8, 0, 0x45, 0, 3, 0xe8]);
+    packet[22..24].copy_from_slice(&[64, 17]);
+    packet[30..38].copy_from_slice(&[10, 0, 0, 2, 0, 9, 0, 10]);
+    let is_green = |segments| {
+        let mut out = Vec::new();
+        let (segment, draw) = (400, u32::MAX);
+        let trial = Trial { packet: &packet, segments, segment, draw, ..Trial::default() };
+        assert!(program.try_packet(trial, &mut out).unwrap());
+        out[15] >> 2 == Dscp::AF11.value()
+    };
+    assert!(is_green(3), "it begins with the first packet of a flow");
+    assert!(!is_green(1), "of which two are early");
+    let table = program.tables().unwrap()[0];
+    assert_eq!((table.hits, table.misses), (3, 1));
 }

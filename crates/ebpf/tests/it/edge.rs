@@ -273,6 +273,9 @@ pub(crate) struct Shown {
     pub(crate) rtt: u32,
     /// The mark of its socket, which is the number of its connection's label.
     pub(crate) mark: u16,
+    /// What its connection has sent, and what remains, where its host tells that.
+    pub(crate) sent: Option<u32>,
+    pub(crate) remaining: Option<u32>,
 }
 
 /// Packets of all kinds, with a clock that stands still, one that is set back, and a pause beside the usual gaps.
@@ -327,18 +330,29 @@ pub(crate) fn compare_of(
     let mut conditioner =
         Conditioner::new(Classifier::new(rules.to_vec()), twins, Acknowledgements::Marked);
     let (mut out, mut count, mut dropped, mut marked) = (Vec::new(), 0, 0, 0);
-    for (number, Shown { packet, now, draw: drawn, rtt, mark }) in shown.enumerate() {
+    for (number, shown) in shown.enumerate() {
+        let sender = view(&shown);
+        let Shown { packet, now, draw: drawn, rtt, mark, sent, remaining } = shown;
         draw.is(drawn);
-        let trial =
-            Trial { packet: &packet, now, draw: drawn, rtt, mark: mark.into(), ..Trial::default() };
+        let (segments, segment, mark) = (0, 0, mark.into());
+        let trial = Trial {
+            packet: &packet,
+            now,
+            draw: drawn,
+            mark,
+            segments,
+            segment,
+            rtt,
+            sent,
+            remaining,
+        };
         let goes_on = program.try_packet(trial, &mut out).unwrap();
 
         let (layers, mut expected) = (Layers::of_ethernet(&packet), packet.clone());
         let mut refused = false;
         if let Some(mut descriptor) = layers.descriptor(None) {
             let at = Instant::from_nanos(now);
-            refused =
-                conditioner.condition(at, &mut descriptor, view(rtt, mark).as_ref()).is_some();
+            refused = conditioner.condition(at, &mut descriptor, sender.as_ref()).is_some();
             let ds = DsField::from(&descriptor);
             if !refused {
                 layers.ds_place().unwrap().write(&mut expected, ds).unwrap();
@@ -368,12 +382,18 @@ pub(crate) fn compare_of(
     Some((conditioner, program))
 }
 
-/// What a host tells of a connection of this round-trip time in microseconds and this label, of which 0 is none; nothing
-/// without both.
-fn view(rtt: u32, label: u16) -> Option<SenderView> {
-    let smoothed_rtt = (rtt > 0).then(|| Duration::from_micros(rtt.into()));
-    let view = SenderView { smoothed_rtt, label: Label(label), ..SenderView::default() };
-    (rtt > 0 || label > 0).then_some(view)
+/// What a host tells of a packet's connection, where it tells anything.
+fn view(shown: &Shown) -> Option<SenderView> {
+    let Shown { rtt, mark, sent, remaining, .. } = *shown;
+    let bytes = |bytes: u32| Bytes(bytes.into());
+    let view = SenderView {
+        smoothed_rtt: (rtt > 0).then(|| Duration::from_micros(rtt.into())),
+        label: Label(mark),
+        sent: sent.map(bytes).unwrap_or_default(),
+        remaining: remaining.map(bytes),
+        ..SenderView::default()
+    };
+    (rtt > 0 || mark > 0 || sent.is_some()).then_some(view)
 }
 
 /// Compares what the tables have seen; each must have seen everything that a table can.

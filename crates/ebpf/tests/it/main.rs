@@ -5,11 +5,13 @@
 mod admission;
 mod aggregate;
 mod device;
+mod echo;
 mod edge;
 mod growth;
 mod hosts;
 mod owners;
 mod packets;
+mod progress;
 mod recording;
 mod sender;
 mod tcp_state;

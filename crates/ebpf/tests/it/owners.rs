@@ -10,7 +10,6 @@ use shortflow_ebpf::edge::{Direction, EdgeClass, EdgeMeter, EdgePlan, EdgeProgra
 use shortflow_elements::classifier::{MultiField, PortRange, SenderMatch};
 use shortflow_elements::{Color, Dscp, Label};
 use shortflow_testbed::{Device, PortKind};
-use shortflow_units::Bytes;
 
 use crate::edge::{Shown, all, compare_of, drawn};
 use crate::hosts::{read, two_hosts};
@@ -45,7 +44,7 @@ fn a_label_that_a_socket_s_mark_tells_matches_as_in_the_element() {
 }
 
 #[test]
-fn what_is_not_known_of_a_sender_is_refused() {
+fn a_label_of_which_nobody_says_whose_it_is_is_refused() {
     let refused = |rule| {
         let owners = [(Label(1), Owner::Mark(1))];
         let class = [fixed(Dscp::AF11)];
@@ -54,12 +53,6 @@ fn what_is_not_known_of_a_sender_is_refused() {
     assert_eq!(
         refused(labelled(2)),
         "a rule asks for a label, and nothing says which connections have it"
-    );
-    let sent_up_to = Some(Bytes(9));
-    let asked = SenderMatch { sent_up_to, label: Some(Label(1)), ..SenderMatch::default() };
-    assert_eq!(
-        refused(MultiField { sender: Some(asked), ..all() }),
-        "a rule asks for what a connection has sent, or what remains of it"
     );
 }
 

@@ -25,7 +25,7 @@ const INITIAL_WINDOW: u32 = 10;
 /// One of so many segments with data is lost.
 const LOSS: usize = 60;
 
-fn attach_behind(home: &Home, host: &Host) -> Result<Object, Box<dyn Error>> {
+pub(crate) fn attach_behind(home: &Home, host: &Host) -> Result<Object, Box<dyn Error>> {
     let built = include_bytes!(concat!(env!("OUT_DIR"), "/sender.bpf.o"));
     let object = ObjectBuilder::default().open_memory(built)?.load()?;
     let program = object.progs().find(|program| program.name() == "sender").expect("it is there");

@@ -25,9 +25,9 @@ impl Tun {
         let file =
             opened.map_err(|error| match Errno::from_raw(error.raw_os_error().unwrap_or(0)) {
                 errno @ (Errno::EMFILE | Errno::ENFILE) => Error::kernel("TUN")(errno),
-                errno => Error::NoTun(errno),
+                errno => Error::NoTunFile { errno },
             })?;
-        set_interface(&file, name).map_err(Error::NoTun)?;
+        set_interface(&file, name).map_err(|errno| Error::NoTun { errno })?;
         Ok(Tun(file))
     }
 

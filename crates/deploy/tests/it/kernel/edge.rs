@@ -1,6 +1,6 @@
 //! Packets that are marked before they wait.
 
-use shortflow_deploy::{DeviceStatus, Edge, Error, Step, Tc, compile_edge, converge_edge};
+use shortflow_deploy::{DeviceStatus, Edge, Error, Owners, Step, Tc, compile_edge, converge_edge};
 use shortflow_policy::Policy;
 
 use super::bench::{Bench, DEVICE, Destination, given, on_a_bench, run, sender};
@@ -8,8 +8,14 @@ use crate::support::{compiled, settings, shipped};
 
 /// Marks datagrams to port 5001 EF, and drops those to port 5002; the first 3 KB of other flows are CS1.
 fn policy(depth: &str) -> Policy {
+    with(depth, "mark")
+}
+
+fn with(depth: &str, acks: &str) -> Policy {
     let text = format!(
-        "[[roles.edge.classes]]
+        "[roles.edge]
+        acks = \"{acks}\"
+        [[roles.edge.classes]]
         name = \"calls\"
         match = {{ protocol = \"udp\", dst_port = 5001 }}
         marker.fixed = {{ dscp = \"EF\", bucket = {{ rate = \"80 bit/s\", depth = \"{depth}\" }} }}
@@ -35,8 +41,14 @@ fn policy(depth: &str) -> Policy {
     shortflow_policy::from_text("edge.toml", &text, &[]).expect("it is a policy")
 }
 
+/// The same, where acknowledgements echo code points.
+fn echoing(depth: &str) -> Policy {
+    with(depth, "echo")
+}
+
 fn edge(policy: &Policy) -> Edge {
-    compile_edge(policy.role("edge").unwrap()).unwrap().expect("it conditions")
+    let role = policy.role("edge").unwrap();
+    compile_edge(policy, role, &Owners::new()).unwrap().expect("it conditions")
 }
 
 /// What is to be done for the edge and the queues of a policy to stand there, and the way.
@@ -188,10 +200,15 @@ fn wherever_it_ends_packets_flow_and_the_next_command_finishes_it_or_takes_it_aw
     with_the_program(|bench| {
         let before = bench.listings();
         let (_, all) = plan(&policy("10 KB"));
-        for (first, done) in (0..=all.len()).flat_map(|done| [(false, done), (true, done)]) {
-            if first {
-                deploy(&policy("5 KB"));
+        let ways = [(None, false), (Some(false), false), (Some(true), false), (Some(false), true)];
+        for ((before_it, echoes), done) in
+            ways.into_iter().flat_map(|way| (0..=all.len()).map(move |done| (way, done)))
+        {
+            let of = |echoes, depth: &str| if echoes { echoing(depth) } else { policy(depth) };
+            if let Some(echoed) = before_it {
+                deploy(&of(echoed, "5 KB"));
             }
+            let policy = |depth: &str| of(echoes, depth);
             let (tc, steps) = plan(&policy("10 KB"));
             tc.apply(&steps[..done.min(steps.len())]).unwrap();
             assert!(bench.carries_packets(), "after {done} of {steps:#?}");
@@ -212,16 +229,16 @@ fn wherever_it_ends_packets_flow_and_the_next_command_finishes_it_or_takes_it_aw
 fn wherever_taking_away_ends_the_next_command_goes_on() {
     with_the_program(|bench| {
         let before = bench.listings();
-        for done in 0..=4 {
-            deploy(&policy("10 KB"));
+        for done in 0..=5 {
+            deploy(&echoing("10 KB"));
             let tc = Tc::new(DEVICE);
             let steps = tc.plan_removal(&tc.observe().unwrap()).unwrap();
-            assert_eq!(steps.len(), 4, "{steps:?}");
+            assert_eq!(steps.len(), 5, "{steps:?}");
             tc.apply(&steps[..done]).unwrap();
             assert!(bench.carries_packets(), "after {done}");
             match tc.plan_removal(&tc.observe().unwrap()) {
                 Ok(steps) => drop(tc.apply(&steps).unwrap()),
-                Err(Error::NotDeployed { .. }) => assert_eq!(done, 4),
+                Err(Error::NotDeployed { .. }) => assert_eq!(done, 5),
                 Err(error) => panic!("{error}"),
             }
             assert_eq!(bench.listings(), before, "after {done}");
@@ -238,7 +255,11 @@ fn filters_of_others_stay_and_so_does_their_place() {
         run("tc", "filter add dev sf0 ingress protocol all pref 5 u32 match u32 0 0").unwrap();
         let seen = || run("tc", "filter show dev sf0 ingress").unwrap() + &bench.listings();
         let before = seen();
+        deploy(&echoing("10 KB"));
+        assert!(seen().contains("shortflow_echo"), "{}", seen());
         deploy(&policy("10 KB"));
+        assert!(!seen().contains("shortflow_echo"), "{}", seen());
+        deploy(&echoing("10 KB"));
         deploy(&policy("9 KB"));
         bench.undeploy();
         assert_eq!(seen(), before);

@@ -1,0 +1,46 @@
+"""Hosts of network namespaces on cables to this one, which is their router."""
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+
+class Failed(Exception):
+    """A command ended with an error."""
+
+
+def run(*command: object, given: str | None = None) -> str:
+    words = [str(word) for word in command]
+    ended = subprocess.run(words, input=given, capture_output=True, text=True)
+    if ended.returncode:
+        raise Failed(f"{' '.join(words)}\n{ended.stderr.strip()}")
+    return ended.stdout
+
+
+def foreign_devices() -> list[str]:
+    """Devices other than `lo`: where there are some, this namespace is not of our own."""
+    devices = [line.split(":")[1].strip() for line in run("ip", "-o", "link").splitlines()]
+    return [device for device in devices if device != "lo"]
+
+
+@contextmanager
+def host(address: str, end: str, more: Sequence[str] = ()) -> Iterator[list[str]]:
+    """A host on a cable to the router, with its own kernel's TCP and `more` addresses; gives how commands are run in it."""
+    holder = subprocess.Popen(["unshare", "-n", "sh", "-c", "echo; exec sleep 3600"], stdout=subprocess.PIPE)
+    try:
+        holder.stdout.readline()
+        within = ["nsenter", "-t", str(holder.pid), "-n"]
+        run("ip", "link", "add", end, "type", "veth", "peer", "name", "net", "netns", holder.pid)
+        gateway = address.rsplit(".", 1)[0] + ".1"
+        # One packet is one packet: see docs/deploy.md.
+        for at, device, own in [([], end, [gateway]), (within, "net", [address, *more])]:
+            for one in own:
+                run(*at, "ip", "addr", "add", f"{one}/24", "dev", device)
+            run(*at, "ip", "link", "set", device, "up", "gso_max_segs", "1")
+        run(*within, "ip", "route", "add", "default", "via", gateway)
+        # No connection knows what an earlier one has met, as in a rehearsal.
+        run(*within, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/tcp_no_metrics_save")
+        yield within
+    finally:
+        holder.kill()
+        holder.wait()
