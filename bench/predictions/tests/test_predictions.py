@@ -2,7 +2,7 @@
 
 import unittest
 
-from chapter import TARGETS, chapter, signed
+from chapter import TARGETS, binomial_band, chapter, coverage, signed
 from draws import FAMILIES, Drawn
 from running import Figure, Found, figures
 
@@ -50,6 +50,19 @@ class Chapter(unittest.TestCase):
         self.assertIn("a lossy line", text)
         self.assertIn("+100.0 %", text)
         self.assertIn("Why.", text)
+
+    def test_of_exact_models_it_is_counted_how_many_intervals_hold_them(self):
+        # Binomial tables: of 20 with 0.95 each, fewer than 17 are 1.6 %, than 18 7.5 %; all 20 are 36 %.
+        self.assertEqual(binomial_band(20, 0.95), (17, 20))
+        self.assertEqual(binomial_band(1, 0.95), (0, 1))
+        found = {family.name: [] for family in FAMILIES}
+        inside = Figure("a: delay", 1.0, 1.0, 0.9, 1.1)
+        outside = Figure("b: delay", 1.2, 1.0, 0.9, 1.1)
+        drawn = Drawn("priority-1", "bands", "")
+        found["priority"] = [Found(drawn, [inside, outside, Figure("a: goodput", 9.0, 1.0, 0.9, 1.1)], [])] * 20
+        lines = [line for line in coverage(found) if line.startswith("| Poisson")]
+        self.assertEqual([[cell.strip() for cell in line.split("|")[2:7]] for line in lines],
+                         [["a: delay", "20", "20", "17 to 20", "yes"], ["b: delay", "20", "0", "17 to 20", "no"]])  # fmt: skip
 
     def test_every_family_has_a_target(self):
         self.assertEqual({family.name for family in FAMILIES}, set(TARGETS))

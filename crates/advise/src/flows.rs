@@ -22,11 +22,30 @@ pub struct Direction {
     pub per_second: f64,
 }
 
+impl Direction {
+    /// What they send, in bits per second.
+    pub(crate) fn bits_per_second(&self) -> f64 {
+        8.0 * self.per_second * self.mean()
+    }
+
+    /// Bytes of one, on average.
+    fn mean(&self) -> f64 {
+        self.sizes.iter().map(|size| *size as f64).sum::<f64>() / self.sizes.len().max(1) as f64
+    }
+}
+
 /// A distribution is written down as so many sizes, each as often as the others.
 const CLASSES: usize = 20;
 
 /// Fewer flows than this are no distribution.
 const FEWEST: usize = 10;
+
+/// The largest flow, and how many may come in a second: no scenario has more.
+const LARGEST: u64 = 1_000_000_000_000;
+const MOST_PER_SECOND: f64 = 1e6;
+
+/// Rarer flows than this would not be met in what is simulated.
+const FEWEST_PER_SECOND: f64 = 1e-4;
 
 /// Reads `start_s,bytes,direction` lines, the direction being `up` or `down`; the first line names the columns, in any order,
 /// and others are ignored.
@@ -36,11 +55,18 @@ const FEWEST: usize = 10;
 pub fn read_csv(name: &str, text: &str) -> Result<Flows, String> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
     let wrong = |line: u64, what: &str, how: &str| format!("{name}, line {line}: {what}\n{how}");
-    const HOW: &str = "the first line names the columns `start_s`, `bytes` and `direction`";
+    const HOW: &str =
+        "the first line names the columns `start_s`, `bytes` and `direction`, with commas between";
     let head = reader.headers().map_err(|error| wrong(1, &error.to_string(), HOW))?.clone();
     let column = |wanted: &str| {
-        let found = head.iter().position(|one| one == wanted);
-        found.ok_or_else(|| wrong(1, &format!("there is no column `{wanted}`"), HOW))
+        let mut found = head.iter().enumerate().filter(|(_, one)| *one == wanted);
+        match (found.next(), found.next()) {
+            (Some((at, _)), None) => Ok(at),
+            (None, _) => Err(wrong(1, &format!("there is no column `{wanted}`"), HOW)),
+            (Some(_), Some(_)) => {
+                Err(wrong(1, &format!("there are two columns `{wanted}`"), "name each column once"))
+            }
+        }
     };
     let [start, bytes, direction] = [column("start_s")?, column("bytes")?, column("direction")?];
     let mut found: [Found; 2] = Default::default();
@@ -63,8 +89,9 @@ pub fn read_csv(name: &str, text: &str) -> Result<Flows, String> {
                 },
             )?;
         let size: u64 =
-            size.parse().ok().filter(|size| (1..=1 << 40).contains(size)).ok_or_else(|| {
-                wrong(at, &format!("`{size}` is no size"), "write bytes, from 1 to 1099511627776")
+            size.parse().ok().filter(|size| (1..=LARGEST).contains(size)).ok_or_else(|| {
+                let how = format!("write bytes, from 1 to {LARGEST}");
+                wrong(at, &format!("`{size}` is no size"), &how)
             })?;
         let way = match &record[direction] {
             "down" => 0,
@@ -96,22 +123,32 @@ impl Flows {
     /// Those that were found, of either direction.
     ///
     /// # Errors
-    /// That they are too few.
+    /// That they are too few, or come so often or so rarely that nothing can be made of them.
     pub(crate) fn of(name: &str, found: [Found; 2]) -> Result<Flows, String> {
         let times = || found.iter().flat_map(|found| found.times.iter().copied());
         let span = times().fold(f64::MIN, f64::max) - times().fold(f64::MAX, f64::min);
         let all = times().count();
-        if all < FEWEST || span <= 0.0 {
-            return Err(format!(
-                "{name}: {all} flows are too few to tell how they come and how large they are\n\
-                 give {FEWEST} or more that begin at different times"
-            ));
+        let what = match all as f64 / span {
+            _ if all < FEWEST => "are too few to tell how they come and how large they are",
+            often if often > MOST_PER_SECOND => {
+                "begin at the same time, or more than 1000000 in a second"
+            }
+            rare if rare < FEWEST_PER_SECOND => "begin farther apart than 10000 s on average",
+            _ => "",
+        };
+        if !what.is_empty() {
+            let how = format!("give {FEWEST} or more that begin at different times, in seconds");
+            return Err(format!("{name}: {all} flows {what}\n{how}"));
         }
         let [down, up] = found.map(|Found { mut sizes, times }| {
+            // A capture may have counted more of one.
+            sizes.iter_mut().for_each(|size| *size = (*size).min(LARGEST));
             sizes.sort_unstable();
             Direction { sizes, per_second: times.len() as f64 / span }
         });
-        Ok(Flows { from: name.to_owned(), down, up })
+        // What a name has beside printable characters would end the comment that it stands in.
+        let from = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        Ok(Flows { from, down, up })
     }
 
     /// One in so many of them.
@@ -123,11 +160,11 @@ impl Flows {
     /// What they are, in a line.
     pub fn about(&self) -> String {
         let one = |what: &str, of: &Direction| {
-            let mean = of.sizes.iter().sum::<u64>() as f64 / of.sizes.len().max(1) as f64;
             format!(
-                "{} {what}, {:.2} a second, {mean:.0} bytes on average",
+                "{} {what}, {:.2} a second, {:.0} bytes on average",
                 of.sizes.len(),
-                of.per_second
+                of.per_second,
+                of.mean()
             )
         };
         format!("{}: {}; {}", self.from, one("down", &self.down), one("up", &self.up))
@@ -170,13 +207,18 @@ impl Flows {
                 return String::new();
             }
             format!(
-                "\n[workloads.{name}.transfers]\nclient = \"user\"\nserver = \"site\"\nrate = \"{:.4} /s\"\n{small}.constant = \"200 B\"\n\
+                "\n[workloads.{name}.transfers]\nclient = \"user\"\nserver = \"site\"\nrate = \"{} /s\"\n{small}.constant = \"200 B\"\n\
                  {large}.choice = {{ sizes = [{}] }}\n",
-                of.per_second,
+                rate(of.per_second),
                 list(of)
             )
         };
         one(&self.down, "own_down", "reply", "request")
             + &one(&self.up, "own_up", "request", "reply")
     }
+}
+
+/// A rate in so many digits that it is none of nothing.
+fn rate(per_second: f64) -> String {
+    if per_second < 0.01 { per_second.to_string() } else { format!("{per_second:.4}") }
 }

@@ -34,6 +34,16 @@ pub struct Row {
     pub assumed: &'static str,
 }
 
+/// What so many people offer to a line, about.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Offer {
+    /// Bits per second over TCP, going out and coming in; without end where they take what they get.
+    pub(crate) up: f64,
+    pub(crate) down: f64,
+    /// Other packets per second, both ways.
+    pub(crate) datagrams: f64,
+}
+
 /// A figure by which a use is judged: as `tune` names it, `p95:pages`, and what it is, for readers.
 pub type Figure = (&'static str, &'static str);
 
@@ -132,5 +142,21 @@ impl Use {
     /// How many of so many users do it at a time.
     pub fn number(self, users: u32) -> u32 {
         users.div_ceil(self.row().one_of)
+    }
+
+    /// What `users` of it offer, pages and films being `sizes` times as large as assumed.
+    pub(crate) fn offer(self, users: u32, sizes: f64) -> Offer {
+        let users = f64::from(users);
+        let none = Offer::default();
+        match self {
+            Use::Web => Offer { down: users * sizes * 0.32e6, ..none },
+            Use::Streaming => Offer { down: users * sizes * 5e6, ..none },
+            Use::Voice => Offer { datagrams: users * 100.0, ..none },
+            Use::Meetings => Offer { datagrams: users * 250.0, ..none },
+            Use::Games => Offer { datagrams: users * 120.0, ..none },
+            Use::Shell => Offer { datagrams: users * 15.0, ..none },
+            Use::Backup => Offer { up: f64::INFINITY, ..none },
+            Use::Downloads => Offer { down: f64::INFINITY, ..none },
+        }
     }
 }

@@ -44,7 +44,9 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
     let limits = Limit::all(&args.keep, &offered).map_err(Failure::Input)?;
     found.keep(|one| refuse_too_large(&[&one.loaded], args.options.jobs, args.options.memory))?;
     found.keep(|one| Simulator.check(one.scenario())).map_err(run::Error::from)?;
-    let references = references(&inputs, args, &overrides)?;
+    let references =
+        [as_set(&inputs, args, &files, &overrides), references(&inputs, args, &overrides)?];
+    let references = references.concat();
     let first = &found.all[0];
     let target = target(&args.options, &first.loaded.name, "-tuned");
     let output = OutputFolder::prepare(&target, args.options.force)?;
@@ -128,6 +130,25 @@ pub(crate) fn give(
     let path = PathBuf::from(path);
     inputs.give(&path, text);
     CandidateFile { path: Some(path), may_be_left_out }
+}
+
+/// The policies with the settings of their own where some are varied, to show whether it pays to change them; none where those
+/// do not fit the scenario.
+fn as_set(
+    inputs: &InputFiles,
+    args: &Tune,
+    files: &[CandidateFile],
+    overrides: &Overrides,
+) -> Vec<Candidate> {
+    if args.vary.is_empty() {
+        return Vec::new();
+    }
+    let files: Vec<CandidateFile> =
+        files.iter().map(|file| CandidateFile { may_be_left_out: true, ..file.clone() }).collect();
+    let found = candidates(inputs, &args.scenario, &files, &[], overrides);
+    let mut found = found.map_or_else(|_| Vec::new(), |found| found.all);
+    found.iter_mut().for_each(|one| one.label += ", as set");
+    found
 }
 
 /// Best effort and FQ-CoDel as they are shipped, where they fit the scenario.

@@ -155,6 +155,8 @@ pub fn line_figure(figure: &LineFigure) -> Figure {
     };
     let scene = render_multiple(plots, layout(figure, &series));
     let svg = SvgBackend::new().render_scene(&scene);
+    let is_marked = series.iter().any(|series| series.stroke == Stroke::Marked);
+    let svg = if is_marked { style::let_markers_out(&svg, LARGEST_MARKER + 1.0) } else { svg };
     Figure {
         svg: style::finish(&svg, &figure.name, &figure.title, &caption),
         name: figure.name.clone(),
@@ -202,7 +204,7 @@ fn plots(index: usize, series: &Series) -> Vec<Plot> {
     let mut dots = ScatterPlot::new()
         .with_data(series.points.iter().map(|mark| (mark.x, mark.y)))
         .with_color(color.as_str())
-        .with_size(4.0)
+        .with_size(MARKER)
         .with_marker(MARKERS[index % MARKERS.len()]);
     if series.points.iter().any(|mark| mark.low.is_some()) {
         dots = dots.with_y_err_asymmetric(series.points.iter().map(arm));
@@ -212,11 +214,15 @@ fn plots(index: usize, series: &Series) -> Vec<Plot> {
     let arrows = ScatterPlot::new()
         .with_data(bounds.iter().copied())
         .with_color(color.as_str())
-        .with_size(8.0)
+        .with_size(LARGEST_MARKER)
         .with_marker(MarkerShape::Triangle);
     let arrows = (!bounds.is_empty()).then_some(Plot::Scatter(arrows));
     [Plot::Line(line), Plot::Scatter(dots)].into_iter().chain(arrows).collect()
 }
+
+/// How far markers reach from their points, and those of lower bounds, in units of the drawing.
+const MARKER: f64 = 4.0;
+const LARGEST_MARKER: f64 = 8.0;
 
 const MARKERS: [MarkerShape; 5] = [
     MarkerShape::Circle,

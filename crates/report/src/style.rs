@@ -186,6 +186,25 @@ fn own_identifiers(svg: &str, name: &str) -> String {
 
 const CLIP: &str = "kuva-clip-";
 
+/// Lets markers reach over the axes by `room` units of the drawing, so that those of points on an axis are seen whole.
+pub(crate) fn let_markers_out(svg: &str, room: f64) -> String {
+    let mut parts = svg.split("<clipPath ");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (of, rest) = part.split_once("/>").expect("a clip path has a rectangle");
+        let mut of = of.to_owned();
+        for (name, more) in
+            [("x", -room), ("y", -room), ("width", 2.0 * room), ("height", 2.0 * room)]
+        {
+            let value = attribute(&of, name);
+            let grown = value.parse::<f64>().expect("a rectangle has numbers") + more;
+            of = of.replacen(&format!(" {name}=\"{value}\""), &format!(" {name}=\"{grown}\""), 1);
+        }
+        out += &format!("<clipPath {of}/>{rest}");
+    }
+    out
+}
+
 /// Replaces the colours that a drawing has by their counterparts, on a dark screen.
 fn dark_style(drawing: &str) -> String {
     let own = |(light, dark): (&str, &str)| (light.to_owned(), dark.to_owned());
@@ -221,6 +240,13 @@ mod tests {
     fn a_colour_is_written_as_its_channels() {
         assert_eq!(hex(0.0, 1.0, 0.5), "#ff0000");
         assert_eq!(hex(120.0, 1.0, 0.25), "#008000");
+    }
+
+    #[test]
+    fn what_is_drawn_in_a_clip_path_may_reach_over_its_edges() {
+        let svg = "<svg><clipPath id=\"a\"><rect x=\"70\" y=\"20\" width=\"500\" height=\"300\"/></clipPath><g/></svg>";
+        let grown = "<rect x=\"62\" y=\"12\" width=\"516\" height=\"316\"/></clipPath><g/></svg>";
+        assert_eq!(let_markers_out(svg, 8.0), format!("<svg><clipPath id=\"a\">{grown}"));
     }
 
     #[test]

@@ -24,16 +24,21 @@ pub struct Candidate {
     pub label: String,
     /// What is set in it, for all and for this one, as keys and values.
     pub set: Vec<(String, String)>,
+    /// What its policy does, spelled out: alike where two do the same, whatever is set in them.
+    pub does: String,
     /// Its scenario, checked; it has one point.
     pub loaded: Loaded,
 }
 
 impl Candidate {
-    /// Whether another is the same policy with the same settings.
+    /// Whether another is the same policy, does the same, and does so in the same network.
     pub fn is_same_as(&self, other: &Candidate) -> bool {
         let text =
             |one: &Candidate| one.scenario().inputs.policy.as_ref().map(|(_, text)| text.clone());
-        self.set == other.set && text(self) == text(other)
+        let beside = |one: &Candidate| -> Vec<(String, String)> {
+            one.set.iter().filter(|(key, _)| !key.starts_with(POLICY)).cloned().collect()
+        };
+        self.does == other.does && beside(self) == beside(other) && text(self) == text(other)
     }
 
     /// Its scenario.
@@ -226,7 +231,8 @@ fn candidate(
         return Err(wrong(message.to_owned(), help.to_owned()));
     };
     let label = with_settings(&policy.name, named);
-    Ok(Candidate { label, set, loaded })
+    let does = format!("{:?}", policy.roles);
+    Ok(Candidate { label, set, does, loaded })
 }
 
 /// Gives those that would be called the same the names of their files and their numbers too.

@@ -53,20 +53,42 @@ fn of_a_line_that_is_too_fast_to_simulate_one_part_is_with_as_many_users_less() 
         let rate = Rate::from_bits_per_sec(megabits * 1_000_000);
         Network { up: rate, down: rate, ..network("fibre", users, &[Use::Web, Use::Backup]) }
     };
-    let (whole, part) = (fast(1000, 100), fast(4000, 400));
+    let (whole, part) = (fast(500, 200), fast(1000, 400));
     assert!(!whole.simulated().contains("part"), "{}", whole.simulated());
     assert_eq!(
         part.simulated(),
-        "5 s each, after 3 s, of one part in 4 of the rates and of the users"
+        "5 s each, after 3 s, of one part in 2 of the rates and of the users"
     );
     let (whole, part) = (whole.scenario(), part.scenario());
-    assert!(part.starts_with("# One part in 4 of the network"), "{part}");
-    for same in ["user = { count = 100 }", "rate = { forward = \"1 Gbit/s\", back = \"1 Gbit/s\" }"]
+    assert!(part.starts_with("# One part in 2 of the network"), "{part}");
+    for same in
+        ["user = { count = 200 }", "rate = { forward = \"500 Mbit/s\", back = \"500 Mbit/s\" }"]
     {
         assert!(whole.contains(same) && part.contains(same), "{same}\n{part}");
     }
     // What the modem holds leaves it in the same time.
-    assert!(whole.contains("queue = \"1000 pkt\"") && part.contains("queue = \"250 pkt\""));
+    assert!(whole.contains("queue = \"1000 pkt\"") && part.contains("queue = \"500 pkt\""));
+}
+
+#[test]
+fn readers_begin_as_they_do_in_the_long_run_however_short_what_is_simulated_is() {
+    for (megabits, users, readers, within) in [
+        // 60 s: all of them within what they think for a page.
+        (4, 200, 200, 40),
+        // 12 s, of which 8 are measured: three in ten come in that time; of few so many that ten pages are measured.
+        (250, 200, 60, 12),
+        (250, 40, 15, 12),
+        (250, 10, 10, 12),
+    ] {
+        let rate = Rate::from_bits_per_sec(megabits * 1_000_000);
+        let uses = &[Use::Web, Use::Backup];
+        let net = Network { up: rate, down: rate, ..network("fibre", users, uses) };
+        workloads(&net);
+        let text = net.scenario();
+        let told = format!("client = \"user[:{readers}]\"");
+        assert!(text.contains(&told), "{megabits} {users}: {text}");
+        assert!(text.contains(&format!("start_window = \"{within} s\"")), "{megabits}: {text}");
+    }
 }
 
 #[test]
@@ -132,6 +154,16 @@ fn flows_of_the_users_own_come_as_often_and_as_large_as_in_their_list() {
 }
 
 #[test]
+fn rare_flows_and_a_file_whose_name_breaks_a_line_make_a_scenario_all_the_same() {
+    let lines: Vec<String> = (0..12).map(|n| format!("{},900,down", n * 9000)).collect();
+    let text = format!("start_s,bytes,direction\n{}", lines.join("\n"));
+    let flows = read_csv("my\n[flows]\r.csv", &text).unwrap();
+    let network = Network { flows: Some(flows), ..network("cable", 2, &[Use::Voice]) };
+    assert_eq!(workloads(&network), ["calls_up", "calls_down", "own_down"]);
+    assert!(network.scenario().contains("own flows: my?[flows]?.csv: 12 down"));
+}
+
+#[test]
 fn a_list_with_a_mistake_is_told_where_and_what_is_allowed() {
     let told = |lines: &[&str]| read_csv("flows.csv", &list(lines)).unwrap_err();
     let head = "start_s,bytes,direction";
@@ -145,6 +177,11 @@ fn a_list_with_a_mistake_is_told_where_and_what_is_allowed() {
         told(&[head, "1,2,up", "NaN,2,up"]),
         told(&[head]),
         told(&[]),
+        told(&["start_s,bytes,bytes,direction", "1,2,2,up"]),
+        told(&["start_s;bytes;direction", "1;2;up"]),
+        told(&[head, "1,1000000000001,up"]),
+        told(&[&[head][..], &["3,9,up"; 12]].concat()),
+        told(&[&[head, "0,9,up"][..], &["1e300,9,up"; 12]].concat()),
     ];
     assert_eq!(all.join("\n\n") + "\n", include_str!("mistakes.txt"));
 }

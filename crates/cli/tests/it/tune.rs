@@ -191,6 +191,19 @@ fn what_is_set_in_all_candidates_is_in_the_winner_and_not_in_what_it_is_held_aga
 }
 
 #[test]
+fn a_varied_policy_stands_beside_itself_as_it_is_set() {
+    let home = tempfile::tempdir().unwrap();
+    let ended = tune(home.path(), &["--for", "mean:packets", "--vary", LIMITS]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    // 40 packets wait twice as long as 20 do, and are none of what is tried.
+    assert!(ended.out.contains("Better than Queue, as set by "), "{}", ended.out);
+    let tries_it = "policy.parameters.limit=40 pkt,80 pkt";
+    let ended = tune(home.path(), &["--for", "mean:packets", "--vary", tries_it]);
+    assert!(ended.out.starts_with("Queue, limit = 40 pkt comes out first"), "{}", ended.out);
+    assert!(!ended.out.contains("as set"), "{}", ended.out);
+}
+
+#[test]
 fn a_combination_that_cannot_be_is_left_out_with_the_reason() {
     let home = tempfile::tempdir().unwrap();
     let limits = "policy.parameters.limit=5 pkt,0 pkt,20 pkt";
