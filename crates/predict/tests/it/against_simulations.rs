@@ -196,6 +196,98 @@ fn a_plain_buffer_is_filled_at_least_as_much_as_flows_in_step_fill_it() {
     }
 }
 
+/// A round trip of 23 ms, at which a timeout of 200 ms is short beside the 3 s that count after a lost SYN (RFC 6298 §5.7):
+/// without these two segments would be told a twelfth too short.
+#[test]
+fn short_transfers_over_a_line_that_loses_8_in_a_hundred_wait_for_what_a_lost_syn_leaves() {
+    let text = r#"
+        duration = "430 s"
+        warm_up = "10 s"
+        drain = "60 s"
+        measure.size_classes = ["2 seg", "3 seg", "4 seg"]
+        hosts = { a = {}, b = {} }
+        [tcp]
+        era = "ns2-2005"
+        initial_window = 1
+        recovery = "newreno"
+        rto_initial = "1 s"
+        receive_window = "1 MB"
+        [links.line]
+        between = ["b", "a"]
+        rate = "1 Gbit/s"
+        delay = "11.5 ms"
+        queue = "100000 pkt"
+        loss = { forward = 0.08, back = 0 }
+        [workloads.web.transfers]
+        client = "a"
+        server = "b"
+        load = "4 Mbit/s"
+        request.constant = "1 seg"
+        reply.choice = { sizes = ["2 seg", "3 seg", "4 seg"] }
+    "#;
+    sizes_hold(text, 0.05);
+}
+
+/// Pages and a call on a line of 10 Mbit/s, served by bytes sent.
+fn by_bytes_sent(delay: &str, duration: u32) -> Scenario {
+    let text = format!(
+        r#"
+        policy = "p.toml"
+        duration = "{duration} s"
+        warm_up = "4 s"
+        drain = "20 s"
+        bind = [{{ role = "core", at = "site", to = "reader" }}]
+        hosts = {{ site = {{}}, reader = {{}} }}
+        links.line = {{ between = ["site", "reader"], rate = "10 Mbit/s", delay = "{delay}" }}
+        [workloads.pages.transfers]
+        client = "reader"
+        server = "site"
+        load = "4 Mbit/s"
+        request.constant = "400 B"
+        reply.choice = {{ sizes = ["2 KB", "8 KB", "30 KB", "100 KB", "400 KB"], weights = [40, 40, 14, 5, 1] }}
+        [workloads.calls.cbr]
+        from = "site"
+        to = "reader"
+        rate = "80 kbit/s"
+        packet = "200 B"
+        "#
+    );
+    let bands: Vec<String> = (0..8)
+        .map(|band| {
+            let rule = if band < 7 {
+                format!("match = {{ dscp = [\"CS{}\"] }}, ", 7 - band)
+            } else {
+                String::new()
+            };
+            format!("{{ {rule}queue.fifo = {{ limit = \"200 pkt\" }} }}")
+        })
+        .collect();
+    let policy = format!(
+        "[[roles.core.classes]]\nname = \"all\"\nmarker.dstf = {{}}\n[roles.core.queue.strict-priority]\nbands = [{}]\n",
+        bands.join(", ")
+    );
+    scenario(&text, &policy)
+}
+
+/// A call that goes on sinks behind all that pages send first: behind whole pages, whose windows keep a short line busy one
+/// after another, and which go through several bands.
+#[test]
+fn a_call_under_dstf_waits_for_the_stretches_that_pages_send_before_it() {
+    for (delay, duration, within) in
+        [("0.01 ms", 204, 0.35), ("20 ms", 204, 0.35), ("0.01 ms", 64, 0.45)]
+    {
+        let scenario = by_bytes_sent(delay, duration);
+        let delay_of = |summary: Summary| {
+            summary.workload("calls").unwrap().datagrams.as_ref().unwrap().delay.unwrap().mean
+        };
+        let of_way = if delay == "20 ms" { 0.02 } else { 0.0 };
+        let (model, simulation) =
+            (delay_of(predicted(&scenario)), delay_of(simulated(&scenario, 8)));
+        let what = format!("wait of a call at {delay}, for {duration} s");
+        holds(&what, model - of_way, simulation - of_way, within);
+    }
+}
+
 #[test]
 fn the_same_scenario_gives_the_same_means() {
     let scenario = scenario(&transfers("3 Mbit/s", ""), "");
