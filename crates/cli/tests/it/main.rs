@@ -22,6 +22,7 @@ mod interrupt;
 mod killed;
 mod predict;
 mod rehearse;
+mod replay;
 mod reproduce;
 mod runs;
 mod schemas;
