@@ -63,6 +63,10 @@ impl Drop for Over<'_> {
     }
 }
 
+/// What is wrong with a token where there is no page.
+#[cfg(target_os = "linux")]
+pub(crate) const NO_CONSOLE: &str = "--console-token-file: there is no console\nadd --console";
+
 /// The token of the file, if one is given.
 pub(crate) fn given(file: &TokenFile) -> Result<Option<Token>, Failure> {
     Ok(file.console_token_file.as_deref().map(Token::read).transpose()?)

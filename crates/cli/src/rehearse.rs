@@ -37,7 +37,7 @@ mod on_linux {
     use crate::guests::{Crew, guests, host, refuse_several};
     use crate::interrupt::stop_on_interrupt;
     use crate::live::{Shell, Watch};
-    use crate::page::Page;
+    use crate::page::{NO_CONSOLE, Page};
     use crate::simulate::{Looking, case, conduct, request, target};
 
     /// How long traffic goes on that has no end of its own.
@@ -56,8 +56,7 @@ mod on_linux {
             return Err(Failure::Input(what.to_owned()));
         }
         if args.console.is_none() && args.console_token.console_token_file.is_some() {
-            let what = "--console-token-file: there is no console\nadd --console";
-            return Err(Failure::Input(what.to_owned()));
+            return Err(Failure::Input(NO_CONSOLE.to_owned()));
         }
         let is_measured = !args.until_done && args.shell.is_none();
         let rehearsal = rehearsal(args);

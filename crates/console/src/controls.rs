@@ -1,6 +1,6 @@
 //! What can be done from the page, whoever does it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::diff::DiffLine;
 
@@ -31,7 +31,7 @@ pub enum Change {
 }
 
 /// What would change.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preview {
     /// What counts now.
     pub from: String,

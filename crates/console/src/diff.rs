@@ -1,9 +1,9 @@
 //! How two texts differ, line by line.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A line of two texts that are held against each other.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffLine {
     /// ` ` in both, `-` in the first alone, `+` in the second alone, `…` for lines in both that are left out.
     pub sign: char,
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(told("a\nb\n", "a\nb\n"), "");
         assert_eq!(told("a\nb\nc\nd\ne\nf\n", "a\nb\nc\nd\nE\nf\n"), "…| c| d|-e|+E| f|");
         assert_eq!(told("", "a"), "+a|");
-        assert_eq!(told("a\nb\na\nc", "b\na\na\nc"), "-a| b| a|+a| c|");
+        assert_eq!(told("a\nb\na\nc", "b\na\na\nc"), "-a| b|+a| a| c|");
     }
 
     #[test]

@@ -55,6 +55,12 @@ struct State {
     run: u64,
 }
 
+impl State {
+    fn begin_anew(&mut self) {
+        (self.at_s, self.told, self.run) = (0.0, 0, self.run + 1);
+    }
+}
+
 /// Why a folder cannot be shown again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
@@ -213,16 +219,18 @@ impl Controls for Replay<'_> {
             Change::Switch(to) => {
                 let to = self.found(&to)?;
                 self.with(|state| {
-                    if to != state.chosen {
-                        state.before = Some(state.chosen);
-                        state.chosen = to;
+                    if to == state.chosen {
+                        return;
                     }
+                    // At the end there is nothing left to show: it begins anew under the other.
+                    if state.at_s >= self.recordings[state.chosen].watched.end_s() {
+                        state.begin_anew();
+                    }
+                    (state.before, state.chosen) = (Some(state.chosen), to);
                 });
             }
             Change::Speed(speed) => self.with(|state| state.speed = speed),
-            Change::Restart => self.with(|state| {
-                (state.at_s, state.told, state.run) = (0.0, 0, state.run + 1);
-            }),
+            Change::Restart => self.with(State::begin_anew),
         }
         Ok(())
     }

@@ -169,7 +169,7 @@ function show() {
   fill($("rate-of"), streams, chosen.rate);
   const points = pointsOf(series);
   showCards(series, here);
-  chart.show(points, +$("span").value, here.rate_bit_per_s, about.kind === "agents" ? clock : null);
+  chart.show(points, Math.min(+$("span").value, about.pace?.end_s ?? Infinity), here.rate_bit_per_s, about.kind === "agents" ? clock : null);
   if ($("table-box").open) showTable(points);
   showStreams(series, here);
   showFleet();

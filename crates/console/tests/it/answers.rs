@@ -257,6 +257,12 @@ fn a_run_that_comes_out_the_same_again_says_nothing_and_its_snapshots_are_as_man
     with_replay(1000.0, |at, replay| {
         until_over(replay);
         assert_eq!(replay.hub().about().notes, [""; 0]);
+        let fields = [JSON, &bearer()];
+        let run = replay.hub().about().run;
+        assert_eq!(code(&asked(at, "POST /switch", &fields, "{\"to\":\"2\"}")), "200");
+        assert_eq!(replay.hub().about().run, run + 1, "at the end it begins anew under the other");
+        until_over(replay);
+        assert_eq!(replay.hub().about().notes, [""; 0]);
         let mut told = asked(at, "GET /events", &[], "");
         told.truncate(told.rfind("event: ").unwrap());
         assert!(told.contains("\"at_s\":0.5,") && told.contains("\"at_s\":1.0,"), "{told}");
