@@ -116,10 +116,14 @@ export class Chart {
   }
 
   marks(parts, shown, x, height, width) {
+    let before = -Infinity, line = 0;
     for (const point of shown.filter(point => point.mark)) {
       const at = x(point.t), isLate = at > width / 2;
+      // Words of marks that stand close together go below each other.
+      line = at - before < 150 ? (line + 1) % 5 : 0;
+      before = at;
       parts.push(make("line", { class: "mark", x1: at, x2: at, y1: TOP - 4, y2: height - BOTTOM }));
-      parts.push(text(at + (isLate ? -5 : 5), TOP + 10, point.mark, { class: "marktext", "text-anchor": isLate ? "end" : "start" }));
+      parts.push(text(at + (isLate ? -5 : 5), TOP + 12 + 14 * line, point.mark, { class: "marktext", "text-anchor": isLate ? "end" : "start" }));
     }
     if (this.at !== null && shown.some(point => point.t === this.at)) {
       parts.push(make("line", { class: "cursor", x1: x(this.at), x2: x(this.at), y1: TOP, y2: height - BOTTOM }));
