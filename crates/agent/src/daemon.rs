@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
+use crate::console::{self, Page};
 use crate::control::{Ask, Asked, Control, serve};
 use crate::event::Event;
 use crate::metrics::{self, Metrics};
@@ -25,6 +26,8 @@ pub struct Doors {
     pub control: Control,
     /// For monitoring, where that is wanted.
     pub metrics: Option<Metrics>,
+    /// For people with a browser, where that is wanted.
+    pub page: Option<Page>,
 }
 
 /// Runs the agent of `machine` with its state in the folder `state` until `stop`; each event is told.
@@ -64,6 +67,10 @@ pub fn run<P: DataPlane>(
         if let Some(scraped) = &doors.metrics {
             let requests = requests.clone();
             scope.spawn(move || metrics::serve(scraped, &requests, stop));
+        }
+        if let Some(page) = &doors.page {
+            let requests = requests.clone();
+            scope.spawn(move || console::serve(page, requests, stop));
         }
         scope.spawn(move || serve(&doors.control, &requests, stop));
         let mut watchers: Vec<SyncSender<Value>> = Vec::new();
@@ -112,6 +119,10 @@ fn answer<P: DataPlane>(agent: &mut Agent<P>, nudge: &AtomicBool, asked: &Asked)
     let answer = match asked.ask {
         Ask::Status => Ok(agent.status()),
         Ask::Watch => Ok(json!({ "watching": true })),
+        Ask::Versions => Ok(agent.versions()),
+        Ask::Preview(to) => {
+            agent.preview(to).map(|preview| json!(preview)).map_err(|error| error.to_string())
+        }
         Ask::Reload => {
             nudge.store(true, Ordering::Relaxed);
             Ok(json!({ "reading": true }))

@@ -21,6 +21,7 @@
 mod agent;
 mod bundle;
 mod change;
+mod console;
 mod control;
 mod daemon;
 mod event;
@@ -39,6 +40,7 @@ mod whole;
 pub use agent::{Agent, RollBackError};
 pub use bundle::{Bundle, FLEET, Unreadable};
 pub use change::{Change, Difference, changes};
+pub use console::{Overview, Page};
 pub use control::{Ask, AskError, Control, ask, watch};
 pub use daemon::{Doors, run};
 pub use event::{Event, What};

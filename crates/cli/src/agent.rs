@@ -21,12 +21,14 @@ mod on_linux {
     use serde_json::{Value, json};
     use shortflow_agent::{
         Ask, AskError, Bundle, Change, Control, Difference, Doors, Event, Fleet, KernelPlane,
-        Metrics, Store, StoreError, Unreadable, ask, changes, exposition, give_up_privileges,
-        is_machine, ldap, this_machine, watch,
+        Metrics, Overview, Page, Store, StoreError, Unreadable, ask, changes, exposition,
+        give_up_privileges, is_machine, ldap, this_machine, watch,
     };
 
+    use shortflow_console::Guard;
     use shortflow_text::{InputFiles, MOST_TEXT, name_of};
 
+    use crate::agent_args as args;
     use crate::agent_args::{
         Agent, Export, Import, Log, Plan, Rollback, Run, Socket, Status, Watch, What,
     };
@@ -34,6 +36,7 @@ mod on_linux {
     use crate::console::Console;
     use crate::failure::Failure;
     use crate::interrupt::{stop_flag, stop_on_interrupt};
+    use crate::page::{self, NO_CONSOLE, door, given};
 
     impl From<Unreadable> for Failure {
         fn from(error: Unreadable) -> Self {
@@ -70,6 +73,7 @@ mod on_linux {
             What::Resume(args) => resume(console, args),
             What::Metrics(args) => console.print(&exposition(&ask(&args.socket, Ask::Status)?)),
             What::Watch(args) => follow(console, args),
+            What::Console(args) => overview(console, args),
             What::Log(args) => log(console, args),
             What::Export(args) => export(console, args),
             What::Import(args) => import(console, args),
@@ -120,11 +124,12 @@ mod on_linux {
         }
         let source = source(&args.from, stop_flag())?;
         let metrics = args.metrics.map(metrics).transpose()?;
+        let page = page(console, args)?;
         let control = Control::listen(&args.socket, args.socket_group.as_deref());
         let control = control.map_err(|error| {
             Failure::Machine(format!("cannot listen at {}: {error}", args.socket.display()))
         })?;
-        let doors = Doors { control, metrics };
+        let doors = Doors { control, metrics, page };
         // Of each thread on its own, so before there are others.
         give_up_privileges().map_err(|error| {
             Failure::Machine(format!("cannot give up capabilities that are not needed: {error}"))
@@ -134,6 +139,39 @@ mod on_linux {
         let console = *console;
         let tell = move |event: &Event| console.happened(&event.at, &event.who, &event.what);
         Ok(shortflow_agent::run(&machine, source, &args.state, &doors, plane, stop, tell)?)
+    }
+
+    /// The page of `--console`, of which everybody who is not on this machine shows the token.
+    fn page(console: &Console, args: &Run) -> Result<Option<Page>, Failure> {
+        let Some(address) = args.console else {
+            return match args.console_token.console_token_file {
+                Some(_) => Err(Failure::Input(NO_CONSOLE.to_owned())),
+                None => Ok(None),
+            };
+        };
+        let token = given(&args.console_token)?;
+        if token.is_none() && !address.ip().is_loopback() {
+            let what = format!(
+                "the console at {address} is for others than this machine, and has no token\n\
+                 give one: --console-token-file FILE"
+            );
+            return Err(Failure::Input(what));
+        }
+        let (door, url) = door(address)?;
+        console.note(&format!("console: {url}"));
+        let guard = Guard::new(door.names(), token);
+        Ok(Some(Page { door, guard }))
+    }
+
+    /// `shortflow agent console`.
+    fn overview(console: &Console, args: &args::Overview) -> Result<(), Failure> {
+        let stop = stop_on_interrupt()?;
+        let page = page::Page::open(args.console, &args.token)?;
+        console.print(&format!("Console: {}\n", page.url))?;
+        console.note("open it in a browser; Ctrl-C ends it");
+        let overview = Overview::of_sockets(&args.socket);
+        page.beside(overview.hub(), &overview, || overview.run(stop));
+        Ok(())
     }
 
     fn metrics(address: SocketAddr) -> Result<Metrics, Failure> {

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
+use crate::console_args::{CONSOLE, TokenFile};
+
 pub(crate) const AGENT: &str = "\
 Examples:
   shortflow agent plan fleet                       # what each machine would get
@@ -17,6 +19,7 @@ Examples:
   sudo shortflow agent status
   sudo shortflow agent rollback
   sudo shortflow agent resume
+  sudo shortflow agent run --source /srv/fleet --console --console-token-file /etc/shortflow/console-token
   shortflow agent export fleet --base ou=shortflow,dc=example,dc=org > fleet.ldif
   shortflow agent import fleet.ldif --into fleet";
 
@@ -60,6 +63,10 @@ pub(crate) enum What {
     Metrics(Socket),
     /// Show what happens at the agent, as it happens, until Ctrl-C.
     Watch(Watch),
+    /// Show one or several agents on the live console, in the browser, until Ctrl-C
+    ///
+    /// Each is asked by its control socket; those of other machines can be brought here by `ssh -L`.
+    Console(Overview),
     /// Show what an agent has done: when, who, what.
     Log(Log),
     /// Print a repository as entries of an LDAP directory (LDIF), for `ldapadd`.
@@ -108,6 +115,13 @@ pub(crate) struct Run {
     /// Let Prometheus scrape metrics at this loopback address, as 127.0.0.1:9855; by default nowhere.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics: Option<SocketAddr>,
+    /// Show the live console, in the browser, at 127.0.0.1:9856; `--console=ADDRESS:PORT` is elsewhere, where everybody
+    /// shows the token.
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = CONSOLE)]
+    pub(crate) console: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) console_token: TokenFile,
     /// The machine of the fleet that this one is; by default its host name up to the first dot.
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
@@ -249,6 +263,19 @@ pub(crate) struct Watch {
     /// Print a JSON object in each line instead.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `agent console`.
+#[derive(Debug, Args)]
+pub(crate) struct Overview {
+    /// The control socket of an agent; may be repeated.
+    #[arg(long, value_name = "PATH", default_value = SOCKET, value_hint = ValueHint::FilePath)]
+    pub(crate) socket: Vec<PathBuf>,
+    /// Where the page is; port 0 is one that is free.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = CONSOLE)]
+    pub(crate) console: SocketAddr,
+    #[command(flatten)]
+    pub(crate) token: TokenFile,
 }
 
 /// `agent log`.

@@ -1,5 +1,6 @@
 //! The command line: what `--help`, shell completions and man pages are made from.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -11,6 +12,7 @@ use shortflow_units::{Bytes, Duration};
 
 use crate::advise_args;
 use crate::agent_args;
+use crate::console_args;
 use crate::deploy_args;
 use crate::tune_args;
 
@@ -150,6 +152,14 @@ pub(crate) enum Command {
     /// its devices as the repository says.
     #[command(after_help = agent_args::AGENT)]
     Agent(agent_args::Agent),
+    /// Show a simulated run on the live console, in the browser, as if it happened now
+    ///
+    /// What the folder says was run is simulated again, which comes out the same, and its time passes while you look: delay
+    /// beside throughput, classes, drops, flows. Given the folder of a comparison one goes from one policy to another and
+    /// back: what is shown is what would have come of the same arrivals under the other policy from the start. No network
+    /// and no rights are needed.
+    #[command(after_help = console_args::REPLAY)]
+    Replay(console_args::Replay),
     /// Make the report and its figures again from folders of results.
     ///
     /// Given one folder, the report in it is written again. Given several, they come onto one page,
@@ -199,6 +209,8 @@ Examples:
   sudo shortflow rehearse scenarios/contract.toml --with visitors 'ping -c 5 shop' --until-done
   sudo shortflow rehearse scenarios/contract.toml --until-done \\
       --with shop 'iperf3 -s' --with visitors 'iperf3 -c shop -R -t 10'
+  sudo shortflow rehearse scenarios/office.toml --replicas 1 --console \\
+      --policies policies/best-effort.toml,policies/fq-codel.toml
   sudo shortflow rehearse scenarios/office.toml --shell 'disk[0]' \\
       --policies policies/best-effort.toml,policies/fq-codel.toml";
 
@@ -318,6 +330,13 @@ pub(crate) struct Rehearse {
     /// from host to host. The keys n and q go to the next of several policies, and end the run.
     #[arg(long)]
     pub(crate) live: bool,
+    /// Show it on the live console, in the browser, while it runs, and switch between --policies from there.
+    /// `--console=ADDRESS:PORT` shows it elsewhere than at 127.0.0.1:9856; port 0 is one that is free.
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = console_args::CONSOLE, conflicts_with = "trace")]
+    pub(crate) console: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) console_token: console_args::TokenFile,
     /// Policies to go through with the key n, separated by commas; the first is the one to begin with.
     #[arg(long, value_name = "FILE,FILE…", value_delimiter = ',', conflicts_with = "policy")]
     #[arg(value_hint = ValueHint::FilePath, value_parser = policy_file())]

@@ -7,6 +7,7 @@
 //!      → deploy, reload, status, undeploy, doctor → deploy: a device of this machine
 //!      → agent → agent: from one repository to the devices of many machines
 //!      → verify → verify: what probes and transfers through it say
+//!      → replay, rehearse --console → console: a page over snapshots of a run
 //!      → check, explain, init, reproduce, report, bench, generate
 //! ```
 
@@ -22,6 +23,7 @@ mod bench_ebpf;
 mod bench_router;
 mod check;
 mod console;
+mod console_args;
 mod deploy;
 mod deploy_args;
 mod explain;
@@ -33,8 +35,10 @@ mod init;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod live;
+mod page;
 mod progress;
 mod rehearse;
+mod replay;
 mod report;
 mod reproduce;
 mod shipped;
@@ -81,6 +85,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Agent(args) => agent::agent(console, args),
         Command::Init(args) => init::init(console, args),
         Command::Reproduce(args) => reproduce::reproduce(console, args),
+        Command::Replay(args) => replay::replay(console, args),
         Command::Report(args) => report::report(console, args),
         Command::Explain(args) => explain::explain(console, args),
         Command::Schema(args) => generate::schema(console, args),

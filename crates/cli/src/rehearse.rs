@@ -25,9 +25,10 @@ mod on_linux {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use shortflow_rehearse::{
-        Attended, Audience, Board, Guest, Guests, IpVersion, PortKind, Rehearsal, User,
+        Attended, Audience, Board, Guest, Guests, IpVersion, OnConsole, PortKind, Rehearsal, User,
     };
-    use shortflow_run::{Case, Engine, Error};
+    use shortflow_run::{Case, Engine, Error, StartTap, Tap};
+    use shortflow_scenario::Scenario;
     use shortflow_text::InputFiles;
     use shortflow_trace::Request;
 
@@ -36,6 +37,7 @@ mod on_linux {
     use crate::guests::{Crew, guests, host, refuse_several};
     use crate::interrupt::stop_on_interrupt;
     use crate::live::{Shell, Watch};
+    use crate::page::{NO_CONSOLE, Page};
     use crate::simulate::{Looking, case, conduct, request, target};
 
     /// How long traffic goes on that has no end of its own.
@@ -49,24 +51,66 @@ mod on_linux {
         }
         if args.shell.is_some() {
             Shell::refuse_without_terminal()?;
-        } else if !args.policies.is_empty() && !args.live {
-            let what = "--policies are gone through by a key\nadd --live, or --shell HOST; `compare` runs one after the other";
+        } else if !args.policies.is_empty() && !args.live && args.console.is_none() {
+            let what = "--policies are gone through by a key\nadd --live, --console or --shell HOST; `compare` runs one after the other";
             return Err(Failure::Input(what.to_owned()));
+        }
+        if args.console.is_none() && args.console_token.console_token_file.is_some() {
+            return Err(Failure::Input(NO_CONSOLE.to_owned()));
         }
         let is_measured = !args.until_done && args.shell.is_none();
         let rehearsal = rehearsal(args);
         let cases = cases(args, &rehearsal, is_measured)?;
-        let is_shown = args.shell.is_some() || args.live && console.shows_progress();
+        let on_terminal = args.shell.is_some() || args.live && console.shows_progress();
+        let is_shown = on_terminal || args.console.is_some();
         let board = is_shown.then(|| board(args, &cases)).transpose()?;
+        let page = args.console.map(|at| Page::open(at, &args.console_token)).transpose()?;
+        let web = page.as_ref().zip(board.as_ref()).map(|(page, board)| Web::new(page, board));
+        let shown = Shown { board: board.as_ref(), on_terminal, web: web.as_ref() };
         for case in &cases[1..] {
             let scenario = &case.loaded.points()[0].scenario;
             rehearsal.check(scenario).map_err(Error::from)?;
             rehearsal.ready_for(scenario)?;
         }
-        if is_measured {
-            return measured(console, args, &cases[0], rehearsal, board.as_ref());
+        let run = || match is_measured {
+            true => measured(console, args, &cases[0], rehearsal, shown),
+            false => until_done(console, args, &cases[0], rehearsal, shown),
+        };
+        let Some(web) = &web else { return run() };
+        console.note(&format!("console: {}", web.page.url));
+        web.page.beside(web.shown.hub(), &web.shown, run)
+    }
+
+    /// Where a rehearsal is shown while it runs.
+    #[derive(Clone, Copy)]
+    struct Shown<'s> {
+        board: Option<&'s Board>,
+        /// Whether in a line on the terminal.
+        on_terminal: bool,
+        web: Option<&'s Web<'s>>,
+    }
+
+    /// The live console of a rehearsal.
+    struct Web<'w> {
+        page: &'w Page,
+        shown: OnConsole,
+    }
+
+    impl<'w> Web<'w> {
+        fn new(page: &'w Page, board: &Board) -> Web<'w> {
+            Web { page, shown: OnConsole::new(board) }
         }
-        until_done(console, args, &cases[0], rehearsal, board.as_ref())
+    }
+
+    impl Shown<'_> {
+        fn looker(&self, scenario: &Scenario) -> Option<Box<dyn Tap>> {
+            self.web.map(|web| web.shown.looker(scenario))
+        }
+
+        /// What is shown in a line on the terminal, if anything is.
+        fn line(&self) -> Option<&Board> {
+            self.board.filter(|_| self.on_terminal)
+        }
     }
 
     /// The engine whose workloads speak IPv4.
@@ -118,7 +162,7 @@ mod on_linux {
         args: &Rehearse,
         case: &Case<'_>,
         rehearsal: Rehearsal,
-        board: Option<&Board>,
+        shown: Shown<'_>,
     ) -> Result<(), Failure> {
         let options = &args.run.options;
         let loaded = &case.loaded;
@@ -127,22 +171,26 @@ mod on_linux {
         let trace = trace.map(|trace| args.trace_snap.into_iter().fold(trace, Request::keep_first));
         let mut looking =
             Looking { trace: trace.as_ref(), tcp_info: args.tcp_info, ..Looking::default() };
-        if args.with.is_empty() && board.is_none() {
+        let look = |scenario: &Scenario| Ok(shown.looker(scenario).expect("there is a console"));
+        looking.tap = shown.web.map(|_| &look as &StartTap<'_>);
+        if args.with.is_empty() && shown.board.is_none() {
             return conduct(console, options, std::slice::from_ref(case), looking, &target);
         }
         if !args.with.is_empty() {
             refuse_several(loaded, true)?;
         }
         let all = guests(&loaded.points()[0].scenario, &args.with)?;
-        let crew = Crew::new(*console, &args.with, board.is_some());
+        let crew = Crew::new(*console, &args.with, shown.on_terminal);
         let guests = (!all.is_empty()).then_some(Guests { all: &all, audience: &crew });
-        let beside = |act: &mut dyn FnMut()| watched(&crew, board, act);
+        let beside = |act: &mut dyn FnMut()| watched(&crew, shown.line(), act);
         looking.beside = Some(&beside);
         let programs = || crew.as_json();
         looking.programs = Some(&programs);
-        let engine = Attended { rehearsal, guests, board };
+        let engine = Attended { rehearsal, guests, board: shown.board };
         let cases = Case::by_each(vec![case.clone()], &[&engine]);
-        match conduct(&console.shared(), options, &cases, looking, &target) {
+        let shared = console.shared();
+        let console_of_run = if shown.on_terminal || guests.is_some() { &shared } else { console };
+        match conduct(console_of_run, options, &cases, looking, &target) {
             Err(Failure::TooLate) => {
                 // What cannot be trusted is told beside programs that failed.
                 crew.end().inspect_err(|_| console.failure(&Failure::TooLate))?;
@@ -158,20 +206,23 @@ mod on_linux {
         args: &Rehearse,
         case: &Case<'_>,
         rehearsal: Rehearsal,
-        board: Option<&Board>,
+        shown: Shown<'_>,
     ) -> Result<(), Failure> {
         refuse_several(&case.loaded, false)?;
         let scenario = &case.loaded.points()[0].scenario;
         let mut all = guests(scenario, &args.with)?;
         console.warnings(&case.loaded.warnings);
         rehearsal.check(scenario).map_err(Error::from)?;
-        let crew = Crew::new(*console, &args.with, board.is_some());
+        let crew = Crew::new(*console, &args.with, shown.on_terminal);
         let stop = stop_on_interrupt()?;
         let run = |all: &[Guest], audience: &dyn Audience| {
-            let attended = Attended { rehearsal, guests: Some(Guests { all, audience }), board };
-            attended.run_until_done(scenario, &mut || !stop.load(Ordering::Relaxed))
+            let guests = Some(Guests { all, audience });
+            let attended = Attended { rehearsal, guests, board: shown.board };
+            attended.run_until_done(scenario, shown.looker(scenario), &mut || {
+                !stop.load(Ordering::Relaxed)
+            })
         };
-        let is_done = match (&args.shell, board) {
+        let is_done = match (&args.shell, shown.board) {
             (Some(name), Some(board)) => {
                 all.push(Guest { host: host(scenario, name)?, command: vec![shell().into()] });
                 let shell = Shell::new(&crew, all.len() - 1)?;
@@ -180,7 +231,7 @@ mod on_linux {
             }
             _ => {
                 let mut found = Ok(false);
-                watched(&crew, board, &mut || found = run(&all, &crew));
+                watched(&crew, shown.line(), &mut || found = run(&all, &crew));
                 found
             }
         }?;

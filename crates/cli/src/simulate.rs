@@ -98,6 +98,8 @@ fn engine(name: EngineName) -> Result<&'static dyn Engine, Failure> {
 #[derive(Default)]
 pub(crate) struct Looking<'l> {
     pub(crate) trace: Option<&'l Request>,
+    /// Who else looks at the packets; a trace comes first.
+    pub(crate) tap: Option<&'l StartTap<'l>>,
     pub(crate) tcp_info: Option<TcpInfoTimes>,
     /// Does what it is given, and something else beside it.
     pub(crate) beside: Option<Beside<'l>>,
@@ -118,7 +120,7 @@ pub(crate) fn conduct(
 ) -> Result<(), Failure> {
     let all: Vec<&Loaded> = cases.iter().map(|case| &case.loaded).collect();
     refuse_too_large(&all, options.jobs, options.memory)?;
-    let Looking { trace, tcp_info, beside, programs } = looking;
+    let Looking { trace, tap: other, tcp_info, beside, programs } = looking;
     let warnings = Case::warnings(cases);
     console.warnings(&warnings);
     let output = OutputFolder::prepare(target, options.force)?;
@@ -129,7 +131,7 @@ pub(crate) fn conduct(
         threads: options.jobs.unwrap_or(0).into(),
         keeps_transfers: !options.no_transfers,
         tcp_info,
-        tap: tap.as_ref().map(|start| start as &StartTap<'_>),
+        tap: tap.as_ref().map(|start| start as &StartTap<'_>).or(other),
         command: &command_line(std::env::args_os().skip(1)),
     };
     let bar = Bar::new(console);

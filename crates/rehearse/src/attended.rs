@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use shortflow_run::{Engine, Error, Observers, Outcome, Refusal, SideBySide, Task};
+use shortflow_run::{Engine, Error, Observers, Outcome, Refusal, SideBySide, Tap, Task};
 use shortflow_scenario::Scenario;
 
 use crate::board::Board;
@@ -45,18 +45,18 @@ enum Until {
 
 impl Attended<'_> {
     /// Runs the first replica of a scenario until the last program has ended, or the scenario has, or `look`
-    /// returns false; nothing is measured. True when the program has ended by itself.
+    /// returns false; nothing is measured, and `tap` looks at the packets, if anybody does. True when the program has ended by itself.
     ///
     /// # Errors
     /// When the machine lacks something.
     pub fn run_until_done(
         &self,
         scenario: &Scenario,
+        tap: Option<Box<dyn Tap>>,
         look: &mut dyn FnMut() -> bool,
     ) -> Result<bool, Error> {
         let attendance = Attendance::new(*self, Until::LastGuestEnds);
-        let observers =
-            Observers { transfers: None, tap: None, tcp_info: None, look: &mut |_| look() };
+        let observers = Observers { transfers: None, tap, tcp_info: None, look: &mut |_| look() };
         let task = Task { scenario, replica: 0 };
         match self.rehearsal.run_beside(&task, observers, Some(&attendance)) {
             Ok(_) | Err(Error::Interrupted) => Ok(attendance.is_done.load(Ordering::Relaxed)),

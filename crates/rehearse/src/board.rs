@@ -1,7 +1,7 @@
 //! Somebody who looks at a rehearsal while it runs, and may switch its policy.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use shortflow_run::{port_name, ports};
 use shortflow_scenario::Scenario;
@@ -19,7 +19,7 @@ pub struct Board {
     numbers: Vec<usize>,
     /// The scenario under each policy, the first of which is bound at the start.
     policies: Vec<(String, Scenario)>,
-    wanted: AtomicUsize,
+    wanted: Arc<AtomicUsize>,
     last: Mutex<Glance>,
     /// Which policy was bound when.
     switches: Mutex<Vec<(Instant, usize)>>,
@@ -50,7 +50,7 @@ impl Board {
             .collect();
         let ports = numbers.iter().map(|&number| named[number].clone()).collect();
         let (last, switches) = (Mutex::default(), Mutex::default());
-        Board { ports, numbers, policies, wanted: AtomicUsize::new(0), last, switches }
+        Board { ports, numbers, policies, wanted: Arc::default(), last, switches }
     }
 
     /// The ports that are looked at, in the order of a glance.
@@ -71,6 +71,16 @@ impl Board {
     /// Whether there is more than one policy.
     pub fn has_others(&self) -> bool {
         self.policies.len() > 1
+    }
+
+    /// Each policy's name, and the scenario under it.
+    pub(crate) fn policies(&self) -> impl Iterator<Item = &(String, Scenario)> {
+        self.policies.iter()
+    }
+
+    /// The number of the policy that is bound, or soon will be; whoever has it may set it.
+    pub(crate) fn wanted(&self) -> Arc<AtomicUsize> {
+        self.wanted.clone()
     }
 
     /// The scenario under each policy.

@@ -1,6 +1,7 @@
 //! What an agent does with what its source has: checked, kept, installed, and gone back from.
 
 mod devices;
+mod preview;
 mod status;
 mod trials;
 

@@ -5,6 +5,8 @@
 //! {"version":1,"do":"reload"}           {"version":1,"error":"…"}
 //! {"version":1,"do":"rollback","to":3}
 //! {"version":1,"do":"resume"}
+//! {"version":1,"do":"versions"}
+//! {"version":1,"do":"preview","to":3}
 //! {"version":1,"do":"watch"}            {"version":1,"event":{…}} … until one of the two hangs up
 //! ```
 //!

@@ -15,6 +15,10 @@ pub enum Ask {
     RollBack(Option<u64>),
     /// To take what the source has though it was held off.
     Resume,
+    /// Which versions it keeps.
+    Versions,
+    /// What going to a version would change.
+    Preview(u64),
     /// To be told what happens from now on.
     Watch,
 }
@@ -28,6 +32,8 @@ impl Ask {
             Ask::RollBack(None) => json!({ "version": VERSION, "do": "rollback" }),
             Ask::RollBack(Some(to)) => json!({ "version": VERSION, "do": "rollback", "to": to }),
             Ask::Resume => json!({ "version": VERSION, "do": "resume" }),
+            Ask::Versions => json!({ "version": VERSION, "do": "versions" }),
+            Ask::Preview(to) => json!({ "version": VERSION, "do": "preview", "to": to }),
             Ask::Watch => json!({ "version": VERSION, "do": "watch" }),
         };
         format!("{value}\n")
@@ -57,16 +63,21 @@ impl Ask {
             Some("status") => (Ask::Status, &["version", "do"][..]),
             Some("reload") => (Ask::Reload, &["version", "do"][..]),
             Some("resume") => (Ask::Resume, &["version", "do"][..]),
+            Some("versions") => (Ask::Versions, &["version", "do"][..]),
+            Some("preview") => {
+                let to = number(&map)?.ok_or("`to` is missing: the number of a version")?;
+                (Ask::Preview(to), &["version", "do", "to"][..])
+            }
             Some("watch") => (Ask::Watch, &["version", "do"][..]),
             Some("rollback") => (Ask::RollBack(number(&map)?), &["version", "do", "to"][..]),
             Some(other) => {
                 return Err(format!(
-                    "nobody can `{other}` here; one can status, reload, rollback, resume and watch"
+                    "nobody can `{other}` here; one can status, reload, rollback, resume, versions, preview and watch"
                 ));
             }
             None => {
                 return Err(
-                    "the request does not say what to `do`: status, reload, rollback, resume or watch"
+                    "the request does not say what to `do`: status, reload, rollback, resume, versions, preview or watch"
                         .to_owned(),
                 );
             }
@@ -102,6 +113,8 @@ mod tests {
             Ask::RollBack(None),
             Ask::RollBack(Some(7)),
             Ask::Resume,
+            Ask::Versions,
+            Ask::Preview(3),
             Ask::Watch,
         ] {
             assert_eq!(Ask::parse(ask.line().trim_end()), Ok(ask));
@@ -121,20 +134,21 @@ mod tests {
             ("{\"version\":2}", "this agent speaks version 1 of the protocol, not 2"),
             (
                 "{\"version\":1}",
-                "the request does not say what to `do`: status, reload, rollback, resume or watch",
+                "the request does not say what to `do`: status, reload, rollback, resume, versions, preview or watch",
             ),
             (
                 "{\"version\":1,\"do\":5}",
-                "the request does not say what to `do`: status, reload, rollback, resume or watch",
+                "the request does not say what to `do`: status, reload, rollback, resume, versions, preview or watch",
             ),
             (
                 "{\"version\":1,\"do\":\"stop\"}",
-                "nobody can `stop` here; one can status, reload, rollback, resume and watch",
+                "nobody can `stop` here; one can status, reload, rollback, resume, versions, preview and watch",
             ),
             (
                 "{\"version\":1,\"do\":\"status\",\"to\":1}",
                 "unknown key `to`; allowed here are version, do",
             ),
+            ("{\"version\":1,\"do\":\"preview\"}", "`to` is missing: the number of a version"),
             (
                 "{\"version\":1,\"do\":\"rollback\",\"to\":0}",
                 "`to` must be the number of a version, from 1; found 0",

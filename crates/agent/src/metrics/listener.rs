@@ -1,31 +1,33 @@
 //! Where Prometheus scrapes: HTTP on a loopback address.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use shortflow_http::{Answer, Door, Refusal, Request};
 
 use super::exposition;
-use super::request::{MOST_HEAD, Refusal, has_end, wanted};
 use crate::control::{Ask, Asked};
 
-/// How long somebody may take for a request, and to take the answer.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// How often one looks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
-/// The most connections at once; more are closed at once.
-const MOST_CONNECTIONS: usize = 64;
+/// The text format of Prometheus.
+const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+const UNKNOWN: Refusal = Refusal::new("404 Not Found", "the metrics are at /metrics\n");
+const METHOD: Refusal = Refusal {
+    status: "405 Method Not Allowed",
+    more: "Allow: GET\r\n",
+    says: "one can GET this\n",
+};
+const STOPS: Refusal = Refusal::new("503 Service Unavailable", "the agent is about to stop\n");
 
 /// A loopback address at which metrics are told.
 #[derive(Debug)]
 pub struct Metrics {
-    listener: TcpListener,
+    door: Door,
 }
 
 impl Metrics {
@@ -38,9 +40,7 @@ impl Metrics {
             let what = "metrics are told on loopback alone: 127.0.0.1 or [::1]";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
-        let listener = TcpListener::bind(address)?;
-        listener.set_nonblocking(true)?;
-        Ok(Metrics { listener })
+        Ok(Metrics { door: Door::open(address)? })
     }
 
     /// Where it listens.
@@ -48,75 +48,24 @@ impl Metrics {
     /// # Errors
     /// When the kernel does not say.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+        self.door.address()
     }
 }
 
-/// Takes connections until `stop`; each has a thread, which ends with it.
-pub(crate) fn serve(metrics: &Metrics, requests: &Sender<Asked>, stop: &'static AtomicBool) {
-    let open = Arc::new(AtomicUsize::new(0));
-    while !stop.load(Ordering::Relaxed) {
-        let timeout = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX);
-        let _ = poll(&mut [PollFd::new(metrics.listener.as_fd(), PollFlags::POLLIN)], timeout);
-        // Nobody; or there is no descriptor left, which passes.
-        let Ok((stream, _)) = metrics.listener.accept() else {
-            sleep(Duration::from_millis(1));
-            continue;
-        };
-        if open.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
-            continue;
-        }
-        let (open, requests) = (open.clone(), requests.clone());
-        open.fetch_add(1, Ordering::Relaxed);
-        std::thread::spawn(move || {
-            // Who hangs up in the middle misses the answer, and nobody else is concerned.
-            let _ = talk(stream, &requests, stop);
-            open.fetch_sub(1, Ordering::Relaxed);
-        });
-    }
+/// Answers until `stop`.
+pub(crate) fn serve(metrics: &Metrics, requests: &Sender<Asked>, stop: &AtomicBool) {
+    shortflow_http::serve(&metrics.door, stop, &|request| answer(&request, requests, stop));
 }
 
-fn talk(mut stream: TcpStream, requests: &Sender<Asked>, stop: &AtomicBool) -> io::Result<()> {
-    stream.set_nonblocking(false)?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let until = Instant::now() + PATIENCE;
-    let answer = match wanted(&head(&mut stream, until)?) {
-        Err(Refusal { status, more, says }) => with_body(status, more, says),
-        Ok(()) => match told(requests, stop) {
-            Some(text) => with_body("200 OK", "", &text),
-            None => with_body("503 Service Unavailable", "", "the agent is about to stop\n"),
+fn answer(request: &Request, requests: &Sender<Asked>, stop: &AtomicBool) -> Answer<'static> {
+    match (&*request.method, &*request.path) {
+        ("GET", "/metrics") => match told(requests, stop) {
+            Some(text) => Answer::ok(MEDIA_TYPE, text),
+            None => STOPS.into(),
         },
-    };
-    stream.write_all(answer.as_bytes())?;
-    // Where something is left unread the kernel takes back what was sent last, so that is read first.
-    stream.shutdown(Shutdown::Write)?;
-    read_until(&mut stream, until, |_| false).map(|_| ())
-}
-
-/// The head of a request, so far as it comes in time and within the most bytes.
-fn head(stream: &mut TcpStream, until: Instant) -> io::Result<Vec<u8>> {
-    read_until(stream, until, has_end)
-}
-
-/// What comes until it is enough, or more than a head may have; who takes longer is left.
-fn read_until(
-    stream: &mut TcpStream,
-    until: Instant,
-    is_enough: impl Fn(&[u8]) -> bool,
-) -> io::Result<Vec<u8>> {
-    let (mut bytes, mut chunk) = (Vec::new(), [0; 1024]);
-    while !is_enough(&bytes) && bytes.len() < MOST_HEAD {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
-        match stream.read(&mut chunk)? {
-            0 => break,
-            read => bytes.extend_from_slice(&chunk[..read]),
-        }
+        (_, "/metrics") => METHOD.into(),
+        _ => UNKNOWN.into(),
     }
-    Ok(bytes)
 }
 
 /// The metrics of the agent; none once it is about to stop, since nobody answers then.
@@ -133,14 +82,6 @@ fn told(requests: &Sender<Asked>, stop: &AtomicBool) -> Option<String> {
     }
 }
 
-fn with_body(status: &str, more: &str, body: &str) -> String {
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n{more}\
-         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,5 +93,31 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{address}");
         }
         assert!(Metrics::listen("127.0.0.1:0".parse().unwrap()).is_ok());
+    }
+
+    #[test]
+    fn the_metrics_are_got_and_nothing_else() {
+        let (requests, asked) = channel::<Asked>();
+        let stop = AtomicBool::new(false);
+        let answerer = std::thread::spawn(move || {
+            for asked in asked {
+                asked.answer.send(Ok(serde_json::json!({ "machine": "gw1" }))).unwrap();
+            }
+        });
+        for (line, wanted) in [
+            ("GET /metrics", "200"),
+            ("GET /metrics?a=b", "200"),
+            ("POST /metrics", "405"),
+            ("GET /", "404"),
+            ("GET /metrics/..", "404"),
+        ] {
+            let head = format!("{line} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            let names = shortflow_http::Names::Loopback;
+            let request = Request::parse(head.as_bytes(), names).unwrap();
+            let told = format!("{:?}", answer(&request, &requests, &stop));
+            assert!(told.starts_with(&format!("Answer({wanted}")), "{line}: {told}");
+        }
+        drop(requests);
+        answerer.join().unwrap();
     }
 }

@@ -2,10 +2,7 @@
 
 mod families;
 mod histogram;
-#[cfg(test)]
-mod laws;
 mod listener;
-mod request;
 mod text;
 
 use chrono::DateTime;

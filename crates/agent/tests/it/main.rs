@@ -6,6 +6,7 @@ mod agents;
 #[cfg(feature = "network")]
 mod apart;
 mod bad;
+mod console;
 mod dashboard;
 #[cfg(feature = "network")]
 mod directory;

@@ -121,7 +121,7 @@ fn many(machines: usize) -> Option<Figures> {
         let (state, installed) = (folder.path().join(format!("m{number}")), installed.clone());
         let control =
             Control::listen(&folder.path().join(format!("m{number}.sock")), None).unwrap();
-        let doors = Doors { control, metrics: None };
+        let doors = Doors { control, metrics: None, page: None };
         let tell = move |event: &shortflow_agent::Event| {
             if matches!(event.what, What::Installed { .. }) {
                 installed.lock().unwrap().push(Instant::now());

@@ -11,10 +11,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use shortflow_agent::{
-    Ask, AskError, Control, Doors, Folder, Metrics, StoreError, StubPlane, ask, run, watch,
+    Ask, AskError, Control, Doors, Folder, Metrics, Page, StoreError, StubPlane, ask, run, watch,
 };
 
+use shortflow_console::{Guard, Token};
+use shortflow_http::Door;
+
 use crate::support::shipped;
+
+/// Of the consoles of agents in tests.
+pub(crate) const TOKEN: &str = "a-token-of-the-tests";
 
 pub(crate) const FLEET: &str = "[machines.gw1]\ninterfaces.wan = { device = \"eth0\", rate = \"95 Mbit/s\" }\n\n\
                      [[assign]]\npolicy = \"policies/fq-codel.toml\"\n";
@@ -31,6 +37,8 @@ fn plane() -> StubPlane {
 pub(crate) struct Running {
     /// Where it tells its metrics.
     pub(crate) metrics: SocketAddr,
+    /// Where its console is.
+    pub(crate) console: SocketAddr,
     folder: tempfile::TempDir,
     stop: &'static AtomicBool,
     ends: Option<JoinHandle<Result<(), StoreError>>>,
@@ -50,15 +58,20 @@ impl Running {
         let control = Control::listen(&folder.path().join("agent.sock"), None).unwrap();
         let metrics = Metrics::listen("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = metrics.address().unwrap();
-        let doors = Doors { control, metrics: Some(metrics) };
+        let token = folder.path().join("token");
+        std::fs::write(&token, TOKEN).unwrap();
+        let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
+        let guard = Guard::new(door.names(), Some(Token::read(&token).unwrap()));
+        let console = door.address().unwrap();
+        let doors = Doors { control, metrics: Some(metrics), page: Some(Page { door, guard }) };
         let ends = std::thread::spawn(move || {
             let source = Box::new(Folder::new(&source).unwrap());
             run("gw1", source, &state, &doors, plane(), stop, |_| {})
         });
-        Running { metrics: address, folder, stop, ends: Some(ends) }
+        Running { metrics: address, console, folder, stop, ends: Some(ends) }
     }
 
-    fn socket(&self) -> PathBuf {
+    pub(crate) fn socket(&self) -> PathBuf {
         self.folder.path().join("agent.sock")
     }
 
@@ -66,7 +79,7 @@ impl Running {
         std::fs::write(self.folder.path().join("fleet/fleet.toml"), fleet).unwrap();
     }
 
-    fn status(&self) -> Value {
+    pub(crate) fn status(&self) -> Value {
         ask(&self.socket(), Ask::Status).unwrap()
     }
 

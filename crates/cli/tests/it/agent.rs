@@ -410,6 +410,40 @@ fn metrics_for_everybody_are_refused_before_anything_is_done() {
 }
 
 #[test]
+fn a_console_for_others_without_a_token_is_refused_before_anything_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (state, socket) = (path("state"), path("agent.sock"));
+    let source =
+        ["--source", "policies", "--machine", "gw1", "--state", &state, "--socket", &socket];
+    std::fs::write(path("short"), "secret\n").unwrap();
+    let short = path("short");
+    let make = "make one: head -c 24 /dev/urandom | base64 | tr '+/' '-_' > FILE";
+    for (more, wanted) in [
+        (
+            &["--console=0.0.0.0:9856"][..],
+            "error: the console at 0.0.0.0:9856 is for others than this machine, and has no token\n  \
+             give one: --console-token-file FILE\n"
+                .to_owned(),
+        ),
+        (
+            &["--console-token-file", &short],
+            "error: --console-token-file: there is no console\n  add --console\n".to_owned(),
+        ),
+        (
+            &["--console=[::]:0", "--console-token-file", &short],
+            format!(
+                "error: the first line of {short} is no token: it must have 16 to 512 letters, digits, `-`, `.` and `_`\n  {make}\n"
+            ),
+        ),
+    ] {
+        let ended = run(&[&["agent", "run"], &source[..], more].concat());
+        assert_eq!((ended.code, ended.err), (Some(2), wanted), "{more:?}");
+        assert!(!Path::new(&socket).exists() && !Path::new(&state).exists());
+    }
+}
+
+#[test]
 fn a_source_that_cannot_be_meant_is_refused_before_anything_is_done() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

@@ -24,6 +24,7 @@ mod killed;
 mod labels;
 mod predict;
 mod rehearse;
+mod replay;
 mod reproduce;
 mod runs;
 mod schemas;

@@ -1,0 +1,308 @@
+//! What is known of a machine: how its agent said it stands, and what that has changed since it was asked before.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde_json::Value;
+use shortflow_console::{Choice, Flow, Place, Role, Stream};
+
+/// What is known of a machine.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) name: String,
+    pub(super) places: Vec<Place>,
+    /// Numbers that only grow, by device and what they count; and when they were so.
+    counters: BTreeMap<String, f64>,
+    at: Option<Instant>,
+    versions: Vec<Version>,
+    current: Option<u64>,
+    before: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Version {
+    number: u64,
+    detail: String,
+}
+
+/// So many flows are told.
+const TOP: usize = 8;
+
+impl Known {
+    /// A machine that goes by this name until it says its own.
+    pub(super) fn new(name: String) -> Known {
+        Known {
+            name,
+            places: Vec::new(),
+            counters: BTreeMap::new(),
+            at: None,
+            versions: Vec::new(),
+            current: None,
+            before: None,
+        }
+    }
+
+    /// Whether another version counts than before, so that there may be new ones.
+    pub(super) fn is_news(&self, status: &Value) -> bool {
+        self.current != status["version"]["number"].as_u64()
+    }
+
+    /// Takes how an agent stands, or why it cannot be asked; and its versions, where they were asked for.
+    pub(super) fn learn(
+        &mut self,
+        now: Instant,
+        status: Result<Value, String>,
+        versions: Option<Value>,
+    ) {
+        let status = match status {
+            Ok(status) => status,
+            Err(why) => return self.lose(&why),
+        };
+        if let Some(name) = status["machine"].as_str() {
+            name.clone_into(&mut self.name);
+        }
+        let current = status["version"]["number"].as_u64();
+        if self.current != current {
+            (self.before, self.current) = (self.current, current);
+        }
+        if let Some(versions) = versions {
+            self.versions = list(&versions).filter_map(version).collect();
+        }
+        let seconds = self.at.map(|at| (now - at).as_secs_f64()).filter(|seconds| *seconds > 0.0);
+        let mut next = BTreeMap::new();
+        let mut growth = Growth { before: &self.counters, next: &mut next, seconds };
+        let told = list(&status["devices"]);
+        let places = told.map(|device| place(&self.name, &status, device, &mut growth)).collect();
+        (self.places, self.counters, self.at) = (places, next, Some(now));
+    }
+
+    /// What was known of it is old; its places say so.
+    fn lose(&mut self, why: &str) {
+        if self.places.is_empty() {
+            let (name, machine) = (self.name.clone(), Some(self.name.clone()));
+            self.places = vec![Place { name, machine, ..Place::default() }];
+        }
+        for place in &mut self.places {
+            place.problem = Some(format!("cannot be asked: {why}"));
+            (place.streams, place.flows) = (Vec::new(), Vec::new());
+        }
+        (self.counters, self.at) = (BTreeMap::new(), None);
+    }
+
+    /// The versions that can be gone to, for the machine at `at`.
+    pub(super) fn choices(&self, at: usize) -> Vec<Choice> {
+        let choice = |version: &Version| Choice {
+            id: format!("{at}/{}", version.number),
+            name: format!("version {}", version.number),
+            detail: version.detail.clone(),
+            machine: Some(self.name.clone()),
+            is_current: Some(version.number) == self.current,
+            is_before: Some(version.number) == self.before,
+        };
+        self.versions.iter().map(choice).collect()
+    }
+}
+
+fn version(value: &Value) -> Option<Version> {
+    let word = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let (at, digest) = (word("at"), word("digest"));
+    let taken = at.get(..16).unwrap_or(&at).replace('T', " ");
+    let detail = format!("{taken}, {}, {}", word("who"), digest.get(..12).unwrap_or(&digest));
+    Some(Version { number: value["number"].as_u64()?, detail })
+}
+
+/// By how much numbers have grown.
+struct Growth<'g> {
+    before: &'g BTreeMap<String, f64>,
+    next: &'g mut BTreeMap<String, f64>,
+    /// Since then, if there is one.
+    seconds: Option<f64>,
+}
+
+impl Growth<'_> {
+    /// By how much this number has grown; none where it is not told, is new, or began anew.
+    fn of(&mut self, key: String, value: &Value) -> Option<f64> {
+        let value = value.as_f64()?;
+        let before = self.before.get(&key).copied();
+        self.next.insert(key, value);
+        self.seconds.and(before).map(|before| value - before).filter(|grown| *grown >= 0.0)
+    }
+
+    /// Bits per second, of a number of bytes.
+    fn rate(&mut self, key: String, bytes: &Value) -> Option<f64> {
+        let grown = self.of(key, bytes)?;
+        self.seconds.map(|seconds| 8.0 * grown / seconds)
+    }
+}
+
+fn place(machine: &str, status: &Value, device: &Value, growth: &mut Growth<'_>) -> Place {
+    let name = device["device"].as_str().unwrap_or("?");
+    let stands = &device["stands"];
+    let rate = stands["rate_bit_per_s"].as_f64();
+    let classes: Vec<&Value> = list(&stands["classes"]).collect();
+    let last = classes.len().saturating_sub(1);
+    let numbered = classes.iter().enumerate();
+    let streams = numbered.map(|(at, class)| stream(name, at, last, class, rate, growth)).collect();
+    let number = status["version"]["number"].as_u64();
+    Place {
+        name: format!("{machine} {name}"),
+        machine: Some(machine.to_owned()),
+        policy: device["policy"].as_str().map(str::to_owned),
+        version: number.map(|number| format!("version {number}")),
+        problem: problem(status, device),
+        rate_bit_per_s: rate,
+        streams,
+        flows: flows(name, stands, growth),
+    }
+}
+
+fn problem(status: &Value, device: &Value) -> Option<String> {
+    let first =
+        |text: &Value| text.as_str().map(|text| text.lines().next().unwrap_or("").to_owned());
+    let source = &status["source"];
+    let not_done = (device["done"] != true).then(|| {
+        first(&device["why"]).map_or("not done yet".to_owned(), |why| format!("not done: {why}"))
+    });
+    not_done
+        .or_else(|| {
+            first(&source["unreadable"]).map(|why| format!("the source cannot be read: {why}"))
+        })
+        .or_else(|| {
+            first(&source["refused"]).map(|why| format!("what the source has is refused: {why}"))
+        })
+}
+
+fn stream(
+    device: &str,
+    at: usize,
+    last: usize,
+    class: &Value,
+    rate: Option<f64>,
+    growth: &mut Growth<'_>,
+) -> Stream {
+    let name = class["class"].as_str().unwrap_or("?").to_owned();
+    let key = |what: &str| format!("{device}/{name}/{what}");
+    let waits = class["waiting_bytes"].as_f64().zip(rate).map(|(bytes, rate)| 8.0 * bytes / rate);
+    let packets = |grown: Option<f64>| grown.unwrap_or_default() as u64;
+    Stream {
+        // Classes stand in the order in which they are served.
+        role: match at {
+            0 if last > 0 => Role::Interactive,
+            _ if at == last && last > 0 => Role::Bulk,
+            _ => Role::Class,
+        },
+        delay_s: class["delay_s"].as_f64().or(waits),
+        delay_p95_s: None,
+        rate_bit_per_s: growth.rate(key("bytes"), &class["bytes"]),
+        dropped: packets(growth.of(key("dropped"), &class["dropped"])),
+        marked: packets(growth.of(key("marked"), &class["marked"])),
+        waiting: class["waiting"].as_u64(),
+        name,
+    }
+}
+
+/// Flows or hosts that the edge has told apart, the first sends the most now.
+fn flows(device: &str, stands: &Value, growth: &mut Growth<'_>) -> Vec<Flow> {
+    let mut all = Vec::new();
+    for class in list(&stands["edge"]["classes"]) {
+        let stream = class["class"].as_str().unwrap_or("?");
+        for flow in list(&class["top"]) {
+            let name = flow["what"].as_str().unwrap_or("?").to_owned();
+            let key = format!("{device}/{stream}/flow/{name}");
+            let rate_bit_per_s = growth.rate(key, &flow["bytes"]).unwrap_or_default();
+            all.push(Flow { name, stream: stream.to_owned(), rate_bit_per_s });
+        }
+    }
+    all.retain(|flow| flow.rate_bit_per_s > 0.0);
+    all.sort_by(|a, b| b.rate_bit_per_s.total_cmp(&a.rate_bit_per_s));
+    all.truncate(TOP);
+    all
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn status(number: u64, bytes: u64, dropped: u64) -> Value {
+        let class = |name: &str, bytes: u64| {
+            json!({
+                "class": name, "bytes": bytes, "dropped": dropped, "marked": 0, "waiting": 4,
+                "waiting_bytes": 6000, "delay_s": if name == "calls" { json!(0.003) } else { Value::Null },
+            })
+        };
+        let top = json!([{ "what": "10.0.0.1", "bytes": bytes, "silent_s": 0.0 }]);
+        json!({
+            "machine": "gw1", "version": { "number": number },
+            "source": { "unreadable": null, "refused": null },
+            "devices": [{
+                "device": "eth0", "policy": "Short First", "done": true,
+                "stands": {
+                    "rate_bit_per_s": 8_000_000, "classes": [class("calls", 0), class("files", bytes)],
+                    "edge": { "classes": [{ "class": "web", "top": top }] },
+                },
+            }],
+        })
+    }
+
+    #[test]
+    fn rates_are_of_what_has_grown_since_the_last_look_and_nothing_is_made_up_before() {
+        let mut known = Known::new("?".to_owned());
+        let now = Instant::now();
+        known.learn(now, Ok(status(1, 1000, 7)), None);
+        assert_eq!(known.places[0].streams[1].rate_bit_per_s, None);
+        known.learn(now + Duration::from_secs(2), Ok(status(1, 501_000, 9)), None);
+        let place = &known.places[0];
+        let files = &place.streams[1];
+        assert_eq!((place.name.as_str(), place.problem.as_ref()), ("gw1 eth0", None));
+        assert_eq!((files.rate_bit_per_s, files.dropped, files.role), (Some(2e6), 2, Role::Bulk));
+        // 6000 bytes at 8 Mbit/s are 6 ms; a queue that says itself how long one waits is believed.
+        assert_eq!((files.delay_s, place.streams[0].delay_s), (Some(0.006), Some(0.003)));
+        assert_eq!((&*place.flows[0].name, place.flows[0].rate_bit_per_s), ("10.0.0.1", 2e6));
+        // A queue that was made anew counts from zero.
+        known.learn(now + Duration::from_secs(3), Ok(status(1, 100, 0)), None);
+        let files = &known.places[0].streams[1];
+        assert_eq!((files.rate_bit_per_s, files.dropped), (None, 0));
+    }
+
+    #[test]
+    fn the_version_before_is_the_way_back_whichever_way_one_went() {
+        let mut known = Known::new("?".to_owned());
+        let versions = || {
+            Some(json!([
+                { "number": 2, "at": "2026-11-26T02:10:00Z", "who": "alice", "digest": "51ac27cbd00c99" },
+                { "number": 1, "at": "", "who": "bob", "digest": "" },
+            ]))
+        };
+        let now = Instant::now();
+        assert!(known.is_news(&status(2, 0, 0)));
+        known.learn(now, Ok(status(2, 0, 0)), versions());
+        let flags = |known: &Known| -> Vec<(String, bool, bool)> {
+            let choices = known.choices(0).into_iter();
+            choices.map(|choice| (choice.id, choice.is_current, choice.is_before)).collect()
+        };
+        assert_eq!(flags(&known), [("0/2".into(), true, false), ("0/1".into(), false, false)]);
+        assert_eq!(known.choices(0)[0].detail, "2026-11-26 02:10, alice, 51ac27cbd00c");
+        known.learn(now, Ok(status(1, 0, 0)), versions());
+        assert_eq!(flags(&known), [("0/2".into(), false, true), ("0/1".into(), true, false)]);
+    }
+
+    #[test]
+    fn a_machine_that_cannot_be_asked_says_so_and_shows_no_old_figures() {
+        let mut known = Known::new("/run/gw2.sock".to_owned());
+        known.learn(Instant::now(), Err("nobody".to_owned()), None);
+        let place = &known.places[0];
+        assert_eq!(place.name, "/run/gw2.sock");
+        assert_eq!(place.problem.as_deref(), Some("cannot be asked: nobody"));
+        known.learn(Instant::now(), Ok(status(1, 0, 0)), None);
+        known.learn(Instant::now(), Err("gone".to_owned()), None);
+        assert_eq!((&*known.places[0].name, known.places[0].streams.len()), ("gw1 eth0", 0));
+    }
+}

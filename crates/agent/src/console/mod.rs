@@ -1,0 +1,200 @@
+//! Agents on the live console: how their devices stand, from one second to the next; to other versions, and back.
+//!
+//! ```text
+//! each machine: a thread that asks its agent ──▶ places ──┐
+//!                                                         ├─ once a second ──▶ Hub ──▶ the page
+//! another machine, by its control socket ──────▶ places ──┘
+//! ```
+
+mod known;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+use shortflow_console::{About, Change, Controls, Guard, Hub, Kind, Place, Preview, Snapshot};
+use shortflow_http::Door;
+
+use crate::control::{Ask, Asked, ask};
+use known::Known;
+
+/// How often agents are asked while somebody looks.
+const EVERY: Duration = Duration::from_secs(1);
+/// How often else, so that who comes later sees where it came from.
+const EVERY_UNWATCHED: Duration = Duration::from_secs(10);
+/// How often one looks whether to stop.
+const LOOK: Duration = Duration::from_millis(200);
+
+const DELAY: &str = "what the queue of a class estimates itself (PIE, CAKE); where it does not, what waits in it over the rate \
+    of the device, which is less than a packet waits where other classes go first";
+
+/// Where the console of an agent is, and who may do what there.
+#[derive(Debug)]
+pub struct Page {
+    /// Where one listens.
+    pub door: Door,
+    /// Who may.
+    pub guard: Guard,
+}
+
+/// Agents that are looked at.
+pub struct Overview {
+    machines: Vec<Asking>,
+    hub: Hub,
+}
+
+/// An agent that is asked.
+struct Asking {
+    ask: Box<dyn Fn(Ask) -> Result<Value, String> + Send + Sync>,
+    known: Mutex<Known>,
+}
+
+impl Overview {
+    /// The agents at these control sockets; those of other machines can be brought here, as by `ssh -L`.
+    pub fn of_sockets(paths: &[PathBuf]) -> Overview {
+        let asking = |path: &PathBuf| {
+            let (name, path) = (path.display().to_string(), path.clone());
+            let asks = move |what| ask(&path, what).map_err(|error| error.to_string());
+            Asking { ask: Box::new(asks), known: Mutex::new(Known::new(name)) }
+        };
+        Overview::of(paths.iter().map(asking).collect())
+    }
+
+    /// The agent that takes these requests, until `stop`.
+    pub(crate) fn of_agent(requests: Sender<Asked>, stop: &'static AtomicBool) -> Overview {
+        let asks = move |what| {
+            let (answer, answered) = channel();
+            let asked = Asked { ask: what, who: "console".to_owned(), answer, events: None };
+            let ended = || "the agent is about to stop".to_owned();
+            requests.send(asked).map_err(|_| ended())?;
+            loop {
+                match answered.recv_timeout(LOOK) {
+                    Ok(answer) => return answer,
+                    Err(RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
+                    Err(_) => return Err(ended()),
+                }
+            }
+        };
+        let known = Mutex::new(Known::new("this machine".to_owned()));
+        Overview::of(vec![Asking { ask: Box::new(asks), known }])
+    }
+
+    fn of(machines: Vec<Asking>) -> Overview {
+        let hub = Hub::new(About {
+            kind: Kind::Agents,
+            title: "Policy agent".to_owned(),
+            run: 1,
+            interval_s: EVERY.as_secs_f64(),
+            delay: DELAY.to_owned(),
+            notes: Vec::new(),
+            choices: Vec::new(),
+            pace: None,
+        });
+        Overview { machines, hub }
+    }
+
+    /// Where it is told.
+    pub fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// Asks the agents until `stop`.
+    pub fn run(&self, stop: &AtomicBool) {
+        std::thread::scope(|scope| {
+            for machine in &self.machines {
+                scope.spawn(move || {
+                    while !stop.load(Ordering::Relaxed) {
+                        machine.look();
+                        self.wait(stop);
+                    }
+                });
+            }
+            while !stop.load(Ordering::Relaxed) {
+                self.wait(stop);
+                self.tell();
+            }
+        });
+    }
+
+    /// Until it is time to look again, or somebody begins to.
+    fn wait(&self, stop: &AtomicBool) {
+        let mut waited = Duration::ZERO;
+        while !stop.load(Ordering::Relaxed) {
+            let most = if self.hub.is_watched() { EVERY } else { EVERY_UNWATCHED };
+            if waited >= most {
+                return;
+            }
+            std::thread::sleep(LOOK);
+            waited += LOOK;
+        }
+    }
+
+    fn tell(&self) {
+        let places: Vec<Place> =
+            self.machines.iter().flat_map(|machine| machine.known().places.clone()).collect();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let at_s = since.map_or(0.0, |since| since.as_millis() as f64 / 1000.0);
+        let numbered = self.machines.iter().enumerate();
+        let choices = numbered.flat_map(|(at, machine)| machine.known().choices(at)).collect();
+        let title = match &self.machines[..] {
+            [only] => only.known().name.clone(),
+            several => format!("{} machines", several.len()),
+        };
+        self.hub.change(|about| (about.choices, about.title) = (choices, title));
+        self.hub.tell(&Snapshot { at_s, places });
+    }
+
+    /// The machine and the version that a choice is.
+    fn found(&self, id: &str) -> Result<(&Asking, u64), String> {
+        let parsed = id.split_once('/').and_then(|(machine, version)| {
+            Some((self.machines.get(machine.parse::<usize>().ok()?)?, version.parse().ok()?))
+        });
+        parsed.ok_or_else(|| format!("there is no version `{id}` here; one is MACHINE/NUMBER"))
+    }
+}
+
+impl Controls for Overview {
+    fn preview(&self, to: &str) -> Result<Preview, String> {
+        let (machine, version) = self.found(to)?;
+        let found = (machine.ask)(Ask::Preview(version))?;
+        serde_json::from_value(found)
+            .map_err(|error| format!("the agent answers something else: {error}"))
+    }
+
+    fn act(&self, change: Change) -> Result<(), String> {
+        let Change::Switch(to) = change else {
+            return Err("time passes by itself here".to_owned());
+        };
+        let (machine, version) = self.found(&to)?;
+        (machine.ask)(Ask::RollBack(Some(version)))?;
+        machine.look();
+        self.tell();
+        Ok(())
+    }
+}
+
+impl Asking {
+    /// Asks how it stands.
+    fn look(&self) {
+        let status = (self.ask)(Ask::Status);
+        let is_news = status.as_ref().is_ok_and(|status| self.known().is_news(status));
+        let versions = is_news.then(|| (self.ask)(Ask::Versions).ok()).flatten();
+        self.known().learn(std::time::Instant::now(), status, versions);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The console of an agent that runs, until `stop`.
+pub(crate) fn serve(page: &Page, requests: Sender<Asked>, stop: &'static AtomicBool) {
+    let overview = &Overview::of_agent(requests, stop);
+    std::thread::scope(|scope| {
+        scope.spawn(move || overview.run(stop));
+        shortflow_console::serve(&page.door, &page.guard, overview.hub(), overview, stop);
+    });
+}

@@ -1,0 +1,139 @@
+//! An agent on the live console: its versions, a look at another one, there and back; several machines on one page.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use shortflow_agent::Overview;
+use shortflow_console::Controls;
+
+use crate::running::{FLEET, Running, TOKEN};
+
+/// What is answered, without its head; of events what comes within a second.
+fn asked(at: SocketAddr, line: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(at).unwrap();
+    let length = body.len();
+    let fields = format!("Content-Type: application/json\r\nAuthorization: Bearer {TOKEN}\r\n");
+    let head = format!("{line} HTTP/1.1\r\nHost: {at}\r\n{fields}Content-Length: {length}\r\n\r\n");
+    stream.write_all((head + body).as_bytes()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(1200))).unwrap();
+    let (mut answer, mut chunk) = (Vec::new(), [0; 4096]);
+    while let Ok(read @ 1..) = stream.read(&mut chunk) {
+        answer.extend_from_slice(&chunk[..read]);
+        if line.ends_with("/events") && answer.len() > 50_000 {
+            break;
+        }
+    }
+    let text = String::from_utf8(answer).unwrap();
+    text.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or(text)
+}
+
+/// What an event of this kind says, as soon as that is what is wanted.
+fn until_told(at: SocketAddr, event: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    let until = Instant::now() + Duration::from_secs(20);
+    let begin = format!("event: {event}\ndata: ");
+    loop {
+        let events = asked(at, "GET /events", "");
+        let told = events.split("\n\n").filter_map(|block| block.strip_prefix(&begin));
+        let values = told.filter_map(|data| serde_json::from_str(data).ok());
+        if let Some(found) = values.filter(|value| wanted(value)).last() {
+            return found;
+        }
+        assert!(Instant::now() < until, "{events}");
+    }
+}
+
+#[test]
+fn one_goes_to_an_earlier_version_after_a_look_and_back() {
+    let agent = Running::start();
+    agent.until_version(1);
+    agent.write(&FLEET.replace("95", "90"));
+    agent.until_version(2);
+    let at = agent.console;
+    let about = until_told(at, "about", |about| about["choices"][1]["name"] == "version 1");
+    assert_eq!((&about["kind"], &about["title"]), (&json!("agents"), &json!("gw1")));
+    assert_eq!(about["choices"][0]["is_current"], true);
+    assert_eq!(about["choices"][1]["id"], "0/1");
+
+    let preview: Value = serde_json::from_str(&asked(at, "GET /preview?to=0/1", "")).unwrap();
+    let changes = json!(["wan (eth0): change  rate 90 Mbit/s → 95 Mbit/s"]);
+    assert_eq!((&preview["changes"], &preview["lines"]), (&changes, &json!([])));
+    assert_eq!((&preview["from"], &preview["to"]), (&json!("version 2"), &json!("version 1")));
+    assert_eq!(agent.status()["version"]["number"], 2, "a look changes nothing");
+
+    assert_eq!(asked(at, "POST /switch", "{\"to\":\"0/1\"}"), "{}");
+    assert_eq!(agent.status()["version"]["number"], 1);
+    let about = until_told(at, "about", |about| about["choices"][1]["is_current"] == true);
+    assert_eq!(about["choices"][0]["is_before"], true, "there is a way back");
+    let told = until_told(at, "snapshot", |told| told["places"][0]["version"] == "version 1");
+    assert_eq!(
+        (&told["places"][0]["name"], &told["places"][0]["policy"]),
+        (&json!("gw1 eth0"), &json!("FQ-CoDel"))
+    );
+    assert_eq!(asked(at, "POST /switch", "{\"to\":\"0/2\"}"), "{}");
+    assert_eq!(agent.status()["version"]["number"], 2);
+}
+
+#[test]
+fn a_policy_that_differs_is_shown_line_by_line() {
+    let agent = Running::start();
+    agent.until_version(1);
+    agent.write(&FLEET.replace("fq-codel", "best-effort"));
+    agent.until_version(2);
+    let preview: Value =
+        serde_json::from_str(&asked(agent.console, "GET /preview?to=0/1", "")).unwrap();
+    assert_eq!(
+        preview["changes"],
+        json!(["wan (eth0): change  policy \"Best Effort\" → \"FQ-CoDel\""])
+    );
+    let lines = preview["lines"].as_array().unwrap();
+    let has = |sign: &str, text: &str| {
+        lines.iter().any(|line| line["sign"] == sign && line["text"] == text)
+    };
+    assert!(has("-", "name = \"Best Effort\"") && has("+", "name = \"FQ-CoDel\""), "{preview:#}");
+    assert!(
+        has("-", "# policies/best-effort.toml") && has("+", "# policies/fq-codel.toml"),
+        "{preview:#}"
+    );
+}
+
+#[test]
+fn what_is_no_version_is_refused_with_the_reason_and_nothing_changes() {
+    let agent = Running::start();
+    agent.until_version(1);
+    for (to, wanted) in [
+        ("0/9", "there is no version 9"),
+        ("1/1", "there is no version `1/1` here; one is MACHINE/NUMBER"),
+        ("x", "there is no version `x` here; one is MACHINE/NUMBER"),
+    ] {
+        let answer = asked(agent.console, "POST /switch", &json!({ "to": to }).to_string());
+        assert!(answer.contains(wanted), "{to}: {answer}");
+    }
+    let answer = asked(agent.console, "POST /pace", "{\"speed\":4}");
+    assert!(answer.contains("time passes by itself here"), "{answer}");
+    assert_eq!(agent.status()["version"]["number"], 1);
+}
+
+#[test]
+fn several_machines_are_on_one_page_and_one_that_is_gone_says_so() {
+    let agent = Running::start();
+    agent.until_version(1);
+    let overview = Overview::of_sockets(&[agent.socket(), PathBuf::from("/nowhere/gw2.sock")]);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| overview.run(&stop));
+        let until = Instant::now() + Duration::from_secs(20);
+        while overview.hub().about().choices.is_empty() {
+            assert!(Instant::now() < until);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let about = overview.hub().about();
+        assert_eq!((about.title.as_str(), about.choices[0].id.as_str()), ("2 machines", "0/1"));
+        let refused = overview.preview("1/1").unwrap_err();
+        assert!(refused.starts_with("no agent can be asked at /nowhere/gw2.sock"), "{refused}");
+        stop.store(true, Ordering::Relaxed);
+    });
+}

@@ -1,0 +1,104 @@
+//! The live console's page: where it is, who may do what there, and its address for people.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use shortflow_console::{Controls, Guard, Hub, ReplayError, Token, TokenError, serve};
+use shortflow_http::Door;
+
+use crate::console_args::TokenFile;
+use crate::failure::Failure;
+
+/// A page that is about to be served.
+pub(crate) struct Page {
+    door: Door,
+    guard: Guard,
+    /// Its address, with the token where it is a new one.
+    pub(crate) url: String,
+}
+
+impl Page {
+    /// A page at `address` for who shows the token of the file, or a new one.
+    pub(crate) fn open(address: SocketAddr, file: &TokenFile) -> Result<Page, Failure> {
+        let given = given(file)?;
+        let random = || {
+            let token = Token::random();
+            token.map_err(|error| Failure::Machine(format!("cannot make a token: {error}")))
+        };
+        let (token, told) = match given {
+            Some(token) => (token, String::new()),
+            None => {
+                let token = random()?;
+                let told = format!("#token={}", token.as_str());
+                (token, told)
+            }
+        };
+        let (door, url) = door(address)?;
+        let guard = Guard::new(door.names(), Some(token));
+        Ok(Page { door, guard, url: url + &told })
+    }
+
+    /// Serves it while something is done.
+    pub(crate) fn beside<T>(
+        &self,
+        hub: &Hub,
+        controls: &dyn Controls,
+        act: impl FnOnce() -> T,
+    ) -> T {
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| serve(&self.door, &self.guard, hub, controls, &over));
+            let _over = Over(&over);
+            act()
+        })
+    }
+}
+
+/// Tells that something is over when it is dropped, however that comes about.
+struct Over<'o>(&'o AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What is wrong with a token where there is no page.
+#[cfg(target_os = "linux")]
+pub(crate) const NO_CONSOLE: &str = "--console-token-file: there is no console\nadd --console";
+
+/// The token of the file, if one is given.
+pub(crate) fn given(file: &TokenFile) -> Result<Option<Token>, Failure> {
+    Ok(file.console_token_file.as_deref().map(Token::read).transpose()?)
+}
+
+/// A door at this address, and its URL.
+pub(crate) fn door(address: SocketAddr) -> Result<(Door, String), Failure> {
+    let opened = Door::open(address).and_then(|door| Ok((door.address()?, door)));
+    let (mut at, door) = opened.map_err(|error| {
+        Failure::Machine(format!(
+            "cannot show the console at {address}: {error}\ngive another address and port; port 0 is one that is free"
+        ))
+    })?;
+    if at.ip().is_unspecified() {
+        at.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    Ok((door, format!("http://{at}/")))
+}
+
+impl From<TokenError> for Failure {
+    fn from(error: TokenError) -> Self {
+        let remedy = "make one: head -c 24 /dev/urandom | base64 | tr '+/' '-_' > FILE";
+        Failure::Input(format!("{error}\n{remedy}"))
+    }
+}
+
+impl From<ReplayError> for Failure {
+    fn from(error: ReplayError) -> Self {
+        match error {
+            ReplayError::Results(error) => error.into(),
+            ReplayError::Mistakes(mistakes) => mistakes.into(),
+            ReplayError::Nothing(what) => Failure::Input(what),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `replay`: the console of a simulated run, and what it refuses.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::{Ended, run, shortflow, simulate};
+
+/// A command that shows a console, and the line in which it says where.
+fn console(arguments: &[&str]) -> (Child, String) {
+    let mut child =
+        shortflow(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    (child, line)
+}
+
+/// Ends it as `kill` does, and gives its exit code.
+fn ended(mut child: Child) -> Option<i32> {
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).unwrap();
+    child.wait().unwrap().code()
+}
+
+fn got(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+fn results(folder: &Path) -> String {
+    let into = folder.join("small");
+    assert_eq!(simulate(&into, &["--replicas", "1"]).code, Some(0));
+    into.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_simulated_run_is_shown_at_the_address_that_is_printed_until_it_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let (child, line) = console(&["replay", &results(folder.path()), "--console", "127.0.0.1:0"]);
+    let url = line.strip_prefix("Console: http://").unwrap().trim_end();
+    let (address, token) = url.split_once("/#token=").unwrap();
+    assert!(token.len() == 32 && token.bytes().all(|byte| byte.is_ascii_hexdigit()), "{token}");
+    assert!(got(address, "/").contains("<title>Shortflow console</title>"));
+    let refused = got(address, "/switch");
+    assert!(refused.starts_with("HTTP/1.1 405 "), "{refused}");
+    assert_eq!(ended(child), Some(0));
+}
+
+#[test]
+fn a_token_of_one_s_own_is_not_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    std::fs::write(&file, "0123456789abcdef\n").unwrap();
+    let more = ["--console", "[::1]:0", "--console-token-file", file.to_str().unwrap()];
+    let (child, line) = console(&[&["replay", &results(folder.path())], &more[..]].concat());
+    assert!(line.starts_with("Console: http://[::1]:") && line.ends_with("/\n"), "{line}");
+    assert_eq!(ended(child), Some(0));
+}
+
+/// It is refused before anything is shown, with these words.
+fn refused(arguments: &[&str], code: i32, wanted: &str) {
+    let Ended { code: found, out, err } = run(arguments);
+    assert_eq!((found, out.as_str(), err.as_str()), (Some(code), "", wanted), "{arguments:?}");
+}
+
+const FREE: &str = "127.0.0.1:0";
+
+#[test]
+fn a_folder_that_holds_no_run_is_refused_with_what_to_give() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = results(folder.path());
+    let give = "give a folder that `shortflow simulate` or `shortflow compare` wrote";
+    for (path, what) in [
+        ("nowhere", "there is no folder nowhere"),
+        ("README.md", "README.md is a file, not a folder of results"),
+        ("policies", "policies is not a folder of results: it has no manifest.toml"),
+    ] {
+        let wanted = format!("error: {what}\n  {give}\n");
+        refused(&["replay", path, "--console", FREE], 2, &wanted);
+    }
+    for (option, what) in [
+        (["--replica", "1"], "there is no replica 1: replicas go from 0 to 0"),
+        (["--point", "3"], "there is no point 3: points go from 0 to 0"),
+    ] {
+        let arguments = [&["replay", &small, "--console", FREE], &option[..]].concat();
+        refused(&arguments, 2, &format!("error: Fair Marker: {what}\n"));
+    }
+}
+
+#[test]
+fn a_console_without_its_address_or_its_token_is_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = results(folder.path());
+    let taken = TcpListener::bind(FREE).unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let short = folder.path().join("short");
+    std::fs::write(&short, "password\n").unwrap();
+    let short = short.to_str().unwrap();
+    let make = "make one: head -c 24 /dev/urandom | base64 | tr '+/' '-_' > FILE";
+    let wanted = format!(
+        "error: cannot show the console at {taken}: Address already in use (os error 98)\n  \
+         give another address and port; port 0 is one that is free\n"
+    );
+    refused(&["replay", &small, "--console", &taken], 3, &wanted);
+    for (file, what) in [
+        (
+            short,
+            format!(
+                "the first line of {short} is no token: it must have 16 to 512 letters, digits, `-`, `.` and `_`"
+            ),
+        ),
+        (
+            "none",
+            "cannot read the token in none: No such file or directory (os error 2)".to_owned(),
+        ),
+    ] {
+        let arguments = ["replay", &small, "--console", FREE, "--console-token-file", file];
+        refused(&arguments, 2, &format!("error: {what}\n  {make}\n"));
+    }
+    let alone = "error: --console-token-file: there is no console\n  add --console\n";
+    refused(&["rehearse", "scenarios/office.toml", "--console-token-file", short], 2, alone);
+    for (option, value, wanted) in [
+        ("--speed", "0", "a number from 0.1 to 1000"),
+        ("--speed", "nan", "a number from 0.1 to 1000"),
+        ("--console", "9856", "invalid socket address"),
+        ("--console", "localhost:9856", "invalid socket address"),
+        ("--console", "127.0.0.1", "invalid socket address"),
+    ] {
+        let ended = run(&["replay", &small, option, value]);
+        assert_eq!((ended.code, ended.err.contains(wanted)), (Some(2), true), "{}", ended.err);
+    }
+}

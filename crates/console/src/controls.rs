@@ -1,0 +1,44 @@
+//! What can be done from the page, whoever does it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::diff::DiffLine;
+
+/// What can be done about what is looked at. Each refusal is a sentence for the person at the page.
+pub trait Controls: Sync {
+    /// What would change if one went to a choice, by its id; nothing is changed.
+    ///
+    /// # Errors
+    /// When there is no such choice, or it cannot be looked at.
+    fn preview(&self, to: &str) -> Result<Preview, String>;
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// When it cannot be done; then all is as before.
+    fn act(&self, change: Change) -> Result<(), String>;
+}
+
+/// What somebody at the page asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// To go to a choice, by its id.
+    Switch(String),
+    /// To let so many seconds of the run pass in a second; 0 stops it.
+    Speed(f64),
+    /// To begin anew.
+    Restart,
+}
+
+/// What would change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Preview {
+    /// What counts now.
+    pub from: String,
+    /// What would.
+    pub to: String,
+    /// What happens to each device, in a line each.
+    pub changes: Vec<String>,
+    /// How texts differ, line by line; empty where they do not.
+    pub lines: Vec<DiffLine>,
+}

@@ -1,0 +1,6 @@
+//! The console's public face: what is answered to whom, and the page in a browser.
+
+mod answers;
+mod browser;
+mod page;
+mod support;

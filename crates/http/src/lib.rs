@@ -1,0 +1,24 @@
+//! HTTP/1.1 (RFC 9112) as a program needs it that shows figures of its own: a request of a few bytes, an answer, and the
+//! connection ends with it.
+//!
+//! ```text
+//! TcpStream → Request::parse (the head; refused where it is none, or is meant for another name) → handler → Answer
+//! ```
+//!
+//! Whoever connects has 2 s and 8192 bytes for a head, 4096 for a body, and holds up nobody else. A [`Door`] says by which
+//! names it may be asked for: a browser's page whose own name leads to this machine (DNS rebinding) comes with that name,
+//! and is refused.
+//!
+//! # What this crate does not know
+//!
+//! What is asked for, and who may: its users route, and check tokens and origins.
+
+mod answer;
+mod door;
+#[cfg(test)]
+mod laws;
+mod request;
+
+pub use answer::{Answer, Line};
+pub use door::{Door, Handle, serve};
+pub use request::{MOST_BODY, MOST_HEAD, Names, Refusal, Request, has_end};

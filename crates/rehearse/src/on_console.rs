@@ -1,0 +1,138 @@
+//! A rehearsal on the live console.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use shortflow_console::{
+    About, Change, Choice, Controls, DELAY, Hub, Kind, Looker, Preview, Watched, diff,
+};
+use shortflow_run::Tap;
+use shortflow_scenario::Scenario;
+use shortflow_sim::LiveNetwork;
+
+use crate::board::Board;
+
+/// Shows what passes the ports of a board on the live console, from which its policy may be switched.
+pub struct OnConsole(Arc<Shown>);
+
+struct Shown {
+    hub: Hub,
+    /// Each policy's name and text.
+    policies: Vec<(String, String)>,
+    /// Which of them is bound, or soon will be: the board's own.
+    wanted: Arc<AtomicUsize>,
+    /// Which of them the page says is bound, and which was before.
+    said: Mutex<(usize, Option<usize>)>,
+    has_begun: AtomicBool,
+}
+
+impl OnConsole {
+    /// A console for what `board` shows.
+    pub fn new(board: &Board) -> OnConsole {
+        let text = |scenario: &Scenario| {
+            scenario.inputs.policy.as_ref().map(|(_, text)| text.clone()).unwrap_or_default()
+        };
+        let policies: Vec<(String, String)> =
+            board.policies().map(|(name, scenario)| (name.clone(), text(scenario))).collect();
+        let (_, scenario) = board.policies().next().expect("a board has a policy");
+        let hub = Hub::new(About {
+            kind: Kind::Rehearsal,
+            title: format!("{}, rehearsed", scenario.name),
+            run: 1,
+            interval_s: watched(scenario).interval_s(),
+            delay: DELAY.to_owned(),
+            notes: Vec::new(),
+            choices: choices(&policies, 0, None),
+            pace: None,
+        });
+        OnConsole(Arc::new(Shown {
+            hub,
+            policies,
+            wanted: board.wanted(),
+            said: Mutex::new((0, None)),
+            has_begun: AtomicBool::new(false),
+        }))
+    }
+
+    /// Where it is told.
+    pub fn hub(&self) -> &Hub {
+        &self.0.hub
+    }
+
+    /// Looks at the packets of a run of this scenario; each is told apart from the one before.
+    pub fn looker(&self, scenario: &Scenario) -> Box<dyn Tap> {
+        let shown = self.0.clone();
+        if shown.has_begun.swap(true, Ordering::Relaxed) {
+            shown.hub.change(|about| about.run += 1);
+        }
+        let tell = move |snapshot: shortflow_console::Snapshot| {
+            let policy = shown.follow();
+            shown.hub.tell(&snapshot.under(&shown.policies[policy].0));
+        };
+        Box::new(Looker::new(watched(scenario), Box::new(tell)))
+    }
+
+    fn found(&self, id: &str) -> Result<usize, String> {
+        let count = self.0.policies.len();
+        let found = id.parse().ok().filter(|number: &usize| (1..=count).contains(number));
+        found
+            .map(|number| number - 1)
+            .ok_or_else(|| format!("there is no policy `{id}` here; there are 1 to {count}"))
+    }
+}
+
+impl Controls for OnConsole {
+    fn preview(&self, to: &str) -> Result<Preview, String> {
+        let (from, to) = (self.0.wanted.load(Ordering::Relaxed), self.found(to)?);
+        let [from, to] = [from, to].map(|at| &self.0.policies[at]);
+        Ok(Preview {
+            from: from.0.clone(),
+            to: to.0.clone(),
+            changes: Vec::new(),
+            lines: diff(&from.1, &to.1),
+        })
+    }
+
+    fn act(&self, change: Change) -> Result<(), String> {
+        match change {
+            Change::Switch(to) => {
+                self.0.wanted.store(self.found(&to)?, Ordering::Relaxed);
+                self.0.follow();
+                Ok(())
+            }
+            Change::Speed(_) | Change::Restart => {
+                Err("a rehearsal runs in real time, once".to_owned())
+            }
+        }
+    }
+}
+
+impl Shown {
+    /// Says which policy is bound, whoever has switched it: the page, or a key.
+    fn follow(&self) -> usize {
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.0 != wanted {
+            *said = (wanted, Some(said.0));
+            let choices = choices(&self.policies, said.0, said.1);
+            self.hub.change(|about| about.choices = choices);
+        }
+        wanted
+    }
+}
+
+fn watched(scenario: &Scenario) -> Watched {
+    Watched::of(scenario, &LiveNetwork::ports_to_watch(scenario))
+}
+
+fn choices(policies: &[(String, String)], current: usize, before: Option<usize>) -> Vec<Choice> {
+    let choice = |(number, (name, _)): (usize, &(String, String))| Choice {
+        id: (number + 1).to_string(),
+        name: name.clone(),
+        detail: String::new(),
+        machine: None,
+        is_current: number == current,
+        is_before: Some(number) == before,
+    };
+    policies.iter().enumerate().map(choice).collect()
+}
