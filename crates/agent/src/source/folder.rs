@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
+use std::io::Read;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
 use nix::unistd::{Uid, User};
@@ -127,14 +129,22 @@ impl Source for Folder {
 /// What machines have written into a folder. What is something else, or too long, says nothing.
 fn verdicts(folder: &Path) -> Vec<Verdict> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_VERDICTS);
-    let texts = entries.filter_map(|entry| {
-        let is_small =
-            entry.metadata().is_ok_and(|found| found.is_file() && found.len() < MOST_VERDICT);
-        let text = std::fs::read(entry.path()).ok().filter(|_| is_small)?;
-        let verdict: Verdict = serde_json::from_slice(&text).ok()?;
+    let read = |entry: std::fs::DirEntry| {
+        let verdict: Verdict = serde_json::from_slice(&small_file(&entry.path())?).ok()?;
         (entry.file_name() == *format!("{}.json", verdict.machine)).then_some(verdict)
-    });
-    texts.collect()
+    };
+    entries.filter_map(read).collect()
+}
+
+/// The bytes of a plain file that is not too long. Others may write into its folder: a link is not followed, and a pipe is not
+/// waited for.
+fn small_file(path: &Path) -> Option<Vec<u8>> {
+    let flags = O_NOFOLLOW | O_NONBLOCK;
+    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+    let found = file.metadata().ok().filter(|found| found.is_file() && found.len() < MOST_VERDICT);
+    let mut bytes = Vec::new();
+    file.take(found?.len()).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// Who owns the file that was changed last.

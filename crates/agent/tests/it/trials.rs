@@ -258,6 +258,11 @@ fn a_folder_carries_the_word_of_machines_and_takes_nothing_else_for_one() {
     std::fs::write(verdicts.join("gw4.json"), &text[..20]).unwrap();
     let long = text.replace("gw1", "gw5") + &" ".repeat(5000);
     std::fs::write(verdicts.join("gw5.json"), long).unwrap();
+    // A link to elsewhere, and a pipe into which nobody writes.
+    std::fs::write(folder.path().join("elsewhere"), text.replace("gw1", "gw6")).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("elsewhere"), verdicts.join("gw6.json")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(verdicts.join("gw7.json")).status();
+    assert!(made.unwrap().success());
     assert_eq!(source.fetch().unwrap().verdicts, [worse]);
     while source.wait(Duration::from_millis(100)) {}
     source.tell(&verdict("gw1", "90 Mbit/s", false)).unwrap();
