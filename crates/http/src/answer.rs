@@ -6,6 +6,9 @@ use std::net::TcpStream;
 
 use crate::request::Refusal;
 
+/// Writes what goes on, until there is no more or nobody reads.
+type Writing<'a> = Box<dyn FnOnce(&mut Line<'_>) -> io::Result<()> + Send + 'a>;
+
 /// An answer.
 pub enum Answer<'a> {
     /// It is there, whole.
@@ -22,7 +25,7 @@ pub enum Answer<'a> {
         /// Fields of the head besides those of every answer, each with its line end.
         fields: String,
         /// Writes it, until there is no more or nobody reads.
-        write: Box<dyn FnOnce(&mut Line<'_>) -> io::Result<()> + Send + 'a>,
+        write: Writing<'a>,
     },
 }
 

@@ -295,7 +295,7 @@ fn labels_are_those_of_the_machine_and_a_group_of_processes_that_is_not_there_le
 }
 
 /// A bucket that fills by a byte in each millisecond, and a queue.
-const BUCKET: &str = "name = \"Bucket\"\n[[roles.edge.classes]]\nname = \"all\"\n\
+const BUCKET: &str = "name = \"Bucket\"\n[[roles.edge.classes]]\nname = \"all\"\nmatch = { protocol = \"udp\" }\n\
     marker.token-bucket = { rate = \"8 kbit/s\", depth = \"10 KB\" }\n[roles.core]\nqueue.fifo = { limit = \"100 pkt\" }\n";
 
 #[test]
