@@ -45,23 +45,17 @@ pub(crate) fn of(
 
 /// Whether packets wait in a plain buffer that flows fill.
 pub(crate) fn waits_in_plain_buffer(network: &Network, hop: &Hop) -> bool {
+    let met = &network.met[hop.line][hop.pieces.last().map_or(0, |piece| piece.places[0].band)];
     let is_one_by_one = network.lines[hop.line].order != Order::Bands;
-    pieces(hop).any(|(band, _)| network.met[hop.line][band].is_least) && !is_one_by_one
-}
-
-/// The bands in which a flow's datagrams wait while they are measured, with their shares.
-pub(crate) fn pieces(hop: &Hop) -> impl Iterator<Item = (usize, f64)> + '_ {
-    let pieces = hop.pieces.iter().filter(|piece| piece.share > 0.0);
-    pieces.map(|piece| (piece.places[0].band, piece.share))
+    met.is_least && !is_one_by_one
 }
 
 fn delay(network: &Network, hops: &[Hop], bytes: f64) -> f64 {
     hops.iter()
         .map(|hop| {
             let line = &network.lines[hop.line];
-            let wait: f64 =
-                pieces(hop).map(|(band, share)| share * network.met[hop.line][band].wait).sum();
-            line.time(bytes) + line.delay + wait
+            let band = hop.pieces.last().map_or(0, |piece| piece.places[0].band);
+            line.time(bytes) + line.delay + network.met[hop.line][band].wait
         })
         .sum()
 }
@@ -69,11 +63,9 @@ fn delay(network: &Network, hops: &[Hop], bytes: f64) -> f64 {
 /// The probability of being lost on the way.
 fn loss(network: &Network, hops: &[Hop]) -> f64 {
     let kept = hops.iter().map(|hop| {
-        let each = hop.pieces.iter().map(|piece| {
-            let met = &network.met[hop.line][piece.places[0].band];
-            piece.share * met.loss_of(&levels(piece, met.loss.len(), &network.within))
-        });
-        1.0 - each.sum::<f64>()
+        let piece = hop.pieces.last().expect("a flow has a piece");
+        let met = &network.met[hop.line][piece.places[0].band];
+        1.0 - met.loss_of(&levels(piece, met.loss.len(), &network.within))
     });
     1.0 - kept.product::<f64>()
 }

@@ -28,9 +28,6 @@ pub(crate) struct Entry {
     /// The sum of the squares of the seconds that the packets of a burst take together, as far as they come faster
     /// than they are sent: that of single packets where they come one by one.
     pub(crate) burst: f64,
-    /// The same of stretches in which the line does not rest, however many windows and bands they go through: what each
-    /// part adds to what went before it.
-    pub(crate) stretch: f64,
     /// Whether they come in the windows of TCP.
     pub(crate) is_tcp: bool,
 }
@@ -89,7 +86,6 @@ impl Loads {
                 known.busy += entry.busy;
                 known.square += entry.square;
                 known.burst += entry.burst;
-                known.stretch += entry.stretch;
             }
             None => entries.push(entry),
         }
@@ -103,20 +99,6 @@ struct Amount {
     busy: f64,
     square: f64,
     burst: f64,
-    stretch: f64,
-}
-
-impl Amount {
-    /// So many times as much.
-    fn times(&self, times: f64) -> Amount {
-        Amount {
-            packets: self.packets * times,
-            busy: self.busy * times,
-            square: self.square * times,
-            burst: self.burst * times,
-            stretch: self.stretch * times,
-        }
-    }
 }
 
 /// How packets of a window come to a line.
@@ -128,14 +110,11 @@ struct Coming {
     later: f64,
     /// The most packets that can wait.
     room: f64,
-    /// Seconds of a round trip without waits, where this line is the slowest of the way: a window that takes it longer is
-    /// followed by the next without a rest.
-    round_trip: Option<f64>,
 }
 
 impl Coming {
-    /// To the hop at `at` of a way on which a packet and its answer take `round_trip` seconds.
-    fn to(lines: &[Line], hops: &[Hop], at: usize, packet: f64, round_trip: f64) -> Coming {
+    /// To the hop at `at` of a way.
+    fn to(lines: &[Line], hops: &[Hop], at: usize, packet: f64) -> Coming {
         let rate = |hop: &Hop| lines[hop.line].rate;
         let before = hops[..at].iter().map(rate).fold(f64::INFINITY, f64::min);
         let slowest = hops.iter().map(rate).fold(f64::INFINITY, f64::min);
@@ -149,7 +128,6 @@ impl Coming {
                 .iter()
                 .map(|band| band.room(packet))
                 .fold(0.0, f64::max),
-            round_trip: (here <= slowest).then_some(round_trip),
         }
     }
 }
@@ -179,7 +157,7 @@ struct Adding<'a> {
 }
 
 impl Adding<'_> {
-    /// Datagrams, as far in their flows as they are while they are measured.
+    /// Datagrams, each as late in its flow as can be.
     fn packets(&mut self, sizes: &[(f64, f64)]) {
         for hop in &self.route.there {
             let line = &self.lines[hop.line];
@@ -191,9 +169,8 @@ impl Adding<'_> {
                 amount.square += share * time * time;
             }
             amount.burst = amount.square;
-            amount.stretch = amount.square;
-            let amounts: Vec<Amount> =
-                hop.pieces.iter().map(|piece| amount.times(piece.share)).collect();
+            let mut amounts = vec![Amount::default(); hop.pieces.len()];
+            amounts[hop.pieces.len() - 1] = amount;
             put(self.loads, self.source, hop, &amounts, self.route.share, false);
         }
         let bytes = sizes.iter().map(|(size, share)| size * share).sum();
@@ -216,24 +193,13 @@ impl Adding<'_> {
 
     fn message(&mut self, tcp: &Config, number: usize, message: &Message) {
         let route = self.route;
-        let (hops, answers) = match message.is_there {
-            true => (&route.there, &route.back),
-            false => (&route.back, &route.there),
-        };
+        let hops = if message.is_there { &route.there } else { &route.back };
         let packet = f64::from(tcp.mss) + f64::from(tcp.header);
-        let way = |hops: &[Hop], bytes: f64| -> f64 {
-            hops.iter()
-                .map(|hop| self.lines[hop.line].time(bytes) + self.lines[hop.line].delay)
-                .sum()
-        };
-        let round_trip = way(hops, packet) + way(answers, f64::from(tcp.header));
         for (at, hop) in hops.iter().enumerate() {
             let line = &self.lines[hop.line];
-            let coming = Coming::to(self.lines, hops, at, packet, round_trip);
+            let coming = Coming::to(self.lines, hops, at, packet);
             let mut key = vec![number as u64];
-            let after = coming.round_trip.unwrap_or(-1.0);
-            let numbers =
-                [line.rate, line.overhead, coming.first, coming.later, coming.room, after];
+            let numbers = [line.rate, line.overhead, coming.first, coming.later, coming.room];
             key.extend(numbers.map(f64::to_bits));
             key.extend(hop.pieces.iter().map(|piece| piece.from.to_bits()));
             let amounts = self.known.entry(key).or_insert_with(|| {
@@ -260,8 +226,7 @@ impl Adding<'_> {
             let time = self.lines[hop.line].time(header);
             let mut amounts = vec![Amount::default(); hop.pieces.len()];
             let square = time * time;
-            amounts[0] =
-                Amount { packets: 1.0, busy: time, square, burst: square, stretch: square };
+            amounts[0] = Amount { packets: 1.0, busy: time, square, burst: square };
             put(self.loads, self.source, hop, &amounts, packets * self.route.share, true);
         }
         self.meter(hops, header, packets, Some(0.0));
@@ -309,49 +274,27 @@ fn sized(
     let (busy, square) = (full * big + small, full * big * big + small * small);
     let wire = size + packets * header;
     let start = if is_late { None } else { Some(0.0) };
-    for (number, (piece, amount)) in hop.pieces.iter().zip(&mut *amounts).enumerate() {
-        let here = part(piece.from, end(hop, number), start, wire);
+    let windows = windows(packets, tcp);
+    for (number, (piece, amount)) in hop.pieces.iter().zip(amounts).enumerate() {
+        let next = hop.pieces.get(number + 1).map_or(f64::INFINITY, |piece| piece.from);
+        let here = part(piece.from, next, start, wire);
+        if here == 0.0 {
+            continue;
+        }
         amount.packets += share * here * packets;
         amount.busy += share * here * busy;
         amount.square += share * here * square;
-    }
-    let (each, one_by_one) = (busy / packets, square / packets);
-    // How long the line has not rested, and how long the window before takes it.
-    let (mut stretch, mut before) = (0.0_f64, None::<f64>);
-    for (from, count) in windows(packets, tcp) {
-        let lag = match (before, coming.round_trip) {
-            (Some(before), Some(round_trip)) if before > round_trip => before - round_trip,
-            _ => 0.0,
-        };
-        if lag == 0.0 {
-            stretch = 0.0;
+        for (at, &(from, count)) in windows.iter().enumerate() {
+            let from = start.map(|_| from / packets * wire);
+            let count = count * part(piece.from, next, from, count / packets * wire);
+            let waiting = if at == 0 { coming.first } else { coming.later };
+            let together = count.min(coming.room) * busy / packets;
+            let one_by_one = count * square / packets;
+            amount.burst += share
+                * one_by_one
+                    .max(waiting * together * together * (count / count.min(coming.room)).max(1.0));
         }
-        let waiting = if before.is_none() { coming.first } else { coming.later };
-        let from = start.map(|_| from / packets * wire);
-        for (number, (piece, amount)) in hop.pieces.iter().zip(&mut *amounts).enumerate() {
-            let here = count * part(piece.from, end(hop, number), from, count / packets * wire);
-            if here == 0.0 {
-                continue;
-            }
-            let together = here.min(coming.room) * each;
-            // By Little's law: who comes to a queue waits for all in it, and so does each of these packets for what of the
-            // window before is not yet sent.
-            let burst = waiting * together * together * (here / here.min(coming.room)).max(1.0)
-                + 2.0 * here * each * lag.min(coming.room * each);
-            let with = stretch + here * each;
-            let more =
-                if coming.round_trip.is_some() { with * with - stretch * stretch } else { burst };
-            amount.burst += share * burst.max(here * one_by_one);
-            amount.stretch += share * more.max(here * one_by_one);
-            stretch = with;
-        }
-        before = Some(count * each);
     }
-}
-
-/// Where a piece of a flow ends, in bytes that it has sent.
-fn end(hop: &Hop, piece: usize) -> f64 {
-    hop.pieces.get(piece + 1).map_or(f64::INFINITY, |next| next.from)
 }
 
 /// Puts what the pieces of a hop get on its line, `times` as much.
@@ -370,7 +313,6 @@ fn put(loads: &mut Loads, source: usize, hop: &Hop, amounts: &[Amount], times: f
                 busy: times * amount.busy,
                 square: times * amount.square,
                 burst: times * amount.burst,
-                stretch: times * amount.stretch,
                 is_tcp,
             };
             loads.put(hop.line, entry);

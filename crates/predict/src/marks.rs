@@ -24,8 +24,6 @@ pub(crate) struct Kind {
     pub(crate) header: f64,
     /// Bytes per second of a flow that lasts; 0 where it is as fast as it can.
     pub(crate) rate: f64,
-    /// How many bytes a flow of datagrams has sent when what is measured begins, and when it ends; others are late.
-    pub(crate) sent: (f64, f64),
 }
 
 impl Kind {
@@ -48,8 +46,6 @@ pub(crate) struct Piece {
     pub(crate) from: f64,
     /// Where they belong, with the share of them that does.
     pub(crate) places: Vec<Place>,
-    /// The share that it has of the datagrams that a flow sends while it is measured.
-    pub(crate) share: f64,
 }
 
 /// A part of the packets of a piece.
@@ -135,10 +131,7 @@ pub(crate) fn hops(
         marks.pass(line.conditioned[0], line);
         // Where all are treated alike, it does not matter what is written.
         let lacks = if line.tells_apart() { marks.lacks.clone() } else { None };
-        let next = marks.written.iter().skip(1).map(|written| written.from);
-        let ends = next.chain([f64::INFINITY]);
-        let pieces = marks.written.iter().zip(ends);
-        let pieces = pieces.map(|(written, end)| piece(line, kind, written, end)).collect();
+        let pieces = marks.written.iter().map(|written| piece(line, kind, written)).collect();
         found.push(Hop { line: at, pieces, metered: marks.metered, lacks });
         marks.pass(line.conditioned[1], line);
     }
@@ -169,7 +162,7 @@ impl Marks<'_> {
     }
 }
 
-fn piece(line: &Line, kind: &Kind, written: &Written, end: f64) -> Piece {
+fn piece(line: &Line, kind: &Kind, written: &Written) -> Piece {
     let places = written.code_points.iter().map(|&(dscp, share)| {
         let (band, level) = line.place(&kind.sample(dscp));
         Place { band, level, share }
@@ -179,12 +172,7 @@ fn piece(line: &Line, kind: &Kind, written: &Written, end: f64) -> Piece {
         places.truncate(1);
         places[0].share = Share::All;
     }
-    let (begins, ends) = kind.sent;
-    let share = match ends > begins {
-        true => ((ends.min(end) - begins.max(written.from)) / (ends - begins)).max(0.0),
-        false => f64::from(u8::from((written.from..end).contains(&begins))),
-    };
-    Piece { from: written.from, places, share }
+    Piece { from: written.from, places }
 }
 
 /// What a role does to the packets of a flow.

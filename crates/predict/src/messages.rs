@@ -35,8 +35,6 @@ pub(crate) struct Sending<'n> {
     attained: Vec<Attained>,
     /// What losses add to a message of so many segments.
     added: RefCell<BTreeMap<u32, f64>>,
-    /// The share of connections at whose handshake the sender lost more SYNs than are forgiven.
-    doubted: f64,
 }
 
 /// A line that serves who has had least: its number, the sizes that come to it, and how many a second.
@@ -88,7 +86,6 @@ impl<'n> Sending<'n> {
             stretches: Vec::new(),
             attained: Vec::new(),
             added: RefCell::default(),
-            doubted: 0.0,
         };
         sending.stretches = sending.found();
         sending.attained = sending.least_attained();
@@ -171,12 +168,6 @@ impl<'n> Sending<'n> {
         self.bare(self.answers, f64::from(self.tcp.header)) + waits
     }
 
-    /// The same with the handshake of each connection, of which one try in so many fails as the sender sees it.
-    pub(crate) fn after_handshake(self, failing: f64) -> Sending<'n> {
-        let doubted = libm::pow(failing, f64::from(self.tcp.lost_syns_forgiven) + 1.0);
-        Sending { doubted, ..self }
-    }
-
     /// The loss of what is sent back at the beginning of a flow.
     pub(crate) fn first_loss(&self) -> f64 {
         self.stretches[0].loss()
@@ -239,24 +230,7 @@ impl<'n> Sending<'n> {
             sending = sending.max(whole - self.network.lines[*line].time(first));
         }
         let losses = self.losses(segments, start, window)?;
-        let doubts = if start == 0.0 { self.doubts(segments, window, siblings) } else { 0.0 };
-        Ok(one_way + sending + losses + doubts)
-    }
-
-    /// What a connection's first message takes longer for those whose handshake lost too much: it begins with a window of
-    /// one (RFC 5681 §3.1), and its first segment waits for the timeout that then counts, until it is acknowledged without
-    /// having been sent again.
-    fn doubts(&self, segments: f64, window: f64, siblings: f64) -> f64 {
-        if self.doubted == 0.0 {
-            return 0.0;
-        }
-        let first = &self.stretches[0];
-        let loss = first.loss();
-        let longer = self.tcp.rto_after_lost_syns().as_secs_f64() - self.timeout(first.rtt);
-        let windows = |window| self.windows(0.0, segments, window, siblings);
-        // A series of timeouts that double, as in eq. 2 of Casetti and Mellia 2005; the handshake refuses a loss of a half.
-        let timeouts = loss / (1.0 - 2.0 * loss);
-        self.doubted * (windows(1.0) - windows(window) + longer.max(0.0) * timeouts)
+        Ok(one_way + sending + losses)
     }
 
     fn at(&self, sent: f64) -> usize {

@@ -5,7 +5,6 @@ use shortflow_models::{ModelError, Range};
 use shortflow_run::Refusal;
 use shortflow_scenario::Scenario;
 
-use crate::datagrams::pieces;
 use crate::lines::{Line, Order, lines};
 use crate::load::{Loads, value};
 use crate::long_flows::{Bundle, bundles, fill, find_bottlenecks, levels};
@@ -34,9 +33,6 @@ pub(crate) struct Network {
     pub(crate) met: Vec<Vec<Met>>,
     /// Whether the waits and rates are those that go together, so that it tells when they are out of range.
     pub(crate) is_at_rest: bool,
-    /// Whether somebody sends less where he waits longer, or marks depend on rates: what is found then is approached by
-    /// halves, so that it does not swing. Else each step gives what the next would.
-    gives_way: bool,
     /// The line from which all comes that comes to a line, where that is one.
     pub(crate) feeders: Vec<Option<usize>>,
     /// Why nothing is known of a line, if nothing is.
@@ -66,10 +62,8 @@ pub(crate) struct Met {
     pub(crate) is_filled: bool,
     /// Whether the wait is a lower bound.
     pub(crate) is_least: bool,
-    /// What the squares of bursts add to those of packets one by one, per second, for who waits with them; and those of
-    /// stretches in which the line does not rest, for who waits behind this band.
+    /// What the squares of bursts add to those of packets one by one, per second.
     pub(crate) bursts: f64,
-    pub(crate) stretches: f64,
     /// The squares of packets one by one, per second.
     pub(crate) squares: f64,
     /// Whether windows of transfers come here beside what else does.
@@ -117,11 +111,6 @@ impl Network {
         one_way(&route.there, bundle.packet, true) + one_way(&route.back, bundle.header, false)
     }
 
-    /// What a value becomes that was `old` and would be `new`.
-    pub(crate) fn toward(&self, new: f64, old: f64) -> f64 {
-        if self.gives_way { f64::midpoint(new, old) } else { new }
-    }
-
     /// The share of time in which a line sends.
     pub(crate) fn utilisation(&self, line: usize) -> f64 {
         self.met[line].iter().map(|met| met.utilisation).sum::<f64>().min(1.0)
@@ -143,10 +132,7 @@ pub(crate) fn settle(scenario: &Scenario) -> Result<Network, Refusal> {
         Demand::Closed { sessions, pause, .. } => sessions / (pause + 1.0),
         Demand::Endless { .. } => 0.0,
     });
-    let is_open =
-        |source: &Source| matches!(source.demand, Demand::Packets { .. } | Demand::Open { .. });
     let mut network = Network {
-        gives_way: !sources.iter().all(is_open) || !meters.0.is_empty(),
         visits: visits.collect(),
         unknown: lines.iter().map(|line| line.lacks.clone()).collect(),
         bundles: Vec::new(),
@@ -382,7 +368,6 @@ impl Network {
             };
             met.squares += rate * entry.square;
             met.bursts += rate * others * (entry.burst - entry.square).max(0.0);
-            met.stretches += rate * others * (entry.stretch - entry.square).max(0.0);
             met.has_windows |= entry.is_tcp;
             match &self.sources[entry.source].demand {
                 Demand::Closed { .. } => {
@@ -424,11 +409,10 @@ impl Network {
             if source.lacks.is_some() || is_in_visits {
                 continue;
             }
-            let hops = source.routes.iter().flat_map(|route| &route.there);
-            let lacks = hops
-                .flat_map(|hop| pieces(hop).map(|(band, _)| &self.met[hop.line][band]))
-                .find_map(|met| met.lacks.clone());
-            self.sources[at].lacks = lacks;
+            let last = |hop: &Hop| hop.pieces.last().map_or(0, |piece| piece.places[0].band);
+            let mut hops = source.routes.iter().flat_map(|route| &route.there);
+            self.sources[at].lacks =
+                hops.find_map(|hop| self.met[hop.line][last(hop)].lacks.clone());
         }
     }
 }

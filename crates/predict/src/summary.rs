@@ -1,7 +1,5 @@
 //! What is known of a network at rest, as a summary.
 
-use std::collections::BTreeMap;
-
 use shortflow_measure::{ClassSummary, Estimate, PortSummary, Summary, WorkloadSummary};
 use shortflow_models::window_growth::jain;
 use shortflow_scenario::{Part, Scenario, SizeClass, Workload};
@@ -49,7 +47,7 @@ pub(crate) fn of(scenario: &Scenario, network: &Network) -> (Summary, Vec<Lackin
         replicas: 1,
         measured: (scenario.duration - scenario.warm_up).as_secs_f64(),
         workloads,
-        ports: ports(scenario, network),
+        ports: ports(network),
         ..Default::default()
     };
     (summary, lacking)
@@ -210,10 +208,7 @@ fn whole(classes: &[Class], number: f64) -> ClassSummary {
     all.summary(number)
 }
 
-/// Those of which results are to tell, as of any engine's.
-fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
-    let places: BTreeMap<_, usize> =
-        network.lines.iter().enumerate().map(|(at, line)| ((line.from, line.to), at)).collect();
+fn ports(network: &Network) -> Vec<PortSummary> {
     let port = |at: usize| {
         let (line, met) = (&network.lines[at], &network.met[at]);
         let is_known = network.unknown[at].is_none() && met.iter().all(|met| met.lacks.is_none());
@@ -235,5 +230,5 @@ fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
             code_points: Vec::new(),
         }
     };
-    scenario.measure.ports.iter().filter_map(|ends| places.get(ends)).map(|at| port(*at)).collect()
+    (0..network.lines.len()).map(port).collect()
 }

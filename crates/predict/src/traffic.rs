@@ -115,7 +115,7 @@ fn source(
     let (demand, lacks) = demand(workload);
     let mut demand = demand;
     let ways = ways(scenario, lines, workload.kind.traffic().pairs());
-    let mut kind = kind(scenario, workload);
+    let mut kind = kind(workload);
     let shares = shares(&mut demand, workload, ways.len());
     let routes = ways.iter().zip(shares).filter(|(_, share)| *share > 0.0);
     let routes = routes.map(|(way, share)| {
@@ -155,7 +155,7 @@ fn shares(demand: &mut Demand, workload: &Workload, ways: usize) -> Vec<f64> {
     }
 }
 
-fn kind(scenario: &Scenario, workload: &Workload) -> Kind {
+fn kind(workload: &Workload) -> Kind {
     let (mss, header) = (f64::from(workload.tcp.mss), f64::from(workload.tcp.header));
     let mut kind = Kind {
         // Each way has its own.
@@ -166,10 +166,7 @@ fn kind(scenario: &Scenario, workload: &Workload) -> Kind {
         packet: mss + header,
         header,
         rate: 0.0,
-        sent: (f64::MAX, f64::MAX),
     };
-    // From when on packets are sent, and until when.
-    let mut lasts = None;
     match &workload.kind {
         WorkloadKind::Transfers(transfers) => kind.ports.1 = transfers.port,
         WorkloadKind::Bulk(bulk) => kind.ports.1 = bulk.port,
@@ -188,7 +185,6 @@ fn kind(scenario: &Scenario, workload: &Workload) -> Kind {
             kind.packet = f64::from(cbr.packet);
             kind.header = UDP_HEADERS;
             kind.rate = cbr.rates.iter().map(|rate| rate.bytes_per_sec()).fold(0.0, f64::max);
-            lasts = Some((cbr.start, cbr.stop));
         }
         WorkloadKind::Poisson(poisson) => {
             kind.protocol = Protocol::UDP;
@@ -197,13 +193,7 @@ fn kind(scenario: &Scenario, workload: &Workload) -> Kind {
             kind.packet = mean(&listed(&poisson.size), |size| size);
             kind.header = UDP_HEADERS;
             kind.rate = poisson.rate * kind.packet;
-            lasts = Some((poisson.start, poisson.stop));
         }
-    }
-    if let Some((start, stop)) = lasts {
-        let after = |at: f64| kind.rate * (at - start.as_secs_f64()).max(0.0);
-        let stop = stop.as_secs_f64().min(scenario.duration.as_secs_f64());
-        kind.sent = (after(scenario.warm_up.as_secs_f64()), after(stop));
     }
     kind
 }

@@ -73,11 +73,7 @@ impl<'n> Visiting<'n> {
         let back = Sending::new(network, source, route, false);
         let rtt = there.bare_packet() + back.bare_packet();
         let timeout = network.sources[source].tcp.rto_initial.as_secs_f64();
-        let (forward, reverse) = (there.first_loss(), back.first_loss());
-        let setup = latency::setup_time(rtt, timeout, forward, reverse)?;
-        // Who opens does not see which of the two was lost, who answers sees his own alone.
-        let there = there.after_handshake(1.0 - (1.0 - forward) * (1.0 - reverse));
-        let back = back.after_handshake(reverse);
+        let setup = latency::setup_time(rtt, timeout, there.first_loss(), back.first_loss())?;
         Ok(Visiting { visit, setup, there, back })
     }
 

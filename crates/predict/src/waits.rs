@@ -1,7 +1,5 @@
 //! How long packets wait at the bands of a line, and what is lost there.
 
-use std::cmp::Ordering;
-
 use shortflow_models::queueing::{CustomerClass, priority_waits};
 use shortflow_models::red::{Gate, Steady};
 
@@ -40,7 +38,7 @@ impl Network {
                 met.loss = vec![line.link_loss];
             }
             changed = changed.max((met.wait - old.wait).abs() / (old.wait + 1e-6));
-            met.wait = self.toward(met.wait, old.wait);
+            met.wait = f64::midpoint(met.wait, old.wait);
             changed = changed.max(serve(met, old));
         }
         self.met[at] = found;
@@ -135,17 +133,15 @@ fn serve(met: &mut Met, old: &Met) -> f64 {
     (after - before).abs() / (after + 1e-6)
 }
 
-/// The mean wait of a band: what of a burst is in the queue is waited for together, of bands before it all that comes
-/// without a rest, of those behind it packets one by one.
+/// The mean wait of a band: the packets of a burst that comes before are waited for together, those of bands behind
+/// it one by one.
 fn in_bursts(classes: &[CustomerClass], found: &[Met], band: usize) -> Option<f64> {
     let with = |(at, class): (usize, &CustomerClass)| {
-        let squares = match at.cmp(&band) {
-            _ if class.arrival_rate == 0.0 => 0.0,
-            Ordering::Less => found[at].stretches,
-            Ordering::Equal => found[at].bursts,
-            Ordering::Greater => 0.0,
+        let more = if at <= band && class.arrival_rate > 0.0 {
+            found[at].bursts / class.arrival_rate
+        } else {
+            0.0
         };
-        let more = if squares > 0.0 { squares / class.arrival_rate } else { 0.0 };
         CustomerClass { second_moment: class.second_moment + more, ..*class }
     };
     let classes: Vec<CustomerClass> = classes.iter().enumerate().map(with).collect();

@@ -180,15 +180,7 @@ pub struct Config {
     pub time_wait: Duration,
 }
 
-/// After lost SYNs a timeout shorter than this is no longer trusted (RFC 6298 §5.7).
-const FALLBACK_RTO: Duration = Duration::from_secs(3);
-
 impl Config {
-    /// The retransmission timeout with which data begin after more lost SYNs than are forgiven (RFC 6298 §5.7).
-    pub fn rto_after_lost_syns(&self) -> Duration {
-        self.rto_initial.max(FALLBACK_RTO).min(self.rto_max)
-    }
-
     /// Whether a receiver reports what it got twice.
     #[inline]
     pub(crate) fn reports_duplicates(&self) -> bool {
