@@ -167,15 +167,6 @@ fn many(machines: usize) -> Option<Figures> {
     })
 }
 
-#[test]
-fn fifty_agents_have_a_change_of_one_directory_within_five_seconds_and_read_it_once() {
-    let Some(figures) = many(50) else { return };
-    assert!(figures.converged[2] < 5.0, "{:?}", figures.converged);
-    assert_eq!(figures.failed, 0);
-    // One that reads in any case just then reads twice.
-    assert!((50..75).contains(&figures.reads), "{} reads", figures.reads);
-}
-
 /// What stands between the marks of a page is written anew.
 fn into_the_page(table: &str) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/performance.md");
@@ -186,9 +177,24 @@ fn into_the_page(table: &str) {
     std::fs::write(&page, format!("{before}{begin}\n{table}\n{end}{after}")).unwrap();
 }
 
+/// A row of the table of docs/performance.md.
+fn row(machines: usize, of: &Figures) -> String {
+    let [half, most, all] = of.converged;
+    let each = |value: f64| value / machines as f64;
+    format!(
+        "| {machines} | {half:.2} | {most:.2} | {all:.2} | {} | {} | {:.2} | {:.0} | {:.1} | {:.2} |\n",
+        of.reads,
+        of.most_at_once,
+        of.slapd_cpu,
+        of.slapd_mb,
+        each(of.agents_cpu) * 1e3,
+        each(of.agents_mb),
+    )
+}
+
+/// Fifty are within five seconds. `make bench-agents` asks for more by SHORTFLOW_AGENTS, and keeps what it finds.
 #[test]
-#[ignore = "takes a minute of the whole machine, and writes docs/performance.md: make bench-agents"]
-fn a_thousand_agents_have_a_change_of_one_directory_and_read_it_once() {
+fn many_agents_have_a_change_of_one_directory_soon_and_read_it_once() {
     let head = [
         "agents",
         "half, s",
@@ -202,24 +208,18 @@ fn a_thousand_agents_have_a_change_of_one_directory_and_read_it_once() {
         "an agent, MB",
     ];
     let mut table = format!("| {} |\n|{}\n", head.join(" | "), " ---: |".repeat(head.len()));
-    for machines in [100, 300, 1000] {
+    let asked = std::env::var("SHORTFLOW_AGENTS").ok();
+    for machines in asked.as_deref().unwrap_or("50").split(',') {
+        let machines = machines.parse().unwrap();
         let Some(of) = many(machines) else { return };
-        let [half, most, all] = of.converged;
-        let each = |value: f64| value / machines as f64;
-        writeln!(
-            table,
-            "| {machines} | {half:.2} | {most:.2} | {all:.2} | {} | {} | {:.2} | {:.0} | {:.1} | {:.2} |",
-            of.reads,
-            of.most_at_once,
-            of.slapd_cpu,
-            of.slapd_mb,
-            each(of.agents_cpu) * 1e3,
-            each(of.agents_mb),
-        )
-        .unwrap();
         assert_eq!(of.failed, 0);
+        // One that reads in any case just then reads twice.
         assert!((machines..machines * 3 / 2).contains(&of.reads), "{} reads", of.reads);
+        assert!(machines > 50 || of.converged[2] < 5.0, "{:?}", of.converged);
+        table += &row(machines, &of);
     }
-    into_the_page(&table);
     println!("{table}");
+    if asked.is_some() {
+        into_the_page(&table);
+    }
 }
