@@ -21,6 +21,7 @@ mod args;
 mod bench;
 mod bench_ebpf;
 mod bench_router;
+mod beside;
 mod check;
 mod console;
 mod console_args;

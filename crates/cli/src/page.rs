@@ -1,11 +1,11 @@
 //! The live console's page: where it is, who may do what there, and its address for people.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use shortflow_console::{Controls, Guard, Hub, ReplayError, Token, TokenError, serve};
 use shortflow_http::Door;
 
+use crate::beside::while_over;
 use crate::console_args::TokenFile;
 use crate::failure::Failure;
 
@@ -45,21 +45,7 @@ impl Page {
         controls: &dyn Controls,
         act: impl FnOnce() -> T,
     ) -> T {
-        let over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| serve(&self.door, &self.guard, hub, controls, &over));
-            let _over = Over(&over);
-            act()
-        })
-    }
-}
-
-/// Tells that something is over when it is dropped, however that comes about.
-struct Over<'o>(&'o AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        while_over(|over| serve(&self.door, &self.guard, hub, controls, over), act)
     }
 }
 

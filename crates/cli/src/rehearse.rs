@@ -22,7 +22,7 @@ pub(crate) use on_linux::{rehearsal_over_ipv4, rehearse};
 #[cfg(target_os = "linux")]
 mod on_linux {
     use std::path::{Path, PathBuf};
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::Ordering;
 
     use shortflow_rehearse::{
         Attended, Audience, Board, Guest, Guests, IpVersion, OnConsole, PortKind, Rehearsal, User,
@@ -34,6 +34,7 @@ mod on_linux {
 
     use super::{Console, Failure, Rehearse};
     use crate::args::{self, RunOne};
+    use crate::beside::while_over;
     use crate::guests::{Crew, guests, host, refuse_several};
     use crate::interrupt::stop_on_interrupt;
     use crate::live::{Shell, Watch};
@@ -254,27 +255,5 @@ mod on_linux {
         let (Some(board), Ok(quit)) = (board, stop_on_interrupt()) else { return act() };
         let watch = Watch { board, screen: crew.screen(), quit };
         while_over(|over| watch.run(over), act);
-    }
-
-    /// Does something while `beside` goes on, which is told when it is over.
-    fn while_over<T, B: Send>(
-        beside: impl FnOnce(&AtomicBool) -> B + Send,
-        act: impl FnOnce() -> T,
-    ) -> T {
-        let over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            scope.spawn(|| beside(&over));
-            let _over = Over(&over);
-            act()
-        })
-    }
-
-    /// Tells that something is over when it is dropped, however that comes about.
-    struct Over<'o>(&'o AtomicBool);
-
-    impl Drop for Over<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
     }
 }

@@ -5,20 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::deploy::with_a_cable;
+use crate::deploy::{LABELLED, with_a_cable};
 use crate::support::run;
-
-const THRESHOLDS: &str = r#"
-name = "Thresholds"
-[[roles.host.classes]]
-name = "shell"
-match.label = "shell"
-marker.tcp-state = { high = 8, medium = 16 }
-[[roles.host.classes]]
-name = "backup"
-match.label = "backup"
-marker.tcp-state = { high = 2, medium = 4 }
-"#;
 
 /// A group of processes of the test's own, as that of a service.
 struct Group(PathBuf);
@@ -68,7 +56,7 @@ fn status_tells_of_a_group_that_is_gone_or_made_anew_and_reload_finds_the_new_on
         let Some(group) = Group::new() else { return };
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("thresholds.toml");
-        fs::write(&file, THRESHOLDS).unwrap();
+        fs::write(&file, LABELLED).unwrap();
         let shell = format!("shell=cgroup:{}", group.name());
         let with = |word| {
             let policy = file.to_str().unwrap();
