@@ -619,6 +619,9 @@ pub(crate) enum OtherBench {
 /// `bench ebpf`.
 #[derive(Debug, Args)]
 pub(crate) struct BenchEbpf {
+    /// A tenth of the packets or less, and floods that just overflow the table: some seconds, for a first look.
+    #[arg(long)]
+    pub(crate) quick: bool,
     /// Print one JSON object instead.
     #[arg(long)]
     pub(crate) json: bool,

@@ -15,12 +15,13 @@ pub(crate) fn bench(_: &Console, _: &BenchEbpf) -> Result<(), Failure> {
 #[cfg(target_os = "linux")]
 pub(crate) fn bench(console: &Console, args: &BenchEbpf) -> Result<(), Failure> {
     use serde_json::{Value, json};
-    use shortflow_deploy::{Cost, columns, costs};
+    use shortflow_deploy::{Cost, Effort, columns};
 
     use crate::progress::Spinner;
 
     let spinner = Spinner::new(console);
-    let found = costs(&mut |what| spinner.at(what));
+    let effort = if args.quick { Effort::QUICK } else { Effort::FULL };
+    let found = effort.costs(&mut |what| spinner.at(what));
     spinner.end();
     let found = found.map_err(|lacking| Failure::Machine(lacking.to_string()))?;
     if args.json {

@@ -61,7 +61,7 @@ pub use observe::{Listings, Observed, Root};
 pub use owner::{GroupState, Labelled, OwnedBy, OwnerText, Owners, any_owners, owner_text, owners};
 pub use reach::{Ends, Reach};
 pub use repair::Wrong;
-pub use shortflow_ebpf::edge::{Cost, Owner, costs};
+pub use shortflow_ebpf::edge::{Cost, Effort, Owner};
 pub use status::{ClassSeen, ClassStatus, DeviceStatus, EdgeStatus};
 pub use tc::{Applied, Tc};
 pub use tree::{Discipline, Inner, Leaf, Tree};

@@ -1,6 +1,6 @@
 //! An agent on the live console: its versions, a look at another one, there and back; several machines on one page.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,38 +12,42 @@ use shortflow_console::Controls;
 
 use crate::running::{FLEET, Running, TOKEN};
 
-/// What is answered, without its head; of events what comes within a second.
-fn asked(at: SocketAddr, line: &str, body: &str) -> String {
+/// A request, and where its answer is read.
+fn ask(at: SocketAddr, line: &str, body: &str) -> TcpStream {
     let mut stream = TcpStream::connect(at).unwrap();
     let length = body.len();
     let fields = format!("Content-Type: application/json\r\nAuthorization: Bearer {TOKEN}\r\n");
     let head = format!("{line} HTTP/1.1\r\nHost: {at}\r\n{fields}Content-Length: {length}\r\n\r\n");
     stream.write_all((head + body).as_bytes()).unwrap();
-    stream.set_read_timeout(Some(Duration::from_millis(1200))).unwrap();
-    let (mut answer, mut chunk) = (Vec::new(), [0; 4096]);
-    while let Ok(read @ 1..) = stream.read(&mut chunk) {
-        answer.extend_from_slice(&chunk[..read]);
-        if line.ends_with("/events") && answer.len() > 50_000 {
-            break;
-        }
-    }
-    let text = String::from_utf8(answer).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+/// What is answered, without its head.
+fn asked(at: SocketAddr, line: &str, body: &str) -> String {
+    let mut text = String::new();
+    ask(at, line, body).read_to_string(&mut text).unwrap();
     text.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or(text)
 }
 
 /// What an event of this kind says, as soon as that is what is wanted.
 fn until_told(at: SocketAddr, event: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     let until = Instant::now() + Duration::from_secs(20);
-    let begin = format!("event: {event}\ndata: ");
-    loop {
-        let events = asked(at, "GET /events", "");
-        let told = events.split("\n\n").filter_map(|block| block.strip_prefix(&begin));
-        let values = told.filter_map(|data| serde_json::from_str(data).ok());
-        if let Some(found) = values.filter(|value| wanted(value)).last() {
-            return found;
+    let events = BufReader::new(ask(at, "GET /events", ""));
+    let mut is_of_this_kind = false;
+    for line in events.lines() {
+        let line = line.expect("it goes on telling");
+        if let Some(kind) = line.strip_prefix("event: ") {
+            is_of_this_kind = kind == event;
+        } else if let Some(data) = line.strip_prefix("data: ").filter(|_| is_of_this_kind) {
+            let value = serde_json::from_str(data).unwrap();
+            if wanted(&value) {
+                return value;
+            }
+            assert!(Instant::now() < until, "{value:#}");
         }
-        assert!(Instant::now() < until, "{events}");
     }
+    panic!("it ends without {event}");
 }
 
 #[test]

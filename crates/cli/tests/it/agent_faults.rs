@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
-use shortflow_agent::{Agent, Bundle, Fetched, Store, StubPlane};
+use shortflow_agent::{Agent, Bundle, Fetched, Store, StoreError, StubPlane};
 
 use crate::agent::{Running, fleet, repository, start_from, until};
 use crate::support::{command, files, run, shortflow};
@@ -28,9 +28,23 @@ fn texts(folder: &Path) -> Fetched {
     Fetched { bundle, who: "alice".to_owned(), verdicts: Vec::new() }
 }
 
+/// The state, as soon as nobody has it: what another test of this process starts has its lock for a moment, until it is the
+/// program that it is to be.
+fn opened(state: &Path) -> (Store, Vec<String>) {
+    let until = Instant::now() + Duration::from_secs(10);
+    loop {
+        match Store::open(state) {
+            Err(StoreError::Busy { .. }) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            opened => return opened.unwrap(),
+        }
+    }
+}
+
 /// The number of the version that counts in a state that was left behind, which is sound, and what was repaired.
 fn left_behind(state: &Path) -> u64 {
-    let (store, repaired) = Store::open(state).unwrap();
+    let (store, repaired) = opened(state);
     let lost = repaired.iter().any(|what| what.contains("counted"));
     assert!(!lost, "a version is there whole or not at all: {repaired:?}");
     let (version, _) = store.current().unwrap().expect("a version counts");
@@ -48,8 +62,7 @@ fn killed_at_any_change_of_its_state_it_has_one_version_or_the_other_and_goes_on
     repository(&path("fleet"), &fleet("first"));
     let now = Instant::now();
     let agent = |state: &Path| {
-        let store = Store::open(state).unwrap();
-        Agent::start(now, "gw1", "a test", store, StubPlane::default(), Box::new(|_| ()))
+        Agent::start(now, "gw1", "a test", opened(state), StubPlane::default(), Box::new(|_| ()))
     };
     let mut first = agent(&path("before"));
     first.offer(now, Ok(texts(&path("fleet"))));

@@ -127,7 +127,13 @@ fn a_dry_run_prints_what_is_then_done_and_does_nothing() {
             let shown = ["qdisc show dev sf0", "class show dev sf0", "filter show dev sf0"];
             shown.map(|what| {
                 let ended = Command::new("tc").args(what.split(' ')).output().unwrap();
-                String::from_utf8(ended.stdout).unwrap()
+                // What the kernel's own IPv6 sent before there were classes went past them, or was not sent yet.
+                let text = String::from_utf8(ended.stdout).unwrap();
+                let mut words: Vec<&str> = text.split(' ').collect();
+                if let Some(at) = words.iter().position(|word| *word == "direct_packets_stat") {
+                    words[at + 1] = "any";
+                }
+                words.join(" ")
             })
         };
         shell(&dry);
@@ -292,7 +298,7 @@ fn a_status_that_is_watched_ends_with_an_interrupt() {
 
 #[test]
 fn what_the_program_takes_is_measured_or_what_is_lacking_is_told() {
-    let ended = run(&["bench", "ebpf", "--json"]);
+    let ended = run(&["bench", "ebpf", "--quick", "--json"]);
     if ended.code == Some(3) {
         assert!(!cfg!(feature = "ebpf") || std::env::var_os("CI").is_none(), "{}", ended.err);
         assert!(ended.err.starts_with("error: this "), "{}", ended.err);

@@ -38,7 +38,7 @@ use shortflow_units::{Duration, Rate};
 #[cfg(feature = "ebpf")]
 pub use device::{Direction, EdgeAtDevice};
 pub use program::EdgeProgram;
-pub use speed::costs;
+pub use speed::Effort;
 
 /// The most rules of one device.
 pub const MOST_RULES: usize = 64;

@@ -24,148 +24,171 @@ use super::{
 use crate::error::Program;
 use crate::{Error, Link};
 
-/// Runs of the same packet in a round, and rounds.
-const AGAIN: u32 = 100_000;
+/// Rounds of the same packet.
 const ROUNDS: usize = 5;
-/// Packets of other flows that are looked at.
-const OTHERS: usize = 50_000;
-/// The flows of a flood.
-const FLOOD: u32 = 1_000_000;
 /// The flows that meet in one bucket.
 const COLLIDING: usize = 256;
 
 /// The program that does nothing.
 static NOTHING: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/nothing.bpf.o"));
 
-/// What the program takes for a packet: what any program does, parsing, meters, tables of several sizes, and floods against
-/// these. `told` hears what is measured next.
-///
-/// # Errors
-/// When the machine lacks something.
-pub fn costs(told: &mut dyn FnMut(&str)) -> Result<Vec<Cost>, Error> {
-    let mut found = Vec::new();
-    let mut add = |what: &'static str, cost: &dyn Fn() -> Result<Cost, Error>| {
-        told(what);
-        found.push(Cost { what, ..cost()? });
-        Ok(())
-    };
-    add("nothing at all", &nothing)?;
-    add("parsing, and a rule that does not match", &|| plain(&plan_of_rules(1, false)))?;
-    add("application marks, 16 rules", &|| plain(&plan_of_rules(16, true)))?;
-    add("labels by socket marks, 16 rules", &|| plain(&plan_of_labels(Owner::Mark)))?;
-    add("labels by groups of processes, 16 rules", &|| {
-        plain(&plan_of_labels(|id| Owner::Group { id: id.into(), level: 2 }))
-    })?;
-    for (what, meter) in meters() {
-        add(what, &|| plain(&plan(meter.clone())))?;
-    }
-    for flows in [30, 1_000, MOST_ENTRIES] {
-        add("Fair Marker", &|| full(&plan(fair_marker(flows)), flows))?;
-        add("DSTF", &|| full(&plan(dstf(flows)), flows))?;
-    }
-    for flows in [1_000, MOST_ENTRIES] {
-        add("token bucket for each flow", &|| full(&plan(token_bucket(Some(each(flows)))), flows))?;
-        add("SIMA for each flow", &|| full(&plan(sima(Some(each(flows)))), flows))?;
-    }
-    add("what came, for acknowledgements that echo", &came)?;
-    add("admission", &|| full(&plan(admission(1_000)), 1_000))?;
-    for connections in [1, 30, MOST_CONNECTIONS] {
-        add("aggregate", &|| full(&plan(aggregate()), connections))?;
-    }
-    add("aggregate, a million new flows", &|| {
-        flooded(&plan(aggregate())).map(|cost| Cost { flows: Some(MOST_CONNECTIONS), ..cost })
-    })?;
-    add("Fair Marker, a million new flows", &|| flooded(&plan(fair_marker(MOST_ENTRIES))))?;
-    add("DSTF, a million new flows", &|| flooded(&plan(dstf(MOST_ENTRIES))))?;
-    add("DSTF, flows in one bucket", &|| colliding(&plan(dstf(MOST_ENTRIES))))?;
-    Ok(found)
+/// How long it is measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// Runs of the same packet in a round.
+    again: u32,
+    /// Packets of other flows that are looked at.
+    others: usize,
+    /// The flows of a flood.
+    flood: u32,
 }
 
-fn nothing() -> Result<Cost, Error> {
-    libbpf_rs::set_print(None);
-    let object = ObjectBuilder::default()
-        .open_memory(NOTHING)
-        .and_then(libbpf_rs::OpenObject::load)
-        .map_err(Program::Edge.at("loading one that does nothing"))?;
-    let program = object.progs_mut().next().expect("there is one");
-    measure(&program, None, 0, &mut |_| packet(0))
-}
+impl Effort {
+    /// What figures are made of: about a minute.
+    pub const FULL: Effort = Effort { again: 100_000, others: 50_000, flood: 1_000_000 };
+    /// For a first look: some seconds. The table is filled a twentieth further than it is large.
+    pub const QUICK: Effort = Effort { again: 10_000, others: 2_000, flood: 69_000 };
 
-/// One flow, and others that nobody remembers.
-fn plain(plan: &EdgePlan) -> Result<Cost, Error> {
-    let program = EdgeProgram::load(plan, Link::Ethernet)?;
-    measure(&program.program(), None, memory(&program)?, &mut |rng| packet(rng.below(1000) as u32))
-}
-
-/// What sees the packets that a device receives, of flows that it knows.
-fn came() -> Result<Cost, Error> {
-    let plan = EdgePlan::new(&[], &[]).expect("there is room for nothing").echoing();
-    let program = EdgeProgram::load(&plan, Link::Ethernet)?;
-    let of_known = &mut |rng: &mut Rng| packet(rng.below(1000) as u32);
-    measure(&program.named(ECHO), Some(1_000), memory(&program)?, of_known)
-}
-
-/// The flows of a table that is full of them.
-fn full(plan: &EdgePlan, flows: usize) -> Result<Cost, Error> {
-    let program = EdgeProgram::load(plan, Link::Ethernet)?;
-    let memory = memory(&program)?;
-    let program = program.program();
-    for flow in 0..flows as u32 {
-        run(&program, &packet(flow), 1)?;
+    /// What the program takes for a packet: what any program does, parsing, meters, tables of several sizes, and floods against
+    /// these. `told` hears what is measured next.
+    ///
+    /// # Errors
+    /// When the machine lacks something.
+    pub fn costs(self, told: &mut dyn FnMut(&str)) -> Result<Vec<Cost>, Error> {
+        let mut found = Vec::new();
+        let mut add = |what: &'static str, cost: &dyn Fn() -> Result<Cost, Error>| {
+            told(what);
+            found.push(Cost { what, ..cost()? });
+            Ok(())
+        };
+        add("nothing at all", &|| self.nothing())?;
+        add("parsing, and a rule that does not match", &|| self.plain(&plan_of_rules(1, false)))?;
+        add("application marks, 16 rules", &|| self.plain(&plan_of_rules(16, true)))?;
+        add("labels by socket marks, 16 rules", &|| self.plain(&plan_of_labels(Owner::Mark)))?;
+        add("labels by groups of processes, 16 rules", &|| {
+            self.plain(&plan_of_labels(|id| Owner::Group { id: id.into(), level: 2 }))
+        })?;
+        for (what, meter) in meters() {
+            add(what, &|| self.plain(&plan(meter.clone())))?;
+        }
+        for flows in [30, 1_000, MOST_ENTRIES] {
+            add("Fair Marker", &|| self.full(&plan(fair_marker(flows)), flows))?;
+            add("DSTF", &|| self.full(&plan(dstf(flows)), flows))?;
+        }
+        for flows in [1_000, MOST_ENTRIES] {
+            add("token bucket for each flow", &|| {
+                self.full(&plan(token_bucket(Some(each(flows)))), flows)
+            })?;
+            add("SIMA for each flow", &|| self.full(&plan(sima(Some(each(flows)))), flows))?;
+        }
+        add("what came, for acknowledgements that echo", &|| self.came())?;
+        add("admission", &|| self.full(&plan(admission(1_000)), 1_000))?;
+        for connections in [1, 30, MOST_CONNECTIONS] {
+            add("aggregate", &|| self.full(&plan(aggregate()), connections))?;
+        }
+        add("aggregate, a million new flows", &|| {
+            self.flooded(&plan(aggregate()))
+                .map(|cost| Cost { flows: Some(MOST_CONNECTIONS), ..cost })
+        })?;
+        add("Fair Marker, a million new flows", &|| {
+            self.flooded(&plan(fair_marker(MOST_ENTRIES)))
+        })?;
+        add("DSTF, a million new flows", &|| self.flooded(&plan(dstf(MOST_ENTRIES))))?;
+        add("DSTF, flows in one bucket", &|| self.colliding(&plan(dstf(MOST_ENTRIES))))?;
+        Ok(found)
     }
-    measure(&program, Some(flows), memory, &mut |rng| packet(rng.below(flows as u64) as u32))
-}
 
-/// Flows that come once, after as many that came before.
-fn flooded(plan: &EdgePlan) -> Result<Cost, Error> {
-    let program = EdgeProgram::load(plan, Link::Ethernet)?;
-    let memory = memory(&program)?;
-    let program = program.program();
-    let others = FLOOD - OTHERS as u32;
-    for flow in 0..others {
-        run(&program, &packet(flow), 1)?;
+    fn nothing(self) -> Result<Cost, Error> {
+        libbpf_rs::set_print(None);
+        let object = ObjectBuilder::default()
+            .open_memory(NOTHING)
+            .and_then(libbpf_rs::OpenObject::load)
+            .map_err(Program::Edge.at("loading one that does nothing"))?;
+        let program = object.progs_mut().next().expect("there is one");
+        self.measure(&program, None, 0, &mut |_| packet(0))
     }
-    let mut flow = others;
-    let cost = measure(&program, Some(MOST_ENTRIES), memory, &mut |_| {
-        flow += 1;
-        packet(flow)
-    })?;
-    // The same packet again is of a flow that is known.
-    Ok(Cost { again: None, ..cost })
-}
 
-/// Flows that meet in one bucket, as somebody would send them who knew the seed, in a table that holds others too.
-fn colliding(plan: &EdgePlan) -> Result<Cost, Error> {
-    let seed = plan.classes[0].seed;
-    let bucket = |flow: u32| bucket(&name(flow), seed);
-    let wanted = bucket(0);
-    let flows: Vec<u32> =
-        (0..u32::MAX).filter(|flow| bucket(*flow) == wanted).take(COLLIDING).collect();
-    let program = EdgeProgram::load(plan, Link::Ethernet)?;
-    let memory = memory(&program)?;
-    let program = program.program();
-    let cost = measure(&program, Some(COLLIDING), memory, &mut |rng| {
-        packet(flows[rng.below(COLLIDING as u64) as usize])
-    })?;
-    Ok(Cost { again: None, ..cost })
-}
-
-fn measure(
-    program: &ProgramMut<'_>,
-    flows: Option<usize>,
-    memory: u64,
-    next: &mut dyn FnMut(&mut Rng) -> Vec<u8>,
-) -> Result<Cost, Error> {
-    let mut rng = Rng::stream(1, "flows");
-    let mut others = Vec::with_capacity(OTHERS);
-    for _ in 0..OTHERS {
-        others.push(run(program, &next(&mut rng), 1)?);
+    /// One flow, and others that nobody remembers.
+    fn plain(self, plan: &EdgePlan) -> Result<Cost, Error> {
+        let program = EdgeProgram::load(plan, Link::Ethernet)?;
+        self.measure(&program.program(), None, memory(&program)?, &mut |rng| {
+            packet(rng.below(1000) as u32)
+        })
     }
-    others.sort_by(f64::total_cmp);
-    let again = (0..ROUNDS).map(|_| run(program, &packet(0), AGAIN));
-    let again = again.collect::<Result<Vec<_>, _>>()?.into_iter().min_by(f64::total_cmp);
-    let others = [others[OTHERS / 2], others[OTHERS * 99 / 100]];
-    Ok(Cost { what: "", flows, again, others, memory })
+
+    /// What sees the packets that a device receives, of flows that it knows.
+    fn came(self) -> Result<Cost, Error> {
+        let plan = EdgePlan::new(&[], &[]).expect("there is room for nothing").echoing();
+        let program = EdgeProgram::load(&plan, Link::Ethernet)?;
+        let of_known = &mut |rng: &mut Rng| packet(rng.below(1000) as u32);
+        self.measure(&program.named(ECHO), Some(1_000), memory(&program)?, of_known)
+    }
+
+    /// The flows of a table that is full of them.
+    fn full(self, plan: &EdgePlan, flows: usize) -> Result<Cost, Error> {
+        let program = EdgeProgram::load(plan, Link::Ethernet)?;
+        let memory = memory(&program)?;
+        let program = program.program();
+        for flow in 0..flows as u32 {
+            run(&program, &packet(flow), 1)?;
+        }
+        self.measure(&program, Some(flows), memory, &mut |rng| {
+            packet(rng.below(flows as u64) as u32)
+        })
+    }
+
+    /// Flows that come once, after as many that came before.
+    fn flooded(self, plan: &EdgePlan) -> Result<Cost, Error> {
+        let program = EdgeProgram::load(plan, Link::Ethernet)?;
+        let memory = memory(&program)?;
+        let program = program.program();
+        let others = self.flood - self.others as u32;
+        for flow in 0..others {
+            run(&program, &packet(flow), 1)?;
+        }
+        let mut flow = others;
+        let cost = self.measure(&program, Some(MOST_ENTRIES), memory, &mut |_| {
+            flow += 1;
+            packet(flow)
+        })?;
+        // The same packet again is of a flow that is known.
+        Ok(Cost { again: None, ..cost })
+    }
+
+    /// Flows that meet in one bucket, as somebody would send them who knew the seed, in a table that holds others too.
+    fn colliding(self, plan: &EdgePlan) -> Result<Cost, Error> {
+        let seed = plan.classes[0].seed;
+        let bucket = |flow: u32| bucket(&name(flow), seed);
+        let wanted = bucket(0);
+        let flows: Vec<u32> =
+            (0..u32::MAX).filter(|flow| bucket(*flow) == wanted).take(COLLIDING).collect();
+        let program = EdgeProgram::load(plan, Link::Ethernet)?;
+        let memory = memory(&program)?;
+        let program = program.program();
+        let cost = self.measure(&program, Some(COLLIDING), memory, &mut |rng| {
+            packet(flows[rng.below(COLLIDING as u64) as usize])
+        })?;
+        Ok(Cost { again: None, ..cost })
+    }
+
+    fn measure(
+        self,
+        program: &ProgramMut<'_>,
+        flows: Option<usize>,
+        memory: u64,
+        next: &mut dyn FnMut(&mut Rng) -> Vec<u8>,
+    ) -> Result<Cost, Error> {
+        let mut rng = Rng::stream(1, "flows");
+        let mut others = Vec::with_capacity(self.others);
+        for _ in 0..self.others {
+            others.push(run(program, &next(&mut rng), 1)?);
+        }
+        others.sort_by(f64::total_cmp);
+        let again = (0..ROUNDS).map(|_| run(program, &packet(0), self.again));
+        let again = again.collect::<Result<Vec<_>, _>>()?.into_iter().min_by(f64::total_cmp);
+        let others = [others[self.others / 2], others[self.others * 99 / 100]];
+        Ok(Cost { what: "", flows, again, others, memory })
+    }
 }
 
 /// Nanoseconds for a run, of so many.

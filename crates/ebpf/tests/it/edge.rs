@@ -30,7 +30,7 @@ use crate::packets::Packets;
 use crate::recording;
 
 /// Packets that each test shows to both.
-const PACKETS: usize = 300_000;
+const PACKETS: usize = 100_000;
 
 /// The program; none, and a word on what is lacking, where there can be none; on CI there must.
 pub(crate) fn program(plan: &EdgePlan) -> Option<EdgeProgram> {
