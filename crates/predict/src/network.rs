@@ -33,6 +33,9 @@ pub(crate) struct Network {
     pub(crate) met: Vec<Vec<Met>>,
     /// Whether the waits and rates are those that go together, so that it tells when they are out of range.
     pub(crate) is_at_rest: bool,
+    /// Whether somebody sends less where he waits longer, or marks depend on rates: what is found then is approached by
+    /// halves, so that it does not swing. Else each step gives what the next would.
+    gives_way: bool,
     /// The line from which all comes that comes to a line, where that is one.
     pub(crate) feeders: Vec<Option<usize>>,
     /// Why nothing is known of a line, if nothing is.
@@ -111,6 +114,11 @@ impl Network {
         one_way(&route.there, bundle.packet, true) + one_way(&route.back, bundle.header, false)
     }
 
+    /// What a value becomes that was `old` and would be `new`.
+    pub(crate) fn toward(&self, new: f64, old: f64) -> f64 {
+        if self.gives_way { f64::midpoint(new, old) } else { new }
+    }
+
     /// The share of time in which a line sends.
     pub(crate) fn utilisation(&self, line: usize) -> f64 {
         self.met[line].iter().map(|met| met.utilisation).sum::<f64>().min(1.0)
@@ -132,7 +140,10 @@ pub(crate) fn settle(scenario: &Scenario) -> Result<Network, Refusal> {
         Demand::Closed { sessions, pause, .. } => sessions / (pause + 1.0),
         Demand::Endless { .. } => 0.0,
     });
+    let is_open =
+        |source: &Source| matches!(source.demand, Demand::Packets { .. } | Demand::Open { .. });
     let mut network = Network {
+        gives_way: !sources.iter().all(is_open) || !meters.0.is_empty(),
         visits: visits.collect(),
         unknown: lines.iter().map(|line| line.lacks.clone()).collect(),
         bundles: Vec::new(),

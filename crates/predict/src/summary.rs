@@ -1,5 +1,7 @@
 //! What is known of a network at rest, as a summary.
 
+use std::collections::BTreeMap;
+
 use shortflow_measure::{ClassSummary, Estimate, PortSummary, Summary, WorkloadSummary};
 use shortflow_models::window_growth::jain;
 use shortflow_scenario::{Part, Scenario, SizeClass, Workload};
@@ -47,7 +49,7 @@ pub(crate) fn of(scenario: &Scenario, network: &Network) -> (Summary, Vec<Lackin
         replicas: 1,
         measured: (scenario.duration - scenario.warm_up).as_secs_f64(),
         workloads,
-        ports: ports(network),
+        ports: ports(scenario, network),
         ..Default::default()
     };
     (summary, lacking)
@@ -208,7 +210,10 @@ fn whole(classes: &[Class], number: f64) -> ClassSummary {
     all.summary(number)
 }
 
-fn ports(network: &Network) -> Vec<PortSummary> {
+/// Those of which results are to tell, as of any engine's.
+fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
+    let places: BTreeMap<_, usize> =
+        network.lines.iter().enumerate().map(|(at, line)| ((line.from, line.to), at)).collect();
     let port = |at: usize| {
         let (line, met) = (&network.lines[at], &network.met[at]);
         let is_known = network.unknown[at].is_none() && met.iter().all(|met| met.lacks.is_none());
@@ -230,5 +235,5 @@ fn ports(network: &Network) -> Vec<PortSummary> {
             code_points: Vec::new(),
         }
     };
-    (0..network.lines.len()).map(port).collect()
+    scenario.measure.ports.iter().filter_map(|ends| places.get(ends)).map(|at| port(*at)).collect()
 }

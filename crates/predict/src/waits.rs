@@ -38,7 +38,7 @@ impl Network {
                 met.loss = vec![line.link_loss];
             }
             changed = changed.max((met.wait - old.wait).abs() / (old.wait + 1e-6));
-            met.wait = f64::midpoint(met.wait, old.wait);
+            met.wait = self.toward(met.wait, old.wait);
             changed = changed.max(serve(met, old));
         }
         self.met[at] = found;
