@@ -208,22 +208,31 @@ fn kept_in_words(standing: &Standing, limits: &[Limit]) -> &'static str {
 }
 
 fn became(one: &Searched, limits: &[Limit]) -> String {
+    let at = |limit: usize| {
+        let found = one.limits[limit];
+        found.map_or(String::new(), |at| {
+            format!(" ({})", in_unit(at, limits[limit].measure.about().unit))
+        })
+    };
+    // Of those that keep all limits the best go on; then of others those that are least beyond one.
+    let beyond = || {
+        limits
+            .iter()
+            .zip(&one.limits)
+            .position(|(limit, at)| at.is_some_and(|at| !limit.is_kept_by(at)))
+    };
     match one.dropped {
         Some(Dropped::Expected) => "far behind by closed forms; not run".to_owned(),
         Some(Dropped::Breaks(limit)) => {
-            let limit = &limits[limit];
-            let at = one
-                .limits
-                .iter()
-                .zip(limits)
-                .find(|(_, of)| *of == limit)
-                .and_then(|(found, _)| *found);
-            let at = at.map_or(String::new(), |at| {
-                format!(" ({})", in_unit(at, limit.measure.about().unit))
-            });
-            format!("breaks {}{at}, after {} replicas", limit.text, one.replicas)
+            format!("breaks {}{}, after {} replicas", limits[limit].text, at(limit), one.replicas)
         }
-        Some(Dropped::Behind) => format!("behind, after {} replicas", one.replicas),
+        Some(Dropped::Behind) => match beyond() {
+            Some(limit) => {
+                let (text, at) = (&limits[limit].text, at(limit));
+                format!("beyond {text}{at}, not surely, after {} replicas", one.replicas)
+            }
+            None => format!("behind, after {} replicas", one.replicas),
+        },
         None => "confirmed".to_owned(),
     }
 }
@@ -252,5 +261,38 @@ fn in_unit(value: f64, unit: Unit) -> String {
     match scale.name() {
         "" => shown,
         name => format!("{shown} {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::offered::Offered;
+
+    #[test]
+    fn who_goes_no_further_for_a_limit_that_may_be_chance_is_told_so_and_not_as_slower() {
+        let limits = [Limit::parse("voice.delay.p99 <= 30 ms", &Offered::for_tests()).unwrap()];
+        let at = |delay, dropped| {
+            let one = Searched {
+                label: "one".to_owned(),
+                expected: None,
+                replicas: 2,
+                goals: vec![Some(1.0)],
+                limits: vec![Some(delay)],
+                dropped,
+            };
+            became(&one, &limits)
+        };
+        let bound = "voice.delay.p99 <= 30 ms";
+        assert_eq!(at(0.02, Some(Dropped::Behind)), "behind, after 2 replicas");
+        assert_eq!(
+            at(0.05, Some(Dropped::Behind)),
+            format!("beyond {bound} (50.0 ms), not surely, after 2 replicas")
+        );
+        assert_eq!(
+            at(0.05, Some(Dropped::Breaks(0))),
+            format!("breaks {bound} (50.0 ms), after 2 replicas")
+        );
+        assert_eq!(at(0.05, None), "confirmed");
     }
 }
