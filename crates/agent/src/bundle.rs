@@ -1,12 +1,13 @@
 //! The texts of a repository at one moment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use shortflow_text::{InputFiles, MOST_TEXT};
 
+use crate::fleet::Written;
 use crate::whole::{sync_folder, write_file};
 
 /// The file that says which machine gets which policy.
@@ -42,22 +43,26 @@ impl Bundle {
     pub fn read(folder: &Path) -> Result<Bundle, Unreadable> {
         let files = InputFiles::default();
         let fleet = read(&files, &folder.join(FLEET))?;
-        let mut bundle = Bundle::default();
-        for name in policies_of(&fleet) {
-            let path = folder.join(&name);
-            if is_inner(&name) && path.exists() {
-                let text = read(&files, &path)?;
-                bundle.files.insert(name, text);
+        let mut bundle = Bundle::new([(FLEET.to_owned(), fleet)]);
+        for name in Written::of(&bundle).policies() {
+            let path = folder.join(name);
+            if is_inner(name) && path.exists() {
+                bundle.files.insert(name.clone(), read(&files, &path)?);
             }
         }
-        bundle.files.insert(FLEET.to_owned(), fleet);
         Ok(bundle)
     }
 
     /// The same without policies that the fleet does not name: what [`read`](Bundle::read) reads.
     #[must_use]
-    pub fn needed(mut self) -> Bundle {
-        let named = policies_of(self.text(FLEET).unwrap_or_default());
+    pub fn needed(self) -> Bundle {
+        let fleet = Written::of(&self);
+        self.only(&fleet)
+    }
+
+    /// The same, where the fleet's text was read.
+    pub(crate) fn only(mut self, fleet: &Written) -> Bundle {
+        let named: BTreeSet<&String> = fleet.policies().iter().collect();
         self.files.retain(|path, _| path == FLEET || named.contains(path));
         self
     }
@@ -120,18 +125,6 @@ fn read(files: &InputFiles, path: &Path) -> Result<String, Unreadable> {
         why: error.to_string(),
     };
     files.read(path, MOST_TEXT).map_err(told)
-}
-
-/// The policies that a fleet's text names, as far as it can be read.
-fn policies_of(text: &str) -> Vec<String> {
-    #[derive(Deserialize)]
-    struct Named {
-        #[serde(default)]
-        assign: Vec<toml::Table>,
-    }
-    let named: Option<Named> = toml::from_str(text).ok();
-    let assignments = named.into_iter().flat_map(|named| named.assign);
-    assignments.filter_map(|table| Some(table.get("policy")?.as_str()?.to_owned())).collect()
 }
 
 #[cfg(test)]

@@ -463,6 +463,11 @@ impl Document {
     }
 }
 
+/// Whether a policy, a scenario or a fleet may have this name: [`Document::title`] finds nothing wrong with it.
+pub fn is_title(name: &str) -> bool {
+    name.chars().count() <= MOST_NAME && unseen(name).is_none()
+}
+
 /// The most characters of the name of a policy or a scenario: more fit into no table.
 const MOST_NAME: usize = 200;
 

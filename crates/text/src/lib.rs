@@ -36,15 +36,17 @@ mod faults;
 mod input;
 mod named;
 mod parameters;
+mod plain;
 mod scalar;
 mod schema;
 mod tree;
 mod visible;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Severity, Source};
-pub use document::{Document, Override};
+pub use document::{Document, Override, is_title};
 pub use input::{InputFiles, MOST_DATA, MOST_TEXT, folder_of, name_of};
 pub use named::{NAME_RULE, Named, is_name, nearest, suggestion};
+pub use plain::plain;
 pub use scalar::Scalar;
 pub use schema::schema;
 pub use tree::{Item, Key, Value};

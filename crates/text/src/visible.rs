@@ -6,12 +6,16 @@ use super::tree::{Item, Value};
 
 /// The first character of `text` that whatever shows the text would obey, or that no page may hold.
 pub(super) fn unseen(text: &str) -> Option<char> {
-    text.chars().find(|c| c.is_control() || UNSEEN.iter().any(|range| range.contains(c)))
+    text.chars().find(|c| is_unseen(*c))
+}
+
+fn is_unseen(c: char) -> bool {
+    c.is_control() || (!c.is_ascii() && UNSEEN.iter().any(|range| range.contains(&c)))
 }
 
 /// The same in a text that may go over several lines, with tabs in them.
-fn unseen_in_lines(text: &str) -> Option<char> {
-    text.lines().find_map(|line| unseen(&line.replace('\t', " ")))
+pub(super) fn unseen_in_lines(text: &str) -> Option<char> {
+    text.lines().find_map(|line| line.chars().find(|c| *c != '\t' && is_unseen(*c)))
 }
 
 /// The texts and keys of `item` that hold a character which nobody would see: the place of each, and

@@ -43,25 +43,23 @@ impl<P: DataPlane> Agent<P> {
     /// Brings every device that is not known to be so to what it is to do.
     pub(super) fn converge(&mut self, now: Instant) {
         let Some(targets) = self.targets() else { return };
-        let mut devices = self.store.devices();
-        let known = devices.len();
-        devices.extend(targets.keys().cloned());
         // A device is remembered before it is touched, so that what is there is found after any interruption.
-        if devices.len() > known
-            && let Err(error) = self.store.remember(&devices)
-        {
-            return self.not_remembered(now, &error.to_string());
+        if targets.keys().any(|device| !self.store.devices().contains(device)) {
+            let mut devices = self.store.devices().clone();
+            devices.extend(targets.keys().cloned());
+            if let Err(error) = self.store.remember(devices) {
+                return self.not_remembered(now, &error.to_string());
+            }
         }
-        for device in devices {
-            let is_due = match self.devices.get(&device) {
-                None => true,
-                Some(state) => !state.is_done && state.next.is_none_or(|next| next <= now),
-            };
-            if is_due {
-                match targets.get(&device) {
-                    Some(target) => self.install(now, target),
-                    None => self.remove(now, &device),
-                }
+        let is_due = |device: &&String| match self.devices.get(*device) {
+            None => true,
+            Some(state) => !state.is_done && state.next.is_none_or(|next| next <= now),
+        };
+        let due: Vec<String> = self.store.devices().iter().filter(is_due).cloned().collect();
+        for device in due {
+            match targets.get(&device) {
+                Some(target) => self.install(now, target),
+                None => self.remove(now, &device),
             }
         }
     }
@@ -91,11 +89,11 @@ impl<P: DataPlane> Agent<P> {
     }
 
     fn remove(&mut self, now: Instant, device: &str) {
-        let mut devices = self.store.devices();
+        let mut devices = self.store.devices().clone();
         devices.remove(device);
         let removed = self.plane.remove(device).map_err(|trouble| trouble.0);
         let forgotten =
-            removed.and_then(|()| self.store.remember(&devices).map_err(|error| error.to_string()));
+            removed.and_then(|()| self.store.remember(devices).map_err(|error| error.to_string()));
         match forgotten {
             Ok(()) => {
                 self.devices.remove(device);

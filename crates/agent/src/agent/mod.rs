@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use shortflow_text::Diagnostics;
 
+use crate::bundle::Bundle;
 use crate::event::{Event, What, clock};
-use crate::fleet::{Fleet, Target};
+use crate::fleet::{Fleet, Target, Written};
 use crate::metrics::Histogram;
 use crate::plane::DataPlane;
 use crate::source::Fetched;
@@ -41,8 +42,8 @@ pub struct Agent<P> {
     pending: Option<(Fetched, Instant)>,
     devices: BTreeMap<String, Device>,
     next_look: Instant,
-    /// The digest of what the source has.
-    offered: Option<String>,
+    /// What the source has.
+    offered: Option<Offered>,
     /// What machines say of versions, as the source has it.
     heard: Vec<Verdict>,
     /// The version on trial.
@@ -62,6 +63,12 @@ pub struct Agent<P> {
     /// Why they could not be told the last time.
     not_told: Option<String>,
     tell: Box<dyn FnMut(&Event)>,
+}
+
+/// The digests of what the source has: of all of it, and of what the fleet needs.
+struct Offered {
+    whole: String,
+    needed: String,
 }
 
 /// What is good, and waits for its time.
@@ -132,7 +139,7 @@ impl<P: DataPlane> Agent<P> {
         agent.happened("agent", What::Started { machine: machine.to_owned(), version });
         match kept {
             Ok(None) => {}
-            Ok(Some((version, bundle))) => match Fleet::check(&bundle) {
+            Ok(Some((version, bundle))) => match agent.own_part(&bundle) {
                 Ok(fleet) => agent.take(version, fleet),
                 Err(mistakes) => {
                     let from = format!("version {}", version.number);
@@ -151,8 +158,7 @@ impl<P: DataPlane> Agent<P> {
     pub fn offer(&mut self, now: Instant, offered: Result<Fetched, String>) {
         let from = self.from.clone();
         let fetched = match offered {
-            // A policy that nobody names makes no new version.
-            Ok(fetched) => Fetched { bundle: fetched.bundle.needed(), ..fetched },
+            Ok(fetched) => fetched,
             Err(why) => {
                 if self.unreadable.as_ref() != Some(&why) {
                     self.unreadable = Some(why.clone());
@@ -164,19 +170,39 @@ impl<P: DataPlane> Agent<P> {
         if self.unreadable.take().is_some() {
             self.happened("agent", What::Readable { from });
         }
-        let digest = fetched.bundle.digest();
-        self.offered = Some(digest.clone());
         self.heard.clone_from(&fetched.verdicts);
         self.untold = self.said.clone().filter(|said| !self.heard.contains(said));
+        let whole = fetched.bundle.digest();
+        let known = self.offered.as_ref().filter(|known| known.whole == whole);
+        // What is settled need not be read again.
+        if let Some(needed) = known.map(|known| known.needed.clone())
+            && self.is_settled(&needed)
+        {
+            return;
+        }
+        let fleet = Written::of(&fetched.bundle);
+        // A policy that nobody names makes no new version.
+        let fetched = Fetched { bundle: fetched.bundle.only(&fleet), ..fetched };
+        let digest = fetched.bundle.digest();
+        self.offered = Some(Offered { whole, needed: digest.clone() });
+        if !self.is_settled(&digest) {
+            self.judge(now, fetched, digest, fleet);
+        }
+    }
+
+    /// Whether what has this digest counts, is held off, or was refused.
+    fn is_settled(&mut self, digest: &str) -> bool {
         let is_current = self.current.as_ref().is_some_and(|(version, _)| version.digest == digest);
-        if is_current || self.is_held(&digest) {
+        if is_current || self.is_held(digest) {
             (self.refused, self.waiting, self.pending) = (None, None, None);
-            return;
+            return true;
         }
-        if self.refused.as_ref().is_some_and(|(refused, _)| *refused == digest) {
-            return;
-        }
-        match Fleet::check(&fetched.bundle) {
+        self.refused.as_ref().is_some_and(|(refused, _)| refused == digest)
+    }
+
+    /// Checks what is new, and lets it wait, keeps it, or refuses it.
+    fn judge(&mut self, now: Instant, fetched: Fetched, digest: String, fleet: Written) {
+        match fleet.check(&fetched.bundle, Some(&self.machine)) {
             Ok(fleet) if self.has_to_wait(now, &digest, &fleet) => self.refused = None,
             Ok(fleet) => self.keep(now, fetched, fleet),
             Err(mistakes) => {
@@ -219,7 +245,7 @@ impl<P: DataPlane> Agent<P> {
         let number = to.or(before).ok_or(StoreError::NoEarlier)?;
         let (_, bundle) = self.store.version(number)?;
         let fleet =
-            Fleet::check(&bundle).map_err(|mistakes| RollBackError::Mistakes(number, mistakes))?;
+            self.own_part(&bundle).map_err(|found| RollBackError::Mistakes(number, found))?;
         let (version, _) = self.store.roll_back(Some(number))?;
         self.trial = None;
         // What stays of a trial of a version that no longer counts says nothing.
@@ -228,6 +254,11 @@ impl<P: DataPlane> Agent<P> {
         self.take(version.clone(), fleet);
         self.converge(now);
         Ok(version)
+    }
+
+    /// What a repository comes to for this machine: of a fleet of many thousands it keeps its own part.
+    fn own_part(&self, bundle: &Bundle) -> Result<Fleet, Diagnostics> {
+        Written::of(bundle).check(bundle, Some(&self.machine))
     }
 
     /// How many machines the fleet has.
@@ -318,8 +349,7 @@ impl<P: DataPlane> Agent<P> {
             self.happened("agent", What::Unnamed { machine });
         }
         let before = self.targets().unwrap_or_default();
-        // Of a fleet of many thousands a machine keeps its own part.
-        self.current = Some((version, fleet.for_one(&self.machine)));
+        self.current = Some((version, fleet));
         let after = self.targets().unwrap_or_default();
         for (device, state) in &mut self.devices {
             let (old, new) = (before.get(device), after.get(device));

@@ -7,7 +7,7 @@ use shortflow_console::{Preview, diff};
 
 use super::{Agent, RollBackError};
 use crate::change::{Change, changes};
-use crate::fleet::{Fleet, Machine, Target};
+use crate::fleet::{Machine, Target};
 use crate::plane::DataPlane;
 
 impl<P: DataPlane> Agent<P> {
@@ -25,7 +25,7 @@ impl<P: DataPlane> Agent<P> {
     pub fn preview(&self, to: u64) -> Result<Preview, RollBackError> {
         let (_, bundle) = self.store.version(to)?;
         let fleet =
-            Fleet::check(&bundle).map_err(|mistakes| RollBackError::Mistakes(to, mistakes))?;
+            self.own_part(&bundle).map_err(|mistakes| RollBackError::Mistakes(to, mistakes))?;
         let current = self.current.as_ref();
         let before = current.and_then(|(_, fleet)| fleet.machine(&self.machine));
         let after = fleet.machine(&self.machine);

@@ -10,7 +10,7 @@ impl<P: DataPlane> Agent<P> {
     /// How the agent and its devices stand, as a program reads it.
     pub fn status(&mut self) -> Value {
         let targets = self.targets().unwrap_or_default();
-        let mut names = self.store.devices();
+        let mut names = self.store.devices().clone();
         names.extend(targets.keys().cloned());
         let devices: Vec<Value> = names
             .iter()
@@ -50,7 +50,7 @@ impl<P: DataPlane> Agent<P> {
             "trial": self.trial.as_ref().map(|trial| {
                 json!({ "against": trial.good, "window_s": trial.window().as_secs_f64() })
             }),
-            "worse": self.offered.as_ref().and_then(|offered| self.why_worse(offered)),
+            "worse": self.offered.as_ref().and_then(|offered| self.why_worse(&offered.needed)),
             "verdict": self.said,
             "source": {
                 "name": self.from,

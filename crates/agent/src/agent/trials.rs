@@ -158,7 +158,7 @@ impl<P: DataPlane> Agent<P> {
             "nothing is held off: what the source has counts, or is refused for its mistakes"
                 .to_owned()
         };
-        let digest = self.offered.clone().ok_or_else(nothing)?;
+        let digest = self.offered.as_ref().ok_or_else(nothing)?.needed.clone();
         let waits = self.waiting.as_ref().is_some_and(|waiting| waiting.digest == digest);
         if !waits && !self.is_held(&digest) {
             return Err(nothing());

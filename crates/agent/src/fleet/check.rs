@@ -1,129 +1,141 @@
 //! From the texts of a repository to a fleet, or all mistakes in them.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use shortflow_deploy::{Kernel, Site, Unwanted, Wanted, any_owners, is_plain, roles_of};
 use shortflow_policy::Policy;
-use shortflow_text::{
-    Diagnostic, Diagnostics, Document, NAME_RULE, Override, Source, is_name, suggestion,
-};
+use shortflow_text::{Diagnostic, Diagnostics, NAME_RULE, Override, is_name, is_title, suggestion};
 use shortflow_units::Rate;
 
-use super::file::{AssignFile, FleetFile, InterfaceFile, RolloutFile};
+use super::file::{AssignFile, FleetFile, InterfaceFile, MachineFile, RolloutFile};
+use super::remarks::Remarks;
 use super::{Fleet, Machine, Target, labels, rollout};
 use crate::bundle::{Bundle, FLEET, is_inner};
 
-pub(super) fn check(bundle: &Bundle) -> Result<Fleet, Diagnostics> {
-    let Some(text) = bundle.text(FLEET) else {
-        let help = Some("it says which machine gets which policy".to_owned());
-        return Err(Diagnostics::one(Diagnostic::of_whole(
-            FLEET,
-            format!("there is no {FLEET}"),
-            help,
-        )));
+/// Holds a fleet that was read against the policies of a repository. Where `only` one machine is wanted, that of the others is
+/// checked and not kept.
+pub(super) fn check(
+    mut file: FleetFile,
+    mut remarks: Remarks,
+    bundle: &Bundle,
+    only: Option<&str>,
+) -> Result<Fleet, Diagnostics> {
+    let name = match file.name.take() {
+        Some(name) if !is_title(&name) => remarks.document().title(Some(name), String::new()),
+        name => name.unwrap_or_else(|| "fleet".to_owned()),
     };
-    let source = Source { name: FLEET.to_owned(), text: text.to_owned() };
-    let mut document = Document::parse(Arc::new(source), &[])?;
-    let mut file: FleetFile = document.read()?;
-    let name = document.title(file.name.take(), "fleet".to_owned());
-    let mut checker =
-        Checker { document, file: &file, bundle, of_policies: Vec::new(), warnings: Vec::new() };
+    let (plain, of_policies, warnings) = (BTreeMap::new(), Vec::new(), Vec::new());
+    let mut checker = Checker { remarks, file: &file, bundle, plain, of_policies, warnings };
     checker.machines();
-    rollout::check(&file, &mut checker.document);
+    rollout::check(&file, &mut checker.remarks);
     let policies = checker.policies();
-    let machines = checker.assigned(&policies);
-    let Checker { document, of_policies, mut warnings, .. } = checker;
-    warnings.extend(document.warnings().0);
-    let own = document.checked().err().map(|found| found.0).unwrap_or_default();
-    let mistakes: Vec<Diagnostic> = own.into_iter().chain(of_policies).collect();
+    let machines = checker.assigned(&policies, only);
+    let Checker { remarks, of_policies, mut warnings, .. } = checker;
+    let (own, more) = remarks.found();
+    warnings.extend(more.0);
+    let mistakes: Vec<Diagnostic> = own.0.into_iter().chain(of_policies).collect();
+    let rollout = file.rollout.as_ref();
+    let is_first = |(_, machine): &(&str, &MachineFile)| {
+        rollout.is_some_and(|rollout| rollout.is_first(machine))
+    };
     match mistakes.is_empty() {
         true => Ok(Fleet {
             name,
-            count: machines.len(),
-            first: machines.iter().filter(|it| it.is_first).map(|it| it.name.clone()).collect(),
+            count: file.machines.0.len(),
+            first: file.machines.iter().filter(is_first).map(|(name, _)| name.to_owned()).collect(),
             machines,
-            watch: file.rollout.as_ref().map(RolloutFile::window).unwrap_or_default(),
-            needs_verdicts: file.rollout.as_ref().is_some_and(|rollout| rollout.verdicts),
+            watch: rollout.map(RolloutFile::window).unwrap_or_default(),
+            needs_verdicts: rollout.is_some_and(|rollout| rollout.verdicts),
             warnings: Diagnostics(warnings),
         }),
         false => Err(Diagnostics(mistakes)),
     }
 }
 
+/// What an assignment gives to those that it reaches.
+struct Assigned {
+    policy: Arc<Policy>,
+    text: Arc<str>,
+    set: Vec<(String, String)>,
+    has_queue: bool,
+}
+
 struct Checker<'f> {
-    document: Document,
+    remarks: Remarks,
     file: &'f FleetFile,
     bundle: &'f Bundle,
+    /// The policies that assignments take as they are written, by their files.
+    plain: BTreeMap<&'f str, Option<Arc<Policy>>>,
     /// Mistakes in policies.
     of_policies: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
 }
 
-impl Checker<'_> {
+impl<'f> Checker<'f> {
     fn machines(&mut self) {
         if self.file.machines.is_empty() {
             let help = "add a [machines.NAME] table for each machine";
-            self.document.mistake("machines", "the fleet has no machine", help);
+            self.remarks.mistake("machines", "the fleet has no machine", help);
         }
         for (name, machine) in self.file.machines.iter() {
-            let path = format!("machines.{name}");
-            self.name(&path, name);
-            labels::check(&path, machine, &mut self.document);
+            self.name(name, || format!("machines.{name}"));
+            labels::check(name, machine, &mut self.remarks);
             let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
             for (interface, InterfaceFile { device, rate }) in machine.interfaces.iter() {
-                let path = format!("{path}.interfaces.{interface}");
-                self.name(&path, interface);
+                let path = || format!("machines.{name}.interfaces.{interface}");
+                self.name(interface, path);
                 if !is_plain(device) {
                     let message = format!("{device:?} is no name of a device");
                     let help = "write it as `ip link` does: letters, digits and the characters . _ - @ : +";
-                    self.document.mistake(&format!("{path}.device"), message, help);
+                    self.remarks.mistake(&format!("{}.device", path()), message, help);
                 } else if let Some(other) = seen.insert(device, interface) {
                     let message =
                         format!("`{device}` is the device of the interface `{other}` already");
                     let help = "a device is one interface: take one of them out";
-                    self.document.mistake(&format!("{path}.device"), message, help);
+                    self.remarks.mistake(&format!("{}.device", path()), message, help);
                 }
                 if let Some(rate) = rate.filter(|rate| *rate < Wanted::LEAST_RATE) {
                     let message =
                         format!("{rate} is too slow; at least {} are allowed", Wanted::LEAST_RATE);
                     let help = "give the rate of the bottleneck, less a little";
-                    self.document.mistake(&format!("{path}.rate"), message, help);
+                    self.remarks.mistake(&format!("{}.rate", path()), message, help);
                 }
             }
         }
     }
 
-    fn name(&mut self, path: &str, name: &str) {
+    fn name(&mut self, name: &str, path: impl Fn() -> String) {
         if !is_name(name) {
             let message = format!("`{name}` is not a valid name");
-            self.document.mistake_in_key(path, message, NAME_RULE);
+            self.remarks.mistake_in_key(&path(), message, NAME_RULE);
         }
     }
 
     /// The policy of each assignment, with its changes; none where it has mistakes, which are noted.
-    fn policies(&mut self) -> Vec<Option<Arc<Policy>>> {
+    fn policies(&mut self) -> Vec<Option<Assigned>> {
         if self.file.assign.is_empty() {
             let help = "add an [[assign]] table, whose `policy` names a file";
-            self.document.mistake("assign", "no policy is assigned to any machine", help);
+            self.remarks.mistake("assign", "no policy is assigned to any machine", help);
         }
         let assignments = self.file.assign.iter().enumerate();
-        assignments.map(|(index, assign)| self.policy(index, assign).map(Arc::new)).collect()
+        assignments.map(|(index, assign)| self.policy(index, assign)).collect()
     }
 
-    fn policy(&mut self, index: usize, assign: &AssignFile) -> Option<Policy> {
+    fn policy(&mut self, index: usize, assign: &'f AssignFile) -> Option<Assigned> {
         let path = format!("assign.{index}");
         let at = format!("{path}.policy");
         if !is_inner(&assign.policy) {
             let message = format!("`{}` lies outside the repository", assign.policy);
-            self.document.mistake(&at, message, "write a path below the folder of fleet.toml");
+            self.remarks.mistake(&at, message, "write a path below the folder of fleet.toml");
             return None;
         }
         let Some(text) = self.bundle.text(&assign.policy) else {
             let others: Vec<&str> =
                 self.bundle.files().map(|(path, _)| path).filter(|path| *path != FLEET).collect();
             let help = suggestion(&assign.policy, "policies that are there and assigned", &others);
-            self.document.mistake(&at, format!("there is no file `{}`", assign.policy), help);
+            self.remarks.mistake(&at, format!("there is no file `{}`", assign.policy), help);
             return None;
         };
         let overrides: Vec<Override> = assign
@@ -136,21 +148,38 @@ impl Checker<'_> {
                 origin: format!("{FLEET}, assign {index}, set"),
             })
             .collect();
-        match shortflow_policy::from_text(&assign.policy, text, &overrides) {
+        let policy = match self.plain.get(assign.policy.as_str()) {
+            Some(known) if overrides.is_empty() => known.clone(),
+            _ => self.read(&assign.policy, text, &overrides),
+        };
+        if overrides.is_empty() {
+            self.plain.insert(&assign.policy, policy.clone());
+        }
+        let policy = policy?;
+        let has_queue = match roles_of(&policy, &assign.roles) {
+            Ok(roles) => roles.iter().any(|role| role.queues()),
+            Err(what) => {
+                let (message, help) = what.split_once('\n').unwrap_or((&what, ""));
+                let help = match help.split_once("--role ") {
+                    Some((before, names)) => {
+                        format!("{before}roles = [\"{}\"]", names.replace(',', "\", \""))
+                    }
+                    None => help.to_owned(),
+                };
+                self.remarks.mistake(&format!("{path}.roles"), message, help);
+                return None;
+            }
+        };
+        let set = overrides.into_iter().map(|change| (change.key, change.value)).collect();
+        Some(Assigned { policy, text: text.into(), set, has_queue })
+    }
+
+    /// The policy of a text, with changes; none where it has mistakes, which are noted.
+    fn read(&mut self, file: &str, text: &str, overrides: &[Override]) -> Option<Arc<Policy>> {
+        match shortflow_policy::from_text(file, text, overrides) {
             Ok(policy) => {
                 self.note_once(false, &policy.warnings);
-                if let Err(what) = roles_of(&policy, &assign.roles) {
-                    let (message, help) = what.split_once('\n').unwrap_or((&what, ""));
-                    let help = match help.split_once("--role ") {
-                        Some((before, names)) => {
-                            format!("{before}roles = [\"{}\"]", names.replace(',', "\", \""))
-                        }
-                        None => help.to_owned(),
-                    };
-                    self.document.mistake(&format!("{path}.roles"), message, help);
-                    return None;
-                }
-                Some(policy)
+                Some(Arc::new(policy))
             }
             Err(mistakes) => {
                 self.note_once(true, &mistakes);
@@ -169,40 +198,45 @@ impl Checker<'_> {
         }
     }
 
-    /// What every device gets.
-    fn assigned(&mut self, policies: &[Option<Arc<Policy>>]) -> Vec<Machine> {
+    /// What every device gets, of all machines or of one.
+    fn assigned(&mut self, policies: &[Option<Assigned>], only: Option<&str>) -> Vec<Machine> {
+        let file = self.file;
         let mut reached = vec![false; policies.len()];
-        let mut tried: Vec<(usize, Option<Rate>, Vec<String>)> = Vec::new();
+        let mut tried: BTreeSet<(usize, Option<Rate>, Vec<&str>)> = BTreeSet::new();
+        let (mut fit, mut matched) = (Vec::new(), Vec::new());
         let mut machines = Vec::new();
-        for (name, machine) in self.file.machines.iter() {
-            let mut devices: Vec<(String, String, Option<Target>)> = Vec::new();
-            for (interface, InterfaceFile { device, rate }) in machine.interfaces.iter() {
-                let all = self.file.assign.iter().enumerate();
-                let mut fit: Vec<(usize, &AssignFile)> =
-                    all.filter(|(_, assign)| assign.reaches(name, machine, interface)).collect();
-                fit.iter().for_each(|(index, _)| reached[*index] = true);
-                fit.sort_by_key(|(_, assign)| -assign.priority);
+        for (name, machine) in file.machines.iter() {
+            let mut kept = only.is_none_or(|only| only == name).then(Vec::new);
+            matched.clear();
+            for (interface, of) in machine.interfaces.iter() {
+                let all = file.assign.iter().enumerate();
+                fit.clear();
+                fit.extend(all.filter(|(_, assign)| assign.reaches(name, machine, interface)));
+                fit.iter().for_each(|&(index, _)| reached[index] = true);
+                fit.sort_by_key(|(_, assign)| Reverse(assign.priority));
                 self.told_apart(&fit, name, interface);
-                let target = fit.first().and_then(|&(index, assign)| {
-                    let policy = policies[index].clone()?;
-                    let mut target = self.target(assign, policy, interface, device, *rate)?;
-                    target.labels = labels::of(machine, &target.policy);
-                    let names = target.labels.iter().map(|(name, _)| name.clone()).collect();
-                    let trial = (index, target.rate, names);
-                    if !tried.contains(&trial) {
-                        tried.push(trial);
-                        self.fits_a_device(
-                            index,
-                            &target,
-                            &format!("machines.{name}.interfaces.{interface}"),
-                        );
+                let winner = fit
+                    .first()
+                    .and_then(|&(index, assign)| Some((index, assign, policies[index].as_ref()?)));
+                let target = winner.map(|(index, assign, assigned)| {
+                    matched.push(&*assigned.policy);
+                    let labels = labels::of(machine, &assigned.policy).map(|(name, _)| name);
+                    let is_new = tried.insert((index, assigned.rate(of), labels.collect()));
+                    let target = || assigned.at(assign, machine, (interface, of));
+                    if is_new {
+                        let path = format!("machines.{name}.interfaces.{interface}");
+                        self.fits_a_device(index, &target(), &path);
                     }
-                    Some(target)
+                    target
                 });
-                devices.push((interface.to_owned(), device.clone(), target));
+                if let Some(devices) = &mut kept {
+                    let target = target.map(|target| target());
+                    devices.push((interface.to_owned(), of.device.clone(), target));
+                }
             }
-            labels::matched(name, machine, &devices, &mut self.document);
-            let rollout = self.file.rollout.as_ref();
+            labels::matched(name, machine, &matched, &mut self.remarks);
+            let Some(devices) = kept else { continue };
+            let rollout = file.rollout.as_ref();
             let wait = rollout.map(|rollout| rollout.wait(machine)).unwrap_or_default();
             let is_first = rollout.is_some_and(|rollout| rollout.is_first(machine));
             machines.push(Machine { name: name.to_owned(), wait, is_first, devices });
@@ -211,7 +245,7 @@ impl Checker<'_> {
             let message = "this assignment reaches no interface of any machine";
             let help =
                 "look at its machines, groups, tags and interfaces; without them it reaches all";
-            self.document.warning(&format!("assign.{index}"), message, help);
+            self.remarks.warning(&format!("assign.{index}"), message, help);
         }
         machines
     }
@@ -227,38 +261,8 @@ impl Checker<'_> {
             let help =
                 "give the one that is to win a greater `priority`; assignments are counted from 0";
             let path = format!("assign.{second}.priority");
-            self.document.mistake(&path, message, help);
+            self.remarks.mistake(&path, message, help);
         }
-    }
-
-    fn target(
-        &self,
-        assign: &AssignFile,
-        policy: Arc<Policy>,
-        interface: &str,
-        device: &str,
-        rate: Option<Rate>,
-    ) -> Option<Target> {
-        let text = self.bundle.text(&assign.policy)?;
-        let has_queue = roles_of(&policy, &assign.roles)
-            .is_ok_and(|roles| roles.iter().any(|role| role.queues()));
-        Some(Target {
-            interface: interface.to_owned(),
-            device: device.to_owned(),
-            rate: rate.filter(|_| has_queue),
-            file: assign.policy.clone(),
-            text: text.into(),
-            set: assign
-                .set
-                .iter()
-                .map(|(key, value)| (key.to_owned(), value.to_string()))
-                .collect(),
-            policy,
-            roles: assign.roles.clone(),
-            nearest: assign.nearest,
-            priority: assign.priority,
-            labels: Vec::new(),
-        })
     }
 
     /// Refuses what no kernel can do, before any machine tries.
@@ -276,13 +280,13 @@ impl Checker<'_> {
         let Err(unwanted) = target.wanted(site, &owners) else { return };
         let at = format!("assign.{index}.policy");
         match unwanted {
-            Unwanted::Roles(what) => self.document.mistake(&at, what, ""),
+            Unwanted::Roles(what) => self.remarks.mistake(&at, what, ""),
             Unwanted::Refused(refusals) => {
                 for refusal in refusals {
                     if refusal.path == "--rate" {
                         let message = "this interface has no rate, and the policy that it gets has a queue without a shaper";
                         let help = "give the interface a `rate`, a little below that of the bottleneck: rate = \"95 Mbit/s\"";
-                        self.document.mistake_in_key(interface, message, help);
+                        self.remarks.mistake_in_key(interface, message, help);
                         continue;
                     }
                     if target.labels.len() < target.policy.labels().len()
@@ -296,7 +300,7 @@ impl Checker<'_> {
                         let help = format!(
                             "say whose they are: {machine}.labels = {{ NAME = \"mark:7\" }}, or \"cgroup:PATH\""
                         );
-                        self.document.mistake(&at, message, &help);
+                        self.remarks.mistake(&at, message, &help);
                         continue;
                     }
                     let help = match &refusal.nearest {
@@ -308,9 +312,39 @@ impl Checker<'_> {
                     };
                     let message =
                         format!("this cannot be deployed: {}: {}", refusal.path, refusal.what);
-                    self.document.mistake(&at, message, help);
+                    self.remarks.mistake(&at, message, help);
                 }
             }
+        }
+    }
+}
+
+impl Assigned {
+    /// The rate that counts at an interface: where it has a queue.
+    fn rate(&self, of: &InterfaceFile) -> Option<Rate> {
+        of.rate.filter(|_| self.has_queue)
+    }
+
+    /// What it comes to at an interface of a machine.
+    fn at(
+        &self,
+        assign: &AssignFile,
+        machine: &MachineFile,
+        (interface, of): (&str, &InterfaceFile),
+    ) -> Target {
+        let labels = labels::of(machine, &self.policy);
+        Target {
+            interface: interface.to_owned(),
+            device: of.device.clone(),
+            rate: self.rate(of),
+            file: assign.policy.clone(),
+            text: self.text.clone(),
+            set: self.set.clone(),
+            policy: self.policy.clone(),
+            roles: assign.roles.clone(),
+            nearest: assign.nearest,
+            priority: assign.priority,
+            labels: labels.map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
         }
     }
 }

@@ -3,8 +3,10 @@
 mod check;
 mod file;
 mod labels;
+mod remarks;
 mod rollout;
 mod select;
+mod written;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,6 +18,8 @@ use shortflow_text::Diagnostics;
 use shortflow_units::Rate;
 
 use crate::bundle::Bundle;
+
+pub(crate) use written::Written;
 
 /// A checked fleet: what every device of every machine is to do.
 #[derive(Debug, Clone)]
@@ -82,20 +86,12 @@ impl Fleet {
     /// # Errors
     /// All mistakes in them, each with its place.
     pub fn check(bundle: &Bundle) -> Result<Fleet, Diagnostics> {
-        check::check(bundle)
+        Written::of(bundle).check(bundle, None)
     }
 
     /// The machine of this name.
     pub fn machine(&self, name: &str) -> Option<&Machine> {
         self.machines.iter().find(|machine| machine.name == name)
-    }
-
-    /// The same without what other machines than this one are to do.
-    #[must_use]
-    pub(crate) fn for_one(mut self, machine: &str) -> Fleet {
-        self.machines.retain(|one| one.name == machine);
-        self.machines.shrink_to_fit();
-        self
     }
 
     /// The targets of a machine, by their devices; none where the fleet has no such machine.

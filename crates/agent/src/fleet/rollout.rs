@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use shortflow_text::Document;
-
 use super::file::{FleetFile, MachineFile, RolloutFile};
+use super::remarks::Remarks;
 use super::select::fits;
 
 /// The longest that machines may wait: whoever wants more is better served by two repositories.
@@ -35,26 +34,22 @@ impl RolloutFile {
 }
 
 /// Refuses a roll-out with which nobody is first, that lasts too long, or that needs what nobody finds.
-pub(super) fn check(file: &FleetFile, document: &mut Document) {
+pub(super) fn check(file: &FleetFile, remarks: &mut Remarks) {
     let Some(rollout) = &file.rollout else { return };
     if Duration::from_nanos(rollout.after.nanos()) > Duration::from_secs(MOST_DAYS * 24 * 3600) {
         let message = format!("machines may wait {MOST_DAYS} days at most");
-        document.mistake("rollout.after", message, "write a time such as \"30 min\"");
+        remarks.mistake("rollout.after", message, "write a time such as \"30 min\"");
     }
     if !file.machines.iter().any(|(_, machine)| rollout.is_first(machine)) {
         let help = "nobody would be first: name a tag that a machine has";
-        document.mistake("rollout.first", "no machine has one of these tags", help);
+        remarks.mistake("rollout.first", "no machine has one of these tags", help);
     }
     if rollout.watch.is_some() && !(LEAST_WATCH..=MOST_WATCH).contains(&rollout.window()) {
         let message = "machines may measure from 24 s to 1 h before and after";
-        document.mistake("rollout.watch", message, "write a time such as \"5 min\"");
+        remarks.mistake("rollout.watch", message, "write a time such as \"5 min\"");
     }
     if rollout.verdicts && rollout.watch.is_none() {
         let message = "nobody would find anything: there is no `watch`";
-        document.mistake(
-            "rollout.verdicts",
-            message,
-            "say how long is measured: watch = \"5 min\"",
-        );
+        remarks.mistake("rollout.verdicts", message, "say how long is measured: watch = \"5 min\"");
     }
 }

@@ -1,5 +1,7 @@
 //! Which interfaces an assignment reaches.
 
+use std::str::Chars;
+
 use super::file::{AssignFile, MachineFile};
 
 impl AssignFile {
@@ -18,25 +20,26 @@ impl AssignFile {
 
 /// Whether a name fits a pattern, in which `*` is any text and `?` any character.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), name.chars().collect());
-    // The star that was met last, and how much of the name it takes: only that one need ever take more.
-    let (mut at, mut from, mut star) = (0, 0, None);
-    while from < name.len() {
-        match pattern.get(at) {
+    let (mut pattern, mut name) = (pattern.chars(), name.chars());
+    // What follows the star that was met last, and what of the name it leaves: only that one need ever take more.
+    let mut star: Option<(Chars, Chars)> = None;
+    loop {
+        let mut rest = name.clone();
+        let Some(first) = rest.next() else { return pattern.all(|left| left == '*') };
+        let mut behind = pattern.clone();
+        match behind.next() {
             Some('*') => {
-                star = Some((at, from));
-                at += 1;
+                star = Some((behind.clone(), name.clone()));
+                pattern = behind;
             }
-            Some(&one) if one == '?' || one == name[from] => (at, from) = (at + 1, from + 1),
+            Some(one) if one == '?' || one == first => (pattern, name) = (behind, rest),
             _ => {
-                let Some((place, taken)) = star else { return false };
-                star = Some((place, taken + 1));
-                (at, from) = (place + 1, taken + 1);
+                let Some((behind, left)) = &mut star else { return false };
+                left.next();
+                (pattern, name) = (behind.clone(), left.clone());
             }
         }
     }
-    pattern[at..].iter().all(|rest| *rest == '*')
 }
 
 #[cfg(test)]

@@ -92,6 +92,13 @@ pub fn read(name: &str, text: String) -> Result<Bundle, Diagnostics> {
     bundle(&Arc::new(Source { name: name.to_owned(), text }), &entries)
 }
 
+/// The repository of entries that stand in no text; none where there are mistakes in them.
+#[cfg(feature = "network")]
+pub(crate) fn of_entries(entries: &[Entry]) -> Option<Bundle> {
+    let nowhere = Source { name: String::new(), text: String::new() };
+    bundle(&Arc::new(nowhere), entries).ok()
+}
+
 /// What is gathered on the way through entries.
 struct Finder<'s> {
     source: &'s Arc<Source>,

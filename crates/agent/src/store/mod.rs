@@ -90,6 +90,8 @@ fn there(versions: &[u64]) -> String {
 pub struct Store {
     folder: PathBuf,
     log: Log,
+    /// The devices on which the agent may have deployed something, as they are on disk.
+    devices: BTreeSet<String>,
     /// The folder is another's as soon as this is closed.
     _lock: File,
 }
@@ -114,7 +116,9 @@ impl Store {
         }
         let (log, torn) = Log::open(&folder.join("log.jsonl"))
             .map_err(|error| io(&folder.join("log.jsonl"), error))?;
-        let mut store = Store { folder: folder.to_owned(), log, _lock: lock };
+        let mut store =
+            Store { folder: folder.to_owned(), log, devices: BTreeSet::new(), _lock: lock };
+        store.devices = store.read("devices.json").unwrap_or_default();
         let mut repaired: Vec<String> = torn.into_iter().collect();
         repaired.extend(store.repair()?);
         Ok((store, repaired))
@@ -153,12 +157,9 @@ impl Store {
         let repository = folder.join("repository");
         let damaged = |why: String| io(&repository, std::io::Error::other(why));
         let bundle = Bundle::read(&repository).map_err(|error| damaged(error.why))?;
-        if bundle.digest() != about.digest {
-            return Err(damaged(format!(
-                "its digest is {} instead of {}",
-                bundle.digest(),
-                about.digest
-            )));
+        let digest = bundle.digest();
+        if digest != about.digest {
+            return Err(damaged(format!("its digest is {digest} instead of {}", about.digest)));
         }
         Ok((about, bundle))
     }
@@ -180,9 +181,9 @@ impl Store {
         from: &str,
         at: &str,
     ) -> Result<Version, StoreError> {
-        let newest = self.numbers().last().copied();
+        let (newest, digest) = (self.numbers().last().copied(), bundle.digest());
         let known = newest.and_then(|newest| self.about(newest).ok());
-        let known = known.filter(|known| known.digest == bundle.digest());
+        let known = known.filter(|known| known.digest == digest);
         // One that was written and did not come to count, or that was gone back from, is no other version.
         if let Some((version, _)) = known.and_then(|known| self.version(known.number).ok()) {
             self.point_to(version.number)?;
@@ -192,7 +193,7 @@ impl Store {
         let number = newest.map_or(1, |newest| newest + 1);
         let version = Version {
             number,
-            digest: bundle.digest(),
+            digest,
             who: who.to_owned(),
             at: at.to_owned(),
             from: from.to_owned(),
@@ -248,16 +249,18 @@ impl Store {
     }
 
     /// The devices on which the agent may have deployed something.
-    pub fn devices(&self) -> BTreeSet<String> {
-        self.read("devices.json").unwrap_or_default()
+    pub fn devices(&self) -> &BTreeSet<String> {
+        &self.devices
     }
 
     /// Remembers these devices.
     ///
     /// # Errors
     /// When that cannot be written.
-    pub fn remember(&self, devices: &BTreeSet<String>) -> Result<(), StoreError> {
-        self.set("devices.json", Some(devices))
+    pub fn remember(&mut self, devices: BTreeSet<String>) -> Result<(), StoreError> {
+        self.set("devices.json", Some(&devices))?;
+        self.devices = devices;
+        Ok(())
     }
 
     /// Writes an event into the log.

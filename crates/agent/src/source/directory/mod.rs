@@ -74,9 +74,12 @@ impl Source for Directory {
         let (entries, who) = read.map_err(|why| self.failed(why))?;
         self.backoff.done();
         let (words, entries): (Vec<_>, Vec<_>) = entries.into_iter().partition(ldap::is_verdict);
-        // Mistakes are shown in the entries' text form.
-        let bundle = ldap::read(&self.name(), ldap::write(&entries));
-        let bundle = bundle.map_err(|mistakes| mistakes.to_string())?;
+        let bundle = match ldap::of_entries(&entries) {
+            Some(bundle) => bundle,
+            // Mistakes are shown in the entries' text form.
+            None => ldap::read(&self.name(), ldap::write(&entries))
+                .map_err(|mistakes| mistakes.to_string())?,
+        };
         Ok(Fetched { bundle, who, verdicts: ldap::verdicts(&words) })
     }
 
