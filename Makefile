@@ -76,7 +76,7 @@ bench: build ## Measure the simulator's speed on six pieces of work
 
 # Writes that table of docs/performance.md. About a minute, on an idle machine.
 bench-agents: ## Let a thousand agents take a change from one LDAP directory (needs slapd and ldap-utils)
-	ulimit -n 65536; SHORTFLOW_AGENTS=100,300,1000 cargo test -p shortflow-agent --features network --test it -- --nocapture many_agents
+	ulimit -n $$(ulimit -Hn); SHORTFLOW_AGENTS=100,300,1000 cargo test --release -p shortflow-agent --features network --test it -- --nocapture many_agents
 
 bench-ebpf: build ## Measure what the eBPF program that marks takes for a packet (needs root)
 	$(SHORTFLOW) bench ebpf

@@ -57,14 +57,15 @@ impl Bundle {
     #[must_use]
     pub fn needed(self) -> Bundle {
         let fleet = Written::of(&self);
-        self.only(&fleet)
+        self.only(&fleet).0
     }
 
-    /// The same, where the fleet's text was read.
-    pub(crate) fn only(mut self, fleet: &Written) -> Bundle {
-        let named: BTreeSet<&String> = fleet.policies().iter().collect();
+    /// The same, where the fleet's text was read, and whether that is all there was.
+    pub(crate) fn only(mut self, fleet: &Written) -> (Bundle, bool) {
+        let (named, before) = (fleet.policies().iter().collect::<BTreeSet<_>>(), self.files.len());
         self.files.retain(|path, _| path == FLEET || named.contains(path));
-        self
+        let is_whole = self.files.len() == before;
+        (self, is_whole)
     }
 
     /// Writes the repository into a folder that is not there yet, whole or not at all.

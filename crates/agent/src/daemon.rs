@@ -96,6 +96,7 @@ pub fn run<P: DataPlane>(
             }
         }
         agent.stop();
+        doors.control.knock();
     });
     Ok(())
 }

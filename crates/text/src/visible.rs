@@ -6,7 +6,15 @@ use super::tree::{Item, Value};
 
 /// The first character of `text` that whatever shows the text would obey, or that no page may hold.
 pub(super) fn unseen(text: &str) -> Option<char> {
+    if is_printed(text) {
+        return None;
+    }
     text.chars().find(|c| is_unseen(*c))
+}
+
+/// Whether all of it is ASCII that is seen, as most is: that is soon said.
+fn is_printed(text: &str) -> bool {
+    text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
 fn is_unseen(c: char) -> bool {
@@ -15,6 +23,9 @@ fn is_unseen(c: char) -> bool {
 
 /// The same in a text that may go over several lines, with tabs in them.
 pub(super) fn unseen_in_lines(text: &str) -> Option<char> {
+    if is_printed(text) {
+        return None;
+    }
     text.lines().find_map(|line| line.chars().find(|c| *c != '\t' && is_unseen(*c)))
 }
 

@@ -182,8 +182,9 @@ impl<P: DataPlane> Agent<P> {
         }
         let fleet = Written::of(&fetched.bundle);
         // A policy that nobody names makes no new version.
-        let fetched = Fetched { bundle: fetched.bundle.only(&fleet), ..fetched };
-        let digest = fetched.bundle.digest();
+        let (bundle, is_whole) = fetched.bundle.only(&fleet);
+        let digest = if is_whole { whole.clone() } else { bundle.digest() };
+        let fetched = Fetched { bundle, ..fetched };
         self.offered = Some(Offered { whole, needed: digest.clone() });
         if !self.is_settled(&digest) {
             self.judge(now, fetched, digest, fleet);
@@ -204,7 +205,7 @@ impl<P: DataPlane> Agent<P> {
     fn judge(&mut self, now: Instant, fetched: Fetched, digest: String, fleet: Written) {
         match fleet.check(&fetched.bundle, Some(&self.machine)) {
             Ok(fleet) if self.has_to_wait(now, &digest, &fleet) => self.refused = None,
-            Ok(fleet) => self.keep(now, fetched, fleet),
+            Ok(fleet) => self.keep(now, fetched, &digest, fleet),
             Err(mistakes) => {
                 let mistakes = mistakes.to_string();
                 self.refused = Some((digest.clone(), mistakes.clone()));
@@ -318,9 +319,9 @@ impl<P: DataPlane> Agent<P> {
         has_to_wait
     }
 
-    fn keep(&mut self, now: Instant, fetched: Fetched, fleet: Fleet) {
+    fn keep(&mut self, now: Instant, fetched: Fetched, digest: &str, fleet: Fleet) {
         let at = clock(Duration::ZERO);
-        let trial = self.trial_of(now, &fetched.bundle.digest(), &fleet);
+        let trial = self.trial_of(now, digest, &fleet);
         let kept = self.store.set_trial(trial.as_ref());
         let kept =
             kept.and_then(|()| self.store.keep(&fetched.bundle, &fetched.who, &self.from, &at));

@@ -22,6 +22,8 @@ use crate::source::user;
 
 /// How long somebody may take for a request or to take an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long one waits for somebody at most; who wants to stop knocks.
+const NOBODY: Duration = Duration::from_secs(5);
 /// How often one looks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
 /// The most connections at once; more are closed at once.
@@ -75,6 +77,12 @@ impl Control {
         control.listener.set_nonblocking(true)?;
         Ok(control)
     }
+
+    /// Lets who serves it look whether to stop.
+    pub(crate) fn knock(&self) {
+        // Where nobody listens, nobody waits.
+        let _ = UnixStream::connect(&self.path);
+    }
 }
 
 impl Drop for Control {
@@ -95,7 +103,7 @@ fn group_of(name: &str) -> io::Result<u32> {
 pub(crate) fn serve(control: &Control, requests: &Sender<Asked>, stop: &'static AtomicBool) {
     let open = Arc::new(AtomicUsize::new(0));
     while !stop.load(Ordering::Relaxed) {
-        let timeout = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX);
+        let timeout = PollTimeout::try_from(NOBODY).unwrap_or(PollTimeout::MAX);
         let _ = poll(&mut [PollFd::new(control.listener.as_fd(), PollFlags::POLLIN)], timeout);
         while let Ok((stream, _)) = control.listener.accept() {
             if open.load(Ordering::Relaxed) >= MOST_CONNECTIONS {

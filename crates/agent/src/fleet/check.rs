@@ -18,7 +18,7 @@ use crate::bundle::{Bundle, FLEET, is_inner};
 /// checked and not kept.
 pub(super) fn check(
     mut file: FleetFile,
-    mut remarks: Remarks,
+    mut remarks: Remarks<'_>,
     bundle: &Bundle,
     only: Option<&str>,
 ) -> Result<Fleet, Diagnostics> {
@@ -63,7 +63,7 @@ struct Assigned {
 }
 
 struct Checker<'f> {
-    remarks: Remarks,
+    remarks: Remarks<'f>,
     file: &'f FleetFile,
     bundle: &'f Bundle,
     /// The policies that assignments take as they are written, by their files.
@@ -90,7 +90,9 @@ impl<'f> Checker<'f> {
                     let message = format!("{device:?} is no name of a device");
                     let help = "write it as `ip link` does: letters, digits and the characters . _ - @ : +";
                     self.remarks.mistake(&format!("{}.device", path()), message, help);
-                } else if let Some(other) = seen.insert(device, interface) {
+                } else if machine.interfaces.0.len() > 1
+                    && let Some(other) = seen.insert(device, interface)
+                {
                     let message =
                         format!("`{device}` is the device of the interface `{other}` already");
                     let help = "a device is one interface: take one of them out";

@@ -7,7 +7,7 @@ use super::file::MachineFile;
 use super::remarks::Remarks;
 
 /// Refuses owners that cannot be meant. Whether a machine has a group of processes it finds itself, when it needs it.
-pub(super) fn check(name: &str, machine: &MachineFile, remarks: &mut Remarks) {
+pub(super) fn check(name: &str, machine: &MachineFile, remarks: &mut Remarks<'_>) {
     let mut seen = Vec::new();
     for (label, text) in machine.labels.iter() {
         let at = format!("machines.{name}.labels.{label}");
@@ -42,7 +42,7 @@ pub(super) fn matched(
     name: &str,
     machine: &MachineFile,
     policies: &[&Policy],
-    remarks: &mut Remarks,
+    remarks: &mut Remarks<'_>,
 ) {
     for (label, _) in machine.labels.iter() {
         if !policies.iter().any(|policy| policy.labels().iter().any(|known| known == label)) {

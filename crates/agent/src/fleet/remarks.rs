@@ -4,27 +4,24 @@ use std::sync::Arc;
 
 use shortflow_text::{Diagnostics, Document, Source};
 
+use crate::bundle::FLEET;
+
 /// Remarks on a text, whose places are looked for only where there is something to say: mostly there is nothing.
-pub(super) struct Remarks {
-    source: Arc<Source>,
+pub(super) struct Remarks<'t> {
+    text: &'t str,
     document: Option<Document>,
 }
 
-impl Remarks {
-    /// On a text that was read as it stands.
-    pub(super) fn later(source: Arc<Source>) -> Remarks {
-        Remarks { source, document: None }
-    }
-
-    /// On a text whose places are known.
-    pub(super) fn of(source: Arc<Source>, document: Document) -> Remarks {
-        Remarks { source, document: Some(document) }
+impl<'t> Remarks<'t> {
+    /// On a text, of which the places are known already where it did not stand for itself.
+    pub(super) fn new(text: &'t str, document: Option<Document>) -> Remarks<'t> {
+        Remarks { text, document }
     }
 
     /// The text with its places.
     pub(super) fn document(&mut self) -> &mut Document {
         self.document.get_or_insert_with(|| {
-            Document::parse(self.source.clone(), &[]).expect("it was read as it stands")
+            Document::parse(source(self.text), &[]).expect("a text that stands for itself is one")
         })
     }
 
@@ -63,4 +60,9 @@ impl Remarks {
         let Some(document) = self.document else { return Default::default() };
         (document.checked().err().unwrap_or_default(), document.warnings())
     }
+}
+
+/// The text of a fleet, as messages show it.
+pub(super) fn source(text: &str) -> Arc<Source> {
+    Arc::new(Source { name: FLEET.to_owned(), text: text.to_owned() })
 }

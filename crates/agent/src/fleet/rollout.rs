@@ -34,7 +34,7 @@ impl RolloutFile {
 }
 
 /// Refuses a roll-out with which nobody is first, that lasts too long, or that needs what nobody finds.
-pub(super) fn check(file: &FleetFile, remarks: &mut Remarks) {
+pub(super) fn check(file: &FleetFile, remarks: &mut Remarks<'_>) {
     let Some(rollout) = &file.rollout else { return };
     if Duration::from_nanos(rollout.after.nanos()) > Duration::from_secs(MOST_DAYS * 24 * 3600) {
         let message = format!("machines may wait {MOST_DAYS} days at most");

@@ -1,18 +1,17 @@
 //! The text of a fleet, read once: for the policies that it names, and to be checked with them.
 
-use std::sync::Arc;
-
-use shortflow_text::{Diagnostic, Diagnostics, Document, Source, Value, plain};
+use shortflow_text::{Diagnostic, Diagnostics, Document, Value, plain};
 
 use super::file::FleetFile;
-use super::remarks::Remarks;
+use super::remarks::{Remarks, source};
 use super::{Fleet, check};
 use crate::bundle::{Bundle, FLEET};
 
 /// The text of a fleet, as far as it can be read.
 pub(crate) struct Written {
     named: Vec<String>,
-    read: Result<(FleetFile, Remarks), Diagnostics>,
+    /// The document where one was needed.
+    read: Result<(FleetFile, Option<Document>), Diagnostics>,
 }
 
 impl Written {
@@ -24,16 +23,14 @@ impl Written {
             let missing = Diagnostics::one(Diagnostic::of_whole(FLEET, message, help));
             return Written { named: Vec::new(), read: Err(missing) };
         };
-        let source = Arc::new(Source { name: FLEET.to_owned(), text: text.to_owned() });
-        if let Some(file) = plain::<FleetFile>(&source.text) {
+        if let Some(file) = plain::<FleetFile>(text) {
             let named = file.assign.iter().map(|assign| assign.policy.clone()).collect();
-            return Written { named, read: Ok((file, Remarks::later(source))) };
+            return Written { named, read: Ok((file, None)) };
         }
-        match Document::parse(source.clone(), &[]) {
+        match Document::parse(source(text), &[]) {
             Ok(document) => {
-                let named = named_in(&document);
-                let file = document.read::<FleetFile>();
-                Written { named, read: file.map(|file| (file, Remarks::of(source, document))) }
+                let (named, file) = (named_in(&document), document.read::<FleetFile>());
+                Written { named, read: file.map(|file| (file, Some(document))) }
             }
             Err(mistakes) => Written { named: Vec::new(), read: Err(mistakes) },
         }
@@ -49,7 +46,8 @@ impl Written {
     /// # Errors
     /// All mistakes in it and in them, each with its place.
     pub(crate) fn check(self, bundle: &Bundle, only: Option<&str>) -> Result<Fleet, Diagnostics> {
-        let (file, remarks) = self.read?;
+        let (file, document) = self.read?;
+        let remarks = Remarks::new(bundle.text(FLEET).unwrap_or_default(), document);
         check::check(file, remarks, bundle, only)
     }
 }
@@ -63,4 +61,55 @@ fn named_in(document: &Document) -> Vec<String> {
         _ => None,
     });
     named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POLICY: &str = "name = \"P\"\n[roles.core]\nqueue.fifo = { limit = \"100 pkt\" }\n";
+
+    fn repository(fleet: &str) -> Bundle {
+        let texts = [(FLEET, fleet), ("policies/p.toml", POLICY), ("policies/other.toml", "")];
+        Bundle::new(texts.map(|(path, text)| (path.to_owned(), text.to_owned())))
+    }
+
+    #[test]
+    fn the_part_of_one_machine_is_that_which_it_has_of_the_whole() {
+        let fleet = "[machines.a]\ntags = [\"first\"]\ninterfaces.wan = { device = \"eth0\", rate = \"9 Mbit/s\" }\n\
+                     [machines.b]\ninterfaces.wan = { device = \"eth1\", rate = \"8 Mbit/s\" }\n\
+                     interfaces.lan = { device = \"eth2\", rate = \"7 Mbit/s\" }\n\
+                     [[assign]]\npolicy = \"policies/p.toml\"\ninterfaces = [\"wan\"]\n\
+                     [rollout]\nfirst = [\"first\"]\nafter = \"1 min\"\n";
+        let bundle = repository(fleet);
+        let whole = Fleet::check(&bundle).unwrap();
+        let one = Written::of(&bundle).check(&bundle, Some("b")).unwrap();
+        assert_eq!(format!("{:?}", one.machines), format!("[{:?}]", whole.machine("b").unwrap()));
+        assert_eq!((one.count, &one.first, &one.name), (2, &whole.first, &whole.name));
+        let none = Written::of(&bundle).check(&bundle, Some("c")).unwrap();
+        assert!(none.machines.is_empty() && none.count == 2);
+    }
+
+    #[test]
+    fn what_is_wrong_with_another_machine_is_refused_at_its_place() {
+        let fleet = "[machines.a]\ninterfaces.wan = { device = \"eth/0\", rate = \"9 Mbit/s\" }\n\
+                     [machines.b]\ninterfaces.wan = { device = \"eth1\" }\n[[assign]]\npolicy = \"policies/p.toml\"\n";
+        let bundle = repository(fleet);
+        let found = Written::of(&bundle).check(&bundle, Some("b")).unwrap_err();
+        let told: Vec<(usize, &str)> =
+            found.0.iter().map(|found| (found.line(), found.message.as_str())).collect();
+        let rate =
+            "this interface has no rate, and the policy that it gets has a queue without a shaper";
+        assert_eq!(told, [(2, "\"eth/0\" is no name of a device"), (4, rate)]);
+    }
+
+    #[test]
+    fn a_policy_may_be_named_by_a_parameter() {
+        let fleet = "parameters.p = \"policies/p.toml\"\n[machines.a]\n\
+                     interfaces.wan = { device = \"eth0\", rate = \"9 Mbit/s\" }\n[[assign]]\npolicy = \"$p\"\n";
+        let bundle = repository(fleet).needed();
+        let paths: Vec<&str> = bundle.files().map(|(path, _)| path).collect();
+        assert_eq!(paths, [FLEET, "policies/p.toml"]);
+        assert_eq!(Fleet::check(&bundle).unwrap().machines[0].targets()["eth0"].file, paths[1]);
+    }
 }
