@@ -1,4 +1,4 @@
-// What crates/ebpf/src/edge writes and reads: rules, classes with what they remember, counters. Every field stands where its
+// What crates/ebpf/src/edge writes and reads: classes with what they remember, counters. Every field stands where its
 // size would have it.
 
 #ifndef SHORTFLOW_CLASSES_H
@@ -12,7 +12,6 @@
 #include "table.h"
 #include "window.h"
 
-#define MOST_RULES 64
 #define MOST_CLASSES 32
 #define MOST_LEVELS 64
 // The most connections of an aggregate; a power of 2.
@@ -41,30 +40,6 @@ enum {
 enum { SHARING_PARTITIONED, SHARING_COMMON, SHARING_LOGICAL };
 
 enum { FORWARD, DROP, REMARK };
-
-// By what a rule knows the sender of a packet.
-enum { OWNED_BY_ANYBODY, OWNED_BY_MARK, OWNED_BY_GROUP };
-
-struct rule {
-	__u64 source[2], source_mask[2];
-	__u64 destination[2], destination_mask[2];
-	__u64 code_points;
-	__u16 source_ports[2], destination_ports[2];
-	__u16 class;
-	__u8 protocol, any_protocol;
-	// By what a packet's sender is known, and how deep its group stands in the hierarchy.
-	__u8 owner, level;
-	// Whether it asks how much the connection has sent, and how much remains.
-	__u8 asks_sent, asks_remaining;
-	// The mark of its socket, or the number of its group.
-	__u64 owned_by;
-	__u64 sent_up_to, remaining_up_to;
-};
-
-struct rules {
-	__u64 count;
-	struct rule all[MOST_RULES];
-};
 
 struct class {
 	union {
@@ -180,13 +155,6 @@ struct counter {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rules);
-} rules SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, MOST_CLASSES);
 	__type(key, __u32);
 	__type(value, struct class);
@@ -255,10 +223,10 @@ const volatile struct {
 	__u32 link;
 	// Time and draws come with the packet, for tests.
 	__u32 is_test;
-	// Whether a rule asks for groups of processes, which not every kernel tells.
-	__u32 asks_groups;
-	// Whether one asks how far connections are, and whether acknowledgements have the code point of what they acknowledge.
-	__u32 asks_progress, echoes, unused;
+	// Whether acknowledgements have the code point of what they acknowledge.
+	__u32 echoes;
+	// What rules ask for.
+	__u32 asks;
 	// 2^(-i/64) in parts of 2^-63.
 	__u64 powers[POWERS];
 } settings;

@@ -12,101 +12,11 @@
 #include "buckets.h"
 #include "classes.h"
 #include "packet.h"
+#include "rules.h"
 #include "tcp.h"
 
 // The kernel lends helpers to programs under its own licence; this one is also under ours.
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
-// The kernel's verifier looks at each of these functions by itself, so that what there is to be tried in one does not multiply
-// with what there is in the others. All that it takes for known in them is what kinds of things they are given.
-#define APART __attribute__((noinline))
-
-static __always_inline int matches(const struct rule *rule, const struct packet *packet)
-{
-	__u64 other = 0;
-
-	for (int i = 0; i < 2; i++) {
-		other |= (packet->source[i] & rule->source_mask[i]) ^ rule->source[i];
-		other |= (packet->destination[i] & rule->destination_mask[i]) ^ rule->destination[i];
-	}
-	other |= !(rule->code_points >> (packet->ds >> 2) & 1);
-	other |= !rule->any_protocol && rule->protocol != packet->protocol;
-	other |= packet->source_port < rule->source_ports[0];
-	other |= packet->source_port > rule->source_ports[1];
-	other |= packet->destination_port < rule->destination_ports[0];
-	other |= packet->destination_port > rule->destination_ports[1];
-	return !other;
-}
-
-// Whether a packet is of the socket, or of the group of processes, that a rule asks for.
-static __always_inline int is_of_owner(struct __sk_buff *skb, const struct rule *rule)
-{
-	if (rule->owner == OWNED_BY_MARK)
-		return skb->mark == rule->owned_by;
-	return settings.asks_groups && bpf_skb_ancestor_cgroup_id(skb, rule->level) == rule->owned_by;
-}
-
-// Whether a connection is no farther than a rule asks for.
-static __always_inline int is_as_far(const struct rule *rule, const struct progress *progress)
-{
-	if (rule->asks_sent && (!progress->is_known || progress->sent > rule->sent_up_to))
-		return 0;
-	return !rule->asks_remaining || (progress->has_end && progress->remaining <= rule->remaining_up_to);
-}
-
-struct search {
-	struct __sk_buff *skb;
-	const struct rules *rules;
-	const struct packet *packet;
-	struct progress progress;
-	__u32 class;
-};
-
-// Whether rule number `at` is not the one; then the next is tried.
-static long try_rule(__u32 at, struct search *search)
-{
-	const struct rule *rule;
-
-	if (at >= MOST_RULES)
-		return 1;
-	rule = &search->rules->all[at];
-	if (!matches(rule, search->packet) || !is_as_far(rule, &search->progress))
-		return 0;
-	if (rule->owner != OWNED_BY_ANYBODY && !is_of_owner(search->skb, rule))
-		return 0;
-	search->class = rule->class;
-	return 1;
-}
-
-// How far the connection of a packet is. Tests tell one more of each, and 0 where nothing is known.
-APART int find_progress(struct __sk_buff *skb, const struct packet *packet, struct progress *progress)
-{
-	if (!packet || !progress)
-		return 0;
-	if (!settings.is_test) {
-		read_progress(skb, packet, progress);
-		return 0;
-	}
-	progress->is_known = !!skb->cb[3];
-	progress->has_end = !!skb->cb[4];
-	progress->sent = skb->cb[3] - 1;
-	progress->remaining = skb->cb[4] - 1;
-	return 0;
-}
-
-// The class of the first rule that matches; `MOST_CLASSES` without one.
-static __always_inline __u32 classify(struct __sk_buff *skb, const struct packet *packet)
-{
-	struct search search = { .skb = skb, .packet = packet, .class = MOST_CLASSES };
-	__u32 zero = 0;
-
-	if (settings.asks_progress)
-		find_progress(skb, packet, &search.progress);
-	search.rules = bpf_map_lookup_elem(&rules, &zero);
-	if (search.rules)
-		bpf_loop(search.rules->count, try_rule, &search, 0);
-	return search.class;
-}
 
 static __always_inline void earn(const struct class *class, struct tally *tally, __u64 elapsed)
 {

@@ -1,8 +1,5 @@
-//! Rules, classes and states as the program reads them: the structures of programs/classes.h in bytes.
+//! Classes and states as the program reads them: the structures of programs/classes.h in bytes.
 
-use std::net::IpAddr;
-
-use shortflow_elements::classifier::{MultiField, SenderMatch};
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::marker::{
     AdmissionParams, AggregateMarkerParams, Counted, Crossing, DstfParams, RecoverySegments,
@@ -11,15 +8,13 @@ use shortflow_elements::marker::{
 use shortflow_elements::meter::{
     ColorMode, Decay, FairMarkerParams, FlowTableSize, IntegerTswParams, MomentaryRate, Pace,
 };
-use shortflow_elements::{Aggregate, Color, Dscp, Label, ParamsError, Per, Prefix};
+use shortflow_elements::{Aggregate, Color, Dscp, ParamsError, Per};
 use shortflow_units::{Bytes, Duration, Rate};
 
 use super::aggregate;
-use super::{DEEPEST, EdgeClass, EdgeMeter, MOST_ENTRIES, MOST_LOAD, MOST_RULES, Owner, Unsayable};
+use super::{DEEPEST, EdgeClass, EdgeMeter, MOST_ENTRIES, MOST_LOAD, Unsayable};
 use crate::edge;
 
-/// Bytes of `struct rule`.
-const RULE: usize = 112;
 /// Bytes of `struct class`.
 #[cfg(feature = "ebpf")]
 pub(super) const CLASS: usize = 256;
@@ -60,10 +55,6 @@ impl Packed {
         self.bytes(&value.to_ne_bytes())
     }
 
-    fn short(self, value: u16) -> Packed {
-        self.bytes(&value.to_ne_bytes())
-    }
-
     fn decay(self, decay: Decay) -> Packed {
         self.long(decay.parts).bytes(&decay.shift.to_ne_bytes()).four(0)
     }
@@ -71,70 +62,6 @@ impl Packed {
     fn pace(self, pace: Pace) -> Packed {
         self.long(pace.parts).four(pace.shift).four(0)
     }
-}
-
-/// `struct rules`.
-pub(super) fn rules(
-    rules: &[(MultiField, usize)],
-    owners: &[(Label, Owner)],
-) -> Result<Vec<u8>, Unsayable> {
-    let mut packed = Packed::default().long(rules.len() as u64);
-    for (fields, class) in rules {
-        packed = rule(packed, fields, *class, owner_of(fields, owners)?);
-    }
-    packed.0.resize(8 + MOST_RULES * RULE, 0);
-    Ok(packed.0)
-}
-
-/// Whose packets a rule asks for.
-fn owner_of(fields: &MultiField, owners: &[(Label, Owner)]) -> Result<Option<Owner>, Unsayable> {
-    let Some(label) = fields.sender.and_then(|asked| asked.label) else { return Ok(None) };
-    let found = owners.iter().find(|(known, _)| *known == label);
-    found.map(|(_, owner)| Some(*owner)).ok_or(Unsayable::Label(label))
-}
-
-fn rule(packed: Packed, fields: &MultiField, class: usize, owner: Option<Owner>) -> Packed {
-    let code_points = |set: shortflow_elements::classifier::DscpSet| {
-        set.iter().fold(0, |bits, dscp| bits | 1 << dscp.value())
-    };
-    let mut packed = packed;
-    for prefix in [fields.src, fields.dst] {
-        let (network, mask) = prefix.map_or(([0; 2], [0; 2]), halves);
-        packed = packed.longs(network).longs(mask);
-    }
-    packed = packed.long(fields.dscps.map_or(u64::MAX, code_points));
-    for ports in [&fields.src_ports, &fields.dst_ports] {
-        let [first, last] = ports.as_ref().map_or([0, u16::MAX], |ports| ports.ends());
-        packed = packed.short(first).short(last);
-    }
-    let (protocol, is_any) = fields.protocol.map_or((0, 1), |protocol| (protocol.0, 0));
-    let class = u16::try_from(class).expect("classes are few");
-    let (kind, level, owned_by) = match owner {
-        None => (0, 0, 0),
-        Some(Owner::Mark(mark)) => (1, 0, mark.into()),
-        Some(Owner::Group { id, level }) => (2, level, id),
-    };
-    let SenderMatch { sent_up_to, remaining_up_to, .. } = fields.sender.unwrap_or_default();
-    let asks = [sent_up_to, remaining_up_to].map(|most| most.is_some().into());
-    packed
-        .short(class)
-        .bytes(&[protocol, is_any, kind, level])
-        .bytes(&asks)
-        .long(owned_by)
-        .longs([sent_up_to, remaining_up_to].map(|most| most.unwrap_or_default().0))
-}
-
-/// The network and the mask of a prefix; an IPv4 address is kept as ::ffff:a.b.c.d.
-fn halves(prefix: Prefix) -> ([u64; 2], [u64; 2]) {
-    let (network, length) = match IpAddr::from(prefix.network()) {
-        IpAddr::V4(address) => {
-            (address.to_ipv6_mapped().to_bits(), 96 + u32::from(prefix.length()))
-        }
-        IpAddr::V6(address) => (address.to_bits(), u32::from(prefix.length())),
-    };
-    let mask = u128::MAX.checked_shl(128 - length).unwrap_or(0);
-    let halves = |bits: u128| [(bits >> 64) as u64, bits as u64];
-    (halves(network), halves(mask))
 }
 
 /// A class as the program has it.
@@ -634,7 +561,6 @@ pub(super) fn hash_as(other: &[u8], own: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use shortflow_elements::classifier::PortRange;
     use shortflow_elements::meter::{SrTcmParams, TokenBucketParams};
 
     use super::*;
@@ -643,35 +569,6 @@ mod tests {
         let params = TokenBucketParams::new(Rate::from_bits_per_sec(8_000), Bytes(bytes)).unwrap();
         let meter = EdgeMeter::Buckets { buckets: edge::Buckets::TokenBucket(params), per: None };
         EdgeClass { meter, code_points: None, police: None }
-    }
-
-    #[test]
-    fn a_rule_that_asks_for_nothing_matches_all_and_an_ipv4_prefix_its_own_family() {
-        let all = rules(&[(MultiField::default(), 3)], &[]).unwrap();
-        assert_eq!(all.len(), 8 + 64 * 112);
-        let long =
-            |bytes: &[u8], at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap());
-        let words: Vec<u64> = (0..10).map(|at| long(&all, 8 * at)).collect();
-        assert_eq!(
-            words,
-            [1, 0, 0, 0, 0, 0, 0, 0, 0, u64::MAX],
-            "one rule, no mask, every code point"
-        );
-
-        let site = Prefix::new("10.1.0.0".parse().unwrap(), 16).unwrap();
-        let (network, mask) = halves(site);
-        assert_eq!((network, mask), ([0, 0xffff_0a01_0000], [u64::MAX, 0xffff_ffff_ffff_0000]));
-        let every = Prefix::new("::".parse().unwrap(), 0).unwrap();
-        assert_eq!(halves(every), ([0; 2], [0; 2]));
-
-        let web = MultiField {
-            dst_ports: Some(PortRange::new(80, 443).unwrap()),
-            ..MultiField::default()
-        };
-        let packed = rules(&[(web, 1)], &[]).unwrap();
-        let shorts: Vec<u16> =
-            packed[80..90].chunks(2).map(|two| u16::from_ne_bytes([two[0], two[1]])).collect();
-        assert_eq!(shorts, [0, 65_535, 80, 443, 1]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod layout;
 mod program;
 #[cfg(feature = "ebpf")]
 mod program;
+mod rules;
 #[cfg(feature = "ebpf")]
 mod speed;
 #[cfg(not(feature = "ebpf"))]
@@ -136,16 +137,12 @@ pub struct EdgeClass {
 #[derive(Debug, Clone)]
 #[cfg_attr(not(feature = "ebpf"), expect(dead_code, reason = "nobody loads it"))]
 pub struct EdgePlan {
-    rules: Vec<u8>,
+    rules: rules::Rules,
     classes: Vec<layout::Class>,
     /// How many classes have a table.
     tables: usize,
     /// How many classes are of aggregates.
     aggregates: usize,
-    /// Whether rules may ask for groups of processes.
-    asks_groups: bool,
-    /// Whether rules ask how far connections are.
-    asks_progress: bool,
     /// Whether acknowledgements have the code points of what they acknowledge.
     echoes: bool,
     /// The rules and the classes, as if no seeds had been drawn.
@@ -190,25 +187,9 @@ impl EdgePlan {
         let unseeded = classes.iter().map(|class| layout::class(class, 0, 0));
         let unseeded = unseeded.collect::<Result<Vec<_>, _>>()?;
         let classes = classes.iter().map(&mut class).collect::<Result<_, _>>()?;
-        let asks_groups = owners.iter().any(|(_, owner)| matches!(owner, Owner::Group { .. }));
-        let asks = |rule: &MultiField| {
-            rule.sender
-                .is_some_and(|asked| asked.sent_up_to.is_some() || asked.remaining_up_to.is_some())
-        };
-        let asks_progress = rules.iter().any(|(rule, _)| asks(rule));
-        let rules = layout::rules(rules, owners)?;
-        let shape = format!("{rules:?} {unseeded:?}");
-        let echoes = false;
-        Ok(EdgePlan {
-            rules,
-            classes,
-            tables,
-            aggregates,
-            asks_groups,
-            asks_progress,
-            echoes,
-            shape,
-        })
+        let rules = rules::Rules::new(rules, owners)?;
+        let shape = format!("{} {unseeded:?}", rules.shape);
+        Ok(EdgePlan { rules, classes, tables, aggregates, echoes: false, shape })
     }
 
     /// The same, where acknowledgements without data have the code point of the last packet with data, SYN or FIN that came to

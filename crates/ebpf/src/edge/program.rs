@@ -65,9 +65,7 @@ impl EdgeProgram {
             Link::None => 0,
             Link::Ethernet => 1,
         };
-        let [groups, progress, echoes] =
-            [plan.asks_groups, plan.asks_progress, plan.echoes].map(u32::from);
-        let flags = [link, is_tried.into(), groups, progress, echoes, 0]
+        let flags = [link, is_tried.into(), plan.echoes.into(), plan.rules.asks]
             .into_iter()
             .flat_map(u32::to_ne_bytes);
         let settings = flags.chain(POWERS.into_iter().flat_map(u64::to_ne_bytes));
@@ -108,7 +106,7 @@ impl EdgeProgram {
                 put(&self.map("aggregates")?, aggregate.number, &aggregate.packed(now))?;
             }
         }
-        put(&self.map("rules")?, 0, &plan.rules)
+        put(&self.map("rules")?, 0, &plan.rules.bytes)
     }
 
     pub(super) fn program(&self) -> ProgramMut<'_> {

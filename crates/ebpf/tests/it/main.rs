@@ -13,5 +13,6 @@ mod owners;
 mod packets;
 mod progress;
 mod recording;
+mod rules;
 mod sender;
 mod tcp_state;

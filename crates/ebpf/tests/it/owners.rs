@@ -100,13 +100,27 @@ fn next_code_point(device: &mut Device) -> u8 {
 }
 
 #[test]
-fn a_label_is_that_of_the_group_in_which_a_process_has_opened_its_socket_or_one_above() {
+fn a_label_is_that_of_the_group_in_which_a_process_has_opened_its_socket_or_one_above_at_its_level()
+{
     let attached = two_hosts(PortKind::Tun, 0, |home, [first, _]| {
         let groups = Groups::new()?;
-        let id = std::fs::metadata(&groups.0)?.ino();
-        let owners = [(Label(1), Owner::Group { id, level: 1 })];
-        let classes = [Dscp::AF11, Dscp::AF12].map(fixed);
-        let plan = EdgePlan::with_owners(&[(labelled(1), 0), (all(), 1)], &classes, &owners)?;
+        let id = |folder: &PathBuf| std::fs::metadata(folder).map(|about| about.ino());
+        let (outer, inner) = (id(&groups.0)?, id(&groups.inner())?);
+        let classes = [Dscp::AF11, Dscp::AF12, Dscp::AF13].map(fixed);
+        // Others ask for groups that are none, at these levels and deeper ones, and for those at levels where they are not.
+        let others = (3..60).map(|at: u8| (1 << 40 | u64::from(at), 1 + at % 4));
+        let others = others.chain([(inner, 1), (outer, 2), (inner, 3)]);
+        let asked: Vec<_> = others.chain([(inner, 2), (outer, 1)]).collect();
+        let owner = |(id, level): &(u64, u8)| Owner::Group { id: *id, level: *level };
+        let owners: Vec<_> = (1..).map(Label).zip(asked.iter().map(owner)).collect();
+        let class = |(id, level): &(u64, u8)| match (*id, *level) {
+            (id, 2) if id == inner => 0,
+            (id, 1) if id == outer => 1,
+            _ => 2,
+        };
+        let mut rules: Vec<_> = (1..).map(labelled).zip(asked.iter().map(class)).collect();
+        rules.push((all(), 2));
+        let plan = EdgePlan::with_owners(&rules, &classes, &owners)?;
         let program = EdgeProgram::load(&plan, Link::None)?;
         first.within(home, || program.attach(first.device, Direction::Egress))??;
         Ok((program, groups))
@@ -120,8 +134,8 @@ fn a_label_is_that_of_the_group_in_which_a_process_has_opened_its_socket_or_one_
         assert!(first.within(&home, run).unwrap().unwrap().success());
         next_code_point(&mut devices[0])
     };
-    assert_eq!(sent_from(None), Dscp::AF12.value());
-    assert_eq!(sent_from(Some(groups.0.clone())), Dscp::AF11.value());
+    assert_eq!(sent_from(None), Dscp::AF13.value());
+    assert_eq!(sent_from(Some(groups.0.clone())), Dscp::AF12.value());
     assert_eq!(sent_from(Some(groups.inner())), Dscp::AF11.value(), "below it");
-    assert_eq!(sent_from(None), Dscp::AF12.value());
+    assert_eq!(sent_from(None), Dscp::AF13.value());
 }
