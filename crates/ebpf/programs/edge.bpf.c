@@ -174,6 +174,26 @@ static __always_inline __u32 level_of(__u32 number, const struct class *class, c
 	return level;
 }
 
+// When a packet comes, and 32 random bits for it. Each takes as long as finding a packet's class, so only a meter that needs it
+// asks for it.
+
+static __always_inline __u64 time_of(struct __sk_buff *skb)
+{
+	return settings.is_test ? skb->tstamp : bpf_ktime_get_ns();
+}
+
+static __always_inline __u32 draw(struct __sk_buff *skb)
+{
+	return settings.is_test ? skb->cb[0] : bpf_get_prandom_u32();
+}
+
+static __always_inline __u64 draw_two(struct __sk_buff *skb)
+{
+	__u64 second = settings.is_test ? skb->cb[1] : bpf_get_prandom_u32();
+
+	return second << 32 | draw(skb);
+}
+
 // Whether one of 2^32 draws is below threshold/window.
 static __always_inline int is_within(__u32 threshold, __u32 window, __u32 draw)
 {
@@ -233,7 +253,6 @@ struct room {
 	const struct class *class;
 	struct state *state;
 	struct table *table;
-	const struct levels *levels;
 };
 
 // Whether it is there, and the packet too.
@@ -243,8 +262,7 @@ static __always_inline int find_room(__u32 number, const struct packet *packet, 
 
 	room->class = bpf_map_lookup_elem(&classes, &number);
 	room->state = bpf_map_lookup_elem(&states, &number);
-	room->levels = bpf_map_lookup_elem(&levels, &number);
-	if (!packet || !room->class || !room->state || !room->levels)
+	if (!packet || !room->class || !room->state)
 		return 0;
 	which = room->class->table;
 	room->table = bpf_map_lookup_elem(&tables, &which);
@@ -255,14 +273,15 @@ static __always_inline int find_room(__u32 number, const struct packet *packet, 
 
 APART __u32 meter_by_dstf(__u32 number, const struct packet *packet, __u64 now)
 {
+	const struct levels *own = bpf_map_lookup_elem(&levels, &number);
 	struct room room;
 
-	if (!find_room(number, packet, &room))
+	if (!own || !find_room(number, packet, &room))
 		return 0;
-	return level_of(number, room.class, room.levels, room.table, packet, now);
+	return level_of(number, room.class, own, room.table, packet, now);
 }
 
-APART __u32 meter_by_sender(__u32 number, const struct packet *packet, __u64 draws, struct __sk_buff *skb)
+APART __u32 meter_by_sender(__u32 number, const struct packet *packet, struct __sk_buff *skb)
 {
 	struct sender sender;
 	struct room room;
@@ -270,7 +289,7 @@ APART __u32 meter_by_sender(__u32 number, const struct packet *packet, __u64 dra
 	if (!find_room(number, packet, &room))
 		return GREEN;
 	sender = ask_sender(skb, packet, room.class->initial_window);
-	return color_by_sender(room.class, packet, &sender, draws);
+	return color_by_sender(room.class, packet, &sender, room.class->is_random ? draw_two(skb) : 0);
 }
 
 APART __u32 meter_by_age(__u32 number, const struct packet *packet, __u64 now, __u32 draw)
@@ -415,28 +434,29 @@ struct fate {
 };
 
 static __always_inline __u32 color_of(struct __sk_buff *skb, __u32 number, const struct class *class,
-				      const struct packet *packet, __u64 now, __u64 draws)
+				      const struct packet *packet)
 {
 	switch (class->meter) {
 	case METER_FIXED:
 		return class->color;
 	case METER_TCP_STATE:
-		return meter_by_sender(number, packet, draws, skb);
+		return meter_by_sender(number, packet, skb);
 	case METER_FAIR_MARKER:
-		return meter_by_age(number, packet, now, draws);
+		return meter_by_age(number, packet, time_of(skb), draw(skb));
 	case METER_ADMISSION:
-		return meter_by_admission(number, packet, now);
+		return meter_by_admission(number, packet, time_of(skb));
 	case METER_AGGREGATE:
-		return meter_by_share(number, packet, now, skb);
+		return meter_by_share(number, packet, time_of(skb), skb);
 	case METER_TSW:
-		return meter_by_window(number, packet, now, draws);
+		return meter_by_window(number, packet, time_of(skb), draw(skb));
 	default:
-		return meter_by_buckets(number, packet, now);
+		return meter_by_buckets(number, packet, time_of(skb));
 	}
 }
 
-static __always_inline struct fate fate_of(struct __sk_buff *skb, __u32 number, const struct class *class,
-					   const struct packet *packet, __u64 now, __u64 draws)
+// Of a class whose levels have code points of their own.
+static __always_inline struct fate fate_by_level(__u32 number, const struct class *class, const struct packet *packet,
+						 __u64 now)
 {
 	const struct levels *own = bpf_map_lookup_elem(&levels, &number);
 	struct fate fate = { .color = class->color };
@@ -447,15 +467,23 @@ static __always_inline struct fate fate_of(struct __sk_buff *skb, __u32 number, 
 	if (class->meter == METER_DSTF) {
 		level = meter_by_dstf(number, packet, now);
 		fate.color = !level ? GREEN : level == own->last ? RED : YELLOW;
-	} else if (class->meter == METER_SIMA) {
+	} else {
 		level = meter_by_rate(number, packet, now);
 		fate.color = !level ? RED : level == BEST ? GREEN : YELLOW;
-	} else {
-		fate.color = color_of(skb, number, class, packet, now, draws) & (COLOR_ROOM - 1);
-		fate.code_point = class->marks ? class->code_points[fate.color] : packet->ds >> 2;
-		return fate;
 	}
 	fate.code_point = own->code_points[level & (MOST_LEVELS - 1)];
+	return fate;
+}
+
+static __always_inline struct fate fate_of(struct __sk_buff *skb, __u32 number, const struct class *class,
+					   const struct packet *packet)
+{
+	struct fate fate;
+
+	if (class->meter == METER_DSTF || class->meter == METER_SIMA)
+		return fate_by_level(number, class, packet, time_of(skb));
+	fate.color = color_of(skb, number, class, packet) & (COLOR_ROOM - 1);
+	fate.code_point = class->marks ? class->code_points[fate.color] : packet->ds >> 2;
 	return fate;
 }
 
@@ -484,16 +512,9 @@ APART int parse(struct __sk_buff *skb, struct packet *packet)
 static __always_inline int condition(struct __sk_buff *skb, __u32 number, const struct class *class,
 				     const struct packet *packet)
 {
-	__u64 now = settings.is_test ? skb->tstamp : bpf_ktime_get_ns(), draws;
-	struct fate fate;
-	__u32 color;
+	struct fate fate = fate_of(skb, number, class, packet);
+	__u32 color = fate.color & (COLOR_ROOM - 1);
 
-	if (settings.is_test)
-		draws = (__u64)skb->cb[1] << 32 | skb->cb[0];
-	else
-		draws = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
-	fate = fate_of(skb, number, class, packet, now, draws);
-	color = fate.color & (COLOR_ROOM - 1);
 	if (class->actions[color] == REMARK)
 		fate.code_point = class->remarks[color];
 	count(number, color, packet, class->actions[color] == DROP);
@@ -520,17 +541,6 @@ APART int echo(struct __sk_buff *skb, const struct packet *packet)
 		return 0;
 	write_code_point(skb, packet, *code_point & 63);
 	return 1;
-}
-
-// The flow in which a packet is answered.
-static __always_inline struct name name_of_answers(const struct packet *packet)
-{
-	struct name name;
-
-	__builtin_memcpy(name.source, packet->destination, sizeof(name.source));
-	__builtin_memcpy(name.destination, packet->source, sizeof(name.destination));
-	name.rest = (__u64)packet->destination_port << 32 | (__u64)packet->source_port << 16 | packet->protocol;
-	return name;
 }
 
 // Sees what a device receives, and keeps the code points that acknowledgements are to have.

@@ -41,6 +41,8 @@ struct __sk_buff {
 	__u32 len;
 	__u32 mark;
 	__u32 cb[5];
+	__u32 data;
+	__u32 data_end;
 	__u64 tstamp;
 	__u32 gso_segs;
 	struct bpf_sock *sk;

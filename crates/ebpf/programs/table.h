@@ -136,14 +136,28 @@ static __always_inline void name_host(__u64 *name, const __u64 *address, const s
 	name[1] = is_v4 ? address[1] : address[1] & accounts->ipv6_mask[1];
 }
 
-static __always_inline struct name name_of_flow(const struct packet *packet)
+static __always_inline struct name name_between(const __u64 *source, __u16 source_port, const __u64 *destination,
+						__u16 destination_port, __u8 protocol)
 {
 	struct name name;
 
-	__builtin_memcpy(name.source, packet->source, sizeof(name.source));
-	__builtin_memcpy(name.destination, packet->destination, sizeof(name.destination));
-	name.rest = (__u64)packet->source_port << 32 | (__u64)packet->destination_port << 16 | packet->protocol;
+	__builtin_memcpy(name.source, source, sizeof(name.source));
+	__builtin_memcpy(name.destination, destination, sizeof(name.destination));
+	name.rest = (__u64)source_port << 32 | (__u64)destination_port << 16 | protocol;
 	return name;
+}
+
+static __always_inline struct name name_of_flow(const struct packet *packet)
+{
+	return name_between(packet->source, packet->source_port, packet->destination, packet->destination_port,
+			    packet->protocol);
+}
+
+// The flow in which a packet is answered.
+static __always_inline struct name name_of_answers(const struct packet *packet)
+{
+	return name_between(packet->destination, packet->destination_port, packet->source, packet->source_port,
+			    packet->protocol);
 }
 
 static __always_inline struct name name_of(const struct packet *packet, const struct accounts *accounts)
