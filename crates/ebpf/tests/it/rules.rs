@@ -507,5 +507,5 @@ fn a_verifier_goes_through_fewer_than_a_hundred_thousand_instructions() {
     let plan = EdgePlan::with_owners(&rules, &[class], &owners).unwrap().echoing();
     let Some(_loaded) = program(&plan) else { return };
     let ours = ProgInfoIter::default().find(|program| program.name == "shortflow_edge").unwrap();
-assert!((1..100_000).contains(&ours.verified_insns), "{}", ours.verified_insns);
+    assert!((1..100_000).contains(&ours.verified_insns), "{}", ours.verified_insns);
 }
