@@ -1,11 +1,13 @@
 """Asks `shortflow advise` about five kinds of network, and what becomes of its advice where half or twice of what is
-assumed holds; writes what it says into docs/choosing.md.
+assumed holds; writes what it says into docs/choosing.md. What was asked of the same binary before is not asked again.
 
 Exit codes: 0 done; 2 a network cannot be asked about.
 """
 
 import argparse
+import hashlib
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -13,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "choosing.md"
+KEPT = ROOT / "target" / "advice"
 BEGIN, END = "<!-- begin: advice -->\n", "<!-- end: advice -->\n"
 
 # What each network is, what is asked, and what one learns from the answer.
@@ -55,24 +58,35 @@ CHANGES = [
 
 
 def scaled(arguments: list[str], factor: float, *flags: str) -> list[str]:
-    """The arguments with the values of these flags multiplied."""
+    """The arguments with the values of these flags multiplied; what has no unit is counted, and stays whole."""
     result = list(arguments)
     for flag in flags:
         at = result.index(flag) + 1
         number, *unit = result[at].split(" ")
-        result[at] = " ".join([f"{float(number) * factor:g}", *unit])
+        value = float(number) * factor
+        result[at] = " ".join([f"{value if unit else math.ceil(value):g}", *unit])
     return result
 
 
 def advise(binary: Path, arguments: list[str]) -> tuple[str, dict]:
-    """What it says of a network, as a reader and as a program sees it."""
+    """What it says of a network, as a reader and as a program sees it; kept for the next time."""
+    key = hashlib.sha256(binary.read_bytes() + "\0".join(arguments).encode()).hexdigest()
+    kept = KEPT / f"{key}.json"
+    if kept.is_file():
+        told, found = json.loads(kept.read_text())
+        return told, found
     with tempfile.TemporaryDirectory() as folder:
         ended = subprocess.run([binary, "advise", *arguments, "--out", f"{folder}/out", "--quiet"],
                                capture_output=True, text=True, cwd=ROOT)  # fmt: skip
         if ended.returncode != 0:
             raise RuntimeError(ended.stderr.strip())
         found = json.loads((Path(folder) / "out" / "tune.json").read_text())
-        return ended.stdout.replace(f"{folder}/out", "results/advice").rstrip(), found
+        told = ended.stdout.replace(f"{folder}/out", "results/advice").rstrip()
+    KEPT.mkdir(parents=True, exist_ok=True)
+    half = kept.with_suffix(".part")
+    half.write_text(json.dumps([told, found]))
+    half.rename(kept)
+    return told, found
 
 
 def in_short(found: dict) -> str:
