@@ -8,16 +8,18 @@ wrong or a run failed; 3 the machine lacks something; 130 interrupted.
 """
 
 import argparse
-import platform
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import kernel
 from casebook import CONTROLS, HERE, ROOT, BadCase, read_cases
 from chapter import Found, chapter
 from paired import order_of, rows_of
 from notes import read_notes
-from running import ENGINES, REHEARSE, Failed, Job, lateness, replicas, run_all
+from running import BOTH, ENGINES, REHEARSE, Failed, Job, lateness, replicas, run_all
 from shared import Progress, with_rehearsed
 
 
@@ -70,6 +72,10 @@ def study(arguments: argparse.Namespace) -> int:
                    Progress())
     notes = read_notes(HERE / "notes.toml")
     found = [found_of(job) for job in jobs if job not in late]
+    doubted = further_jobs(found)
+    never = run_all(doubted, shortflow, RESULTS, arguments.jobs, arguments.keep_rehearsals, Progress())
+    found = [with_further(each, [job for job in doubted if job not in never]) for each in found]
+    late += never
     text = chapter(found, late, notes, versions(shortflow))
     if arguments.only:
         print(text)
@@ -77,7 +83,7 @@ def study(arguments: argparse.Namespace) -> int:
         PAGE.write_text(with_rehearsed(PAGE.read_text(), text))
         print(f"wrote {PAGE.relative_to(ROOT)}")
     untold = [row for each in found for row in each.rows
-              if not row.holds and not any(note.fits(each.job, row) for note in notes)]  # fmt: skip
+              if not row.judged.holds and not any(note.fits(each.job, row) for note in notes)]  # fmt: skip
     if untold:
         print(f"{len(untold)} rows miss their target, and no cause is told", file=sys.stderr)
     return 1 if untold else 0
@@ -93,11 +99,35 @@ def found_of(job: Job) -> Found:
     return Found(job, order_of(found, job.case.order, job.case.port), rows, lateness(folder / REHEARSE))
 
 
+def further_jobs(found: Sequence[Found]) -> list[Job]:
+    """Further pairs of each policy with a row that misses but may do so by chance, once for each line."""
+    jobs = [Job(each.job.case, each.job.control, policy)
+            for each in found for policy in each.job.case.policies
+            if any(row.asks_for_more and row.policy == Path(policy).stem for row in each.rows)]  # fmt: skip
+    return list({job.folder_name: job for job in jobs}.values())
+
+
+def with_further(found: Found, jobs: Sequence[Job]) -> Found:
+    """What a case came to, each doubtful row with what its further pairs say."""
+    case, control = found.job.case, found.job.control
+    done = {job.folder_name for job in jobs}
+    rows = list(found.rows)
+    for job in (Job(case, control, policy) for policy in case.policies):
+        if job.folder_name not in done:
+            continue
+        pairs = replicas(RESULTS / job.folder_name / BOTH)
+        name = Path(job.further).stem
+        further = {(row.subject, row.kind): row
+                   for row in rows_of(name, pairs[0, "simulate"], pairs[0, "rehearse"], case.port)}  # fmt: skip
+        rows = [replace(row, further=further.get((row.subject, row.kind)))
+                if row.policy == name and row.asks_for_more else row for row in rows]  # fmt: skip
+    return replace(found, rows=rows)
+
+
 def versions(shortflow: Path) -> dict[str, str]:
-    """What was compared with what; a kernel by its release alone."""
+    """What was compared with what."""
     ours = subprocess.run([shortflow, "--version"], capture_output=True, text=True, check=True)
-    release = platform.release().split("-")[0]
-    return {"Shortflow": ours.stdout.split()[1], "Linux": ".".join(release.split(".")[:2])}
+    return {"Shortflow": ours.stdout.split()[1], "Linux": f"{kernel.version()}, timers of {kernel.timer_tick()}"}
 
 
 if __name__ == "__main__":

@@ -13,6 +13,10 @@ CONTROLS = ("reno", "cubic")
 # Replicas of each, paired.
 REPLICAS = 8
 
+# A row that misses by these, but may do so by chance, is judged by so many others, of another seed.
+FURTHER = 32
+FURTHER_SEED = 1001
+
 
 class BadCase(Exception):
     """A case file says what cannot be."""

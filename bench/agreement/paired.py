@@ -35,6 +35,18 @@ class Row:
     simulated: float
     rehearsed: float
     ratio: Ratio | None
+    further: "Row | None" = None
+    """The same figure by further pairs, where these missed and were not sure."""
+
+    @property
+    def asks_for_more(self) -> bool:
+        """Whether it misses, but may do so by chance."""
+        return not self.holds and not self.settled
+
+    @property
+    def judged(self) -> "Row":
+        """What has the verdict: further pairs, where there are any."""
+        return self.further or self
 
     @property
     def is_nothing(self) -> bool:

@@ -10,10 +10,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-from casebook import REPLICAS, ROOT, Case
+from casebook import FURTHER, FURTHER_SEED, REPLICAS, ROOT, Case
+from kernel import timer_tick
 
 REHEARSE = "rehearse"
 ENGINES = ("simulate", REHEARSE)
+BOTH = ",".join(ENGINES)
 
 # Above these a rehearsal is not believed, as `rehearse` itself warns: the 99th percentile of lateness, in seconds,
 # the share of the time for which the machine stood still, and the longest time for which it did at once, in seconds.
@@ -35,28 +37,42 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Job:
-    """A case under one congestion control."""
+    """A case under one congestion control: both of its policies, or further pairs of one of them."""
 
     case: Case
     control: str
+    further: str | None = None
 
     @property
     def name(self) -> str:
-        """What it is called in tables of progress and folders."""
-        return f"{self.case.name}, {self.control}"
+        """What it is called in tables of progress."""
+        more = f", further pairs of {Path(self.further).stem}" if self.further else ""
+        return f"{self.case.name}, {self.control}{more}"
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """What is run at once: by one engine, which is kept for itself, or one policy by both."""
+        return (BOTH,) if self.further else ENGINES
 
     @property
     def folder_name(self) -> str:
-        return "".join(c if c.isalnum() else "-" for c in self.name.lower())
+        """Where it is kept; cases with the same line share its further pairs."""
+        name = self.name
+        if self.further:
+            settings = hashlib.sha256(" ".join(self.case.settings).encode()).hexdigest()[:8]
+            name = f"{Path(self.case.scenario).stem} {settings} {self.control} further {Path(self.further).stem}"
+        return "".join(c if c.isalnum() else "-" for c in name.lower())
 
 
 def command(job: Job, engine: str, shortflow: Path, out: Path) -> list[str]:
-    """Both policies by one engine."""
+    """What is run for a job at once."""
     case = job.case
-    settings = [*case.settings, f"tcp.congestion={job.control}"]
+    settings = [*case.settings, f"tcp.timer_tick={timer_tick()}", f"tcp.congestion={job.control}"]
+    policies = [job.further] if job.further else case.policies
+    amount = ["--replicas", str(FURTHER), "--seed", str(FURTHER_SEED)] if job.further else ["--replicas", str(REPLICAS)]
     return [
         str(shortflow), "--quiet", "compare", case.scenario, "--engines", engine,
-        "--policies", ",".join(case.policies), "--replicas", str(REPLICAS), "--jobs", "1",
+        "--policies", ",".join(policies), *amount, "--jobs", "1",
         "--no-transfers", "--brief", "--out", str(out),
         *(word for setting in settings for word in ("--set", setting)),
     ]  # fmt: skip
@@ -130,7 +146,8 @@ def run_all(
         any_binary = keep_rehearsals and engine == "rehearse"
         return not is_kept(job, engine, shortflow, results / job.folder_name, any_binary)
 
-    left = [(job, engine) for engine in ENGINES for job in jobs if is_left(job, engine)]
+    left = [(job, engine) for engine in (*ENGINES, BOTH) for job in jobs
+            if engine in job.engines and is_left(job, engine)]  # fmt: skip
     done = 0
     with ThreadPoolExecutor(side_by_side) as pool:
         futures = {
@@ -147,16 +164,16 @@ def run_all(
             for future in futures:
                 future.cancel()
             raise
-    late = [job for job in jobs if why_not_believed(results / job.folder_name / REHEARSE)]
+    late = [job for job in jobs if why_not_believed(results / job.folder_name / job.engines[-1])]
     return [job for job in late if not again(job, shortflow, results / job.folder_name)]
 
 
 def again(job: Job, shortflow: Path, folder: Path) -> bool:
     """Runs a case alone that is not believed; whether it is at last."""
     for _ in range(ATTEMPTS):
-        print(f"{job.name}: {why_not_believed(folder / REHEARSE)}; run again", file=sys.stderr)
-        run(job, REHEARSE, shortflow, folder)
-        if why_not_believed(folder / REHEARSE) is None:
+        print(f"{job.name}: {why_not_believed(folder / job.engines[-1])}; run again", file=sys.stderr)
+        run(job, job.engines[-1], shortflow, folder)
+        if why_not_believed(folder / job.engines[-1]) is None:
             return True
     return False
 

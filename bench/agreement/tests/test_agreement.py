@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import chapter
+import kernel
 import paired
 import running
 from casebook import CONTROLS, HERE, ROOT, BadCase, case_of, read_cases
@@ -59,6 +60,15 @@ class Verdicts(unittest.TestCase):
         for ratio, holds, settled in cases:
             found = row("median", ratio)
             self.assertEqual((found.holds, found.settled), (holds, settled), ratio)
+
+    def test_a_row_that_misses_by_chance_is_judged_by_its_further_pairs(self):
+        doubtful, sure = row("median", Ratio(1.3, 1.1, 1.5)), row("median", Ratio(1.3, 1.25, 1.35))
+        self.assertTrue(doubtful.asks_for_more)
+        self.assertFalse(sure.asks_for_more)
+        self.assertFalse(row("median", Ratio(1.1, 0.9, 1.3)).asks_for_more)
+        further = row("median", Ratio(1.1, 1.05, 1.15))
+        self.assertTrue(replace(doubtful, further=further).judged.holds)
+        self.assertFalse(sure.judged.holds)
 
     def test_losses_that_nobody_notices_are_alike(self):
         self.assertTrue(row("loss", None, 0.0, 0.0009).holds)
@@ -128,6 +138,22 @@ class Runs(unittest.TestCase):
         self.assertNotIn("--seed", words)
         self.assertEqual(words[words.index("--replicas") + 1], "8")
         self.assertEqual(words[-2:], ["--set", "tcp.congestion=reno"])
+        self.assertIn(f"tcp.timer_tick={kernel.timer_tick()}", words)
+
+    def test_further_pairs_are_of_one_policy_by_both_engines_with_another_seed(self):
+        job = Job(CASE, "reno", "policies/a.toml")
+        words = running.command(job, *job.engines, Path("shortflow"), Path("out"))
+        for flag, value in [("--engines", "simulate,rehearse"), ("--policies", "policies/a.toml"),
+                            ("--replicas", "32"), ("--seed", "1001")]:  # fmt: skip
+            self.assertEqual(words[words.index(flag) + 1], value)
+
+    def test_cases_with_the_same_line_share_further_pairs(self):
+        def folder(case: object, control: str = "reno") -> str:
+            return Job(case, control, "policies/a.toml").folder_name
+
+        self.assertEqual(folder(CASE), folder(replace(CASE, name="Another", port="r2->r1")))
+        self.assertNotEqual(folder(CASE), folder(CASE, "cubic"))
+        self.assertNotEqual(folder(CASE), folder(replace(CASE, settings=("duration=9 s",))))
 
     def test_only_a_rehearsal_is_kept_for_another_binary_and_only_where_that_is_asked_for(self):
         home = self.folder(0.0007)
@@ -151,6 +177,10 @@ class Chapter(unittest.TestCase):
         self.assertIn("| loss              | 25 %     |    1 |    0 |", text)
         self.assertIn("(a) It starts more slowly. Tested.", text)
         self.assertEqual(text.count("(a)"), 2)
+        again = replace(rows[1], further=row("loss", Ratio(1.0, 0.9, 1.1)))
+        held = chapter.chapter([replace(found, rows=[again])], [], [note], {})
+        self.assertIn("| 0.50 (0.40 to 0.60) | 1.00 (0.90 to 1.10) | holds   |", held)
+        self.assertNotIn("(a)", held)
         other = chapter.chapter([found], [Job(CASE, "reno")], [], {})
         self.assertIn("not traced", other)
         self.assertIn("Left out, since they are not believed: Line, reno.", other)

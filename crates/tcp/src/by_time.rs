@@ -61,7 +61,7 @@ impl Sender {
         let rto = self.rtt.rto();
         if from == self.una && self.rack().awaits != Awaits::Reordering {
             self.rack().awaits = Awaits::Timeout;
-            self.timer = now + rto;
+            self.start_timer(now, rto);
         }
         self.retransmit(now, from, to)
     }
@@ -76,10 +76,10 @@ impl Sender {
         if rack.may_probe(phase, config)
             && let Some(first_sent_at) = rack.sent.first_sent_at()
         {
-            let probe = now + rack.probe_timeout(smoothed, config);
+            let probe = rack.probe_timeout(smoothed, config);
             rack.awaits = Awaits::Probe;
-            let timeout = first_sent_at + rto;
-            self.timer = if timeout > now { probe.min(timeout) } else { probe };
+            let timeout = (first_sent_at + rto).since(now);
+            self.start_timer(now, if timeout.is_zero() { probe } else { probe.min(timeout) });
         }
     }
 
@@ -366,14 +366,15 @@ impl Sender {
             self.restart_timer(now);
         } else if !wait.is_zero() {
             self.rack().awaits = Awaits::Reordering;
-            self.timer = now + wait + TIMER_MARGIN;
+            self.start_timer(now, wait + TIMER_MARGIN);
         } else if restarts {
             let rack = self.rack();
             if rack.may_probe(phase, config) {
                 rack.awaits = Awaits::Probe;
-                self.timer = now + rack.probe_timeout(smoothed, config).min(rto);
+                let wait = rack.probe_timeout(smoothed, config).min(rto);
+                self.start_timer(now, wait);
             } else if rack.awaits == Awaits::Timeout {
-                self.timer = now + rto;
+                self.start_timer(now, rto);
             } else {
                 self.await_timeout(now);
             }
@@ -388,7 +389,7 @@ impl Sender {
         let rack = self.rack();
         rack.awaits = Awaits::Timeout;
         let first_sent_at = rack.sent.first_sent_at().unwrap_or(now);
-        self.timer = now.max(first_sent_at + rto);
+        self.start_timer(now, (first_sent_at + rto).since(now));
     }
 
     /// The timer expired while something is outstanding.
@@ -429,7 +430,7 @@ impl Sender {
         };
         let is_retransmission = chunk.kind == ChunkKind::Retransmission;
         let end = self.max;
-        self.timer = now + self.rtt.rto();
+        self.start_timer(now, self.rtt.rto());
         let rack = self.rack();
         rack.probe = Some(Probe { end, is_retransmission });
         rack.awaits = Awaits::Timeout;

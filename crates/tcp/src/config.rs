@@ -158,6 +158,9 @@ pub struct Config {
     pub rto_max: Duration,
     /// Clock granularity G of RTT samples (RFC 6298 §2); samples round up to whole ticks.
     pub clock_granularity: Duration,
+    /// The tick of the wheel on which timers lie, 10 µs to 500 ms: they expire with it, longer ones on a grid that is coarser
+    /// by eights, as in Linux, where it is 1 / `CONFIG_HZ`. With zero they expire when they are due.
+    pub timer_tick: Duration,
     /// Whether ECN is negotiated and used (RFC 3168).
     pub ecn: bool,
     /// Which segments may be marked where ECN is used.

@@ -49,6 +49,7 @@ impl Config {
             ("rto_floor", self.rto_floor.name().to_owned()),
             ("rto_max", self.rto_max.to_string()),
             ("clock_granularity", self.clock_granularity.to_string()),
+            ("timer_tick", self.timer_tick.to_string()),
             ("ecn", self.ecn.to_string()),
             ("ecn_capable", self.ecn_capable.name().to_owned()),
             ("restart_after_idle", self.restart_after_idle.to_string()),

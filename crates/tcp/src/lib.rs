@@ -83,6 +83,7 @@ mod sender;
 mod seq;
 mod state;
 mod stats;
+mod timer_wheel;
 
 pub use config::{Config, CubicForm, DelayedAck, EchoRule, EcnCapable, Recovery, RtoFloor};
 pub use congestion::{

@@ -1,6 +1,6 @@
 //! The receiving half: what has come, and when to acknowledge it.
 
-use shortflow_units::{Duration, Instant};
+use shortflow_units::Instant;
 
 use crate::ack_delay::AckDelay;
 use crate::header::{SackBlocks, Stamps};
@@ -225,7 +225,7 @@ impl Receiver {
         if self.unacknowledged >= delayed.segments * u32::from(config.mss) {
             self.demand_ack(AckDue::Now);
         } else {
-            self.delay_ack(now, delayed.timeout);
+            self.delay_ack(sender.wheel.expiry(now, delayed.timeout));
         }
     }
 
@@ -247,16 +247,17 @@ impl Receiver {
         } else if self.unacknowledged > (delayed.segments - 1) * u32::from(config.mss) {
             self.demand_ack(AckDue::Now);
         } else {
-            self.delay_ack(now, self.delay.timeout(delayed.timeout, sender.rtt.smoothed()));
+            let wait = self.delay.timeout(delayed.timeout, sender.rtt.smoothed());
+            self.delay_ack(sender.wheel.expiry(now, wait));
         }
     }
 
-    /// An acknowledgement is due after `timeout` at the latest, since the first segment that it is for.
+    /// An acknowledgement is due at `latest`, which the first segment sets that it is for.
     #[inline]
-    fn delay_ack(&mut self, now: Instant, timeout: Duration) {
+    fn delay_ack(&mut self, latest: Instant) {
         self.demand_ack(AckDue::Delayed);
         if self.timer == Instant::NEVER {
-            self.timer = now + timeout;
+            self.timer = latest;
         }
     }
 

@@ -68,7 +68,7 @@ impl Sender {
         self.stats.fast_retransmits += 1;
         self.recovery.begin(&self.outstanding(), config);
         self.urgent = Urgent::FirstSegment;
-        self.timer = now + self.rtt.rto();
+        self.start_timer(now, self.rtt.rto());
     }
 
     /// The retransmission timer expired: slow start from one segment, over everything outstanding
@@ -91,7 +91,7 @@ impl Sender {
         self.stats.timeouts += 1;
         self.expiries = self.expiries.saturating_add(1);
         self.urgent = Urgent::Nothing;
-        self.timer = now + self.rtt.rto();
+        self.start_timer(now, self.rtt.rto());
         match self.recovery.on_timeout(now, &self.outstanding()) {
             GoBack::ToFirst => self.next = self.una,
             GoBack::ByScoreboard => {}
@@ -130,7 +130,7 @@ impl Sender {
     /// The timer watches the first outstanding segment: when that goes again, it starts anew.
     fn retransmit_hole(&mut self, now: Instant, from: u64, to: u64) -> Chunk {
         if from == self.una {
-            self.timer = now + self.rtt.rto();
+            self.start_timer(now, self.rtt.rto());
         }
         self.retransmit(now, from, to)
     }

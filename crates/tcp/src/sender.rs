@@ -9,6 +9,7 @@ use crate::header::TcpHeader;
 use crate::rates::Rates;
 use crate::recovery::{LossPhase, LossRecovery};
 use crate::rtt::RttEstimator;
+use crate::timer_wheel::TimerWheel;
 use crate::{Config, Stats};
 
 /// The sending half of a connection, in stream offsets (see [`crate::seq`]).
@@ -48,6 +49,8 @@ pub(crate) struct Sender {
     pub(crate) rtt: RttEstimator,
     /// The retransmission timer; the persist timer while nothing is outstanding.
     pub(crate) timer: Instant,
+    /// What timers lie on, the receiver's too.
+    pub(crate) wheel: TimerWheel,
     /// Expiries of the timer since the peer last acknowledged something new.
     pub(crate) expiries: u16,
     /// Probes since the peer's window closed, whether answered or not.
@@ -123,6 +126,7 @@ impl Sender {
             congestion,
             rtt: RttEstimator::new(config),
             timer: Instant::NEVER,
+            wheel: TimerWheel::new(config),
             expiries: 0,
             probes: 0,
             last_sent: Instant::START,
@@ -179,7 +183,7 @@ impl Sender {
         self.next = 1;
         self.max = 1;
         self.last_sent = now;
-        self.timer = now + self.rtt.rto();
+        self.start_timer(now, self.rtt.rto());
     }
 
     /// The peer has acknowledged the SYN: data may flow.
@@ -317,7 +321,7 @@ impl Sender {
         };
         if self.next == self.una {
             // RFC 6298 §5.1; where the persist timer was running, this replaces it.
-            self.timer = now + self.rtt.rto();
+            self.start_timer(now, self.rtt.rto());
         }
         self.next = self.next.max(after);
         self.max = self.max.max(after);
@@ -388,7 +392,7 @@ impl Sender {
         }
         if self.flight() == 0 && self.timer == Instant::NEVER {
             self.probes = 0;
-            self.timer = now + self.persist_interval(config);
+            self.start_timer(now, self.persist_interval(config));
         }
         self.hold_back();
         None
@@ -502,7 +506,17 @@ impl Sender {
     #[inline]
     pub(crate) fn restart_timer(&mut self, now: Instant) {
         let is_idle = self.una == self.max && self.urgent != Urgent::Pause;
-        self.timer = if is_idle { Instant::NEVER } else { now + self.rtt.rto() };
+        if is_idle {
+            self.timer = Instant::NEVER;
+        } else {
+            self.start_timer(now, self.rtt.rto());
+        }
+    }
+
+    /// The timer begins anew, to expire after `wait`, or when the wheel next turns after that.
+    #[inline]
+    pub(crate) fn start_timer(&mut self, now: Instant, wait: Duration) {
+        self.timer = self.wheel.expiry(now, wait);
     }
 
     #[cold]
@@ -546,7 +560,7 @@ impl Sender {
             self.expiries = self.expiries.saturating_add(1);
             self.probes = self.probes.saturating_add(1);
             self.urgent = Urgent::Probe;
-            self.timer = now + self.persist_interval(config);
+            self.start_timer(now, self.persist_interval(config));
         }
     }
 

@@ -10,9 +10,11 @@ use shortflow_models::mm1::Mm1;
 use shortflow_models::pftk::{self, Path};
 use shortflow_models::processor_sharing::{SharedLine, access_limited_time};
 use shortflow_models::queueing::{CustomerClass, fcfs_wait, priority_waits};
+use shortflow_models::red::{AboveMax, Gate, Group, Level, Spacing};
 use shortflow_models::short_flow::ShortFlow;
 use shortflow_models::sizes::Pareto;
-use shortflow_models::{cubic, latency, slow_start};
+use shortflow_models::window_growth::{self, Drops, WindowGrowth};
+use shortflow_models::{cubic, flow_table, latency, slow_start};
 
 /// Rounding, in the sums of a model.
 const HAIR: f64 = 1e-9;
@@ -29,6 +31,19 @@ fn path() -> impl Strategy<Value = Path> {
             timeout,
             segments_per_ack,
             max_window,
+        },
+    )
+}
+
+/// A curve of RED from some packets on.
+fn level() -> impl Strategy<Value = Level> {
+    let above_max = prop_oneof![Just(AboveMax::Forced), Just(AboveMax::Gentle)];
+    (0.0..50.0f64, 1.0..50.0f64, 0.01..1.0f64, above_max).prop_map(
+        |(min_threshold, width, max_probability, above_max)| Level {
+            min_threshold,
+            max_threshold: min_threshold + width,
+            max_probability,
+            above_max,
         },
     )
 }
@@ -146,6 +161,63 @@ proptest! {
             latency::transfer(&path, 1.0, f64::from(segments), 0.0).unwrap().total()
         };
         prop_assert!(rises(lossless(short), lossless(long)));
+    }
+
+    /// In one level and in two, and whether or not its curve jumps where the queue settles.
+    #[test]
+    fn a_queue_with_red_is_longer_the_more_connections_and_other_traffic_there_are(
+        levels in prop::collection::vec(level(), 0..3),
+        spacing in prop_oneof![Just(Spacing::Independent), Just(Spacing::Uniform)],
+        (few, many) in pair(0.0..200.0),
+        (less, more) in pair(0.0..1000.0),
+        path in path(),
+    ) {
+        let shares = vec![1.0 / levels.len() as f64; levels.len()];
+        let settle = |connections: f64, others: f64| {
+            let gate = Gate { levels: &levels, spacing, limit: 150.0, capacity: 1250.0, others };
+            let group = Group { connections, path, shares: &shares, lost_elsewhere: 0.0 };
+            let steady = gate.settle(&[group]).unwrap();
+            (steady.queue, gate.loss(steady, &shares))
+        };
+        let least = settle(few, less);
+        for most in [settle(many, less), settle(few, more)] {
+            prop_assert!(rises(least.0, most.0), "{least:?} {most:?}");
+            // Found to a millionth of the line.
+            prop_assert!(most.1 >= least.1 - 1e-4, "{least:?} {most:?}");
+        }
+    }
+
+    #[test]
+    fn connections_get_less_the_more_drops_there_are_and_the_longer_their_way_is(
+        (seldom, often) in pair(0.01..10.0),
+        (near, far) in pair(0.005..1.0),
+        share in 0.0..1000.0f64,
+        k in 0.1..8.0f64,
+    ) {
+        let rate = |growth, rate: f64, rtt: f64| {
+            window_growth::throughput(growth, Drops { share, rate }, rtt).unwrap()
+        };
+        for growth in [WindowGrowth::Standard, WindowGrowth::ByK { k }] {
+            prop_assert!(rises(rate(growth, often, near), rate(growth, seldom, near)));
+            prop_assert!(rises(rate(growth, seldom, far), rate(growth, seldom, near)));
+        }
+        // Aggregate fair: the way makes no difference.
+        let fair = WindowGrowth::AggregateFair { mean_rtt: (near + far) / 2.0 };
+        prop_assert!((rate(fair, often, near) / rate(fair, often, far) - 1.0).abs() < HAIR);
+    }
+
+    #[test]
+    fn a_table_is_larger_the_more_flows_come_and_the_longer_each_takes(
+        (less, more) in pair(0.0..0.9),
+        (short, long) in pair(0.001..0.9),
+    ) {
+        // Flows that share a line, as in eq. 6: an arrival that finds n takes n + 1 times its service.
+        let size = |arrivals: f64, service: f64| {
+            flow_table::table_size(arrivals, |active| Ok((active + 1.0) * service)).unwrap()
+        };
+        prop_assert!(size(more, short) >= size(less, short) - 1e-3);
+        prop_assert!(size(more, long) >= size(more, short) - 1e-3);
+        prop_assert_eq!(size(0.0, long), 0.0);
     }
 
     #[test]

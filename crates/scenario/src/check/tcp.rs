@@ -2,7 +2,7 @@
 
 use shortflow_tcp::{Config, CubicForm, DelayedAck, EchoRule, EcnCapable, Era, Recovery, RtoFloor};
 use shortflow_text::Document;
-use shortflow_units::Bytes;
+use shortflow_units::{Bytes, Duration};
 
 use crate::file::{
     CubicFile, DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile,
@@ -21,6 +21,7 @@ pub(crate) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &
     };
     apply(&mut config, document, path, file);
     ranges(document, path, &config);
+    ranges_of_timers(document, path, &config);
     config
 }
 
@@ -102,6 +103,7 @@ fn times(config: &mut Config, file: &TcpFile) {
     );
     set(&mut config.rto_max, file.rto_max);
     set(&mut config.clock_granularity, file.clock_granularity);
+    set(&mut config.timer_tick, file.timer_tick);
     set(&mut config.time_wait, file.time_wait);
 }
 
@@ -163,9 +165,28 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
         let message = format!("{} reacts to marks and needs ECN", config.congestion.title());
         refuse("congestion", message, "set ecn = true, and let a queue mark");
     }
+    if let Some(DelayedAck { segments, .. }) = config.delayed_ack
+        && !(1..=MOST_SEGMENTS).contains(&segments)
+    {
+        let message =
+            format!("delayed_ack.segments must be 1 to {MOST_SEGMENTS}; found {segments}");
+        refuse("delayed_ack.segments", message, "RFC 5681 §4.2 says 2");
+    }
+}
+
+fn ranges_of_timers(document: &mut Document, path: &str, config: &Config) {
+    let mut refuse = |key: &str, message: String, help: &str| {
+        document.mistake(&format!("{path}.{key}"), message, help);
+    };
     if config.rto_min > config.rto_max {
         let Config { rto_min, rto_max, .. } = config;
         refuse("rto_min", format!("rto_min {rto_min} is above rto_max {rto_max}"), "");
+    }
+    let ticks = Duration::from_micros(10)..=Duration::from_millis(500);
+    if !config.timer_tick.is_zero() && !ticks.contains(&config.timer_tick) {
+        let message =
+            format!("timer_tick must be 10 us to 500 ms, or 0 s; found {}", config.timer_tick);
+        refuse("timer_tick", message, "Linux has 1 to 10 ms");
     }
     for (key, timeout) in [("rto_initial", config.rto_initial), ("rto_max", config.rto_max)] {
         if timeout.is_zero() {
@@ -175,13 +196,6 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
     if config.rto_initial > config.rto_max {
         let Config { rto_initial, rto_max, .. } = config;
         refuse("rto_initial", format!("rto_initial {rto_initial} is above rto_max {rto_max}"), "");
-    }
-    if let Some(DelayedAck { segments, .. }) = config.delayed_ack
-        && !(1..=MOST_SEGMENTS).contains(&segments)
-    {
-        let message =
-            format!("delayed_ack.segments must be 1 to {MOST_SEGMENTS}; found {segments}");
-        refuse("delayed_ack.segments", message, "RFC 5681 §4.2 says 2");
     }
 }
 

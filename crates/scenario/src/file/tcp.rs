@@ -83,6 +83,9 @@ pub(crate) struct TcpFile {
     pub(crate) rto_max: Option<Duration>,
     /// Clock granularity of RTT samples.
     pub(crate) clock_granularity: Option<Duration>,
+    /// The tick of the wheel on which timers lie, as "4 ms" for a Linux of 250 Hz: 10 us to 500 ms, or 0 s where they
+    /// expire when they are due.
+    pub(crate) timer_tick: Option<Duration>,
     /// Whether ECN is negotiated and used (RFC 3168).
     pub(crate) ecn: Option<bool>,
     /// Which segments may be marked where ECN is used: new-data, data or all.

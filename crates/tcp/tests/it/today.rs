@@ -159,6 +159,22 @@ fn the_first_timeouts_of_a_syn_do_not_double_it() {
     });
 }
 
+// As a Linux 6.18 of 250 Hz sends it again that nobody answers, by tcpdump: five times after 1.024 s (the first
+// after up to 32 ms less, as its place on the grid is), then after 2.016 s, then after 4.03 to 4.26 s.
+#[test]
+fn timers_on_a_wheel_expire_on_a_grid_that_is_the_coarser_the_longer_they_wait() {
+    let config = Config {
+        rto_initial: Duration::from_secs(1),
+        linear_syn_timeouts: 4,
+        timer_tick: Duration::from_millis(4),
+        ..newreno()
+    };
+    let mut client = script(config).opens().sends(syn(0));
+    for millis in [1_024, 2_048, 3_072, 4_096, 5_120, 7_136, 11_264] {
+        client = client.at(millis).sends(syn(0).again());
+    }
+}
+
 // RFC 6298 §5.5: the grace is the SYN's alone.
 #[test]
 fn a_syn_ack_s_timeouts_double_from_the_first_on() {

@@ -1,0 +1,116 @@
+//! The timers of a kernel, which expire on a grid that is the coarser the longer they wait.
+
+use shortflow_units::{Duration, Instant};
+
+use crate::Config;
+
+/// A wheel of timers in levels (Varghese & Lauck 1987, scheme 7, without the moving down from level to level): one
+/// that waits for up to 62 ticks lies on the grid of ticks, up to 503 on that of 8 ticks, and so on by eights. It expires
+/// at the next place of that grid after it is due, and never early. Linux has its timers so from 4.8 on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TimerWheel {
+    /// In units of 10 µs, for every connection has it; zero for timers that expire when they are due.
+    tick: u16,
+}
+
+const UNIT: u64 = 10_000;
+
+/// Each level's grid is so many bits coarser than that of the one below.
+const LEVEL_BITS: u32 = 3;
+
+/// Waits of so many ticks are not for the first level any more.
+const FIRST_LEVEL: u64 = 63;
+
+/// The greatest number of levels; what waits for longer lies on the last.
+const LEVELS: u32 = 9;
+
+impl TimerWheel {
+    pub(crate) fn new(config: &Config) -> Self {
+        TimerWheel { tick: u16::try_from(config.timer_tick.nanos() / UNIT).unwrap_or(u16::MAX) }
+    }
+
+    /// When a timer expires that is set now, for after `wait`.
+    #[inline]
+    pub(crate) fn expiry(self, now: Instant, wait: Duration) -> Instant {
+        if self.tick == 0 { now + wait } else { self.on_grid(now, wait) }
+    }
+
+    #[cold]
+    fn on_grid(self, now: Instant, wait: Duration) -> Instant {
+        let tick = u64::from(self.tick) * UNIT;
+        let ticks = wait.nanos().div_ceil(tick);
+        let level = (1..LEVELS)
+            .take_while(|above| ticks >= FIRST_LEVEL << (LEVEL_BITS * (above - 1)))
+            .count();
+        let shift = LEVEL_BITS * level as u32;
+        let place = ((now.nanos() / tick + ticks) >> shift) + 1;
+        Instant::from_nanos((place << shift).saturating_mul(tick))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Era;
+
+    fn wheel(tick: Duration) -> TimerWheel {
+        TimerWheel::new(&Config { timer_tick: tick, ..Era::LinuxToday.config() })
+    }
+
+    /// After how long a timer of `wait` milliseconds expires that is set after `now` ones, with 250 ticks in a second.
+    fn waited(now: u64, wait: u64) -> u64 {
+        let set = Instant::from_nanos(now * 1_000_000);
+        let expiry = wheel(Duration::from_millis(4)).expiry(set, Duration::from_millis(wait));
+        expiry.since(set).nanos() / 1_000_000
+    }
+
+    #[test]
+    fn without_a_tick_a_timer_expires_when_it_is_due() {
+        let set = Instant::from_nanos(12_345);
+        let wait = Duration::from_nanos(678_901);
+        assert_eq!(wheel(Duration::ZERO).expiry(set, wait), set + wait);
+    }
+
+    #[test]
+    fn short_waits_end_with_the_tick_after_they_are_due() {
+        assert_eq!(waited(0, 40), 44);
+        assert_eq!(waited(0, 41), 48);
+        assert_eq!(waited(3, 40), 41);
+        assert_eq!(waited(0, 248), 252);
+    }
+
+    /// As Linux 6.18 with 250 ticks in a second sends a SYN again that nobody answers.
+    #[test]
+    fn a_second_ends_on_a_grid_of_32_ms_and_three_seconds_on_one_of_256() {
+        assert_eq!(waited(1024, 1000), 1024);
+        assert_eq!(waited(1000, 1000), 1016);
+        assert_eq!(waited(1030, 1000), 1018);
+        assert_eq!(waited(2048, 2000), 2016);
+        assert_eq!(waited(0, 3000), 3072);
+    }
+
+    #[test]
+    fn no_wait_is_cut_short_nor_longer_by_more_than_an_eighth_and_two_ticks() {
+        for tick in [1_000_000, 4_000_000, 10_000_000] {
+            for exponent in 0..36 {
+                for now in [0, 1, tick - 1, tick, 987_654_321_012] {
+                    let (set, wait) =
+                        (Instant::from_nanos(now), Duration::from_nanos(1 << exponent));
+                    let over = wheel(Duration::from_nanos(tick))
+                        .expiry(set, wait)
+                        .since(set + wait)
+                        .nanos();
+                    assert!(wheel(Duration::from_nanos(tick)).expiry(set, wait) >= set + wait);
+                    assert!(over <= wait.nanos() / 7 + 2 * tick, "{tick} {exponent} {now}: {over}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_longest_waits_have_a_place() {
+        let far = Duration::from_nanos(u64::MAX / 4);
+        assert!(wheel(Duration::from_micros(10)).expiry(Instant::START, far) > Instant::START);
+        assert!(wheel(Duration::from_millis(500)).expiry(Instant::START, far) > Instant::START);
+    }
+}
