@@ -62,7 +62,7 @@ demo: build ## Rank four policies on an office line; then what a contract protec
 	@$(SHORTFLOW) compare scenarios/contract.toml --no-transfers --brief --out results/demo-contract \
 		--policies policies/best-effort.toml,policies/fair-marker.toml
 
-# STAY=1 waits for Ctrl-C at the end, with the metrics at the address that it prints.
+# STAY=1 waits for Ctrl-C at the end, with the live console and metrics at the addresses that it prints.
 agent-demo: build ## Three agents, a directory, traffic; a change, one that is worse, and a way back (needs root and slapd)
 	@$(PYTHON) -B bench/agent-demo $(if $(STAY),--stay)
 

@@ -3,7 +3,7 @@
     sudo python3 -B bench/agent-demo [--shortflow PROGRAM] [--stay]
 
 All of it is on this machine, in network namespaces of its own, and is gone at the end and at Ctrl-C. With --stay it waits for
-Ctrl-C before that, with the metrics of the first machine at the address that it prints. Takes about 80 seconds. Ends with 0
+Ctrl-C before that, with the live console of all machines and the metrics of the first one at the addresses that it prints. Takes about 80 seconds. Ends with 0
 when everything came as it says, 1 when something did not, and 3 when the machine lacks something.
 """
 
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 
+import console
 import fleet
 import network
 import traffic
@@ -88,6 +89,10 @@ def play(demo: Demo, stay: bool) -> None:
     slow = demo.short(WATCH + 4)
     address = network.forward(demo.agents["gw1"], 9855, demo.stack)
     say(f"  metrics of gw1: http://{address}/metrics")
+    page = console.begin(demo.shortflow, demo.folder, list(demo.agents), demo.stack)
+    if not console.shows(page, list(demo.agents)):
+        raise Unmet(f"the console does not tell of all machines: {page}")
+    say(f"  the console of all three, to be opened in a browser: {page}")
 
     demo.step("a change: pages before the rest. gw1 has it at once, measures it, and the others wait for its word")
     directory.write("pages-first")
@@ -113,7 +118,7 @@ def play(demo: Demo, stay: bool) -> None:
     log = subprocess.run([demo.shortflow, "agent", "log", "--state", demo.folder / "gw1/state"], capture_output=True, text=True, check=True)
     say("  " + log.stdout.strip().replace("\n", "\n  "))
     if stay:
-        say(f"\nmetrics of gw1: http://{address}/metrics\nCtrl-C ends it")
+        say(f"\nthe console: {page}\nmetrics of gw1: http://{address}/metrics\nCtrl-C ends it")
         signal.pause()
 
 

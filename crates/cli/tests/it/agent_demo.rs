@@ -50,6 +50,7 @@ fn the_demo_of_the_agent_shows_a_change_one_that_is_worse_and_a_way_back() {
     for part in [
         "gw3: fleet \"Demo\", version 1 (",
         "metrics of gw1: http://127.0.0.1:",
+        "the console of all three, to be opened in a browser: http://127.0.0.1:",
         "gw1: fleet \"Demo\", version 2 (",
         "on trial: measured beside version 1",
         "gw3: fleet \"Demo\", version 2 (",
