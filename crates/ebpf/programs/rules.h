@@ -27,7 +27,7 @@ enum {
 	ASKS_PROGRESS = 1 << 8,
 };
 
-// By the bytes of an address, the last one first; and by all of them but the last four, where it is one of IPv4.
+// By the bytes of an address, the last one first; and those that IPv4 may meet, of whose addresses the last four are asked.
 struct of_address {
 	__u64 bytes[16][256];
 	__u64 ipv4;
@@ -89,9 +89,10 @@ static __always_inline __u64 by_bytes(const __u64 (*tables)[256], int bytes, __u
 	return allowed;
 }
 
-static __always_inline __u64 by_address(const struct of_address *of, const struct packet *packet, const __u64 *address)
+static __always_inline __u64 by_address(const struct of_address *of, const __u64 *address)
 {
-	if (packet->version == 4)
+	// An address of IPv4 as packets keep it, whatever the packet's version.
+	if (!address[0] && address[1] >> 32 == 0xffff)
 		return of->ipv4 & by_bytes(of->bytes, 4, address[1]);
 	return by_bytes(of->bytes, 8, address[1]) & by_bytes(of->bytes + 8, 8, address[0]);
 }
@@ -159,9 +160,9 @@ static __always_inline __u64 by_headers(const struct rules *known, const struct 
 	if (settings.asks & ASKS_DESTINATION_PORT)
 		allowed &= by_port(&known->destination_port, packet->destination_port);
 	if (settings.asks & ASKS_SOURCE)
-		allowed &= by_address(&known->source, packet, packet->source);
+		allowed &= by_address(&known->source, packet->source);
 	if (settings.asks & ASKS_DESTINATION)
-		allowed &= by_address(&known->destination, packet, packet->destination);
+		allowed &= by_address(&known->destination, packet->destination);
 	return allowed;
 }
 

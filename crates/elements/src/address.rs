@@ -175,6 +175,13 @@ impl Prefix {
     pub fn contains(self, address: Address) -> bool {
         address.high & self.mask.high == self.network.high
             && address.low & self.mask.low == self.network.low
+            && self.is_v4() == address.as_v4().is_some()
+    }
+
+    /// Whether they are addresses of IPv4.
+    #[inline]
+    pub const fn is_v4(self) -> bool {
+        self.network.as_v4().is_some()
     }
 }
 
@@ -212,6 +219,10 @@ mod tests {
         assert!(inside("10.1.0.0/16", "10.1.255.255") && !inside("10.1.0.0/16", "10.2.0.0"));
         assert!(inside("0.0.0.0/0", "255.255.255.255") && !inside("0.0.0.0/0", "2001:db8::1"));
         assert!(inside("10.0.0.1/32", "10.0.0.1") && !inside("10.0.0.1/32", "10.0.0.0"));
+        // The bits of an IPv4 address, as it is kept, begin with those of each of these.
+        for text in ["::/0", "::/1", "::/80"] {
+            assert!(inside(text, "::1") && !inside(text, "10.0.0.1") && !inside(text, "0.0.0.0"));
+        }
         assert!(inside("2001:db8::/32", "2001:db8:ffff::1"));
         assert!(!inside("2001:db8::/32", "2001:db9::"));
         assert!(inside("2001:db8::/65", "2001:db8::1"));

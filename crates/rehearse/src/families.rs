@@ -35,10 +35,9 @@ pub(crate) fn told_of(scenario: &Scenario, ip: IpVersion) -> Vec<String> {
     told
 }
 
-/// Whether an address of this version may lie in a prefix; `::/0` has all, as packets are classified.
+/// Whether addresses of this version may lie in a prefix.
 fn fits(prefix: Prefix, ip: IpVersion) -> bool {
-    let is_v4 = prefix.network().as_v4().is_some();
-    is_v4 == (ip == IpVersion::V4) || !is_v4 && prefix.length() == 0
+    prefix.is_v4() == (ip == IpVersion::V4)
 }
 
 #[cfg(test)]
@@ -48,13 +47,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_fits_its_own_version_and_that_of_everything_fits_both() {
+    fn a_prefix_fits_its_own_version_alone() {
         let prefix = |address, length| Prefix::new(address, length).unwrap();
         let of_v4 = prefix(Address::v4(0x0a00_0000), 8);
         let of_v6 = prefix(Address::v6(0xfd << 120), 8);
         let all = prefix(Address::v6(0), 0);
         let found =
             [of_v4, of_v6, all].map(|it| [fits(it, IpVersion::V4), fits(it, IpVersion::V6)]);
-        assert_eq!(found, [[true, false], [false, true], [true, true]]);
+        assert_eq!(found, [[true, false], [false, true], [false, true]]);
     }
 }

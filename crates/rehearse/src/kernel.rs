@@ -236,8 +236,10 @@ fn can_do(workload: &Workload, ip: IpVersion) -> Result<(), Refusal> {
             "no kernel has the congestion control {name}\nchoose one of {names} by `tcp.congestion`, or simulate it"
         ));
     }
-    if SocketSpec::of(config, ip).mss < LEAST_SEGMENT {
-        let (least, more) = (LEAST_SEGMENT + ip.more(), ip.more());
+    let (found, more) = (SocketSpec::of(config, ip).mss, ip.more());
+    let options = found - segment_of(config, ip);
+    if found < LEAST_SEGMENT {
+        let least = LEAST_SEGMENT + more - options;
         let over =
             if more > 0 { format!(", {more} bytes of which IPv6 takes") } else { String::new() };
         return refuse(format!(
@@ -246,13 +248,12 @@ fn can_do(workload: &Workload, ip: IpVersion) -> Result<(), Refusal> {
             config.mss
         ));
     }
-    if SocketSpec::of(config, ip).mss > LARGEST_SEGMENT {
-        let options = SocketSpec::of(config, ip).mss - segment_of(config, ip);
+    if found > LARGEST_SEGMENT {
         return refuse(format!(
             "segments of {} bytes are larger than a kernel has them\n\
              give them {} bytes or less by `tcp.mss`, or simulate it",
             config.mss,
-            LARGEST_SEGMENT + ip.more() - options
+            LARGEST_SEGMENT + more - options
         ));
     }
     if config.window_rate.is_some() {
@@ -290,6 +291,12 @@ fn done_otherwise(workload: &Workload) -> Option<String> {
     differs(holds_back && !config.right_sizing, "right_sizing");
     differs(config.rto_initial != kernel.rto_initial, "rto_initial");
     differs(config.rto_floor != RtoFloor::Variation, "rto_floor");
+    differs(config.rto_max != kernel.rto_max, "rto_max");
+    differs(config.clock_granularity != kernel.clock_granularity, "clock_granularity");
+    differs(config.lost_syns_forgiven != kernel.lost_syns_forgiven, "lost_syns_forgiven");
+    differs(config.linear_syn_timeouts != kernel.linear_syn_timeouts, "linear_syn_timeouts");
+    differs(config.syn_retries != kernel.syn_retries, "syn_retries");
+    differs(config.data_retries != kernel.data_retries, "data_retries");
     differs(config.ecn && config.ecn_capable != kernel.ecn_capable, "ecn_capable");
     (!others.is_empty()).then(|| {
         format!(

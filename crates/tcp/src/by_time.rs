@@ -49,7 +49,7 @@ impl Sender {
         if !new_data_first && let Some((from, to)) = rack.sent.first_lost() {
             let window = self.recovery.inflated(self.congestion.window().0);
             self.window_limited = in_flight + u64::from(self.mss) > window;
-            return (!self.window_limited).then(|| self.send_again(now, from, to));
+            return (!self.window_limited).then(|| self.send_again(now, from, to, config));
         }
         let chunk = self.poll_next(now, config, in_flight)?;
         self.await_probe(now, config);
@@ -57,13 +57,13 @@ impl Sender {
     }
 
     /// The timer watches the first outstanding segment: when that goes again, it starts anew.
-    fn send_again(&mut self, now: Instant, from: u64, to: u64) -> Chunk {
+    fn send_again(&mut self, now: Instant, from: u64, to: u64, config: &Config) -> Chunk {
         let rto = self.rtt.rto();
         if from == self.una && self.rack().awaits != Awaits::Reordering {
             self.rack().awaits = Awaits::Timeout;
-            self.start_timer(now, rto);
+            self.start_timer(now, rto, config);
         }
-        self.retransmit(now, from, to)
+        self.retransmit(now, from, to, config)
     }
 
     /// New data have left: the probe timeout starts anew, and is no later than the retransmission timeout of
@@ -79,7 +79,11 @@ impl Sender {
             let probe = rack.probe_timeout(smoothed, config);
             rack.awaits = Awaits::Probe;
             let timeout = (first_sent_at + rto).since(now);
-            self.start_timer(now, if timeout.is_zero() { probe } else { probe.min(timeout) });
+            self.start_timer(
+                now,
+                if timeout.is_zero() { probe } else { probe.min(timeout) },
+                config,
+            );
         }
     }
 
@@ -363,33 +367,33 @@ impl Sender {
         let (phase, smoothed, rto) = (self.recovery.phase(), self.rtt.smoothed(), self.rtt.rto());
         if self.una == self.max || self.urgent == Urgent::Pause {
             self.rack().awaits = Awaits::Timeout;
-            self.restart_timer(now);
+            self.restart_timer(now, config);
         } else if !wait.is_zero() {
             self.rack().awaits = Awaits::Reordering;
-            self.start_timer(now, wait + TIMER_MARGIN);
+            self.start_timer(now, wait + TIMER_MARGIN, config);
         } else if restarts {
             let rack = self.rack();
             if rack.may_probe(phase, config) {
                 rack.awaits = Awaits::Probe;
                 let wait = rack.probe_timeout(smoothed, config).min(rto);
-                self.start_timer(now, wait);
+                self.start_timer(now, wait, config);
             } else if rack.awaits == Awaits::Timeout {
-                self.start_timer(now, rto);
+                self.start_timer(now, rto, config);
             } else {
-                self.await_timeout(now);
+                self.await_timeout(now, config);
             }
         } else if self.rack().awaits == Awaits::Reordering {
-            self.await_timeout(now);
+            self.await_timeout(now, config);
         }
     }
 
     /// The retransmission timeout, since the first segment was last sent.
-    fn await_timeout(&mut self, now: Instant) {
+    fn await_timeout(&mut self, now: Instant, config: &Config) {
         let rto = self.rtt.rto();
         let rack = self.rack();
         rack.awaits = Awaits::Timeout;
         let first_sent_at = rack.sent.first_sent_at().unwrap_or(now);
-        self.start_timer(now, (first_sent_at + rto).since(now));
+        self.start_timer(now, (first_sent_at + rto).since(now), config);
     }
 
     /// The timer expired while something is outstanding.
@@ -403,7 +407,7 @@ impl Sender {
                 if rack.probe.is_none() {
                     self.urgent = Urgent::TailProbe;
                 }
-                self.await_timeout(now);
+                self.await_timeout(now, config);
             }
             Awaits::Reordering => {
                 let was_fast = self.recovery.phase() == LossPhase::Fast;
@@ -411,7 +415,7 @@ impl Sender {
                 if !was_fast && self.recovery.phase() == LossPhase::Fast {
                     self.follow_reduction(u64::from(self.mss), false);
                 }
-                self.await_timeout(now);
+                self.await_timeout(now, config);
             }
         }
     }
@@ -419,18 +423,18 @@ impl Sender {
     /// RFC 8985 §7.3: new data where there are any and the peer has room, else the last segment again. It is
     /// not held back by the congestion window. The retransmission timer starts anew with it, as in Linux: by that of the
     /// first segment it would often expire before the probe can be answered.
-    pub(crate) fn probe_tail(&mut self, now: Instant) -> Option<Chunk> {
+    pub(crate) fn probe_tail(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
         let payload = u64::from(self.mss).min(self.end.saturating_sub(self.next));
         let room = u64::from(self.peer_window).saturating_sub(self.flight());
         let chunk = if self.next < self.limit() && payload.max(1) <= room {
-            self.emit(now, self.next, payload)
+            self.emit(now, self.next, payload, config)
         } else {
             let (from, to) = self.rack().sent.last()?;
-            self.retransmit(now, from, to)
+            self.retransmit(now, from, to, config)
         };
         let is_retransmission = chunk.kind == ChunkKind::Retransmission;
         let end = self.max;
-        self.start_timer(now, self.rtt.rto());
+        self.start_timer(now, self.rtt.rto(), config);
         let rack = self.rack();
         rack.probe = Some(Probe { end, is_retransmission });
         rack.awaits = Awaits::Timeout;

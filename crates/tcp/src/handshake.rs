@@ -4,7 +4,7 @@ use shortflow_elements::TcpFlags;
 use shortflow_units::Instant;
 
 use crate::connection::{Connection, Control};
-use crate::header::TcpHeader;
+use crate::header::{Stamps, TcpHeader};
 use crate::receiver::AckDue;
 use crate::seq::from_wire;
 use crate::state::{Failure, State};
@@ -48,7 +48,7 @@ impl Connection {
             return;
         }
         self.sender.ecn.on_syn_ack(header, self.config.ecn);
-        self.receiver.on_syn(header.seq);
+        self.receiver.on_syn(header);
         self.establish(now, header);
         // The peer is told at once, before data: so do Linux and ns-2.
         self.receiver.demand_ack(AckDue::Bare);
@@ -94,14 +94,15 @@ impl Connection {
 
     fn on_syn(&mut self, header: &TcpHeader) {
         self.sender.ecn.on_syn(header, self.config.ecn);
-        self.receiver.on_syn(header.seq);
+        self.receiver.on_syn(header);
         self.state = State::SynReceived;
         self.control = Control::SynAck;
     }
 
     fn establish(&mut self, now: Instant, header: &TcpHeader) {
         self.state = State::Established;
-        self.sender.on_established(now, &self.config);
+        let answers_first = !header.stamps.has(Stamps::ANSWERS_AGAIN);
+        self.sender.on_established(now, answers_first, &self.config);
         let sequence = from_wire(self.receiver.initial, self.receiver.next, header.seq);
         self.sender.update_window(header.window, sequence, 1);
     }

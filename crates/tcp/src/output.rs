@@ -129,7 +129,9 @@ impl Connection {
             let segment = self.segment(initial, TcpFlags::SYN.with(TcpFlags::ACK).with(ecn));
             Segment { ecn: self.mark_without_data(), ..segment }
         };
-        Segment { is_retransmission, ..segment }
+        let mut segment = Segment { is_retransmission, ..segment };
+        segment.header.stamps = segment.header.stamps.with(Stamps::AGAIN, is_retransmission);
+        segment
     }
 
     /// An acknowledgement up to `ack`, which has been overtaken: what came after stays due.

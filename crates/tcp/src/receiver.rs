@@ -3,10 +3,11 @@
 use shortflow_units::Instant;
 
 use crate::ack_delay::AckDelay;
-use crate::header::{SackBlocks, Stamps};
+use crate::header::{SackBlocks, Stamps, TcpHeader};
 use crate::reassembly::Reassembly;
 use crate::right_sizing::RightSizing;
 use crate::sender::Sender;
+use crate::timer_wheel::TimerWheel;
 use crate::{Config, DelayedAck};
 
 /// No FIN has come.
@@ -74,9 +75,10 @@ impl Receiver {
     }
 
     /// The peer's SYN came.
-    pub(crate) fn on_syn(&mut self, sequence: u32) {
-        self.initial = sequence;
+    pub(crate) fn on_syn(&mut self, header: &TcpHeader) {
+        self.initial = header.seq;
         self.next = 1;
+        self.stamps = self.stamps.with(Stamps::ANSWERS_AGAIN, header.stamps.has(Stamps::AGAIN));
     }
 
     /// The FIN has come, and everything before it.
@@ -225,7 +227,7 @@ impl Receiver {
         if self.unacknowledged >= delayed.segments * u32::from(config.mss) {
             self.demand_ack(AckDue::Now);
         } else {
-            self.delay_ack(sender.wheel.expiry(now, delayed.timeout));
+            self.delay_ack(TimerWheel::new(config).expiry(now, delayed.timeout));
         }
     }
 
@@ -248,7 +250,7 @@ impl Receiver {
             self.demand_ack(AckDue::Now);
         } else {
             let wait = self.delay.timeout(delayed.timeout, sender.rtt.smoothed());
-            self.delay_ack(sender.wheel.expiry(now, wait));
+            self.delay_ack(TimerWheel::new(config).expiry(now, wait));
         }
     }
 
@@ -284,6 +286,8 @@ impl Receiver {
             self.fin = end;
         }
         if start > self.next {
+            // A FIN has a place among the octets, and is reported like one.
+            let end = end + u64::from(fin);
             if end > start {
                 self.reassembly.get_or_insert_default().insert(start, end, with_sack);
             }

@@ -47,7 +47,7 @@ impl Sender {
             self.congestion.cap_window(Bytes(limit));
         }
         if asks.restart_timer {
-            self.restart_timer(now);
+            self.restart_timer(now, config);
         }
         if asks.retransmit_first {
             self.urgent = Urgent::FirstSegment;
@@ -68,7 +68,7 @@ impl Sender {
         self.stats.fast_retransmits += 1;
         self.recovery.begin(&self.outstanding(), config);
         self.urgent = Urgent::FirstSegment;
-        self.start_timer(now, self.rtt.rto());
+        self.start_timer(now, self.rtt.rto(), config);
     }
 
     /// The retransmission timer expired: slow start from one segment, over everything outstanding
@@ -91,7 +91,7 @@ impl Sender {
         self.stats.timeouts += 1;
         self.expiries = self.expiries.saturating_add(1);
         self.urgent = Urgent::Nothing;
-        self.start_timer(now, self.rtt.rto());
+        self.start_timer(now, self.rtt.rto(), config);
         match self.recovery.on_timeout(now, &self.outstanding()) {
             GoBack::ToFirst => self.next = self.una,
             GoBack::ByScoreboard => {}
@@ -110,7 +110,7 @@ impl Sender {
             return None;
         }
         if let Some((from, to)) = self.recovery.lost_hole(&sent, config) {
-            return Some(self.retransmit_hole(now, from, to));
+            return Some(self.retransmit_hole(now, from, to, config));
         }
         // Rule 2: new data.
         if let Some(chunk) = self.poll_next(now, config, pipe) {
@@ -120,18 +120,18 @@ impl Sender {
             return None;
         }
         if let Some((from, to)) = self.recovery.next_hole(&sent) {
-            return Some(self.retransmit_hole(now, from, to));
+            return Some(self.retransmit_hole(now, from, to, config));
         }
         let last_segment = self.max.min(self.end).saturating_sub(mss);
         let (from, to) = self.recovery.rescue(&sent, last_segment)?;
-        Some(self.emit_between(now, from, to))
+        Some(self.emit_between(now, from, to, config))
     }
 
     /// The timer watches the first outstanding segment: when that goes again, it starts anew.
-    fn retransmit_hole(&mut self, now: Instant, from: u64, to: u64) -> Chunk {
+    fn retransmit_hole(&mut self, now: Instant, from: u64, to: u64, config: &Config) -> Chunk {
         if from == self.una {
-            self.start_timer(now, self.rtt.rto());
+            self.start_timer(now, self.rtt.rto(), config);
         }
-        self.retransmit(now, from, to)
+        self.retransmit(now, from, to, config)
     }
 }

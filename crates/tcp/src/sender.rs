@@ -49,8 +49,6 @@ pub(crate) struct Sender {
     pub(crate) rtt: RttEstimator,
     /// The retransmission timer; the persist timer while nothing is outstanding.
     pub(crate) timer: Instant,
-    /// What timers lie on, the receiver's too.
-    pub(crate) wheel: TimerWheel,
     /// Expiries of the timer since the peer last acknowledged something new.
     pub(crate) expiries: u16,
     /// Probes since the peer's window closed, whether answered or not.
@@ -126,7 +124,6 @@ impl Sender {
             congestion,
             rtt: RttEstimator::new(config),
             timer: Instant::NEVER,
-            wheel: TimerWheel::new(config),
             expiries: 0,
             probes: 0,
             last_sent: Instant::START,
@@ -180,21 +177,28 @@ impl Sender {
         if self.stats.syn_retransmissions == 0 || config.lost_syns_forgiven > 0 {
             self.rtt.on_send(now, 1);
         }
+        if self.max == 0 {
+            self.last_sent = now; // the first one
+        }
         self.next = 1;
         self.max = 1;
-        self.last_sent = now;
-        self.start_timer(now, self.rtt.rto());
+        self.start_timer(now, self.rtt.rto(), config);
     }
 
-    /// The peer has acknowledged the SYN: data may flow.
-    pub(crate) fn on_established(&mut self, now: Instant, config: &Config) {
+    /// The peer has acknowledged the SYN, perhaps the one that was sent first: data may flow.
+    pub(crate) fn on_established(&mut self, now: Instant, answers_first: bool, config: &Config) {
         self.una = 1;
-        let has_lost_too_many = self.has_lost_too_many_syns(config);
+        let has_lost_too_many = self.has_lost_too_many_syns(answers_first, config);
         self.expiries = 0;
         if self.is_closing() {
             self.ending = Ending::FinWithData; // what was written has waited
         }
         self.timer = Instant::NEVER;
+        if answers_first && config.lost_syns_forgiven > 0 {
+            self.rtt.on_retransmit();
+            self.rtt.on_send(self.last_sent, 1); // RFC 7323 §4.1: of the one that is answered
+            self.last_sent = now;
+        }
         let rtt = self.rtt.on_ack(now, 1, config);
         if let (Some(rtt), Some(rack)) = (rtt, self.recovery.rack_mut()) {
             rack.on_handshake(rtt);
@@ -208,17 +212,18 @@ impl Sender {
         }
     }
 
-    /// Where some are forgiven, SYN-ACKs count once one of them has timed out.
-    fn has_lost_too_many_syns(&self, config: &Config) -> bool {
+    /// Where some are forgiven, SYN-ACKs count once one of them has timed out; and none does where what came
+    /// `answers_first`, the one that was sent first: then that was not lost (Eifel, RFC 3522).
+    fn has_lost_too_many_syns(&self, answers_first: bool, config: &Config) -> bool {
         self.stats.syn_retransmissions > config.lost_syns_forgiven
-            && (self.expiries > 0 || config.lost_syns_forgiven == 0)
+            && (config.lost_syns_forgiven == 0 || self.expiries > 0 && !answers_first)
     }
 
     /// The next piece to send now, if anything may go.
     #[inline]
     pub(crate) fn poll(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
         if self.urgent != Urgent::Nothing {
-            return self.poll_urgent(now);
+            return self.poll_urgent(now, config);
         }
         if self.recovery.is_by_time() {
             return self.poll_by_time(now, config);
@@ -267,7 +272,7 @@ impl Sender {
             return self.hold_back();
         }
         self.recovery.on_send(in_flight, payload, self.congestion.window().0);
-        Some(self.emit(now, self.next, payload))
+        Some(self.emit(now, self.next, payload, config))
     }
 
     /// Data wait in the queue, where a FIN joins the last of them.
@@ -303,7 +308,13 @@ impl Sender {
 
     /// Sends `payload` bytes from `offset`, and the FIN where they reach it.
     #[inline]
-    pub(crate) fn emit(&mut self, now: Instant, offset: u64, payload: u64) -> Chunk {
+    pub(crate) fn emit(
+        &mut self,
+        now: Instant,
+        offset: u64,
+        payload: u64,
+        config: &Config,
+    ) -> Chunk {
         let fin = offset + payload == self.end && self.has_fin(payload);
         let after = offset + payload + u64::from(fin);
         let kind = if offset < self.max {
@@ -321,7 +332,7 @@ impl Sender {
         };
         if self.next == self.una {
             // RFC 6298 §5.1; where the persist timer was running, this replaces it.
-            self.start_timer(now, self.rtt.rto());
+            self.start_timer(now, self.rtt.rto(), config);
         }
         self.next = self.next.max(after);
         self.max = self.max.max(after);
@@ -343,37 +354,50 @@ impl Sender {
     }
 
     /// Sends a segment again that starts at `from` and goes no further than `to`.
-    pub(crate) fn retransmit(&mut self, now: Instant, from: u64, to: u64) -> Chunk {
-        let chunk = self.emit_between(now, from, to);
+    pub(crate) fn retransmit(
+        &mut self,
+        now: Instant,
+        from: u64,
+        to: u64,
+        config: &Config,
+    ) -> Chunk {
+        let chunk = self.emit_between(now, from, to, config);
         self.recovery.on_retransmit(chunk.offset, chunk.end());
         chunk
     }
 
-    pub(crate) fn emit_between(&mut self, now: Instant, from: u64, to: u64) -> Chunk {
+    pub(crate) fn emit_between(
+        &mut self,
+        now: Instant,
+        from: u64,
+        to: u64,
+        config: &Config,
+    ) -> Chunk {
         let payload = to.min(self.end).saturating_sub(from).min(u64::from(self.mss));
-        self.emit(now, from, payload)
+        self.emit(now, from, payload, config)
     }
 
     #[cold]
-    fn poll_urgent(&mut self, now: Instant) -> Option<Chunk> {
+    fn poll_urgent(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
         if self.urgent == Urgent::Pause {
             return None;
         }
         match std::mem::replace(&mut self.urgent, Urgent::Nothing) {
-            Urgent::Probe => return Some(self.probe(now)),
-            Urgent::TailProbe => return self.probe_tail(now),
+            Urgent::Probe => return Some(self.probe(now, config)),
+            Urgent::TailProbe => return self.probe_tail(now, config),
             _ => {}
         }
         let (from, to) = self.recovery.first_hole(&self.outstanding());
-        Some(self.retransmit(now, from, to))
+        Some(self.retransmit(now, from, to, config))
     }
 
     /// One octet, or else the FIN, beyond the closed window (RFC 9293 §3.8.6.1). It is not
     /// outstanding: the persist timer, not the retransmission timer, repeats it. A window that is
     /// only too small for a worthwhile segment is filled now (RFC 9293 §3.8.6.2.1, rule 4).
-    fn probe(&mut self, now: Instant) -> Chunk {
+    fn probe(&mut self, now: Instant, config: &Config) -> Chunk {
         if self.peer_window > 0 {
-            return self.emit_between(now, self.next, self.next + u64::from(self.peer_window));
+            let room = u64::from(self.peer_window);
+            return self.emit_between(now, self.next, self.next + room, config);
         }
         self.stats.window_probes += 1;
         let fin = self.next == self.end;
@@ -392,7 +416,7 @@ impl Sender {
         }
         if self.flight() == 0 && self.timer == Instant::NEVER {
             self.probes = 0;
-            self.start_timer(now, self.persist_interval(config));
+            self.start_timer(now, self.persist_interval(config), config);
         }
         self.hold_back();
         None
@@ -484,7 +508,7 @@ impl Sender {
         }
         if self.recovery.is_in_order(header) {
             self.recovery.on_in_order();
-            self.restart_timer(now);
+            self.restart_timer(now, config);
         } else {
             self.advance_in_recovery(now, header, acknowledged, config);
         }
@@ -504,19 +528,19 @@ impl Sender {
 
     /// RFC 6298 §5.2 and §5.3.
     #[inline]
-    pub(crate) fn restart_timer(&mut self, now: Instant) {
+    pub(crate) fn restart_timer(&mut self, now: Instant, config: &Config) {
         let is_idle = self.una == self.max && self.urgent != Urgent::Pause;
         if is_idle {
             self.timer = Instant::NEVER;
         } else {
-            self.start_timer(now, self.rtt.rto());
+            self.start_timer(now, self.rtt.rto(), config);
         }
     }
 
     /// The timer begins anew, to expire after `wait`, or when the wheel next turns after that.
     #[inline]
-    pub(crate) fn start_timer(&mut self, now: Instant, wait: Duration) {
-        self.timer = self.wheel.expiry(now, wait);
+    pub(crate) fn start_timer(&mut self, now: Instant, wait: Duration, config: &Config) {
+        self.timer = TimerWheel::new(config).expiry(now, wait);
     }
 
     #[cold]
@@ -560,7 +584,7 @@ impl Sender {
             self.expiries = self.expiries.saturating_add(1);
             self.probes = self.probes.saturating_add(1);
             self.urgent = Urgent::Probe;
-            self.start_timer(now, self.persist_interval(config));
+            self.start_timer(now, self.persist_interval(config), config);
         }
     }
 

@@ -9,11 +9,9 @@ use crate::Config;
 /// at the next place of that grid after it is due, and never early. Linux has its timers so from 4.8 on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimerWheel {
-    /// In units of 10 µs, for every connection has it; zero for timers that expire when they are due.
-    tick: u16,
+    /// Zero for timers that expire when they are due.
+    tick: Duration,
 }
-
-const UNIT: u64 = 10_000;
 
 /// Each level's grid is so many bits coarser than that of the one below.
 const LEVEL_BITS: u32 = 3;
@@ -26,18 +24,18 @@ const LEVELS: u32 = 9;
 
 impl TimerWheel {
     pub(crate) fn new(config: &Config) -> Self {
-        TimerWheel { tick: u16::try_from(config.timer_tick.nanos() / UNIT).unwrap_or(u16::MAX) }
+        TimerWheel { tick: config.timer_tick }
     }
 
     /// When a timer expires that is set now, for after `wait`.
     #[inline]
     pub(crate) fn expiry(self, now: Instant, wait: Duration) -> Instant {
-        if self.tick == 0 { now + wait } else { self.on_grid(now, wait) }
+        if self.tick.is_zero() { now + wait } else { self.on_grid(now, wait) }
     }
 
     #[cold]
     fn on_grid(self, now: Instant, wait: Duration) -> Instant {
-        let tick = u64::from(self.tick) * UNIT;
+        let tick = self.tick.nanos();
         let ticks = wait.nanos().div_ceil(tick);
         let level = (1..LEVELS)
             .take_while(|above| ticks >= FIRST_LEVEL << (LEVEL_BITS * (above - 1)))

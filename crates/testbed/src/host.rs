@@ -134,11 +134,16 @@ impl RouteSpec {
             self.initial_window.map(RouteMetric::InitCwnd),
             self.initial_receive_window.map(RouteMetric::InitRwnd),
             self.rto_min.map(RouteMetric::RtoMin),
+            // Without it the kernel keeps to its own least timeout.
+            self.rto_min.map(|_| RouteMetric::Lock(1 << RTAX_RTO_MIN)),
             self.quick_acks.then_some(RouteMetric::QuickAck(1)),
         ];
         given.into_iter().flatten().collect()
     }
 }
+
+/// The number of the least timeout among the metrics of a route (linux/rtnetlink.h).
+const RTAX_RTO_MIN: u32 = 13;
 
 pub(crate) fn index_of(device: &str) -> Result<u32, Error> {
     let refused = Error::kernel("a device is not there");

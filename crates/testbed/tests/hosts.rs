@@ -176,3 +176,17 @@ fn settings_are_those_of_the_host_alone_and_an_unknown_one_is_told() {
     assert!(matches!(refused, Error::Setting { .. }), "{refused}");
     assert!(refused.to_string().contains("/proc/sys/net/ipv4/tcp_telepathy"), "{refused}");
 }
+
+/// Linux keeps to a route's least timeout only where the route is locked at it.
+#[test]
+fn the_least_timeout_of_a_route_is_locked() {
+    let Some(home) = home() else { return };
+    let route = RouteSpec { rto_min: Some(5000), ..RouteSpec::default() };
+    let (host, _device) = Ports::Tun.host(&home, &HostSpec { route, ..spec(1) }).unwrap();
+    let shown = || std::process::Command::new("ip").args(["route", "show", "default"]).output();
+    let Ok(shown) = host.within(&home, shown).unwrap() else {
+        return eprintln!("skipped: needs ip (iproute2)");
+    };
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("rto_min lock 5s"), "{shown}");
+}

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
+use shortflow_elements::Prefix;
 use shortflow_elements::classifier::{Classifier, MultiField};
-use shortflow_elements::{Address, Prefix};
 
 use super::Program;
 use super::assembler::{
@@ -271,17 +271,13 @@ fn ask_prefix(program: &mut Assembler, prefix: Prefix, [in_v4, in_v6]: [u32; 2],
             program.require_equal(network.to_bits(), next);
         }
         IpAddr::V6(network) => {
-            let fits = program.label();
-            // A prefix as short as ::/0 has the addresses of IPv4 too, as they are kept.
-            let of_v4 = if prefix.contains(Address::v4(0)) { fits } else { next };
-            program.jump_if_equal(4, of_v4);
+            program.jump_if_equal(4, next);
             let mask = u128::MAX.checked_shl(128 - u32::from(prefix.length())).unwrap_or(0);
             let word = |bits: u128, place: u32| (bits >> (96 - 32 * place)) as u32;
             for place in (0..4).filter(|place| word(mask, *place) != 0) {
                 program.then(LOAD_WORD, in_v6 + 4 * place).then(AND, word(mask, place));
                 program.require_equal(word(network.to_bits(), place), next);
             }
-            program.place(fits);
         }
     }
 }

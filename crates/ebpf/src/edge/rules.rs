@@ -38,8 +38,8 @@ pub(super) struct Rules {
 /// A rule, with what a field that it does not ask for may be.
 #[derive(Debug)]
 struct Rule {
-    src: Masked,
-    dst: Masked,
+    src: Addresses,
+    dst: Addresses,
     src_ports: [u16; 2],
     dst_ports: [u16; 2],
     protocol: Option<u8>,
@@ -49,6 +49,20 @@ struct Rule {
     sent_up_to: Option<u64>,
     remaining_up_to: Option<u64>,
     class: u8,
+}
+
+/// Addresses of one family, or all of both.
+#[derive(Debug, Clone, Copy)]
+struct Addresses {
+    /// An IPv4 address is kept as ::ffff:a.b.c.d.
+    bits: Masked,
+    family: Option<Family>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    V4,
+    V6,
 }
 
 /// What some bits of a number must be.
@@ -84,8 +98,8 @@ impl Rule {
             found.map(|(_, owner)| *owner).ok_or(Unsayable::Label(label))
         };
         Ok(Rule {
-            src: fields.src.map_or(Masked::default(), Masked::prefix),
-            dst: fields.dst.map_or(Masked::default(), Masked::prefix),
+            src: Addresses::of(fields.src),
+            dst: Addresses::of(fields.dst),
             src_ports: ports(&fields.src_ports),
             dst_ports: ports(&fields.dst_ports),
             protocol: fields.protocol.map(|protocol| protocol.0),
@@ -114,18 +128,23 @@ impl Rule {
     }
 }
 
-impl Masked {
-    /// An IPv4 address is kept as ::ffff:a.b.c.d.
-    fn prefix(prefix: Prefix) -> Masked {
-        let (value, length) = match IpAddr::from(prefix.network()) {
-            IpAddr::V4(address) => {
-                (address.to_ipv6_mapped().to_bits(), 96 + u32::from(prefix.length()))
-            }
-            IpAddr::V6(address) => (address.to_bits(), u32::from(prefix.length())),
+impl Addresses {
+    fn of(prefix: Option<Prefix>) -> Addresses {
+        let Some(prefix) = prefix else {
+            return Addresses { bits: Masked::default(), family: None };
         };
-        Masked { value, mask: u128::MAX.checked_shl(128 - length).unwrap_or(0) }
+        let (value, length, family) = match IpAddr::from(prefix.network()) {
+            IpAddr::V4(address) => {
+                (address.to_ipv6_mapped().to_bits(), 96 + u32::from(prefix.length()), Family::V4)
+            }
+            IpAddr::V6(address) => (address.to_bits(), u32::from(prefix.length()), Family::V6),
+        };
+        let mask = u128::MAX.checked_shl(128 - length).unwrap_or(0);
+        Addresses { bits: Masked { value, mask }, family: Some(family) }
     }
+}
 
+impl Masked {
     fn exactly(value: u128) -> Masked {
         Masked { value, mask: u128::MAX }
     }
@@ -144,8 +163,8 @@ fn asks(rules: &[Rule]) -> u32 {
     };
     any(Field::Protocol, &|rule| rule.protocol.is_some())
         | any(Field::CodePoint, &|rule| rule.code_points != u64::MAX)
-        | any(Field::Source, &|rule| rule.src.mask != 0)
-        | any(Field::Destination, &|rule| rule.dst.mask != 0)
+        | any(Field::Source, &|rule| rule.src.family.is_some())
+        | any(Field::Destination, &|rule| rule.dst.family.is_some())
         | any(Field::SourcePort, &|rule| rule.src_ports != [0, u16::MAX])
         | any(Field::DestinationPort, &|rule| rule.dst_ports != [0, u16::MAX])
         | any(Field::Mark, &|rule| rule.mark().is_some())
@@ -210,10 +229,9 @@ impl Tables<'_> {
     }
 
     /// `struct of_address`.
-    fn addresses(&mut self, asked: &dyn Fn(&Rule) -> Masked) {
-        self.by_bytes(16, &|rule| Some(asked(rule)));
-        let mapped: [u8; 12] = [0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        self.word(&|rule| (4..).zip(mapped).all(|(byte, value)| asked(rule).allows(byte, value)));
+    fn addresses(&mut self, asked: &dyn Fn(&Rule) -> Addresses) {
+        self.by_bytes(16, &|rule| Some(asked(rule).bits));
+        self.word(&|rule| asked(rule).family != Some(Family::V6));
     }
 
     /// `struct of_port`.
@@ -279,15 +297,15 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv4_prefix_is_of_its_own_family_and_one_of_no_bits_of_ipv6_of_both() {
+    fn a_prefix_is_of_its_own_family_alone() {
         let of = |text: &str, length| {
-            let Masked { value, mask } =
-                Masked::prefix(Prefix::new(text.parse().unwrap(), length).unwrap());
-            [value, mask]
+            let prefix = Prefix::new(text.parse().unwrap(), length).unwrap();
+            let Addresses { bits: Masked { value, mask }, family } = Addresses::of(Some(prefix));
+            (family.unwrap(), [value, mask])
         };
-        assert_eq!(of("10.1.0.0", 16), [0xffff_0a01_0000, u128::MAX << 16]);
-        assert_eq!(of("0.0.0.0", 0), [0xffff_0000_0000, u128::MAX << 32]);
-        assert_eq!(of("::", 0), [0, 0]);
-        assert_eq!(of("fd00::1", 128), [0xfd << 120 | 1, u128::MAX]);
+        assert_eq!(of("10.1.0.0", 16), (Family::V4, [0xffff_0a01_0000, u128::MAX << 16]));
+        assert_eq!(of("0.0.0.0", 0), (Family::V4, [0xffff_0000_0000, u128::MAX << 32]));
+        assert_eq!(of("::", 0), (Family::V6, [0, 0]));
+        assert_eq!(of("fd00::1", 128), (Family::V6, [0xfd << 120 | 1, u128::MAX]));
     }
 }

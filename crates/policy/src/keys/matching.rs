@@ -114,11 +114,6 @@ impl Checker<'_> {
 
     /// Warns of addresses that no packet has together, or none of this protocol.
     fn families_of(&mut self, path: &str, keys: &MatchKeys, prefixes: [(&str, Option<Prefix>); 2]) {
-        // A prefix of IPv6 as short as ::/0 has the addresses of IPv4 too, as they are kept.
-        let is_v4 = |prefix: Prefix| match prefix.network().as_v4() {
-            Some(_) => Some(true),
-            None => (!prefix.contains(Address::v4(0))).then_some(false),
-        };
         let protocol = match keys.protocol {
             Some(ProtocolKey(Protocol::ICMP)) => Some(("ICMP", true)),
             Some(ProtocolKey(Protocol::ICMPV6)) => Some(("ICMPv6", false)),
@@ -127,15 +122,15 @@ impl Checker<'_> {
         let name = |is_v4: bool| if is_v4 { "IPv4" } else { "IPv6" };
         let help = "no packet matches; leave one of the two out";
         if let [(_, Some(src)), (key, Some(dst))] = prefixes
-            && let (Some(of_src), Some(of_dst)) = (is_v4(src), is_v4(dst))
-            && of_src != of_dst
+            && src.is_v4() != dst.is_v4()
         {
-            let message = format!("no packet goes from {} to {}", name(of_src), name(of_dst));
+            let message =
+                format!("no packet goes from {} to {}", name(src.is_v4()), name(dst.is_v4()));
             self.document.warning(&format!("{path}.{key}"), message, help);
         }
         for (key, prefix) in prefixes {
             if let (Some((protocol, of_v4)), Some(prefix)) = (protocol, prefix)
-                && is_v4(prefix) == Some(!of_v4)
+                && prefix.is_v4() != of_v4
             {
                 let message = format!(
                     "{protocol} belongs to {}, and this is an address of {}",

@@ -132,7 +132,7 @@ fn over_ipv6_headers_are_longer_and_so_is_the_least_that_is_taken() {
         "call.cbr = { from = \"client\", to = \"server\", rate = \"8 kbit/s\", packet = \"55 B\" }";
     let bulk = "file.bulk = { from = \"server\", to = \"client\", tcp = { mss = \"90 B\" } }";
     for (more, remedy) in
-        [(cbr, "56 bytes or more"), (bulk, "give them 108 bytes or more by `tcp.mss`")]
+        [(cbr, "56 bytes or more"), (bulk, "give them 96 bytes or more by `tcp.mss`")]
     {
         let scenario = scenario(&[("s.toml", &text(more))]);
         assert_eq!(Rehearsal::OVER_IPV4.check(&scenario), Ok(()));

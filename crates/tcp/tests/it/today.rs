@@ -87,7 +87,7 @@ fn a_forgiven_syn_leaves_the_initial_window_and_gives_a_sample() {
         .at(3_000)
         .sends(syn(0).again())
         .at(3_100)
-        .gets(syn_ack(0, 1))
+        .gets(syn_ack(0, 1).answering_again())
         .sends(ack(1))
         .sends_segments(1..=10)
         .rto_is(300);
@@ -106,10 +106,29 @@ fn a_second_lost_syn_is_not_forgiven_and_gives_a_sample() {
         .at(9_000)
         .sends(syn(0).again())
         .at(9_100)
-        .gets(syn_ack(0, 1))
+        .gets(syn_ack(0, 1).answering_again())
         .sends(ack(1))
         .sends(seg(1))
         .rto_is(300);
+}
+
+// RFC 3522 §3.2: timestamps tell that the first SYN had arrived; what was lost are SYN-ACKs, or nothing. So does Linux. And
+// RFC 7323 §4.1: the round trip is that of the SYN which is answered.
+#[test]
+fn syns_sent_again_though_the_first_had_arrived_cost_no_window() {
+    script(Config { lost_syns_forgiven: 1, ..newreno() })
+        .opens()
+        .sends(syn(0))
+        .writes_segments(12)
+        .at(3_000)
+        .sends(syn(0).again())
+        .at(9_000)
+        .sends(syn(0).again())
+        .at(9_100)
+        .gets(syn_ack(0, 1))
+        .sends(ack(1))
+        .sends_segments(1..=10)
+        .rto_is(9_100 + 4 * 4_550);
 }
 
 /// A server whose SYN-ACK is asked for again at these times.
@@ -136,7 +155,7 @@ fn syn_acks_that_only_answer_repeated_syns_are_forgiven() {
         .at(4_000)
         .sends(syn_ack(0, 1).again())
         .at(4_100)
-        .gets(ack(1))
+        .gets(ack(1).answering_again())
         .writes_segments(12)
         .sends(seg(1));
 }
@@ -159,7 +178,7 @@ fn the_first_timeouts_of_a_syn_do_not_double_it() {
     });
 }
 
-// As a Linux 6.18 of 250 Hz sends it again that nobody answers, by tcpdump: five times after 1.024 s (the first
+// RFC 6298 §5.6 as a Linux 6.18 of 250 Hz has it, of which nobody answers the SYN, by tcpdump: five times after 1.024 s (the first
 // after up to 32 ms less, as its place on the grid is), then after 2.016 s, then after 4.03 to 4.26 s.
 #[test]
 fn timers_on_a_wheel_expire_on_a_grid_that_is_the_coarser_the_longer_they_wait() {
@@ -316,4 +335,17 @@ fn a_lone_fin_tells_that_the_data_before_it_are_lost() {
         .gets(acks(1).sacks_octets(&[(1501, 1502)]))
         .at(227)
         .sends(data(1001, 1501).with_fin().again());
+}
+
+// RFC 2018 §3 counts octets, and RFC 9293 §3.4 gives the FIN one: it is reported as it was in a capture of Linux 6.18.
+#[test]
+fn a_fin_ahead_of_its_turn_is_reported_as_an_octet() {
+    established(rack())
+        .gets(fin(1501))
+        .sends(acks(0).sacks_octets(&[(1501, 1502)]))
+        .gets(data(1, 1001))
+        .sends(ack(1001).sacks_octets(&[(1501, 1502)]))
+        .gets(data(1001, 1501))
+        .sends(ack(1502))
+        .state_is(State::CloseWait);
 }

@@ -38,9 +38,19 @@ impl User {
     }
 
     fn of(uid: Uid) -> Option<User> {
-        let unistd::User { name, gid, dir, shell, .. } = unistd::User::from_uid(uid).ok()??;
+        let Some(known) = unistd::User::from_uid(uid).ok()? else {
+            return Some(User::unknown(uid));
+        };
+        let unistd::User { name, gid, dir, shell, .. } = known;
         let groups = getgrouplist(&CString::new(name.as_str()).ok()?, gid).ok()?;
         Some(User { uid, gid, groups, name, home: dir, shell })
+    }
+
+    /// A number of which the machine knows no name: it has the group of the same number, and no home.
+    fn unknown(uid: Uid) -> User {
+        let gid = Gid::from_raw(uid.as_raw());
+        let (home, shell) = (PathBuf::from("/"), PathBuf::from("/bin/sh"));
+        User { uid, gid, groups: vec![gid], name: uid.to_string(), home, shell }
     }
 
     /// Tells a command who the user is.
