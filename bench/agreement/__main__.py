@@ -19,7 +19,7 @@ from casebook import CONTROLS, HERE, ROOT, BadCase, read_cases
 from chapter import Found, chapter
 from paired import order_of, rows_of
 from notes import read_notes
-from running import BOTH, ENGINES, REHEARSE, Failed, Job, lateness, replicas, run_all
+from running import ENGINES, REHEARSE, Failed, Job, lateness, replicas, run_all
 from shared import Progress, with_rehearsed
 
 
@@ -92,11 +92,17 @@ def study(arguments: argparse.Namespace) -> int:
 def found_of(job: Job) -> Found:
     """What a case came to."""
     folder = RESULTS / job.folder_name
-    found = {key: each for engine in ENGINES for key, each in replicas(folder / engine).items()}
+    found = both_engines(job)
     names = [Path(policy).stem for policy in job.case.policies]
     rows = [row for at, name in enumerate(names)
             for row in rows_of(name, found[at, "simulate"], found[at, "rehearse"], job.case.port)]  # fmt: skip
     return Found(job, order_of(found, job.case.order, job.case.port), rows, lateness(folder / REHEARSE))
+
+
+def both_engines(job: Job) -> dict[tuple[int, str], list[dict]]:
+    """What the replicas of a job found, by the number of the policy and the engine."""
+    folder = RESULTS / job.folder_name
+    return {key: each for engine in ENGINES for key, each in replicas(folder / engine).items()}
 
 
 def further_jobs(found: Sequence[Found]) -> list[Job]:
@@ -115,7 +121,7 @@ def with_further(found: Found, jobs: Sequence[Job]) -> Found:
     for job in (Job(case, control, policy) for policy in case.policies):
         if job.folder_name not in done:
             continue
-        pairs = replicas(RESULTS / job.folder_name / BOTH)
+        pairs = both_engines(job)
         name = Path(job.further).stem
         further = {(row.subject, row.kind): row
                    for row in rows_of(name, pairs[0, "simulate"], pairs[0, "rehearse"], case.port)}  # fmt: skip

@@ -15,7 +15,6 @@ from kernel import timer_tick
 
 REHEARSE = "rehearse"
 ENGINES = ("simulate", REHEARSE)
-BOTH = ",".join(ENGINES)
 
 # Above these a rehearsal is not believed, as `rehearse` itself warns: the 99th percentile of lateness, in seconds,
 # the share of the time for which the machine stood still, and the longest time for which it did at once, in seconds.
@@ -50,11 +49,6 @@ class Job:
         return f"{self.case.name}, {self.control}{more}"
 
     @property
-    def engines(self) -> tuple[str, ...]:
-        """What is run at once: by one engine, which is kept for itself, or one policy by both."""
-        return (BOTH,) if self.further else ENGINES
-
-    @property
     def folder_name(self) -> str:
         """Where it is kept; cases with the same line share its further pairs."""
         name = self.name
@@ -65,15 +59,16 @@ class Job:
 
 
 def command(job: Job, engine: str, shortflow: Path, out: Path) -> list[str]:
-    """What is run for a job at once."""
+    """What is run for a job by one engine."""
     case = job.case
     settings = [*case.settings, f"tcp.timer_tick={timer_tick()}", f"tcp.congestion={job.control}"]
-    policies = [job.further] if job.further else case.policies
-    amount = ["--replicas", str(FURTHER), "--seed", str(FURTHER_SEED)] if job.further else ["--replicas", str(REPLICAS)]
+    if job.further:
+        what = [engine, case.scenario, "--policy", job.further, "--replicas", str(FURTHER), "--seed", str(FURTHER_SEED)]
+    else:
+        what = ["compare", case.scenario, "--engines", engine, "--policies", ",".join(case.policies),
+                "--replicas", str(REPLICAS)]  # fmt: skip
     return [
-        str(shortflow), "--quiet", "compare", case.scenario, "--engines", engine,
-        "--policies", ",".join(policies), *amount, "--jobs", "1",
-        "--no-transfers", "--brief", "--out", str(out),
+        str(shortflow), "--quiet", *what, "--jobs", "1", "--no-transfers", "--brief", "--out", str(out),
         *(word for setting in settings for word in ("--set", setting)),
     ]  # fmt: skip
 
@@ -90,8 +85,13 @@ def key_of(job: Job, engine: str, binary: bytes) -> str:
 
 def timings(folder: Path) -> list[dict[str, float]]:
     """How late packets were, of each policy that was rehearsed."""
-    manifests = [tomllib.loads(path.read_text()) for path in folder.glob("*/manifest.toml")]
+    manifests = [tomllib.loads(path.read_text()) for path in manifests_of(folder)]
     return [manifest["timing"] for manifest in manifests if "timing" in manifest]
+
+
+def manifests_of(folder: Path) -> list[Path]:
+    """Of a run, or of all runs of a comparison."""
+    return [path for path in (folder / "manifest.toml", *folder.glob("*/manifest.toml")) if path.is_file()]
 
 
 def lateness(folder: Path) -> float:
@@ -113,7 +113,7 @@ def why_not_believed(folder: Path) -> str | None:
 def is_kept(job: Job, engine: str, shortflow: Path, folder: Path, any_binary: bool) -> bool:
     """Whether a result is there, from the same inputs and in time."""
     key = folder / engine / "key"
-    if not (folder / engine / "comparison.json").is_file() or not key.is_file():
+    if not key.is_file():
         return False
     inputs, _, whole = key.read_text().partition(" ")
     is_same = inputs == key_of(job, engine, b"") if any_binary else (
@@ -126,7 +126,7 @@ def run(job: Job, engine: str, shortflow: Path, folder: Path) -> None:
     out = folder / engine
     out.mkdir(parents=True, exist_ok=True)
     (out / "key").unlink(missing_ok=True)
-    for manifest in out.glob("*/manifest.toml"):
+    for manifest in manifests_of(out):
         manifest.unlink()  # what an earlier run was like says nothing of this one
     ended = subprocess.run(
         [*command(job, engine, shortflow, out), "--force"], cwd=ROOT, capture_output=True, text=True)
@@ -146,8 +146,7 @@ def run_all(
         any_binary = keep_rehearsals and engine == "rehearse"
         return not is_kept(job, engine, shortflow, results / job.folder_name, any_binary)
 
-    left = [(job, engine) for engine in (*ENGINES, BOTH) for job in jobs
-            if engine in job.engines and is_left(job, engine)]  # fmt: skip
+    left = [(job, engine) for engine in ENGINES for job in jobs if is_left(job, engine)]
     done = 0
     with ThreadPoolExecutor(side_by_side) as pool:
         futures = {
@@ -164,22 +163,25 @@ def run_all(
             for future in futures:
                 future.cancel()
             raise
-    late = [job for job in jobs if why_not_believed(results / job.folder_name / job.engines[-1])]
+    late = [job for job in jobs if why_not_believed(results / job.folder_name / REHEARSE)]
     return [job for job in late if not again(job, shortflow, results / job.folder_name)]
 
 
 def again(job: Job, shortflow: Path, folder: Path) -> bool:
     """Runs a case alone that is not believed; whether it is at last."""
     for _ in range(ATTEMPTS):
-        print(f"{job.name}: {why_not_believed(folder / job.engines[-1])}; run again", file=sys.stderr)
-        run(job, job.engines[-1], shortflow, folder)
-        if why_not_believed(folder / job.engines[-1]) is None:
+        print(f"{job.name}: {why_not_believed(folder / REHEARSE)}; run again", file=sys.stderr)
+        run(job, REHEARSE, shortflow, folder)
+        if why_not_believed(folder / REHEARSE) is None:
             return True
     return False
 
 
 def replicas(folder: Path) -> dict[tuple[int, str], list[dict]]:
-    """What each replica found, by the number of the policy and the engine."""
+    """What each replica found, by the number of the policy and the engine, in a comparison or a run."""
+    if not (folder / "comparison.json").is_file():
+        engine = tomllib.loads((folder / "manifest.toml").read_text())["engine"]
+        return {(0, engine): json.loads((folder / "replicas.json").read_text())[0]}
     found: dict[tuple[int, str], list[dict]] = {}
     policies: list[str] = []
     for name in json.loads((folder / "comparison.json").read_text())["runs"]:

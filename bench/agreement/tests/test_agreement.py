@@ -140,12 +140,19 @@ class Runs(unittest.TestCase):
         self.assertEqual(words[-2:], ["--set", "tcp.congestion=reno"])
         self.assertIn(f"tcp.timer_tick={kernel.timer_tick()}", words)
 
-    def test_further_pairs_are_of_one_policy_by_both_engines_with_another_seed(self):
-        job = Job(CASE, "reno", "policies/a.toml")
-        words = running.command(job, *job.engines, Path("shortflow"), Path("out"))
-        for flag, value in [("--engines", "simulate,rehearse"), ("--policies", "policies/a.toml"),
-                            ("--replicas", "32"), ("--seed", "1001")]:  # fmt: skip
+    def test_further_pairs_are_of_one_policy_with_another_seed(self):
+        words = running.command(Job(CASE, "reno", "policies/a.toml"), "rehearse", Path("shortflow"), Path("out"))
+        self.assertEqual(words[2:4], ["rehearse", "s.toml"])
+        for flag, value in [("--policy", "policies/a.toml"), ("--replicas", "32"), ("--seed", "1001")]:
             self.assertEqual(words[words.index(flag) + 1], value)
+
+    def test_a_run_and_a_comparison_are_read_alike(self):
+        home = Path(tempfile.mkdtemp())
+        self.addCleanup(lambda: __import__("shutil").rmtree(home))
+        (home / "manifest.toml").write_text('engine = "rehearse"\n[timing]\np99 = 0.0007\n')
+        (home / "replicas.json").write_text('[[{"number": 0}]]')
+        self.assertEqual(running.replicas(home), {(0, "rehearse"): [{"number": 0}]})
+        self.assertEqual(running.lateness(home), 0.0007)
 
     def test_cases_with_the_same_line_share_further_pairs(self):
         def folder(case: object, control: str = "reno") -> str:
@@ -160,7 +167,6 @@ class Runs(unittest.TestCase):
         out = home / "rehearse"
         out.mkdir()
         (home / "2-a-rehearsed").rename(out / "2-a-rehearsed")
-        (out / "comparison.json").write_text("{}")
         job = Job(replace(CASE, scenario="bench/agreement/cases.toml", policies=()), "reno")
         (out / "key").write_text(f"{running.key_of(job, 'rehearse', b'')} of-another-binary")
         kept = [running.is_kept(job, "rehearse", Path(__file__), home, any_binary) for any_binary in (True, False)]
