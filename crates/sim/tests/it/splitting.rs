@@ -79,11 +79,12 @@ fn sixteen_flows_are_much_faster_than_one_where_priority_is_per_flow() {
     assert!(cut < whole / 1.5, "{cut} s against {whole} s");
 }
 
-/// However it is cut, the pair of hosts has sent the same; what is forgotten in a page's time is
-/// less than a piece.
+/// However it is cut, the pair of hosts has sent the same; what is forgotten in a page's time is less than a piece.
+/// What is left is that losses cost sixteen windows less than one: over 64 seeds a cut page is 1.25 times as fast, where
+/// priority is per flow 1.9 times.
 #[test]
-fn sixteen_flows_gain_little_over_one_where_priority_is_per_pair_of_hosts() {
+fn sixteen_flows_gain_less_over_one_where_priority_is_per_pair_of_hosts() {
     let per = "per = \"host-pair\", decay = \"32 kbit/s\"";
     let (whole, cut) = (page_time(per, 1), page_time(per, 16));
-    assert!(cut > 0.8 * whole, "{cut} s against {whole} s");
+    assert!(cut > whole / 1.5, "{cut} s against {whole} s");
 }
