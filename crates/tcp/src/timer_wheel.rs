@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn no_wait_is_cut_short_nor_longer_by_more_than_an_eighth_and_two_ticks() {
+    fn no_wait_is_cut_short_nor_longer_by_more_than_a_seventh_and_two_ticks() {
         for tick in [1_000_000, 4_000_000, 10_000_000] {
             for exponent in 0..36 {
                 for now in [0, 1, tick - 1, tick, 987_654_321_012] {
