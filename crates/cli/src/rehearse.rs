@@ -237,7 +237,7 @@ mod on_linux {
             }
         }?;
         crew.end()?;
-        if is_done || args.shell.is_some() {
+        if is_done || args.shell.is_some() && !stop.load(Ordering::Relaxed) {
             return Ok(());
         }
         Err(Failure::Interrupted("interrupted before the program has ended".to_owned()))

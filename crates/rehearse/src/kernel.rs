@@ -12,6 +12,7 @@ use shortflow_units::Bytes;
 
 use crate::datagrams;
 use crate::ip::IpVersion;
+use crate::retries::{self, Retries};
 
 /// Bytes of the IPv4 and TCP headers, and of the timestamps beside them (RFC 7323 §3.2, with padding).
 const HEADERS: u16 = 40;
@@ -195,7 +196,7 @@ type Settings = Vec<(&'static str, String)>;
 /// The settings of a host whose connections are like this.
 fn of(config: &Config) -> (Settings, RouteSpec) {
     let switch = |on: bool| u8::from(on).to_string();
-    let settings = vec![
+    let mut settings = vec![
         ("ipv4/tcp_sack", switch(config.recovery.has_sack())),
         ("ipv4/tcp_dsack", switch(config.duplicate_sack)),
         ("ipv4/tcp_timestamps", switch(has_timestamps(config))),
@@ -205,6 +206,7 @@ fn of(config: &Config) -> (Settings, RouteSpec) {
         ("ipv4/tcp_recovery", switch(config.recovery == Recovery::Rack)),
         ("ipv4/tcp_early_retrans", if has_probes(config) { "3" } else { "0" }.to_owned()),
     ];
+    settings.extend(retries::of(config).iter().flat_map(Retries::settings));
     let route = RouteSpec {
         initial_window: Some(config.initial_window),
         initial_receive_window: None,
@@ -291,13 +293,11 @@ fn done_otherwise(workload: &Workload) -> Option<String> {
     differs(holds_back && !config.right_sizing, "right_sizing");
     differs(config.rto_initial != kernel.rto_initial, "rto_initial");
     differs(config.rto_floor != RtoFloor::Variation, "rto_floor");
-    differs(config.rto_max != kernel.rto_max, "rto_max");
     differs(config.clock_granularity != kernel.clock_granularity, "clock_granularity");
     differs(config.lost_syns_forgiven != kernel.lost_syns_forgiven, "lost_syns_forgiven");
-    differs(config.linear_syn_timeouts != kernel.linear_syn_timeouts, "linear_syn_timeouts");
-    differs(config.syn_retries != kernel.syn_retries, "syn_retries");
-    differs(config.data_retries != kernel.data_retries, "data_retries");
     differs(config.ecn && config.ecn_capable != kernel.ecn_capable, "ecn_capable");
+    let of_retries = retries::of(config);
+    of_retries.iter().for_each(|retries| differs(retries.differs(), retries.name));
     (!others.is_empty()).then(|| {
         format!(
             "{}: the kernel's TCP has its own way with {}; everything else is as the scenario says.",
@@ -333,6 +333,35 @@ mod tests {
         assert_eq!(found(Recovery::Rack, false), ["1", "1", "0"]);
         assert_eq!(found(Recovery::Sack, true), ["1", "0", "0"]);
         assert_eq!(found(Recovery::NewReno, false), ["0", "0", "0"]);
+    }
+
+    #[test]
+    fn a_host_gives_up_when_its_tcp_does_and_what_no_kernel_takes_is_told() {
+        let base = Era::LinuxToday.config();
+        let config = Config {
+            syn_retries: Some(3),
+            data_retries: Some(8),
+            linear_syn_timeouts: 0,
+            ..base.clone()
+        };
+        let (settings, _) = of(&config);
+        for (file, value) in [
+            ("ipv4/tcp_syn_retries", "3"),
+            ("ipv4/tcp_synack_retries", "3"),
+            ("ipv4/tcp_retries2", "8"),
+        ] {
+            assert!(settings.contains(&(file, value.to_owned())), "{file}");
+        }
+        let of_files = |config: &Config| -> usize {
+            of(config).0.iter().filter(|(file, _)| file.contains("retries")).count()
+        };
+        assert_eq!(of_files(&base), 0, "what the kernel does by itself is not written");
+        let for_ever = Config { syn_retries: None, data_retries: Some(300), ..base };
+        assert_eq!(of_files(&for_ever), 0);
+        let differing = retries::of(&for_ever);
+        let names: Vec<&str> =
+            differing.iter().filter(|one| one.differs()).map(|one| one.name).collect();
+        assert_eq!(names, ["syn_retries", "data_retries"]);
     }
 
     #[test]

@@ -35,6 +35,7 @@ mod open_files;
 mod realtime;
 mod recent;
 mod record;
+mod retries;
 mod router;
 mod site;
 mod speed;

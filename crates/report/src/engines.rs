@@ -59,6 +59,12 @@ fn in_what_order(runs: &[Run]) -> Option<String> {
                 each()
             )
         }
+        Agreement::Unknown => {
+            format!(
+                "The policies do not come in the same order, which in one replica may be chance: {}.",
+                each()
+            )
+        }
         Agreement::Contrary => {
             format!("The policies do not come in the same order: {}.", each())
         }

@@ -34,12 +34,21 @@ pub fn json(runs: &[Run]) -> Value {
     })
 }
 
-/// The ranking of each engine, and whether they order the policies alike; null where there is one policy.
+fn same_order(runs: &[Run]) -> Option<bool> {
+    match agreement(runs)? {
+        Agreement::Same | Agreement::Undecided => Some(true),
+        Agreement::Contrary => Some(false),
+        Agreement::Unknown => None,
+    }
+}
+
+/// The ranking of each engine, and whether they order the policies alike; null where there is one policy, or one replica
+/// with other orders.
 fn by_engine(runs: &[Run]) -> Value {
     let ranked =
         |engine: &&str| value!({"engine": engine, "ranking": ranking_by(runs, engine).lines});
     value!({
-        "same_order": agreement(runs).map(|found| found != Agreement::Contrary),
+        "same_order": same_order(runs),
         "rankings": engines(runs).iter().map(ranked).collect::<Vec<_>>(),
     })
 }

@@ -14,6 +14,8 @@ pub(crate) enum Agreement {
     Same,
     /// They are not, but no two policies are clearly in one order here and clearly in the other there.
     Undecided,
+    /// They are not, and one replica does not tell whether that is chance.
+    Unknown,
     /// Some two policies are.
     Contrary,
 }
@@ -38,6 +40,9 @@ pub(crate) fn agreement(runs: &[Run]) -> Option<Agreement> {
     if orders.iter().all(|order| *order == orders[0]) {
         return Some(Agreement::Same);
     }
+    if runs.iter().flat_map(|run| &run.points).all(|point| point.replicas.len() < 2) {
+        return Some(Agreement::Unknown);
+    }
     let policies: Vec<&str> = cases(runs).into_iter().collect();
     let are_contrary = |(a, b): (&str, &str)| {
         let clear = |engine: &&str| clearly(runs, engine, [a, b]);
@@ -57,7 +62,7 @@ fn places(ranking: &Ranking) -> Vec<(usize, String)> {
 }
 
 /// Which of two policies is clearly ranked before the other: by the 95 % interval of the logarithm of how many times
-/// farther from the best one is, over paired replicas; with one replica, as it is.
+/// farther from the best one is, over paired replicas. One replica tells nothing.
 fn clearly(runs: &[Run], engine: &str, pair: [&str; 2]) -> Ordering {
     let of = of_engine(runs, engine);
     let [Some(a), Some(b)] =
@@ -68,17 +73,10 @@ fn clearly(runs: &[Run], engine: &str, pair: [&str; 2]) -> Ordering {
     let replicas = a.points.first().map_or(0, |point| point.replicas.len());
     let apart: Option<Vec<f64>> = (0..replicas).map(|at| apart(a, b, at)).collect();
     let apart = apart.and_then(|values| Estimate::of(&values));
-    let whole = || {
-        let named = [(pair[0], &a.points[..]), (pair[1], &b.points[..])];
-        let lines = Ranking::of(&named).lines;
-        let rank = |run: usize| lines.iter().find(|line| line.run == run).map(|line| line.rank);
-        rank(0).cmp(&rank(1))
-    };
     match apart {
         Some(Estimate { low: Some(low), .. }) if low > 0.0 => Ordering::Greater,
         Some(Estimate { high: Some(high), .. }) if high < 0.0 => Ordering::Less,
-        Some(Estimate { n: 2.., .. }) => Ordering::Equal,
-        _ => whole(),
+        _ => Ordering::Equal,
     }
 }
 

@@ -100,6 +100,26 @@ fn an_order_that_replicas_do_not_tell_is_not_contradicted() {
 }
 
 #[test]
+fn other_orders_in_one_replica_are_told_as_what_may_be_chance() {
+    let slow = Behaviour { slowness: BEST_EFFORT.slowness * 3.0, ..FAIR_MARKER };
+    let one = |engine, behaviour| by(engine, single(behaviour, 1));
+    let runs = vec![
+        one("simulate", &BEST_EFFORT),
+        one("rehearse", &BEST_EFFORT),
+        one("simulate", &FAIR_MARKER),
+        one("rehearse", &slow),
+    ];
+    let said = key_result(&runs);
+    assert!(
+        said.starts_with(
+            "The policies do not come in the same order, which in one replica may be chance: simulated: "
+        ),
+        "{said}"
+    );
+    assert!(json(&runs)["engines"]["same_order"].is_null());
+}
+
+#[test]
 fn the_same_figures_are_one_time_as_much() {
     let told = text(&runs(&FAIR_MARKER), false);
     let (_, table) = told.split_once("How many times as much as simulated\n").unwrap();
