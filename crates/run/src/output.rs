@@ -23,7 +23,8 @@ pub struct OutputFolder {
     staging: TempDir,
     /// Locked for as long as the run lives, where the system has locks.
     _held: Option<File>,
-    made_target: bool,
+    /// The folders made for it, from the target upwards.
+    made: Vec<PathBuf>,
 }
 
 /// Why a folder cannot be written.
@@ -55,7 +56,8 @@ impl OutputFolder {
         if !force {
             refuse_foreign(target)?;
         }
-        let made_target = !target.exists();
+        let is_made = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let made = target.ancestors().take_while(is_made).map(Path::to_owned).collect();
         Folder::create(target)?;
         if remove_abandoned(target).is_err() {
             return Err(OutputError::Busy(target.to_owned()));
@@ -64,7 +66,7 @@ impl OutputFolder {
         let staging = staging.map_err(failed("write in the folder", target))?;
         let held = File::open(staging.path())
             .and_then(|folder| folder.try_lock().map_err(io::Error::from).map(|()| folder));
-        Ok(OutputFolder { target: target.to_owned(), staging, _held: held.ok(), made_target })
+        Ok(OutputFolder { target: target.to_owned(), staging, _held: held.ok(), made })
     }
 
     /// A folder to write results in; `name` tells it from others of the same output.
@@ -91,7 +93,7 @@ impl OutputFolder {
     pub fn publish(mut self) -> Result<PathBuf, results::Error> {
         let moved =
             remove_compared(&self.target).and_then(|()| publish(self.staging.path(), &self.target));
-        self.made_target = false;
+        self.made.clear();
         moved.map_err(failed("write in the folder", &self.target))?;
         Ok(self.target.clone())
     }
@@ -126,9 +128,7 @@ impl Drop for OutputFolder {
     fn drop(&mut self) {
         // What a failed run leaves behind helps nobody; a folder that is not empty stays.
         let _ = fs::remove_dir_all(self.staging.path());
-        if self.made_target {
-            let _ = fs::remove_dir(&self.target);
-        }
+        let _ = self.made.iter().try_for_each(fs::remove_dir);
     }
 }
 
@@ -271,3 +271,30 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> result
 const TUNED: &str = "tune.json";
 
 const STAGING: &str = ".shortflow-";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_fails_leaves_none_of_the_folders_that_it_made() {
+        let place = tempfile::tempdir().unwrap();
+        let (outer, target) = (place.path().join("results"), place.path().join("results/line"));
+        drop(OutputFolder::prepare(&target, false).unwrap());
+        assert!(!outer.exists() && place.path().exists());
+        // What another run has made meanwhile stays.
+        let output = OutputFolder::prepare(&target, false).unwrap();
+        fs::create_dir(outer.join("other")).unwrap();
+        drop(output);
+        assert!(!target.exists() && outer.join("other").exists());
+    }
+
+    #[test]
+    fn a_run_that_is_done_leaves_its_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("results/line");
+        let output = OutputFolder::prepare(&target, false).unwrap();
+        assert_eq!(output.publish().unwrap(), target);
+        assert!(target.exists());
+    }
+}
