@@ -62,7 +62,7 @@ pub use owner::{GroupState, Labelled, OwnedBy, OwnerText, Owners, any_owners, ow
 pub use reach::{Ends, Reach};
 pub use repair::Wrong;
 pub use shortflow_ebpf::edge::{Cost, Effort, Owner};
-pub use status::{ClassSeen, ClassStatus, DeviceStatus, EdgeStatus};
+pub use status::{BESIDE, ClassSeen, ClassStatus, DeviceStatus, EdgeStatus};
 pub use tc::{Applied, Tc};
 pub use tree::{Discipline, Inner, Leaf, Tree};
 pub use wanted::{Site, Unwanted, Wanted};

@@ -150,6 +150,9 @@ impl EdgeStatus {
 /// How many flows of a class are shown to a person.
 const SHOWN: usize = 5;
 
+/// The classes beside those of a policy, which stand behind them: what keeps a device reachable, and what no class took.
+pub const BESIDE: [&str; 2] = ["ARP, neighbour discovery", "not told apart"];
+
 /// What a class has done.
 #[derive(Debug, Clone)]
 pub struct ClassStatus {
@@ -201,9 +204,9 @@ impl DeviceStatus {
     fn from(device: &str, observed: &Observed) -> DeviceStatus {
         let named = observed.memo.iter().flat_map(|memo| &memo.queues);
         let named = named.map(|(handle, name)| (name.clone(), observed.queue(*handle)));
-        let neighbours = ("ARP, neighbour discovery".to_owned(), observed.neighbours());
-        let other = ("not told apart".to_owned(), observed.other());
-        let classes = named.chain([neighbours, other]).filter_map(|(name, queue)| {
+        let beside = [observed.neighbours(), observed.other()];
+        let beside = BESIDE.map(str::to_owned).into_iter().zip(beside);
+        let classes = named.chain(beside).filter_map(|(name, queue)| {
             let queue = queue?.clone();
             Some(ClassStatus { name, queue })
         });

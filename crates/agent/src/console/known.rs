@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 use shortflow_console::{Choice, Flow, Place, Role, Stream};
+use shortflow_deploy::BESIDE;
 
 /// What is known of a machine.
 #[derive(Debug)]
@@ -140,7 +141,8 @@ fn place(machine: &str, status: &Value, device: &Value, growth: &mut Growth<'_>)
     let stands = &device["stands"];
     let rate = stands["rate_bit_per_s"].as_f64();
     let classes: Vec<&Value> = list(&stands["classes"]).collect();
-    let last = classes.len().saturating_sub(1);
+    let is_of_policy = |class: &&&Value| !BESIDE.iter().any(|name| class["class"] == *name);
+    let last = classes.iter().filter(is_of_policy).count().checked_sub(1);
     let numbered = classes.iter().enumerate();
     let streams = numbered.map(|(at, class)| stream(name, at, last, class, rate, growth)).collect();
     let number = status["version"]["number"].as_u64();
@@ -175,7 +177,7 @@ fn problem(status: &Value, device: &Value) -> Option<String> {
 fn stream(
     device: &str,
     at: usize,
-    last: usize,
+    last: Option<usize>,
     class: &Value,
     rate: Option<f64>,
     growth: &mut Growth<'_>,
@@ -185,10 +187,10 @@ fn stream(
     let waits = class["waiting_bytes"].as_f64().zip(rate).map(|(bytes, rate)| 8.0 * bytes / rate);
     let packets = |grown: Option<f64>| grown.unwrap_or_default() as u64;
     Stream {
-        // Classes stand in the order in which they are served.
-        role: match at {
-            0 if last > 0 => Role::Interactive,
-            _ if at == last && last > 0 => Role::Bulk,
+        // Classes stand in the order in which they are served; the last is the bulk, and the only one.
+        role: match last {
+            Some(last) if at == last => Role::Bulk,
+            Some(_) if at == 0 => Role::Interactive,
             _ => Role::Class,
         },
         delay_s: class["delay_s"].as_f64().or(waits),
@@ -270,6 +272,26 @@ mod tests {
         known.learn(now + Duration::from_secs(3), Ok(status(1, 100, 0)), None);
         let files = &known.places[0].streams[1];
         assert_eq!((files.rate_bit_per_s, files.dropped), (None, 0));
+    }
+
+    #[test]
+    fn the_bulk_is_the_last_class_of_the_policy_whatever_stands_behind_it() {
+        let roles = |names: &[&str]| -> Vec<Role> {
+            let mut found = status(1, 0, 0);
+            let class = |name: &&str| json!({ "class": name, "bytes": 0 });
+            found["devices"][0]["stands"]["classes"] = names.iter().map(class).collect();
+            let mut known = Known::new("?".to_owned());
+            known.learn(Instant::now(), Ok(found), None);
+            known.places[0].streams.iter().map(|stream| stream.role).collect()
+        };
+        use Role::{Bulk, Class, Interactive};
+        let [neighbours, other] = BESIDE;
+        assert_eq!(
+            roles(&["calls", "web", "the rest", neighbours, other]),
+            [Interactive, Class, Bulk, Class, Class]
+        );
+        assert_eq!(roles(&["everything", neighbours, other]), [Bulk, Class, Class]);
+        assert_eq!(roles(&[neighbours, other]), [Class, Class]);
     }
 
     #[test]
