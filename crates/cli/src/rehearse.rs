@@ -214,6 +214,8 @@ mod on_linux {
         let mut all = guests(scenario, &args.with)?;
         console.warnings(&case.loaded.warnings);
         rehearsal.check(scenario).map_err(Error::from)?;
+        let told = rehearsal.told_of_tcp(scenario).map_err(Error::from)?;
+        told.iter().for_each(|told| console.note(told));
         let crew = Crew::new(*console, &args.with, shown.on_terminal);
         let stop = stop_on_interrupt()?;
         let run = |all: &[Guest], audience: &dyn Audience| {

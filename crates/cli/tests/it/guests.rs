@@ -71,6 +71,16 @@ fn programs_talk_to_each_other_by_name_and_a_server_ends_with_the_client() {
 }
 
 #[test]
+fn programs_are_told_what_the_kernel_does_otherwise_before_they_begin() {
+    let home = Home::new();
+    let more = ["--set", "tcp.syn_retries=0", "--with", "client", "echo up", "--until-done"];
+    let Some(ended) = home.rehearse(&more) else { return };
+    let lines: Vec<&str> = ended.err.lines().collect();
+    assert!(lines[0].starts_with("note: ") && lines[0].contains("syn_retries"), "{lines:?}");
+    assert_eq!(lines[1..], ["up"]);
+}
+
+#[test]
 fn beside_a_program_the_scenario_is_measured_and_standard_output_is_the_result_s() {
     let home = Home::new();
     let out = home.0.path().join("out");
