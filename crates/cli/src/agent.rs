@@ -192,7 +192,10 @@ mod on_linux {
             false => console.print(&status_text(&status))?,
         }
         let mut devices = status["devices"].as_array().into_iter().flatten();
-        let is_fine = status["source"]["refused"].is_null() && devices.all(|it| it["done"] == true);
+        let source = &status["source"];
+        let has_nothing = status["version"]["number"].is_null() && !source["unreadable"].is_null();
+        let is_fine =
+            source["refused"].is_null() && !has_nothing && devices.all(|it| it["done"] == true);
         if is_fine { Ok(()) } else { Err(Failure::Check) }
     }
 
