@@ -37,14 +37,6 @@ pub struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// What this kernel's TCP does otherwise than a scenario asks for, in words.
-    ///
-    /// # Errors
-    /// When a kernel cannot do what a workload asks for.
-    pub fn told_of_tcp(&self, scenario: &Scenario) -> Result<Vec<String>, Refusal> {
-        kernel::hosts(scenario, self.ip).map(|(_, told)| told)
-    }
-
     /// Workloads speak IPv4.
     pub const OVER_IPV4: Rehearsal = Rehearsal::over(IpVersion::V4);
     /// Workloads speak IPv6.
@@ -52,6 +44,14 @@ impl Rehearsal {
 
     const fn over(ip: IpVersion) -> Rehearsal {
         Rehearsal { ip, ports: PortKind::Tun }
+    }
+
+    /// What this kernel's TCP does otherwise than a scenario asks for, in words.
+    ///
+    /// # Errors
+    /// When a kernel cannot do what a workload asks for.
+    pub fn told_of_tcp(&self, scenario: &Scenario) -> Result<Vec<String>, Refusal> {
+        kernel::hosts(scenario, self.ip).map(|(_, told)| told)
     }
 }
 

@@ -62,7 +62,8 @@ fn places(ranking: &Ranking) -> Vec<(usize, String)> {
 }
 
 /// Which of two policies is clearly ranked before the other: by the 95 % interval of the logarithm of how many times
-/// farther from the best one is, over paired replicas. One replica tells nothing.
+/// farther from the best one is, over paired replicas; as it is, of a model, which has
+/// none. One replica tells nothing.
 fn clearly(runs: &[Run], engine: &str, pair: [&str; 2]) -> Ordering {
     let of = of_engine(runs, engine);
     let [Some(a), Some(b)] =
@@ -73,7 +74,14 @@ fn clearly(runs: &[Run], engine: &str, pair: [&str; 2]) -> Ordering {
     let replicas = a.points.first().map_or(0, |point| point.replicas.len());
     let apart: Option<Vec<f64>> = (0..replicas).map(|at| apart(a, b, at)).collect();
     let apart = apart.and_then(|values| Estimate::of(&values));
+    let by_model = || {
+        let named = [(pair[0], &a.points[..]), (pair[1], &b.points[..])];
+        let lines = Ranking::of(&named).lines;
+        let rank = |run: usize| lines.iter().find(|line| line.run == run).map(|line| line.rank);
+        rank(0).cmp(&rank(1))
+    };
     match apart {
+        _ if replicas == 0 => by_model(),
         Some(Estimate { low: Some(low), .. }) if low > 0.0 => Ordering::Greater,
         Some(Estimate { high: Some(high), .. }) if high < 0.0 => Ordering::Less,
         _ => Ordering::Equal,

@@ -120,6 +120,26 @@ fn other_orders_in_one_replica_are_told_as_what_may_be_chance() {
 }
 
 #[test]
+fn a_model_has_no_replicas_and_contradicts_those_of_others_where_they_are_clear() {
+    let slow = Behaviour { slowness: BEST_EFFORT.slowness * 3.0, ..FAIR_MARKER };
+    let predicted = |behaviour| {
+        let mut run = by("predict", single(behaviour, 3));
+        run.points.iter_mut().for_each(|point| point.replicas.clear());
+        run
+    };
+    let runs = |replicas| {
+        vec![
+            predicted(&BEST_EFFORT),
+            by("simulate", single(&BEST_EFFORT, replicas)),
+            predicted(&slow),
+            by("simulate", single(&FAIR_MARKER, replicas)),
+        ]
+    };
+    assert_eq!(json(&runs(3))["engines"]["same_order"], false);
+    assert!(json(&runs(1))["engines"]["same_order"].is_null());
+}
+
+#[test]
 fn the_same_figures_are_one_time_as_much() {
     let told = text(&runs(&FAIR_MARKER), false);
     let (_, table) = told.split_once("How many times as much as simulated\n").unwrap();
