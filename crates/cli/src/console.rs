@@ -81,9 +81,14 @@ impl Console {
 
     /// Says on standard error what is not wrong but good to know.
     pub(crate) fn note(&self, what: &str) {
-        if !self.quiet {
-            say(&format!("note: {what}"));
+        if let Some(line) = self.note_line(what) {
+            say(&line);
         }
+    }
+
+    /// A note as it is shown, if it is.
+    pub(crate) fn note_line(&self, what: &str) -> Option<String> {
+        (!self.quiet).then(|| format!("note: {what}"))
     }
 
     /// Says what has happened to an agent.

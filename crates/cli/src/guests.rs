@@ -141,6 +141,12 @@ impl Crew {
 }
 
 impl Audience for Crew {
+    fn told(&self, what: &str) {
+        if let Some(line) = self.console.note_line(what) {
+            self.screen.print(line.as_bytes());
+        }
+    }
+
     fn streams(&self, guest: usize) -> io::Result<Streams> {
         let (input, terminal) = (Stdio::null(), Terminal::None);
         if !self.listens_to_all {

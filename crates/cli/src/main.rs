@@ -36,6 +36,7 @@ mod init;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod live;
+mod misuse;
 mod page;
 mod progress;
 mod rehearse;
@@ -57,7 +58,7 @@ use console::Console;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| misuse::explained(error).exit());
     let console = Console::new(arguments.quiet, arguments.color);
     match run(&console, &arguments.command) {
         Ok(()) => ExitCode::SUCCESS,

@@ -144,7 +144,7 @@ pub(crate) fn conduct(
     }
     let results = results.expect("what is beside a run lets it run");
     bar.end();
-    let mut results = results.map_err(|error| output.by_final_names(error))?;
+    let mut results = results.map_err(|error| told(output.by_final_names(error), cases.len()))?;
     results.failure = results.failure.map(|error| output.by_final_names(error));
     let are_trusted = results.are_trusted();
     let written = output.write(cases, &results);
@@ -178,6 +178,16 @@ pub(crate) fn conduct(
         return Err(error.into());
     }
     if are_trusted { Ok(()) } else { Err(Failure::TooLate) }
+}
+
+/// Why nothing was found of so many cases.
+fn told(error: Error, cases: usize) -> Failure {
+    let what =
+        "interrupted before a replica was complete in every case that is compared; nothing is kept";
+    match error {
+        Error::Interrupted if cases > 1 => Failure::Interrupted(what.to_owned()),
+        error => error.into(),
+    }
 }
 
 /// Writes the report beside what is `written`, puts all in its place, and gives where the report is.

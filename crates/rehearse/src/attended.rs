@@ -123,9 +123,15 @@ impl<'a> Attendance<'a> {
         ran
     }
 
-    /// Prepares the hosts of programs. What a reader must know of it.
+    /// Prepares the hosts of programs. What a reader of what is measured must know of it.
     pub(crate) fn prepare(&self, place: Place<'_>, scenario: &Scenario) -> Option<String> {
-        self.guests?.choose_congestion(place, scenario)
+        let guests = self.guests?;
+        let told = guests.choose_congestion(place, scenario)?;
+        if self.until == Until::ScenarioEnds {
+            return Some(told);
+        }
+        guests.audience.told(&told);
+        None
     }
 
     /// Whether the run is to end before its time.

@@ -26,6 +26,9 @@ pub struct Guest {
 
 /// Who hears of programs.
 pub trait Audience: Sync {
+    /// What is good to know before programs begin, where nothing is measured that it could stand beside.
+    fn told(&self, what: &str);
+
     /// What program number `guest` reads and writes.
     ///
     /// # Errors

@@ -223,8 +223,19 @@ fn with_all(mut settings: Settings) -> Settings {
     settings.push(("ipv6/conf/default/addr_gen_mode", "1".to_owned()));
     // Whoever runs programs in a host may have them wait at any port, and ping.
     settings.push(("ipv4/ip_unprivileged_port_start", "0".to_owned()));
-    settings.push(("ipv4/ping_group_range", "0 2147483647".to_owned()));
+    let map = std::fs::read_to_string("/proc/self/gid_map").unwrap_or_default();
+    settings.push(("ipv4/ping_group_range", groups_of(&map)));
     settings
+}
+
+/// The first and the last group that a kernel takes for a setting, by the map of groups of a process: in a user
+/// namespace not all.
+fn groups_of(map: &str) -> String {
+    const LAST: u64 = 2_147_483_647;
+    let mut numbers = map.split_ascii_whitespace().map_while(|number| number.parse::<u64>().ok());
+    let (first, _, count) = (numbers.next(), numbers.next(), numbers.next());
+    let (first, count) = (first.unwrap_or(0), count.unwrap_or(LAST + 1).max(1));
+    format!("{first} {}", (first + count - 1).min(LAST))
 }
 
 /// Whether a kernel can do what a workload asks for.
@@ -322,6 +333,14 @@ mod tests {
     }
 
     #[test]
+    fn all_groups_may_ping_that_a_user_namespace_knows() {
+        assert_eq!(groups_of("         0          0 4294967295\n"), "0 2147483647");
+        assert_eq!(groups_of("         0       1000          1\n"), "0 0");
+        assert_eq!(groups_of("1000 1000 1\n0 100000 65536\n"), "1000 1000");
+        assert_eq!(groups_of(""), "0 2147483647");
+    }
+
+    #[test]
     fn a_host_tells_losses_by_time_and_probes_only_if_its_tcp_does() {
         let base = Era::LinuxToday.config();
         let found = |recovery, tail_loss_probe| {
@@ -352,12 +371,15 @@ mod tests {
         ] {
             assert!(settings.contains(&(file, value.to_owned())), "{file}");
         }
-        let of_files = |config: &Config| -> usize {
-            of(config).0.iter().filter(|(file, _)| file.contains("retries")).count()
+        let of_files = |config: &Config| -> Vec<(&str, String)> {
+            let mut settings = of(config).0;
+            settings.retain(|(file, _)| file.contains("retries"));
+            settings
         };
-        assert_eq!(of_files(&base), 0, "what the kernel does by itself is not written");
+        let six = ["ipv4/tcp_syn_retries", "ipv4/tcp_synack_retries"];
+        assert_eq!(of_files(&base), six.map(|file| (file, "6".to_owned())), "5 SYN-ACKs by itself");
         let for_ever = Config { syn_retries: None, data_retries: Some(300), ..base };
-        assert_eq!(of_files(&for_ever), 0);
+        assert_eq!(of_files(&for_ever), []);
         let differing = retries::of(&for_ever);
         let names: Vec<&str> =
             differing.iter().filter(|one| one.differs()).map(|one| one.name).collect();

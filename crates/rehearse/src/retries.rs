@@ -17,22 +17,22 @@ pub(crate) struct Retries {
 /// All of them.
 pub(crate) fn of(config: &Config) -> [Retries; 4] {
     let kernel = Era::LinuxToday.config();
-    let retries = |name, files, value: Option<u32>, own: Option<u32>, most: u32| {
-        let taken = value.filter(|value| (1..=most).contains(value)).map(u64::from);
-        Retries { name, files, wanted: (value != own).then_some(taken) }
-    };
-    let syn_files: &[&str] = &["ipv4/tcp_syn_retries", "ipv4/tcp_synack_retries"];
+    let taken = |value: Option<u32>, most| value.filter(|n| (1..=most).contains(n)).map(u64::from);
     let (linear, own) = (config.linear_syn_timeouts, kernel.linear_syn_timeouts);
     let longest = config.rto_max.nanos() / 1_000_000;
     [
-        retries("syn_retries", syn_files, config.syn_retries, kernel.syn_retries, 127),
-        retries(
-            "data_retries",
-            &["ipv4/tcp_retries2"],
-            config.data_retries,
-            kernel.data_retries,
-            255,
-        ),
+        Retries {
+            name: "syn_retries",
+            files: &["ipv4/tcp_syn_retries", "ipv4/tcp_synack_retries"],
+            // By itself a kernel sends a SYN-ACK again once less often than a SYN.
+            wanted: Some(taken(config.syn_retries, 127)),
+        },
+        Retries {
+            name: "data_retries",
+            files: &["ipv4/tcp_retries2"],
+            wanted: (config.data_retries != kernel.data_retries)
+                .then_some(taken(config.data_retries, 255)),
+        },
         Retries {
             name: "linear_syn_timeouts",
             files: &["ipv4/tcp_syn_linear_timeouts"],

@@ -13,6 +13,12 @@ pub enum Error {
          CAP_SYS_ADMIN and CAP_NET_ADMIN"
     )]
     NotAllowed,
+    /// The network namespace of the process is that of another user namespace.
+    #[error(
+        "the network of this process belongs to another user namespace, to which no thread could come back: make a \
+         network namespace with the user namespace, as by `unshare -Urn`, or run it as root outside"
+    )]
+    NoWayBack,
     /// The kernel has no network namespaces.
     #[error("this kernel has no network namespaces (CONFIG_NET_NS)")]
     NoNamespaces,

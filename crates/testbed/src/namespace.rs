@@ -26,8 +26,7 @@ impl Home {
     /// When the process may not make namespaces, or the kernel has none.
     pub fn find() -> Result<Home, Error> {
         let home = Home(Namespace::own()?);
-        // Whoever may make others, as in a user namespace of their own, may still not come back to this one.
-        home.0.enter().map_err(|_| Error::NotAllowed)?;
+        home.0.enter().map_err(|_| why_not_back())?;
         // To make one is the only sure way to know.
         home.make(|| Ok(())).map(|((), _)| home)
     }
@@ -78,6 +77,14 @@ impl Namespace {
     pub(crate) fn try_clone(&self) -> std::io::Result<File> {
         self.0.try_clone()
     }
+}
+
+/// Why a thread cannot come back to the namespace in which it is. Whoever may make others, as in a user namespace of
+/// their own, may still not come back to this one.
+fn why_not_back() -> Error {
+    // A thread that has gone elsewhere for good is done with.
+    let made = std::thread::spawn(|| unshare(CloneFlags::CLONE_NEWNET)).join();
+    if matches!(made, Ok(Ok(()))) { Error::NoWayBack } else { Error::NotAllowed }
 }
 
 /// Brings the thread home when it is dropped.

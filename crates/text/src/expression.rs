@@ -19,11 +19,11 @@ pub(super) fn evaluate(
     if text.len() > LONGEST {
         return Err(format!("the expression is longer than {LONGEST} characters"));
     }
-    let mut parser = Parser { rest: text.trim_start(), parameter };
+    let mut parser = Parser { whole: text.trim(), rest: text.trim_start(), parameter };
     let number = parser.sum()?;
     let unit = parser.rest.trim().to_owned();
     if !number.is_finite() {
-        return Err(format!("`{}` divides by zero", text.trim()));
+        return Err(format!("`{}` comes to more than a number can be", text.trim()));
     }
     if unit.starts_with(|c: char| !c.is_alphabetic() && c != '/' && c != '%') {
         return Err(format!("cannot read `{unit}` in the expression"));
@@ -32,6 +32,7 @@ pub(super) fn evaluate(
 }
 
 struct Parser<'a, 'p> {
+    whole: &'a str,
     rest: &'a str,
     parameter: &'p mut dyn FnMut(&str) -> Result<f64, String>,
 }
@@ -57,7 +58,11 @@ impl Parser<'_, '_> {
             if self.take("*") {
                 total *= self.factor()?;
             } else if self.rest.trim_end() != "/s" && self.take("/") {
-                total /= self.factor()?;
+                let divisor = self.factor()?;
+                if divisor == 0.0 {
+                    return Err(format!("`{}` divides by zero", self.whole));
+                }
+                total /= divisor;
             } else {
                 return Ok(total);
             }
@@ -92,7 +97,12 @@ impl Parser<'_, '_> {
             _ if is_number => {
                 word.replace('_', "").parse().map_err(|_| format!("`{word}` is not a number"))
             }
-            _ => (self.parameter)(word),
+            _ => match (self.parameter)(word)? {
+                value if value.is_finite() => Ok(value),
+                value => {
+                    Err(format!("the parameter `{word}` is {value}, which is no finite number"))
+                }
+            },
         }
     }
 
@@ -112,6 +122,8 @@ mod tests {
     fn with_alpha(text: &str) -> Result<(f64, String), String> {
         let mut alpha = |name: &str| match name {
             "alpha" => Ok(0.75),
+            "endless" => Ok(f64::INFINITY),
+            "huge" => Ok(1e300),
             _ => Err(format!("no {name}")),
         };
         evaluate(text, &mut alpha).map(|outcome| (outcome.number, outcome.unit))
@@ -137,6 +149,12 @@ mod tests {
         assert_eq!(with_alpha("(1 - alpha"), Err("the expression lacks a closing `)`".to_owned()));
         assert!(with_alpha("1 -").unwrap_err().contains("ends where"));
         assert!(with_alpha("1 / 0").unwrap_err().contains("divides by zero"));
+        assert!(with_alpha("1 / (alpha - 0.75)").unwrap_err().contains("divides by zero"));
+        assert_eq!(
+            with_alpha("1 / endless"),
+            Err("the parameter `endless` is inf, which is no finite number".to_owned())
+        );
+        assert!(with_alpha("huge * huge").unwrap_err().contains("comes to more"));
         assert!(with_alpha("1 ^ 2").unwrap_err().contains("cannot read `^ 2`"));
     }
 }

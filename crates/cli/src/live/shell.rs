@@ -117,6 +117,10 @@ impl<'s> Shell<'s> {
 }
 
 impl Audience for Shell<'_> {
+    fn told(&self, what: &str) {
+        self.crew.told(what);
+    }
+
     fn streams(&self, guest: usize) -> io::Result<Streams> {
         if guest != self.number {
             return self.crew.streams(guest);

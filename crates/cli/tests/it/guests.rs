@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Ended, command, files, rehearsed, run, shortflow};
 
-/// A client and a server over a line, and a page now and then.
+/// A client and a server over a line, and a page now and then. Every kernel lets namespaces choose Reno.
 const LINE: &str = r#"
     duration = "1 s"
+    tcp.congestion = "reno"
     hosts = { client = {}, server = {} }
     routers = { r = {} }
     measure.ports = ["r->client"]
@@ -78,6 +79,43 @@ fn programs_are_told_what_the_kernel_does_otherwise_before_they_begin() {
     let lines: Vec<&str> = ended.err.lines().collect();
     assert!(lines[0].starts_with("note: ") && lines[0].contains("syn_retries"), "{lines:?}");
     assert_eq!(lines[1..], ["up"]);
+}
+
+#[test]
+fn programs_are_told_where_they_have_another_congestion_control_than_workloads() {
+    let home = Home::new();
+    let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
+    let may_choose =
+        allowed.is_ok_and(|names| names.split_whitespace().any(|name| name == "cubic"));
+    let more = ["--set", "tcp.congestion=cubic", "--with", "client", "echo up", "--until-done"];
+    let Some(ended) = home.rehearse(&more) else { return };
+    let told = ended.err.contains("note: Programs have this machine's congestion control");
+    assert_eq!(told, !may_choose, "{}", ended.err);
+    assert!(ended.err.ends_with("up\n"), "told before they begin: {}", ended.err);
+}
+
+#[test]
+fn in_user_and_network_namespaces_of_one_s_own_nobody_needs_to_be_root() {
+    let home = Home::new();
+    let Some(_) = home.rehearse(&["--until-done", "--with", "client", "true"]) else { return };
+    let unshared = |flags: &str| -> Ended {
+        let mut inside = command("unshare");
+        inside.args([flags, env!("CARGO_BIN_EXE_shortflow")]);
+        inside.args(home.arguments(&["--until-done", "--with", "client", "hostname"]));
+        inside.output().unwrap().into()
+    };
+    let ended = unshared("-Urn");
+    if ended.err.starts_with("unshare: ") {
+        return eprintln!("skipped: needs user namespaces: {}", ended.err);
+    }
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), "client\n"));
+    let ended = unshared("-Ur");
+    assert_eq!(ended.code, Some(3), "{}", ended.err);
+    assert!(
+        ended.err.contains("make a network namespace with the user namespace"),
+        "{}",
+        ended.err
+    );
 }
 
 #[test]
@@ -256,7 +294,10 @@ fn what_needs_a_terminal_or_a_key_is_refused_without_and_a_live_line_is_left_out
         &["--policies", "policies/best-effort.toml,policies/fq-codel.toml"],
         "--policies are gone through by a key",
     );
-    refused(&["--shell", "client", "--json"], "cannot be used with");
+    refused(&["--shell", "client", "--json"], "nothing is measured with --shell");
+    refused(&["--json", "--shell", "client"], "nothing is measured with --shell");
+    let until_done = ["--until-done", "--with", "client", "true", "--out", "x"];
+    refused(&until_done, "nothing is measured with --until-done");
     let more = ["--live", "--until-done", "--with", "client", "echo up"];
     let Some(ended) = home.rehearse(&more) else { return };
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), "up\n"), "as without it");

@@ -75,3 +75,20 @@ fn without_a_complete_replica_nothing_is_written() {
     assert!(ended.err.contains("nothing is kept"), "{}", ended.err);
     assert!(!out.exists(), "a folder is left");
 }
+
+#[test]
+fn of_a_comparison_a_replica_is_kept_that_is_complete_in_every_case() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    let policies = "policies/best-effort.toml,policies/fq-codel.toml";
+    let out_path = out.to_str().unwrap();
+    let arguments = [
+        &["compare", "scenarios/contract.toml", "--policies", policies][..],
+        &["--set", "duration=100000 s", "--replicas", "1", "--out", out_path],
+    ]
+    .concat();
+    let ended = interrupted(&arguments, || out.exists() && !files(&out).is_empty());
+    assert_eq!(ended.code, Some(130), "{}", ended.err);
+    assert!(ended.err.contains("complete in every case that is compared"), "{}", ended.err);
+    assert!(!out.exists(), "a folder is left");
+}

@@ -13,6 +13,8 @@ use crate::real::line;
 struct Quiet;
 
 impl Audience for Quiet {
+    fn told(&self, _: &str) {}
+
     fn streams(&self, _: usize) -> std::io::Result<Streams> {
         let [input, output, errors] = [(); 3].map(|()| std::process::Stdio::null());
         Ok(Streams { input, output, errors, terminal: Terminal::None })
