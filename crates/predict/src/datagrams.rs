@@ -6,9 +6,9 @@ use shortflow_models::delay_tail::{Packets, wait_tail};
 
 use crate::lines::Order;
 use crate::long_flows::levels;
-use crate::marks::Hop;
+use crate::marks::{Hop, Piece};
 use crate::network::Network;
-use crate::traffic::{Demand, Route, Source};
+use crate::traffic::{Ages, Demand, Route, Source};
 
 /// Which part of all waits a line may have that is not looked at beside the one with the longest.
 const NO_WAIT: f64 = 0.01;
@@ -21,21 +21,22 @@ pub(crate) fn of(
     network: &Network,
     source: &Source,
     sizes: &[(f64, f64)],
+    ages: Ages,
     sent: f64,
 ) -> DatagramSummary {
     let bytes: f64 = sizes.iter().map(|(size, share)| size * share).sum();
     let mean = |of: &dyn Fn(&Route) -> f64| -> f64 {
         source.routes.iter().map(|route| route.share * of(route)).sum()
     };
-    let delay = mean(&|route| delay(network, &route.there, bytes));
-    let loss = mean(&|route| loss(network, &route.there));
+    let delay = mean(&|route| delay(network, &route.there, ages, bytes));
+    let loss = mean(&|route| loss(network, &route.there, ages));
     let hops = || source.routes.iter().flat_map(|route| &route.there);
-    let is_bound = hops().any(|hop| waits_in_plain_buffer(network, hop));
+    let is_bound = hops().any(|hop| waits_in_plain_buffer(network, hop, ages));
     let delay = Estimate::of(&[delay]).map(|delay| Estimate { at_least: is_bound, ..delay });
     DatagramSummary {
         sent: sent.round() as u64,
         delay,
-        percentiles: percentiles(network, source, sizes).unwrap_or_default(),
+        percentiles: percentiles(network, source, sizes, ages).unwrap_or_default(),
         delay_deviation: None,
         jitter: None,
         jitter_percentiles: Default::default(),
@@ -44,35 +45,49 @@ pub(crate) fn of(
 }
 
 /// Whether packets wait in a plain buffer that flows fill.
-pub(crate) fn waits_in_plain_buffer(network: &Network, hop: &Hop) -> bool {
-    let met = &network.met[hop.line][hop.pieces.last().map_or(0, |piece| piece.places[0].band)];
+pub(crate) fn waits_in_plain_buffer(network: &Network, hop: &Hop, ages: Ages) -> bool {
     let is_one_by_one = network.lines[hop.line].order != Order::Bands;
-    met.is_least && !is_one_by_one
+    let mut bands = ages.pieces(hop).filter(|(_, share)| *share > 0.0);
+    bands.any(|(piece, _)| network.met[hop.line][piece.places[0].band].is_least) && !is_one_by_one
 }
 
-fn delay(network: &Network, hops: &[Hop], bytes: f64) -> f64 {
+fn delay(network: &Network, hops: &[Hop], ages: Ages, bytes: f64) -> f64 {
     hops.iter()
         .map(|hop| {
             let line = &network.lines[hop.line];
-            let band = hop.pieces.last().map_or(0, |piece| piece.places[0].band);
-            line.time(bytes) + line.delay + network.met[hop.line][band].wait
+            let wait = |piece: &Piece| network.met[hop.line][piece.places[0].band].wait;
+            let waits = by_piece(ages, hop, &wait);
+            line.time(bytes) + line.delay + waits
         })
         .sum()
 }
 
 /// The probability of being lost on the way.
-fn loss(network: &Network, hops: &[Hop]) -> f64 {
+fn loss(network: &Network, hops: &[Hop], ages: Ages) -> f64 {
     let kept = hops.iter().map(|hop| {
-        let piece = hop.pieces.last().expect("a flow has a piece");
-        let met = &network.met[hop.line][piece.places[0].band];
-        1.0 - met.loss_of(&levels(piece, met.loss.len(), &network.within))
+        let lost = |piece: &Piece| {
+            let met = &network.met[hop.line][piece.places[0].band];
+            met.loss_of(&levels(piece, met.loss.len(), &network.within))
+        };
+        1.0 - by_piece(ages, hop, &lost)
     });
     1.0 - kept.product::<f64>()
 }
 
+/// The mean over packets of what is the same within a piece. What no packet meets does not count, however much it is.
+fn by_piece(ages: Ages, hop: &Hop, of: &dyn Fn(&Piece) -> f64) -> f64 {
+    let met = ages.pieces(hop).filter(|(_, share)| *share > 0.0);
+    met.map(|(piece, share)| share * of(piece)).sum()
+}
+
 /// Percentiles of the delay, where the wait has a distribution: at one line, of Poisson packets alone, and no other
 /// wait beside it.
-fn percentiles(network: &Network, source: &Source, sizes: &[(f64, f64)]) -> Option<DelaySummary> {
+fn percentiles(
+    network: &Network,
+    source: &Source,
+    sizes: &[(f64, f64)],
+    ages: Ages,
+) -> Option<DelaySummary> {
     let [route] = &source.routes[..] else { return None };
     let waits = |hop: &&Hop| network.met[hop.line][0].wait;
     let longest = route.there.iter().max_by(|a, b| waits(a).total_cmp(&waits(b)))?;
@@ -85,7 +100,7 @@ fn percentiles(network: &Network, source: &Source, sizes: &[(f64, f64)]) -> Opti
     let mut streams = Vec::new();
     for entry in &network.loads.by_line[longest.line] {
         let other = &network.sources[entry.source];
-        let Demand::Packets { per_second, sizes } = &other.demand else { return None };
+        let Demand::Packets { per_second, sizes, .. } = &other.demand else { return None };
         if !other.is_poisson {
             return None;
         }
@@ -99,7 +114,7 @@ fn percentiles(network: &Network, source: &Source, sizes: &[(f64, f64)]) -> Opti
             service: line.time(size),
         }));
     }
-    let base = |size: f64| delay(network, &route.there, size) - all;
+    let base = |size: f64| delay(network, &route.there, ages, size) - all;
     let at = |share: f64| {
         quantile(&streams, sizes, &base, share).ok().and_then(|at| Estimate::of(&[at]))
     };

@@ -6,7 +6,7 @@ use shortflow_tcp::Config;
 
 use crate::lines::Line;
 use crate::marks::{Hop, Place, Protected, Share};
-use crate::traffic::{Demand, Message, Route, Source, Visit};
+use crate::traffic::{Ages, Demand, Message, Route, Source, Visit};
 
 /// Packets of a connection that open, acknowledge what was opened, or close, each way.
 const BARE_PACKETS: f64 = 2.5;
@@ -58,7 +58,7 @@ impl Loads {
                 let known = &mut known;
                 let mut add = Adding { lines, loads: &mut loads, source: index, route, known };
                 match &source.demand {
-                    Demand::Packets { sizes, .. } => add.packets(sizes),
+                    Demand::Packets { sizes, ages, .. } => add.packets(sizes, *ages),
                     Demand::Open { visit, .. } | Demand::Closed { visit, .. } => {
                         add.visit(&source.tcp, visit);
                     }
@@ -99,6 +99,14 @@ struct Amount {
     busy: f64,
     square: f64,
     burst: f64,
+}
+
+impl Amount {
+    fn times(self, share: f64) -> Amount {
+        let Amount { packets, busy, square, burst } = self;
+        let [packets, busy, square, burst] = [packets, busy, square, burst].map(|all| all * share);
+        Amount { packets, busy, square, burst }
+    }
 }
 
 /// How packets of a window come to a line.
@@ -157,8 +165,8 @@ struct Adding<'a> {
 }
 
 impl Adding<'_> {
-    /// Datagrams, each as late in its flow as can be.
-    fn packets(&mut self, sizes: &[(f64, f64)]) {
+    /// Datagrams, by how much their flows have sent.
+    fn packets(&mut self, sizes: &[(f64, f64)], ages: Ages) {
         for hop in &self.route.there {
             let line = &self.lines[hop.line];
             let mut amount = Amount::default();
@@ -169,12 +177,12 @@ impl Adding<'_> {
                 amount.square += share * time * time;
             }
             amount.burst = amount.square;
-            let mut amounts = vec![Amount::default(); hop.pieces.len()];
-            amounts[hop.pieces.len() - 1] = amount;
+            let amounts: Vec<Amount> =
+                ages.pieces(hop).map(|(_, share)| amount.times(share)).collect();
             put(self.loads, self.source, hop, &amounts, self.route.share, false);
         }
         let bytes = sizes.iter().map(|(size, share)| size * share).sum();
-        self.meter(&self.route.there, bytes, 1.0, None);
+        self.meter(&self.route.there, bytes, 1.0, &|limit| ages.share(0.0, limit));
     }
 
     fn visit(&mut self, tcp: &Config, visit: &Visit) {
@@ -215,7 +223,9 @@ impl Adding<'_> {
         let wire = |size: f64| size + (size / f64::from(tcp.mss)).ceil() * f64::from(tcp.header);
         let start = if message.is_late { None } else { Some(0.0) };
         for &(size, share) in &message.sizes {
-            self.meter(hops, wire(size), share * message.count, start);
+            let bytes = wire(size);
+            let first = |limit| part(0.0, limit, start, bytes);
+            self.meter(hops, bytes, share * message.count, &first);
         }
     }
 
@@ -229,14 +239,15 @@ impl Adding<'_> {
             amounts[0] = Amount { packets: 1.0, busy: time, square, burst: square };
             put(self.loads, self.source, hop, &amounts, packets * self.route.share, true);
         }
-        self.meter(hops, header, packets, Some(0.0));
+        self.meter(hops, header, packets, &|limit| part(0.0, limit, Some(0.0), header));
     }
 
-    /// Counts packets at the meter that they pass, if any.
-    fn meter(&mut self, hops: &[Hop], bytes: f64, times: f64, start: Option<f64>) {
+    /// Counts packets at the meter that they pass, if any; `first` tells which part of them is among the first so many
+    /// bytes of their flow.
+    fn meter(&mut self, hops: &[Hop], bytes: f64, times: f64, first: &dyn Fn(f64) -> f64) {
         let Some((meter, limit)) = hops.last().and_then(|hop| hop.metered) else { return };
         let times = times * self.route.share;
-        let first = part(0.0, limit, start, bytes) * bytes * times;
+        let first = first(limit) * bytes * times;
         let rest = bytes * times - first;
         let source = self.source;
         let known = self.loads.metered.last_mut();

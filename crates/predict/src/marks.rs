@@ -251,11 +251,13 @@ impl<'m> Marking<'m> {
                 };
                 let levels = dstf.levels();
                 let code_points = levels.code_points();
-                let forgets = dstf.decay().bytes_per_sec();
-                if self.kind.rate > 0.0 && self.kind.rate * counted <= forgets {
+                // What is counted is less than what is sent, and some of that is forgotten.
+                let (forgets, counts) = (dstf.decay().bytes_per_sec(), self.kind.rate / counted);
+                if counts > 0.0 && counts <= forgets {
                     return Ok(all(code_points[0]));
                 }
-                let from = levels.thresholds().into_iter().map(|bytes| bytes.0 as f64 * counted);
+                let sent = if counts > 0.0 { self.kind.rate / (counts - forgets) } else { counted };
+                let from = levels.thresholds().into_iter().map(|bytes| bytes.0 as f64 * sent);
                 let each = std::iter::once(0.0).chain(from).zip(code_points);
                 let one = |(from, dscp): (f64, &Dscp)| Written {
                     from,

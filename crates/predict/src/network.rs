@@ -9,7 +9,7 @@ use crate::lines::{Line, Order, lines};
 use crate::load::{Loads, value};
 use crate::long_flows::{Bundle, bundles, fill, find_bottlenecks, levels};
 use crate::marks::{Hop, Meters};
-use crate::traffic::{Demand, Source, sources};
+use crate::traffic::{Ages, Demand, Source, sources};
 use crate::visits;
 
 /// How often the waits are gone over, and what may be left: a part in so many of a rate, or of a wait and a
@@ -420,10 +420,18 @@ impl Network {
             if source.lacks.is_some() || is_in_visits {
                 continue;
             }
-            let last = |hop: &Hop| hop.pieces.last().map_or(0, |piece| piece.places[0].band);
-            let mut hops = source.routes.iter().flat_map(|route| &route.there);
-            self.sources[at].lacks =
-                hops.find_map(|hop| self.met[hop.line][last(hop)].lacks.clone());
+            let ages = match source.demand {
+                Demand::Packets { ages, .. } => ages,
+                _ => Ages::ENDLESS,
+            };
+            let hops = source.routes.iter().flat_map(|route| &route.there);
+            let mut met = hops.flat_map(|hop| {
+                let pieces = ages.pieces(hop).filter(|(_, share)| *share > 0.0);
+                pieces.map(|(piece, _)| &self.met[hop.line][piece.places[0].band])
+            });
+            let lacks = met.find_map(|met| met.lacks.clone());
+            drop(met);
+            self.sources[at].lacks = lacks;
         }
     }
 }

@@ -30,10 +30,14 @@ pub(crate) fn rests_on(scenario: &Scenario, network: &Network, lacking: &[Lackin
     tell(has(&|kind| matches!(kind, WorkloadKind::Poisson(_))), POISSON);
     tell(has(&|kind| matches!(kind, WorkloadKind::Cbr(_))), CONSTANT);
     let datagrams = network.sources.iter().enumerate().filter(|(at, _)| known(*at));
-    let beside = datagrams
-        .filter(|(_, source)| matches!(source.demand, Demand::Packets { .. }))
-        .flat_map(|(_, source)| source.routes.iter().flat_map(|route| &route.there))
-        .any(|hop| waits_in_plain_buffer(network, hop));
+    let mut datagrams = datagrams.filter_map(|(_, source)| match source.demand {
+        Demand::Packets { ages, .. } => Some((source, ages)),
+        _ => None,
+    });
+    let beside = datagrams.any(|(source, ages)| {
+        let mut hops = source.routes.iter().flat_map(|route| &route.there);
+        hops.any(|hop| waits_in_plain_buffer(network, hop, ages))
+    });
     tell(beside, BESIDE);
     let order = |order: Order| used(network).any(|at| network.lines[at].order == order);
     tell(used(network).any(|at| network.lines[at].bands.len() > 1), BANDS);

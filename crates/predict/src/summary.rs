@@ -69,8 +69,8 @@ fn fill(
     let seconds = measured(scenario, workload);
     let rate = network.visits[index];
     match &source.demand {
-        Demand::Packets { sizes, .. } => {
-            found.datagrams = Some(datagrams::of(network, source, sizes, rate * seconds));
+        Demand::Packets { sizes, ages, .. } => {
+            found.datagrams = Some(datagrams::of(network, source, sizes, *ages, rate * seconds));
         }
         Demand::Endless { .. } => {
             let bundles = || network.bundles.iter().filter(|bundle| bundle.source == index);

@@ -8,7 +8,7 @@ use shortflow_tcp::{Algorithm, Config};
 use shortflow_workloads::{Http, Visits, Web};
 
 use crate::lines::{Line, ways};
-use crate::marks::{Hop, Kind, Meters, hops};
+use crate::marks::{Hop, Kind, Meters, Piece, hops};
 use crate::sizes::{Listed, listed, mean};
 
 /// A port that no rule means, as that of who opens a connection.
@@ -45,13 +45,53 @@ pub(crate) struct Route {
 #[derive(Debug)]
 pub(crate) enum Demand {
     /// Packets whatever becomes of them: so many a second over all routes, of these sizes.
-    Packets { per_second: f64, sizes: Listed },
+    Packets { per_second: f64, sizes: Listed, ages: Ages },
     /// Visits whatever becomes of them.
     Open { per_second: f64, visit: Visit },
     /// The next visit some time after the end of the one before.
     Closed { sessions: f64, pause: f64, visit: Visit },
     /// Connections that send without an end.
     Endless { connections: f64 },
+}
+
+/// What each flow that lasts has sent when measuring begins, and when it ends, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ages {
+    begin: f64,
+    end: f64,
+}
+
+impl Ages {
+    /// Of flows that have sent all that a thing can depend on.
+    pub(crate) const ENDLESS: Ages = Ages { begin: f64::INFINITY, end: f64::INFINITY };
+
+    /// Of flows of a workload that send so many bytes a second.
+    fn of(scenario: &Scenario, workload: &Workload, rate: f64) -> Ages {
+        let (mut begin, mut end) =
+            (scenario.warm_up.as_secs_f64(), scenario.duration.as_secs_f64());
+        if let Some(arrivals) = workload.kind.traffic().arrivals() {
+            let start = arrivals.start.as_secs_f64();
+            begin = (begin - start).max(0.0);
+            end = (end.min(arrivals.stop.as_secs_f64()) - start).max(begin);
+        }
+        Ages { begin: begin * rate, end: end * rate }
+    }
+
+    /// The share of the packets that are sent from some bytes of their flow on up to others.
+    pub(crate) fn share(self, from: f64, to: f64) -> f64 {
+        if self.end > self.begin {
+            (self.end.min(to) - self.begin.max(from)).max(0.0) / (self.end - self.begin)
+        } else {
+            f64::from(u8::from(from <= self.end && (self.end < to || to.is_infinite())))
+        }
+    }
+
+    /// The pieces of a hop that packets belong to, each with its share of them.
+    pub(crate) fn pieces(self, hop: &Hop) -> impl Iterator<Item = (&Piece, f64)> {
+        let next = hop.pieces.iter().skip(1).map(|piece| piece.from).chain([f64::INFINITY]);
+        let pieces = hop.pieces.iter().zip(next);
+        pieces.map(move |(piece, next)| (piece, self.share(piece.from, next)))
+    }
 }
 
 /// What is asked for at a time.
@@ -112,10 +152,10 @@ fn source(
     index: usize,
     workload: &Workload,
 ) -> Source {
-    let (demand, lacks) = demand(workload);
+    let mut kind = kind(workload);
+    let (demand, lacks) = demand(workload, Ages::of(scenario, workload, kind.rate));
     let mut demand = demand;
     let ways = ways(scenario, lines, workload.kind.traffic().pairs());
-    let mut kind = kind(workload);
     let shares = shares(&mut demand, workload, ways.len());
     let routes = ways.iter().zip(shares).filter(|(_, share)| *share > 0.0);
     let routes = routes.map(|(way, share)| {
@@ -198,18 +238,19 @@ fn kind(workload: &Workload) -> Kind {
     kind
 }
 
-fn demand(workload: &Workload) -> (Demand, Option<String>) {
+fn demand(workload: &Workload, ages: Ages) -> (Demand, Option<String>) {
     let name = &workload.name;
     let mut lacks = None;
     let demand = match &workload.kind {
         WorkloadKind::Poisson(poisson) => {
             let per_second = poisson.rate * poisson.pairs.len() as f64;
-            Demand::Packets { per_second, sizes: listed(&poisson.size) }
+            Demand::Packets { per_second, sizes: listed(&poisson.size), ages }
         }
         WorkloadKind::Cbr(cbr) => {
             let packet = f64::from(cbr.packet);
             let rates = (0..cbr.streams()).map(|stream| cbr.stream(stream).1.bytes_per_sec());
-            Demand::Packets { per_second: rates.sum::<f64>() / packet, sizes: vec![(packet, 1.0)] }
+            let per_second = rates.sum::<f64>() / packet;
+            Demand::Packets { per_second, sizes: vec![(packet, 1.0)], ages }
         }
         WorkloadKind::Transfers(transfers) => {
             let messages = vec![

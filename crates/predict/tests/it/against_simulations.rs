@@ -196,6 +196,58 @@ fn a_plain_buffer_is_filled_at_least_as_much_as_flows_in_step_fill_it() {
     }
 }
 
+/// A stream of 10 KB a second, of which 100 KB to 600 KB are measured, before and behind long flows.
+fn stream(threshold: &str) -> Scenario {
+    let policy = format!(
+        r#"
+        [[roles.core.classes]]
+        name = "all"
+        marker.dstf = {{ thresholds = ["{threshold}"], code_points = ["CS1", "BE"], count = "packet" }}
+        [[roles.core.queue.strict-priority.bands]]
+        match = {{ dscp = ["CS1"] }}
+        queue.fifo = {{ limit = "100 pkt" }}
+        [[roles.core.queue.strict-priority.bands]]
+        queue.red = {{ limit = "300 pkt", min_threshold = "20 pkt", max_threshold = "60 pkt", max_probability = 0.1, gentle = true }}
+        "#
+    );
+    let text = format!(
+        r#"
+        policy = "p.toml"
+        duration = "60 s"
+        warm_up = "10 s"
+        bind = [{{ role = "core", at = "b", to = "a" }}]
+        {LINE}
+        [links.line]
+        between = ["a", "b"]
+        rate = "10 Mbit/s"
+        delay = "20 ms"
+        [workloads.long.bulk]
+        from = "b"
+        to = "a"
+        flows = 10
+        [workloads.stream.cbr]
+        from = "b"
+        to = "a"
+        rate = "80 kbit/s"
+        packet = "200 B"
+        "#
+    );
+    scenario(&text, &policy)
+}
+
+#[test]
+fn datagrams_wait_by_what_their_flow_has_sent_within_the_run() {
+    let delay = |summary: Summary| {
+        let stream = summary.workloads.into_iter().find(|workload| workload.name == "stream");
+        stream.unwrap().datagrams.unwrap().delay.unwrap().mean
+    };
+    for threshold in ["50 KB", "300 KB", "600 KB"] {
+        let scenario = stream(threshold);
+        let (told, found) = (delay(predicted(&scenario)), delay(simulated(&scenario, 2)));
+        holds(&format!("delay of a stream, threshold at {threshold}"), told, found, 0.15);
+    }
+}
+
 #[test]
 fn the_same_scenario_gives_the_same_means() {
     let scenario = scenario(&transfers("3 Mbit/s", ""), "");
