@@ -48,16 +48,18 @@ mod tune;
 mod tune_args;
 mod verify;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use args::{Arguments, Command};
 use console::Console;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| refuse(&error));
     let console = Console::new(arguments.quiet, arguments.color);
     match run(&console, &arguments.command) {
         Ok(()) => ExitCode::SUCCESS,
@@ -66,6 +68,22 @@ fn main() -> ExitCode {
             failure.exit_code().into()
         }
     }
+}
+
+/// Ends with what is wrong with the arguments; where one is missing, with the command's examples, too.
+fn refuse(error: &clap::Error) -> ! {
+    // If standard error is gone, there is nobody left to tell.
+    let _ = error.print();
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        let mut command = Arguments::command();
+        for word in std::env::args().skip(1) {
+            command = command.find_subcommand(&word).cloned().unwrap_or(command);
+        }
+        if let Some(examples) = command.get_after_help() {
+            let _ = writeln!(io::stderr(), "\n{examples}");
+        }
+    }
+    std::process::exit(error.exit_code())
 }
 
 fn run(console: &Console, command: &Command) -> Result<(), Failure> {
