@@ -258,7 +258,7 @@ impl fmt::Display for What {
             }
             What::Readable { from } => write!(f, "{from} can be read again"),
             What::RolledBack { from, to } if from == to => {
-                write!(f, "version {to} stays, and what was to be taken in its place is held off")
+                write!(f, "version {to} stays")
             }
             What::RolledBack { from, to } => write!(f, "rolled back from version {from} to {to}"),
             What::Installed { device, policy, told } => {

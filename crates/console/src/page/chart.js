@@ -2,7 +2,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const PANEL = 150, GAP = 34, TOP = 24, BOTTOM = 26, LEFT = 46, RIGHT = 12;
-// How wide a letter of a mark's words is at most, on average.
+// How wide a letter is at most, on average.
 const WORD = 7.4;
 
 export class Chart {
@@ -111,10 +111,15 @@ export class Chart {
 
   times(parts, from, to, x, height, inner) {
     const step = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600].find(step => (to - from) / step <= Math.max(inner / 80, 2)) ?? (to - from) / 2;
+    let taken = -Infinity;
     for (let t = Math.ceil(from / step) * step; t <= to; t += step) {
       parts.push(make("line", { class: "grid", x1: x(t), x2: x(t), y1: TOP, y2: height - BOTTOM }));
-      const anchor = x(t) > LEFT + inner - 20 ? "end" : "middle";
-      parts.push(text(x(t), height - 8, this.time ? this.time(t) : `${trim(t)} s`, { "text-anchor": anchor }));
+      const words = this.time ? this.time(t) : `${trim(t)} s`, long = WORD * words.length;
+      const isLast = x(t) + long / 2 > LEFT + inner + RIGHT;
+      const left = x(t) - (isLast ? long : long / 2);
+      if (left < taken + 4) continue;
+      taken = left + long;
+      parts.push(text(x(t), height - 8, words, { "text-anchor": isLast ? "end" : "middle" }));
     }
   }
 

@@ -14,7 +14,7 @@ const POLICIES: [(&str, &[&str]); 2] = [
 
 /// How many pairs of texts in the chart lie on each other.
 const OVERLAPS: &str = "(() => { const all = [...document.querySelectorAll('#chart text')].map(text => text.getBoundingClientRect()); \
-    return all.flatMap((a, at) => all.slice(at + 1).filter(b => a.left < b.right - 1 && b.left < a.right - 1 && \
+    return all.flatMap((a, at) => all.slice(at + 1).filter(b => a.left < b.right + 2 && b.left < a.right + 2 && \
     a.top < b.bottom - 3 && b.top < a.bottom - 3)).length; })()";
 
 #[test]
