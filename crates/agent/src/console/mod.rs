@@ -135,7 +135,7 @@ impl Overview {
     fn tell(&self) {
         self.tell_about();
         let places: Vec<Place> =
-            self.machines.iter().flat_map(|machine| machine.known().places.clone()).collect();
+            self.machines.iter().flat_map(|machine| machine.known().tell()).collect();
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let at_s = since.map_or(0.0, |since| since.as_millis() as f64 / 1000.0);
         self.hub.tell(&Snapshot { at_s, places });
