@@ -23,10 +23,19 @@ fn nothing_sticks_out_or_lies_on_something_else_at_any_width_whatever_long_names
     with_machine(LONG, Some(token()), |at, hub| {
         for second in 0..60_u32 {
             let (policy, classes) = POLICIES[usize::from(second / 7 % 2 == 1)];
-            hub.tell(&snapshot(1e9 + f64::from(second), policy, classes));
+            let mut told = snapshot(1e9 + f64::from(second), policy, classes);
+            let mut other = told.places[0].clone();
+            other.name = format!("{LONG} ppp0");
+            other.problem = Some(format!("not done: {LONG} has no queue of its own"));
+            told.places.push(other);
+            hub.tell(&told);
         }
         browser.open(&with_token(at), 1400, 900);
         browser.until(&has_points(60));
+        assert_eq!(browser.eval("document.getElementById('fleet').checkVisibility()"), true);
+        let place = "(() => { const place = document.getElementById('place'); place.selectedIndex = 1; \
+                     place.dispatchEvent(new Event('change')); return place.value; })()";
+        assert_eq!(browser.eval(place), format!("{LONG} ppp0"));
         browser.until("document.getElementById('choice').options.length === 3");
         browser.eval("document.getElementById('choice').value = '0/3'");
         browser.until(&format!(
