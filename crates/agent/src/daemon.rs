@@ -55,13 +55,14 @@ pub fn run<P: DataPlane>(
         agent.measure();
     }
     let (nudge, turns) = (AtomicBool::new(false), Turns::new(machine));
+    let returns = agent.returns().clone();
     let (offers, offered) = channel();
     let (verdicts, to_tell) = channel();
     let (requests, asked) = channel();
     std::thread::scope(|scope| {
-        let (nudge, turns) = (&nudge, &turns);
+        let (nudge, turns, returns) = (&nudge, &turns, &returns);
         scope.spawn(move || {
-            let cues = Cues { verdicts: &to_tell, nudge, turns, stop };
+            let cues = Cues { verdicts: &to_tell, nudge, turns, returns, stop };
             follow(source.as_mut(), &cues, |news| give(&offers, news));
         });
         if let Some(scraped) = &doors.metrics {
@@ -75,7 +76,7 @@ pub fn run<P: DataPlane>(
         scope.spawn(move || serve(&doors.control, &requests, stop));
         let mut watchers: Vec<SyncSender<Value>> = Vec::new();
         while !stop.load(Ordering::Relaxed) {
-            take_offers(&mut agent, &offered);
+            take_offers(&mut agent, nudge, &offered);
             match asked.recv_timeout(TICK) {
                 Ok(asked) => {
                     watchers.extend(asked.events.clone());
@@ -106,10 +107,14 @@ fn give(offers: &Sender<News>, news: News) {
     let _ = offers.send(news);
 }
 
-fn take_offers<P: DataPlane>(agent: &mut Agent<P>, offered: &Receiver<News>) {
+fn take_offers<P: DataPlane>(agent: &mut Agent<P>, nudge: &AtomicBool, offered: &Receiver<News>) {
     loop {
         match offered.try_recv() {
-            Ok(News::Fetched(fetched)) => agent.offer(Instant::now(), fetched),
+            Ok(News::Fetched { begun, fetched }) => {
+                if !agent.offer(Instant::now(), begun, fetched) {
+                    nudge.store(true, Ordering::Relaxed);
+                }
+            }
             Ok(News::Told(told)) => agent.told(told),
             Err(TryRecvError::Empty | TryRecvError::Disconnected) => return,
         }
@@ -134,9 +139,11 @@ fn answer<P: DataPlane>(agent: &mut Agent<P>, nudge: &AtomicBool, asked: &Asked)
             resumed.map(|digest| json!({ "resumed": digest }))
         }
         Ask::RollBack(to) => {
+            let before = agent.number();
             let version = agent.roll_back(Instant::now(), to, &asked.who);
+            let held = agent.held();
             version
-                .map(|version| json!({ "version": version.number }))
+                .map(|it| json!({ "version": it.number, "before": before, "held": held }))
                 .map_err(|error| error.to_string())
         }
     };

@@ -257,6 +257,9 @@ impl fmt::Display for What {
                 write!(f, "{from} cannot be read, and the last good version stays: {why}")
             }
             What::Readable { from } => write!(f, "{from} can be read again"),
+            What::RolledBack { from, to } if from == to => {
+                write!(f, "version {to} stays")
+            }
             What::RolledBack { from, to } => write!(f, "rolled back from version {from} to {to}"),
             What::Installed { device, policy, told } => {
                 write!(f, "{device}: policy {policy:?}{told}")

@@ -54,6 +54,6 @@ pub use source::{
     Apart, Bind, CertificatesError, Directory, DirectoryOptions, Https, HttpsError, HttpsOptions,
     OptionsError, confine, serve,
 };
-pub use source::{Fetched, Folder, Source};
+pub use source::{Fetched, Folder, Returns, Source};
 pub use store::{Store, StoreError, Version};
 pub use verdict::Verdict;

@@ -223,19 +223,12 @@ mod on_linux {
             };
             out += &format!("  {name}: {}: {state}\n", wanted.unwrap_or("no policy any more"));
         }
-        if let Some(why) = status["worse"].as_str() {
-            out += &format!(
-                "  what the source has now was found worse, and is not taken again: {why}\n"
-            );
-        } else if status["held"].is_string() {
-            out += "  rolled back: what the source has now is not taken again until it changes\n";
-        }
         if let Some(against) = status["trial"]["against"].as_u64() {
             out += &format!(
                 "  on trial: measured beside version {against}, which is gone back to where this is worse\n"
             );
         }
-        out += &waiting_text(&status["waiting"]);
+        out += &not_taken_text(status);
         if let Some(why) = source["unreadable"].as_str() {
             out += &format!("  {} cannot be read: {why}\n", text(&source["name"]));
         }
@@ -243,6 +236,23 @@ mod on_linux {
             out += &format!("  what {} has now is refused:\n{mistakes}\n", text(&source["name"]));
         }
         out
+    }
+
+    /// Why what the source has is not taken though it has no mistake, and by what it would be: for one reason at a time, the
+    /// strongest.
+    fn not_taken_text(status: &Value) -> String {
+        let waiting = waiting_text(&status["waiting"]);
+        let why = match (&status["worse"], &status["held"]) {
+            (Value::String(why), _) => format!(
+                "  what the source has now was found worse, and is not taken again: {why}\n"
+            ),
+            (_, Value::String(digest)) => format!(
+                "  what the source has now ({digest}) was gone back from, and is not taken until it changes\n"
+            ),
+            _ if waiting.is_empty() => return waiting,
+            _ => waiting,
+        };
+        why + "  to take it all the same: shortflow agent resume\n"
     }
 
     /// What a machine waits for that is not first.
@@ -272,7 +282,15 @@ mod on_linux {
     /// `shortflow agent rollback`.
     fn rollback(console: &Console, args: &Rollback) -> Result<(), Failure> {
         let answer = ask(&args.at.socket, Ask::RollBack(args.to))?;
-        console.print(&format!("version {} counts now\n", answer["version"]))
+        let (version, before) = (&answer["version"], &answer["before"]);
+        let now = if version == before { "already" } else { "now" };
+        let held = match answer["held"].as_str() {
+            Some(_) => {
+                "what the source has is not taken until it changes, or by `shortflow agent resume`\n"
+            }
+            None => "",
+        };
+        console.print(&format!("version {version} counts {now}\n{held}"))
     }
 
     /// `shortflow agent resume`.

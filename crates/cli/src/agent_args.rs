@@ -14,14 +14,22 @@ Examples:
   shortflow agent plan fleet                       # what each machine would get
   shortflow agent plan fleet --from fleet-before   # what would change
   sudo shortflow agent run --source /srv/fleet
-  sudo shortflow agent run --source ldaps://ldap.example.org --base ou=shortflow,dc=example,dc=org
+  sudo shortflow agent run --source ldaps://ldap.example.org \\
+      --base ou=shortflow,dc=example,dc=org
   sudo shortflow agent run --source https://policy.example.org/fleet.ldif
   sudo shortflow agent status
   sudo shortflow agent rollback
   sudo shortflow agent resume
-  sudo shortflow agent run --source /srv/fleet --console --console-token-file /etc/shortflow/console-token
-  shortflow agent export fleet --base ou=shortflow,dc=example,dc=org > fleet.ldif
-  shortflow agent import fleet.ldif --into fleet";
+  sudo shortflow agent run --source /srv/fleet --console \\
+      --console-token-file /etc/shortflow/console-token
+  shortflow agent export fleet --base ou=shortflow,dc=example,dc=org > all.ldif
+  shortflow agent import all.ldif --into fleet";
+
+const PLAN: &str = "\
+Examples:
+  shortflow agent plan fleet                       # the folder with fleet.toml
+  shortflow agent plan fleet --from fleet-before   # what would change
+  shortflow agent plan fleet --machine gw1 --json";
 
 /// Where an agent listens unless it is told otherwise.
 const SOCKET: &str = "/run/shortflow/agent.sock";
@@ -43,6 +51,7 @@ pub(crate) enum What {
     ///
     /// Reads and checks the repository, and compares it with an earlier one; without one, with machines that have
     /// nothing. It looks at no machine, so it may be run anywhere.
+    #[command(after_help = PLAN)]
     Plan(Plan),
     /// Keep the devices of this machine as the repository says, until SIGTERM or Ctrl-C.
     ///

@@ -58,7 +58,7 @@ use console::Console;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::try_parse().unwrap_or_else(|error| misuse::explained(error).exit());
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| misuse::refuse(error));
     let console = Console::new(arguments.quiet, arguments.color);
     match run(&console, &arguments.command) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,13 +1,34 @@
-//! Why some options do not go together, where the two names alone would leave one wondering.
+//! What is wrong with arguments, with what clap alone would leave one wondering about.
 
-use clap::Error;
+use std::io::{self, Write};
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Error};
+
+use crate::args::Arguments;
 
 /// Options with which a rehearsal measures nothing.
 const ENDLESS: [&str; 2] = ["--until-done", "--shell"];
 
-/// An error of the command line, with its reason where there is one to give.
-pub(crate) fn explained(mut error: Error) -> Error {
+/// Ends with what is wrong with the arguments; where one is missing, with the command's examples, too.
+pub(crate) fn refuse(error: Error) -> ! {
+    let error = explained(error);
+    // If standard error is gone, there is nobody left to tell.
+    let _ = error.print();
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        let mut command = Arguments::command();
+        for word in std::env::args().skip(1) {
+            command = command.find_subcommand(&word).cloned().unwrap_or(command);
+        }
+        if let Some(examples) = command.get_after_help() {
+            let _ = writeln!(io::stderr(), "\n{examples}");
+        }
+    }
+    std::process::exit(error.exit_code())
+}
+
+/// An error of options that do not go together, with the reason where the two names alone do not tell it.
+fn explained(mut error: Error) -> Error {
     let of = |kind| match error.get(kind) {
         Some(ContextValue::String(given)) => vec![given.as_str()],
         Some(ContextValue::Strings(given)) => given.iter().map(String::as_str).collect(),

@@ -116,6 +116,11 @@ impl Guard {
         self.token.is_some()
     }
 
+    /// Whether somebody shows the token.
+    pub(crate) fn knows(&self, request: &Request) -> bool {
+        self.shows_token(request).is_ok()
+    }
+
     fn shows_token(&self, request: &Request) -> Result<(), Refusal> {
         let shown = request.field("authorization").and_then(|field| field.split_once(' '));
         let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));

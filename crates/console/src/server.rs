@@ -3,6 +3,7 @@
 //! ```text
 //! GET  /, /console.css, /console.js, … the page
 //! GET  /events                                   what is looked at, snapshots so far, and then as they come (server-sent events)
+//! GET  /token                                    whether the token that is shown is right
 //! GET  /preview?to=ID                            what would change
 //! POST /switch   {"to":"ID"}                     go there
 //! POST /pace     {"speed":4} or {"restart":true} how time passes in a replay
@@ -72,12 +73,16 @@ impl<'s> Site<'s> {
         let allowed = if matches!(&*request.path, "/switch" | "/pace") { "POST" } else { "GET" };
         let is_allowed = request.method == allowed;
         match &*request.path {
-            "/events" | "/preview" | "/switch" | "/pace" if !is_allowed => {
+            "/events" | "/token" | "/preview" | "/switch" | "/pace" if !is_allowed => {
                 Err(if allowed == "POST" { POST } else { GET })
             }
             "/events" => {
                 self.guard.reads(request)?;
                 Ok(self.events())
+            }
+            "/token" => {
+                self.guard.reads(request)?;
+                Ok(told(&json!({ "is_right": self.guard.knows(request) })))
             }
             "/preview" => {
                 self.guard.reads(request)?;
@@ -140,7 +145,10 @@ fn change(path: &str, body: &[u8]) -> Result<Change, String> {
     let keys: Vec<&String> = value.as_object().map(|map| map.keys().collect()).unwrap_or_default();
     match (path, &keys[..]) {
         ("/switch", [key]) if *key == "to" => {
-            let to = value["to"].as_str().ok_or("`to` is a text: {\"to\":\"ID\"}")?;
+            let to = value["to"].as_str().ok_or_else(|| {
+                let found = &value["to"];
+                format!("`to` is the id of a choice, a text in quotation marks; found {found}")
+            })?;
             Ok(Change::Switch(to.to_owned()))
         }
         ("/pace", [key]) if *key == "restart" && value["restart"] == true => Ok(Change::Restart),
@@ -213,7 +221,11 @@ mod tests {
         for (path, body, wanted) in [
             ("/switch", "", "this is not JSON: EOF while parsing a value at line 1 column 0"),
             ("/switch", "[]", "write {\"to\":\"ID\"}"),
-            ("/switch", "{\"to\":1}", "`to` is a text: {\"to\":\"ID\"}"),
+            (
+                "/switch",
+                "{\"to\":1}",
+                "`to` is the id of a choice, a text in quotation marks; found 1",
+            ),
             ("/switch", "{\"to\":\"1\",\"now\":true}", "write {\"to\":\"ID\"}"),
             ("/pace", "{\"restart\":1}", "write {\"speed\":NUMBER} or {\"restart\":true}"),
             (

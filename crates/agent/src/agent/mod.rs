@@ -15,7 +15,7 @@ use crate::event::{Event, What, clock};
 use crate::fleet::{Fleet, Target, Written};
 use crate::metrics::Histogram;
 use crate::plane::DataPlane;
-use crate::source::Fetched;
+use crate::source::{Fetched, Returns};
 use crate::store::{Store, StoreError, Version};
 use crate::trial::{Series, Trial};
 use crate::verdict::{Heard, Verdict};
@@ -57,6 +57,8 @@ pub struct Agent<P> {
     next_sample: Instant,
     /// What may be taken though it was held off, by whose order.
     resumed: Option<(String, String)>,
+    /// How often somebody has gone back.
+    returns: Returns,
     /// This machine's last word on a version, and whether others are still to be told.
     said: Option<Verdict>,
     untold: Option<Verdict>,
@@ -126,6 +128,7 @@ impl<P: DataPlane> Agent<P> {
             is_asked: false,
             next_sample: now,
             resumed: None,
+            returns: Returns::default(),
             said: None,
             untold: None,
             not_told: None,
@@ -154,8 +157,19 @@ impl<P: DataPlane> Agent<P> {
         agent
     }
 
-    /// Takes what the source has, if it is new and without mistakes.
-    pub fn offer(&mut self, now: Instant, offered: Result<Fetched, String>) {
+    /// Takes what the source has, if it is new and without mistakes. `begun` says how often somebody had gone back when the
+    /// reading began: what was read before the last time says nothing any more, and is to be read anew. Whether it counts is
+    /// answered.
+    #[must_use]
+    pub fn offer(&mut self, now: Instant, begun: u64, offered: Result<Fetched, String>) -> bool {
+        let counts = begun == self.returns.count();
+        if counts {
+            self.consider(now, offered);
+        }
+        counts
+    }
+
+    fn consider(&mut self, now: Instant, offered: Result<Fetched, String>) {
         let from = self.from.clone();
         let fetched = match offered {
             Ok(fetched) => fetched,
@@ -221,7 +235,7 @@ impl<P: DataPlane> Agent<P> {
     /// Does what time brings: tries again what failed, and looks whether devices are as they are to be.
     pub fn tick(&mut self, now: Instant) {
         if let Some((fetched, _)) = self.pending.take_if(|(_, at)| *at <= now) {
-            self.offer(now, Ok(fetched));
+            self.consider(now, Ok(fetched));
         }
         if self.next_look <= now {
             self.look();
@@ -231,7 +245,13 @@ impl<P: DataPlane> Agent<P> {
         self.watch(now);
     }
 
-    /// Goes back to a version, the one before the current one where no number is given.
+    /// How often somebody has gone back.
+    pub fn returns(&self) -> &Returns {
+        &self.returns
+    }
+
+    /// Goes back to a version, the one before the current one where no number is given. What was to be taken by order and is
+    /// not yet is held off again.
     ///
     /// # Errors
     /// When there is none, it has mistakes, or the state cannot be written; then all is as before.
@@ -241,14 +261,16 @@ impl<P: DataPlane> Agent<P> {
         to: Option<u64>,
         who: &str,
     ) -> Result<Version, RollBackError> {
-        let from = self.current.as_ref().map_or(0, |(version, _)| version.number);
-        let before = self.store.numbers().into_iter().rfind(|number| *number < from);
-        let number = to.or(before).ok_or(StoreError::NoEarlier)?;
+        let from = self.number().unwrap_or_default();
+        let number = to.map_or_else(|| self.store.before(from), Ok)?;
         let (_, bundle) = self.store.version(number)?;
         let fleet =
             self.own_part(&bundle).map_err(|found| RollBackError::Mistakes(number, found))?;
-        let (version, _) = self.store.roll_back(Some(number))?;
-        self.trial = None;
+        let ordered = self.resumed.as_ref().map(|(digest, _)| digest.as_str());
+        let (version, _) = self.store.roll_back(Some(number), ordered)?;
+        self.returns.one_more();
+        (self.trial, self.resumed, self.pending) = (None, None, None);
+        self.waiting.take_if(|waiting| self.store.held().contains(&waiting.digest));
         // What stays of a trial of a version that no longer counts says nothing.
         let _ = self.store.set_trial(None);
         self.happened(who, What::RolledBack { from, to: number });
@@ -260,6 +282,11 @@ impl<P: DataPlane> Agent<P> {
     /// What a repository comes to for this machine: of a fleet of many thousands it keeps its own part.
     fn own_part(&self, bundle: &Bundle) -> Result<Fleet, Diagnostics> {
         Written::of(bundle).check(bundle, Some(&self.machine))
+    }
+
+    /// The number of the version that counts.
+    pub(crate) fn number(&self) -> Option<u64> {
+        self.current.as_ref().map(|(version, _)| version.number)
     }
 
     /// How many machines the fleet has.

@@ -7,6 +7,15 @@ use crate::metrics::Histogram;
 use crate::plane::DataPlane;
 
 impl<P: DataPlane> Agent<P> {
+    /// The digest of what the source has, where it was gone back from; before it is read, of what was last.
+    pub(crate) fn held(&self) -> Option<String> {
+        let mut held = self.store.held();
+        match &self.offered {
+            Some(offered) => held.take(&offered.needed),
+            None => held.pop_last(),
+        }
+    }
+
     /// How the agent and its devices stand, as a program reads it.
     pub fn status(&mut self) -> Value {
         let targets = self.targets().unwrap_or_default();
@@ -39,7 +48,7 @@ impl<P: DataPlane> Agent<P> {
             "machine": self.machine,
             "fleet": self.current.as_ref().map(|(_, fleet)| &fleet.name),
             "version": version,
-            "held": self.store.held(),
+            "held": self.held(),
             "waiting": self.waiting.as_ref().map(|waiting| {
                 let worse = waiting.worse.as_ref().map(|(by, why)| json!({ "by": by, "why": why }));
                 json!({

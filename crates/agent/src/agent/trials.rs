@@ -149,25 +149,41 @@ impl<P: DataPlane> Agent<P> {
         }
     }
 
-    /// Lets what the source has be taken though it was held off, or waits.
+    /// Lets what the source has be taken though it was held off, or waits. Said once more before it is taken, it changes nothing.
     ///
     /// # Errors
     /// When nothing is held off, or the state cannot be written.
     pub fn resume(&mut self, who: &str) -> Result<String, String> {
-        let nothing = || {
-            "nothing is held off: what the source has counts, or is refused for its mistakes"
-                .to_owned()
+        let Some(offered) = &self.offered else {
+            return Err("nothing is held off: the source has not been read yet".to_owned());
         };
-        let digest = self.offered.as_ref().ok_or_else(nothing)?.needed.clone();
+        let digest = offered.needed.clone();
+        if self.resumed.as_ref().is_some_and(|(resumed, _)| *resumed == digest) {
+            return Ok(digest);
+        }
         let waits = self.waiting.as_ref().is_some_and(|waiting| waiting.digest == digest);
         if !waits && !self.is_held(&digest) {
-            return Err(nothing());
+            return Err(format!("nothing is held off: {}", self.why_nothing(&digest)));
         }
-        let done = self.store.set_worse(&digest, None).and_then(|()| self.store.release(None));
+        let done = self.store.set_worse(&digest, None).and_then(|()| self.store.release(&digest));
         done.map_err(|error| error.to_string())?;
         self.resumed = Some((digest.clone(), who.to_owned()));
         self.happened(who, What::Resumed { digest: digest.clone() });
         Ok(digest)
+    }
+
+    /// Why what the source has is not held off.
+    fn why_nothing(&self, digest: &str) -> String {
+        match &self.current {
+            Some((version, _)) if version.digest == digest => {
+                format!("version {}, which counts, is what the source has", version.number)
+            }
+            _ if self.refused.as_ref().is_some_and(|(refused, _)| refused == digest) => {
+                "what the source has is refused for its mistakes, which `shortflow agent status` tells"
+                    .to_owned()
+            }
+            _ => "what the source has is about to be taken".to_owned(),
+        }
     }
 
     /// Says that a version was taken by somebody's order, where others wait for this machine's word.
@@ -183,7 +199,7 @@ impl<P: DataPlane> Agent<P> {
 
     /// Whether it was gone back from, or found worse.
     pub(super) fn is_held(&self, digest: &str) -> bool {
-        self.store.held().as_deref() == Some(digest) || self.why_worse(digest).is_some()
+        self.store.held().contains(digest) || self.why_worse(digest).is_some()
     }
 
     /// Why a version was found to be worse here.

@@ -73,8 +73,23 @@ impl Known {
         let mut next = BTreeMap::new();
         let mut growth = Growth { before: &self.counters, next: &mut next, seconds };
         let told = list(&status["devices"]);
-        let places = told.map(|device| place(&self.name, &status, device, &mut growth)).collect();
+        let mut places: Vec<Place> =
+            told.map(|device| place(&self.name, &status, device, &mut growth)).collect();
+        // What was not told yet is told with what is new.
+        for (stream, untold) in places.iter_mut().flat_map(|place| untold(&self.places, place)) {
+            stream.dropped += untold.dropped;
+            stream.marked += untold.marked;
+        }
         (self.places, self.counters, self.at) = (places, next, Some(now));
+    }
+
+    /// Its places as they are told now. Packets that were dropped or marked are told once, however often one looks and tells.
+    pub(super) fn tell(&mut self) -> Vec<Place> {
+        let told = self.places.clone();
+        for stream in self.places.iter_mut().flat_map(|place| &mut place.streams) {
+            (stream.dropped, stream.marked) = (0, 0);
+        }
+        told
     }
 
     /// What was known of it is old; its places say so.
@@ -102,6 +117,19 @@ impl Known {
         };
         self.versions.iter().map(choice).collect()
     }
+}
+
+/// The streams of a place, each with what it was among these places.
+fn untold<'p>(
+    before: &'p [Place],
+    place: &'p mut Place,
+) -> impl Iterator<Item = (&'p mut Stream, &'p Stream)> {
+    let before = before.iter().find(|it| it.name == place.name).map(|it| &it.streams[..]);
+    let before = before.unwrap_or_default();
+    place.streams.iter_mut().filter_map(|stream| {
+        let same = before.iter().find(|it| it.name == stream.name)?;
+        Some((stream, same))
+    })
 }
 
 fn version(value: &Value) -> Option<Version> {
@@ -269,9 +297,25 @@ mod tests {
         assert_eq!((files.delay_s, place.streams[0].delay_s), (Some(0.006), Some(0.003)));
         assert_eq!((&*place.flows[0].name, place.flows[0].rate_bit_per_s), ("10.0.0.1", 2e6));
         // A queue that was made anew counts from zero.
+        known.tell();
         known.learn(now + Duration::from_secs(3), Ok(status(1, 100, 0)), None);
         let files = &known.places[0].streams[1];
         assert_eq!((files.rate_bit_per_s, files.dropped), (None, 0));
+    }
+
+    #[test]
+    fn a_packet_that_was_dropped_is_told_once_however_often_one_looks_and_tells() {
+        let mut known = Known::new("?".to_owned());
+        let now = Instant::now();
+        let second = |at: u64| now + Duration::from_secs(at);
+        known.learn(now, Ok(status(1, 0, 7)), None);
+        let told = |known: &mut Known| known.tell()[0].streams[1].dropped;
+        known.learn(second(1), Ok(status(1, 0, 9)), None);
+        known.learn(second(2), Ok(status(1, 0, 12)), None);
+        assert_eq!(told(&mut known), 5, "of two looks");
+        assert_eq!(told(&mut known), 0, "nobody has looked since");
+        known.learn(second(3), Ok(status(1, 0, 13)), None);
+        assert_eq!(told(&mut known), 1);
     }
 
     #[test]

@@ -133,10 +133,16 @@ impl Overview {
     }
 
     fn tell(&self) {
+        self.tell_about();
         let places: Vec<Place> =
-            self.machines.iter().flat_map(|machine| machine.known().places.clone()).collect();
+            self.machines.iter().flat_map(|machine| machine.known().tell()).collect();
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let at_s = since.map_or(0.0, |since| since.as_millis() as f64 / 1000.0);
+        self.hub.tell(&Snapshot { at_s, places });
+    }
+
+    /// Which versions count and can be gone to.
+    fn tell_about(&self) {
         let numbered = self.machines.iter().enumerate();
         let choices = numbered.flat_map(|(at, machine)| machine.known().choices(at)).collect();
         let title = match &self.machines[..] {
@@ -144,7 +150,6 @@ impl Overview {
             several => format!("{} machines", several.len()),
         };
         self.hub.change(|about| (about.choices, about.title) = (choices, title));
-        self.hub.tell(&Snapshot { at_s, places });
     }
 
     /// The machine and the version that a choice is.
@@ -152,7 +157,15 @@ impl Overview {
         let parsed = id.split_once('/').and_then(|(machine, version)| {
             Some((self.machines.get(machine.parse::<usize>().ok()?)?, version.parse().ok()?))
         });
-        parsed.ok_or_else(|| format!("there is no version `{id}` here; one is MACHINE/NUMBER"))
+        parsed.ok_or_else(|| {
+            let known = self.machines.iter().enumerate();
+            let named = known.map(|(at, machine)| format!("{at} {}", machine.known().name));
+            let named: Vec<String> = named.collect();
+            format!(
+                "there is no choice `{id}` here: an id is INDEX/NUMBER, as 0/1 for version 1 of the first machine; indices are {}",
+                named.join(", ")
+            )
+        })
     }
 }
 
@@ -171,7 +184,7 @@ impl Controls for Overview {
         let (machine, version) = self.found(&to)?;
         (machine.ask)(Ask::RollBack(Some(version)))?;
         machine.look();
-        self.tell();
+        self.tell_about();
         Ok(())
     }
 }

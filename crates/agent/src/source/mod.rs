@@ -13,7 +13,8 @@ mod https;
 mod tls;
 mod turns;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
@@ -67,10 +68,27 @@ pub trait Source: Send {
     fn tell(&mut self, verdict: &Verdict) -> Result<(), String>;
 }
 
+/// How often somebody has gone back to an earlier version, as whoever reads a source and whoever takes what it has know it.
+/// A reading says how often that was when it began: one that began before the last time must not undo it.
+#[derive(Debug, Clone, Default)]
+pub struct Returns(Arc<AtomicU64>);
+
+impl Returns {
+    /// How often by now.
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// Once more.
+    pub(crate) fn one_more(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
 /// What comes of following a source.
 pub(crate) enum News {
-    /// What it has.
-    Fetched(Result<Fetched, String>),
+    /// What it has, and how often somebody had gone back when the reading began.
+    Fetched { begun: u64, fetched: Result<Fetched, String> },
     /// Whether a verdict was told.
     Told(Result<(), String>),
 }
@@ -94,13 +112,15 @@ pub(crate) struct Cues<'c> {
     pub(crate) nudge: &'c AtomicBool,
     /// When one reads what has changed.
     pub(crate) turns: &'c Turns,
+    /// How often somebody has gone back.
+    pub(crate) returns: &'c Returns,
     /// When one is to stop.
     pub(crate) stop: &'c AtomicBool,
 }
 
 /// Gives what the source has at first, whenever it may have changed and it is the machine's turn, and when it is asked for.
 pub(crate) fn follow(source: &mut dyn Source, cues: &Cues, mut give: impl FnMut(News)) {
-    let Cues { verdicts, nudge, turns, stop } = cues;
+    let Cues { verdicts, nudge, turns, returns, stop } = cues;
     let (mut is_due, mut changes) = (true, 0);
     let mut last = Instant::now();
     while !stop.load(Ordering::Relaxed) {
@@ -108,11 +128,12 @@ pub(crate) fn follow(source: &mut dyn Source, cues: &Cues, mut give: impl FnMut(
             give(News::Told(source.tell(&verdict)));
         }
         if is_due {
+            let begun = returns.count();
             let fetched = source.fetch();
             if stop.load(Ordering::Relaxed) {
                 return;
             }
-            give(News::Fetched(fetched));
+            give(News::Fetched { begun, fetched });
             last = Instant::now();
         }
         is_due = source.wait(LOOK);

@@ -5,7 +5,7 @@
 //! STATE/current                       a link to the version that counts
 //! STATE/log.jsonl                     an event in each line
 //! STATE/devices.json                  devices on which the agent may have deployed something
-//! STATE/held.json                     the digest of what was rolled back from, which is not taken again
+//! STATE/held.json                     digests of what was rolled back from, which is not taken again
 //! STATE/trial.json                    the version on trial, and what was measured before it
 //! STATE/worse.json                    digests of versions that were found to be worse, which are not taken again
 //! STATE/verdict.json                  what this machine has told others of a version
@@ -73,15 +73,32 @@ pub enum StoreError {
         versions: Vec<u64>,
     },
     /// There is no version before.
-    #[error("there is no version to go back to")]
-    NoEarlier,
+    #[error("there is no earlier version to go back to; {}", there(.versions))]
+    NoEarlier {
+        /// Those that are there.
+        versions: Vec<u64>,
+    },
 }
 
+/// Which versions are kept, in words: those that follow each other together.
 fn there(versions: &[u64]) -> String {
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for &number in versions {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let told = |&(first, last): &(u64, u64)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first} to {last}"),
+    };
+    let told: Vec<String> = ranges.iter().map(told).collect();
     match versions {
-        [] => "there is none yet".to_owned(),
-        [one] => format!("there is {one}"),
-        [first, .., last] => format!("there are {} from {first} to {last}", versions.len()),
+        [] => "none is kept yet".to_owned(),
+        [one] => format!("version {one} alone is kept"),
+        _ => format!("versions {} are kept", told.join(", ")),
     }
 }
 
@@ -144,6 +161,16 @@ impl Store {
         numbers
     }
 
+    /// The number of the version before this one.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn before(&self, number: u64) -> Result<u64, StoreError> {
+        let versions = self.numbers();
+        let before = versions.iter().rfind(|before| **before < number).copied();
+        before.ok_or(StoreError::NoEarlier { versions })
+    }
+
     /// A version with its texts.
     ///
     /// # Errors
@@ -187,7 +214,7 @@ impl Store {
         // One that was written and did not come to count, or that was gone back from, is no other version.
         if let Some((version, _)) = known.and_then(|known| self.version(known.number).ok()) {
             self.point_to(version.number)?;
-            self.release(None)?;
+            self.hold(&BTreeSet::new())?;
             return Ok(version);
         }
         let number = newest.map_or(1, |newest| newest + 1);
@@ -212,40 +239,58 @@ impl Store {
         fs::rename(unfinished.path(), &place).map_err(|error| io(&place, error))?;
         sync_folder(&versions).map_err(|error| io(&versions, error))?;
         self.point_to(number)?;
-        self.release(None)?;
+        self.hold(&BTreeSet::new())?;
         self.prune(number);
         Ok(version)
     }
 
     /// Lets an earlier version count again, the one before the current one where no number is given; what is current now
-    /// is not taken again when the source still has it.
+    /// is not taken again when the source still has it, nor is the newest version, nor what has the digest `ordered`.
     ///
     /// # Errors
     /// When there is no such version, or it cannot be read, or the state cannot be written.
-    pub fn roll_back(&mut self, number: Option<u64>) -> Result<(Version, Bundle), StoreError> {
-        let current = self.number_of_current().ok_or(StoreError::NoEarlier)?;
-        let before = || self.numbers().into_iter().rfind(|number| *number < current);
-        let number = number.or_else(before).ok_or(StoreError::NoEarlier)?;
+    pub fn roll_back(
+        &mut self,
+        number: Option<u64>,
+        ordered: Option<&str>,
+    ) -> Result<(Version, Bundle), StoreError> {
+        let current = self.number_of_current().unwrap_or_default();
+        let number = number.map_or_else(|| self.before(current), Ok)?;
         let found = self.version(number)?;
         // What is held is written first: an interruption then leaves the version that is not wanted, and nothing worse.
-        let newest = self.numbers().last().copied().unwrap_or(number);
-        let held = self.held().or_else(|| Some(self.version(newest).ok()?.0.digest));
-        self.release(held.as_deref().filter(|held| *held != found.0.digest))?;
+        let mut held = self.held();
+        let gone_back_from = (number < current).then_some(current);
+        let left = self.numbers().last().copied().into_iter().chain(gone_back_from);
+        held.extend(left.filter_map(|left| Some(self.about(left).ok()?.digest)));
+        held.extend(ordered.map(str::to_owned));
+        held.remove(&found.0.digest);
+        self.hold(&held)?;
         self.point_to(number)?;
         Ok(found)
     }
 
-    /// The digest of the texts that were rolled back from, as long as the source has nothing else.
-    pub fn held(&self) -> Option<String> {
-        self.read("held.json")
+    /// The digests of texts that were rolled back from, as long as the source has nothing else.
+    pub fn held(&self) -> BTreeSet<String> {
+        // Agents of earlier versions wrote one digest alone.
+        let one = || self.read::<String>("held.json").map(|one| BTreeSet::from([one]));
+        self.read("held.json").or_else(one).unwrap_or_default()
     }
 
-    /// Holds these texts off, or none.
+    /// Holds these texts off, and no others.
     ///
     /// # Errors
     /// When that cannot be written.
-    pub(crate) fn release(&self, held: Option<&str>) -> Result<(), StoreError> {
-        self.set("held.json", held)
+    pub(crate) fn hold(&self, held: &BTreeSet<String>) -> Result<(), StoreError> {
+        self.set("held.json", (!held.is_empty()).then_some(held))
+    }
+
+    /// Lets texts be taken that were held off.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub(crate) fn release(&self, digest: &str) -> Result<(), StoreError> {
+        let mut held = self.held();
+        if held.remove(digest) { self.hold(&held) } else { Ok(()) }
     }
 
     /// The devices on which the agent may have deployed something.

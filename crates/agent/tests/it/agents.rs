@@ -39,7 +39,8 @@ impl Bench {
     fn offer(&mut self, fleet: &str) {
         let fetched =
             Fetched { bundle: bundle(fleet, &[]), who: "alice".to_owned(), verdicts: Vec::new() };
-        self.agent.offer(self.now, Ok(fetched));
+        let begun = self.agent.returns().count();
+        assert!(self.agent.offer(self.now, begun, Ok(fetched)));
     }
 
     fn later(&mut self, seconds: u64) {
@@ -138,7 +139,7 @@ fn a_source_that_cannot_be_read_changes_nothing_and_is_told_once() {
     bench.offer(FLEET);
     bench.told();
     for _ in 0..3 {
-        bench.agent.offer(bench.now, Err("it is gone".to_owned()));
+        assert!(bench.agent.offer(bench.now, 0, Err("it is gone".to_owned())));
     }
     bench.offer(FLEET);
     assert_eq!(
@@ -229,7 +230,7 @@ fn going_back_is_done_logged_and_kept_until_the_source_has_something_new() {
     let best_effort = FLEET.replace("fq-codel", "best-effort");
     assert_eq!(
         bench.agent.roll_back(bench.now, None, "bob").unwrap_err().to_string(),
-        "there is no version to go back to"
+        "there is no earlier version to go back to; none is kept yet"
     );
     bench.offer(FLEET);
     bench.offer(&best_effort);

@@ -110,8 +110,8 @@ fn what_is_no_version_is_refused_with_the_reason_and_nothing_changes() {
     agent.until_version(1);
     for (to, wanted) in [
         ("0/9", "there is no version 9"),
-        ("1/1", "there is no version `1/1` here; one is MACHINE/NUMBER"),
-        ("x", "there is no version `x` here; one is MACHINE/NUMBER"),
+        ("1/1", "there is no choice `1/1` here: an id is INDEX/NUMBER, "),
+        ("1", "as 0/1 for version 1 of the first machine; indices are 0 gw1\""),
     ] {
         let answer = asked(agent.console, "POST /switch", &json!({ "to": to }).to_string());
         assert!(answer.contains(wanted), "{to}: {answer}");

@@ -21,6 +21,7 @@ mod ldap;
 mod many;
 mod metrics;
 mod planning;
+mod returns;
 mod running;
 #[cfg(feature = "network")]
 mod schema;

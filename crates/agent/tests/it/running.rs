@@ -199,7 +199,7 @@ fn one_goes_back_over_the_socket_and_those_who_watch_hear_of_it() {
     let refused = ask(&agent.socket(), Ask::RollBack(Some(9))).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the agent refuses: there is no version 9; there are 2 from 1 to 2"
+        "the agent refuses: there is no version 9; versions 1, 2 are kept"
     );
     assert_eq!(ask(&agent.socket(), Ask::Reload).unwrap()["reading"], true);
 }

@@ -1,5 +1,6 @@
 //! Versions on disk, whole or not at all.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use shortflow_agent::{Bundle, Store, StoreError};
@@ -80,24 +81,55 @@ fn without_its_link_the_last_sound_version_counts() {
 fn going_back_holds_off_what_was_gone_back_from_until_something_new_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let (mut store, _) = Store::open(folder.path()).unwrap();
-    assert!(matches!(store.roll_back(None), Err(StoreError::NoEarlier)));
+    assert_eq!(
+        store.roll_back(None, None).unwrap_err().to_string(),
+        "there is no earlier version to go back to; none is kept yet"
+    );
     for policy in ["one", "two", "three"] {
         keep(&mut store, policy);
     }
     let three = texts("three").digest();
-    assert_eq!(store.roll_back(None).unwrap().0.number, 2);
-    assert_eq!(store.held().as_ref(), Some(&three));
-    assert_eq!(store.roll_back(None).unwrap().0.number, 1);
-    assert_eq!(store.held().as_ref(), Some(&three), "the source has the third still");
+    assert_eq!(store.roll_back(None, None).unwrap().0.number, 2);
+    assert_eq!(store.held(), [three.clone()].into());
+    assert_eq!(store.roll_back(None, None).unwrap().0.number, 1);
+    let two = texts("two").digest();
+    assert_eq!(store.held(), [two.clone(), three].into(), "the source may have either");
     assert_eq!(
-        store.roll_back(Some(9)).unwrap_err().to_string(),
-        "there is no version 9; there are 3 from 1 to 3"
+        store.roll_back(None, None).unwrap_err().to_string(),
+        "there is no earlier version to go back to; versions 1 to 3 are kept"
     );
-    assert_eq!(store.roll_back(Some(3)).unwrap().0.number, 3);
-    assert_eq!(store.held(), None, "what the source has counts again");
-    store.roll_back(None).unwrap();
+    assert_eq!(store.roll_back(Some(3), None).unwrap().0.number, 3);
+    assert_eq!(store.held(), [two].into(), "what counts is not held off");
+    store.roll_back(None, Some("of an order")).unwrap();
+    assert!(store.held().contains("of an order"));
     assert_eq!(keep(&mut store, "four"), 4);
-    assert_eq!(store.held(), None);
+    assert_eq!(store.held(), BTreeSet::new());
+}
+
+#[test]
+fn a_version_that_is_not_there_is_refused_with_those_that_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut store, _) = Store::open(folder.path()).unwrap();
+    let mut refused = || store.roll_back(Some(99), None).unwrap_err().to_string();
+    assert_eq!(refused(), "there is no version 99; none is kept yet");
+    let make = |number: u64| fs::create_dir(folder.path().join(format!("versions/{number:06}")));
+    for (number, wanted) in [
+        (1, "there is no version 99; version 1 alone is kept"),
+        (2, "there is no version 99; versions 1, 2 are kept"),
+        (3, "there is no version 99; versions 1 to 3 are kept"),
+        (7, "there is no version 99; versions 1 to 3, 7 are kept"),
+    ] {
+        make(number).unwrap();
+        assert_eq!(refused(), wanted);
+    }
+}
+
+#[test]
+fn what_an_agent_of_an_earlier_version_held_off_stays_so() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("held.json"), "\"51ac27cbd00c\"").unwrap();
+    let (store, _) = Store::open(folder.path()).unwrap();
+    assert_eq!(store.held(), ["51ac27cbd00c".to_owned()].into());
 }
 
 #[test]
@@ -128,11 +160,11 @@ fn a_version_that_was_gone_back_from_or_never_came_to_count_is_no_other_one_when
     let (mut store, _) = Store::open(folder.path()).unwrap();
     keep(&mut store, "one");
     keep(&mut store, "two");
-    store.roll_back(None).unwrap();
+    store.roll_back(None, None).unwrap();
     assert_eq!(keep(&mut store, "two"), 2);
-    assert_eq!((store.numbers(), store.held()), (vec![1, 2], None));
+    assert_eq!((store.numbers(), store.held()), (vec![1, 2], BTreeSet::new()));
     // As after an end between the two steps of keeping it.
-    store.roll_back(None).unwrap();
+    store.roll_back(None, None).unwrap();
     drop(store);
     std::fs::remove_file(folder.path().join("held.json")).unwrap();
     let (mut store, repaired) = Store::open(folder.path()).unwrap();

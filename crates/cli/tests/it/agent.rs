@@ -196,7 +196,11 @@ fn an_agent_follows_its_folder_survives_a_kill_goes_back_and_ends_when_asked() {
         let back = run(&["agent", "rollback", "--socket", socket.to_str().unwrap()]);
         assert_eq!(
             (back.code, back.out.as_str()),
-            (Some(0), "version 1 counts now\n"),
+            (
+                Some(0),
+                "version 1 counts now\n\
+                 what the source has is not taken until it changes, or by `shortflow agent resume`\n"
+            ),
             "{}",
             back.err
         );

@@ -65,7 +65,7 @@ fn killed_at_any_change_of_its_state_it_has_one_version_or_the_other_and_goes_on
         Agent::start(now, "gw1", "a test", opened(state), StubPlane::default(), Box::new(|_| ()))
     };
     let mut first = agent(&path("before"));
-    first.offer(now, Ok(texts(&path("fleet"))));
+    assert!(first.offer(now, 0, Ok(texts(&path("fleet")))));
     first.stop();
     fs::write(path("fleet/fleet.toml"), fleet("second")).unwrap();
     let second = texts(&path("fleet"));
@@ -100,7 +100,7 @@ fn killed_at_any_change_of_its_state_it_has_one_version_or_the_other_and_goes_on
         }
         seen.push(number);
         let mut next = agent(&state);
-        next.offer(now, Ok(second.clone()));
+        assert!(next.offer(now, 0, Ok(second.clone())));
         next.stop();
         assert_eq!(left_behind(&state), 2, "killed at its change number {nth}");
     }

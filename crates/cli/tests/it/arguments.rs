@@ -29,6 +29,31 @@ fn help_reads_as_it_should() {
 }
 
 #[test]
+fn who_leaves_an_argument_out_is_told_which_and_shown_an_example() {
+    for (arguments, missing, example) in [
+        (&["agent", "plan"][..], "<FOLDER>", "\n  shortflow agent plan fleet "),
+        (&["-q", "simulate"], "<SCENARIO>", "\n  shortflow simulate "),
+    ] {
+        let ended = run(arguments);
+        assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""));
+        assert!(ended.err.contains(missing) && ended.err.contains(example), "{}", ended.err);
+    }
+    let unknown = run(&["agent", "plan", "--everything"]);
+    assert!(!unknown.err.contains("Examples:"), "{}", unknown.err);
+}
+
+#[test]
+fn examples_of_the_agent_fit_into_80_columns() {
+    for command in [&["agent", "--help"][..], &["agent", "plan", "--help"]] {
+        let help = run(command).out;
+        let (_, examples) = help.split_once("Examples:\n").unwrap();
+        for line in examples.lines() {
+            assert!(line.len() <= 80 && line.starts_with("  "), "{line}");
+        }
+    }
+}
+
+#[test]
 fn the_version_names_the_commit_if_it_was_built_in_a_checkout() {
     let told = run(&["--version"]).out;
     let version = concat!("shortflow ", env!("CARGO_PKG_VERSION"));

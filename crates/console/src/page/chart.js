@@ -2,6 +2,8 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const PANEL = 150, GAP = 34, TOP = 24, BOTTOM = 26, LEFT = 46, RIGHT = 12;
+// How wide a letter is at most, on average.
+const WORD = 7.4;
 
 export class Chart {
   // `point` is told of a point that is pointed at, or of null.
@@ -62,8 +64,9 @@ export class Chart {
     const shown = this.shown();
     set(this.svg, { viewBox: `0 0 ${width} ${height}`, height, width });
     const first = shown[0]?.t ?? 0, last = shown.at(-1)?.t ?? 1;
-    const from = this.span ? Math.max(Math.min(first, last - this.span), this.points[0]?.t ?? 0) : first;
-    const to = this.span ? Math.max(last, from + this.span) : Math.max(last, from + 1);
+    // Nothing is drawn of a time that has not come: with few points the axis is shorter than what was asked for.
+    const to = last;
+    const from = Math.min(this.span ? Math.max(first, last - this.span) : first, last - 1);
     const inner = width - LEFT - RIGHT;
     const x = t => LEFT + inner * (t - from) / (to - from);
     this.timeAt = px => from + (px - LEFT) / inner * (to - from);
@@ -107,28 +110,43 @@ export class Chart {
   }
 
   times(parts, from, to, x, height, inner) {
-    const step = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600].find(step => (to - from) / step <= Math.max(inner / 90, 2)) ?? (to - from) / 2;
+    const step = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600].find(step => (to - from) / step <= Math.max(inner / 80, 2)) ?? (to - from) / 2;
+    let taken = -Infinity;
     for (let t = Math.ceil(from / step) * step; t <= to; t += step) {
       parts.push(make("line", { class: "grid", x1: x(t), x2: x(t), y1: TOP, y2: height - BOTTOM }));
-      const anchor = x(t) > LEFT + inner - 20 ? "end" : "middle";
-      parts.push(text(x(t), height - 8, this.time ? this.time(t) : `${trim(t)} s`, { "text-anchor": anchor }));
+      const words = this.time ? this.time(t) : `${trim(t)} s`, long = WORD * words.length;
+      const isLast = x(t) + long / 2 > LEFT + inner + RIGHT;
+      const left = x(t) - (isLast ? long : long / 2);
+      if (left < taken + 4) continue;
+      taken = left + long;
+      parts.push(text(x(t), height - 8, words, { "text-anchor": isLast ? "end" : "middle" }));
     }
   }
 
   marks(parts, shown, x, height, width) {
-    let before = -Infinity, line = 0;
+    // Up to where each line of words is taken; words that find no room are left to the readout and the table.
+    const taken = Array(5).fill(-Infinity);
     for (const point of shown.filter(point => point.mark)) {
       const at = x(point.t), isLate = at > width / 2;
-      // Words of marks that stand close together go below each other.
-      line = at - before < 150 ? (line + 1) % 5 : 0;
-      before = at;
       parts.push(make("line", { class: "mark", x1: at, x2: at, y1: TOP - 4, y2: height - BOTTOM }));
-      parts.push(text(at + (isLate ? -5 : 5), TOP + 12 + 14 * line, point.mark, { class: "marktext", "text-anchor": isLate ? "end" : "start" }));
+      const room = (isLate ? at - LEFT : width - RIGHT - at) - 5;
+      const words = shortened(point.mark, room), long = WORD * words.length;
+      const [left, right] = isLate ? [at - 5 - long, at - 5] : [at + 5, at + 5 + long];
+      const line = taken.findIndex(until => until + 8 < left);
+      if (line < 0) continue;
+      taken[line] = right;
+      parts.push(text(at + (isLate ? -5 : 5), TOP + 12 + 14 * line, words, { class: "marktext", "text-anchor": isLate ? "end" : "start" }));
     }
     if (this.at !== null && shown.some(point => point.t === this.at)) {
       parts.push(make("line", { class: "cursor", x1: x(this.at), x2: x(this.at), y1: TOP, y2: height - BOTTOM }));
     }
   }
+}
+
+// As much of a text as this room has a place for.
+function shortened(text, room) {
+  const most = Math.floor(room / WORD);
+  return text.length <= most ? text : `${text.slice(0, Math.max(most - 1, 0))}…`;
 }
 
 // Pieces of a line between points at which nothing was measured.

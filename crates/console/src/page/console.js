@@ -9,9 +9,14 @@ const CALM = matchMedia("(prefers-reduced-motion: reduce)");
 const $ = id => document.getElementById(id);
 const put = (id, text) => { const element = $(id); if (element.textContent !== text) element.textContent = text; };
 
-let about = null, run = 0, mayChange = false, token = takeToken();
+let about = null, run = 0, token = takeToken();
+// Who somebody at the page is: "unknown" until the console has said so, "none" without a token, "wrong" with another one, "right",
+// or "nobody" where the console has no token.
+let access = "unknown", mayRead = true;
 let places = new Map();
+// Classes are those that somebody has chosen; none is the one of the role, whatever it is called under the policy.
 let chosen = { place: null, delay: null, rate: null };
+const ROLES = { delay: ["interactive", 0], rate: ["bulk", -1] };
 let previewed = null, due = false;
 
 const chart = new Chart($("chart"), point => put("readout", point ? told(point) : "Point at the chart, or go through it with the arrow keys."));
@@ -26,6 +31,11 @@ function takeToken() {
   return given ?? sessionStorage.getItem("token");
 }
 
+function forgetToken() {
+  token = null;
+  sessionStorage.removeItem("token");
+}
+
 const bearer = () => token ? { Authorization: `Bearer ${token}` } : {};
 
 async function ask(path, body) {
@@ -33,7 +43,7 @@ async function ask(path, body) {
   const headers = body === undefined ? bearer() : { ...bearer(), "Content-Type": "application/json" };
   const answer = await fetch(path, { ...post, headers, cache: "no-store" });
   const text = await answer.text();
-  if (answer.status === 401) wantToken(true);
+  if (answer.status === 401) settle(token ? "wrong" : "none");
   if (!answer.ok) throw new Error(reason(text));
   return JSON.parse(text);
 }
@@ -42,21 +52,52 @@ function reason(text) {
   try { return JSON.parse(text).error; } catch { return text.trim(); }
 }
 
-function wantToken(isWrong) {
-  $("token-form").hidden = false;
-  if (isWrong && token) put("token-why", "That is not the token of this console. It stands behind #token= in the address that was printed at the start, or in the token's file.");
+// --- who may ---------------------------------------------------------------------------------------------------------
+
+// Asks whether the token is right before anybody relies on it.
+async function check() {
+  const shown = token;
+  if (!shown) return settle("none");
+  try {
+    const answer = await fetch("/token", { headers: bearer(), cache: "no-store" });
+    if (shown !== token) return;
+    if (answer.ok || answer.status === 401) settle(answer.ok && (await answer.json()).is_right ? "right" : "wrong");
+  } catch { /* Nobody answers, which the stream finds out, too. */ }
 }
+
+function settle(found) {
+  access = found;
+  if (found === "wrong") forgetToken();
+  showAccess();
+}
+
+function showAccess() {
+  const asks = access === "none" || access === "wrong";
+  $("token-form").hidden = !asks;
+  $("token-form").classList.toggle("wrong", access === "wrong");
+  const what = mayRead ? "To change anything from here, enter the console's token." : "This console shows nothing without its token.";
+  if (asks) put("token-why", access === "wrong" ? `That is not the token of this console. ${what}` : what);
+  $("read-only").hidden = can() || access === "unknown";
+  put("read-only", access === "nobody" ? "This page only shows: the console was started without a token. Start it with --console-token-file FILE to change anything from here."
+    : "Nothing can be changed from here without the console's token; enter it at the top of the page.");
+  for (const id of ["play", "again", "speed", "back"]) $(id).disabled = !can();
+  $("do-switch").disabled = !$("choice").value || !can();
+}
+
+const can = () => access === "right";
 
 // --- the stream -----------------------------------------------------------------------------------------------------
 
+let readAgain = () => {};
 async function listen() {
   for (let wait = 500; ; wait = Math.min(2 * wait, 8000)) {
     try {
       const answer = await fetch("/events", { headers: bearer(), cache: "no-store" });
       if (answer.status === 401) {
         state("lost", "needs the token");
-        wantToken(true);
-        await new Promise(done => $("token-form").addEventListener("submit", done, { once: true }));
+        mayRead = false;
+        settle(token ? "wrong" : "none");
+        await new Promise(done => { readAgain = done; });
         continue;
       }
       if (answer.ok) {
@@ -91,7 +132,10 @@ async function follow(body) {
 }
 
 function receive(event, data) {
-  if (event === "guard") mayChange = data.may_change;
+  if (event === "guard") {
+    mayRead = true;
+    if (data.may_change) check(); else settle("nobody");
+  }
   if (event === "about") {
     if (data.run !== run) places = new Map();
     [about, run] = [data, data.run];
@@ -144,14 +188,24 @@ function showAbout() {
   } else {
     state("live", "live");
   }
-  for (const id of ["play", "again", "speed", "back"]) $(id).disabled = !can();
-  $("read-only").hidden = can();
+  showAccess();
   showChoices();
   due = true;
 }
 
-// Whether something may be changed from here: the console has a token, and so have we.
-const can = () => mayChange && !!token;
+// What is looked at of a place: the class that somebody has chosen, where the policy there has it, else that of the role.
+function streamOf(place, what, name = chosen[what]) {
+  const [role, at] = ROLES[what];
+  const by = (key, value) => place.streams.find(stream => stream[key] === value);
+  return by("name", name) ?? by("role", role) ?? place.streams.at(at);
+}
+
+// Who chooses the class of the role follows it from one policy to another.
+function choose(what, name) {
+  const here = places.get(chosen.place)?.at(-1)?.place;
+  chosen[what] = here && streamOf(here, what, null)?.name === name ? null : name;
+  due = true;
+}
 
 function show() {
   const names = [...places.keys()];
@@ -162,11 +216,8 @@ function show() {
   const here = series.at(-1)?.place;
   if (!here) return;
   const streams = here.streams.map(stream => stream.name);
-  const pick = (name, role, other) => streams.includes(name) ? name : here.streams.find(stream => stream.role === role)?.name ?? streams.at(other);
-  chosen.delay = pick(chosen.delay, "interactive", 0);
-  chosen.rate = pick(chosen.rate, "bulk", -1);
-  fill($("delay-of"), streams, chosen.delay);
-  fill($("rate-of"), streams, chosen.rate);
+  fill($("delay-of"), streams, streamOf(here, "delay")?.name);
+  fill($("rate-of"), streams, streamOf(here, "rate")?.name);
   const points = pointsOf(series);
   showCards(series, here);
   chart.show(points, Math.min(+$("span").value, about.pace?.end_s ?? Infinity), here.rate_bit_per_s, about.kind === "agents" ? clock : null);
@@ -180,19 +231,19 @@ function show() {
 function pointsOf(series) {
   let before = null;
   return series.map(({ t, place }) => {
-    const of = name => place.streams.find(stream => stream.name === name);
-    const [delay, rate] = [of(chosen.delay), of(chosen.rate)];
+    const [delay, rate] = [streamOf(place, "delay"), streamOf(place, "rate")];
     const what = [place.policy, place.version].filter(Boolean).join(", ");
     const mark = before !== null && what !== before ? what || "no policy" : null;
     before = what;
-    return { t, delay: delay?.delay_s ?? null, p95: delay?.delay_p95_s ?? null, rate: rate?.rate_bit_per_s ?? null,
+    return { t, delayOf: delay?.name ?? "no class", rateOf: rate?.name ?? "no class", delay: delay?.delay_s ?? null, p95: delay?.delay_p95_s ?? null, rate: rate?.rate_bit_per_s ?? null,
       dropped: sum(place.streams, "dropped"), policy: what, mark };
   });
 }
 
-// Those that are told apart by what they are to people and those by code point are the same packets: they count once.
+// Those that are told apart by what they are to people and those by code point are the same packets: they count once. Classes of
+// a device are all others.
 function sum(streams, key) {
-  const byRole = streams.filter(stream => stream.role !== "class");
+  const byRole = about.kind === "agents" ? streams : streams.filter(stream => stream.role !== "class");
   return (byRole.length ? byRole : streams).reduce((all, stream) => all + (stream[key] ?? 0), 0);
 }
 
@@ -200,12 +251,12 @@ const recent = series => series.filter(({ t }) => t > series.at(-1).t - RECENT_S
 
 function showCards(series, here) {
   const latest = recent(series);
-  const of = name => latest.map(({ place }) => place.streams.find(stream => stream.name === name)).filter(Boolean);
-  const [delays, rates] = [of(chosen.delay), of(chosen.rate)];
+  const of = what => latest.map(({ place }) => streamOf(place, what)).filter(Boolean);
+  const [delays, rates] = [of("delay"), of("rate")];
   const known = delays.map(stream => stream.delay_s).filter(delay => delay !== null);
   const p95 = delays.map(stream => stream.delay_p95_s).filter(delay => delay !== null);
-  put("delay-name", chosen.delay ?? "");
-  put("rate-name", chosen.rate ?? "");
+  put("delay-name", streamOf(here, "delay")?.name ?? "");
+  put("rate-name", streamOf(here, "rate")?.name ?? "");
   put("delay", millis(known.at(-1) ?? null));
   put("delay-more", p95.length ? `95 of 100 within ${millis(Math.max(...p95))} in the last 10 s` : known.length ? "" : "not measured here");
   put("rate", mega(rates.at(-1)?.rate_bit_per_s ?? null));
@@ -220,18 +271,32 @@ function showCards(series, here) {
 }
 
 function showTable(points) {
-  const rows = points.slice(-200).reverse().map(point => row([[time(point.t), "label"], millis(point.delay), millis(point.p95), mega(point.rate), count(point.dropped), [point.policy, "label"]]));
+  const latest = points.slice(-200).reverse();
+  const times = latest.map(point => time(point.t));
+  const isTwice = at => times[at] === times[at - 1] || times[at] === times[at + 1];
+  const rows = latest.map((point, at) => row([[isTwice(at) ? finer(point.t) : times[at], "label"], millis(point.delay), millis(point.p95), mega(point.rate), count(point.dropped), [point.policy, "label"]]));
   $("table").tBodies[0].replaceChildren(...rows);
+  const has = key => points.some(point => point[key] !== null);
+  leaveOut("table", [null, has("delay"), has("p95"), has("rate"), null, null]);
+}
+
+// Leaves out the columns of a table of which nothing is known; of others it says null.
+function leaveOut(id, isKnown) {
+  for (const line of $(id).rows) [...line.cells].forEach((cell, at) => { cell.hidden = isKnown[at] === false; });
 }
 
 function showStreams(series, here) {
   const latest = recent(series);
   const total = (name, key) => latest.reduce((all, { place }) => all + (place.streams.find(stream => stream.name === name)?.[key] ?? 0), 0);
   const rows = here.streams.map((stream, at) => row([[stream.name, "label"], millis(stream.delay_s), millis(stream.delay_p95_s), mega(stream.rate_bit_per_s), count(total(stream.name, "dropped")), count(total(stream.name, "marked")),
-    stream.waiting === null ? "–" : count(stream.waiting)], at && stream.role === "class" && here.streams[at - 1].role !== "class" ? "group" : ""));
+    stream.waiting === null ? "–" : count(stream.waiting)], at && stream.role === "class" && here.streams[at - 1].role === "bulk" ? "group" : ""));
   $("classes").tBodies[0].replaceChildren(...rows);
+  const has = key => series.some(({ place }) => place.streams.some(stream => stream[key] !== null));
+  leaveOut("classes", [null, has("delay_s"), has("delay_p95_s"), has("rate_bit_per_s"), null, null, has("waiting")]);
+  document.querySelector(".key.p95").hidden = !has("delay_p95_s");
   $("flows").tBodies[0].replaceChildren(...here.flows.map(flow => row([[flow.name, "label"], [flow.stream, "label"], mega(flow.rate_bit_per_s)])));
   $("flows-none").hidden = here.flows.length > 0;
+  $("flows").closest(".scroll").hidden = !here.flows.length;
 }
 
 function showFleet() {
@@ -320,16 +385,17 @@ function mega(bits) {
 
 const count = number => number.toLocaleString("en");
 const clock = t => new Date(1000 * t).toLocaleTimeString("en-GB");
+const finer = t => new Date(1000 * t).toLocaleTimeString("en-GB", { fractionalSecondDigits: 1, hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const time = t => about.kind === "agents" ? clock(t) : `${t.toFixed(1)} s`;
 
 function told(point) {
   const p95 = point.p95 === null ? "" : `, 95 of 100 within ${millis(point.p95)}`;
-  return `${time(point.t)}: delay of ${chosen.delay} ${millis(point.delay)}${p95}; throughput of ${chosen.rate} ${mega(point.rate)}; ${count(point.dropped)} dropped; ${point.policy || "no policy"}${point.mark ? ", new here" : ""}`;
+  return `${time(point.t)}: delay of ${point.delayOf} ${millis(point.delay)}${p95}; throughput of ${point.rateOf} ${mega(point.rate)}; ${count(point.dropped)} dropped; ${point.policy || "no policy"}${point.mark ? ", new here" : ""}`;
 }
 
 function summary() {
   if (!$("aloud").checked || !places.get(chosen.place)) return;
-  put("summary", `Delay of ${chosen.delay} ${$("delay").textContent}, throughput of ${chosen.rate} ${$("rate").textContent}, ${$("drops").textContent} dropped in 10 s, policy ${$("policy").textContent}.`);
+  put("summary", `Delay of ${$("delay-name").textContent} ${$("delay").textContent}, throughput of ${$("rate-name").textContent} ${$("rate").textContent}, ${$("drops").textContent} dropped in 10 s, policy ${$("policy").textContent}.`);
 }
 
 // --- elements -------------------------------------------------------------------------------------------------------
@@ -367,8 +433,8 @@ function fill(select, values, value, texts = values) {
 const paced = body => ask("/pace", body).catch(error => put("progress", error.message));
 
 $("place").addEventListener("change", () => { chosen = { place: $("place").value, delay: null, rate: null }; showChoices(); due = true; });
-$("delay-of").addEventListener("change", () => { chosen.delay = $("delay-of").value; due = true; });
-$("rate-of").addEventListener("change", () => { chosen.rate = $("rate-of").value; due = true; });
+$("delay-of").addEventListener("change", () => choose("delay", $("delay-of").value));
+$("rate-of").addEventListener("change", () => choose("rate", $("rate-of").value));
 $("span").addEventListener("change", () => { due = true; });
 $("table-box").addEventListener("toggle", () => { due = true; });
 $("choice").addEventListener("change", preview);
@@ -383,11 +449,15 @@ $("speed").addEventListener("change", () => paced({ speed: +$("speed").value }))
 $("again").addEventListener("click", () => paced({ restart: true }));
 $("token-form").addEventListener("submit", event => {
   event.preventDefault();
-  token = $("token").value.trim();
-  sessionStorage.setItem("token", token);
+  const given = $("token").value.trim();
   $("token").value = "";
-  $("token-form").hidden = true;
-  if (about) showAbout();
+  if (!given) return;
+  // What no token can be made of cannot be sent either.
+  if (!/^[\w.-]+$/.test(given)) return settle("wrong");
+  token = given;
+  sessionStorage.setItem("token", token);
+  put("token-why", "…");
+  if (mayRead) check(); else readAgain();
 });
 
 setInterval(summary, 15000);

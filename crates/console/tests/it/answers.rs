@@ -1,6 +1,5 @@
 //! What is answered, and to whom.
 
-use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
@@ -8,7 +7,7 @@ use shortflow_console::{Guard, Replay, ReplayError, serve};
 use shortflow_http::{Door, Names};
 use shortflow_sim::{LiveNetwork, Simulator};
 
-use crate::support::{Over, TOKEN, asked, compared, token, with_replay};
+use crate::support::{Over, TOKEN, asked, compared, for_others, with_replay};
 
 const JSON: &str = "Content-Type: application/json";
 
@@ -149,23 +148,6 @@ fn time_stands_still_goes_on_and_begins_anew() {
         assert_eq!(replay.hub().about().run, run + 1);
         assert_eq!(code(&pace("{\"speed\":\"fast\"}")), "409");
         assert_eq!(code(&asked(at, "POST /pace", &[JSON], "{\"speed\":1}")), "401");
-    });
-}
-
-/// Somebody at an address that others reach, too; here one of loopback stands for it.
-fn for_others(act: impl FnOnce(SocketAddr)) {
-    let folder = tempfile::tempdir().unwrap();
-    compared(&folder.path().join("compared"));
-    let path = folder.path().join("compared");
-    let replay = Replay::open(&path, (0, 0), &Simulator, LiveNetwork::ports_to_watch).unwrap();
-    let door = Door::open("0.0.0.0:0".parse().unwrap()).unwrap();
-    assert_eq!(door.names(), Names::Addresses);
-    let guard = Guard::new(door.names(), Some(token()));
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| serve(&door, &guard, replay.hub(), &replay, &over));
-        let _over = Over(&over);
-        act(SocketAddr::from(([127, 0, 0, 1], door.address().unwrap().port())));
     });
 }
 

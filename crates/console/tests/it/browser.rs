@@ -190,7 +190,11 @@ impl Browser {
     /// Keeps a picture of the page, where a folder for pictures is named by `CONSOLE_PICTURES`.
     pub(crate) fn picture(&mut self, name: &str) {
         let Some(folder) = std::env::var_os("CONSOLE_PICTURES") else { return };
+        // Where there are scroll bars, the picture is as much narrower as they are wide.
+        self.call("Emulation.setScrollbarsHidden", json!({ "hidden": true }));
+        std::thread::sleep(Duration::from_millis(200));
         let shot = self.call("Page.captureScreenshot", json!({ "captureBeyondViewport": true }));
+        self.call("Emulation.setScrollbarsHidden", json!({ "hidden": false }));
         let bytes = base64(shot["data"].as_str().unwrap());
         std::fs::write(Path::new(&folder).join(format!("{name}.png")), bytes).unwrap();
     }

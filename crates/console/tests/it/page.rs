@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
+use shortflow_console::{Change, Controls};
 use shortflow_http::{Answer, Door};
 
 use crate::browser::Browser;
@@ -11,18 +12,18 @@ use crate::support::{Over, TOKEN, with_replay};
 
 const WIDTHS: [(u32, u32); 3] = [(360, 740), (768, 1024), (1440, 900)];
 
-fn with_token(at: SocketAddr) -> String {
+pub(crate) fn with_token(at: SocketAddr) -> String {
     format!("http://{at}/#token={TOKEN}")
 }
 
 /// The chart has so many points.
-fn has_points(count: usize) -> String {
+pub(crate) fn has_points(count: usize) -> String {
     format!(
         "(document.querySelector('#chart path.mean')?.getAttribute('d').match(/[ML]/g) ?? []).length >= {count}"
     )
 }
 
-fn text(browser: &mut Browser, id: &str) -> String {
+pub(crate) fn text(browser: &mut Browser, id: &str) -> String {
     let value = browser.eval(&format!("document.getElementById('{id}').textContent"));
     value.as_str().unwrap().to_owned()
 }
@@ -91,6 +92,28 @@ fn one_goes_to_another_policy_after_a_look_at_what_changes_and_back() {
         browser.until("document.getElementById('policy').textContent === 'Best Effort'");
         assert!(browser.errors.is_empty(), "{:#?}", browser.errors);
         browser.picture("console-back");
+    });
+}
+
+#[test]
+fn a_change_of_the_policy_is_marked_and_what_was_before_stays() {
+    let Some(mut browser) = Browser::start() else { return };
+    with_replay(6.0, |at, replay| {
+        browser.open(&with_token(at), 1280, 900);
+        browser.until(&has_points(16));
+        replay.act(Change::Switch("2".to_owned())).unwrap();
+        browser.until(&has_points(38));
+        browser.until("document.querySelector('#chart .marktext')?.textContent === 'Fair Marker'");
+        browser.eval("document.getElementById('chart').focus()");
+        browser.press("Home");
+        let first = text(&mut browser, "readout");
+        assert!(first.ends_with("; Best Effort"), "{first}");
+        browser.press("End");
+        let last = text(&mut browser, "readout");
+        assert!(last.ends_with("; Fair Marker"), "{last}");
+        browser.eval("document.activeElement.blur()");
+        browser.picture("console");
+        assert!(browser.errors.is_empty(), "{:#?}", browser.errors);
     });
 }
 
@@ -281,23 +304,5 @@ fn a_page_of_another_origin_reads_nothing_and_changes_nothing() {
             assert_eq!(browser.eval(&sent("no-cors", "/switch", body)), "refused");
         });
         assert!(replay.hub().about().choices[0].is_current, "nothing was changed");
-    });
-}
-
-#[test]
-fn a_page_without_the_token_shows_and_says_why_it_changes_nothing() {
-    let Some(mut browser) = Browser::start() else { return };
-    with_replay(10.0, |at, _| {
-        browser.open(&format!("http://{at}/"), 360, 740);
-        browser.until(&has_points(4));
-        assert_eq!(browser.eval("document.getElementById('read-only').checkVisibility()"), true);
-        for id in ["play", "do-switch", "again"] {
-            assert_eq!(
-                browser.eval(&format!("document.getElementById('{id}').disabled")),
-                true,
-                "{id}"
-            );
-        }
-        assert!(browser.errors.is_empty(), "{:#?}", browser.errors);
     });
 }

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use shortflow_console::{Guard, Replay, Token, serve};
-use shortflow_http::Door;
+use shortflow_console::{
+    About, Change, Choice, Controls, Guard, Hub, Kind, Place, Preview, Replay, Role, Snapshot,
+    Stream, Token, serve,
+};
+use shortflow_http::{Door, Names};
 use shortflow_run::{Case, Experiment, OutputFolder};
 use shortflow_scenario::Overrides;
 use shortflow_sim::{LiveNetwork, Simulator};
@@ -59,6 +62,95 @@ pub(crate) fn with_replay(speed: f64, act: impl FnOnce(SocketAddr, &Replay<'_>))
         scope.spawn(|| serve(&door, &guard, replay.hub(), &replay, &over));
         let _over = Over(&over);
         act(door.address().unwrap(), &replay);
+    });
+}
+
+/// Somebody who does what the page asks for, over two versions of a machine.
+struct Machine;
+
+impl Controls for Machine {
+    fn preview(&self, to: &str) -> Result<Preview, String> {
+        let (from, to) = ("version 2".to_owned(), to.to_owned());
+        Ok(Preview { from, to, changes: Vec::new(), lines: Vec::new() })
+    }
+
+    fn act(&self, _: Change) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A snapshot of a machine's device, as an agent tells it, under a policy of these classes: the first is served first, the
+/// last is the bulk, and each packet waits a millisecond.
+pub(crate) fn snapshot(at_s: f64, policy: &str, classes: &[&str]) -> Snapshot {
+    let stream = |(at, name): (usize, &&str)| Stream {
+        name: (*name).to_owned(),
+        role: match at {
+            0 => Role::Interactive,
+            _ if at + 1 == classes.len() => Role::Bulk,
+            _ => Role::Class,
+        },
+        delay_s: Some(0.001),
+        rate_bit_per_s: Some(1e6),
+        dropped: 1,
+        waiting: Some(3),
+        ..Stream::default()
+    };
+    let place = Place {
+        name: "gw1 eth0".to_owned(),
+        machine: Some("gw1".to_owned()),
+        policy: Some(policy.to_owned()),
+        version: Some("version 2".to_owned()),
+        rate_bit_per_s: Some(1e7),
+        streams: classes.iter().enumerate().map(stream).collect(),
+        ..Place::default()
+    };
+    Snapshot { at_s, places: vec![place] }
+}
+
+/// Does something while the console of a machine is served, of whose versions somebody with this name is the author.
+pub(crate) fn with_machine(author: &str, token: Option<Token>, act: impl FnOnce(SocketAddr, &Hub)) {
+    let choice = |number: u64| Choice {
+        id: format!("0/{number}"),
+        name: format!("version {number}"),
+        detail: format!("2026-11-26 02:10, {author}, 51ac27cbd00c"),
+        machine: Some("gw1".to_owned()),
+        is_current: number == 2,
+        is_before: number == 1,
+    };
+    let hub = Hub::new(About {
+        kind: Kind::Agents,
+        title: "gw1".to_owned(),
+        run: 1,
+        interval_s: 1.0,
+        delay: "what the queue says".to_owned(),
+        notes: Vec::new(),
+        choices: [3, 2, 1].map(choice).into(),
+        pace: None,
+    });
+    let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
+    let guard = Guard::new(door.names(), token);
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| serve(&door, &guard, &hub, &Machine, &over));
+        let _over = Over(&over);
+        act(door.address().unwrap(), &hub);
+    });
+}
+
+/// Somebody at an address that others reach, too; here one of loopback stands for it.
+pub(crate) fn for_others(act: impl FnOnce(SocketAddr)) {
+    let folder = tempfile::tempdir().unwrap();
+    compared(&folder.path().join("compared"));
+    let path = folder.path().join("compared");
+    let replay = Replay::open(&path, (0, 0), &Simulator, LiveNetwork::ports_to_watch).unwrap();
+    let door = Door::open("0.0.0.0:0".parse().unwrap()).unwrap();
+    assert_eq!(door.names(), Names::Addresses);
+    let guard = Guard::new(door.names(), Some(token()));
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| serve(&door, &guard, replay.hub(), &replay, &over));
+        let _over = Over(&over);
+        act(SocketAddr::from(([127, 0, 0, 1], door.address().unwrap().port())));
     });
 }
 
