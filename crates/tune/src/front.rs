@@ -7,7 +7,7 @@ use crate::aim::Goal;
 use crate::tune::Tuned;
 
 /// The first two goals of those that were confirmed: a line through those that nobody beats in both, and the others
-/// as points. Nothing where there is one goal.
+/// as points. Nothing where there is one goal, or nobody was confirmed.
 pub fn front_figure(tuned: &Tuned, goals: &[Goal]) -> Option<Figure> {
     let [first, second, ..] = goals else { return None };
     let place = |goals: &[Option<Estimate>]| {
@@ -21,6 +21,9 @@ pub fn front_figure(tuned: &Tuned, goals: &[Goal]) -> Option<Figure> {
         .filter(|one| one.on_front)
         .filter_map(|one| place(&one.goals).map(|(x, y)| Mark::of(x, &y)))
         .collect();
+    if front.is_empty() {
+        return None;
+    }
     front.sort_by(|a, b| a.x.total_cmp(&b.x));
     let line =
         Series { label: "nobody better in both".to_owned(), points: front, ..Series::default() };
@@ -40,13 +43,23 @@ pub fn front_figure(tuned: &Tuned, goals: &[Goal]) -> Option<Figure> {
              95 % interval of {}.",
             first.text
         ),
-        x_label: second.text.clone(),
-        y_label: first.text.clone(),
+        x_label: label(second),
+        y_label: label(first),
         x_axis: axis(second.unit()),
         y_axis: axis(first.unit()),
         series: std::iter::once(line).chain(alone).collect(),
         ..LineFigure::default()
     }))
+}
+
+/// A goal as an axis is told: with its unit, where the numbers do not have it.
+fn label(goal: &Goal) -> String {
+    match goal.unit() {
+        unit @ (Unit::MegabitsPerSecond | Unit::PerSecond | Unit::Packets) => {
+            format!("{}, {}", goal.text, unit.symbol())
+        }
+        Unit::None | Unit::Share | Unit::Seconds => goal.text.clone(),
+    }
 }
 
 fn axis(unit: Unit) -> Axis {

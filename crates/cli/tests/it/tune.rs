@@ -88,6 +88,9 @@ fn where_nothing_keeps_the_limits_the_nearest_is_told_and_no_policy_is_written()
         ended.out.starts_with("No candidate keeps the limits.\nQueue, limit = 5 pkt comes nearest")
     );
     assert_eq!(files(&home.path().join("out")), ["tune.json"]);
+    let two = [&keep[..], &["--for", "loss:packets", "--force"]].concat();
+    assert_eq!(tune(home.path(), &two).code, Some(1));
+    assert_eq!(files(&home.path().join("out")), ["tune.json"], "no figure of nobody");
 }
 
 #[test]
