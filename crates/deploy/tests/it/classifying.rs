@@ -64,7 +64,7 @@ fn run(program: &Program, ether_type: u16, packet: &[u8]) -> u32 {
     }
 }
 
-fn rule() -> impl Strategy<Value = MultiField> {
+pub(crate) fn rule() -> impl Strategy<Value = MultiField> {
     let dscps = prop::collection::vec(0u8..64, 1..4)
         .prop_map(|them| them.into_iter().filter_map(Dscp::new).collect::<DscpSet>());
     // Few different values, so that rules and packets meet.
@@ -105,7 +105,7 @@ fn prefix() -> impl Strategy<Value = Prefix> {
 }
 
 /// Packets of either version, with extension headers and fragments, cut off or damaged at times.
-fn packet() -> impl Strategy<Value = Vec<u8>> {
+pub(crate) fn packet() -> impl Strategy<Value = Vec<u8>> {
     let fields = (any::<bool>(), any::<u8>(), host(), host(), 0u16..4, 0u16..4);
     let kind = prop::sample::select(vec![6u8, 17, 1, 50, 51, 132, 59]);
     let chain = prop::collection::vec(
@@ -206,10 +206,10 @@ fn program(rules: &[MultiField]) -> Program {
 
 const HOSTS: [Host; 2] = [(1, false), (2, false)];
 
-const OTHERWISE: u32 = 0xffff_fff0;
+pub(crate) const OTHERWISE: u32 = 0xffff_fff0;
 
 /// The class that the elements find; none of what is cut off, or damaged where its lengths are told.
-fn expected(rules: &[MultiField], packet: &[u8]) -> Option<u32> {
+pub(crate) fn expected(rules: &[MultiField], packet: &[u8]) -> Option<u32> {
     let layers = Layers::of_ip(packet);
     let is_whole = layers.ip.is_some_and(|ip| ip.packet_length() == packet.len());
     if !is_whole || matches!(layers.stop, Some(Stop::Malformed(_))) {
