@@ -132,7 +132,7 @@ impl<'t> Writer<'t> {
 
     /// The class of what finds neighbours. It is served first, and has a tenth of the line at most.
     pub(crate) fn neighbours(&self, verb: Verb) -> String {
-        let rate = Rate::from_bits_per_sec((self.tree.rate.bits_per_sec() / 10).max(8000));
+        let rate = self.part(10).max(Rate::from_bits_per_sec(8000));
         self.class(verb, NEIGHBOURS, [rate; 2], 0, Bytes(1514))
     }
 
@@ -141,9 +141,18 @@ impl<'t> Writer<'t> {
         self.program("add", ROOT, NEIGHBOURS_FILTER, &neighbours(class(ROOT, NEIGHBOURS)))
     }
 
-    /// The class of what no filter has told apart.
+    /// The class of what no filter has told apart. It is served last, and has a hundredth of the line at least: nobody has
+    /// said that such packets may wait for minutes.
     pub(crate) fn other(&self, verb: Verb) -> String {
-        self.share(verb, OTHER, 7, self.tree.rate, Bytes(1514))
+        let rates = [self.part(100).max(LEAST_RATE), self.tree.rate];
+        self.class(verb, OTHER, rates, 7, Bytes(1514))
+    }
+
+    /// One of `count` classes into which nothing is sent any more, for what is left in them: a tenth of the line at least for
+    /// all of them together, whatever their priority was.
+    pub(crate) fn hurry(&self, minor: u16, count: usize) -> String {
+        let rates = [self.part(10 * count as u64).max(LEAST_RATE), self.tree.rate];
+        self.class(Verb::Change, minor, rates, 0, Bytes(1514))
     }
 
     /// The queue of one of these two classes.
@@ -225,6 +234,11 @@ impl<'t> Writer<'t> {
                 Some(own)
             })
             .collect()
+    }
+
+    /// So small a part of the line.
+    fn part(&self, divisor: u64) -> Rate {
+        Rate::from_bits_per_sec(self.tree.rate.bits_per_sec() / divisor)
     }
 
     fn share(

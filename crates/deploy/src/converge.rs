@@ -113,37 +113,49 @@ impl Way<'_> {
                 next
             }
         };
+        steps.extend(self.class_of(OTHER));
         steps.extend(others);
         steps.push(self.noted(next));
         steps.extend(self.removal(next.other()));
         Ok(steps)
     }
 
-    /// The root, the line, and the classes that no policy speaks of.
+    /// The root, the line, and what finds neighbours. What no filter tells apart has no class yet, and so HTB lets packets
+    /// pass that come before the filters stand; in a class they would wait behind all that comes after.
     fn base(&self) -> Vec<Step> {
         let writer = self.writer(Generation::First);
-        let has = |minor| self.observed.classes.iter().any(|(class, _)| *class == minor);
-        let verb = |minor| if has(minor) { Verb::Change } else { Verb::Add };
         let mut steps = Vec::new();
         if self.observed.root == Root::Default {
-            steps.push(writer.root());
+            steps.push(Step::Tc(writer.root()));
         }
         if self.observed.filters.contains(&MEMO) {
-            steps.push(writer.remove_filter(MEMO));
+            steps.push(Step::Tc(writer.remove_filter(MEMO)));
         }
-        steps.push(writer.line(verb(LINE)));
-        for (minor, class) in
-            [(OTHER, writer.other(verb(OTHER))), (NEIGHBOURS, writer.neighbours(verb(NEIGHBOURS)))]
-        {
-            steps.push(class);
-            if self.observed.queue(ROOT + minor).is_none() {
-                steps.push(writer.plain_queue(minor));
-            }
-        }
+        steps.push(Step::Tc(writer.line(self.verb(LINE))));
+        steps.extend(self.class_of(NEIGHBOURS));
         if !self.observed.filters.contains(&NEIGHBOURS_FILTER) {
-            steps.push(writer.neighbours_filter());
+            steps.push(Step::Tc(writer.neighbours_filter()));
         }
-        steps.into_iter().map(Step::Tc).collect()
+        steps
+    }
+
+    /// One of the classes that no policy speaks of, with its queue.
+    fn class_of(&self, minor: u16) -> Vec<Step> {
+        let writer = self.writer(Generation::First);
+        let class = match minor {
+            OTHER => writer.other(self.verb(minor)),
+            _ => writer.neighbours(self.verb(minor)),
+        };
+        let has_queue = self.observed.queue(ROOT + minor).is_some();
+        let queue = (!has_queue).then(|| writer.plain_queue(minor));
+        std::iter::once(class).chain(queue).map(Step::Tc).collect()
+    }
+
+    fn verb(&self, minor: u16) -> Verb {
+        match self.observed.classes.iter().any(|(class, _)| *class == minor) {
+            true => Verb::Change,
+            false => Verb::Add,
+        }
     }
 
     /// The generation that is there, where settings alone are to be changed.
@@ -180,7 +192,7 @@ impl Way<'_> {
         Ok(steps)
     }
 
-    /// Waits until nothing is left in the classes of a generation, and takes them away.
+    /// Lets what is left in the classes of a generation leave, waits for it, and takes them away.
     fn removal(&self, generation: Generation) -> Vec<Step> {
         let writer = self.writer(generation);
         let classes: Vec<u16> =
@@ -188,8 +200,9 @@ impl Way<'_> {
         if classes.is_empty() {
             return Vec::new();
         }
-        let removed = classes.into_iter().map(|minor| Step::Tc(writer.remove_class(minor)));
-        std::iter::once(Step::Drain(generation)).chain(removed).collect()
+        let hurried = classes.iter().map(|minor| Step::Tc(writer.hurry(*minor, classes.len())));
+        let removed = classes.iter().map(|minor| Step::Tc(writer.remove_class(*minor)));
+        hurried.chain([Step::Drain(generation)]).chain(removed).collect()
     }
 
     fn noted(&self, generation: Generation) -> Step {

@@ -157,6 +157,13 @@ impl Growth<'_> {
         self.seconds.and(before).map(|before| value - before).filter(|grown| *grown >= 0.0)
     }
 
+    /// What this number was before; none where it is new.
+    fn before(&mut self, key: String, value: &Value) -> Option<f64> {
+        let before = self.before.get(&key).copied();
+        self.next.insert(key, value.as_f64()?);
+        before
+    }
+
     /// Bits per second, of a number of bytes.
     fn rate(&mut self, key: String, bytes: &Value) -> Option<f64> {
         let grown = self.of(key, bytes)?;
@@ -212,7 +219,11 @@ fn stream(
 ) -> Stream {
     let name = class["class"].as_str().unwrap_or("?").to_owned();
     let key = |what: &str| format!("{device}/{name}/{what}");
-    let waits = class["waiting_bytes"].as_f64().zip(rate).map(|(bytes, rate)| 8.0 * bytes / rate);
+    let own_rate = growth.rate(key("bytes"), &class["bytes"]);
+    let waited = growth.before(key("waiting"), &class["waiting_bytes"]);
+    let is_first = last.is_some() && at == 0;
+    // What is served first goes at the rate of the line. The rest goes at the rate at which it went, if some waited all the time.
+    let left_by = if is_first { rate } else { own_rate.filter(|_| waited > Some(0.0)) };
     let packets = |grown: Option<f64>| grown.unwrap_or_default() as u64;
     Stream {
         // Classes stand in the order in which they are served; the last is the bulk, and the only one.
@@ -221,13 +232,21 @@ fn stream(
             Some(_) if at == 0 => Role::Interactive,
             _ => Role::Class,
         },
-        delay_s: class["delay_s"].as_f64().or(waits),
+        delay_s: class["delay_s"].as_f64().or_else(|| wait(&class["waiting_bytes"], left_by)),
         delay_p95_s: None,
-        rate_bit_per_s: growth.rate(key("bytes"), &class["bytes"]),
+        rate_bit_per_s: own_rate,
         dropped: packets(growth.of(key("dropped"), &class["dropped"])),
         marked: packets(growth.of(key("marked"), &class["marked"])),
         waiting: class["waiting"].as_u64(),
         name,
+    }
+}
+
+/// How long it takes until so many bytes have left at a rate; none where that is not known, or nothing leaves.
+fn wait(bytes: &Value, rate: Option<f64>) -> Option<f64> {
+    match bytes.as_f64()? {
+        0.0 => Some(0.0),
+        bytes => rate.filter(|rate| *rate > 0.0).map(|rate| 8.0 * bytes / rate),
     }
 }
 
@@ -293,8 +312,8 @@ mod tests {
         let files = &place.streams[1];
         assert_eq!((place.name.as_str(), place.problem.as_ref()), ("gw1 eth0", None));
         assert_eq!((files.rate_bit_per_s, files.dropped, files.role), (Some(2e6), 2, Role::Bulk));
-        // 6000 bytes at 8 Mbit/s are 6 ms; a queue that says itself how long one waits is believed.
-        assert_eq!((files.delay_s, place.streams[0].delay_s), (Some(0.006), Some(0.003)));
+        // 6000 bytes at 2 Mbit/s are 24 ms; a queue that says itself how long one waits is believed.
+        assert_eq!((files.delay_s, place.streams[0].delay_s), (Some(0.024), Some(0.003)));
         assert_eq!((&*place.flows[0].name, place.flows[0].rate_bit_per_s), ("10.0.0.1", 2e6));
         // A queue that was made anew counts from zero.
         known.tell();
@@ -316,6 +335,30 @@ mod tests {
         assert_eq!(told(&mut known), 0, "nobody has looked since");
         known.learn(second(3), Ok(status(1, 0, 13)), None);
         assert_eq!(told(&mut known), 1);
+    }
+
+    #[test]
+    fn how_long_packets_wait_behind_others_is_told_where_some_left_while_some_waited_and_else_not_known()
+     {
+        let mut known = Known::new("?".to_owned());
+        let mut now = Instant::now();
+        let mut delays = |classes: [(&str, u64, u64); 3]| -> Vec<Option<f64>> {
+            let class = |(name, bytes, waiting): (&str, u64, u64)| json!({ "class": name, "bytes": bytes, "waiting_bytes": waiting, "delay_s": null });
+            let mut found = status(1, 0, 0);
+            found["devices"][0]["stands"]["classes"] = classes.map(class).into();
+            now += Duration::from_secs(1);
+            known.learn(now, Ok(found), None);
+            known.places[0].streams.iter().map(|stream| stream.delay_s).collect()
+        };
+        let other = BESIDE[1];
+        // At 8 Mbit/s; nothing is known yet of how fast the others leave.
+        let first = delays([("calls", 0, 1000), ("files", 0, 0), (other, 0, 136_000)]);
+        assert_eq!(first, [Some(0.001), Some(0.0), None]);
+        // Some came since, and some have waited all the time of which none has left.
+        let second = delays([("calls", 0, 2000), ("files", 9_000, 1000), (other, 0, 136_000)]);
+        assert_eq!(second, [Some(0.002), None, None]);
+        let third = delays([("calls", 0, 0), ("files", 19_000, 5000), (other, 1000, 135_000)]);
+        assert_eq!(third, [Some(0.0), Some(0.5), Some(135.0)]);
     }
 
     #[test]

@@ -89,7 +89,12 @@ const DSCP: u32 = 0;
 const PROTOCOL: u32 = 1;
 const SOURCE_PORT: u32 = 2;
 const DESTINATION_PORT: u32 = 3;
-const VERSION: u32 = 4;
+/// Of the source and of the destination: whether the address is one of IPv4, and its last 32 bits.
+const ADDRESSES: [[u32; 2]; 2] = [[4, 5], [6, 7]];
+
+/// Where the addresses stand in headers of IPv4 and of IPv6.
+const IN_V4: [u32; 2] = [IP + 12, IP + 16];
+const IN_V6: [u32; 2] = [IP + 8, IP + 24];
 
 /// The most extension headers that are walked, as in `shortflow-wire`.
 const MOST_EXTENSIONS: usize = 8;
@@ -127,6 +132,8 @@ pub fn classifier(choice: &Choice<u32>) -> Result<Program, TooLong> {
 fn read_headers(program: &mut Assembler, choice: &Choice<u32>, other: Label) {
     let asks_ports = choice.any(&|rule| rule.src_ports.is_some() || rule.dst_ports.is_some());
     let asks_protocol = asks_ports || choice.any(&|rule| rule.protocol.is_some());
+    let asks = [choice.any(&|rule| rule.src.is_some()), choice.any(&|rule| rule.dst.is_some())];
+    let asked: Vec<usize> = (0..2).filter(|end| asks[*end]).collect();
     let [is_ip, v4, v6, done] = [(); 4].map(|()| program.label());
     program.then(LOAD_HALF, ETHER_TYPE);
     ETHER_TYPES.iter().for_each(|kind| program.jump_if_equal(*kind, is_ip));
@@ -134,13 +141,14 @@ fn read_headers(program: &mut Assembler, choice: &Choice<u32>, other: Label) {
 
     program.place(is_ip);
     program.then(LOAD_NUMBER, 0).then(STORE_NOTE, SOURCE_PORT).then(STORE_NOTE, DESTINATION_PORT);
-    program.then(LOAD_BYTE, IP).then(SHIFT_RIGHT, 4).then(STORE_NOTE, VERSION);
+    program.then(LOAD_BYTE, IP).then(SHIFT_RIGHT, 4);
     program.jump_if_equal(4, v4);
     program.jump_if_equal(6, v6);
     program.jump(other);
 
     program.place(v4);
     program.then(LOAD_BYTE, IP + 1).then(SHIFT_RIGHT, 2).then(STORE_NOTE, DSCP);
+    asked.iter().for_each(|end| note_v4(program, *end));
     if asks_protocol {
         program.then(LOAD_BYTE, IP + 9).then(STORE_NOTE, PROTOCOL);
         // Of a fragment that is not the first nothing more can be read.
@@ -154,12 +162,38 @@ fn read_headers(program: &mut Assembler, choice: &Choice<u32>, other: Label) {
 
     program.place(v6);
     program.then(LOAD_HALF, IP).then(SHIFT_RIGHT, 6).then(AND, 63).then(STORE_NOTE, DSCP);
+    asked.iter().for_each(|end| note_v6(program, *end));
     if asks_protocol {
         program.then(LOAD_BYTE, IP + 6).then(STORE_NOTE, PROTOCOL);
         program.index(40);
         walk_extensions(program, 6, asks_ports, done);
     }
     program.place(done);
+}
+
+/// Notes the address at one end of a packet of IPv4.
+fn note_v4(program: &mut Assembler, end: usize) {
+    let [is_v4, last] = ADDRESSES[end];
+    program.then(LOAD_WORD, IN_V4[end]).then(STORE_NOTE, last);
+    program.then(LOAD_NUMBER, 1).then(STORE_NOTE, is_v4);
+}
+
+/// Notes the address at one end of a packet of IPv6, where `::ffff:a.b.c.d` is the address `a.b.c.d` of IPv4 (RFC 4291
+/// §2.5.5.2).
+fn note_v6(program: &mut Assembler, end: usize) {
+    let [is_v4, last] = ADDRESSES[end];
+    let [of_v6, done] = [(); 2].map(|()| program.label());
+    program.then(LOAD_WORD, IN_V6[end] + 12).then(STORE_NOTE, last);
+    for (word, mapped) in (0..).zip([0, 0, 0xffff]) {
+        program.then(LOAD_WORD, IN_V6[end] + 4 * word);
+        program.require_equal(mapped, of_v6);
+    }
+    program.then(LOAD_NUMBER, 1);
+    program.jump(done);
+    program.place(of_v6);
+    program.then(LOAD_NUMBER, 0);
+    program.place(done);
+    program.then(STORE_NOTE, is_v4);
 }
 
 /// Walks from the place in the index register to the header of a transport protocol, and notes its ports if that is asked.
@@ -253,29 +287,30 @@ fn ask(program: &mut Assembler, rule: &MultiField, next: Label) {
             program.require_within(ports.ends().map(u32::from), next);
         }
     }
-    for (prefix, [in_v4, in_v6]) in [(src, [12, 8]), (dst, [16, 24])] {
+    for (end, prefix) in [src, dst].into_iter().enumerate() {
         if let Some(prefix) = prefix {
-            ask_prefix(program, *prefix, [IP + in_v4, IP + in_v6], next);
+            ask_prefix(program, *prefix, end, next);
         }
     }
 }
 
-/// Goes on where the address at `in_v4` or `in_v6`, as the packet's version is, lies in `prefix`.
-fn ask_prefix(program: &mut Assembler, prefix: Prefix, [in_v4, in_v6]: [u32; 2], next: Label) {
-    program.then(LOAD_NOTE, VERSION);
+/// Goes on where the address at one end lies in `prefix`.
+fn ask_prefix(program: &mut Assembler, prefix: Prefix, end: usize, next: Label) {
+    let [is_v4, last] = ADDRESSES[end];
+    program.then(LOAD_NOTE, is_v4);
     match IpAddr::from(prefix.network()) {
         IpAddr::V4(network) => {
-            program.require_equal(4, next);
+            program.require_equal(1, next);
             let mask = u32::MAX.checked_shl(32 - u32::from(prefix.length())).unwrap_or(0);
-            program.then(LOAD_WORD, in_v4).then(AND, mask);
+            program.then(LOAD_NOTE, last).then(AND, mask);
             program.require_equal(network.to_bits(), next);
         }
         IpAddr::V6(network) => {
-            program.jump_if_equal(4, next);
+            program.require_equal(0, next);
             let mask = u128::MAX.checked_shl(128 - u32::from(prefix.length())).unwrap_or(0);
             let word = |bits: u128, place: u32| (bits >> (96 - 32 * place)) as u32;
             for place in (0..4).filter(|place| word(mask, *place) != 0) {
-                program.then(LOAD_WORD, in_v6 + 4 * place).then(AND, word(mask, place));
+                program.then(LOAD_WORD, IN_V6[end] + 4 * place).then(AND, word(mask, place));
                 program.require_equal(word(network.to_bits(), place), next);
             }
         }

@@ -64,7 +64,7 @@ fn run(program: &Program, ether_type: u16, packet: &[u8]) -> u32 {
     }
 }
 
-fn rule() -> impl Strategy<Value = MultiField> {
+pub(crate) fn rule() -> impl Strategy<Value = MultiField> {
     let dscps = prop::collection::vec(0u8..64, 1..4)
         .prop_map(|them| them.into_iter().filter_map(Dscp::new).collect::<DscpSet>());
     // Few different values, so that rules and packets meet.
@@ -105,8 +105,8 @@ fn prefix() -> impl Strategy<Value = Prefix> {
 }
 
 /// Packets of either version, with extension headers and fragments, cut off or damaged at times.
-fn packet() -> impl Strategy<Value = Vec<u8>> {
-    let fields = (any::<bool>(), any::<u8>(), 0u8..4, 0u8..4, 0u16..4, 0u16..4);
+pub(crate) fn packet() -> impl Strategy<Value = Vec<u8>> {
+    let fields = (any::<bool>(), any::<u8>(), host(), host(), 0u16..4, 0u16..4);
     let kind = prop::sample::select(vec![6u8, 17, 1, 50, 51, 132, 59]);
     let chain = prop::collection::vec(
         prop::sample::select(vec![0u8, 43, 44, 51, 60, 135, 139, 140]),
@@ -140,6 +140,13 @@ fn packet() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
+/// The last byte of an address, and whether it is one of IPv4, which a packet of IPv6 has as `::ffff:a.b.c.d`.
+type Host = (u8, bool);
+
+fn host() -> impl Strategy<Value = Host> {
+    (0u8..4, prop::bool::weighted(0.25))
+}
+
 fn extensions(chain: &[u8], kind: u8, fragment: u16) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (at, header) in chain.iter().enumerate() {
@@ -161,7 +168,14 @@ fn extensions(chain: &[u8], kind: u8, fragment: u16) -> Vec<u8> {
     bytes
 }
 
-fn v4_header(ds: u8, protocol: u8, src: u8, dst: u8, fragment: u16, body: &[u8]) -> Vec<u8> {
+fn v4_header(
+    ds: u8,
+    protocol: u8,
+    (src, _): Host,
+    (dst, _): Host,
+    fragment: u16,
+    body: &[u8],
+) -> Vec<u8> {
     let length = (20 + body.len()) as u16;
     let mut packet = vec![0x45, ds];
     packet.extend(length.to_be_bytes());
@@ -172,14 +186,13 @@ fn v4_header(ds: u8, protocol: u8, src: u8, dst: u8, fragment: u16, body: &[u8])
     packet
 }
 
-fn v6_header(ds: u8, next: u8, src: u8, dst: u8, body: &[u8]) -> Vec<u8> {
+fn v6_header(ds: u8, next: u8, src: Host, dst: Host, body: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x60 | ds >> 4, ds << 4, 0, 0];
     packet.extend((body.len() as u16).to_be_bytes());
     packet.extend([next, 64]);
-    for last in [src, dst] {
-        packet.extend([0x20, 0x01, 0x0d, 0xb8]);
-        packet.extend([0; 11]);
-        packet.push(last);
+    for (last, is_v4) in [src, dst] {
+        let address = if is_v4 { 0xffff_0a00_0000 } else { 0x2001_0db8 << 96 };
+        packet.extend((address | u128::from(last)).to_be_bytes());
     }
     packet.extend(body);
     packet
@@ -191,10 +204,12 @@ fn program(rules: &[MultiField]) -> Program {
     classifier(&Choice::Among { rules: each.collect(), otherwise }).expect("it is short enough")
 }
 
-const OTHERWISE: u32 = 0xffff_fff0;
+const HOSTS: [Host; 2] = [(1, false), (2, false)];
+
+pub(crate) const OTHERWISE: u32 = 0xffff_fff0;
 
 /// The class that the elements find; none of what is cut off, or damaged where its lengths are told.
-fn expected(rules: &[MultiField], packet: &[u8]) -> Option<u32> {
+pub(crate) fn expected(rules: &[MultiField], packet: &[u8]) -> Option<u32> {
     let layers = Layers::of_ip(packet);
     let is_whole = layers.ip.is_some_and(|ip| ip.packet_length() == packet.len());
     if !is_whole || matches!(layers.stop, Some(Stop::Malformed(_))) {
@@ -249,8 +264,26 @@ fn what_is_no_packet_of_ip_goes_where_what_no_rule_fits_goes() {
 #[test]
 fn a_packet_inside_a_tag_of_a_virtual_lan_is_found() {
     let rules = [MultiField { protocol: Some(Protocol::UDP), ..MultiField::default() }];
-    let packet = v4_header(0, 17, 1, 2, 0, &[0; 8]);
+    let packet = v4_header(0, 17, HOSTS[0], HOSTS[1], 0, &[0; 8]);
     assert_eq!([0x8100, 0x88a8].map(|kind| run(&program(&rules), kind, &packet)), [1, 1]);
+}
+
+#[test]
+fn an_address_that_stands_for_one_of_ipv4_is_of_that_family_in_a_packet_of_ipv6_too() {
+    let prefix = |text: &str, length| Some(Prefix::new(text.parse().unwrap(), length).unwrap());
+    let from = |src| MultiField { src, ..MultiField::default() };
+    let to = |dst| MultiField { dst, ..MultiField::default() };
+    let rules = [
+        from(prefix("::", 80)),
+        to(prefix("::", 0)),
+        from(prefix("10.0.0.1", 32)),
+        to(prefix("10.0.0.0", 8)),
+    ];
+    let class = |src, dst| run(&program(&rules), 0x86dd, &v6_header(0, 17, src, dst, &[0; 8]));
+    assert_eq!(class((1, true), (2, true)), 3);
+    assert_eq!(class((2, true), (2, true)), 4);
+    assert_eq!(class((1, true), (2, false)), 2);
+    assert_eq!(class((1, false), (2, true)), 4);
 }
 
 #[test]
@@ -301,13 +334,13 @@ fn what_finds_neighbours_is_known_and_what_a_router_passed_on_is_not_taken_for_i
     let arp = [0, 1, 8, 0, 6, 4, 0, 1];
     assert_eq!(run(&program, 0x0806, &arp), 7);
     let found = |kind: u8, hops: u8, protocol: u8| {
-        let mut packet = v6_header(0, protocol, 1, 2, &[kind, 0, 0, 0, 0, 0, 0, 0]);
+        let mut packet = v6_header(0, protocol, HOSTS[0], HOSTS[1], &[kind, 0, 0, 0, 0, 0, 0, 0]);
         packet[7] = hops;
         run(&program, 0x86dd, &packet)
     };
     assert_eq!([133, 135, 136, 137].map(|kind| found(kind, 255, 58)), [7; 4]);
     assert_eq!([found(135, 254, 58), found(128, 255, 58), found(135, 255, 17)], [0; 3]);
-    let v4 = v4_header(0, 1, 1, 2, 0, &[135; 40]);
+    let v4 = v4_header(0, 1, HOSTS[0], HOSTS[1], 0, &[135; 40]);
     assert_eq!(run(&program, 0x0800, &v4), 0);
     assert!(notes_are_written_before_they_are_read(&program));
 }

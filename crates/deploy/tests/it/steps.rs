@@ -36,21 +36,22 @@ fn words(steps: &[Step]) -> Vec<String> {
 }
 
 #[test]
-fn a_line_stands_before_anything_is_sent_to_it_and_the_memo_is_last() {
+fn a_line_stands_first_and_a_class_for_what_no_filter_tells_apart_behind_the_filters_and_the_memo_is_last()
+ {
     let tree = compiled(&of_queue("fifo = { limit = \"9 pkt\" }"), &settings(&[], false)).unwrap();
     assert_eq!(
         words(&first_steps(&tree)),
         [
             "qdisc add 5f00:",
             "class add 5f00:fff0",
-            "class add 5f00:5f",
-            "qdisc add 5f5f:",
             "class add 5f00:5e",
             "qdisc add 5f5e:",
             "filter add 1",
             "class add 5f00:1",
             "qdisc add 5f01:",
             "filter add 2",
+            "class add 5f00:5f",
+            "qdisc add 5f5f:",
             "filter add 100",
         ]
     );
@@ -67,17 +68,20 @@ fn of_two_generations_the_one_that_takes_packets_is_kept_until_the_other_does() 
     let found = steps(&["fff0", "5e", "5f", "1", "2", "81"], &[1, 2]);
     let expected = [
         "class change 5f00:fff0",
-        "class change 5f00:5f",
-        "qdisc add 5f5f:",
         "class change 5f00:5e",
         "qdisc add 5f5e:",
+        "class change 5f00:81",
         "drain",
         "class del 5f00:81",
         "class add 5f00:81",
         "qdisc add 5f81:",
         "filter add 3",
         "filter del 2",
+        "class change 5f00:5f",
+        "qdisc add 5f5f:",
         "filter add 100",
+        "class change 5f00:1",
+        "class change 5f00:2",
         "drain",
         "class del 5f00:1",
         "class del 5f00:2",

@@ -63,7 +63,7 @@ fn plan(policy: &Policy) -> (Tc, Vec<Step>) {
 }
 
 /// Runs a test where the kernel and the build have the program. In CI they must.
-fn with_the_program(test: impl FnOnce(&Bench) + Send + 'static) {
+pub(super) fn with_the_program(test: impl FnOnce(&Bench) + Send + 'static) {
     on_a_bench(|bench| {
         let program = shortflow_deploy::examine().program;
         match program.found {

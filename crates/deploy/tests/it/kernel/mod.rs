@@ -5,3 +5,4 @@ mod edge;
 mod interruptions;
 mod life;
 mod load;
+mod pieces;
