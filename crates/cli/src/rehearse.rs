@@ -21,6 +21,7 @@ pub(crate) use on_linux::{rehearsal_over_ipv4, rehearse};
 
 #[cfg(target_os = "linux")]
 mod on_linux {
+    use std::io::{self, IsTerminal};
     use std::path::{Path, PathBuf};
     use std::sync::atomic::Ordering;
 
@@ -63,6 +64,10 @@ mod on_linux {
         let rehearsal = rehearsal(args);
         let cases = cases(args, &rehearsal, is_measured)?;
         let on_terminal = args.shell.is_some() || args.live && console.shows_progress();
+        if on_terminal && args.live && io::stdin().is_terminal() {
+            let next = if args.policies.len() > 1 { "n goes to the next policy, " } else { "" };
+            console.note(&format!("keys: {next}q ends it"));
+        }
         let is_shown = on_terminal || args.console.is_some();
         let board = is_shown.then(|| board(args, &cases)).transpose()?;
         let page = args.console.map(|at| Page::open(at, &args.console_token)).transpose()?;
@@ -229,7 +234,11 @@ mod on_linux {
             (Some(name), Some(board)) => {
                 all.push(Guest { host: host(scenario, name)?, command: vec![shell().into()] });
                 let shell = Shell::new(&crew, all.len() - 1)?;
-                console.note(&format!("a shell on {name}; its end is the end of the rehearsal"));
+                let next =
+                    if board.has_others() { "Ctrl-] n goes to the next policy, " } else { "" };
+                console.note(&format!(
+                    "a shell on {name}; its end is the end of the rehearsal; {next}Ctrl-] q ends it"
+                ));
                 while_over(|over| shell.talk(board, stop, over), || run(&all, &shell))
             }
             _ => {

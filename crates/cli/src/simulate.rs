@@ -177,6 +177,10 @@ pub(crate) fn conduct(
         console.note(&what);
         return Err(error.into());
     }
+    if let Some(error) = failure {
+        console.note("what was measured is kept");
+        return Err(error.into());
+    }
     if are_trusted { Ok(()) } else { Err(Failure::TooLate) }
 }
 

@@ -63,7 +63,8 @@ pub(crate) fn told_of_missing(found: &Replica) -> Option<String> {
         |found: &DatagramResult| found.sent.saturating_sub(found.dropped + found.delivered);
     let missing: u64 = all.map(missing).sum();
     let told = format!(
-        "{missing} datagrams had not come when the run ended, or were lost by this machine and not by the network: \
+        "{missing} datagrams were still under way when the run ended (a `drain` lets them come), or were lost by this \
+         machine and not by the network: \
          they are counted as sent, and neither as delivered nor as lost."
     );
     (missing > 0).then_some(told)

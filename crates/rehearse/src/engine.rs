@@ -167,8 +167,8 @@ impl Rehearsal {
         let found = Replica { number: replica, ..recorder.finish()? };
         warnings.extend(told_of_lost(site.hosts.lost(&site.devices).map_err(lacking)?, &found));
         tcp_info.map_or(Ok(()), |log| log.sink.finish())?;
-        tap.map_or(Ok(()), |tap| tap.finish()).map_err(Error::Trace)?;
-        Ok(Outcome { measured: Measured::Replica(Box::new(found)), warnings, timing })
+        let failure = tap.map_or(Ok(()), |tap| tap.finish()).map_err(Error::Trace).err();
+        Ok(Outcome { measured: Measured::Replica(Box::new(found)), warnings, timing, failure })
     }
 }
 

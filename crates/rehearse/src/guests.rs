@@ -48,6 +48,9 @@ pub enum End {
     WithRehearsal,
 }
 
+/// What programs have that do not choose.
+const CONGESTION_CONTROL: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+
 /// The programs of a rehearsal.
 #[derive(Clone, Copy)]
 pub struct Guests<'g> {
@@ -119,12 +122,14 @@ impl Guests<'_> {
             let name = kernel::congestion_of(scenario, guest.host)?;
             let host = place.hosts[guest.host.index()].as_ref()?;
             let is_chosen = host.prefer_congestion_control(place.home, name).unwrap_or(false);
-            (!is_chosen).then_some(name)
+            let own = || std::fs::read_to_string(CONGESTION_CONTROL).unwrap_or_default();
+            (!is_chosen).then(|| (name, host.within(place.home, own).unwrap_or_default()))
         };
-        let name = self.all.iter().find_map(chosen)?;
+        let (name, own) = self.all.iter().find_map(chosen)?;
         Some(format!(
-            "Programs have this machine's congestion control, and not {name} as workloads have: add {name} to \
-             net.ipv4.tcp_allowed_congestion_control (sysctl), or have programs choose it themselves."
+            "Programs have this machine's congestion control ({}), and not {name} as workloads have: add {name} to \
+             net.ipv4.tcp_allowed_congestion_control (sysctl), or have programs choose it themselves.",
+            own.trim()
         ))
     }
 

@@ -34,7 +34,7 @@ pub fn key_result(runs: &[Run]) -> String {
         return [sentence].into_iter().chain(told).collect::<Vec<_>>().join("\n");
     }
     let streams = match runs {
-        [run] if swept_key(runs).is_none() => of_datagrams(run),
+        [run] if swept_key(runs).is_none() => [of_datagrams(run), of_long_flows(run)].concat(),
         _ => Vec::new(),
     };
     if timed.is_empty() && streams.is_empty() {
@@ -106,6 +106,17 @@ fn of_datagrams(run: &Run) -> Vec<String> {
             format::time(&datagrams.delay?),
             format::share(&datagrams.loss),
         ))
+    });
+    told.take(MOST_WORKLOADS).collect()
+}
+
+/// What flows without an end got, workload by workload.
+fn of_long_flows(run: &Run) -> Vec<String> {
+    let found = run.points.iter().flat_map(|point| &point.summary.workloads);
+    let long = found.filter(|workload| workload.fairness.is_some());
+    let told = long.filter_map(|workload| {
+        let got = format::rate(workload.goodput?.mean);
+        Some(format!("{} got {got} on average.", workload.name))
     });
     told.take(MOST_WORKLOADS).collect()
 }

@@ -113,11 +113,13 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// How late packets were sent; `None` where time is simulated or computed.
     pub timing: Option<TimingError>,
+    /// What went wrong beside the measuring, and did not spoil it: a trace that could not be written.
+    pub failure: Option<Error>,
 }
 
 impl From<Measured> for Outcome {
     fn from(measured: Measured) -> Self {
-        Outcome { measured, warnings: Vec::new(), timing: None }
+        Outcome { measured, warnings: Vec::new(), timing: None, failure: None }
     }
 }
 

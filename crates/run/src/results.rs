@@ -77,7 +77,10 @@ pub(crate) fn gather(
     let (mut complete, mut failure) = (Complete::new(cases), None);
     for (place, outcome) in places.iter().zip(outcomes) {
         match outcome {
-            Ok(outcome) => complete.put(*place, outcome),
+            Ok(mut outcome) => {
+                failure = failure.or(outcome.failure.take());
+                complete.put(*place, outcome);
+            }
             Err(Error::Interrupted) => {}
             Err(error) => failure = failure.or(Some(error)),
         }

@@ -38,6 +38,7 @@ mod output;
 mod pcapng;
 mod real;
 mod request;
+mod through;
 mod trace;
 
 pub use capture_point::{CapturePoint, both_ends, places};

@@ -1,10 +1,12 @@
 //! The file of a capture.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use shortflow_measure::results::{Error, WholeFile};
+
+use crate::through::Through;
 
 /// What a capture is written to.
 #[derive(Debug)]
@@ -16,7 +18,7 @@ pub(crate) enum Output {
         /// Its name as it was given.
         path: PathBuf,
         /// What is behind the name.
-        file: BufWriter<File>,
+        file: BufWriter<Through>,
     },
 }
 
@@ -30,8 +32,8 @@ impl Output {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed(error)),
             Ok(found) if is_written_through(&target, &found) => {
-                let file = OpenOptions::new().append(true).open(&target).map_err(failed)?;
-                return Ok(Output::Through { path: path.to_owned(), file: BufWriter::new(file) });
+                let file = BufWriter::new(Through::open(&target).map_err(failed)?);
+                return Ok(Output::Through { path: path.to_owned(), file });
             }
             Ok(_) if is_capture(&target).map_err(failed)? => {}
             Ok(_) => {

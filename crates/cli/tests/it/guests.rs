@@ -95,6 +95,26 @@ fn programs_are_told_where_they_have_another_congestion_control_than_workloads()
 }
 
 #[test]
+fn what_was_measured_is_kept_though_the_reader_of_its_trace_has_left() {
+    let home = Home::new();
+    let (pipe, out) = (home.0.path().join("pipe"), home.0.path().join("out"));
+    assert!(command("mkfifo").arg(&pipe).status().unwrap().success());
+    let [pipe, place] = [&pipe, &out].map(|path| path.to_str().unwrap());
+    let reader = command("head").args(["-c", "100", pipe]).stdout(Stdio::null()).spawn();
+    let mut reader = reader.unwrap();
+    let more = ["--replicas", "1", "--out", place, "--trace", pipe, "--trace-at", "server"];
+    let Some(ended) = home.rehearse(&more) else {
+        let _ = reader.kill();
+        return;
+    };
+    reader.wait().unwrap();
+    assert_eq!(ended.code, Some(3), "{}", ended.err);
+    assert!(ended.err.contains("what was measured is kept"), "{}", ended.err);
+    assert!(ended.err.contains("Broken pipe"), "{}", ended.err);
+    assert!(files(&out).contains(&"report.html".to_owned()));
+}
+
+#[test]
 fn in_user_and_network_namespaces_of_one_s_own_nobody_needs_to_be_root() {
     let home = Home::new();
     let Some(_) = home.rehearse(&["--until-done", "--with", "client", "true"]) else { return };

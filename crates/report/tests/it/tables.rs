@@ -47,6 +47,7 @@ fn a_run_reads_at_a_glance() {
     let expected = "\
 A transfer of web took 203 ± 12 ms on average; half of them took at most 120 ms, one in a hundred more than 1.16 s.
 Datagrams of voice took 28.0 ± 2.5 ms on average, one in a hundred more than 55.6 ms; 1.08 ± 0.73 % of them were lost.
+backup got 1.61 Mbit/s on average.
 
 web: completion time by reply size, in ms
 size       mean   median       p95        p99  transfers

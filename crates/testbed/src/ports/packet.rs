@@ -31,7 +31,10 @@ impl Packet {
         let socket = open().map_err(Error::NoPacketSockets)?;
         let failed = || Error::kernel("a packet socket could not be set up");
         let room = end.queue.saturating_mul(end.mtu + OVERHEAD) as libc::c_int;
-        set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, room).map_err(failed())?;
+        // In a user namespace a socket has what everybody may have (`net.core.rmem_max`).
+        set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, room)
+            .or_else(|_| set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUF, room))
+            .map_err(failed())?;
         for option in [PACKET_IGNORE_OUTGOING, PACKET_QDISC_BYPASS] {
             set(&socket, libc::SOL_PACKET, option, 1).map_err(failed())?;
         }
