@@ -169,19 +169,27 @@ pub(crate) fn conduct(
         trace.map_or(Ok(()), |trace| console.file("Trace", &trace.file))?;
         console.file("Report", &page?)?;
     }
-    if let Some(Interruption { kept, all }) = interruption {
-        let what = format!("kept the {kept} of {all} replicas that are complete");
-        let Some(error) = failure else {
-            return Err(Failure::Interrupted(format!("interrupted: {what}")));
-        };
-        console.note(&what);
-        return Err(error.into());
-    }
-    if let Some(error) = failure {
-        console.note("what was measured is kept");
-        return Err(error.into());
-    }
+    tell_what_is_kept(console, interruption, failure)?;
     if are_trusted { Ok(()) } else { Err(Failure::TooLate) }
+}
+
+/// Says what is kept of a run that was interrupted, or met with an error; such a run has failed.
+fn tell_what_is_kept(
+    console: &Console,
+    interruption: Option<Interruption>,
+    failure: Option<Error>,
+) -> Result<(), Failure> {
+    let what = interruption.map_or("what was measured is kept".to_owned(), |part| {
+        format!("kept the {} of {} replicas that are complete", part.kept, part.all)
+    });
+    match (interruption, failure) {
+        (None, None) => Ok(()),
+        (Some(_), None) => Err(Failure::Interrupted(format!("interrupted: {what}"))),
+        (_, Some(error)) => {
+            console.note(&what);
+            Err(error.into())
+        }
+    }
 }
 
 /// Why nothing was found of so many cases.
