@@ -134,7 +134,7 @@ fn check_file(inputs: &InputFiles, path: &Path, args: &Check) -> Result<Sound, F
         return Ok(Sound { kind, what, warnings: policy.warnings, loaded: None });
     }
     let (policy, set, bind) = (args.policy.clone(), args.set.clone(), args.bind.clone());
-    let overrides = Overrides { policy, set, bind };
+    let overrides = Overrides { policy, set, bind, ..Overrides::default() };
     let loaded = shortflow_scenario::load_from(inputs, path, &overrides)?;
     refuse_too_large(&[&loaded], None, args.memory)?;
     let (what, warnings) = (loaded.summary(), loaded.warnings.clone());

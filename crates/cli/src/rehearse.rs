@@ -29,7 +29,7 @@ mod on_linux {
         Attended, Audience, Board, Guest, Guests, IpVersion, OnConsole, PortKind, Rehearsal, User,
     };
     use shortflow_run::{Case, Engine, Error, StartTap, Tap};
-    use shortflow_scenario::Scenario;
+    use shortflow_scenario::{Overrides, Scenario};
     use shortflow_text::InputFiles;
     use shortflow_trace::Request;
 
@@ -40,7 +40,7 @@ mod on_linux {
     use crate::interrupt::stop_on_interrupt;
     use crate::live::{Shell, Watch};
     use crate::page::{NO_CONSOLE, Page};
-    use crate::simulate::{Looking, case, conduct, request, target};
+    use crate::simulate::{Looking, case_with, conduct, overrides, request, target};
 
     /// How long traffic goes on that has no end of its own.
     const ENDLESS: &str = "24 h";
@@ -143,7 +143,12 @@ mod on_linux {
         let RunOne { scenario, policy, options } = &args.run;
         let inputs = InputFiles::default();
         let set: &[(&str, &str)] = if is_measured { &[] } else { &[("duration", ENDLESS)] };
-        let case = |policy: Option<&Path>| case(&inputs, engine, scenario, policy, options, set);
+        let case = |policy: Option<&Path>| {
+            let chosen = overrides(options, policy)?;
+            // Programs are traffic enough where nothing is measured.
+            let chosen = Overrides { needs_no_workload: !is_measured, ..chosen };
+            case_with(&inputs, engine, scenario, chosen, set)
+        };
         if args.policies.is_empty() {
             return Ok(vec![case(policy.as_deref())?]);
         }

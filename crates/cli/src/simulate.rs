@@ -227,7 +227,8 @@ pub(crate) fn overrides(options: &RunOptions, policy: Option<&Path>) -> Result<O
         }
         set.push((key.to_owned(), value.to_string()));
     }
-    Ok(Overrides { policy: policy.map(Path::to_owned), set, bind: options.bind.clone() })
+    let (policy, bind) = (policy.map(Path::to_owned), options.bind.clone());
+    Ok(Overrides { policy, set, bind, ..Overrides::default() })
 }
 
 /// Refuses what leaves nothing to compare, and what would be compared with itself.
@@ -262,6 +263,7 @@ fn check_compared(Compare { policies, engines, .. }: &Compare) -> Result<(), Fai
     }
 }
 
+/// A case of a scenario as the options say, where these keys are `set` besides.
 pub(crate) fn case<'e>(
     inputs: &InputFiles,
     engine: &'e dyn Engine,
@@ -270,12 +272,22 @@ pub(crate) fn case<'e>(
     options: &RunOptions,
     set: &[(&str, &str)],
 ) -> Result<Case<'e>, Failure> {
+    case_with(inputs, engine, scenario, overrides(options, policy)?, set)
+}
+
+/// The same of what the user changes.
+pub(crate) fn case_with<'e>(
+    inputs: &InputFiles,
+    engine: &'e dyn Engine,
+    scenario: &Path,
+    mut overrides: Overrides,
+    set: &[(&str, &str)],
+) -> Result<Case<'e>, Failure> {
     let remedy = "name the scenario first, and the policy with --policy";
     check_kind(inputs, scenario, FileKind::Scenario, remedy)?;
-    if let Some(policy) = policy {
+    if let Some(policy) = &overrides.policy {
         check_kind(inputs, policy, FileKind::Policy, "a policy has [roles]")?;
     }
-    let mut overrides = overrides(options, policy)?;
     for (key, value) in set {
         if overrides.set.iter().any(|(set, _)| set == key) {
             return Err(Failure::Input(format!(

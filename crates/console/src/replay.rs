@@ -261,7 +261,7 @@ impl Recording {
         let overrides = Overrides {
             policy: policy.map(|input| PathBuf::from(&input.name)),
             set: set.map(|setting| (setting.key.clone(), setting.value.clone())).collect(),
-            bind: Vec::new(),
+            ..Overrides::default()
         };
         let loaded = load_from(&inputs, Path::new(&scenario.name), &overrides)?;
         let points = loaded.into_points();

@@ -26,6 +26,8 @@ pub struct Overrides {
     /// Bindings besides those of the scenario, as in `--bind core=east->west`. At a port where the
     /// scenario binds a role too, these count.
     pub bind: Vec<String>,
+    /// Whether somebody else sends, so that the scenario may do without workloads.
+    pub needs_no_workload: bool,
 }
 
 /// A scenario file, read and checked: one scenario for each point of its sweep.
@@ -160,6 +162,11 @@ impl Loader<'_> {
         });
         let swept: Vec<Override> = swept.collect();
         let (mut document, file) = self.read_file(&swept)?;
+        if file.workloads.is_empty() && !self.overrides.needs_no_workload {
+            let help =
+                "add a [workloads.NAME.transfers], web, telnet, ftp, bulk, cbr or poisson table";
+            document.mistake("workloads", "there is no workload, so nothing would be sent", help);
+        }
         let policy = self.policy(&mut document, &file, &swept)?;
         let inputs = Inputs {
             scenario: (self.source.name.clone(), self.source.text.clone()),

@@ -95,6 +95,20 @@ fn programs_are_told_where_they_have_another_congestion_control_than_workloads()
 }
 
 #[test]
+fn programs_alone_need_no_workload_and_what_is_measured_does() {
+    let home = Home::new();
+    std::fs::write(home.scenario(), LINE.split("    [workloads]").next().unwrap()).unwrap();
+    let more = ["--with", "server", SERVE, "--with", "client", FETCH, "--until-done"];
+    let Some(ended) = home.rehearse(&more) else { return };
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.err.contains("heard hello"), "{}", ended.err);
+    let arguments = home.arguments(&["--replicas", "1"]);
+    let ended = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("there is no workload"), "{}", ended.err);
+}
+
+#[test]
 fn what_was_measured_is_kept_though_the_reader_of_its_trace_has_left() {
     let home = Home::new();
     let (pipe, out) = (home.0.path().join("pipe"), home.0.path().join("out"));

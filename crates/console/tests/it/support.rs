@@ -29,7 +29,7 @@ pub(crate) fn compared(into: &Path) {
         let set = [("duration", "20 s"), ("warm_up", "2 s"), ("drain", "5 s"), ("replicas", "1")];
         let set = set.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
         let policy = Some(repository().join(policy));
-        let overrides = Overrides { policy, set, bind: Vec::new() };
+        let overrides = Overrides { policy, set, ..Overrides::default() };
         Case::load(&Simulator, &repository().join("scenarios/contract.toml"), &overrides).unwrap()
     };
     let places = policies.map(str::to_owned);

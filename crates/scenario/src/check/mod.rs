@@ -96,10 +96,6 @@ fn frame(document: &mut Document, file: &ScenarioFile) {
         let message = format!("replicas must be 1 to {most}; found {}", file.replicas);
         document.mistake("replicas", message, "");
     }
-    if file.workloads.is_empty() {
-        let help = "add a [workloads.NAME.transfers], web, telnet, ftp, bulk, cbr or poisson table";
-        document.mistake("workloads", "there is no workload, so nothing would be sent", help);
-    }
 }
 
 /// The most replicas of a point.
