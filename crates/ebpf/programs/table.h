@@ -308,7 +308,10 @@ static __always_inline void see(struct table *table, const struct accounts *acco
 	if (found) {
 		entry = entry_at(table, found);
 		seen->is_new = seen->now - entry->seen_at > accounts->idle_timeout;
-		unlink_place(table, found);
+		if (found != table->newest) {
+			unlink_place(table, found);
+			link_newest(table, found);
+		}
 	} else {
 		seen->is_new = 1;
 		found = place_for_new(table, accounts, seen);
@@ -316,8 +319,8 @@ static __always_inline void see(struct table *table, const struct accounts *acco
 		entry->name = *name;
 		entry->next = *bucket;
 		*bucket = found;
+		link_newest(table, found);
 	}
-	link_newest(table, found);
 	if (accounts->by == BY_FLOW) {
 		if (seen->is_new || seen->packet->flags & (SYN | FIN | RST))
 			note_ends(table, found, seen);

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::os::fd::AsRawFd;
 
 use libbpf_rs::{ObjectBuilder, ProgramInput, ProgramMut};
-use shortflow_elements::classifier::{MultiField, PortRange, SenderMatch, SimaClass};
+use shortflow_elements::classifier::{DscpSet, MultiField, PortRange, SenderMatch, SimaClass};
 use shortflow_elements::marker::{
     AdmissionParams, AggregateMarkerParams, Counted, DstfParams, LoadWindow, SimaParams, SizeLevels,
 };
@@ -13,7 +13,7 @@ use shortflow_elements::meter::{
     TokenBucketParams, TrTcmParams, TswParams,
 };
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
-use shortflow_elements::{Aggregate, Color, Dscp, Label, Per, Protocol};
+use shortflow_elements::{Address, Aggregate, Color, Dscp, Label, Per, Prefix, Protocol};
 use shortflow_units::{Bytes, Duration, Rate, Rng};
 
 use super::program::ECHO;
@@ -64,6 +64,9 @@ impl Effort {
         add("nothing at all", &|| self.nothing())?;
         add("parsing, and a rule that does not match", &|| self.plain(&plan_of_rules(1, false)))?;
         add("application marks, 16 rules", &|| self.plain(&plan_of_rules(16, true)))?;
+        add("every field of the headers, 64 rules, the last matches", &|| {
+            self.plain(&plan_of_fields())
+        })?;
         add("labels by socket marks, 16 rules", &|| self.plain(&plan_of_labels(Owner::Mark)))?;
         add("labels by groups of processes, 16 rules", &|| {
             self.plain(&plan_of_labels(|id| Owner::Group { id: id.into(), level: 2 }))
@@ -237,6 +240,29 @@ fn plan_of_rules(count: u16, last_matches: bool) -> EdgePlan {
     EdgePlan::new(&rules, &[marking()]).expect("it is one of ours")
 }
 
+fn plan_of_fields() -> EdgePlan {
+    EdgePlan::new(&rules_on_fields(), &[marking()]).expect("it is one of ours")
+}
+
+/// As many rules as there can be, each on every field that a header has, of which the last alone matches.
+fn rules_on_fields() -> Vec<(MultiField, usize)> {
+    let ports = |first, last| Some(PortRange::new(first, last).expect("they rise"));
+    let prefix = |bytes: [u8; 4], length| {
+        let network = Address::v4(u32::from_be_bytes(bytes));
+        Some(Prefix::new(network, length).expect("no bit is beyond it"))
+    };
+    let rule = |at: u8| MultiField {
+        src: prefix([8, 0, 0, 0], 5),
+        dst: prefix([192, 0, 2, 64 - at], 32),
+        src_ports: ports(40_000, 40_063),
+        dst_ports: ports(80, 80),
+        protocol: Some(Protocol::TCP),
+        dscps: Some(DscpSet::EMPTY.with(Dscp::BEST_EFFORT).with(Dscp::EF)),
+        sender: None,
+    };
+    (0..64).map(|at| (rule(at), 0)).collect()
+}
+
 /// Rules that ask for labels which no connection has, and one that asks for none.
 fn plan_of_labels(owner: fn(u32) -> Owner) -> EdgePlan {
     let labels = (1..16).map(Label);
@@ -370,4 +396,27 @@ fn packet(flow: u32) -> Vec<u8> {
     packet[46] = 0x50;
     packet[47] = 0x10;
     packet
+}
+
+#[cfg(test)]
+mod tests {
+    use shortflow_elements::classifier::Classifier;
+    use shortflow_wire::Layers;
+
+    use super::*;
+
+    #[test]
+    fn of_the_rules_on_every_field_the_last_alone_matches_before_and_after_it_has_marked() {
+        let rules = rules_on_fields();
+        let numbered = rules.into_iter().enumerate().map(|(at, (rule, _))| (rule, at));
+        let classifier = Classifier::new(numbered.collect());
+        for flow in [0, 77, 65_535, 1_000_000] {
+            let mut packet = packet(flow);
+            for ds in [Dscp::BEST_EFFORT, Dscp::EF] {
+                packet[15] = ds.value() << 2;
+                let descriptor = Layers::of_ethernet(&packet).descriptor(None).unwrap();
+                assert_eq!(classifier.classify(&descriptor), Some(63));
+            }
+        }
+    }
 }
