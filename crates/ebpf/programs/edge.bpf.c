@@ -83,14 +83,14 @@ static __always_inline void count_seen(__u32 class, const struct seen *seen, con
 	struct table_counter *counter = bpf_map_lookup_elem(&table_counters, &class);
 	__u32 fresh = seen->used ? seen->is_new : packet->segments;
 
+	if (seen->ended | seen->forgotten)
+		count_ends(class, seen->ended, seen->took, seen->forgotten);
 	if (!counter)
 		return;
 	counter->hits += packet->segments - fresh;
 	counter->misses += fresh;
 	counter->evictions += seen->has_displaced;
 	counter->used = seen->used;
-	if (seen->ended | seen->forgotten)
-		count_ends(class, seen->ended, seen->took, seen->forgotten);
 }
 
 // Packets of the flow that came before this one.
