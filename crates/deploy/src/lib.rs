@@ -42,6 +42,7 @@ mod reach;
 mod repair;
 mod status;
 mod tc;
+mod times;
 mod tree;
 mod wanted;
 

@@ -69,9 +69,15 @@ pub(crate) fn seen(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
     let there = EdgeAtDevice::find(link.index, Direction::Egress).ok()??;
     let (counters, tables) = (there.counters(classes).ok()?, there.tables(classes).ok()?);
     let (flows, buckets) = (there.flows(classes, MOST_FLOWS).ok()?, there.buckets(classes).ok()?);
-    let each = counters.into_iter().zip(tables).zip(flows).zip(buckets);
-    let seen =
-        each.map(|(((colors, table), flows), buckets)| ClassSeen { colors, table, flows, buckets });
+    let each =
+        counters.into_iter().zip(tables).zip(flows).zip(buckets).zip(there.times(classes).ok()?);
+    let seen = each.map(|((((colors, table), flows), buckets), times)| ClassSeen {
+        colors,
+        table,
+        flows,
+        times,
+        buckets,
+    });
     Some(seen.collect())
 }
 

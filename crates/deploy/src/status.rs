@@ -1,7 +1,7 @@
 //! How a deployment stands.
 
 use serde_json::{Value, json};
-use shortflow_ebpf::edge::{EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable};
+use shortflow_ebpf::edge::{EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable, EdgeTimes};
 
 use crate::columns::columns;
 use crate::device::{Claim, link, names};
@@ -13,6 +13,7 @@ use crate::owner::{GroupState, Labelled};
 use crate::program;
 use crate::repair::Wrong;
 use crate::tc::Tc;
+use crate::times;
 
 /// How a device stands.
 #[derive(Debug, Clone)]
@@ -55,6 +56,8 @@ pub struct ClassSeen {
     pub table: EdgeTable,
     /// The flows or hosts in it that have sent the most since it knows them, the first of all first.
     pub flows: Vec<EdgeFlow>,
+    /// How long its connections took, in groups by what they have sent, where it knows flows.
+    pub times: Option<[EdgeTimes; 4]>,
     /// Its buckets, where all its packets share them.
     pub buckets: Vec<EdgeBucket>,
 }
@@ -113,6 +116,13 @@ impl EdgeStatus {
         text
     }
 
+    /// How long connections took, of each class of which some have ended or were forgotten.
+    fn times(&self) -> String {
+        let seen = self.memo.classes.iter().zip(self.seen.iter().flatten());
+        let rows = seen.filter_map(|(name, seen)| times::rows(name, seen.times.as_ref()?));
+        rows.map(|rows| columns(&rows, 1)).collect()
+    }
+
     fn json(&self) -> Value {
         let flow = |flow: &EdgeFlow| {
             json!({
@@ -129,6 +139,7 @@ impl EdgeStatus {
                 "dropped": seen.map(|seen| seen.colors.map(|color| color.dropped_packets)),
                 "hits": seen.map(|seen| seen.table.hits), "misses": seen.map(|seen| seen.table.misses),
                 "evictions": seen.map(|seen| seen.table.evictions), "used": seen.map(|seen| seen.table.used),
+                "times": seen.and_then(|seen| Some(times::json(seen.times.as_ref()?))),
                 "buckets": seen.map(|seen| seen.buckets.iter().map(bucket).collect::<Vec<_>>()),
                 "top": seen.map(|seen| seen.flows.iter().map(flow).collect::<Vec<_>>()),
             })
@@ -247,6 +258,7 @@ impl DeviceStatus {
         if let Some(edge) = &self.edge {
             text += &columns(&edge.rows(), 1);
             text += &edge.top();
+            text += &edge.times();
             if !edge.labels.is_empty() {
                 text += &columns(&edge.label_rows(), 3);
             }

@@ -16,6 +16,10 @@
 #define MOST_LEVELS 64
 // The most connections of an aggregate; a power of 2.
 #define MOST_CONNECTIONS 256
+// The bounds between which it is counted how long connections took: one less than a power of 2. And the groups of those that
+// have sent about as much.
+#define MOST_TIMES 15
+#define SIZES 4
 
 enum { GREEN, YELLOW, RED, COLORS };
 // Room for as many as two bits tell apart, so that the kernel sees that no place is beyond.
@@ -217,6 +221,21 @@ struct {
 	__type(value, struct table_counter);
 } table_counters SEC(".maps");
 
+// How long the connections of a class took that have sent about as much.
+struct times {
+	// How many took at most as long as each bound, and longer than the one before; of the last nothing is the bound.
+	__u64 parts[MOST_TIMES + 1];
+	// The nanoseconds of all, and how many connections were forgotten before their end.
+	__u64 sum, unfinished;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, MOST_CLASSES * SIZES);
+	__type(key, __u32);
+	__type(value, struct times);
+} times SEC(".maps");
+
 // Set before the program is loaded.
 const volatile struct {
 	// What stands before IP packets.
@@ -229,6 +248,8 @@ const volatile struct {
 	__u32 asks;
 	// 2^(-i/64) in parts of 2^-63.
 	__u64 powers[POWERS];
+	// Up to how many nanoseconds and bytes connections are counted together.
+	__u64 times[MOST_TIMES], sizes[SIZES - 1];
 } settings;
 
 #endif

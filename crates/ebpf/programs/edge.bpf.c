@@ -14,6 +14,7 @@
 #include "packet.h"
 #include "rules.h"
 #include "tcp.h"
+#include "times.h"
 
 // The kernel lends helpers to programs under its own licence; this one is also under ours.
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
@@ -82,6 +83,8 @@ static __always_inline void count_seen(__u32 class, const struct seen *seen, con
 	struct table_counter *counter = bpf_map_lookup_elem(&table_counters, &class);
 	__u32 fresh = seen->used ? seen->is_new : packet->segments;
 
+	if (seen->ended | seen->forgotten)
+		count_ends(class, seen->ended, seen->took, seen->forgotten);
 	if (!counter)
 		return;
 	counter->hits += packet->segments - fresh;
@@ -96,7 +99,7 @@ static __always_inline __u64 packets_before(__u32 number, const struct class *cl
 {
 	const struct accounts *accounts = &class->accounts;
 	struct name name = name_of(packet, accounts);
-	struct seen seen = { .now = now, .size = packet->size };
+	struct seen seen = { .now = now, .packet = packet };
 	__u64 before;
 
 	// A table without room takes every packet for a flow's first.
@@ -153,7 +156,7 @@ static __always_inline __u32 level_of(__u32 number, const struct class *class, c
 {
 	const struct accounts *accounts = &class->accounts;
 	struct name name = name_of(packet, accounts);
-	struct seen seen = { .now = now, .size = packet->size };
+	struct seen seen = { .now = now, .packet = packet };
 	__u64 sent = 0, after;
 	__u32 level = 0;
 
@@ -323,7 +326,7 @@ APART __u32 meter_by_window(__u32 number, const struct packet *packet, __u64 now
 // In the buckets that all have in common, or in those of the packet's flow or hosts.
 APART __u32 meter_by_buckets(__u32 number, const struct packet *packet, __u64 now)
 {
-	struct seen seen = { .now = now };
+	struct seen seen = { .now = now, .packet = packet };
 	struct tally *tally;
 	struct name name;
 	struct room room;
@@ -337,7 +340,6 @@ APART __u32 meter_by_buckets(__u32 number, const struct packet *packet, __u64 no
 		bpf_spin_unlock(&room.state->lock);
 		return color;
 	}
-	seen.size = packet->size;
 	name = name_of(packet, &room.class->accounts);
 	bpf_spin_lock(&room.table->lock);
 	tally = own_tally(room.class, room.table, &name, room.class->depth, &seen);
@@ -352,7 +354,7 @@ APART __u32 meter_by_buckets(__u32 number, const struct packet *packet, __u64 no
 APART __u32 meter_by_rate(__u32 number, const struct packet *packet, __u64 now)
 {
 	const __u64 fresh[2] = { NOTHING_PARTS, NOTHING_HALVINGS };
-	struct seen seen = { .now = now };
+	struct seen seen = { .now = now, .packet = packet };
 	struct tally *tally;
 	struct load added;
 	struct rate rate;
@@ -369,7 +371,6 @@ APART __u32 meter_by_rate(__u32 number, const struct packet *packet, __u64 now)
 		rate = rate_by_load(room.class, &room.state->tally, now, added);
 		bpf_spin_unlock(&room.state->lock);
 	} else {
-		seen.size = packet->size;
 		name = name_of(packet, &room.class->accounts);
 		bpf_spin_lock(&room.table->lock);
 		tally = own_tally(room.class, room.table, &name, fresh, &seen);
@@ -409,7 +410,7 @@ APART __u32 meter_by_share(__u32 number, const struct packet *packet, __u64 now,
 // Whether a packet's stream is admitted, and the packet within what it has declared (Jamin et al. 1997).
 APART __u32 meter_by_admission(__u32 number, const struct packet *packet, __u64 now)
 {
-	struct seen seen = { .now = now };
+	struct seen seen = { .now = now, .packet = packet };
 	__u64 loaded_at;
 	struct name name;
 	struct room room;
@@ -417,7 +418,6 @@ APART __u32 meter_by_admission(__u32 number, const struct packet *packet, __u64 
 
 	if (!find_room(number, packet, &room))
 		return RED;
-	seen.size = packet->size;
 	name = name_of(packet, &room.class->accounts);
 	loaded_at = room.state->tally.at[0];
 	bpf_spin_lock(&room.table->lock);

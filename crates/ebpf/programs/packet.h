@@ -49,9 +49,10 @@ struct packet {
 	// The DS field: the code point, then two bits of ECN.
 	__u8 ds;
 	__u8 version;
-	// Of a TCP header that is whole: its control bits, where it is, and where its data are; 0 without one.
+	// Of a TCP header that is whole: its control bits, its sequence number, where it is, and where its data are; 0 without
+	// one.
 	__u8 flags;
-	__u32 tcp_at, data_at;
+	__u32 sequence, tcp_at, data_at;
 };
 
 // Control bits of TCP (RFC 9293).
@@ -154,6 +155,7 @@ static __always_inline void read_tcp(struct __sk_buff *skb, struct packet *packe
 	if (length < 20 || at + length > end)
 		return;
 	packet->flags = head[3] >> 16;
+	packet->sequence = bpf_ntohl(head[1]);
 	packet->tcp_at = at;
 	packet->data_at = at + length;
 }

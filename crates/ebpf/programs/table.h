@@ -26,11 +26,13 @@ struct name {
 struct entry {
 	struct name name;
 	__u64 value, seen_at;
-	__u32 next, unused;
+	// The next in its bucket, and the sequence number of the first packet of its connection.
+	__u32 next, first_sequence;
 };
 
 // The neighbours of an entry in the order in which all were seen: apart from it, since a packet changes those of up to five
-// entries, of which the rest does not matter. And what it has sent since it is known, in bytes.
+// entries, of which the rest does not matter. And what it has sent since it is known, or since another connection of its name has
+// begun, in bytes.
 struct neighbours {
 	__u32 older, newer;
 	__u64 bytes;
@@ -68,6 +70,9 @@ struct table {
 	// Those of the entries, where each has a meter of its own.
 	struct tally tallies[MOST_ENTRIES];
 	__u32 buckets[MOST_ENTRIES];
+	// When the connection of each began, where that was seen and its end was not; else 0. Apart from the entries, since it
+	// is looked at when a connection begins and when it ends alone.
+	__u64 begun[MOST_ENTRIES];
 };
 
 // How a class uses its table.
@@ -87,8 +92,12 @@ struct seen {
 	__u64 before, now;
 	// What a new one has displaced, and when that was seen last.
 	__u64 displaced, displaced_at;
-	// Places of the table that were ever used, and the packet's bytes.
-	__u32 used, size;
+	// What the connection has sent that has ended with this packet, and how long it took; what one has sent that is forgotten
+	// before its end. 0 where there is none.
+	__u64 ended, took, forgotten;
+	const struct packet *packet;
+	// Places of the table that were ever used.
+	__u32 used;
 	__u8 is_new, has_displaced;
 };
 
@@ -247,6 +256,35 @@ static __always_inline __u32 place_for_new(struct table *table, const struct acc
 	return place;
 }
 
+// Whether another connection begins with a packet whose name is known: with a SYN that was not sent before.
+static __always_inline int is_begun_anew(const struct entry *entry, const struct packet *packet)
+{
+	return packet->flags & SYN && packet->sequence != entry->first_sequence;
+}
+
+// Notes which connection begins with a packet, and which ends. One whose SYN was not seen began before, and is not timed; one
+// that has ended is not timed again, whatever is sent again of it.
+static __always_inline void note_ends(struct table *table, __u32 place, struct seen *seen)
+{
+	const struct packet *packet = seen->packet;
+	struct neighbours *own = neighbours_of(table, place);
+	struct entry *entry = entry_at(table, place);
+	__u64 *kept = &table->begun[(place - 1) & (MOST_ENTRIES - 1)], begun = *kept;
+
+	if (seen->is_new || is_begun_anew(entry, packet)) {
+		seen->forgotten = begun ? own->bytes : 0;
+		begun = packet->flags & SYN ? seen->now : 0;
+		entry->first_sequence = packet->sequence;
+		own->bytes = 0;
+	}
+	if (packet->flags & (FIN | RST)) {
+		seen->ended = begun ? own->bytes + packet->size : 0;
+		seen->took = seen->now - begun;
+		begun = 0;
+	}
+	*kept = begun;
+}
+
 // Notes that a packet of `name` has come; `seen->now` is the time, which a table never sees run backwards. The value and the
 // tally of a new one are left as they were. To be called under the table's lock.
 static __always_inline void see(struct table *table, const struct accounts *accounts, const struct name *name,
@@ -283,9 +321,13 @@ static __always_inline void see(struct table *table, const struct accounts *acco
 		*bucket = found;
 		link_newest(table, found);
 	}
-	if (seen->is_new)
+	if (accounts->by == BY_FLOW) {
+		if (seen->is_new || seen->packet->flags & (SYN | FIN | RST))
+			note_ends(table, found, seen);
+	} else if (seen->is_new) {
 		neighbours_of(table, found)->bytes = 0;
-	neighbours_of(table, found)->bytes += seen->size;
+	}
+	neighbours_of(table, found)->bytes += seen->packet->size;
 	seen->entry = entry;
 	seen->tally = tally_of(table, found);
 	seen->used = table->used;

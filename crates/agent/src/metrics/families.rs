@@ -60,6 +60,16 @@ pub(super) static WAITS: Family = Family {
     help: "How long a packet would have waited in the class's queue that had come then, looked at every second.",
 };
 
+pub(super) static TIMES: Family = Family {
+    name: "shortflow_edge_flow_seconds",
+    kind: Kind::Histogram,
+    help: "How long connections of TCP took at the edge, from their first SYN to their first FIN or RST, by what they sent.",
+};
+pub(super) static UNFINISHED: Family = counter(
+    "shortflow_edge_unfinished_flows_total",
+    "Connections of TCP that the edge had to forget before their end, by what they had sent.",
+);
+
 /// What the queue of each class has done.
 pub(super) static CLASS: [Keyed; 8] = [
     (

@@ -83,6 +83,15 @@ fn device(all: &mut Exposition, found: &Value) {
             let labels = [labels[0], labels[1], ("bucket", number)];
             values(all, bucket, &labels, &families::BUCKET);
         }
+        for group in list(&class["times"]) {
+            let labels = [labels[0], labels[1], ("size", word(&group["size"]))];
+            all.add_histogram(&families::TIMES, &labels, &group["seconds"]);
+            all.add(
+                &families::UNFINISHED,
+                &labels,
+                group["unfinished"].as_f64().unwrap_or_default(),
+            );
+        }
         for (key, family) in &families::COLORS {
             for (color, value) in ["green", "yellow", "red"].into_iter().zip(list(&class[*key])) {
                 let labels = [labels[0], labels[1], ("color", color)];

@@ -53,7 +53,8 @@ fn the_dashboard_names_metrics_and_labels_that_the_agent_tells_and_no_others() {
     texts(&dashboard(), &["expr", "query", "legendFormat"], &mut all);
     for text in &all {
         for word in words(text).filter(|word| word.starts_with("shortflow")) {
-            let word = word.strip_suffix("_bucket").unwrap_or(word);
+            let parts = ["_bucket", "_count"];
+            let word = parts.iter().find_map(|part| word.strip_suffix(part)).unwrap_or(word);
             assert!(metrics.contains(word), "{word} in {text}");
         }
         for label in labels(text) {

@@ -9,7 +9,10 @@ use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, TC_EGRESS, TC_INGRESS, TcHook};
 
 use super::layout::Remembered;
-use super::{EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable, aggregate, bucket, flows, layout};
+use super::{
+    EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable, EdgeTimes, aggregate, bucket, flows, layout,
+    times,
+};
 use crate::Error;
 use crate::edge::program::{ECHO, EdgeProgram, NAME, counters, layouts, now, tables};
 use crate::error::Program;
@@ -208,6 +211,14 @@ impl EdgeAtDevice {
     /// When the kernel does not give its maps.
     pub fn tables(&self, classes: usize) -> Result<Vec<EdgeTable>, Error> {
         tables(&self.map("table_counters")?, classes)
+    }
+
+    /// How long the connections of each class took, in groups by what they have sent; none of a class that does not know flows.
+    ///
+    /// # Errors
+    /// When the kernel does not give its maps.
+    pub fn times(&self, classes: usize) -> Result<Vec<Option<[EdgeTimes; 4]>>, Error> {
+        times::read([&self.map("classes")?, &self.map("times")?], classes)
     }
 
     /// The buckets of each class, as they are now; none of a class with another meter, or with some for each flow or host.

@@ -1,6 +1,6 @@
 //! Builds without eBPF.
 
-use super::{EdgeCounter, EdgePlan, EdgeTable, Trial};
+use super::{EdgeCounter, EdgePlan, EdgeTable, EdgeTimes, Trial};
 use crate::error::Program;
 use crate::{Error, Link};
 
@@ -46,6 +46,14 @@ impl EdgeProgram {
     /// # Errors
     /// Never: there is no program.
     pub fn tables(&self) -> Result<Vec<EdgeTable>, Error> {
+        match *self {}
+    }
+
+    /// How long the connections of each class took, in groups by what they have sent; none of a class that does not know flows.
+    ///
+    /// # Errors
+    /// Never: there is no program.
+    pub fn times(&self) -> Result<Vec<Option<[EdgeTimes; 4]>>, Error> {
         match *self {}
     }
 }

@@ -19,6 +19,7 @@ mod speed;
 #[cfg(not(feature = "ebpf"))]
 #[path = "speed_left_out.rs"]
 mod speed;
+mod times;
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -40,6 +41,7 @@ use shortflow_units::{Duration, Rate};
 pub use device::{Direction, EdgeAtDevice};
 pub use program::EdgeProgram;
 pub use speed::Effort;
+pub use times::EdgeTimes;
 
 /// The most rules of one device.
 pub const MOST_RULES: usize = 64;
@@ -376,7 +378,7 @@ pub struct EdgeFlow {
     pub ipv6_prefix: u8,
     /// Its addresses, and of a flow its ports and protocol. What it is not known by is empty.
     pub key: FlowKey,
-    /// The bytes that it has sent since it is known, from the IP header on.
+    /// The bytes that it has sent since it is known, or since another connection of its name has begun, from the IP header on.
     pub bytes: u64,
     /// For how long it was silent.
     pub silent: Duration,

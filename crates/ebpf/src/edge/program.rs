@@ -10,7 +10,7 @@ use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 use shortflow_elements::meter::POWERS;
 
-use super::{EdgeCounter, EdgePlan, EdgeTable, MOST_ECHOED, Trial, layout};
+use super::{EdgeCounter, EdgePlan, EdgeTable, EdgeTimes, MOST_ECHOED, Trial, layout, times};
 use crate::error::Program;
 use crate::{Error, Link};
 
@@ -68,7 +68,9 @@ impl EdgeProgram {
         let flags = [link, is_tried.into(), plan.echoes.into(), plan.rules.asks]
             .into_iter()
             .flat_map(u32::to_ne_bytes);
-        let settings = flags.chain(POWERS.into_iter().flat_map(u64::to_ne_bytes));
+        let bounds = EdgeTimes::BOUNDS.map(|bound| bound.nanos()).into_iter();
+        let bounds = bounds.chain(EdgeTimes::SIZES.map(|size| size.0));
+        let settings = flags.chain(POWERS.into_iter().chain(bounds).flat_map(u64::to_ne_bytes));
         set(&mut opened, &settings.collect::<Vec<u8>>())?;
         let received = if plan.echoes { MOST_ECHOED } else { 0 };
         for (name, wanted) in
@@ -179,6 +181,14 @@ impl EdgeProgram {
     /// When the kernel does not give its maps.
     pub fn tables(&self) -> Result<Vec<EdgeTable>, Error> {
         tables(&self.map("table_counters")?, self.classes)
+    }
+
+    /// How long the connections of each class took, in groups by what they have sent; none of a class that does not know flows.
+    ///
+    /// # Errors
+    /// When the kernel does not give its maps.
+    pub fn times(&self) -> Result<Vec<Option<[EdgeTimes; 4]>>, Error> {
+        times::read([&self.map("classes")?, &self.map("times")?], self.classes)
     }
 }
 

@@ -205,7 +205,7 @@ fn run(program: &ProgramMut<'_>, packet: &[u8], repeat: u32) -> Result<f64, Erro
 fn memory(program: &EdgeProgram) -> Result<u64, Error> {
     let mut sum = 0;
     let names = ["classes", "states", "levels", "rules", "tables", "aggregates", "received"];
-    for name in names.into_iter().chain(["counters", "table_counters"]) {
+    for name in names.into_iter().chain(["counters", "table_counters", "times"]) {
         let map = program.map(name)?;
         let about = format!("/proc/self/fdinfo/{}", map.as_fd().as_raw_fd());
         let about = std::fs::read_to_string(about).unwrap_or_default();

@@ -16,3 +16,4 @@ mod recording;
 mod rules;
 mod sender;
 mod tcp_state;
+mod times;

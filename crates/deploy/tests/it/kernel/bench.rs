@@ -74,7 +74,7 @@ impl Bench {
     }
 
     /// Does something in the other namespace.
-    fn there<T: Send + 'static>(&self, act: impl FnOnce() -> T + Send + 'static) -> T {
+    pub(crate) fn there<T: Send + 'static>(&self, act: impl FnOnce() -> T + Send + 'static) -> T {
         let there = self.there.try_clone().expect("a descriptor can be doubled");
         let thread = std::thread::spawn(move || {
             setns(&there, CloneFlags::CLONE_NEWNET).expect("the namespace is there");

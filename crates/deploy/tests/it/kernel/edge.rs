@@ -78,7 +78,7 @@ pub(super) fn with_the_program(test: impl FnOnce(&Bench) + Send + 'static) {
     });
 }
 
-fn deploy(policy: &Policy) {
+pub(crate) fn deploy(policy: &Policy) {
     let (tc, steps) = plan(policy);
     tc.apply(&steps).unwrap();
 }

@@ -6,3 +6,4 @@ mod interruptions;
 mod life;
 mod load;
 mod pieces;
+mod times;
