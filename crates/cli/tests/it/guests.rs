@@ -117,11 +117,10 @@ fn what_was_measured_is_kept_though_the_reader_of_its_trace_has_left() {
     let reader = command("head").args(["-c", "100", pipe]).stdout(Stdio::null()).spawn();
     let mut reader = reader.unwrap();
     let more = ["--replicas", "1", "--out", place, "--trace", pipe, "--trace-at", "server"];
-    let Some(ended) = home.rehearse(&more) else {
-        let _ = reader.kill();
-        return;
-    };
+    let ended = home.rehearse(&more);
+    reader.kill().unwrap();
     reader.wait().unwrap();
+    let Some(ended) = ended else { return };
     assert_eq!(ended.code, Some(3), "{}", ended.err);
     assert!(ended.err.contains("what was measured is kept"), "{}", ended.err);
     assert!(ended.err.contains("Broken pipe"), "{}", ended.err);
