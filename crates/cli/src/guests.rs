@@ -175,7 +175,9 @@ impl Audience for Crew {
             (Some(code), _) => format!("exit code {code}"),
             (None, signal) => format!("signal {}", signal.unwrap_or(0)),
         };
-        let told = format!("the program on {host} ended with {how}: {line}");
+        let first = line.trim_start().lines().next().unwrap_or_default();
+        let rest = if line.trim().contains('\n') { " …" } else { "" };
+        let told = format!("the program on {host} ended with {how}: {first}{rest}");
         self.failures.lock().unwrap_or_else(PoisonError::into_inner).push(told);
     }
 }

@@ -166,6 +166,9 @@ impl Rehearsal {
         record(found, routed, &streams, scenario, &mut recorder);
         let found = Replica { number: replica, ..recorder.finish()? };
         warnings.extend(told_of_lost(site.hosts.lost(&site.devices).map_err(lacking)?, &found));
+        if attendance.is_some() {
+            warnings.extend(site.hosts.told_of_changes(scenario).map_err(lacking)?);
+        }
         tcp_info.map_or(Ok(()), |log| log.sink.finish())?;
         let failure = tap.map_or(Ok(()), |tap| tap.finish()).map_err(Error::Trace).err();
         Ok(Outcome { measured: Measured::Replica(Box::new(found)), warnings, timing, failure })

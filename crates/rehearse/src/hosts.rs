@@ -1,7 +1,8 @@
 //! The hosts of a run.
 
 use shortflow_run as run;
-use shortflow_testbed::{Device, Error, Home, Host, HostSpec, PortKind, Ports};
+use shortflow_scenario::Scenario;
+use shortflow_testbed::{Device, Error, Home, Host, HostSpec, Missing, PortKind, Ports};
 
 use crate::applications::Applications;
 use crate::ip::IpVersion;
@@ -55,6 +56,31 @@ impl Hosts {
         let with_devices = self.all.iter().zip(devices);
         let pairs = with_devices.filter_map(|(host, device)| host.as_ref().zip(device.as_ref()));
         pairs.map(|(host, device)| device.lost(&self.home, host)).sum()
+    }
+}
+
+impl Hosts {
+    /// What a reader must know of hosts whose device, address or route somebody has taken away inside.
+    pub(crate) fn told_of_changes(&self, scenario: &Scenario) -> Result<Vec<String>, Error> {
+        let mut told = Vec::new();
+        for (host, node) in self.all.iter().zip(&scenario.nodes) {
+            let Some(host) = host else { continue };
+            let name = &node.name;
+            let what = match host.missing(&self.home)? {
+                None => continue,
+                Some(Missing::Device) => format!("eth0 of {name} was removed"),
+                Some(Missing::Up) => format!("eth0 of {name} was taken down"),
+                Some(Missing::Address(address)) => {
+                    format!("{address} was taken away from eth0 of {name}")
+                }
+                Some(Missing::Route) => format!("the default route of {name} was taken away"),
+            };
+            told.push(format!(
+                "By the end {what}, by a program there or in its shell: what was measured of {name} since then is that of a \
+                 host without network."
+            ));
+        }
+        Ok(told)
     }
 }
 

@@ -106,6 +106,10 @@ fn remedy_of_tun(errno: Errno) -> &'static str {
 fn remedy_of_device(errno: Errno) -> &'static str {
     match errno {
         Errno::EPERM => "; they need the capability CAP_NET_ADMIN",
+        Errno::ENOTTY | Errno::EINVAL => {
+            "; what stands at /dev/net/tun is something else: remove it, and make the right one with `mknod \
+             /dev/net/tun c 10 200`"
+        }
         _ => "",
     }
 }

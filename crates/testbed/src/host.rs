@@ -49,6 +49,8 @@ pub struct Host {
     namespace: Namespace,
     /// The number of its device, in its network namespace.
     pub device: u32,
+    /// Those that it was given.
+    pub(crate) addresses: Vec<IpAddr>,
 }
 
 /// The device of every host.
@@ -75,7 +77,7 @@ impl Host {
             spec.addresses.iter().try_for_each(|&own| netlink.wait_until_it_is_own(own))?;
             Ok((made, device))
         })?;
-        Ok((Host { namespace, device }, made))
+        Ok((Host { namespace, device, addresses: spec.addresses.clone() }, made))
     }
 
     /// Does something as this host: sockets that are made stay the host's.

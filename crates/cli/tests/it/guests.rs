@@ -198,6 +198,35 @@ fn a_program_that_fails_is_told_with_its_exit_code() {
 }
 
 #[test]
+fn a_program_of_several_lines_is_told_by_its_first() {
+    let home = Home::new();
+    let Some(ended) = home.rehearse(&["--until-done", "--with", "client", "\ntrue\nexit 4\n"])
+    else {
+        return;
+    };
+    let told = "error: the program on client ended with exit code 4: true …\n";
+    assert!(ended.err.ends_with(told), "{}", ended.err);
+}
+
+#[test]
+fn what_a_program_takes_away_from_its_host_is_told_and_the_others_go_on() {
+    let home = Home::new();
+    let out = home.0.path().join("out");
+    for (program, what) in [
+        ("ip link set down dev eth0", "eth0 of client was taken down"),
+        ("ip link del dev eth0", "eth0 of client was removed"),
+        ("ip -4 route del default", "the default route of client was taken away"),
+        ("ip -4 addr flush dev eth0", "10.0.0.1 was taken away from eth0 of client"),
+    ] {
+        let more = ["--replicas", "1", "--out", out.to_str().unwrap(), "--with", "client", program];
+        let Some(ended) = home.rehearse(&more) else { return };
+        let told = format!("warning: By the end {what}, by a program there or in its shell");
+        assert!(ended.out.contains(&told), "{program}: {} {}", ended.out, ended.err);
+        assert!(!ended.out.contains("busy"), "{program}: {}", ended.out);
+    }
+}
+
+#[test]
 fn hosts_that_are_none_and_runs_that_are_several_are_refused() {
     let home = Home::new();
     let refused = |more: &[&str], told: &[&str]| {

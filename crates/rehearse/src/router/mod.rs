@@ -184,7 +184,13 @@ impl Router<'_> {
                     side.edges.take_held_back();
                     continue;
                 }
-                strangers += take(number as u32, &mut network, &mut side, times.end);
+                let taken = take(number as u32, &mut network, &mut side, times.end);
+                strangers += taken.strangers;
+                if taken.is_gone
+                    && let Some(device) = &side.devices[number as usize]
+                {
+                    wait.remove(device);
+                }
             }
         }
         network.check_conservation();
@@ -204,31 +210,42 @@ impl Router<'_> {
     }
 }
 
-/// Takes what a host has sent. How many packets were for nobody.
-fn take(number: u32, network: &mut LiveNetwork, side: &mut Side<'_>, end: Instant) -> u64 {
-    let mut strangers = 0;
+/// What has come of a host.
+#[derive(Default)]
+struct Taken {
+    /// How many packets were for nobody.
+    strangers: u64,
+    /// A program inside has removed the host's device, which the kernel calls ready for ever.
+    is_gone: bool,
+}
+
+/// Takes what a host has sent.
+fn take(number: u32, network: &mut LiveNetwork, side: &mut Side<'_>, end: Instant) -> Taken {
+    let mut taken = Taken::default();
     for _ in 0..BATCH {
         let Some(device) = &mut side.devices[number as usize] else { break };
         let packet = match side.frames.take_in(|place| device.read(place)) {
             Ok(Some(packet)) => packet,
             Ok(None) => {
-                strangers += 1;
+                taken.strangers += 1;
                 continue;
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-            // A host that is gone sends nothing more.
-            Err(_) => break,
+            Err(error) => {
+                taken.is_gone = error.raw_os_error() == Some(Errno::EBADFD as i32);
+                break;
+            }
         };
         let now = side.clock.now().min(end);
         let (node, seen) = (NodeId(number), side.frames.seen(&packet));
         let sender = side.edges.sent(node, &packet, seen);
         if let Err((packet, _)) = network.send(now, node, packet, sender.as_ref(), side) {
             side.frames.release(&packet);
-            strangers += 1;
+            taken.strangers += 1;
         }
         tell(network, side);
     }
-    strangers
+    taken
 }
 
 /// Tells queues what has happened at applications.
