@@ -165,10 +165,7 @@ impl Rehearsal {
         let timing = routed.timing.map(|late| late.with(stalls));
         record(found, routed, &streams, scenario, &mut recorder);
         let found = Replica { number: replica, ..recorder.finish()? };
-        warnings.extend(told_of_lost(site.hosts.lost(&site.devices).map_err(lacking)?, &found));
-        if attendance.is_some() {
-            warnings.extend(site.hosts.told_of_changes(scenario).map_err(lacking)?);
-        }
+        warnings.extend(told_of_hosts(&site, scenario, &found).map_err(lacking)?);
         tcp_info.map_or(Ok(()), |log| log.sink.finish())?;
         let failure = tap.map_or(Ok(()), |tap| tap.finish()).map_err(Error::Trace).err();
         Ok(Outcome { measured: Measured::Replica(Box::new(found)), warnings, timing, failure })
@@ -185,13 +182,21 @@ fn told_of_workloads(scenario: &Scenario, ip: IpVersion) -> Vec<String> {
     [families::told_of(scenario, ip), datagrams::told_of(scenario, ip)].concat()
 }
 
-/// What a reader must know of packets that were lost before they came to the network, and behind it.
-fn told_of_lost(lost: u64, found: &Replica) -> impl Iterator<Item = String> {
+/// What a reader must know of packets that were lost before they came to the network, and behind it; and of hosts that have
+/// no network any more.
+fn told_of_hosts(
+    site: &Site,
+    scenario: &Scenario,
+    found: &Replica,
+) -> Result<Vec<String>, shortflow_testbed::Error> {
+    let lost = site.hosts.lost(&site.devices)?;
     let told = format!(
         "{lost} packets of hosts were lost before they came to the network, which this machine cannot carry so fast: \
          what was measured is its own. Use slower links, or fewer of them."
     );
-    (lost > 0).then_some(told).into_iter().chain(datagrams::told_of_missing(found))
+    let of_packets =
+        (lost > 0).then_some(told).into_iter().chain(datagrams::told_of_missing(found));
+    Ok(of_packets.chain(site.hosts.told_of_changes(scenario)?).collect())
 }
 
 fn lacking(what: impl std::fmt::Display) -> Error {

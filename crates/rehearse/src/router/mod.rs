@@ -14,7 +14,6 @@ mod numbers;
 #[cfg(test)]
 mod real_packets;
 
-use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use nix::errno::Errno;
@@ -180,22 +179,12 @@ impl Router<'_> {
             let next = network.next_at().unwrap_or(times.end).min(times.end);
             wait.until(next, &mut ready)?;
             for &(number, _) in &ready {
-                if number == BELL {
-                    side.edges.take_held_back();
-                    continue;
-                }
-                let taken = take(number as u32, &mut network, &mut side, times.end);
-                strangers += taken.strangers;
-                if taken.is_gone
-                    && let Some(device) = &side.devices[number as usize]
-                {
-                    wait.remove(device);
-                }
+                strangers += side.take(number, &mut network, times.end, &wait);
             }
         }
         network.check_conservation();
-        let Side { lateness, dropped, refused, capture, .. } = side;
         let busy = effort.share()?;
+        let Side { lateness, dropped, refused, capture, .. } = side;
         Ok(Routed {
             record,
             timing: lateness.found(wait.stalls()),
@@ -208,44 +197,6 @@ impl Router<'_> {
             not_preferred: preferred.err(),
         })
     }
-}
-
-/// What has come of a host.
-#[derive(Default)]
-struct Taken {
-    /// How many packets were for nobody.
-    strangers: u64,
-    /// A program inside has removed the host's device, which the kernel calls ready for ever.
-    is_gone: bool,
-}
-
-/// Takes what a host has sent.
-fn take(number: u32, network: &mut LiveNetwork, side: &mut Side<'_>, end: Instant) -> Taken {
-    let mut taken = Taken::default();
-    for _ in 0..BATCH {
-        let Some(device) = &mut side.devices[number as usize] else { break };
-        let packet = match side.frames.take_in(|place| device.read(place)) {
-            Ok(Some(packet)) => packet,
-            Ok(None) => {
-                taken.strangers += 1;
-                continue;
-            }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-            Err(error) => {
-                taken.is_gone = error.raw_os_error() == Some(Errno::EBADFD as i32);
-                break;
-            }
-        };
-        let now = side.clock.now().min(end);
-        let (node, seen) = (NodeId(number), side.frames.seen(&packet));
-        let sender = side.edges.sent(node, &packet, seen);
-        if let Err((packet, _)) = network.send(now, node, packet, sender.as_ref(), side) {
-            side.frames.release(&packet);
-            taken.strangers += 1;
-        }
-        tell(network, side);
-    }
-    taken
 }
 
 /// Tells queues what has happened at applications.
@@ -268,6 +219,41 @@ impl Side<'_> {
             wait.add(applications.bell(), EpollFlags::EPOLLIN, BELL)?;
         }
         Ok(wait)
+    }
+
+    /// Takes what a host has sent, or what the bell tells. How many packets were for nobody.
+    fn take(&mut self, number: u64, network: &mut LiveNetwork, end: Instant, wait: &Wait) -> u64 {
+        if number == BELL {
+            self.edges.take_held_back();
+            return 0;
+        }
+        let (node, mut strangers) = (NodeId(number as u32), 0);
+        for _ in 0..BATCH {
+            let Some(device) = &mut self.devices[node.index()] else { break };
+            let packet = match self.frames.take_in(|place| device.read(place)) {
+                Ok(Some(packet)) => packet,
+                Ok(None) => {
+                    strangers += 1;
+                    continue;
+                }
+                Err(error) => {
+                    // One that a program inside has removed is ready for ever.
+                    if error.raw_os_error() == Some(Errno::EBADFD as i32) {
+                        wait.remove(device);
+                    }
+                    break;
+                }
+            };
+            let now = self.clock.now().min(end);
+            let seen = self.frames.seen(&packet);
+            let sender = self.edges.sent(node, &packet, seen);
+            if let Err((packet, _)) = network.send(now, node, packet, sender.as_ref(), self) {
+                self.frames.release(&packet);
+                strangers += 1;
+            }
+            tell(network, self);
+        }
+        strangers
     }
 
     /// Copies what the network has shown, before the bytes of a packet fall free.
