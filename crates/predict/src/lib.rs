@@ -42,6 +42,7 @@
 
 mod datagrams;
 mod foretold;
+mod handshake;
 mod lines;
 mod load;
 mod long_flows;

@@ -8,7 +8,7 @@ use shortflow_models::pftk::Path;
 use shortflow_models::short_flow::{MOST_CREDITS, ShortFlow};
 use shortflow_models::sizes::Choice;
 use shortflow_models::{Range, latency};
-use shortflow_tcp::{Config, RtoFloor};
+use shortflow_tcp::{Config, Recovery, RtoFloor};
 
 use crate::lines::Order;
 use crate::load::{acknowledged_segments, growing};
@@ -33,6 +33,10 @@ pub(crate) struct Sending<'n> {
     stretches: Vec<Stretch>,
     /// The lines that serve who has had least, with what comes to them: sizes and visits per second.
     attained: Vec<Attained>,
+    /// Whether a FIN follows every message, and so no segment is the last.
+    closes: bool,
+    /// The chance that what sends lost its handshake, and has no round-trip time to go by.
+    blind: f64,
     /// What losses add to a message of so many segments.
     added: RefCell<BTreeMap<u32, f64>>,
 }
@@ -85,6 +89,8 @@ impl<'n> Sending<'n> {
             answers,
             stretches: Vec::new(),
             attained: Vec::new(),
+            closes: false,
+            blind: 0.0,
             added: RefCell::default(),
         };
         sending.stretches = sending.found();
@@ -168,6 +174,18 @@ impl<'n> Sending<'n> {
         self.bare(self.answers, f64::from(self.tcp.header)) + waits
     }
 
+    /// After handshakes of which this share timed out.
+    pub(crate) fn after_handshakes(mut self, timed_out: f64) -> Self {
+        // Who forgives a lost SYN has a sample all the same (RFC 7323 §4).
+        self.blind = if self.tcp.lost_syns_forgiven > 0 { 0.0 } else { timed_out };
+        self
+    }
+
+    /// Each message ends a connection, if `so`.
+    pub(crate) fn closing(self, so: bool) -> Self {
+        Sending { closes: so, ..self }
+    }
+
     /// The loss of what is sent back at the beginning of a flow.
     pub(crate) fn first_loss(&self) -> f64 {
         self.stretches[0].loss()
@@ -230,7 +248,8 @@ impl<'n> Sending<'n> {
             sending = sending.max(whole - self.network.lines[*line].time(first));
         }
         let losses = self.losses(segments, start, window)?;
-        Ok(one_way + sending + losses)
+        let distrust = if start > 0.0 { 0.0 } else { self.distrust() };
+        Ok(one_way + sending + losses + distrust)
     }
 
     fn at(&self, sent: f64) -> usize {
@@ -284,7 +303,11 @@ impl<'n> Sending<'n> {
         if let Some(added) = self.added.borrow().get(&place) {
             return Ok(*added);
         }
-        let (rtt, timeout) = (first.rtt, self.timeout(first.rtt));
+        let rtt = first.rtt;
+        let timeout = match self.closes || (segments > 1.0 && window > 1.0) {
+            true => self.patience(rtt),
+            false => self.timeout(rtt),
+        };
         let added = if place <= MOST_FOLLOWED {
             let credits = match last.from > first.from {
                 false => 0.0,
@@ -318,6 +341,17 @@ impl<'n> Sending<'n> {
         Ok(added)
     }
 
+    /// What a message waits longer for its first segment, where that is lost and so was its handshake: the timeout is that of
+    /// a sender which has measured nothing (RFC 6298 §5.7), and its window is that one segment (RFC 5681 §3.1).
+    fn distrust(&self) -> f64 {
+        let first = &self.stretches[0];
+        let timeout = self.timeout(first.rtt);
+        let longer = (self.tcp.rto_after_lost_syn().as_secs_f64() - timeout).max(0.0);
+        let loss = first.loss();
+        // Each further loss of it doubles the timeout; half of all and more never come (latency::setup_time).
+        self.blind * longer * loss / (1.0 - 2.0 * loss.min(0.49))
+    }
+
     /// The share of so many bytes from the beginning of a flow that are the first to be lost of their round, of which
     /// so many are lost `together`.
     fn mean_loss(&self, wire: f64, together: f64) -> f64 {
@@ -335,6 +369,16 @@ impl<'n> Sending<'n> {
         match self.tcp.rto_floor {
             RtoFloor::Timeout => floor.max(3.0 * rtt),
             RtoFloor::Variation => rtt + floor.max(2.0 * rtt),
+        }
+    }
+
+    /// How long a sender waits for what acknowledges one of several segments: until it probes, where it does (RFC 8985 §7.2),
+    /// else T.
+    fn patience(&self, rtt: f64) -> f64 {
+        let timeout = self.timeout(rtt);
+        match self.tcp.tail_loss_probe && self.tcp.recovery == Recovery::Rack {
+            true => timeout.min(2.0 * rtt),
+            false => timeout,
         }
     }
 

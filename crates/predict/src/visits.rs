@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_models::latency;
 use shortflow_models::processor_sharing::access_limited_time;
 
+use crate::handshake;
 use crate::marks::Hop;
 use crate::messages::Sending;
 use crate::network::{Met, Network};
@@ -72,8 +72,12 @@ impl<'n> Visiting<'n> {
         let there = Sending::new(network, source, route, true);
         let back = Sending::new(network, source, route, false);
         let rtt = there.bare_packet() + back.bare_packet();
-        let timeout = network.sources[source].tcp.rto_initial.as_secs_f64();
-        let setup = latency::setup_time(rtt, timeout, there.first_loss(), back.first_loss())?;
+        let lost = [there.first_loss(), back.first_loss()];
+        let setup = handshake::time(rtt, &network.sources[source].tcp, lost)?;
+        // A lost SYN times out at the client alone, a lost SYN-ACK at both ends.
+        let there = there.after_handshakes(1.0 - (1.0 - lost[0]) * (1.0 - lost[1]));
+        let closes = matches!(visit.shape, Shape::Exchange | Shape::Objects { .. });
+        let back = back.after_handshakes(lost[1]).closing(closes);
         Ok(Visiting { visit, setup, there, back })
     }
 

@@ -183,7 +183,15 @@ pub struct Config {
     pub time_wait: Duration,
 }
 
+/// After a lost SYN a timeout shorter than this is no longer trusted (RFC 6298 §5.7).
+const FALLBACK_RTO: Duration = Duration::from_secs(3);
+
 impl Config {
+    /// The first retransmission timeout of data after a handshake that gave no sample (RFC 6298 §5.7).
+    pub fn rto_after_lost_syn(&self) -> Duration {
+        self.rto_initial.max(FALLBACK_RTO).min(self.rto_max)
+    }
+
     /// Whether a receiver reports what it got twice.
     #[inline]
     pub(crate) fn reports_duplicates(&self) -> bool {

@@ -4,9 +4,6 @@ use shortflow_units::{Duration, Instant};
 
 use crate::{Config, RtoFloor};
 
-/// After a lost SYN a timeout shorter than this is no longer trusted (RFC 6298 §5.7).
-const FALLBACK_RTO: Duration = Duration::from_secs(3);
-
 /// SRTT, RTTVAR and RTO of RFC 6298, fed by timing one segment at a time.
 #[derive(Debug)]
 pub(crate) struct RttEstimator {
@@ -87,7 +84,7 @@ impl RttEstimator {
 
     /// RFC 6298 §5.7: data transmission begins after a handshake whose SYN timed out.
     pub(crate) fn fall_back(&mut self, config: &Config) {
-        self.rto = config.rto_initial.max(FALLBACK_RTO).min(config.rto_max);
+        self.rto = config.rto_after_lost_syn();
     }
 
     /// A sample of every acknowledgement, of which SRTT takes an eighth each; `deviation` says how much they

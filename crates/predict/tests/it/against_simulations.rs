@@ -103,6 +103,64 @@ fn transfers_over_a_line_that_loses_one_in_a_hundred_are_within_a_fifth() {
     sizes_hold(&transfers("2 Mbit/s", "loss = 0.01"), 0.20);
 }
 
+/// A line that is almost idle, over which so many packets are lost each way, with transfers of 1 to 9 segments.
+fn lossy(era: &str, [there, back]: [f64; 2]) -> Scenario {
+    let text = format!(
+        r#"
+        duration = "420 s"
+        warm_up = "20 s"
+        drain = "200 s"
+        measure.size_classes = ["1 seg", "4 seg", "9 seg"]
+        hosts = {{ a = {{}}, b = {{}} }}
+        tcp.era = "{era}"
+        [links.line]
+        between = ["a", "b"]
+        rate = "1 Gbit/s"
+        delay = "12 ms"
+        queue = "10000 pkt"
+        loss = {{ forward = {there}, back = {back} }}
+        [workloads.web.transfers]
+        client = "a"
+        server = "b"
+        load = "2 Mbit/s"
+        request.constant = "400 B"
+        reply.choice = {{ sizes = ["1 seg", "4 seg", "9 seg"] }}
+        "#
+    );
+    scenario(&text, "")
+}
+
+#[test]
+fn handshakes_whose_packets_are_lost_take_as_long_as_both_ends_try() {
+    for (era, losses) in [
+        ("ns2-2005", [0.08, 0.0]),
+        ("ns2-2005", [0.0, 0.2]),
+        ("linux-today", [0.2, 0.0]),
+        ("linux-today", [0.1, 0.1]),
+    ] {
+        let scenario = lossy(era, losses);
+        let [model, simulation] = [predicted(&scenario), simulated(&scenario, 8)]
+            .map(|found| found.workloads[0].all.handshake.as_ref().unwrap().mean);
+        holds(&format!("handshake, {era}, {losses:?}"), model, simulation, 0.05);
+    }
+}
+
+// RFC 6298 §5.7 in the one era, RFC 8985 §7 in the other.
+#[test]
+fn the_first_loss_of_data_costs_what_the_era_s_sender_waits_for_it() {
+    for (era, within) in [("ns2-2005", 0.1), ("linux-today", 0.15)] {
+        let scenario = lossy(era, [0.0, 0.08]);
+        let [model, simulation] = [predicted(&scenario), simulated(&scenario, 8)];
+        for (model, simulation) in
+            model.workloads[0].classes.iter().zip(&simulation.workloads[0].classes)
+        {
+            let reply =
+                |found: &shortflow_measure::ClassSummary| found.reply.as_ref().unwrap().mean;
+            holds(&format!("{era}, {}", model.label), reply(model), reply(simulation), within);
+        }
+    }
+}
+
 #[test]
 fn poisson_packets_over_two_lines_wait_as_long_as_pollaczek_and_khinchine_say() {
     let text = r#"
