@@ -63,6 +63,9 @@ const MOST_PACKETS: f64 = 800_000.0;
 /// How many pages are to be read in the measured time of a replica.
 const FEWEST_PAGES: u64 = 10;
 
+/// Datagrams in a replica of which the 99th percentile is told: ten lie beyond it, and some more where a few are lost.
+const FEWEST_FOR_P99: f64 = 1200.0;
+
 /// Seconds between two pages of a user.
 const THINK: u64 = 40;
 
@@ -83,8 +86,12 @@ impl Network {
             [(Use::Voice, "calls"), (Use::Meetings, "meetings"), (Use::Games, "games")]
         {
             if self.uses.contains(&one) {
+                let percentile = self.percentile(one);
                 for (direction, rate) in [("up", self.up), ("down", self.down)] {
-                    limits.push(format!("{name}_{direction}.delay.p99 <= {} ms", allowed(rate)));
+                    limits.push(format!(
+                        "{name}_{direction}.delay.p{percentile} <= {} ms",
+                        allowed(rate)
+                    ));
                     limits.push(format!("{name}_{direction}.datagram-loss <= {factor} %"));
                 }
             }
@@ -92,16 +99,56 @@ impl Network {
         limits
     }
 
+    /// By what each use is judged, and what that is called.
+    pub fn figures(&self) -> Vec<(String, String)> {
+        let own = self.flows.iter().flat_map(Flows::figures);
+        let own = own.map(|(goal, about)| (goal.to_owned(), about.to_owned()));
+        let of_use = |one: &Use| {
+            let percentile = self.percentile(*one);
+            one.figures().iter().map(move |(goal, about)| {
+                let about = about.replace("99 %", &format!("{percentile} %"));
+                (goal.replace("p99:", &format!("p{percentile}:")), about)
+            })
+        };
+        own.chain(self.uses.iter().flat_map(of_use)).collect()
+    }
+
+    /// The percentile by which datagrams of a use are judged: the 99th, or the 95th of few.
+    fn percentile(&self, one: Use) -> u32 {
+        let simulated = self.one_part(self.part());
+        let each_way = one.offer(one.number(simulated.users), 1.0).datagrams / 2.0;
+        let all = each_way * simulated.times().measured as f64;
+        if all < FEWEST_FOR_P99 { 95 } else { 99 }
+    }
+
+    /// The goals: that by which is searched, and those by which where too little comes to an end to tell it.
+    pub fn goals(&self) -> Vec<String> {
+        let mut goals = vec![self.goal()];
+        let is_rate = |goal: &String| goal.starts_with("goodput:");
+        for (goal, _) in self.figures() {
+            if !goals.contains(&goal) && !is_rate(&goal) && !goal.starts_with("loss:") {
+                goals.push(goal);
+            }
+        }
+        goals
+    }
+
     /// The goal: the figure of the first use, in the order in which times matter to people.
-    pub fn goal(&self) -> &'static str {
+    pub fn goal(&self) -> String {
         let own = self.flows.as_ref().and_then(Flows::goal);
         let first = Use::ALL.into_iter().find(|one| self.uses.contains(one));
-        let of_use = first.and_then(|one| match one {
-            // Of pages the 95th percentile, of calls the delay of those that go out.
-            Use::Web => one.figures().last(),
-            _ => one.figures().first(),
+        // Of pages the 95th percentile, of calls the delay of those that go out.
+        let of_use = first.and_then(|one| {
+            let figures = Network { flows: None, uses: vec![one], ..self.clone() }.figures();
+            if one == Use::Web { figures.last().cloned() } else { figures.first().cloned() }
         });
-        own.or(of_use.map(|figure| figure.0)).unwrap_or("p95:pages")
+        let of_use = of_use.map_or_else(|| "p95:pages".to_owned(), |(goal, _)| goal);
+        own.map_or(of_use, str::to_owned)
+    }
+
+    /// Of how many parts one is simulated, and told: rates are of that part.
+    pub fn parts(&self) -> u32 {
+        self.part()
     }
 
     /// The scenario's text: of all of it, or of one part in so many where the line is faster than is simulated in time.

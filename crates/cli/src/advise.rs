@@ -1,27 +1,28 @@
 //! `advise`.
 
-use std::fs::File;
-use std::io::{BufRead, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use shortflow_advise::{Flows, LINES, LineKind, Network, Use, read_capture, read_csv};
+use shortflow_advise::Network;
 use shortflow_measure::results::write_whole;
 use shortflow_measure::tables::{Cell, Column, Label, Row, Scale, Table as Figures};
 use shortflow_measure::{Estimate, Unit};
 use shortflow_predict::Prediction;
-use shortflow_report::{Table, significant};
+use shortflow_report::Table;
 use shortflow_run::{OutputFolder, shell_word};
 use shortflow_scenario::Overrides;
 use shortflow_sim::Simulator;
-use shortflow_text::{InputFiles, MOST_TEXT};
+use shortflow_text::InputFiles;
 use shortflow_tune::{
-    Candidate, CandidateFile, Goal, Limit, Offered, Plan, Store, Tuned, candidates, measure,
+    Candidate, CandidateFile, Goal, Limit, Offered, Plan, Store, Tuned, candidates, in_unit,
+    measure,
 };
 use shortflow_units::Rate;
 
 use crate::advise_args::Advise;
+use crate::advise_asked::network;
 use crate::console::Console;
+use crate::deployable;
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
@@ -36,7 +37,7 @@ const POLICY: &str = "winner.toml";
 const TODAY: &str = "today";
 
 /// By how much limits are widened, step by step, until some policy keeps them; after the last there are none.
-const FACTORS: [f64; 9] = [1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0];
+const FACTORS: [f64; 6] = [1.0, 1.25, 1.5, 2.0, 3.0, 5.0];
 
 /// `shortflow advise`.
 pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
@@ -48,7 +49,7 @@ pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
     let set = args.seed.map(|seed| ("seed".to_owned(), seed.to_string()));
     let overrides = Overrides { set: set.into_iter().collect(), ..Overrides::default() };
     let files: Vec<CandidateFile> = shipped::policies()
-        .filter(|(_, text)| args.any || can_be_deployed(text))
+        .filter(|one| args.any || fits_a_gateway(one))
         .map(|policy| give(&inputs, policy, true))
         .collect();
     let found = candidates(&inputs, &path, &files, &[], &overrides)?;
@@ -70,30 +71,20 @@ pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
     put("tune.json", &told).map_err(|error| output.named_finally(error))?;
     let folder = output.publish()?;
     store.remove();
-    if args.json {
-        return console.print_json(&advice.json());
+    match args.json {
+        true => console.print_json(&advice.json())?,
+        false => console.print(&advice.in_words(console.color_out, &folder))?,
     }
-    console.print(&advice.in_words(console.color_out, &folder))
+    if advice.is_advice() { Ok(()) } else { Err(Failure::Check) }
 }
 
-/// Whether a Linux with all its queues can do what a shipped policy says.
-#[cfg(target_os = "linux")]
-fn can_be_deployed(text: &str) -> bool {
-    use shortflow_deploy::{Kernel, Owners, Settings, compile, compile_edge};
+/// Policies whose own rate is that of one line: what it is for, `deploy --rate` does.
+const OF_ONE_LINE: [&str; 1] = ["shaper"];
+
+/// Whether a shipped policy can be deployed at a gateway of any rate.
+fn fits_a_gateway((path, text): &shipped::Shipped) -> bool {
     let Ok(policy) = shortflow_policy::from_text("", text, &[]) else { return false };
-    let rate = Some(Rate::from_bits_per_sec(10_000_000));
-    let settings = Settings { rate, link_header: 14, kernel: Kernel::default(), nearest: false };
-    policy.roles.iter().all(|role| match (role.queues(), &*role.name) {
-        (true, "core") => compile(&policy, role, &settings).is_ok(),
-        (false, "edge") => compile_edge(&policy, role, &Owners::new()).is_ok(),
-        (queues, _) => !queues,
-    })
-}
-
-/// Elsewhere nothing is deployed, so all are looked at.
-#[cfg(not(target_os = "linux"))]
-fn can_be_deployed(_: &str) -> bool {
-    true
+    !OF_ONE_LINE.contains(&shipped::stem(path)) && deployable::why_not(&policy).is_none()
 }
 
 /// The network as it is: the gateway sends as fast as it can, and packets wait in the modem and at the provider.
@@ -125,7 +116,7 @@ struct Advice<'a> {
     /// Whether that is to leave the network as it is.
     is_today: bool,
     /// What is shown of each use, and of what.
-    about: Vec<(&'static str, Goal)>,
+    about: Vec<(String, Goal)>,
     /// The figures of the winner and the references, by name.
     figures: Vec<(String, Vec<Option<Estimate>>)>,
 }
@@ -141,7 +132,6 @@ fn look<'a>(
 ) -> Result<Advice<'a>, shortflow_run::Error> {
     let offered = Offered::by(all[0].scenario());
     let goal = |text: &str| Goal::parse(text, &offered).expect("a goal of what was just written");
-    let goals = vec![goal(network.goal())];
     let is_reference = |one: &&Candidate| REFERENCES.iter().any(|name| is_shipped(one, name));
     let references: Vec<Candidate> =
         [today].into_iter().chain(all.iter().filter(is_reference).cloned()).collect();
@@ -150,44 +140,26 @@ fn look<'a>(
     let bar = Bar::new(console);
     let stop =
         stop_on_interrupt().map_err(|error| shortflow_run::Error::Machine(format!("{error:?}")))?;
-    let mut narrow = None;
-    let mut factors = FACTORS.iter();
-    let (limits, tuned) = loop {
-        let factor = factors.next();
-        let texts = factor.map_or_else(Vec::new, |factor| network.limits(*factor));
-        let limit =
-            |text: &String| Limit::parse(text, &offered).expect("a limit of what was just written");
-        let limits: Vec<Limit> = texts.iter().map(limit).collect();
-        let (goals, limits_of) = (&goals[..], &limits[..]);
-        let references = &references[..];
-        let plan =
-            Plan { candidates: all, references, goals, limits: limits_of, fresh, threads, store };
-        let tuned = shortflow_tune::tune(&Simulator, &Prediction, &plan, stop, &bar)?;
-        if tuned.keeps_limits() || factor.is_none() {
-            break (limits, tuned);
-        }
-        narrow.get_or_insert_with(|| tuned.in_words(goals, limits_of));
-    };
-    let winner = &all[tuned.winner.expect("where nothing must be kept somebody wins")];
-    // From the simplest on: as it is, then plain queues at the gateway.
-    let simple = references.iter().find(|one| is_as_good(one, &tuned));
-    let advised = simple.unwrap_or(winner).clone();
-    let is_today = advised.label == TODAY;
-    let shown = shown(&references, &advised, winner);
-    let of_uses = network.uses.iter().flat_map(|one| one.figures().iter().copied());
-    let own = network.flows.iter().flat_map(Flows::figures);
-    let about: Vec<(&str, Goal)> =
-        own.chain(of_uses).map(|(text, about)| (about, goal(text))).collect();
-    let watched: Vec<Goal> = about.iter().map(|(_, goal)| goal.clone()).collect();
     let plan = Plan {
-        candidates: &shown,
-        references: &[],
-        goals: &watched,
+        candidates: all,
+        references: &references,
+        goals: &[],
         limits: &[],
         fresh,
         threads,
         store,
     };
+    let (goals, Within { limits, tuned, narrow }) =
+        by_the_first_that_is_measured(network, &offered, &|goals, limits| {
+            let plan = Plan { goals, limits, ..plan };
+            shortflow_tune::tune(&Simulator, &Prediction, &plan, stop, &bar)
+        })?;
+    let winner = &all[tuned.winner.expect("where nothing must be kept somebody wins")];
+    let shown = shown(&references, winner);
+    let about: Vec<(String, Goal)> =
+        network.figures().into_iter().map(|(text, about)| (about, goal(&text))).collect();
+    let watched: Vec<Goal> = about.iter().map(|(_, goal)| goal.clone()).collect();
+    let plan = Plan { candidates: &shown, references: &[], goals: &watched, ..plan };
     // After all that the search and its confirmation may have used.
     let first = 1000;
     let measured = measure(&Simulator, &plan, first..first + fresh, stop, &bar)?;
@@ -196,19 +168,102 @@ fn look<'a>(
         let found = watched.iter().enumerate().map(|(at, goal)| estimate(figures, at, goal));
         (one.label.clone(), found.collect())
     });
-    let figures = figures.collect();
+    let mut figures: Vec<(String, Vec<Option<Estimate>>)> = figures.collect();
+    let of_winner = shown.iter().position(|one| one.label == winner.label).expect("it is shown");
+    let advised = simplest(&shown, of_winner, &tuned, &|a, b| {
+        worse_than(&figures[a].1, &figures[b].1, &about).next().is_some()
+    });
+    // What is advised stands beside what is there.
+    let of_advised = figures.remove(advised);
+    figures.insert(advised.min(1), of_advised);
+    let advised = shown[advised].clone();
+    let is_today = advised.label == TODAY;
     Ok(Advice { network, goals, limits, tuned, narrow, advised, is_today, about, figures })
 }
 
-/// What is shown: the network as it is, what is advised, plain queues, and the winner; each once.
-fn shown(references: &[Candidate], advised: &Candidate, winner: &Candidate) -> Vec<Candidate> {
-    let mut shown: Vec<Candidate> = vec![references[0].clone()];
-    for one in [advised].into_iter().chain(&references[1..]).chain([winner]) {
-        if !shown.iter().any(|there| there.label == one.label) {
-            shown.push(one.clone());
+/// Searches by one goal after the other, until there is one that is measured; where there is none, by the first.
+fn by_the_first_that_is_measured(
+    network: &Network,
+    offered: &[Offered],
+    search: &dyn Fn(&[Goal], &[Limit]) -> Result<Tuned, shortflow_run::Error>,
+) -> Result<(Vec<Goal>, Within), shortflow_run::Error> {
+    let mut first = None;
+    for text in network.goals() {
+        let goal = Goal::parse(&text, offered).expect("a goal of what was just written");
+        let goals = vec![goal];
+        let within = within_limits(network, offered, &|limits| search(&goals, limits))?;
+        if within.tuned.is_measured() {
+            return Ok((goals, within));
         }
+        first.get_or_insert((goals, within));
     }
-    shown
+    Ok(first.expect("there is a goal"))
+}
+
+/// What was found within limits.
+struct Within {
+    limits: Vec<Limit>,
+    tuned: Tuned,
+    /// What breaks those that were asked for, where no policy keeps them.
+    narrow: Option<String>,
+}
+
+/// Searches within the limits, and within wider ones until some policy keeps them.
+fn within_limits(
+    network: &Network,
+    offered: &[Offered],
+    search: &dyn Fn(&[Limit]) -> Result<Tuned, shortflow_run::Error>,
+) -> Result<Within, shortflow_run::Error> {
+    let (mut narrow, mut factors) = (None, FACTORS.iter());
+    loop {
+        let factor = factors.next();
+        let texts = factor.map_or_else(Vec::new, |factor| network.limits(*factor));
+        let limit =
+            |text: &String| Limit::parse(text, offered).expect("a limit of what was just written");
+        let limits: Vec<Limit> = texts.iter().map(limit).collect();
+        let tuned = search(&limits)?;
+        if tuned.keeps_limits() || factor.is_none() {
+            return Ok(Within { limits, tuned, narrow });
+        }
+        narrow.get_or_insert_with(|| tuned.what_breaks(&limits));
+    }
+}
+
+/// What is shown: the network as it is, plain queues, and the winner; each once.
+fn shown(references: &[Candidate], winner: &Candidate) -> Vec<Candidate> {
+    let is_new = !references.iter().any(|one| one.label == winner.label);
+    references.iter().chain(is_new.then_some(winner)).cloned().collect()
+}
+
+/// What is advised, from the simplest on: as it is, then plain queues at the gateway. It is as good as the winner by the goal,
+/// and nobody as good is surely better in something and surely worse in nothing.
+fn simplest(
+    shown: &[Candidate],
+    winner: usize,
+    tuned: &Tuned,
+    is_worse: &dyn Fn(usize, usize) -> bool,
+) -> usize {
+    let good: Vec<usize> =
+        (0..shown.len()).filter(|at| *at == winner || is_as_good(&shown[*at], tuned)).collect();
+    let is_beaten = |at: usize| good.iter().any(|by| is_worse(*by, at) && !is_worse(at, *by));
+    good.iter().copied().find(|at| !is_beaten(*at)).unwrap_or(winner)
+}
+
+/// Which figures are surely worse in the second than in the first: where the intervals do not touch.
+fn worse_than<'a>(
+    first: &'a [Option<Estimate>],
+    second: &'a [Option<Estimate>],
+    about: &'a [(String, Goal)],
+) -> impl Iterator<Item = usize> + 'a {
+    let is_worse = |goal: &Goal, first: &Estimate, second: &Estimate| {
+        let [first, second] = [first, second].map(|one| one.scaled(goal.sign()));
+        let least = if second.at_least { Some(second.mean) } else { second.low };
+        first.high.zip(least).is_some_and(|(first, second)| second > first)
+    };
+    (0..about.len()).filter(move |at| {
+        let both = first[*at].as_ref().zip(second[*at].as_ref());
+        both.is_some_and(|(first, second)| is_worse(&about[*at].1, first, second))
+    })
 }
 
 /// A goal over all replicas; a lower bound where too much was still open at the end of some, for the others are those that
@@ -240,7 +295,7 @@ impl Advice<'_> {
     fn policy(&self) -> String {
         let inputs = &self.advised.scenario().inputs;
         let text = inputs.policy.as_ref().map_or("", |(_, text)| text);
-        let heading = match self.is_today {
+        let heading = match self.is_today || !self.is_advice() {
             true => {
                 "Nothing is advised: a plain queue, as the scenario beside it asks for a policy."
             }
@@ -265,7 +320,7 @@ impl Advice<'_> {
                 "users": self.network.users, "sizes": self.network.sizes, "link": self.network.line.name,
                 "uses": self.network.uses.iter().map(|one| one.row().name).collect::<Vec<_>>() },
             "simulated": self.network.simulated(),
-            "policy": (!self.is_today).then_some(&self.advised.label),
+            "policy": (!self.is_today && self.is_advice()).then_some(&self.advised.label),
             "keeps_limits": self.narrow.is_none(),
             "goals": self.goals, "limits": self.limits,
             "uses": figures,
@@ -274,74 +329,109 @@ impl Advice<'_> {
     }
 
     fn in_words(&self, ansi: bool, folder: &Path) -> String {
-        let Network { up, down, users, line, .. } = self.network;
-        let advised = if self.is_today { "leave it as it is" } else { self.advised.label.as_str() };
-        let mut told =
-            format!("{users} users on {up} up, {down} down ({}): {}\n", line.name, advised);
-        if self.is_today {
-            told += match self.narrow {
-                None => "No policy is surely better than what is there.\n\n",
-                Some(_) => {
-                    "The line is too slow for what it is asked for, and no policy is surely better than what is there.\n\n"
-                }
-            };
-        } else if let Some(policy) = &self.advised.scenario().policy {
-            told += &format!("{}\n\n", policy.description);
-        }
+        let mut told = self.headline();
         told += &format!("{}\n", Table::set(&self.table()).text(ansi));
         told += &format!(
             "Simulated: {} replicas, {}.\n",
             self.advised.scenario().replicas,
             self.network.simulated()
         );
+        if !self.is_advice() {
+            return told;
+        }
         told += &self.costs();
         if let Some(narrow) = &self.narrow {
-            told += &format!(
-                "What calls and their like need is not to be had on this line:\n{narrow}\n{}\n",
-                if self.limits.is_empty() {
-                    "No policy keeps anything near it."
-                } else {
-                    "The nearest that some policy keeps:"
-                }
-            );
+            let told_of = match self.limits.is_empty() {
+                true => "No policy keeps anything near it.\n",
+                false => "So less was asked for, the nearest that some policy keeps.\n",
+            };
+            told += "What calls and their like need is not to be had on this line:\n";
+            told += &format!("{narrow}\n{told_of}");
         }
-        for limit in &self.limits {
-            told += &format!("Kept: {}\n", limit.text);
-        }
-        let best = &self.tuned.confirmed.standings[0].label;
-        if *best != self.advised.label {
-            told += &format!(
-                "{best} comes out first by {}, but not surely before {}, which is simpler.\n",
-                self.goals[0].text,
-                if self.is_today { "what is there" } else { &self.advised.label }
-            );
-        }
-        let sure = self.tuned.in_words(&self.goals, &self.limits);
-        let sure = sure.lines().filter(|line| !line.ends_with(" is kept."));
-        let sure =
-            sure.skip(usize::from(*best != self.advised.label)).collect::<Vec<_>>().join("\n");
-        told += &format!("{sure}\n\n{}", self.next(folder));
-        told
+        told += &self.kept();
+        told += &self.beside();
+        told + "\n" + &self.next(folder)
     }
 
-    /// What gets surely worse than today: where the intervals do not touch.
+    /// Whether enough was measured to say anything.
+    fn is_advice(&self) -> bool {
+        let is_of_first =
+            self.network.goals()[0].ends_with(&format!(":{}", self.goals[0].workload));
+        let is_near = self.narrow.is_none() || !self.limits.is_empty();
+        self.tuned.is_measured() && (is_near || is_of_first)
+    }
+
+    fn headline(&self) -> String {
+        let Network { up, down, users, line, .. } = self.network;
+        let what = match (self.is_advice(), self.is_today) {
+            (false, _) => "no advice",
+            (true, true) => "leave it as it is",
+            (true, false) => self.advised.label.as_str(),
+        };
+        let people = if *users == 1 { "1 user".to_owned() } else { format!("{users} users") };
+        let why = match (&self.advised.scenario().policy, &self.narrow) {
+            _ if !self.is_advice() => format!(
+                "So little gets through that {} could not be measured under any policy: the line is too slow for what it is asked for.",
+                self.network.goals()[0]
+            ),
+            (_, None) if self.is_today => "No policy is surely better than what is there.".to_owned(),
+            _ if self.is_today => {
+                "The line is too slow for what it is asked for, and no policy is surely better than what is there.".to_owned()
+            }
+            (policy, _) => policy.as_ref().map_or(String::new(), |policy| policy.description.clone()),
+        };
+        format!("{people} on {up} up, {down} down ({}): {what}\n{why}\n\n", line.name)
+    }
+
+    /// What is kept of what was asked for, by what is advised.
+    fn kept(&self) -> String {
+        let standings = &self.tuned.confirmed.standings;
+        let advised = standings.iter().find(|standing| standing.label == self.advised.label);
+        let found = advised.map_or(&[][..], |standing| &standing.limits);
+        let each = self.limits.iter().zip(found).map(|(limit, found)| {
+            let how = match found {
+                Some(found) if limit.is_surely_kept_by(found) => "Kept",
+                Some(found) if limit.is_kept_by(found.mean) => {
+                    "Kept on the average, but not surely"
+                }
+                Some(_) => "Not kept",
+                None => "Too little was measured to tell",
+            };
+            format!("{how}: {}\n", limit.text)
+        });
+        each.collect()
+    }
+
+    /// How what is advised stands beside the others.
+    fn beside(&self) -> String {
+        let best = &self.tuned.confirmed.standings[0].label;
+        let goal = &self.goals[0].text;
+        if *best == self.advised.label {
+            let others = self.tuned.beside(&self.goals).map(|(_, told)| told + "\n");
+            return format!("{best} comes out first by {goal}.\n{}", others.collect::<String>());
+        }
+        let simple = if self.is_today { "what is there" } else { &self.advised.label };
+        let mut others = self.tuned.beside(&self.goals);
+        let told = others.find(|(from, _)| *from == self.advised.label);
+        let told = told.map_or(String::new(), |(_, told)| told);
+        format!(
+            "{best} comes out first by {goal}, but not surely before {simple}, which is simpler or surely better for other uses. {told}\n"
+        )
+    }
+
+    /// What gets surely worse than today, by a twentieth at least.
     fn costs(&self) -> String {
         let (_, today) = &self.figures[0];
         let advised = self.figures.iter().find(|(label, _)| *label == self.advised.label);
         let Some((_, advised)) = advised.filter(|_| !self.is_today) else { return String::new() };
-        let worse = |goal: &Goal, today: &Estimate, advised: &Estimate| {
-            let [today, advised] = [today, advised].map(|one| one.scaled(goal.sign()));
-            today.high.zip(advised.low).is_some_and(|(today, advised)| advised > today)
-        };
-        let each = self.about.iter().zip(today.iter().zip(advised));
-        each.filter_map(|((about, goal), (today, advised))| {
-            let (today, advised) = (today.as_ref()?, advised.as_ref()?);
-            worse(goal, today, advised).then(|| {
-                let times = significant(advised.mean / today.mean);
-                format!("It costs: {about}, {times} times that of today.\n")
-            })
-        })
-        .collect()
+        let each = worse_than(today, advised, &self.about).filter_map(|at| {
+            let (about, goal) = &self.about[at];
+            let [before, now] = [today[at]?.mean, advised[at]?.mean];
+            let is_much = (now - before).abs() > 0.05 * before.abs();
+            let [before, now] = [before, now].map(|value| in_unit(value, goal.unit()));
+            is_much.then(|| format!("It costs: {about}, {now} instead of {before}.\n"))
+        });
+        each.collect()
     }
 
     /// A row for each figure, a column for each policy.
@@ -351,16 +441,17 @@ impl Advice<'_> {
             measure: None,
             scale: Scale::Plain,
         };
-        let row = |(at, (about, goal)): (usize, &(&str, Goal))| {
+        let row = |(at, (about, goal)): (usize, &(String, Goal))| {
             let (unit, factor) = match goal.unit() {
                 Unit::Seconds => ("ms", 1e3),
                 Unit::Share => ("%", 1e2),
+                _ if self.network.parts() > 1 => ("Mbit/s, of that part", 1.0),
                 _ => ("Mbit/s", 1.0),
             };
             let cell =
                 |found: &Option<Estimate>| Cell::figure(found.map(|found| found.scaled(factor)));
             Row {
-                labels: vec![Label::Name((*about).to_owned()), Label::from(unit)],
+                labels: vec![Label::Name(about.clone()), Label::from(unit)],
                 cells: self.figures.iter().map(|(_, found)| cell(&found[at])).collect(),
                 starts_group: false,
             }
@@ -385,15 +476,14 @@ impl Advice<'_> {
         let keep: String =
             self.limits.iter().map(|limit| format!(" \\\n      --keep '{}'", limit.text)).collect();
         let again = format!(
-            "Read and change what is assumed, and search again, among all policies:\n  \
+            "Read and change what is assumed, and search again, among all policies, also such as no device can carry:\n  \
              shortflow tune {scenario} --for {}{keep}\n",
             self.goals[0].text
         );
         if self.is_today {
             return again;
         }
-        let marks = self.policy().contains("roles.edge.classes");
-        let role = if marks { "--role edge,core " } else { "" };
+        let role = self.advised.scenario().policy.as_deref().map_or("", deployable::roles);
         let deploy = |device: &str, rate: Rate| {
             format!(
                 "  sudo shortflow deploy {policy} {role}--dev {device} --rate '{}'\n",
@@ -409,117 +499,4 @@ impl Advice<'_> {
             deploy("LAN", down),
         )
     }
-}
-
-/// The network, from the arguments and, on a terminal, from answers.
-fn network(args: &Advise) -> Result<Network, Failure> {
-    let asks = args.up.is_none() || args.down.is_none();
-    let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if asks && !can_ask {
-        let what = "--up and --down are needed: the rates of the line\n\
-                    as in `shortflow advise --up '10 Mbit/s' --down '50 Mbit/s' --users 4 --uses web,voice,backup`";
-        return Err(Failure::Input(what.to_owned()));
-    }
-    let rate = |given: Option<Rate>, question: &str| match given {
-        Some(rate) => Ok(rate),
-        None => ask(question, "", |text| text.parse::<Rate>().map_err(|error| error.to_string())),
-    };
-    let down = rate(args.down, "How fast is the line from the provider, as in `50 Mbit/s`?")?;
-    let up = rate(args.up, "And towards it, as in `10 Mbit/s`?")?;
-    let least = Rate::from_bits_per_sec(64_000);
-    if up < least || down < least || up.bits_per_sec().max(down.bits_per_sec()) > 10_000_000_000 {
-        return Err(Failure::Input(
-            "the line must have 64 kbit/s to 10 Gbit/s in each direction".to_owned(),
-        ));
-    }
-    let users = match args.users {
-        None if asks => ask("How many people use it?", "10", |text| {
-            text.parse::<u32>()
-                .ok()
-                .filter(|n| (1..=1000).contains(n))
-                .ok_or_else(|| "write a number from 1 to 1000".to_owned())
-        })?,
-        given => given.unwrap_or(10),
-    };
-    let flows = args.from.as_ref().map(|path| flows(path)).transpose()?;
-    let parse = |text: &str| -> Result<Vec<Use>, String> {
-        let mut uses =
-            text.split(',').map(|one| Use::parse(one.trim())).collect::<Result<Vec<_>, _>>()?;
-        uses.sort_unstable();
-        uses.dedup();
-        Ok(uses)
-    };
-    let usual = if flows.is_some() { "voice" } else { "web,voice,backup" };
-    let uses = match &args.uses[..] {
-        [] if asks => {
-            let names = Use::ALL.map(|one| one.row().name).join(", ");
-            ask(&format!("What do they do? ({names})"), usual, parse)?
-        }
-        [] => parse(usual).map_err(Failure::Input)?,
-        given => parse(&given.join(",")).map_err(Failure::Input)?,
-    };
-    let line = match &args.link {
-        None if asks => {
-            let names: Vec<&str> = LINES.iter().map(|one| one.name).collect();
-            ask(&format!("What is the line? ({})", names.join(", ")), "ethernet", LineKind::parse)?
-        }
-        given => LineKind::parse(given.as_deref().unwrap_or("ethernet")).map_err(Failure::Input)?,
-    };
-    let name = format!("{users} users, {up} up, {down} down");
-    Ok(Network { name, up, down, line, users, uses, flows, sizes: args.sizes })
-}
-
-fn flows(path: &Path) -> Result<Flows, Failure> {
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let unread = |error: std::io::Error| {
-        let how =
-            "give CSV with the columns start_s, bytes and direction, or a capture, pcap or pcapng";
-        Failure::Input(format!("cannot read {}: {error}\n{how}", path.display()))
-    };
-    if is_capture(path).map_err(unread)? {
-        let file = File::open(path).map_err(unread)?;
-        return read_capture(&name, file).map_err(Failure::Input);
-    }
-    let text = InputFiles::default().read(path, MOST_TEXT).map_err(unread)?;
-    read_csv(&name, &text).map_err(Failure::Input)
-}
-
-/// Whether a file begins as captures do: in pcapng with a section header, in pcap with one of four numbers.
-fn is_capture(path: &Path) -> std::io::Result<bool> {
-    if !path.metadata()?.is_file() {
-        return Ok(false);
-    }
-    let mut head = [0; 4];
-    let is_long = File::open(path)?.read_exact(&mut head).is_ok();
-    let number = u32::from_le_bytes(head);
-    const PCAP: [u32; 2] = [0xa1b2_c3d4, 0xa1b2_3c4d];
-    let is_pcap = PCAP.contains(&number) || PCAP.contains(&number.swap_bytes());
-    Ok(is_long && (number == 0x0a0d_0d0a || is_pcap))
-}
-
-/// Asks until an answer is understood; an empty one is the usual.
-fn ask<T>(
-    question: &str,
-    usual: &str,
-    parse: impl Fn(&str) -> Result<T, String>,
-) -> Result<T, Failure> {
-    let mut lines = std::io::stdin().lock().lines();
-    loop {
-        let hint = if usual.is_empty() { String::new() } else { format!(" [{usual}]") };
-        eprint_now(&format!("{question}{hint} "));
-        let Some(Ok(answer)) = lines.next() else {
-            return Err(Failure::Input("no answer: the input has ended".to_owned()));
-        };
-        let answer = if answer.trim().is_empty() { usual } else { answer.trim() };
-        match parse(answer) {
-            Ok(found) => return Ok(found),
-            Err(why) => eprint_now(&format!("{why}\n")),
-        }
-    }
-}
-
-fn eprint_now(text: &str) {
-    let mut out = std::io::stderr();
-    // Who cannot be asked gives no answer either.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

@@ -13,6 +13,7 @@
 
 mod advise;
 mod advise_args;
+mod advise_asked;
 mod agent;
 mod agent_args;
 #[cfg(target_os = "linux")]
@@ -27,6 +28,7 @@ mod console;
 mod console_args;
 mod deploy;
 mod deploy_args;
+mod deployable;
 mod explain;
 mod failure;
 mod generate;

@@ -18,6 +18,7 @@ use shortflow_tune::{
 };
 
 use crate::console::Console;
+use crate::deployable;
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
@@ -263,11 +264,36 @@ impl Told<'_> {
         if folder.join(WINNER).exists() {
             let winner = folder.join(WINNER);
             console.file("Winner", &winner)?;
-            let word = shell_word(winner.as_os_str());
-            console.print(&format!(
-                "Next: shortflow deploy {word} --dev DEVICE --rate RATE --dry-run\n"
-            ))?;
+            console.print(&self.next(&shell_word(winner.as_os_str())))?;
         }
         Ok(())
+    }
+
+    /// What to type next; where no device can do what the winner says, who can of those that were confirmed beside it.
+    fn next(&self, winner: &str) -> String {
+        let policy_of = |label: &str| {
+            let found = self.found.all.iter().find(|one| one.label == label)?;
+            Some((found, found.scenario().policy.as_deref()?))
+        };
+        let standings = &self.tuned.confirmed.standings;
+        let Some((_, policy)) = standings.first().and_then(|one| policy_of(&one.label)) else {
+            return String::new();
+        };
+        let Some(why) = deployable::why_not(policy) else {
+            let roles = deployable::roles(policy);
+            return format!(
+                "Next: shortflow deploy {winner} {roles}--dev DEVICE --rate RATE --dry-run\n"
+            );
+        };
+        let mut told = format!("No device can do what {} says: {why}.\n", standings[0].label);
+        let others = standings[1..].iter().filter(|one| one.keeps || self.limits.is_empty());
+        let can = others
+            .filter_map(|one| policy_of(&one.label))
+            .find(|(_, policy)| deployable::why_not(policy).is_none());
+        told += &match can {
+            Some((one, _)) => format!("Of those beside it the first that can be deployed is {}.\n", one.label),
+            None => "`shortflow schemes` says what can be deployed; name such policies with --policies.\n".to_owned(),
+        };
+        told
     }
 }

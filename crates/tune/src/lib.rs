@@ -59,6 +59,7 @@ pub use front::front_figure;
 pub use offered::Offered;
 pub use search::{FEWEST, Figures, Found, Measuring, replicas_needed, search};
 pub use store::Store;
+pub use told::in_unit;
 pub use tune::{Dropped, Plan, Searched, Tuned, measure, tune};
 pub use vary::{Varied, combinations};
 pub use winner::policy_text;

@@ -106,26 +106,30 @@ impl Tuned {
             );
         }
         let mut told = format!("{} comes out first by {}.", winner.label, goals[0].text);
-        for difference in &self.confirmed.differences {
-            told += &format!("\n{}", difference_in_words(difference, goals));
-        }
+        self.beside(goals).for_each(|(_, beside)| told += &format!("\n{beside}"));
         for (limit, found) in limits.iter().zip(&winner.limits) {
-            told += &match found {
-                Some(found) if limit.is_surely_kept_by(found) => {
-                    format!("\n{} is kept.", limit.text)
-                }
-                Some(found) if limit.is_kept_by(found.mean) => {
-                    format!("\n{} is kept on the average, but not surely.", limit.text)
-                }
-                Some(found) => format!(
-                    "\n{} is NOT kept: it comes to {}.",
-                    limit.text,
-                    in_unit(found.mean, limit.measure.about().unit)
-                ),
-                None => format!("\n{}: too little was measured to tell.", limit.text),
-            };
+            told += &format!("\n{}", standing_in_words(limit, found.as_ref()));
         }
         told
+    }
+
+    /// How the winner stands beside each other, by name, in a sentence.
+    pub fn beside(&self, goals: &[Goal]) -> impl Iterator<Item = (&str, String)> {
+        let told = |one| difference_in_words(one, goals);
+        self.confirmed.differences.iter().map(move |one| (one.from.as_str(), told(one)))
+    }
+
+    /// Which limits are not kept, by the winner or by whoever comes nearest.
+    pub fn what_breaks(&self, limits: &[Limit]) -> String {
+        let Some(winner) = self.confirmed.standings.first().filter(|_| self.winner.is_some())
+        else {
+            return self.nobody_in_words(limits);
+        };
+        let broken = limits.iter().zip(&winner.limits).filter(|(limit, found)| {
+            !found.as_ref().is_some_and(|found| limit.is_kept_by(found.mean))
+        });
+        let told = broken.map(|(limit, found)| standing_in_words(limit, found.as_ref()));
+        format!("Under {}: {}", winner.label, told.collect::<Vec<_>>().join(" "))
     }
 
     fn nobody_in_words(&self, limits: &[Limit]) -> String {
@@ -138,20 +142,31 @@ impl Tuned {
             limits.iter().zip(&one.limits).map(of).fold(0.0, f64::max)
         };
         let measured = self.searched.iter().filter(|one| one.replicas > 0);
-        let nearest = measured.min_by(|a, b| excess(a).total_cmp(&excess(b)));
+        let goal = |one: &Searched| one.goals.first().copied().flatten().unwrap_or(f64::INFINITY);
+        let nearest = measured
+            .min_by(|a, b| excess(a).total_cmp(&excess(b)).then(goal(a).total_cmp(&goal(b))));
         let mut told = "No candidate keeps the limits.".to_owned();
         if let Some(nearest) = nearest {
-            let figures = limits.iter().zip(&nearest.limits).map(|(limit, found)| {
-                let found = found.map_or("nothing".to_owned(), |found| {
+            let broken = limits.iter().zip(&nearest.limits);
+            let broken =
+                broken.filter(|(limit, found)| !found.is_some_and(|at| limit.is_kept_by(at)));
+            let figures = broken.map(|(limit, found)| {
+                let found = found.map_or("too little was measured".to_owned(), |found| {
                     in_unit(found, limit.measure.about().unit)
                 });
                 format!("{found} where {} is asked for", limit.text)
             });
-            told += &format!(
-                "\n{} comes nearest: {}.",
-                nearest.label,
-                figures.collect::<Vec<_>>().join(", ")
-            );
+            let figures: Vec<String> = figures.collect();
+            told += &match figures.len() == limits.len() {
+                true => format!("\n{} comes nearest: {}.", nearest.label, figures.join(", ")),
+                false => format!(
+                    "\n{} comes nearest, and breaks {} of {}: {}.",
+                    nearest.label,
+                    figures.len(),
+                    limits.len(),
+                    figures.join(", ")
+                ),
+            };
         }
         told
     }
@@ -169,6 +184,22 @@ impl Tuned {
     /// Whether it does, and the goal was measured.
     pub fn is_kept(&self) -> bool {
         self.is_measured() && self.keeps_limits()
+    }
+}
+
+/// How a figure stands to its limit.
+fn standing_in_words(limit: &Limit, found: Option<&Estimate>) -> String {
+    let text = &limit.text;
+    match found {
+        Some(found) if limit.is_surely_kept_by(found) => format!("{text} is kept."),
+        Some(found) if limit.is_kept_by(found.mean) => {
+            format!("{text} is kept on the average, but not surely.")
+        }
+        Some(found) => {
+            let at = in_unit(found.mean, limit.measure.about().unit);
+            format!("{text} is NOT kept: it comes to {at}.")
+        }
+        None => format!("{text}: too little was measured to tell."),
     }
 }
 
@@ -190,12 +221,13 @@ fn difference_in_words(difference: &Difference, goals: &[Goal]) -> String {
         }
         _ => String::new(),
     };
-    let doubt = if difference.is_surely_better() || difference.is_surely_worse() {
-        ""
-    } else {
-        ", which may be chance"
-    };
-    format!("{than} than {from} by {by}{interval}{doubt}.")
+    match difference.is_surely_better() || difference.is_surely_worse() {
+        true => format!("{than} than {from} by {by}{interval}."),
+        false => {
+            let than = than.to_lowercase();
+            format!("Measured anew, it and {from} cannot be told apart: {than} by {by}{interval}.")
+        }
+    }
 }
 
 fn kept_in_words(standing: &Standing, limits: &[Limit]) -> &'static str {
@@ -255,7 +287,8 @@ fn scale(unit: Unit) -> Scale {
     }
 }
 
-fn in_unit(value: f64, unit: Unit) -> String {
+/// A figure in words.
+pub fn in_unit(value: f64, unit: Unit) -> String {
     let scale = scale(unit);
     let shown = shortflow_report::significant(value * scale.factor());
     match scale.name() {

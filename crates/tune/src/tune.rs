@@ -182,7 +182,7 @@ impl Measuring for Left<'_, '_> {
 }
 
 /// Those that were left beside the references, on fresh seeds, and who is the winner: the best of the search, unless it
-/// breaks a limit there and another that was left does not.
+/// breaks a limit there and another that was left does not, or another is surely better.
 fn confirmed(
     plan: &Plan<'_>,
     best: &[usize],
@@ -208,7 +208,24 @@ fn confirmed(
         measured[..=keeps].rotate_right(1);
         places[..=keeps].rotate_right(1);
     }
+    let found = confirm(&measured, limits);
+    let Some(better) = surely_better(&found, best.len()) else {
+        return Ok((found, places.first().copied()));
+    };
+    measured[..=better].rotate_right(1);
+    places[..=better].rotate_right(1);
     Ok((confirm(&measured, limits), places.first().copied()))
+}
+
+/// Who, among the first so many, keeps what the winner keeps and is surely better than it: the one that is so by most.
+fn surely_better(found: &Confirmation, among: usize) -> Option<usize> {
+    let is_kept = found.standings[0].keeps;
+    let others = (1..among).zip(&found.differences).filter(|(at, difference)| {
+        difference.is_surely_worse() && (found.standings[*at].keeps || !is_kept)
+    });
+    let by =
+        |difference: &crate::confirm::Difference| difference.difference.map_or(0.0, |by| by.mean);
+    others.max_by(|(_, a), (_, b)| by(a).total_cmp(&by(b))).map(|(at, _)| at)
 }
 
 fn searched(
@@ -248,6 +265,20 @@ fn searched(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_is_surely_better_on_fresh_seeds_takes_the_place_of_the_best_of_the_search() {
+        let of = |name: &str, goals: [f64; 3]| {
+            let one = |goal: &f64| Figures { goals: vec![Some(*goal)], limits: Vec::new() };
+            (name.to_owned(), goals.iter().map(one).collect())
+        };
+        let (first, near) = (of("A", [1.0, 1.1, 1.2]), of("B", [0.9, 1.2, 1.2]));
+        let (better, best) = (of("C", [0.8, 0.91, 1.0]), of("D", [0.5, 0.61, 0.7]));
+        let all = [first, near, better, best];
+        let found = |among: usize| surely_better(&confirm(&all, &[]), among);
+        // Whom the search did not leave takes no place.
+        assert_eq!([found(2), found(3), found(4)], [None, Some(2), Some(3)]);
+    }
 
     #[test]
     fn what_is_expected_far_behind_the_best_is_not_measured() {

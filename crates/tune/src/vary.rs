@@ -91,7 +91,10 @@ pub fn combinations(varied: &[Varied]) -> Vec<Vec<(String, String)>> {
     all
 }
 
-/// A few values from one end to the other, both among them; whole numbers where both ends are.
+/// Of what nobody has a part.
+const WHOLE: [&str; 5] = ["", "pkt", "seg", "B", "bit"];
+
+/// A few values from one end to the other, both among them; whole numbers of what has no parts where both ends are.
 fn range(from: &str, to: &str) -> Result<Vec<String>, String> {
     let ((low, low_unit), (high, high_unit)) = (quantity(from)?, quantity(to)?);
     let unit = if low_unit.is_empty() { high_unit } else { low_unit };
@@ -101,7 +104,7 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, String> {
     if low >= high {
         return Err(format!("{low} is not below {high}"));
     }
-    let is_whole = ![from, to].iter().any(|end| end.contains('.'));
+    let is_whole = WHOLE.contains(&unit) && ![from, to].iter().any(|end| end.contains('.'));
     let is_wide = low > 0.0 && high / low >= WIDE;
     let at = |point: usize| {
         let share = point as f64 / (POINTS - 1) as f64;

@@ -50,6 +50,33 @@ fn where_nothing_waits_the_advice_is_to_leave_it_as_it_is() {
 }
 
 #[test]
+fn on_a_line_on_which_no_page_arrives_there_is_no_advice_and_nothing_to_deploy() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    let network = ["--up", "64 kbit/s", "--down", "64 kbit/s", "--users", "1", "--link", "dsl"];
+    let place = ["--uses", "web", "--out", out.to_str().unwrap()];
+    let ended = run(&[&["advise"], &network[..], &place].concat());
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    let told = "1 user on 64 kbit/s up, 64 kbit/s down (dsl): no advice\n";
+    assert!(ended.out.starts_with(told), "{}", ended.out);
+    assert!(!ended.out.contains("deploy"), "{}", ended.out);
+}
+
+#[test]
+fn a_policy_with_the_rate_of_one_line_is_not_advised_for_another() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    let network = ["--up", "50 Mbit/s", "--down", "1 Mbit/s", "--users", "1", "--link", "cable"];
+    let place = ["--uses", "voice,backup", "--json", "--out", out.to_str().unwrap()];
+    let ended = run(&[&["advise"], &network[..], &place].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let found: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let searched = found["found"]["searched"].as_array().unwrap();
+    let names: Vec<&str> = searched.iter().map(|one| one["label"].as_str().unwrap()).collect();
+    assert!(names.contains(&"FQ-CoDel") && !names.contains(&"Shaper"), "{names:?}");
+}
+
+#[test]
 fn what_is_missing_or_misspelt_is_told_before_anything_is_run() {
     let line = ["--up", "1 Mbit/s", "--down", "8 Mbit/s"];
     for (arguments, told) in [

@@ -62,6 +62,24 @@ fn the_shortest_queue_waits_least_and_becomes_a_policy_of_its_own() {
 }
 
 #[test]
+fn what_to_type_next_is_told_where_a_device_can_do_what_the_winner_says_and_why_where_none_can() {
+    let home = tempfile::tempdir().unwrap();
+    let next = |policies: &str| {
+        let more = ["--for", "mean:packets", "--policies", policies, "--force"];
+        let ended = tune(home.path(), &more);
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        ended.out
+    };
+    let told = next("dstf");
+    assert!(told.contains("winner.toml --role edge,core --dev DEVICE --rate RATE --dry-run\n"), "{told}");
+    let told = next("fq-codel");
+    assert!(told.contains("winner.toml --dev DEVICE --rate RATE --dry-run\n"), "{told}");
+    let told = next("stf");
+    let why = "No device can do what Smallest Transmitted Flow first says: roles.core.queue.stf: no kernel has";
+    assert!(told.contains(why) && !told.contains("--dry-run"), "{told}");
+}
+
+#[test]
 fn a_limit_may_rule_out_what_would_be_best_by_the_goal() {
     let home = tempfile::tempdir().unwrap();
     // A queue of 5 holds 40 ms, one of 20 holds 160 ms.

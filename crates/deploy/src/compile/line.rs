@@ -44,6 +44,17 @@ pub(super) fn compile(
         let hint = "say it: --rate '95 Mbit/s', a little below that of the bottleneck";
         return Err(vec![Refusal::of_policy("--rate", what, Some(hint))]);
     };
+    if let (Some(asked), Some(own)) = (settings.rate, own)
+        && own.rate() != asked
+    {
+        let [own, asked] = [own.rate(), asked];
+        let which = if own < asked { "its own" } else { "that of --rate" };
+        let path = format!("roles.{}.queue.shaper", role.name);
+        compiler.note(
+            &path,
+            &format!("it sends at {own}, and --rate says {asked}: the lower holds, {which}"),
+        );
+    }
     let burst = compiler.burst(&path, rate, own.map(|own| own.burst()));
     // The kernel counts the header of the link, and so does the policy's overhead.
     let overhead = own.map_or(0, |own| own.overhead().0.saturating_sub(settings.link_header));
