@@ -181,11 +181,14 @@ fn look<'a>(
     Ok(Advice { network, goals, limits, tuned, narrow, advised, is_today, about, figures })
 }
 
+/// Searches by goals, within limits.
+type Search<'s> = dyn Fn(&[Goal], &[Limit]) -> Result<Tuned, shortflow_run::Error> + 's;
+
 /// Searches by one goal after the other, until there is one that is measured; where there is none, by the first.
 fn by_the_first_that_is_measured(
     network: &Network,
     offered: &[Offered],
-    search: &dyn Fn(&[Goal], &[Limit]) -> Result<Tuned, shortflow_run::Error>,
+    search: &Search<'_>,
 ) -> Result<(Vec<Goal>, Within), shortflow_run::Error> {
     let mut first = None;
     for text in network.goals() {
@@ -249,7 +252,11 @@ fn simplest(
     good.iter().copied().find(|at| !is_beaten(*at)).unwrap_or(winner)
 }
 
-/// Which figures are surely worse in the second than in the first: where the intervals do not touch.
+/// By what share a figure is worse before anybody minds.
+const MINDED: f64 = 0.1;
+
+/// Which figures are surely worse in the second than in the first, and by so much that it matters: where the intervals do not
+/// touch.
 fn worse_than<'a>(
     first: &'a [Option<Estimate>],
     second: &'a [Option<Estimate>],
@@ -258,7 +265,8 @@ fn worse_than<'a>(
     let is_worse = |goal: &Goal, first: &Estimate, second: &Estimate| {
         let [first, second] = [first, second].map(|one| one.scaled(goal.sign()));
         let least = if second.at_least { Some(second.mean) } else { second.low };
-        first.high.zip(least).is_some_and(|(first, second)| second > first)
+        let is_sure = first.high.zip(least).is_some_and(|(first, second)| second > first);
+        is_sure && second.mean - first.mean > MINDED * first.mean.abs()
     };
     (0..about.len()).filter(move |at| {
         let both = first[*at].as_ref().zip(second[*at].as_ref());
@@ -419,7 +427,7 @@ impl Advice<'_> {
         )
     }
 
-    /// What gets surely worse than today, by a twentieth at least.
+    /// What gets surely worse than today.
     fn costs(&self) -> String {
         let (_, today) = &self.figures[0];
         let advised = self.figures.iter().find(|(label, _)| *label == self.advised.label);
@@ -427,9 +435,8 @@ impl Advice<'_> {
         let each = worse_than(today, advised, &self.about).filter_map(|at| {
             let (about, goal) = &self.about[at];
             let [before, now] = [today[at]?.mean, advised[at]?.mean];
-            let is_much = (now - before).abs() > 0.05 * before.abs();
             let [before, now] = [before, now].map(|value| in_unit(value, goal.unit()));
-            is_much.then(|| format!("It costs: {about}, {now} instead of {before}.\n"))
+            Some(format!("It costs: {about}, {now} instead of {before}.\n"))
         });
         each.collect()
     }

@@ -71,7 +71,10 @@ fn what_to_type_next_is_told_where_a_device_can_do_what_the_winner_says_and_why_
         ended.out
     };
     let told = next("dstf");
-    assert!(told.contains("winner.toml --role edge,core --dev DEVICE --rate RATE --dry-run\n"), "{told}");
+    assert!(
+        told.contains("winner.toml --role edge,core --dev DEVICE --rate RATE --dry-run\n"),
+        "{told}"
+    );
     let told = next("fq-codel");
     assert!(told.contains("winner.toml --dev DEVICE --rate RATE --dry-run\n"), "{told}");
     let told = next("stf");
