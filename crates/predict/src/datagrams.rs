@@ -32,6 +32,8 @@ pub(crate) fn of(
     let loss = mean(&|route| loss(network, &route.there, ages));
     let hops = || source.routes.iter().flat_map(|route| &route.there);
     let is_bound = hops().any(|hop| waits_in_plain_buffer(network, hop, ages));
+    let loses_at_least =
+        hops().any(|hop| passes(hop, ages, &|band| network.met[hop.line][band].loses_at_least));
     let delay = Estimate::of(&[delay]).map(|delay| Estimate { at_least: is_bound, ..delay });
     DatagramSummary {
         sent: sent.round() as u64,
@@ -40,15 +42,22 @@ pub(crate) fn of(
         delay_deviation: None,
         jitter: None,
         jitter_percentiles: Default::default(),
-        loss: Estimate::of(&[loss]),
+        // What finds a full buffer depends on when flows fill it.
+        loss: Estimate::of(&[loss])
+            .map(|loss| Estimate { at_least: loses_at_least, ..loss })
+            .filter(|_| !is_bound),
     }
 }
 
 /// Whether packets wait in a plain buffer that flows fill.
 pub(crate) fn waits_in_plain_buffer(network: &Network, hop: &Hop, ages: Ages) -> bool {
-    let is_one_by_one = network.lines[hop.line].order != Order::Bands;
+    passes(hop, ages, &|band| network.met[hop.line][band].is_least)
+}
+
+/// Whether packets pass a band of a kind.
+fn passes(hop: &Hop, ages: Ages, is: &dyn Fn(usize) -> bool) -> bool {
     let mut bands = ages.pieces(hop).filter(|(_, share)| *share > 0.0);
-    bands.any(|(piece, _)| network.met[hop.line][piece.places[0].band].is_least) && !is_one_by_one
+    bands.any(|(piece, _)| is(piece.places[0].band))
 }
 
 fn delay(network: &Network, hops: &[Hop], ages: Ages, bytes: f64) -> f64 {

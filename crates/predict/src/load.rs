@@ -189,9 +189,18 @@ impl Adding<'_> {
         let mss = f64::from(tcp.mss);
         for (number, message) in visit.messages.iter().enumerate() {
             self.message(tcp, number, message);
-            let segments: f64 =
-                message.sizes.iter().map(|(size, share)| share * (size / mss).ceil()).sum();
-            let answers = segments * message.count / acknowledged_segments(tcp);
+            let answers = |segments: f64| {
+                // While its window grows, a receiver acknowledges each.
+                let at_once = if tcp.right_sizing { segments } else { tcp.quick_acks.into() };
+                let at_once = segments.min(at_once);
+                at_once + (segments - at_once) / acknowledged_segments(tcp)
+            };
+            let each: f64 = message
+                .sizes
+                .iter()
+                .map(|(size, share)| share * answers((size / mss).ceil()))
+                .sum();
+            let answers = each * message.count;
             self.bare(!message.is_there, answers, f64::from(tcp.header));
         }
         for is_there in [true, false] {

@@ -11,6 +11,9 @@ use crate::marks::Piece;
 use crate::network::{Met, Network};
 use crate::traffic::{Demand, Source};
 
+/// What Reno leaves of a window.
+const RENO_KEEPS: f64 = 0.5;
+
 /// Flows of one workload over one route.
 #[derive(Debug, Clone)]
 pub(crate) struct Bundle {
@@ -67,7 +70,7 @@ impl Bundle {
             rto_min: tcp.rto_min.as_secs_f64(),
             floor: tcp.rto_floor,
             // RFC 9438 §4.6, RFC 5681 §3.1.
-            kept: if tcp.congestion == Algorithm::Cubic { 0.7 } else { 0.5 },
+            kept: if tcp.congestion == Algorithm::Cubic { 0.7 } else { RENO_KEEPS },
             rate: 0.0,
         }
     }
@@ -128,13 +131,26 @@ pub(crate) fn find_bottlenecks(network: &mut Network) {
     }
 }
 
-/// What bundles make of a band whose line has `free` of its time for them and for others that use `others` of it.
+/// What there is at a band beside flows without an end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beside {
+    /// The share of time that bands before it leave.
+    pub(crate) free: f64,
+    /// The share of time that others in the band use of it, and their packets per second.
+    pub(crate) busy: f64,
+    pub(crate) packets: f64,
+    /// Whether they come in windows.
+    pub(crate) in_windows: bool,
+}
+
+/// What bundles make of a band. Room and curves count packets of whatever size: a queue that small packets share is
+/// shorter in time.
 pub(crate) fn fill(
     network: &Network,
     at: usize,
     band: usize,
     bundles: &[usize],
-    (free, others): (f64, f64),
+    beside: Beside,
 ) -> Result<(Met, Vec<f64>), ModelError> {
     let line = &network.lines[at];
     let queue = &line.bands[band];
@@ -143,20 +159,13 @@ pub(crate) fn fill(
     let mean = |of: &dyn Fn(&Bundle) -> f64| {
         bundles.iter().map(|bundle| bundle.connections * of(bundle)).sum::<f64>() / all
     };
-    let packet = mean(&|bundle| bundle.packet + line.overhead);
-    let capacity = free * line.rate / packet;
-    let others = others * line.rate / packet;
+    let held = (beside.free - beside.busy) * line.rate / mean(&|one| one.packet + line.overhead);
+    let (capacity, others) = (held + beside.packets, beside.packets);
+    let packet = beside.free * line.rate / capacity;
     let waited = network.met[at][band].wait;
     let curves = queue.curves_in(packet);
-    let shares: Vec<Vec<f64>> = bundles
-        .iter()
-        .map(|bundle| {
-            let hop = network.hops(bundle).iter().find(|hop| hop.line == at);
-            let last =
-                hop.and_then(|hop| hop.pieces.last()).expect("a bundle passes its bottleneck");
-            if curves.is_empty() { Vec::new() } else { levels(last, curves.len(), &network.within) }
-        })
-        .collect();
+    let shares: Vec<Vec<f64>> =
+        bundles.iter().map(|bundle| network.shares(bundle, at, curves.len())).collect();
     let groups: Vec<Group<'_>> = bundles
         .iter()
         .zip(&shares)
@@ -167,14 +176,16 @@ pub(crate) fn fill(
             lost_elsewhere: bundle.lost_elsewhere(network),
         })
         .collect();
-    if line.order == Order::Fair {
-        return Ok(shared_alike(&groups, &bundles, capacity, others));
+    if line.order != Order::Bands {
+        return Ok(shared_alike(&groups, &bundles, held));
     }
     let rtt = mean(&|bundle| bundle.path(network, waited).rtt);
     let kept = mean(&|bundle| bundle.kept);
+    let room = queue.room(packet);
     let limit = match curves.is_empty() {
-        false => queue.room(packet),
-        true => saw_tooth(queue.room(packet), rtt * (capacity - others), kept),
+        false => room,
+        // What others have in flight falls and rises with the queue, as their packets wait in it.
+        true => saw_tooth(room, rtt * capacity, kept, beside.in_windows),
     };
     let gate = Gate { levels: &curves, spacing: queue.spacing, limit, capacity, others };
     let steady = gate.settle(&groups)?;
@@ -182,21 +193,25 @@ pub(crate) fn fill(
         true => groups.iter().map(|group| gate.carried(steady, group)).collect(),
         false => groups.iter().map(alone).collect::<Result<Vec<f64>, ModelError>>()?,
     };
-    let loss = (0..queue.levels())
-        .map(|level| {
-            let mut one = vec![0.0; curves.len()];
-            one.iter_mut().skip(level).take(1).for_each(|share| *share = 1.0);
-            1.0 - (1.0 - gate.loss(steady, &one)) * (1.0 - line.link_loss)
-        })
-        .collect();
-    let met = Met {
-        wait: steady.queue / capacity,
-        loss,
-        is_filled: steady.queue > 0.0,
-        is_least: curves.is_empty() && steady.queue > 0.0,
-        ..Met::default()
+    let loss = (0..queue.levels()).map(|level| {
+        let mut one = vec![0.0; curves.len()];
+        one.iter_mut().skip(level).take(1).for_each(|share| *share = 1.0);
+        1.0 - (1.0 - gate.loss(steady, &one)) * (1.0 - line.link_loss)
+    });
+    let loss = loss.collect();
+    let is_filled = steady.queue > 0.0;
+    let is_least = curves.is_empty() && is_filled;
+    let full = Gate { limit: room, ..gate };
+    let least_loss = match is_least {
+        true => full.loss(full.settle(&groups)?, &[]) * held / capacity,
+        false => 0.0,
     };
-    Ok((met, rates))
+    let wait = steady.queue / capacity;
+    let loses_at_least = is_filled && kept > RENO_KEEPS;
+    Ok((
+        Met { wait, loss, is_filled, is_least, least_loss, loses_at_least, ..Met::default() },
+        rates,
+    ))
 }
 
 /// What flows get that fill no queue, by the whole of Padhye et al. 2000.
@@ -210,17 +225,13 @@ fn alone(group: &Group<'_>) -> Result<f64, ModelError> {
     Ok(connections * rate)
 }
 
-/// What flows get of a line that serves each in its turn: alike, but for those that cannot take so much.
-fn shared_alike(
-    groups: &[Group<'_>],
-    bundles: &[&Bundle],
-    capacity: f64,
-    others: f64,
-) -> (Met, Vec<f64>) {
+/// What flows get of `held` packets per second where each is served in its turn, or who has had least: alike, but for
+/// those that cannot take so much.
+fn shared_alike(groups: &[Group<'_>], bundles: &[&Bundle], held: f64) -> (Met, Vec<f64>) {
     let most = |group: &Group<'_>| group.path.max_window / group.path.rtt;
     let mut order: Vec<usize> = (0..groups.len()).collect();
     order.sort_by(|a, b| most(&groups[*a]).total_cmp(&most(&groups[*b])));
-    let mut left = (capacity - others).max(0.0);
+    let mut left = held.max(0.0);
     let mut crowd: f64 = bundles.iter().map(|bundle| bundle.connections).sum();
     let mut rates = vec![0.0; groups.len()];
     let mut is_filled = false;
@@ -235,6 +246,15 @@ fn shared_alike(
     (Met { is_filled, ..Met::default() }, rates)
 }
 
+impl Network {
+    /// The shares of so many levels at a line in what a bundle sends last.
+    fn shares(&self, bundle: &Bundle, at: usize, count: usize) -> Vec<f64> {
+        let hop = self.hops(bundle).iter().find(|hop| hop.line == at);
+        let last = hop.and_then(|hop| hop.pieces.last()).expect("a bundle passes its bottleneck");
+        if count == 0 { Vec::new() } else { levels(last, count, &self.within) }
+    }
+}
+
 /// The shares of the levels in the packets of a piece.
 pub(crate) fn levels(piece: &Piece, count: usize, within: &[[f64; 2]]) -> Vec<f64> {
     let mut shares = vec![0.0; count];
@@ -245,10 +265,12 @@ pub(crate) fn levels(piece: &Piece, count: usize, within: &[[f64; 2]]) -> Vec<f6
 }
 
 /// The mean queue of a DropTail buffer of `room` packets, when its flows cut their windows to `kept` together at a
-/// full buffer: the mean of what fills the buffer and the way, which holds `on_the_way`, less that.
-fn saw_tooth(room: f64, on_the_way: f64, kept: f64) -> f64 {
-    let mean = f64::midpoint(1.0, kept) * (room + on_the_way);
-    (mean - on_the_way).max(room.min(1.0))
+/// full buffer: the mean of what fills the buffer and the way, which holds `on_the_way`, less that. Where windows of
+/// others come too, the buffer is full before the flows fill it, at times that no form says: then it is only known what
+/// a cut leaves.
+fn saw_tooth(room: f64, on_the_way: f64, kept: f64, beside_windows: bool) -> f64 {
+    let left = if beside_windows { kept } else { f64::midpoint(1.0, kept) };
+    (left * (room + on_the_way) - on_the_way).max(room.min(1.0))
 }
 
 #[cfg(test)]
@@ -257,10 +279,15 @@ mod tests {
 
     #[test]
     fn a_plain_buffer_is_three_quarters_full_where_the_way_holds_nothing() {
-        assert_eq!(saw_tooth(60.0, 0.0, 0.5), 45.0);
+        assert_eq!(saw_tooth(60.0, 0.0, 0.5, false), 45.0);
         // 60 + 20 packets in flight at most, 60 on average, 20 of them on the way.
-        assert_eq!(saw_tooth(60.0, 20.0, 0.5), 40.0);
+        assert_eq!(saw_tooth(60.0, 20.0, 0.5, false), 40.0);
         // CUBIC keeps seven tenths.
-        assert!((saw_tooth(60.0, 20.0, 0.7) - 48.0).abs() < 1e-12);
+        assert!((saw_tooth(60.0, 20.0, 0.7, false) - 48.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn beside_windows_a_plain_buffer_holds_what_a_cut_leaves() {
+        assert_eq!(saw_tooth(60.0, 20.0, 0.5, true), 20.0);
     }
 }

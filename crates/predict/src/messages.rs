@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use shortflow_models::attained_service::Arrivals;
 use shortflow_models::pftk::Path;
 use shortflow_models::short_flow::{MOST_CREDITS, ShortFlow};
-use shortflow_models::sizes::Choice;
+use shortflow_models::sizes::{Choice, Sizes};
 use shortflow_models::{Range, latency};
 use shortflow_tcp::{Config, Recovery, RtoFloor};
 
@@ -15,7 +15,7 @@ use crate::load::{acknowledged_segments, growing};
 use crate::long_flows::levels;
 use crate::marks::{Hop, Piece};
 use crate::network::Network;
-use crate::range::{Lack, MOST_LOST_OF_LONG, of_windows};
+use crate::range::{Lack, MOST_LESS_SENT, MOST_LOST_OF_LONG, of_windows};
 use crate::sizes::Listed;
 use crate::traffic::{Demand, Route};
 use crate::visits::slowdown;
@@ -244,6 +244,11 @@ impl<'n> Sending<'n> {
                 sizes: &choice,
                 capacity: self.network.lines[*line].rate,
             };
+            let load = per_second * choice.mean_up_to(wire) / arrivals.capacity;
+            if self.network.is_at_rest {
+                Range::from_to(0.0, MOST_LESS_SENT)
+                    .check("the load of what has sent less", load)?;
+            }
             let whole = arrivals.continuous(wire)?;
             sending = sending.max(whole - self.network.lines[*line].time(first));
         }

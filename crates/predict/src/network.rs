@@ -7,15 +7,22 @@ use shortflow_scenario::Scenario;
 
 use crate::lines::{Line, Order, lines};
 use crate::load::{Loads, value};
-use crate::long_flows::{Bundle, bundles, fill, find_bottlenecks, levels};
+use crate::long_flows::{Beside, Bundle, bundles, fill, find_bottlenecks, levels};
 use crate::marks::{Hop, Meters};
-use crate::traffic::{Ages, Demand, Source, sources};
+use crate::traffic::{Ages, Demand, Shape, Source, sources};
 use crate::visits;
 
 /// How often the waits are gone over, and what may be left: a part in so many of a rate, or of a wait and a
 /// microsecond.
 const STEPS: u32 = 500;
 const TOLERANCE: f64 = 1e-7;
+
+/// How long others' windows may wait for one another at RED that long flows fill, as a part of the wait there: beyond, RED
+/// drops for their sake.
+const MOST_SWELL: f64 = 0.5;
+
+/// The load of transfers behind which streams hardly wait that have sent more.
+const MOST_YOUNGER: f64 = 0.1;
 
 /// A network at rest.
 #[derive(Debug)]
@@ -63,8 +70,13 @@ pub(crate) struct Met {
     pub(crate) utilisation: f64,
     /// Whether flows without an end fill it.
     pub(crate) is_filled: bool,
-    /// Whether the wait is a lower bound.
+    /// Whether the wait is a lower bound, and what is lost of all packets: each cut of a window has a loss.
     pub(crate) is_least: bool,
+    pub(crate) least_loss: f64,
+    /// Whether its losses are lower bounds, since CUBIC's windows are no smaller than Reno's at the same loss.
+    pub(crate) loses_at_least: bool,
+    /// The mean wait that others' windows would make of a band that long flows fill, if these were not there.
+    pub(crate) swell: f64,
     /// What the squares of bursts add to those of packets one by one, per second.
     pub(crate) bursts: f64,
     /// The squares of packets one by one, per second.
@@ -304,17 +316,17 @@ impl Network {
                 .collect();
             let own = classes[band].arrival_rate * classes[band].mean_service;
             let name = &self.lines[at].name;
-            let lacks = if before + own >= 1.0 {
-                let range = Range::from_to_below(0.0, 1.0);
-                range
-                    .check("the load, with what goes before it,", before + own)
-                    .err()
-                    .map(|error| format!("what comes to {name}: {error}"))
-            } else {
-                None
-            };
+            let fits = Range::from_to_below(0.0, 1.0);
+            let fits = fits.check("the load, with what goes before it,", before + own);
+            let lacks = fits.err().map(|error| format!("what comes to {name}: {error}"));
             if lacks.is_none() && !here.is_empty() {
-                match fill(self, at, band, &here, (1.0 - before, own)) {
+                let beside = Beside {
+                    free: 1.0 - before,
+                    busy: own,
+                    packets: classes[band].arrival_rate,
+                    in_windows: found[band].has_windows,
+                };
+                match fill(self, at, band, &here, beside) {
                     Ok((met, rates)) => {
                         let line = &self.lines[at];
                         for (&index, rate) in here.iter().zip(&rates) {
@@ -324,8 +336,10 @@ impl Network {
                             let time = line.time(bundle.packet);
                             add(&mut classes[band], bundle.rate, time, time * time);
                         }
+                        let swell = found[band].squares + found[band].bursts;
                         found[band] = Met {
                             utilisation: 0.0,
+                            swell: swell / 2.0 / (1.0 - before - own),
                             open: found[band].open,
                             closed: found[band].closed.clone(),
                             has_windows: found[band].has_windows,
@@ -414,10 +428,27 @@ impl Network {
     /// What is sent whatever becomes of it, or without an end, has no closed form at a band without one; for visits
     /// that depends on their size.
     fn tell_what_is_unknown(&mut self) {
+        for (line, met) in self.lines.iter().zip(&mut self.met) {
+            for (band, met) in line.bands.iter().zip(met).filter(|(_, met)| met.is_filled) {
+                if !band.curves.is_empty() && met.swell > MOST_SWELL * met.wait {
+                    met.lacks.get_or_insert_with(|| {
+                        let what = "RED before";
+                        let why = "that windows of others fill more than the long flows do";
+                        format!("{what} {}, {why}", line.name)
+                    });
+                }
+            }
+        }
         for at in 0..self.sources.len() {
             let source = &self.sources[at];
-            let is_in_visits = matches!(source.demand, Demand::Open { .. } | Demand::Closed { .. });
-            if source.lacks.is_some() || is_in_visits {
+            if source.lacks.is_some() {
+                continue;
+            }
+            if let Demand::Open { visit, .. } | Demand::Closed { visit, .. } = &source.demand {
+                if visit.shape == Shape::Echo {
+                    let lacks = self.behind_others(source, 0.0);
+                    self.sources[at].lacks = lacks;
+                }
                 continue;
             }
             let ages = match source.demand {
@@ -431,8 +462,34 @@ impl Network {
             });
             let lacks = met.find_map(|met| met.lacks.clone());
             drop(met);
+            let behind = || match source.demand {
+                Demand::Packets { ages, .. } => self.behind_others(source, ages.rate),
+                _ => None,
+            };
+            let lacks = lacks.or_else(behind);
             self.sources[at].lacks = lacks;
         }
+    }
+
+    /// Why there is no closed form for streams of a source at a line that serves who has sent least, if others go
+    /// before them: transfers, which are younger, or long flows where those get no more.
+    fn behind_others(&self, source: &Source, rate: f64) -> Option<String> {
+        let by_attained = |hop: &&Hop| self.lines[hop.line].order == Order::LeastAttained;
+        let hops = source.routes.iter().flat_map(|route| match source.demand {
+            Demand::Packets { .. } => route.there.iter().chain(&[]),
+            _ => route.there.iter().chain(&route.back),
+        });
+        let mut hops = hops.filter(by_attained);
+        let at = hops.find(|hop| {
+            let entries = self.loads.by_line[hop.line].iter().filter(|entry| entry.is_tcp);
+            let young: f64 = entries.map(|entry| self.visits[entry.source] * entry.busy).sum();
+            let mut held = self.bundles.iter().filter(|bundle| bundle.bottleneck == hop.line);
+            let is_slow =
+                |bundle: &Bundle| bundle.rate * bundle.packet <= rate * bundle.connections;
+            young > MOST_YOUNGER || held.any(is_slow)
+        })?;
+        let name = &self.lines[at.line].name;
+        Some(format!("streams behind what has sent less, as at {name}"))
     }
 }
 

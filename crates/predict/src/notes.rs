@@ -77,12 +77,12 @@ const POISSON: &str =
     "Waits of datagrams rest on M/G/1 (Pollaczek and Khinchine): exact for Poisson packets alone.";
 const CONSTANT: &str =
     "Streams of constant rate count as Poisson packets: they wait less than is told here.";
-const BESIDE: &str = "Waits at a plain buffer that flows fill are told as those of flows that cut their windows together: one by one they leave it fuller.";
+const BESIDE: &str = "Waits at a plain buffer that flows fill are told as those of flows that cut their windows together, and beside windows of others as what is left after a cut: one by one they leave it fuller.";
 const BANDS: &str = "Bands that are served in order rest on M/G/1 with non-preemptive priorities (Cobham; Guo et al. 2005, eq. 1).";
 const FAIR: &str = "Queues that serve each flow in its turn rest on processor sharing.";
 const LEAST: &str = "Queues that serve who has had least rest on M/G/1 with least attained service (Kleinrock 1976).";
 const VISITS: &str = "Transfers rest on slow start over lines whose queues windows fill in bursts (M/G/1 by bursts) and that flows share alike (processor sharing); what losses add rests on Casetti and Mellia 2005 up to 16 segments, on Cardwell et al. 2000 beyond.";
 const LOOPS: &str = "Sessions rest on closed loops (mean value analysis after Schweitzer), the objects of a page all of mean length over one connection.";
-const RED: &str = "Queues with RED rest on Firoiu and Borden 2000, with the TCP of Padhye et al. 2000 (Reno, one flow like another).";
-const PLAIN: &str = "Full buffers rest on flows that cut their windows together, with the loss of Padhye et al. 2000: where they do so one by one, waits are longer than is told and losses less.";
+const RED: &str = "Queues with RED rest on Firoiu and Borden 2000, with the TCP of Padhye et al. 2000 (Reno, one flow like another): what CUBIC loses is told as a lower bound, since it sends no less than Reno at the same loss.";
+const PLAIN: &str = "Full buffers rest on flows that cut their windows together, each for one loss of Padhye et al. 2000: flows that do so one by one wait longer than is told, and bursts lose more. What datagrams lose there has no closed form.";
 const MARKS: &str = "Marks by a rate split packets by the profile over the mean rate: exact where the rate does not vary.";

@@ -7,7 +7,7 @@ use shortflow_models::{ModelError, Range};
 use crate::lines::Order;
 use crate::long_flows::levels;
 use crate::marks::{Hop, Piece};
-use crate::network::Network;
+use crate::network::{Met, Network};
 use crate::traffic::{Demand, Shape};
 
 /// The share of packets that a queue may lose that no long flow fills: beyond, losses make windows smaller, of which
@@ -23,6 +23,13 @@ pub(crate) const MOST_LOST_OF_LONG: f64 = 0.015;
 const MOST_LOAD: f64 = 0.9;
 const MOST_SMOOTH_LOAD: f64 = 0.98;
 const MOST_CLOSED_LOAD: f64 = 0.6;
+
+/// The load up to which transfers alone at RED lose too little for their windows to give way.
+const MOST_RED_LOAD: f64 = 0.5;
+
+/// The load of what has sent less than a transfer has, up to its size, where who has sent least is served: beyond, what has
+/// sent most is pushed out of the queue.
+pub(crate) const MOST_LESS_SENT: f64 = 0.55;
 
 /// The share of time that may go to bands before one in which windows wait: with more, flows make way for one another
 /// in a manner that no form says.
@@ -77,18 +84,24 @@ pub(crate) fn of_windows(
     check(network, source, hop, piece).err().map(|error| Lack(format!("at {} {error}", line.name)))
 }
 
+/// Whether packets come to a band one by one, and not in windows.
+pub(crate) fn is_smooth(met: &Met) -> bool {
+    met.bursts <= SMOOTH * met.squares
+}
+
 fn check(network: &Network, source: usize, hop: &Hop, piece: &Piece) -> Result<(), ModelError> {
     let (line, met) = (&network.lines[hop.line], &network.met[hop.line][piece.places[0].band]);
-    let is_smooth = met.bursts <= SMOOTH * met.squares;
     let waits = matches!(
         &network.sources[source].demand,
         Demand::Closed { visit, .. } if visit.shape != Shape::Echo
     );
-    let most = match (is_smooth, waits) {
+    let most = match (is_smooth(met), waits) {
         (true, _) => MOST_SMOOTH_LOAD,
         (false, true) => MOST_CLOSED_LOAD,
         (false, false) => MOST_LOAD,
     };
+    let is_red = !line.bands[piece.places[0].band].curves.is_empty();
+    let most = if is_red && !is_smooth(met) { most.min(MOST_RED_LOAD) } else { most };
     Range::from_to(0.0, MOST_BEFORE).check("the load of the bands before", met.before)?;
     let load = met.before + met.utilisation;
     Range::from_to(0.0, most).check("the load with all that goes before", load)?;

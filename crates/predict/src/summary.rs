@@ -10,7 +10,7 @@ use shortflow_units::Instant;
 use crate::datagrams;
 use crate::lines::Order;
 use crate::network::Network;
-use crate::range::Lack;
+use crate::range::{Lack, is_smooth};
 use crate::traffic::{Demand, Shape, Visit};
 use crate::visits::{Parts, Visiting, distinct, mean_time};
 
@@ -218,7 +218,9 @@ fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
         let (line, met) = (&network.lines[at], &network.met[at]);
         let is_known = network.unknown[at].is_none() && met.iter().all(|met| met.lacks.is_none());
         let one = (met.len() == 1 && is_known).then(|| &met[0]);
-        let waits = one.filter(|met| line.order == Order::Bands || !met.is_filled);
+        // What waits or is lost of all packets is not what those meet that begin a window, or a flow in its turn.
+        let waits =
+            one.filter(|met| line.order == Order::Bands && (met.is_filled || is_smooth(met)));
         PortSummary {
             name: line.name.clone(),
             utilisation: Estimate::of(&[network.utilisation(at)]).filter(|_| is_known),
@@ -228,8 +230,13 @@ fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
                 Estimate::of(&[met.wait]).map(|wait| Estimate { at_least: met.is_least, ..wait })
             }),
             ecn_marks: None,
-            loss: one.and_then(|met| match met.loss[..] {
-                [loss] => Estimate::of(&[loss]),
+            loss: waits.and_then(|met| match met.loss[..] {
+                [_] if met.is_least => {
+                    let least = Estimate::of(&[met.least_loss]);
+                    least.map(|loss| Estimate { at_least: true, ..loss })
+                }
+                [loss] => Estimate::of(&[loss])
+                    .map(|loss| Estimate { at_least: met.loses_at_least, ..loss }),
                 _ => None,
             }),
             code_points: Vec::new(),

@@ -59,11 +59,14 @@ pub(crate) enum Demand {
 pub(crate) struct Ages {
     begin: f64,
     end: f64,
+    /// Bytes per second of each.
+    pub(crate) rate: f64,
 }
 
 impl Ages {
     /// Of flows that have sent all that a thing can depend on.
-    pub(crate) const ENDLESS: Ages = Ages { begin: f64::INFINITY, end: f64::INFINITY };
+    pub(crate) const ENDLESS: Ages =
+        Ages { begin: f64::INFINITY, end: f64::INFINITY, rate: f64::INFINITY };
 
     /// Of flows of a workload that send so many bytes a second.
     fn of(scenario: &Scenario, workload: &Workload, rate: f64) -> Ages {
@@ -74,7 +77,7 @@ impl Ages {
             begin = (begin - start).max(0.0);
             end = (end.min(arrivals.stop.as_secs_f64()) - start).max(begin);
         }
-        Ages { begin: begin * rate, end: end * rate }
+        Ages { begin: begin * rate, end: end * rate, rate }
     }
 
     /// The share of the packets that are sent from some bytes of their flow on up to others.

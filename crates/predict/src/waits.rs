@@ -33,7 +33,7 @@ impl Network {
                 let own = (wait - behind / free.max(1e-3)).max(0.0);
                 (met.wait, met.bunched, met.loss) =
                     self.drops(at, band, &classes[band], (wait, own), up_to);
-            } else if line.order == Order::Fair {
+            } else if line.order != Order::Bands {
                 met.wait = wait;
                 met.loss = vec![line.link_loss];
             }

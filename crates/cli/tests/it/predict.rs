@@ -61,7 +61,7 @@ fn a_prediction_stands_beside_a_simulation_with_how_far_off_it_is() {
 }
 
 #[test]
-fn every_scenario_that_is_shipped_has_an_answer_in_no_time() {
+fn every_scenario_that_is_shipped_has_an_answer_in_no_time_but_transfers_alone_at_red() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let home = tempfile::tempdir().unwrap();
     let mut count = 0;
@@ -74,7 +74,13 @@ fn every_scenario_that_is_shipped_has_an_answer_in_no_time() {
         let begun = Instant::now();
         let ended = run(&["predict", file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
         let taken = begun.elapsed();
-        assert_eq!(ended.code, Some(0), "{}: {}", file.display(), ended.err);
+        // Their policy has RED, with much load and no long flow.
+        let is_alone = ["contract", "hoster-uplink"]
+            .map(Some)
+            .contains(&file.file_stem().and_then(|stem| stem.to_str()));
+        let code = if is_alone { 2 } else { 0 };
+        assert_eq!(ended.code, Some(code), "{}: {}", file.display(), ended.err);
+        assert_eq!(is_alone, ended.err.contains("no closed form for `shop"), "{}", ended.err);
         assert!(!ended.out.contains("replica"), "nothing was drawn: {}", ended.out);
         // 50 ms where the build is optimised and nothing else runs.
         assert!(taken < Duration::from_secs(5), "{}: {taken:?}", file.display());

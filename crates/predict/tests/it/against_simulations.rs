@@ -13,7 +13,7 @@ fn scenario(text: &str, policy: &str) -> Scenario {
     loaded.unwrap_or_else(|told| panic!("{told}")).into_points().swap_remove(0).scenario
 }
 
-fn predicted(scenario: &Scenario) -> Summary {
+pub(crate) fn predicted(scenario: &Scenario) -> Summary {
     let outcome = run_tasks(&Prediction, &[Task { scenario, replica: 0 }], 1, &false.into(), &());
     match outcome.into_iter().next().unwrap().unwrap().measured {
         Measured::Means(summary) => *summary,
@@ -21,7 +21,7 @@ fn predicted(scenario: &Scenario) -> Summary {
     }
 }
 
-fn simulated(scenario: &Scenario, replicas: u32) -> Summary {
+pub(crate) fn simulated(scenario: &Scenario, replicas: u32) -> Summary {
     let tasks: Vec<Task<'_>> = (0..replicas).map(|replica| Task { scenario, replica }).collect();
     let outcomes = run_tasks(&Simulator, &tasks, 2, &false.into(), &());
     let replicas: Vec<Replica> = outcomes
@@ -35,7 +35,7 @@ fn simulated(scenario: &Scenario, replicas: u32) -> Summary {
 }
 
 /// Holds a predicted figure within a share of a simulated one.
-fn holds(what: &str, predicted: f64, simulated: f64, within: f64) {
+pub(crate) fn holds(what: &str, predicted: f64, simulated: f64, within: f64) {
     let off = predicted / simulated - 1.0;
     println!("{what}: predicted {predicted:.5}, simulated {simulated:.5} ({:+.1} %)", 100.0 * off);
     assert!(off.abs() <= within, "{what}: {predicted} against {simulated}");

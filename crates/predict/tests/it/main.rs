@@ -3,3 +3,4 @@
 mod against_simulations;
 mod laws;
 mod refusals;
+mod shipped;
