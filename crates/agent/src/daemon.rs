@@ -96,6 +96,8 @@ pub fn run<P: DataPlane>(
                 watchers.retain(|watcher| watcher.try_send(event.clone()).is_ok());
             }
         }
+        // Who has asked for what was not begun is told so.
+        drop(asked);
         agent.stop();
         doors.control.knock();
     });
@@ -141,9 +143,15 @@ fn answer<P: DataPlane>(agent: &mut Agent<P>, nudge: &AtomicBool, asked: &Asked)
         Ask::RollBack(to) => {
             let before = agent.number();
             let version = agent.roll_back(Instant::now(), to, &asked.who);
-            let held = agent.held();
+            let (held, waiting) = (agent.held(), agent.waits_for());
+            let reading = agent.returns().is_reading();
             version
-                .map(|it| json!({ "version": it.number, "before": before, "held": held }))
+                .map(|it| {
+                    json!({
+                        "version": it.number, "before": before, "held": held, "waiting": waiting,
+                        "reading": reading,
+                    })
+                })
                 .map_err(|error| error.to_string())
         }
     };

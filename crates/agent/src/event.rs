@@ -46,6 +46,8 @@ pub enum What {
         from: String,
         /// The mistakes in it.
         mistakes: String,
+        /// The version that stays, if any counts.
+        stays: Option<u64>,
     },
     /// A repository is good, and other machines take it first.
     Waits {
@@ -97,6 +99,8 @@ pub enum What {
         from: String,
         /// Why not.
         why: String,
+        /// The version that stays, if any counts.
+        stays: Option<u64>,
     },
     /// It can be read again.
     Readable {
@@ -130,6 +134,13 @@ pub enum What {
         device: String,
         /// Why not.
         why: String,
+    },
+    /// A device was not as it was left, and is set right.
+    Changed {
+        /// The device.
+        device: String,
+        /// How often that was so in a row.
+        times: u32,
     },
     /// What an interruption or a fault has left in the state was set right.
     Repaired {
@@ -180,6 +191,14 @@ pub(crate) fn clock(from_now: Duration) -> String {
     (Utc::now() + from_now).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
+/// What comes of a source of which nothing can be taken.
+fn what_stays(version: Option<u64>) -> &'static str {
+    match version {
+        Some(_) => "the last good version stays",
+        None => "there is no version yet",
+    }
+}
+
 impl What {
     fn parts(&self) -> (&'static str, Value) {
         match self {
@@ -190,7 +209,7 @@ impl What {
             What::Accepted { version, digest, from } => {
                 ("accepted", json!({ "version": version, "digest": digest, "from": from }))
             }
-            What::Refused { digest, from, mistakes } => {
+            What::Refused { digest, from, mistakes, .. } => {
                 ("refused", json!({ "digest": digest, "from": from, "mistakes": mistakes }))
             }
             What::Waits { digest, from, until } => {
@@ -205,7 +224,9 @@ impl What {
             }
             What::Resumed { digest } => ("resumed", json!({ "digest": digest })),
             What::NotTold { why } => ("not told", json!({ "why": why })),
-            What::Unreadable { from, why } => ("unreadable", json!({ "from": from, "why": why })),
+            What::Unreadable { from, why, .. } => {
+                ("unreadable", json!({ "from": from, "why": why }))
+            }
             What::Readable { from } => ("readable", json!({ "from": from })),
             What::RolledBack { from, to } => ("rolled back", json!({ "from": from, "to": to })),
             What::Installed { device, policy, told } => {
@@ -213,6 +234,9 @@ impl What {
             }
             What::Removed { device } => ("removed", json!({ "device": device })),
             What::Failed { device, why } => ("failed", json!({ "device": device, "why": why })),
+            What::Changed { device, times } => {
+                ("changed", json!({ "device": device, "times": times }))
+            }
             What::Repaired { what } => ("repaired", json!({ "found": what })),
             What::NotKept { why } => ("not kept", json!({ "why": why })),
             What::Unnamed { machine } => ("unnamed", json!({ "machine": machine })),
@@ -233,8 +257,8 @@ impl fmt::Display for What {
             What::Accepted { version, digest, from } => {
                 write!(f, "version {version} ({digest}) taken from {from}")
             }
-            What::Refused { digest, from, mistakes } => {
-                write!(f, "{from} ({digest}) refused, and the last good version stays:\n{mistakes}")
+            What::Refused { digest, from, mistakes, stays } => {
+                write!(f, "{from} ({digest}) refused, and {}:\n{mistakes}", what_stays(*stays))
             }
             What::Waits { digest, from, until } => {
                 write!(
@@ -253,8 +277,8 @@ impl fmt::Display for What {
             What::NotTold { why } => {
                 write!(f, "others cannot be told what was found of a version: {why}; tried again")
             }
-            What::Unreadable { from, why } => {
-                write!(f, "{from} cannot be read, and the last good version stays: {why}")
+            What::Unreadable { from, why, stays } => {
+                write!(f, "{from} cannot be read, and {}: {why}", what_stays(*stays))
             }
             What::Readable { from } => write!(f, "{from} can be read again"),
             What::RolledBack { from, to } if from == to => {
@@ -267,6 +291,18 @@ impl fmt::Display for What {
             What::Removed { device } => write!(f, "{device}: as it was before"),
             What::Failed { device, why } => {
                 write!(f, "{device}: {why}; it stays as it was, and is tried again")
+            }
+            What::Changed { device, times: 1 } => {
+                write!(
+                    f,
+                    "{device}: somebody else has changed it, or it went and came; it is set right"
+                )
+            }
+            What::Changed { device, times } => {
+                write!(
+                    f,
+                    "{device}: somebody else has changed it, {times} times by now; it is set right"
+                )
             }
             What::Repaired { what } => write!(f, "state repaired: {what}"),
             What::NotKept { why } => {

@@ -51,7 +51,9 @@ mod on_linux {
                 AskError::Nobody { .. } => Failure::Machine(format!(
                     "{error}\nis `shortflow agent run` at work, and may you ask it? --socket names another place"
                 )),
-                AskError::Foreign { .. } => Failure::Machine(error.to_string()),
+                AskError::Foreign { .. } | AskError::Ended { .. } => {
+                    Failure::Machine(error.to_string())
+                }
             }
         }
     }
@@ -194,8 +196,11 @@ mod on_linux {
         let mut devices = status["devices"].as_array().into_iter().flatten();
         let source = &status["source"];
         let has_nothing = status["version"]["number"].is_null() && !source["unreadable"].is_null();
-        let is_fine =
-            source["refused"].is_null() && !has_nothing && devices.all(|it| it["done"] == true);
+        let is_well = |it: &Value| it["done"] == true && it["changed"]["again_and_again"] != true;
+        let is_taken = source["refused"].is_null()
+            && status["not_kept"].is_null()
+            && status["held_any"] != true;
+        let is_fine = is_taken && !has_nothing && devices.all(is_well);
         if is_fine { Ok(()) } else { Err(Failure::Check) }
     }
 
@@ -222,6 +227,7 @@ mod on_linux {
                 (false, None) => "not done yet".to_owned(),
             };
             out += &format!("  {name}: {}: {state}\n", wanted.unwrap_or("no policy any more"));
+            out += &changed_text(&name, &device["changed"]);
         }
         if let Some(against) = status["trial"]["against"].as_u64() {
             out += &format!(
@@ -229,6 +235,7 @@ mod on_linux {
             );
         }
         out += &not_taken_text(status);
+        out += &not_kept_text(&status["not_kept"]);
         if let Some(why) = source["unreadable"].as_str() {
             out += &format!("  {} cannot be read: {why}\n", text(&source["name"]));
         }
@@ -236,6 +243,22 @@ mod on_linux {
             out += &format!("  what {} has now is refused:\n{mistakes}\n", text(&source["name"]));
         }
         out
+    }
+
+    /// That a device was not as the agent had left it; and what to look at where that is so again and again.
+    fn changed_text(device: &str, changed: &Value) -> String {
+        let Some(times) = changed["times"].as_u64() else { return String::new() };
+        let at = changed["at"].as_str().unwrap_or("?");
+        if changed["again_and_again"] == true {
+            return format!(
+                "    somebody else changes it again and again, {times} times by {at}: is another agent at work here?\n    \
+                 what it has now: shortflow status {device}\n"
+            );
+        }
+        let times = if times == 1 { "once".to_owned() } else { format!("{times} times") };
+        format!(
+            "    somebody else has changed it {times}, or it went and came, last at {at}; it was set right\n"
+        )
     }
 
     /// Why what the source has is not taken though it has no mistake, and by what it would be: for one reason at a time, the
@@ -246,6 +269,10 @@ mod on_linux {
             (Value::String(why), _) => format!(
                 "  what the source has now was found worse, and is not taken again: {why}\n"
             ),
+            _ if status["held_any"] == true => {
+                "  what was gone back from is not known, since held.json was damaged: nothing of the source is taken\n"
+                    .to_owned()
+            }
             (_, Value::String(digest)) => format!(
                 "  what the source has now ({digest}) was gone back from, and is not taken until it changes\n"
             ),
@@ -253,6 +280,21 @@ mod on_linux {
             _ => waiting,
         };
         why + "  to take it all the same: shortflow agent resume\n"
+    }
+
+    /// What cannot be written to the disk, why, and what to look at.
+    fn not_kept_text(not_kept: &Value) -> String {
+        let text = |key: &str| not_kept[key].as_str().unwrap_or("?").to_owned();
+        if not_kept.is_null() {
+            return String::new();
+        }
+        format!(
+            "  what the source has now ({}) cannot be kept, and is not taken: {}\n  \
+             it is tried again every 10 s; how full the disk is: df -h {}\n",
+            text("digest"),
+            text("why"),
+            text("at"),
+        )
     }
 
     /// What a machine waits for that is not first.
@@ -284,11 +326,17 @@ mod on_linux {
         let answer = ask(&args.at.socket, Ask::RollBack(args.to))?;
         let (version, before) = (&answer["version"], &answer["before"]);
         let now = if version == before { "already" } else { "now" };
-        let held = match answer["held"].as_str() {
-            Some(_) => {
+        let held = match (&answer["reading"], &answer["waiting"], &answer["held"]) {
+            (Value::Bool(true), ..) => {
+                "the source is being read: where it has something newer than what was gone back from, that is taken\n"
+            }
+            (_, Value::String(_), _) => {
+                "what the source has now is newer, and waits: it is taken when its time has come\n"
+            }
+            (.., Value::String(_)) => {
                 "what the source has is not taken until it changes, or by `shortflow agent resume`\n"
             }
-            None => "",
+            _ => "",
         };
         console.print(&format!("version {version} counts {now}\n{held}"))
     }

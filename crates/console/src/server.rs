@@ -12,6 +12,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use serde_json::error::Category;
 use serde_json::{Value, json};
 use shortflow_http::{Answer, Door, Line, Refusal, Request};
 
@@ -19,6 +20,7 @@ use crate::assets::ASSETS;
 use crate::controls::{Change, Controls};
 use crate::guard::Guard;
 use crate::hub::{Hub, Seen};
+use crate::once::object;
 
 /// How often one looks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
@@ -140,8 +142,11 @@ impl<'s> Site<'s> {
 
 /// What a body asks for.
 fn change(path: &str, body: &[u8]) -> Result<Change, String> {
-    let value: Value =
-        serde_json::from_slice(body).map_err(|error| format!("this is not JSON: {error}"))?;
+    let found = object(body).map_err(|error| match error.classify() {
+        Category::Data => error.to_string(),
+        _ => format!("this is not JSON: {error}"),
+    })?;
+    let value = Value::Object(found.unwrap_or_default());
     let keys: Vec<&String> = value.as_object().map(|map| map.keys().collect()).unwrap_or_default();
     match (path, &keys[..]) {
         ("/switch", [key]) if *key == "to" => {
@@ -220,6 +225,11 @@ mod tests {
         assert_eq!(read("/pace", "{\"restart\":true}"), Ok(Change::Restart));
         for (path, body, wanted) in [
             ("/switch", "", "this is not JSON: EOF while parsing a value at line 1 column 0"),
+            (
+                "/switch",
+                "{\"to\":\"1\",\"to\":\"2\"}",
+                "`to` stands there twice at line 1 column 19",
+            ),
             ("/switch", "[]", "write {\"to\":\"ID\"}"),
             (
                 "/switch",

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+
 use super::Agent;
-use crate::event::What;
+use crate::event::{What, clock};
 use crate::fleet::Target;
 use crate::plane::DataPlane;
 
@@ -12,6 +14,14 @@ pub(super) const EVERY: Duration = Duration::from_secs(10);
 /// How long one waits after the first failure; each further one doubles it, up to the most.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const MOST_WAIT: Duration = Duration::from_secs(60);
+
+/// A device that has stood for so long is no longer taken for one that somebody else changes.
+const CALM: Duration = Duration::from_secs(5 * 60);
+/// So often in a row somebody else has changed a device that does so again and again.
+const AGAIN_AND_AGAIN: u32 = 3;
+/// How long such a device is left as it is; doubled with each further time, up to the most.
+const FIRST_TRUCE: Duration = Duration::from_secs(20);
+const MOST_TRUCE: Duration = Duration::from_secs(4 * 60);
 
 /// How far a device has come.
 #[derive(Debug, Clone, Default)]
@@ -23,12 +33,65 @@ pub(super) struct Device {
     failures: u32,
     /// When it is tried again; none where at once.
     next: Option<Instant>,
+    /// How often in a row it was not as it was left, and when that was found last, by the machine's clock.
+    changes: u32,
+    changed_at: Option<String>,
+    /// Since when it is as it is to be.
+    since: Option<Instant>,
 }
 
 impl Device {
     /// What it is to do may have changed.
     pub(super) fn renew(&mut self) {
-        *self = Device { why: self.why.take(), ..Device::default() };
+        let why = self.why.take();
+        *self = Device { is_done: false, why, failures: 0, next: None, ..std::mem::take(self) };
+    }
+
+    /// It is as it is to be.
+    fn done(&mut self, now: Instant) {
+        let since = Some(now);
+        *self = Device {
+            is_done: true,
+            why: None,
+            failures: 0,
+            next: None,
+            since,
+            ..std::mem::take(self)
+        };
+    }
+
+    /// It is not as it was left. Who changes it again and again is given way to for a while, so that two who want
+    /// different things do not build it anew without end.
+    fn changed(&mut self, now: Instant) {
+        self.renew();
+        self.changes += 1;
+        self.changed_at = Some(clock(Duration::ZERO));
+        if let Some(further) = self.changes.checked_sub(AGAIN_AND_AGAIN) {
+            let truce = (FIRST_TRUCE * 2u32.pow(further.min(6))).min(MOST_TRUCE);
+            self.next = Some(now + truce);
+            self.why = Some(format!(
+                "somebody else has changed it {} times, and it is set right in {} s",
+                self.changes,
+                truce.as_secs()
+            ));
+        }
+    }
+
+    /// Forgets that somebody has changed it, once it has stood for long enough.
+    fn calm_down(&mut self, now: Instant) {
+        if self.since.is_some_and(|since| since + CALM <= now) {
+            (self.changes, self.changed_at) = (0, None);
+        }
+    }
+
+    /// How often it was not as it was left, as a program reads it; null where that has not been for long.
+    pub(super) fn told_changes(&self) -> Value {
+        match &self.changed_at {
+            Some(at) => json!({
+                "times": self.changes, "at": at, "again_and_again": self.changes >= AGAIN_AND_AGAIN,
+            }),
+            None => Value::Null,
+        }
     }
 
     fn failed(&mut self, now: Instant, why: &str) {
@@ -65,13 +128,20 @@ impl<P: DataPlane> Agent<P> {
     }
 
     /// Finds devices that are no longer as they are to be.
-    pub(super) fn look(&mut self) {
+    pub(super) fn look(&mut self, now: Instant) {
         for (device, target) in self.targets().unwrap_or_default() {
             let Some(state) = self.devices.get_mut(&device).filter(|state| state.is_done) else {
                 continue;
             };
-            if !self.plane.stands(&target).unwrap_or(false) {
-                state.renew();
+            match self.plane.stands(&target) {
+                Ok(true) => state.calm_down(now),
+                // Groups of processes come and go by themselves, and with them what a device is to have.
+                Ok(false) if target.labels.iter().all(|(_, of)| !of.starts_with("cgroup:")) => {
+                    state.changed(now);
+                    let times = state.changes;
+                    self.happened("agent", What::Changed { device, times });
+                }
+                Ok(false) | Err(_) => state.renew(),
             }
         }
     }
@@ -79,8 +149,7 @@ impl<P: DataPlane> Agent<P> {
     fn install(&mut self, now: Instant, target: &Target) {
         match self.plane.install(target) {
             Ok(told) => {
-                let done = Device { is_done: true, ..Device::default() };
-                self.devices.insert(target.device.clone(), done);
+                self.devices.entry(target.device.clone()).or_default().done(now);
                 let (device, policy) = (target.device.clone(), target.policy.name.clone());
                 self.happened("agent", What::Installed { device, policy, told });
             }

@@ -39,7 +39,7 @@ pub struct Agent<P> {
     /// Why the source cannot be read; none where it can.
     unreadable: Option<String>,
     /// What could not be kept, and when that is tried again.
-    pending: Option<(Fetched, Instant)>,
+    pending: Option<Pending>,
     devices: BTreeMap<String, Device>,
     next_look: Instant,
     /// What the source has.
@@ -65,6 +65,15 @@ pub struct Agent<P> {
     /// Why they could not be told the last time.
     not_told: Option<String>,
     tell: Box<dyn FnMut(&Event)>,
+}
+
+/// What is good, and could not be written to the disk.
+struct Pending {
+    fetched: Fetched,
+    digest: String,
+    why: String,
+    /// When it is tried again.
+    at: Instant,
 }
 
 /// The digests of what the source has: of all of it, and of what the fleet needs.
@@ -147,7 +156,8 @@ impl<P: DataPlane> Agent<P> {
                 Err(mistakes) => {
                     let from = format!("version {}", version.number);
                     let (digest, mistakes) = (version.digest, mistakes.to_string());
-                    agent.happened("agent", What::Refused { digest, from, mistakes });
+                    let refused = What::Refused { digest, from, mistakes, stays: None };
+                    agent.happened("agent", refused);
                 }
             },
             Err(error) => agent.happened("agent", What::NotKept { why: error.to_string() }),
@@ -176,7 +186,7 @@ impl<P: DataPlane> Agent<P> {
             Err(why) => {
                 if self.unreadable.as_ref() != Some(&why) {
                     self.unreadable = Some(why.clone());
-                    self.happened("agent", What::Unreadable { from, why });
+                    self.happened("agent", What::Unreadable { from, why, stays: self.number() });
                 }
                 return;
             }
@@ -218,7 +228,9 @@ impl<P: DataPlane> Agent<P> {
     /// Checks what is new, and lets it wait, keeps it, or refuses it.
     fn judge(&mut self, now: Instant, fetched: Fetched, digest: String, fleet: Written) {
         match fleet.check(&fetched.bundle, Some(&self.machine)) {
-            Ok(fleet) if self.has_to_wait(now, &digest, &fleet) => self.refused = None,
+            Ok(fleet) if self.has_to_wait(now, &digest, &fleet) => {
+                (self.refused, self.pending) = (None, None);
+            }
             Ok(fleet) => self.keep(now, fetched, &digest, fleet),
             Err(mistakes) => {
                 let mistakes = mistakes.to_string();
@@ -226,7 +238,12 @@ impl<P: DataPlane> Agent<P> {
                 (self.waiting, self.pending) = (None, None);
                 self.happened(
                     &fetched.who,
-                    What::Refused { digest, from: self.from.clone(), mistakes },
+                    What::Refused {
+                        digest,
+                        from: self.from.clone(),
+                        mistakes,
+                        stays: self.number(),
+                    },
                 );
             }
         }
@@ -234,11 +251,15 @@ impl<P: DataPlane> Agent<P> {
 
     /// Does what time brings: tries again what failed, and looks whether devices are as they are to be.
     pub fn tick(&mut self, now: Instant) {
-        if let Some((fetched, _)) = self.pending.take_if(|(_, at)| *at <= now) {
-            self.consider(now, Ok(fetched));
+        if let Some(pending) = self.pending.as_mut().filter(|pending| pending.at <= now) {
+            // It stays known that it is not kept until it is, or the source has something else.
+            pending.at = now + TRY_AGAIN;
+            let (fetched, digest) = (pending.fetched.clone(), pending.digest.clone());
+            let fleet = Written::of(&fetched.bundle);
+            self.judge(now, fetched, digest, fleet);
         }
         if self.next_look <= now {
-            self.look();
+            self.look(now);
             self.next_look = now + devices::EVERY;
         }
         self.converge(now);
@@ -364,8 +385,14 @@ impl<P: DataPlane> Agent<P> {
                 self.converge(now);
             }
             Err(error) => {
-                self.happened("agent", What::NotKept { why: error.to_string() });
-                self.pending = Some((fetched, now + TRY_AGAIN));
+                let (digest, why) = (digest.to_owned(), error.to_string());
+                let known = self.pending.as_ref();
+                let is_news = known.is_none_or(|it| it.digest != digest || it.why != why);
+                let at = now + TRY_AGAIN;
+                self.pending = Some(Pending { fetched, digest, why: why.clone(), at });
+                if is_news {
+                    self.happened("agent", What::NotKept { why });
+                }
             }
         }
     }

@@ -3,17 +3,26 @@
 use serde_json::{Value, json};
 
 use super::Agent;
+use super::devices::Device;
 use crate::metrics::Histogram;
 use crate::plane::DataPlane;
+use crate::store::ANY;
 
 impl<P: DataPlane> Agent<P> {
     /// The digest of what the source has, where it was gone back from; before it is read, of what was last.
     pub(crate) fn held(&self) -> Option<String> {
         let mut held = self.store.held();
+        let any = held.take(ANY);
         match &self.offered {
+            Some(offered) if any.is_some() => Some(offered.needed.clone()),
             Some(offered) => held.take(&offered.needed),
             None => held.pop_last(),
         }
+    }
+
+    /// The digest of what the source has, where it is good and waits for its time.
+    pub(crate) fn waits_for(&self) -> Option<&str> {
+        self.waiting.as_ref().map(|waiting| waiting.digest.as_str())
     }
 
     /// How the agent and its devices stand, as a program reads it.
@@ -33,6 +42,7 @@ impl<P: DataPlane> Agent<P> {
                     "wanted": target.map(|target| target.told()),
                     "done": state.is_some_and(|state| state.is_done),
                     "why": state.and_then(|state| state.why.as_ref()),
+                    "changed": state.map(Device::told_changes),
                     "waits": self.waits.get(name).map(|classes| {
                         let one = |(class, of): (&String, &Histogram)| {
                             json!({ "class": class, "seconds": of.json() })
@@ -49,6 +59,7 @@ impl<P: DataPlane> Agent<P> {
             "fleet": self.current.as_ref().map(|(_, fleet)| &fleet.name),
             "version": version,
             "held": self.held(),
+            "held_any": self.store.held().contains(ANY),
             "waiting": self.waiting.as_ref().map(|waiting| {
                 let worse = waiting.worse.as_ref().map(|(by, why)| json!({ "by": by, "why": why }));
                 json!({
@@ -61,6 +72,9 @@ impl<P: DataPlane> Agent<P> {
             }),
             "worse": self.offered.as_ref().and_then(|offered| self.why_worse(&offered.needed)),
             "verdict": self.said,
+            "not_kept": self.pending.as_ref().map(|pending| {
+                json!({ "digest": pending.digest, "why": pending.why, "at": self.store.folder().display().to_string() })
+            }),
             "source": {
                 "name": self.from,
                 "unreadable": self.unreadable,

@@ -6,7 +6,7 @@ use super::{Agent, TRY_AGAIN};
 use crate::event::What;
 use crate::fleet::Fleet;
 use crate::plane::DataPlane;
-use crate::store::StoreError;
+use crate::store::{ANY, StoreError};
 use crate::trial::{Outcome, SETTLE, Trial, waits};
 use crate::verdict::Verdict;
 
@@ -199,7 +199,8 @@ impl<P: DataPlane> Agent<P> {
 
     /// Whether it was gone back from, or found worse.
     pub(super) fn is_held(&self, digest: &str) -> bool {
-        self.store.held().contains(digest) || self.why_worse(digest).is_some()
+        let held = self.store.held();
+        held.contains(digest) || held.contains(ANY) || self.why_worse(digest).is_some()
     }
 
     /// Why a version was found to be worse here.

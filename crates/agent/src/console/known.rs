@@ -107,13 +107,17 @@ impl Known {
 
     /// The versions that can be gone to, for the machine at `at`.
     pub(super) fn choices(&self, at: usize) -> Vec<Choice> {
+        // Where nothing is known of what counted before, one goes back as `agent rollback` does.
+        let earlier = self.versions.iter().map(|version| version.number);
+        let earlier = earlier.filter(|number| Some(*number) < self.current).max();
+        let before = self.before.or(earlier);
         let choice = |version: &Version| Choice {
             id: format!("{at}/{}", version.number),
             name: format!("version {}", version.number),
             detail: version.detail.clone(),
             machine: Some(self.name.clone()),
             is_current: Some(version.number) == self.current,
-            is_before: Some(version.number) == self.before,
+            is_before: Some(version.number) == before,
         };
         self.versions.iter().map(choice).collect()
     }
@@ -206,6 +210,10 @@ fn problem(status: &Value, device: &Value) -> Option<String> {
         })
         .or_else(|| {
             first(&source["refused"]).map(|why| format!("what the source has is refused: {why}"))
+        })
+        .or_else(|| {
+            first(&status["not_kept"]["why"])
+                .map(|why| format!("what the source has cannot be kept: {why}"))
         })
 }
 
@@ -397,7 +405,8 @@ mod tests {
             let choices = known.choices(0).into_iter();
             choices.map(|choice| (choice.id, choice.is_current, choice.is_before)).collect()
         };
-        assert_eq!(flags(&known), [("0/2".into(), true, false), ("0/1".into(), false, false)]);
+        // Nobody has seen what counted before; `agent rollback` goes to the version before.
+        assert_eq!(flags(&known), [("0/2".into(), true, false), ("0/1".into(), false, true)]);
         assert_eq!(known.choices(0)[0].detail, "2026-11-26 02:10, alice, 51ac27cbd00c");
         known.learn(now, Ok(status(1, 0, 0)), versions());
         assert_eq!(flags(&known), [("0/2".into(), false, true), ("0/1".into(), true, false)]);

@@ -10,7 +10,7 @@ mod known;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -28,8 +28,8 @@ const EVERY_UNWATCHED: Duration = Duration::from_secs(10);
 /// How often one looks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
 
-const DELAY: &str = "what the queue of a class estimates itself (PIE, CAKE); where it does not, what waits in it over the rate \
-    of the device, which is less than a packet waits where other classes go first";
+const DELAY: &str = "what the queue of a class estimates itself (PIE, CAKE); where it does not, what waits in it, over the rate of \
+    the device in the class that goes first, and in others over the rate at which they left since the look before";
 
 /// Where the console of an agent is, and who may do what there.
 #[derive(Debug)]
@@ -63,20 +63,15 @@ impl Overview {
         Overview::of(paths.iter().map(asking).collect())
     }
 
-    /// The agent that takes these requests, until `stop`.
-    pub(crate) fn of_agent(requests: Sender<Asked>, stop: &'static AtomicBool) -> Overview {
+    /// The agent that takes these requests, as long as it does.
+    pub(crate) fn of_agent(requests: Sender<Asked>) -> Overview {
         let asks = move |what| {
             let (answer, answered) = channel();
             let asked = Asked { ask: what, who: "console".to_owned(), answer, events: None };
-            let ended = || "the agent is about to stop".to_owned();
+            let ended = || "the agent is about to stop, and has not begun it".to_owned();
             requests.send(asked).map_err(|_| ended())?;
-            loop {
-                match answered.recv_timeout(LOOK) {
-                    Ok(answer) => return answer,
-                    Err(RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
-                    Err(_) => return Err(ended()),
-                }
-            }
+            // What the agent has begun it ends, and answers; what it has not begun it drops.
+            answered.recv().map_err(|_| ended())?
         };
         let known = Mutex::new(Known::new("this machine".to_owned()));
         Overview::of(vec![Asking { ask: Box::new(asks), known }])
@@ -155,7 +150,10 @@ impl Overview {
     /// The machine and the version that a choice is.
     fn found(&self, id: &str) -> Result<(&Asking, u64), String> {
         let parsed = id.split_once('/').and_then(|(machine, version)| {
-            Some((self.machines.get(machine.parse::<usize>().ok()?)?, version.parse().ok()?))
+            let (at, version) = (machine.parse::<usize>().ok()?, version.parse::<u64>().ok()?);
+            // Each choice has one id, which is written in one way.
+            let is_id = version > 0 && format!("{at}/{version}") == id;
+            Some((self.machines.get(at).filter(|_| is_id)?, version))
         });
         parsed.ok_or_else(|| {
             let known = self.machines.iter().enumerate();
@@ -205,7 +203,7 @@ impl Asking {
 
 /// The console of an agent that runs, until `stop`.
 pub(crate) fn serve(page: &Page, requests: Sender<Asked>, stop: &'static AtomicBool) {
-    let overview = &Overview::of_agent(requests, stop);
+    let overview = &Overview::of_agent(requests);
     std::thread::scope(|scope| {
         scope.spawn(move || overview.run(stop));
         shortflow_console::serve(&page.door, &page.guard, overview.hub(), overview, stop);

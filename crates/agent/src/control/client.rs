@@ -30,6 +30,14 @@ pub enum AskError {
     /// The agent says no.
     #[error("the agent refuses: {0}")]
     Refused(String),
+    /// It has ended before it answered.
+    #[error(
+        "the agent at {path} has ended before it answered, and it is not known whether it was done: ask it when it is there again"
+    )]
+    Ended {
+        /// The path.
+        path: String,
+    },
     /// What comes is no answer of this protocol.
     #[error("what answers at {path} is no agent of this version")]
     Foreign {
@@ -103,6 +111,9 @@ fn nobody(path: &Path, source: io::Error) -> AskError {
 
 fn answer(path: &Path, line: &str) -> Result<Value, AskError> {
     let foreign = || AskError::Foreign { path: path.display().to_string() };
+    if line.is_empty() {
+        return Err(AskError::Ended { path: path.display().to_string() });
+    }
     let mut value: Value = serde_json::from_str(line).map_err(|_| foreign())?;
     if value["version"] != VERSION {
         return Err(foreign());

@@ -1,6 +1,8 @@
 //! Requests as they are written.
 
+use serde_json::error::Category;
 use serde_json::{Map, Value, json};
+use shortflow_console::object;
 
 use super::VERSION;
 
@@ -44,10 +46,11 @@ impl Ask {
     /// # Errors
     /// What is wrong with it, and what is allowed.
     pub fn parse(line: &str) -> Result<Ask, String> {
-        let value: Value = serde_json::from_str(line).map_err(|error| {
-            format!("this is not JSON: {error}; write {{\"version\":1,\"do\":\"status\"}}")
+        let found = object(line.as_bytes()).map_err(|error| match error.classify() {
+            Category::Data => error.to_string(),
+            _ => format!("this is not JSON: {error}; write {{\"version\":1,\"do\":\"status\"}}"),
         })?;
-        let Value::Object(map) = value else {
+        let Some(map) = found else {
             return Err("a request is an object: {\"version\":1,\"do\":\"status\"}".to_owned());
         };
         match map.get("version") {
@@ -128,6 +131,10 @@ mod tests {
             (
                 "",
                 "this is not JSON: EOF while parsing a value at line 1 column 0; write {\"version\":1,\"do\":\"status\"}",
+            ),
+            (
+                "{\"version\":1,\"do\":\"rollback\",\"to\":1,\"to\":2}",
+                "`to` stands there twice at line 1 column 43",
             ),
             ("[]", "a request is an object: {\"version\":1,\"do\":\"status\"}"),
             ("{}", "the request has no version: \"version\":1"),

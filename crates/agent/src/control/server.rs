@@ -154,7 +154,9 @@ fn talk(stream: &UnixStream, requests: &Sender<Asked>, stop: &AtomicBool) -> io:
         match answered.recv() {
             Ok(Ok(value)) => write(stream, &json!({ "version": VERSION, "answer": value }))?,
             Ok(Err(why)) => write(stream, &refusal(&why))?,
-            Err(_) => return write(stream, &refusal("the agent is about to stop")),
+            Err(_) => {
+                return write(stream, &refusal("the agent is about to stop, and has not begun it"));
+            }
         }
         if ask == Ask::Watch {
             return tell(stream, &happening, stop);

@@ -27,6 +27,10 @@ pub(super) static REFUSED: Family = gauge(
     "shortflow_source_refused",
     "1 where what the source has is refused for its mistakes, else 0.",
 );
+pub(super) static NOT_KEPT: Family = gauge(
+    "shortflow_source_not_kept",
+    "1 where what the source has is good and cannot be written to the machine's disk, else 0.",
+);
 pub(super) static HELD: Family = gauge(
     "shortflow_source_held",
     "1 where what the source has was gone back from and is not taken, else 0.",
@@ -45,6 +49,10 @@ pub(super) static TRIAL: Family = gauge(
 );
 pub(super) static DONE: Family =
     gauge("shortflow_device_done", "1 where the device is as the repository says, else 0.");
+pub(super) static CONTESTED: Family = gauge(
+    "shortflow_device_contested",
+    "1 where somebody else changes the device again and again, else 0.",
+);
 pub(super) static RATE: Family = gauge(
     "shortflow_device_rate_bytes_per_second",
     "The rate at which packets leave by the policy, in bytes per second.",

@@ -45,7 +45,8 @@ fn whole(all: &mut Exposition, status: &Value) {
     let source = &status["source"];
     all.add(&families::READABLE, &[], truth(source["unreadable"].is_null()));
     all.add(&families::REFUSED, &[], truth(!source["refused"].is_null()));
-    all.add(&families::HELD, &[], truth(!status["held"].is_null()));
+    all.add(&families::NOT_KEPT, &[], truth(!status["not_kept"].is_null()));
+    all.add(&families::HELD, &[], truth(!status["held"].is_null() || status["held_any"] == true));
     all.add(&families::WAITING, &[], truth(!status["waiting"].is_null()));
     let is_worse = !status["worse"].is_null() || !status["waiting"]["worse"].is_null();
     all.add(&families::WORSE, &[], truth(is_worse));
@@ -60,6 +61,8 @@ fn device(all: &mut Exposition, found: &Value) {
         ("policy", word(&found["policy"])),
     ];
     all.add(&families::DONE, &labels, truth(found["done"] == true));
+    let contested = found["changed"]["again_and_again"] == true;
+    all.add(&families::CONTESTED, &labels[..1], truth(contested));
     let stands = &found["stands"];
     let device = ("device", name);
     if let Some(bits) = stands["rate_bit_per_s"].as_f64() {

@@ -71,17 +71,25 @@ pub trait Source: Send {
 /// How often somebody has gone back to an earlier version, as whoever reads a source and whoever takes what it has know it.
 /// A reading says how often that was when it began: one that began before the last time must not undo it.
 #[derive(Debug, Clone, Default)]
-pub struct Returns(Arc<AtomicU64>);
+pub struct Returns {
+    count: Arc<AtomicU64>,
+    is_reading: Arc<AtomicBool>,
+}
 
 impl Returns {
     /// How often by now.
     pub fn count(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
+        self.count.load(Ordering::SeqCst)
+    }
+
+    /// Whether the source is being read now.
+    pub(crate) fn is_reading(&self) -> bool {
+        self.is_reading.load(Ordering::SeqCst)
     }
 
     /// Once more.
     pub(crate) fn one_more(&self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
+        self.count.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -129,7 +137,9 @@ pub(crate) fn follow(source: &mut dyn Source, cues: &Cues, mut give: impl FnMut(
         }
         if is_due {
             let begun = returns.count();
+            returns.is_reading.store(true, Ordering::SeqCst);
             let fetched = source.fetch();
+            returns.is_reading.store(false, Ordering::SeqCst);
             if stop.load(Ordering::Relaxed) {
                 return;
             }

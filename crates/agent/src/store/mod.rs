@@ -32,6 +32,9 @@ use log::Log;
 /// The most versions that are kept; older ones are removed.
 const MOST_VERSIONS: usize = 100;
 
+/// In the place of digests that are held off: any may be among them.
+pub(crate) const ANY: &str = "*";
+
 /// What is known of a version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
@@ -137,8 +140,14 @@ impl Store {
             Store { folder: folder.to_owned(), log, devices: BTreeSet::new(), _lock: lock };
         store.devices = store.read("devices.json").unwrap_or_default();
         let mut repaired: Vec<String> = torn.into_iter().collect();
+        repaired.extend(store.damaged());
         repaired.extend(store.repair()?);
         Ok((store, repaired))
+    }
+
+    /// Where it is.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The version that counts, with its texts.
@@ -269,11 +278,17 @@ impl Store {
         Ok(found)
     }
 
-    /// The digests of texts that were rolled back from, as long as the source has nothing else.
+    /// The digests of texts that were rolled back from, as long as the source has nothing else; [`ANY`] where these cannot be
+    /// read.
     pub fn held(&self) -> BTreeSet<String> {
         // Agents of earlier versions wrote one digest alone.
         let one = || self.read::<String>("held.json").map(|one| BTreeSet::from([one]));
-        self.read("held.json").or_else(one).unwrap_or_default()
+        let read = self.read("held.json").or_else(one);
+        let is_absent = || fs::symlink_metadata(self.folder.join("held.json")).is_err();
+        read.unwrap_or_else(|| match is_absent() {
+            true => BTreeSet::new(),
+            false => BTreeSet::from([ANY.to_owned()]),
+        })
     }
 
     /// Holds these texts off, and no others.
@@ -290,7 +305,8 @@ impl Store {
     /// When that cannot be written.
     pub(crate) fn release(&self, digest: &str) -> Result<(), StoreError> {
         let mut held = self.held();
-        if held.remove(digest) { self.hold(&held) } else { Ok(()) }
+        let was_held = [digest, ANY].map(|digest| held.remove(digest));
+        if was_held.contains(&true) { self.hold(&held) } else { Ok(()) }
     }
 
     /// The devices on which the agent may have deployed something.

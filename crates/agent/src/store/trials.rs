@@ -1,11 +1,12 @@
 //! What is known of versions on trial, and of those that were found to be worse.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Store, StoreError, io};
+use super::{ANY, Store, StoreError, io};
 use crate::trial::Trial;
 use crate::verdict::Verdict;
 use crate::whole::write_whole;
@@ -60,6 +61,36 @@ impl Store {
         self.set("worse.json", Some(&worse[forgotten..]))
     }
 
+    /// Files that are there and are not what was written, and what comes of that.
+    pub(super) fn damaged(&self) -> Vec<String> {
+        let known = [
+            (
+                "held.json",
+                "nothing of the source is taken until `shortflow agent resume`, since it is not known what was gone back from",
+            ),
+            (
+                "devices.json",
+                "devices that the fleet no longer names keep what they have; `shortflow undeploy` takes it away",
+            ),
+            ("trial.json", "no version is on trial"),
+            ("worse.json", "it is not known which versions were found worse"),
+            ("verdict.json", "it is not known what others were told"),
+        ];
+        let is_damaged = |name: &str| match name {
+            "held.json" => self.held().contains(ANY),
+            "devices.json" => self.is_no::<BTreeSet<String>>(name),
+            "trial.json" => self.is_no::<Trial>(name),
+            "worse.json" => self.is_no::<Vec<(String, String)>>(name),
+            _ => self.is_no::<Verdict>(name),
+        };
+        let damaged = known.into_iter().filter(|(name, _)| is_damaged(name));
+        damaged.map(|(name, then)| format!("{name} cannot be read: {then}")).collect()
+    }
+
+    fn is_no<T: DeserializeOwned>(&self, name: &str) -> bool {
+        fs::symlink_metadata(self.folder.join(name)).is_ok() && self.read::<T>(name).is_none()
+    }
+
     pub(super) fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         serde_json::from_slice(&fs::read(self.folder.join(name)).ok()?).ok()
     }
@@ -70,6 +101,13 @@ impl Store {
         value: Option<&T>,
     ) -> Result<(), StoreError> {
         let path = self.folder.join(name);
+        if path.is_dir() {
+            // Nothing of ours, in whose place nothing can be written.
+            let aside =
+                tempfile::Builder::new().prefix(&format!("{name}.")).tempdir_in(&self.folder);
+            let aside = aside.and_then(|aside| fs::rename(&path, aside.keep()));
+            aside.map_err(|error| io(&path, error))?;
+        }
         let done = match value {
             Some(value) => {
                 write_whole(&path, &serde_json::to_vec(value).expect("what is kept is JSON"))

@@ -133,6 +133,23 @@ fn what_has_a_mistake_is_told_once_and_the_last_good_version_stays() {
 }
 
 #[test]
+fn where_there_is_no_version_yet_none_is_said_to_stay() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    bench.told();
+    bench.offer(&FLEET[..FLEET.len() / 2]);
+    assert!(bench.agent.offer(bench.now, 0, Err("it is gone".to_owned())));
+    let told: Vec<String> = bench.told().iter().map(|line| without_digest(line)).collect();
+    assert_eq!(
+        told,
+        [
+            "alice: a test  refused, and there is no version yet:",
+            "agent: a test cannot be read, and there is no version yet: it is gone"
+        ]
+    );
+}
+
+#[test]
 fn a_source_that_cannot_be_read_changes_nothing_and_is_told_once() {
     let state = tempfile::tempdir().unwrap();
     let mut bench = Bench::at(state.path(), StubPlane::default());
@@ -184,7 +201,86 @@ fn a_device_that_somebody_else_changes_is_brought_back() {
     bench.told();
     bench.agent.plane_mut().devices.remove("eth1");
     bench.later(11);
-    assert_eq!(bench.told(), ["agent: eth1: policy \"FQ-CoDel\""]);
+    let told = "agent: eth1: somebody else has changed it, or it went and came; it is set right";
+    assert_eq!(bench.told(), [told, "agent: eth1: policy \"FQ-CoDel\""]);
+    let changed = bench.agent.status()["devices"][1]["changed"].clone();
+    assert_eq!((&changed["times"], &changed["again_and_again"]), (&1.into(), &false.into()));
+    assert!(changed["at"].is_string());
+}
+
+#[test]
+fn a_device_that_somebody_else_changes_again_and_again_is_warned_of_and_left_for_longer_each_time()
+{
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    bench.offer(FLEET);
+    let before = bench.agent.plane().calls;
+    let contested = |bench: &mut Bench| {
+        bench.agent.status()["devices"][1]["changed"]["again_and_again"] == true
+    };
+    // Another agent, which sets the device right every second.
+    for _ in 0..30 {
+        bench.agent.plane_mut().devices.remove("eth1");
+        bench.later(1);
+    }
+    assert!(contested(&mut bench));
+    assert_eq!(bench.devices()[1], "!eth1 FQ-CoDel");
+    for _ in 30..900 {
+        bench.agent.plane_mut().devices.remove("eth1");
+        bench.later(1);
+    }
+    // Set right at 10 and 20 s; then it is left for 20, 40, 80, 160, 240 and 240 s, each up to 10 s after it was set right.
+    let calls = bench.agent.plane().calls - before;
+    assert!((6..=8).contains(&calls), "{calls}");
+    assert!(contested(&mut bench));
+    for _ in 0..560 {
+        bench.later(1);
+    }
+    assert!(bench.agent.status()["devices"][1]["changed"].is_null(), "who else it was is gone");
+    assert_eq!(bench.devices(), ["eth0 FQ-CoDel", "eth1 FQ-CoDel"]);
+}
+
+#[test]
+fn where_it_is_not_known_what_was_gone_back_from_nothing_is_taken_until_somebody_says_so() {
+    for is_folder in [false, true] {
+        let state = tempfile::tempdir().unwrap();
+        let mut bench = Bench::at(state.path(), StubPlane::default());
+        bench.offer(FLEET);
+        let best_effort = FLEET.replace("fq-codel", "best-effort");
+        bench.offer(&best_effort);
+        bench.agent.roll_back(bench.now, None, "bob").unwrap();
+        drop(bench);
+        let held = state.path().join("held.json");
+        if is_folder {
+            std::fs::remove_file(&held).unwrap();
+            std::fs::create_dir_all(held.join("within")).unwrap();
+        } else {
+            std::fs::write(&held, "{{{").unwrap();
+        }
+        let mut bench = Bench::at(state.path(), StubPlane::default());
+        let told = bench.told();
+        assert!(
+            told[0].starts_with("agent: state repaired: held.json cannot be read: "),
+            "{told:?}"
+        );
+        let other = best_effort.replace("95", "90");
+        for fleet in [&best_effort, &other] {
+            bench.offer(fleet);
+            let status = bench.agent.status();
+            assert_eq!(
+                (&status["version"]["number"], &status["held_any"]),
+                (&1.into(), &true.into())
+            );
+        }
+        // Another going back makes it no better known.
+        bench.agent.roll_back(bench.now, Some(1), "bob").unwrap();
+        bench.offer(&other);
+        assert_eq!(bench.agent.status()["held_any"], true);
+        bench.agent.resume("bob").unwrap();
+        bench.offer(&other);
+        let status = bench.agent.status();
+        assert_eq!((&status["version"]["number"], &status["held_any"]), (&3.into(), &false.into()));
+    }
 }
 
 #[test]

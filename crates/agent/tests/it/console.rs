@@ -4,13 +4,18 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use shortflow_agent::Overview;
-use shortflow_console::Controls;
+use shortflow_agent::{
+    Ask, Control, DataPlane, Doors, Folder, Overview, Page, StubPlane, Target, Trouble, run,
+};
+use shortflow_console::{Controls, Guard, Token};
+use shortflow_http::Door;
 
 use crate::running::{FLEET, Running, TOKEN};
+use crate::support::shipped;
 
 /// A request, and where its answer is read.
 fn ask(at: SocketAddr, line: &str, body: &str) -> TcpStream {
@@ -110,6 +115,10 @@ fn what_is_no_version_is_refused_with_the_reason_and_nothing_changes() {
     agent.until_version(1);
     for (to, wanted) in [
         ("0/9", "there is no version 9"),
+        ("0/+1", "there is no choice `0/+1` here"),
+        ("0/01", "there is no choice `0/01` here"),
+        ("+0/1", "there is no choice `+0/1` here"),
+        ("0/0", "there is no choice `0/0` here"),
         ("1/1", "there is no choice `1/1` here: an id is INDEX/NUMBER, "),
         ("1", "as 0/1 for version 1 of the first machine; indices are 0 gw1\""),
     ] {
@@ -119,6 +128,96 @@ fn what_is_no_version_is_refused_with_the_reason_and_nothing_changes() {
     let answer = asked(agent.console, "POST /pace", "{\"speed\":4}");
     assert!(answer.contains("time passes by itself here"), "{answer}");
     assert_eq!(agent.status()["version"]["number"], 1);
+}
+
+#[test]
+fn after_a_start_the_way_back_is_the_one_that_the_command_takes() {
+    let mut agent = Running::start();
+    agent.until_version(1);
+    agent.write(&FLEET.replace("95", "90"));
+    agent.until_version(2);
+    let overview = Overview::of_sockets(&[agent.socket()]);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| overview.run(&stop));
+        let until = Instant::now() + Duration::from_secs(20);
+        while overview.hub().about().choices.is_empty() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    let before: Vec<bool> = overview.hub().about().choices.iter().map(|it| it.is_before).collect();
+    assert_eq!(before, [false, true], "nobody has looked while version 1 counted");
+    agent.stop();
+}
+
+/// A device on which each installation begins and ends when a test wants it to.
+struct Slow(Sender<()>, Receiver<()>, StubPlane);
+
+impl DataPlane for Slow {
+    fn install(&mut self, target: &Target) -> Result<String, Trouble> {
+        let gone = |_| Trouble("the test is over".to_owned());
+        self.0.send(()).map_err(|error| gone(error.to_string()))?;
+        self.1.recv().map_err(|error| gone(error.to_string()))?;
+        self.2.install(target)
+    }
+
+    fn stands(&mut self, target: &Target) -> Result<bool, Trouble> {
+        self.2.stands(target)
+    }
+
+    fn remove(&mut self, device: &str) -> Result<(), Trouble> {
+        self.2.remove(device)
+    }
+
+    fn status(&mut self, device: &str) -> Result<Value, Trouble> {
+        self.2.status(device)
+    }
+}
+
+#[test]
+fn a_switch_that_is_under_way_when_the_agent_is_to_stop_is_ended_and_answered() {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::create_dir_all(path("fleet/policies")).unwrap();
+    std::fs::copy(shipped().join("fq-codel.toml"), path("fleet/policies/fq-codel.toml")).unwrap();
+    std::fs::write(path("fleet/fleet.toml"), FLEET).unwrap();
+    std::fs::write(path("token"), TOKEN).unwrap();
+    let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
+    let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
+    let at = door.address().unwrap();
+    let guard = Guard::new(door.names(), Some(Token::read(&path("token")).unwrap()));
+    let control = Control::listen(&path("agent.sock"), None).unwrap();
+    let doors = Doors { control, metrics: None, page: Some(Page { door, guard }) };
+    let ((begins, begun), (end, ends)) = (channel(), channel());
+    let (source, state) = (path("fleet"), path("state"));
+    let agent = std::thread::spawn(move || {
+        let source = Box::new(Folder::new(&source).unwrap());
+        let plane = Slow(begins, ends, StubPlane::default());
+        run("gw1", source, &state, &doors, plane, stop, |_| {})
+    });
+    let installs = |number: u64| {
+        begun.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("version {number} is installed"));
+    };
+    installs(1);
+    end.send(()).unwrap();
+    std::fs::write(path("fleet/fleet.toml"), FLEET.replace("95", "90")).unwrap();
+    installs(2);
+    end.send(()).unwrap();
+    let switched = std::thread::spawn(move || asked(at, "POST /switch", "{\"to\":\"0/1\"}"));
+    installs(1);
+    // One more asks for what is not begun any more.
+    let socket = path("agent.sock");
+    let late = std::thread::spawn(move || shortflow_agent::ask(&socket, Ask::RollBack(Some(2))));
+    std::thread::sleep(Duration::from_millis(300));
+    stop.store(true, Ordering::Relaxed);
+    std::thread::sleep(Duration::from_millis(700));
+    end.send(()).unwrap();
+    assert_eq!(switched.join().unwrap(), "{}");
+    let late = late.join().unwrap().unwrap_err().to_string();
+    assert_eq!(late, "the agent refuses: the agent is about to stop, and has not begun it");
+    agent.join().unwrap().unwrap();
 }
 
 #[test]

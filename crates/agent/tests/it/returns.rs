@@ -158,13 +158,14 @@ fn a_slow_reading_that_an_order_began_does_not_undo_that_somebody_went_back_mean
     begins();
     ends("90 Mbit/s");
     until("version 2 ");
-    ask(&socket, Ask::RollBack(None)).unwrap();
+    assert_eq!(ask(&socket, Ask::RollBack(None)).unwrap()["reading"], false);
     until("rolled back from version 2 to 1");
     ask(&socket, Ask::Resume).unwrap();
     until("");
     begins();
     // The reading is under way, and has another text still when it ends.
-    ask(&socket, Ask::RollBack(Some(1))).unwrap();
+    let answer = ask(&socket, Ask::RollBack(Some(1))).unwrap();
+    assert_eq!(answer["reading"], true, "something newer may come of it: {answer}");
     ends("85 Mbit/s");
     until("version 1 stays");
     // It is read once more, by itself, and by then has what was gone back from.

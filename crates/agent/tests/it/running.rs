@@ -100,7 +100,7 @@ impl Running {
         self.until(|status| status["version"]["number"] == number)
     }
 
-    fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(ends) = self.ends.take() {
             ends.join().unwrap().unwrap();
@@ -202,6 +202,17 @@ fn one_goes_back_over_the_socket_and_those_who_watch_hear_of_it() {
         "the agent refuses: there is no version 9; versions 1, 2 are kept"
     );
     assert_eq!(ask(&agent.socket(), Ask::Reload).unwrap()["reading"], true);
+}
+
+#[test]
+fn who_goes_back_while_something_newer_waits_is_told_that_it_does() {
+    let agent = Running::start();
+    agent.until_version(1);
+    let rollout = "[machines.gw2]\ntags = [\"canary\"]\n[rollout]\nfirst = [\"canary\"]\nafter = \"30 min\"\n";
+    agent.write(&format!("{}\n{rollout}", FLEET.replace("95", "90")));
+    let waiting = agent.until(|status| status["waiting"].is_object())["waiting"].clone();
+    let answer = ask(&agent.socket(), Ask::RollBack(Some(1))).unwrap();
+    assert_eq!((&answer["waiting"], &answer["held"]), (&waiting["digest"], &Value::Null));
 }
 
 #[test]

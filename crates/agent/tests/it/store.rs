@@ -133,6 +133,19 @@ fn what_an_agent_of_an_earlier_version_held_off_stays_so() {
 }
 
 #[test]
+fn what_the_disk_has_damaged_of_the_state_is_told_with_what_comes_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["devices", "trial", "worse", "verdict", "held"] {
+        fs::write(folder.path().join(name).with_extension("json"), "{{{").unwrap();
+    }
+    let (_, repaired) = Store::open(folder.path()).unwrap();
+    let begins: Vec<&str> = repaired.iter().filter_map(|what| what.split(':').next()).collect();
+    let named = ["held", "devices", "trial", "worse", "verdict"];
+    assert_eq!(begins, named.map(|name| format!("{name}.json cannot be read")));
+    assert!(repaired[1].contains("`shortflow undeploy`"), "{repaired:?}");
+}
+
+#[test]
 fn no_more_than_a_hundred_versions_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let (mut store, _) = Store::open(folder.path()).unwrap();

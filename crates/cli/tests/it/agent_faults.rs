@@ -158,10 +158,20 @@ fn a_full_disk_lets_no_version_be_taken_and_one_with_room_again_does() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert!(journal().contains("No space left on device"), "{}", journal());
-    until(at, &["fleet \"first\", version 1 ("]);
+    let told = until(at, &["fleet \"first\", version 1 (", "cannot be kept, and is not taken: "]);
+    assert!(
+        told.contains("No space left on device") && told.contains("df -h disk/state"),
+        "{told}"
+    );
+    let socket = at.join("agent.sock");
+    let ask = |what: &str| run(&["agent", what, "--socket", socket.to_str().unwrap()]);
+    assert_eq!(ask("status").code, Some(1), "not all is as it is to be");
+    assert!(ask("metrics").out.contains("\nshortflow_source_not_kept 1\n"));
     fs::write(at.join("free"), "").unwrap();
     there("freed");
     until(at, &["fleet \"second\", version 2 ("]);
+    assert_eq!(ask("status").code, Some(0));
+    assert!(ask("metrics").out.contains("\nshortflow_source_not_kept 0\n"));
     drop(agent);
 }
 

@@ -2,8 +2,9 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const PANEL = 150, GAP = 34, TOP = 24, BOTTOM = 26, LEFT = 46, RIGHT = 12;
-// How wide a letter is at most, on average.
+// How wide a letter of the axis is at most, on average.
 const WORD = 7.4;
+const PEN = document.createElement("canvas").getContext("2d");
 
 export class Chart {
   // `point` is told of a point that is pointed at, or of null.
@@ -126,11 +127,12 @@ export class Chart {
   marks(parts, shown, x, height, width) {
     // Up to where each line of words is taken; words that find no room are left to the readout and the table.
     const taken = Array(5).fill(-Infinity);
+    PEN.font = `600 12px ${getComputedStyle(this.box).fontFamily}`;
     for (const point of shown.filter(point => point.mark)) {
       const at = x(point.t), isLate = at > width / 2;
       parts.push(make("line", { class: "mark", x1: at, x2: at, y1: TOP - 4, y2: height - BOTTOM }));
       const room = (isLate ? at - LEFT : width - RIGHT - at) - 5;
-      const words = shortened(point.mark, room), long = WORD * words.length;
+      const { words, long } = shortened(point.mark, room);
       const [left, right] = isLate ? [at - 5 - long, at - 5] : [at + 5, at + 5 + long];
       const line = taken.findIndex(until => until + 8 < left);
       if (line < 0) continue;
@@ -145,8 +147,15 @@ export class Chart {
 
 // As much of a text as this room has a place for.
 function shortened(text, room) {
-  const most = Math.floor(room / WORD);
-  return text.length <= most ? text : `${text.slice(0, Math.max(most - 1, 0))}…`;
+  const letters = [...text];
+  const first = count => count < letters.length ? `${letters.slice(0, count).join("")}…` : text;
+  const long = count => PEN.measureText(first(count)).width;
+  let [least, most] = [0, letters.length];
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2);
+    if (long(middle) <= room) least = middle; else most = middle - 1;
+  }
+  return { words: first(least), long: long(least) };
 }
 
 // Pieces of a line between points at which nothing was measured.

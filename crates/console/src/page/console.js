@@ -9,26 +9,37 @@ const CALM = matchMedia("(prefers-reduced-motion: reduce)");
 const $ = id => document.getElementById(id);
 const put = (id, text) => { const element = $(id); if (element.textContent !== text) element.textContent = text; };
 
-let about = null, run = 0, token = takeToken();
+// What a token is made of; nothing else is sent.
+const FIT = /^[\w.-]{1,512}$/;
+
+let about = null, run = 0;
 // Who somebody at the page is: "unknown" until the console has said so, "none" without a token, "wrong" with another one, "right",
-// or "nobody" where the console has no token.
-let access = "unknown", mayRead = true;
+// "nobody" where the console has no token, or "untold" where it does not say.
+let access = "unknown", mayRead = true, untold = "";
+let token = takeToken();
 let places = new Map();
 // Classes are those that somebody has chosen; none is the one of the role, whatever it is called under the policy.
 let chosen = { place: null, delay: null, rate: null };
 const ROLES = { delay: ["interactive", 0], rate: ["bulk", -1] };
-let previewed = null, due = false;
+// What is previewed, from which version, and whether it is shown; which version counts; and where somebody at this page goes.
+let previewed = null, previewedFrom = null, isPreviewed = false, current = null, going = null;
+let due = false;
 
 const chart = new Chart($("chart"), point => put("readout", point ? told(point) : "Point at the chart, or go through it with the arrow keys."));
 
 // The token comes behind `#`, which no request carries, and goes from the address at once.
 function takeToken() {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (given) {
-    sessionStorage.setItem("token", given);
-    history.replaceState(null, "", location.pathname);
+  if (given) history.replaceState(null, "", location.pathname);
+  const found = given || sessionStorage.getItem("token");
+  if (!found) return null;
+  if (FIT.test(found)) {
+    sessionStorage.setItem("token", found);
+    return found;
   }
-  return given ?? sessionStorage.getItem("token");
+  sessionStorage.removeItem("token");
+  access = "wrong";
+  return null;
 }
 
 function forgetToken() {
@@ -41,12 +52,22 @@ const bearer = () => token ? { Authorization: `Bearer ${token}` } : {};
 async function ask(path, body) {
   const post = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
   const headers = body === undefined ? bearer() : { ...bearer(), "Content-Type": "application/json" };
-  const answer = await fetch(path, { ...post, headers, cache: "no-store" });
-  const text = await answer.text();
+  const [answer, text] = await answered(path, { ...post, headers, cache: "no-store" });
   if (answer.status === 401) settle(token ? "wrong" : "none");
   if (!answer.ok) throw new Error(reason(text));
   return JSON.parse(text);
 }
+
+async function answered(path, request) {
+  try {
+    const answer = await fetch(path, request);
+    return [answer, await answer.text()];
+  } catch {
+    throw new Unanswered("nobody answers at this address");
+  }
+}
+
+class Unanswered extends Error {}
 
 function reason(text) {
   try { return JSON.parse(text).error; } catch { return text.trim(); }
@@ -57,11 +78,15 @@ function reason(text) {
 // Asks whether the token is right before anybody relies on it.
 async function check() {
   const shown = token;
-  if (!shown) return settle("none");
+  if (!shown) return settle(access === "wrong" ? "wrong" : "none");
   try {
     const answer = await fetch("/token", { headers: bearer(), cache: "no-store" });
     if (shown !== token) return;
-    if (answer.ok || answer.status === 401) settle(answer.ok && (await answer.json()).is_right ? "right" : "wrong");
+    if (answer.status !== 200 && answer.status !== 401) {
+      untold = reason(await answer.text()) || `${answer.status} ${answer.statusText}`;
+      return settle("untold");
+    }
+    settle(answer.ok && (await answer.json()).is_right ? "right" : "wrong");
   } catch { /* Nobody answers, which the stream finds out, too. */ }
 }
 
@@ -72,16 +97,25 @@ function settle(found) {
 }
 
 function showAccess() {
-  const asks = access === "none" || access === "wrong";
+  const asks = access === "none" || access === "wrong" || access === "untold";
   $("token-form").hidden = !asks;
   $("token-form").classList.toggle("wrong", access === "wrong");
   const what = mayRead ? "To change anything from here, enter the console's token." : "This console shows nothing without its token.";
-  if (asks) put("token-why", access === "wrong" ? `That is not the token of this console. ${what}` : what);
+  const why = { wrong: "That is not the token of this console. ", untold: `The console does not say whether the token is right: ${untold}. ` }[access] ?? "";
+  if (asks) put("token-why", why + what);
   $("read-only").hidden = can() || access === "unknown";
   put("read-only", access === "nobody" ? "This page only shows: the console was started without a token. Start it with --console-token-file FILE to change anything from here."
     : "Nothing can be changed from here without the console's token; enter it at the top of the page.");
-  for (const id of ["play", "again", "speed", "back"]) $(id).disabled = !can();
-  $("do-switch").disabled = !$("choice").value || !can();
+  for (const id of ["play", "again", "speed"]) $(id).disabled = !can();
+  showSwitch();
+}
+
+// Who is at a button that can no longer be pressed is not left nowhere.
+function showSwitch() {
+  const at = document.activeElement;
+  $("back").disabled = !can();
+  $("do-switch").disabled = !$("choice").value || !isPreviewed || !can();
+  if ((at === $("do-switch") || at === $("back")) && (at.disabled || at.hidden)) $("choice").focus();
 }
 
 const can = () => access === "right";
@@ -96,20 +130,25 @@ async function listen() {
       if (answer.status === 401) {
         state("lost", "needs the token");
         mayRead = false;
-        settle(token ? "wrong" : "none");
+        settle(token || access === "wrong" ? "wrong" : "none");
         await new Promise(done => { readAgain = done; });
         continue;
       }
       if (answer.ok) {
         wait = 500;
         places = new Map();
-        if (await follow(answer.body) === "end") {
+        // A run ends; an agent is started again.
+        if (await follow(answer.body) === "end" && about?.kind !== "agents") {
           state("over", "ended");
           return;
         }
+        state("lost", "no connection, trying again");
+      } else {
+        state("lost", `answers ${answer.status}, trying again`);
       }
-    } catch { /* Nobody answers; it is asked again. */ }
-    state("lost", "no connection, trying again");
+    } catch {
+      state("lost", "no connection, trying again");
+    }
     await new Promise(done => setTimeout(done, wait));
   }
 }
@@ -327,45 +366,58 @@ function showChoices() {
   const texts = ["choose …", ...others.map(label)];
   fill($("choice"), ids, ids.includes(wanted) ? wanted : "", texts);
   const before = choices.find(choice => choice.is_before);
+  if (document.activeElement === $("back") && !before) $("choice").focus();
   $("back").hidden = !before;
   if (before) {
     put("back", `Back to ${before.name}`);
     $("back").dataset.to = before.id;
   }
-  $("do-switch").disabled = !$("choice").value || !can();
-  if ($("choice").value !== previewed) preview();
+  const counts = choices.find(choice => choice.is_current)?.id ?? null;
+  if (counts !== current) {
+    // What was said of a switch is no longer so where somebody else has made another one.
+    if (counts !== going) put("switched", "");
+    current = counts;
+  }
+  if ($("choice").value !== previewed || current !== previewedFrom) preview();
+  showSwitch();
 }
 
 async function preview() {
-  const to = previewed = $("choice").value;
-  $("do-switch").disabled = !to || !can();
+  const to = previewed = $("choice").value, from = previewedFrom = current;
+  isPreviewed = false;
+  showSwitch();
   $("preview").hidden = !to;
   if (!to) return;
   put("preview-title", "…");
   try {
     const found = await ask(`/preview?to=${encodeURIComponent(to)}`);
-    if (to !== previewed) return;
+    if (to !== previewed || from !== previewedFrom) return;
     const same = !found.changes.length && !found.lines.length;
     put("preview-title", same ? `${found.from} and ${found.to} are the same` : `What changes from ${found.from} to ${found.to}`);
     $("changes").replaceChildren(...found.changes.map(change => node("li", change)));
     const kinds = { "+": "add", "-": "del", "…": "gap" };
     $("diff").replaceChildren(...found.lines.map(({ sign, text }) => node("span", `${sign} ${text}`, kinds[sign] ?? "")));
   } catch (error) {
+    if (to !== previewed || from !== previewedFrom) return;
     put("preview-title", `Cannot be shown: ${error.message}`);
     $("changes").replaceChildren();
     $("diff").replaceChildren();
   }
+  isPreviewed = true;
+  showSwitch();
 }
 
 async function go(to) {
   const name = about.choices.find(choice => choice.id === to)?.name ?? to;
   const before = about.choices.find(choice => choice.is_current)?.name;
+  going = to;
   try {
     put("switched", `Going to ${name} …`);
     await ask("/switch", { to });
     put("switched", before ? `${name} counts now, in the place of ${before}.` : `${name} counts now.`);
   } catch (error) {
-    put("switched", `Not done: ${error.message}`);
+    going = null;
+    put("switched", error instanceof Unanswered ? `Not known to be done: ${error.message}. The page shows what counts once it is connected again.` : `Not done: ${error.message}`);
   }
 }
 
@@ -453,7 +505,7 @@ $("token-form").addEventListener("submit", event => {
   $("token").value = "";
   if (!given) return;
   // What no token can be made of cannot be sent either.
-  if (!/^[\w.-]+$/.test(given)) return settle("wrong");
+  if (!FIT.test(given)) return settle("wrong");
   token = given;
   sessionStorage.setItem("token", token);
   put("token-why", "…");

@@ -5,4 +5,5 @@ mod answers;
 mod browser;
 mod page;
 mod support;
+mod switching;
 mod token;

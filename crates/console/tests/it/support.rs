@@ -65,18 +65,32 @@ pub(crate) fn with_replay(speed: f64, act: impl FnOnce(SocketAddr, &Replay<'_>))
     });
 }
 
-/// Somebody who does what the page asks for, over two versions of a machine.
-struct Machine;
+/// Somebody who does what the page asks for, over three versions of a machine.
+struct Machine<'h>(&'h Hub);
 
-impl Controls for Machine {
+impl Controls for Machine<'_> {
     fn preview(&self, to: &str) -> Result<Preview, String> {
-        let (from, to) = ("version 2".to_owned(), to.to_owned());
-        Ok(Preview { from, to, changes: Vec::new(), lines: Vec::new() })
+        let choices = self.0.about().choices;
+        let from = choices.iter().find(|choice| choice.is_current).unwrap().name.clone();
+        let changes = vec![format!("wan (eth0): change  policy {}", "a-very-long-name".repeat(12))];
+        Ok(Preview { from, to: to.to_owned(), changes, lines: Vec::new() })
     }
 
-    fn act(&self, _: Change) -> Result<(), String> {
+    fn act(&self, change: Change) -> Result<(), String> {
+        let Change::Switch(to) = change else { return Err("time passes by itself".to_owned()) };
+        count(self.0, &to);
         Ok(())
     }
+}
+
+/// Lets another version count, as somebody does at the machine.
+pub(crate) fn count(hub: &Hub, to: &str) {
+    hub.change(|about| {
+        for choice in &mut about.choices {
+            choice.is_before = choice.is_current;
+            choice.is_current = choice.id == to;
+        }
+    });
 }
 
 /// A snapshot of a machine's device, as an agent tells it, under a policy of these classes: the first is served first, the
@@ -109,6 +123,16 @@ pub(crate) fn snapshot(at_s: f64, policy: &str, classes: &[&str]) -> Snapshot {
 
 /// Does something while the console of a machine is served, of whose versions somebody with this name is the author.
 pub(crate) fn with_machine(author: &str, token: Option<Token>, act: impl FnOnce(SocketAddr, &Hub)) {
+    with_machine_at("127.0.0.1:0".parse().unwrap(), author, token, act);
+}
+
+/// The same at this address, which another has left.
+pub(crate) fn with_machine_at(
+    address: SocketAddr,
+    author: &str,
+    token: Option<Token>,
+    act: impl FnOnce(SocketAddr, &Hub),
+) {
     let choice = |number: u64| Choice {
         id: format!("0/{number}"),
         name: format!("version {number}"),
@@ -127,11 +151,11 @@ pub(crate) fn with_machine(author: &str, token: Option<Token>, act: impl FnOnce(
         choices: [3, 2, 1].map(choice).into(),
         pace: None,
     });
-    let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
+    let door = Door::open(address).unwrap();
     let guard = Guard::new(door.names(), token);
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| serve(&door, &guard, &hub, &Machine, &over));
+        scope.spawn(|| serve(&door, &guard, &hub, &Machine(&hub), &over));
         let _over = Over(&over);
         act(door.address().unwrap(), &hub);
     });

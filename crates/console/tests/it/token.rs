@@ -76,6 +76,56 @@ fn a_wrong_token_in_the_address_is_told_before_anything_is_tried_and_forgotten()
 }
 
 #[test]
+fn a_token_that_cannot_be_sent_is_told_to_be_wrong_and_is_not_kept() {
+    let Some(mut browser) = Browser::start() else { return };
+    with_machine("alice", Some(token()), |at, hub| {
+        hub.tell(&snapshot(1e9, "Short First", &["calls", "files"]));
+        let long = "x".repeat(4000);
+        for unfit in
+            ["%E6%BC%A2%E5%AD%97%E6%BC%A2%E5%AD%97%E6%BC%A2%E5%AD%97%E6%BC%A2%E5%AD%97", &long]
+        {
+            browser.open("about:blank", 768, 900);
+            browser.open(&format!("http://{at}/#token={unfit}"), 768, 900);
+            until_said(&mut browser, WRONG);
+            assert!(is_shown(&mut browser, "token-form"));
+            until_live(&mut browser);
+            assert_eq!(browser.eval("sessionStorage.getItem('token')"), serde_json::Value::Null);
+            assert_eq!(browser.eval("location.hash"), "");
+        }
+        enter(&mut browser, &long);
+        until_said(&mut browser, WRONG);
+        assert_eq!(browser.eval("sessionStorage.getItem('token')"), serde_json::Value::Null);
+        // One that an earlier page has kept.
+        browser.eval("sessionStorage.setItem('token', '漢字漢字漢字漢字漢字')");
+        browser.call("Page.reload", serde_json::json!({}));
+        until_live(&mut browser);
+        until_said(&mut browser, WRONG);
+        assert!(browser.errors.is_empty(), "{:#?}", browser.errors);
+    });
+}
+
+fn until_live(browser: &mut Browser) {
+    browser.until("document.getElementById('state')?.textContent === 'live'");
+}
+
+#[test]
+fn what_else_is_answered_to_the_question_whether_a_token_is_right_is_told() {
+    let Some(mut browser) = Browser::start() else { return };
+    with_machine("alice", Some(token()), |at, hub| {
+        hub.tell(&snapshot(1e9, "Short First", &["calls", "files"]));
+        browser.open(&format!("http://{at}/"), 768, 900);
+        until_said(&mut browser, ASKS);
+        browser.eval(
+            "(() => { const real = fetch; window.fetch = (path, more) => path === '/token' ? \
+             Promise.resolve(new Response('too many ask\\n', { status: 503 })) : real(path, more); return true; })()",
+        );
+        enter(&mut browser, TOKEN);
+        let said = "The console does not say whether the token is right: too many ask. To change anything from here, enter the console's token.";
+        until_said(&mut browser, said);
+    });
+}
+
+#[test]
 fn a_console_that_has_no_token_asks_for_none_and_says_how_it_gets_one() {
     let Some(mut browser) = Browser::start() else { return };
     with_machine("alice", None, |at, hub| {

@@ -305,7 +305,10 @@ impl fmt::Display for Unsayable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unsayable::TooMany { what, found, most } => {
-                write!(f, "the program has room for {most} {what}; found {found}")
+                write!(
+                    f,
+                    "the program has room for {most} {what}; found {found}: put some together, so that the policy has fewer"
+                )
             }
             Unsayable::Label(_) => {
                 write!(f, "a rule asks for a label, and nothing says which connections have it")
