@@ -110,10 +110,12 @@ mod on_linux {
         };
         fit(&observed, &policy)?;
         let steps = wanted.steps(&tc, &observed, &args.dev)?;
+        let mut notes = wanted.notes().to_vec();
+        notes.extend(observed.notes_on(wanted.edge.is_some(), &steps));
         if args.dry_run {
-            return dry_run(console, &place, wanted.notes(), &steps);
+            return dry_run(console, &place, &notes, &steps);
         }
-        wanted.notes().iter().for_each(|note| console.note(note));
+        notes.iter().for_each(|note| console.note(note));
         let applied = wanted.apply(tc, &observed, &steps)?;
         if applied.waiting > 0 {
             console.note(&format!(
@@ -331,7 +333,7 @@ mod on_linux {
             return console.print(&lines);
         }
         tc.apply(&steps)?;
-        let lost = match observed.waiting() {
+        let lost = match observed.lost_by(&steps) {
             0 => String::new(),
             waiting => format!("; about {waiting} packets that waited there are lost"),
         };

@@ -190,7 +190,8 @@ mod on_linux {
             let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
             Failure::Machine(format!("probes cannot pass the marker: {}", told.join("\n")))
         });
-        Ok([marking, passing?])
+        let behind = marking.behind.clone();
+        Ok([marking, Edge { behind, ..passing? }])
     }
 
     /// The address from which packets go to a peer.

@@ -76,6 +76,17 @@ pub enum Error {
         /// The device.
         device: String,
     },
+    /// Somebody else's filter stands where the program or its memo is to stand.
+    #[error(
+        "a filter of somebody else stands on {device} with pref {place}, which is the place of the program that marks\nit is left alone; \
+         whoever owns it gives it another pref (`tc filter show dev {device} egress` lists it)"
+    )]
+    PlaceTaken {
+        /// The device.
+        device: String,
+        /// The place.
+        place: u64,
+    },
     /// Another command works on the device.
     #[error("another shortflow works on {device} at this moment\nwait until it is done")]
     Claimed {

@@ -49,7 +49,7 @@ mod wanted;
 pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours};
 pub use columns::columns;
 pub use compile::{
-    Edge, Past, Refusal, Settings, compile, compile_edge, compile_edge_past, roles_of,
+    Behind, Edge, Past, Refusal, Settings, compile, compile_edge, compile_edge_past, roles_of,
 };
 pub use converge::{Step, converge};
 pub use device::{Claim, Link, is_plain, link};

@@ -25,6 +25,8 @@ pub struct Memo {
     pub instead: Option<Instead>,
     pub(crate) shape: u64,
     pub(crate) filters: u64,
+    /// Whether the place for filters was there before.
+    pub(crate) has_found_place: bool,
 }
 
 /// Queues in whose place others stand for a while.
@@ -55,6 +57,7 @@ impl Memo {
             instead: tree.instead.clone(),
             shape: tree.shape(),
             filters: tree.filters(),
+            has_found_place: false,
         }
     }
 
@@ -77,13 +80,16 @@ impl Memo {
 
     /// As it is kept.
     pub(crate) fn text(&self) -> String {
-        let Memo { policy, role, rate, queues, instead, shape, filters } = self;
+        let Memo { policy, role, rate, queues, instead, shape, filters, .. } = self;
         let rate = rate.bits_per_sec();
         let mut text = format!(
             "shortflow 1\npolicy {policy}\nrole {role}\nrate {rate}\nshape {shape:x}\nfilters {filters:x}\n"
         );
         if let Some(Instead { policy, shape, filters }) = instead {
             writeln!(text, "instead {shape:x} {filters:x} {policy}").expect("a string takes all");
+        }
+        if self.has_found_place {
+            text += "place was found\n";
         }
         for (handle, name) in queues {
             writeln!(text, "queue {handle:x} {name}").expect("a string takes all");
@@ -102,8 +108,16 @@ impl Memo {
         let rate = Rate::from_bits_per_sec(field("rate")?.parse().ok()?);
         let number = |text: &str| u64::from_str_radix(text, 16).ok();
         let (shape, filters) = (number(field("shape")?)?, number(field("filters")?)?);
-        let mut memo =
-            Memo { policy, role, rate, queues: Vec::new(), instead: None, shape, filters };
+        let mut memo = Memo {
+            policy,
+            role,
+            rate,
+            queues: Vec::new(),
+            instead: None,
+            shape,
+            filters,
+            has_found_place: false,
+        };
         for line in lines {
             let (word, rest) = line.split_once(' ')?;
             let (first, rest) = rest.split_once(' ')?;
@@ -117,6 +131,7 @@ impl Memo {
                     let (shape, filters) = (number(first)?, number(filters)?);
                     memo.instead = Some(Instead { policy: policy.to_owned(), shape, filters });
                 }
+                "place" => memo.has_found_place = true,
                 _ => return None,
             }
         }
@@ -144,6 +159,7 @@ mod tests {
             instead: None,
             shape: 7,
             filters: u64::MAX,
+            has_found_place: true,
         };
         let instead = Some(Instead { policy: "Web First".to_owned(), shape: u64::MAX, filters: 0 });
         for memo in [&memo, &Memo { instead, ..memo.clone() }] {

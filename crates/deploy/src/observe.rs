@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::bytecode::Program;
 use crate::commands::{Generation, MEMO, NEIGHBOURS, OTHER, ROOT, SIGNATURE};
+use crate::converge::Step;
 use crate::edge::EdgeObserved;
 use crate::memo::Memo;
 use crate::repair::lost;
@@ -35,6 +36,8 @@ pub struct Observed {
     pub queues: Vec<Queue>,
     /// What stands before them.
     pub edge: EdgeObserved,
+    /// Packets that wait in whatever sends the packets of the device.
+    backlog: u64,
     /// Minor numbers of our root's classes, with how many packets wait in each.
     pub(crate) classes: Vec<(u16, u64)>,
     /// Places of filters at our root.
@@ -92,13 +95,20 @@ impl Observed {
         };
         let (qdiscs, filters) = (list(listings.qdiscs)?, list(listings.filters)?);
         let (egress, ingress) = (list(listings.egress)?, list(listings.ingress)?);
-        let root = qdiscs.iter().find(|it| it["root"] == true).map_or(Root::Default, root_of);
+        let root = qdiscs.iter().find(|it| it["root"] == true);
+        let backlog = root.and_then(|root| root["qlen"].as_u64()).unwrap_or(0);
+        let root = root.map_or(Root::Default, root_of);
+        let memo: Option<Memo> = filters.iter().find_map(memo_of);
+        let has_found_place = memo.as_ref().map(|memo| memo.has_found_place);
+        let mut edge = EdgeObserved::of(&qdiscs, &egress, &ingress);
+        edge.has_found_place = has_found_place;
         let places = filters.iter().filter(|it| it["options"].is_object());
         Ok(Observed {
             root,
-            memo: filters.iter().find_map(memo_of),
+            memo,
             queues: qdiscs.iter().filter_map(queue_of).collect(),
-            edge: EdgeObserved::of(&qdiscs, &egress, &ingress),
+            edge,
+            backlog,
             classes: classes_of(listings.classes),
             filters: places.filter_map(|it| it["pref"].as_u64()).map(|pref| pref as u16).collect(),
         })
@@ -151,6 +161,33 @@ impl Observed {
     pub(crate) fn classes_of(&self, generation: Generation) -> impl Iterator<Item = (u16, u64)> {
         let of = move |(minor, _): &&(u16, u64)| Generation::of(*minor) == Some(generation);
         self.classes.iter().filter(of).copied()
+    }
+
+    /// Packets that wait and that these steps throw away, beside those in a queue of the kernel's own that gives way to
+    /// ours: the kernel empties the queues of a device when its place for filters comes or goes.
+    pub fn lost_by(&self, steps: &[Step]) -> u64 {
+        let words = steps.iter().filter_map(|step| match step {
+            Step::Tc(command) => Some(command.split(' ').collect::<Vec<_>>()),
+            _ => None,
+        });
+        let of_device: Vec<Vec<&str>> = words
+            .filter(|words| words[0] == "qdisc" && ["root", "clsact"].contains(&words[4]))
+            .collect();
+        let gives_way = of_device.iter().any(|words| words[1] == "add" && words[4] == "root");
+        if of_device.is_empty() || gives_way { 0 } else { self.backlog }
+    }
+
+    /// What there is to say of others, before these steps bring something there, a program that marks among it or not.
+    pub fn notes_on(&self, marks: bool, steps: &[Step]) -> Vec<String> {
+        let lost = match self.lost_by(steps) {
+            0 => None,
+            lost => Some(format!(
+                "about {lost} packets that wait are lost: the kernel empties the queues of a device that gets a place for \
+                 filters (clsact)"
+            )),
+        };
+        let before = self.edge.before_told().filter(|_| marks);
+        lost.into_iter().chain(before).collect()
     }
 
     /// Packets that wait in any queue of ours.

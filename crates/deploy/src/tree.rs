@@ -27,6 +27,8 @@ pub struct Tree {
     pub leaves: Vec<Leaf>,
     /// Which packets belong to which of them.
     pub choice: Choice<usize>,
+    /// Whether the device gets a place for filters together with it, which a program that marks may come to later.
+    pub has_place: bool,
     /// Where the kernel does a little else than the policy says.
     pub notes: Vec<String>,
 }

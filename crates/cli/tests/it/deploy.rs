@@ -84,7 +84,8 @@ fn a_deployment_is_made_looked_at_changed_and_taken_away() {
         );
         assert_eq!(device["classes"].as_array().unwrap().len(), 5, "{device}");
 
-        assert_eq!(done(&["undeploy", "--dev", "sf0", "--dry-run"]), "tc qdisc del dev sf0 root\n");
+        let dry = done(&["undeploy", "--dev", "sf0", "--dry-run"]);
+        assert_eq!(dry, "tc qdisc del dev sf0 clsact\ntc qdisc del dev sf0 root\n");
         assert_eq!(done(&["undeploy", "--dev", "sf0"]), "sf0: as it was before\n");
         assert_eq!(queues(), before);
         for command in [vec!["undeploy", "--dev", "sf0"], vec!["status", "--dev", "sf0"]] {

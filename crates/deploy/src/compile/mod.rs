@@ -9,7 +9,7 @@ mod red;
 use shortflow_policy::{Policy, Role};
 use shortflow_units::Rate;
 
-pub use edge::{Edge, Past, compile_edge, compile_edge_past};
+pub use edge::{Behind, Edge, Past, compile_edge, compile_edge_past};
 
 use crate::kernel::{Kernel, Kind};
 use crate::tree::Tree;

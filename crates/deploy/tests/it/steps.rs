@@ -43,6 +43,7 @@ fn a_line_stands_first_and_a_class_for_what_no_filter_tells_apart_behind_the_fil
         words(&first_steps(&tree)),
         [
             "qdisc add 5f00:",
+            "qdisc add ",
             "class add 5f00:fff0",
             "class add 5f00:5e",
             "qdisc add 5f5e:",
