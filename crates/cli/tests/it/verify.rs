@@ -144,6 +144,14 @@ fn what_is_deployed_is_seen_to_work() {
             "{}",
             other.err
         );
+        let listings =
+            || command("tc").args(["qdisc", "show", "dev", "sf0"]).output().unwrap().stdout;
+        let before = listings();
+        let narrow = ["--set", "parameters.limit=7 pkt", "--on-off", "3"];
+        let narrow = run(&[&verify[..], &narrow].concat());
+        assert_eq!(narrow.code, Some(2), "a setting is another: {}", narrow.out);
+        assert!(narrow.err.contains("with these roles, keys and labels"), "{}", narrow.err);
+        assert_eq!(listings(), before);
         let nobody = run(&["verify", STRICT, "--dev", "sf0", "--peer", PEER, "--port", "7808"]);
         assert_eq!(nobody.code, Some(3));
         assert!(
