@@ -74,7 +74,9 @@ mod on_linux {
             let is_same = |there: &str| there == short(&policy.name);
             match observed.policy() {
                 Some(policy)
-                    if observed.is_whole() || observed.is_for_verify() && !is_same(policy) =>
+                    if observed.is_whole()
+                        || (observed.is_for_verify() || !observed.damage().is_empty())
+                            && !is_same(policy) =>
                 {
                     Err(Error::Deployed { device: args.dev.clone(), policy: policy.to_owned() })
                 }
@@ -149,6 +151,12 @@ mod on_linux {
         let Some(name) = observed.policy() else {
             return Err(Error::NotDeployed { device: args.dev.clone() }.into());
         };
+        if let Some(damage) = observed.damage().first() {
+            return Err(Failure::Input(format!(
+                "what was deployed on {} was changed since: {damage}\nput it right with `shortflow reload`",
+                args.dev
+            )));
+        }
         if !observed.is_whole() && !observed.is_for_verify() {
             return Err(Failure::Input(format!(
                 "a deployment on {} was begun and not finished\nfinish it with `shortflow reload`",

@@ -155,7 +155,7 @@ impl Way<'_> {
             _ => writer.neighbours(self.verb(minor)),
         };
         let has_queue = self.observed.queue(ROOT + minor).is_some();
-        let queue = (!has_queue).then(|| writer.plain_queue(minor));
+        let queue = (!has_queue).then(|| writer.plain_queue(minor, self.verb(minor)));
         std::iter::once(class).chain(queue).map(Step::Tc).collect()
     }
 
@@ -172,7 +172,16 @@ impl Way<'_> {
         let same_filters = memo.filters == self.tree.filters();
         // Several filters are not replaced in one step.
         let is_one_step = same_filters || !self.tree.has_inner_filters();
-        (memo.shape == self.tree.shape() && is_one_step).then_some(live)
+        let is_alike = memo.shape == self.tree.shape() && is_one_step && self.has_queues(live);
+        is_alike.then_some(live)
+    }
+
+    /// Whether the queues are those that were made, and none is gone or in the place of one.
+    fn has_queues(&self, live: Generation) -> bool {
+        self.tree.disciplines().into_iter().enumerate().all(|(index, queue)| {
+            let found = self.observed.queue(ROOT + live.number(index));
+            found.is_some_and(|found| found.kind == queue.kind.name())
+        })
     }
 
     /// Other settings for what is there: packets, flows and tokens stay where they are.

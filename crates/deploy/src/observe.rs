@@ -3,11 +3,13 @@
 use serde_json::Value;
 
 use crate::bytecode::Program;
-use crate::commands::{Generation, MEMO, NEIGHBOURS, OTHER, ROOT, SIGNATURE};
+use crate::commands::{Generation, MEMO, NEIGHBOURS, NEIGHBOURS_FILTER, OTHER, ROOT, SIGNATURE};
+use crate::compile::Behind;
 use crate::converge::Step;
 use crate::edge::EdgeObserved;
 use crate::memo::Memo;
 use crate::repair::lost;
+use crate::status::BESIDE;
 
 /// What sends the packets of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,6 +121,39 @@ impl Observed {
         (self.root != Root::Ours || self.memo.is_some())
             && self.edge.is_whole()
             && !self.is_for_verify()
+            && self.damage().is_empty()
+    }
+
+    /// What somebody else has changed of what was deployed whole, each as a sentence.
+    pub fn damage(&self) -> Vec<String> {
+        let behind = self.edge.memo.as_ref().and_then(|memo| memo.behind.as_ref());
+        let Some(memo) = &self.memo else {
+            let lost = behind.filter(|_| self.root != Root::Ours).map(|Behind { role, .. }| {
+                format!(
+                    "the queues of role `{role}` are gone from the device, or others stand there"
+                )
+            });
+            return lost.into_iter().collect();
+        };
+        let mut damage = Vec::new();
+        let live = self.live();
+        let is_live = |handle: u16| Generation::of(handle.wrapping_sub(ROOT)) == live;
+        if live.is_none() || !memo.queues.iter().all(|(handle, _)| is_live(*handle)) {
+            damage.push("the filter that tells packets apart is gone".to_owned());
+        }
+        if !self.filters.contains(&NEIGHBOURS_FILTER) {
+            damage.push("the filter of what finds neighbours is gone".to_owned());
+        }
+        let queues = memo.queues.iter().map(|(handle, name)| (*handle, name.as_str()));
+        let beside = [ROOT + NEIGHBOURS, ROOT + OTHER].into_iter().zip(BESIDE);
+        damage.extend(
+            queues.chain(beside).filter(|(handle, _)| self.queue(*handle).is_none()).map(
+                |(_, name)| {
+                    format!("the queue of class {name:?} is gone, or another stands in its place")
+                },
+            ),
+        );
+        damage
     }
 
     /// Whether it stands so for as long as `verify` takes, which puts the policy back.
@@ -145,8 +180,10 @@ impl Observed {
     /// The roles that the device plays: the one that marks, and the one that queues.
     pub fn roles(&self) -> Vec<String> {
         let edge = self.edge.memo.iter().map(|memo| memo.role.clone());
-        let mut roles: Vec<String> =
-            edge.chain(self.memo.iter().map(|memo| memo.role.clone())).collect();
+        let queues = self.memo.as_ref().map(|memo| &memo.role);
+        let behind = self.edge.memo.iter().filter_map(|memo| memo.behind.as_ref());
+        let queues = queues.or(behind.map(|behind| &behind.role).next());
+        let mut roles: Vec<String> = edge.chain(queues.cloned()).collect();
         roles.dedup();
         roles
     }

@@ -28,6 +28,8 @@ pub struct DeviceStatus {
     pub roles: Vec<String>,
     /// Whether all that was begun is finished.
     pub is_whole: bool,
+    /// What somebody else has changed of what was deployed, each as a sentence.
+    pub damage: Vec<String>,
     /// Whether another command works on it at this moment.
     pub is_busy: bool,
     /// The classes of queues, those served first before others.
@@ -228,6 +230,7 @@ impl DeviceStatus {
             edge: observed.edge.memo.as_ref().map(|memo| EdgeStatus::of(device, memo)),
             roles: observed.roles(),
             is_whole: observed.is_whole(),
+            damage: observed.damage(),
             is_busy: Claim::is_taken(device),
             classes: classes.collect(),
             left_over: old.into_iter().flatten().map(|(_, waiting)| waiting).sum(),

@@ -123,7 +123,7 @@ impl Wanted {
         }
     }
 
-    /// Whether it stands there, as far as the memos say: the policy's name, roles, rate and shape, and what the
+    /// Whether it stands there, as far as the memos say: the policy's name, roles, rate, shape and settings, and what the
     /// program does. Numbers of queues that somebody has set by hand are not seen.
     ///
     /// # Errors
@@ -131,7 +131,10 @@ impl Wanted {
     pub fn stands(&self, tc: &Tc) -> Result<bool, Error> {
         let observed = tc.observe()?;
         let queues = match &self.tree {
-            Some(tree) => observed.memo.as_ref().is_some_and(|memo| memo.is_of(tree)),
+            Some(tree) => {
+                let is_of = observed.memo.as_ref().is_some_and(|memo| memo.is_of(tree));
+                is_of && observed.damage().is_empty()
+            }
             None => observed.root != Root::Ours,
         };
         Ok(queues && is_edge(&observed.edge, &self.policy, self.edge.as_ref()))

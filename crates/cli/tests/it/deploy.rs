@@ -249,6 +249,76 @@ fn killed_at_any_moment_it_leaves_a_device_that_the_next_command_repairs() {
     });
 }
 
+fn tc(arguments: &str) {
+    let ended = Command::new("tc").args(arguments.split(' ')).output().expect("tc is there");
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+/// What `status` says, where something is wrong.
+fn wrong() -> String {
+    let status = run(&["status", "--dev", "sf0"]);
+    assert_eq!(status.code, Some(1), "{}", status.out);
+    status.out
+}
+
+#[test]
+fn what_others_have_changed_of_a_deployment_is_told_and_one_reload_puts_it_right() {
+    with_a_cable(|| {
+        let reload = [&["reload", STRICT][..], &AT].concat();
+        done(&[&["deploy", STRICT][..], &AT].concat());
+        for (change, told) in [
+            (
+                "filter del dev sf0 parent 5f00: pref 2",
+                "the filter that tells packets apart is gone",
+            ),
+            (
+                "filter del dev sf0 parent 5f00: pref 1",
+                "the filter of what finds neighbours is gone",
+            ),
+            (
+                "qdisc replace dev sf0 parent 5f00:LEAF handle 99: pfifo limit 7",
+                "the queue of class",
+            ),
+            ("qdisc replace dev sf0 parent 5f00:5f handle 99: pfifo limit 7", "the queue of class"),
+        ] {
+            let ended = Command::new("tc").args(["class", "show", "dev", "sf0"]).output().unwrap();
+            let classes = String::from_utf8(ended.stdout).unwrap();
+            let leaf = if classes.contains(" 5f00:81 ") { "81" } else { "1" };
+            let place = if classes.contains(" 5f00:81 ") { "pref 3" } else { "pref 2" };
+            tc(&change.replace("LEAF", leaf).replace("pref 2", place));
+            let status = wrong();
+            assert!(status.contains(&format!("WRONG: {told}")), "{change}: {status}");
+            let command = "shortflow reload POLICY --dev sf0 --role core --rate '10 Mbit/s'";
+            assert!(status.contains(command), "{change}: {status}");
+            let other = ["deploy", "policies/best-effort.toml"];
+            assert_eq!(run(&[&other[..], &AT].concat()).code, Some(2), "another policy is no mend");
+            done(&reload);
+            assert!(!done(&["status", "--dev", "sf0"]).contains("WRONG"), "{change}");
+        }
+    });
+}
+
+#[test]
+#[cfg(feature = "ebpf")]
+fn queues_that_somebody_has_taken_from_behind_what_marks_are_missed() {
+    with_a_cable(|| {
+        let both = [&["policies/dstf.toml", "--role", "edge,core"][..], &AT].concat();
+        let ended = run(&[&["deploy"][..], &both].concat());
+        if ended.code == Some(3) && std::env::var_os("CI").is_none() {
+            return eprintln!("skipped: needs eBPF: {}", ended.err);
+        }
+        let before = queues();
+        tc("qdisc del dev sf0 root");
+        let status = wrong();
+        assert!(status.contains("WRONG: the queues of role `core` are gone"), "{status}");
+        let command = "shortflow reload POLICY --dev sf0 --role edge,core --rate '10 Mbit/s'";
+        assert!(status.contains(command), "{status}");
+        done(&[&["reload"][..], &both].concat());
+        assert!(!done(&["status", "--dev", "sf0"]).contains("WRONG"));
+        assert_eq!(queues(), before);
+    });
+}
+
 #[test]
 fn a_doctor_says_what_a_policy_needs_and_whether_it_is_there() {
     with_a_cable(|| {

@@ -70,7 +70,7 @@ fn of_two_generations_the_one_that_takes_packets_is_kept_until_the_other_does() 
     let expected = [
         "class change 5f00:fff0",
         "class change 5f00:5e",
-        "qdisc add 5f5e:",
+        "qdisc replace 5f5e:",
         "class change 5f00:81",
         "drain",
         "class del 5f00:81",
@@ -79,7 +79,7 @@ fn of_two_generations_the_one_that_takes_packets_is_kept_until_the_other_does() 
         "filter add 3",
         "filter del 2",
         "class change 5f00:5f",
-        "qdisc add 5f5f:",
+        "qdisc replace 5f5f:",
         "filter add 100",
         "class change 5f00:1",
         "class change 5f00:2",
