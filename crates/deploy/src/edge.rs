@@ -44,6 +44,8 @@ pub struct EdgeMemo {
     pub echoes: bool,
     /// The queues that were deployed with it.
     pub behind: Option<Behind>,
+    /// How many packets the queues behind it had sent when it came, where it takes every packet and they stood there.
+    pub(crate) sent: Option<u64>,
     /// What else the program does, in a number: its rules and the settings of its classes.
     plan: u64,
     /// Whether the place for filters was there before.
@@ -65,6 +67,8 @@ pub struct EdgeObserved {
     pub(crate) has_place: bool,
     /// Whether the place was there before us, where the queues' memo says so or not.
     pub(crate) has_found_place: Option<bool>,
+    /// How many packets that a policy speaks of have left our queues, where these are there.
+    pub(crate) sent: Option<u64>,
     /// The places of somebody else's filters, at egress and at ingress.
     others: [Vec<u64>; 2],
 }
@@ -79,6 +83,7 @@ impl EdgeObserved {
             has_memo: egress.iter().any(is_memo),
             has_place: qdiscs.iter().any(|it| it["kind"] == "clsact"),
             has_found_place: None,
+            sent: None,
             others: [
                 others(egress, |it| is_program(it, NAME) || is_memo(it)),
                 others(ingress, |it| is_program(it, ECHO)),
@@ -172,7 +177,8 @@ pub fn converge_edge(
     edge: Option<&Edge>,
 ) -> Vec<Step> {
     let Some(edge) = edge else { return without_edge(device, observed) };
-    let memo = EdgeMemo::of(policy, edge, observed.found_place());
+    let sent = edge.takes_all.then_some(observed.sent.unwrap_or(0));
+    let memo = EdgeMemo { sent, ..EdgeMemo::of(policy, edge, observed.found_place()) };
     let mut steps = Vec::new();
     if !observed.has_place {
         steps.push(place(device));
@@ -248,6 +254,7 @@ impl EdgeMemo {
                 .behind
                 .as_ref()
                 .map(|Behind { role, rate }| Behind { role: short(role), rate: *rate }),
+            sent: None,
             plan: fnv(edge.plan.shape()),
             has_found_place,
         }
@@ -255,8 +262,8 @@ impl EdgeMemo {
 
     /// How long the memo of this is and may be, in bytes, where that is too long.
     pub(crate) fn excess(policy: &str, edge: &Edge) -> Option<[usize; 2]> {
-        // What `verify` adds for a while: an address, twice, and a number.
-        const OF_VERIFY: usize = 128;
+        // What `verify` adds for a while, an address, twice, and a number; and how many packets were sent.
+        const OF_VERIFY: usize = 128 + 32;
         let (found, most) = (EdgeMemo::of(policy, edge, true).text().len(), Program::MOST_TEXT);
         (found + OF_VERIFY > most).then_some([found, most - OF_VERIFY])
     }
@@ -264,8 +271,8 @@ impl EdgeMemo {
     /// Whether the program came of this role of a policy, and does the same.
     pub fn is_of(&self, policy: &str, edge: &Edge) -> bool {
         // Queues have a memo of their own.
-        let behind = self.behind.clone();
-        *self == EdgeMemo { behind, ..EdgeMemo::of(policy, edge, self.has_found_place) }
+        let (behind, sent) = (self.behind.clone(), self.sent);
+        *self == EdgeMemo { behind, sent, ..EdgeMemo::of(policy, edge, self.has_found_place) }
     }
 
     /// Whether it does so but for the packets to one host, which it leaves as they are.
@@ -290,6 +297,9 @@ impl EdgeMemo {
         if let Some(Behind { role, rate }) = behind {
             writeln!(text, "behind {} {role}", rate.bits_per_sec()).expect("a string takes all");
         }
+        if let Some(sent) = self.sent {
+            writeln!(text, "sent {sent}").expect("a string takes all");
+        }
         for label in labels {
             writeln!(text, "label {}", label_text(label)).expect("a string takes all");
         }
@@ -309,13 +319,24 @@ impl EdgeMemo {
         let has_found_place = field("place")? == "found";
         let plan = u64::from_str_radix(field("plan")?, 16).ok()?;
         let (classes, labels) = (Vec::new(), Vec::new());
-        let (past, echoes, behind) = (None, false, None);
-        let mut memo =
-            EdgeMemo { policy, role, classes, labels, past, echoes, behind, plan, has_found_place };
+        let (past, echoes, behind, sent) = (None, false, None, None);
+        let mut memo = EdgeMemo {
+            policy,
+            role,
+            classes,
+            labels,
+            past,
+            echoes,
+            behind,
+            sent,
+            plan,
+            has_found_place,
+        };
         for line in lines {
             match line.split_once(' ')? {
                 ("class", class) => memo.classes.push(class.to_owned()),
                 ("acks", "echo") => memo.echoes = true,
+                ("sent", sent) => memo.sent = Some(sent.parse().ok()?),
                 ("behind", behind) => {
                     let (rate, role) = behind.split_once(' ')?;
                     let rate = Rate::from_bits_per_sec(rate.parse().ok()?);
@@ -371,6 +392,7 @@ mod tests {
                 role: "the core".to_owned(),
                 rate: Rate::from_bits_per_sec(10_000_000),
             }),
+            sent: Some(7),
             plan: u64::MAX,
             has_found_place: true,
         };

@@ -105,10 +105,12 @@ impl Observed {
         let mut edge = EdgeObserved::of(&qdiscs, &egress, &ingress);
         edge.has_found_place = has_found_place;
         let places = filters.iter().filter(|it| it["options"].is_object());
+        let queues: Vec<Queue> = qdiscs.iter().filter_map(queue_of).collect();
+        edge.sent = (root == Root::Ours).then(|| sent_by(&queues));
         Ok(Observed {
             root,
             memo,
-            queues: qdiscs.iter().filter_map(queue_of).collect(),
+            queues,
             edge,
             backlog,
             classes: classes_of(listings.classes),
@@ -246,6 +248,12 @@ impl Observed {
     pub fn other(&self) -> Option<&Queue> {
         self.queue(ROOT + OTHER)
     }
+}
+
+/// How many packets have left the root, beside those that no policy speaks of. It goes on counting from reload to reload.
+fn sent_by(queues: &[Queue]) -> u64 {
+    let of = |handle| queues.iter().find(|it| it.handle == handle).map_or(0, |it| it.packets);
+    of(ROOT).saturating_sub(of(ROOT + NEIGHBOURS)).saturating_sub(of(ROOT + OTHER))
 }
 
 fn root_of(root: &Value) -> Root {

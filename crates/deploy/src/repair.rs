@@ -33,10 +33,19 @@ impl Wrong {
         // Whoever works on it is about to put that right.
         let left = begun.into_iter().chain(past).chain(instead).chain(status.damage.clone());
         let left = left.filter(|_| !status.is_busy);
+        let unseen = edge.and_then(|edge| edge.unseen()).map(|packets| {
+            format!(
+                "nothing is marked: {packets} packets were sent, and the program that marks has seen none; filters before it may \
+                 keep them from it"
+            )
+        });
         let labels = edge.into_iter().flat_map(|edge| &edge.labels);
         let labels = labels.filter_map(|(label, group)| lost(label, *group));
         let command = reload(status);
-        left.chain(labels).map(|what| Wrong { what, command: command.clone() }).collect()
+        left.chain(unseen)
+            .chain(labels)
+            .map(|what| Wrong { what, command: command.clone() })
+            .collect()
     }
 
     /// As a person reads them.

@@ -181,7 +181,10 @@ fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
         (&["policies/dstf.toml"][..], "name those for this device: --role edge,core"),
         (&["policies/aggregate.toml", "--role", "source"], "nearest is the marker `aggregate`"),
         (&["policies/dstf.toml", "--role", "source"], "it has no queue"),
-        (&["policies/strict-priority.toml", "--role", "core,core"], "a device plays one of them"),
+        (
+            &["policies/strict-priority.toml", "--role", "core,core"],
+            "the role `core` is given twice",
+        ),
         (&["policies/dstf.toml", "--role", "cores"], "its roles are `source`, `edge`, `core`"),
         (&["policies/tsw2cm.toml", "--role", "edge"], "--rate is that of a queue"),
         (&["policies/stf.toml"], "nearest are `fq-codel`"),
@@ -201,6 +204,11 @@ fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
         run(&[&["deploy", STRICT][..], &["--dev", "faraway0", "--rate", "1 Gbit/s"]].concat());
     assert_eq!(ended.code, Some(2));
     assert!(ended.err.contains("there is no device `faraway0`\n  there are "), "{}", ended.err);
+    for (name, told) in [("", "name is empty"), ("sixteen-letters-", "longer than 15 characters")] {
+        let ended = run(&["deploy", STRICT, "--dev", name, "--rate", "1 Gbit/s", "--dry-run"]);
+        assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{name:?}");
+        assert!(ended.err.contains(told), "{name:?}: {}", ended.err);
+    }
     let ended = run(&["deploy", STRICT, "--dev", "$(reboot)", "--rate", "1 Gbit/s", "--dry-run"]);
     assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""));
     assert!(ended.err.contains("takes for something else"), "{}", ended.err);
@@ -316,6 +324,49 @@ fn queues_that_somebody_has_taken_from_behind_what_marks_are_missed() {
         done(&[&["reload"][..], &both].concat());
         assert!(!done(&["status", "--dev", "sf0"]).contains("WRONG"));
         assert_eq!(queues(), before);
+    });
+}
+
+#[test]
+#[cfg(feature = "ebpf")]
+fn filters_of_others_before_what_marks_are_told_and_wrong_where_they_keep_packets_from_it() {
+    with_a_cable(|| {
+        ip("addr add 10.77.6.1/24 dev sf0").unwrap();
+        ip("neigh add 10.77.6.2 lladdr 02:00:00:00:00:02 dev sf0").unwrap();
+        let both = [&["policies/dstf.toml", "--role", "edge,core"][..], &AT].concat();
+        tc("qdisc add dev sf0 clsact");
+        // The first takes no packet, the second ends the chain for all.
+        let add = ["filter", "add", "dev", "sf0", "egress", "pref", "1", "bpf", "da", "bytecode"];
+        let filter = |word: &str, value: &str| {
+            let mut words = add.to_vec();
+            words[1] = word;
+            words.extend([value]);
+            assert!(Command::new("tc").args(words).status().unwrap().success());
+        };
+        filter("add", "1,6 0 0 4294967295");
+        let ended = run(&[&["deploy"][..], &both].concat());
+        if ended.code == Some(3) && std::env::var_os("CI").is_none() {
+            return eprintln!("skipped: needs eBPF: {}", ended.err);
+        }
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        let told = "filters of others stand before ours at the egress (pref 1)";
+        assert!(ended.err.contains(told), "{}", ended.err);
+        let send = || {
+            let socket = std::net::UdpSocket::bind("10.77.6.1:0").unwrap();
+            (0..150).for_each(|_| assert!(socket.send_to(&[0; 100], "10.77.6.2:9").is_ok()));
+            sleep(Duration::from_millis(300));
+        };
+        send();
+        assert!(done(&["status", "--dev", "sf0"]).contains(told), "they let packets through");
+        done(&["undeploy", "--dev", "sf0"]);
+        tc("filter del dev sf0 egress pref 1");
+        filter("add", "1,6 0 0 0");
+        done(&[&["deploy"][..], &both].concat());
+        done(&["status", "--dev", "sf0"]);
+        send();
+        let status = wrong();
+        assert!(status.contains("WRONG: nothing is marked: "), "{status}");
+        assert!(status.contains(told), "{status}");
     });
 }
 

@@ -27,6 +27,8 @@ pub struct Edge {
     pub past: Option<Past>,
     /// The queues behind it, where some come to the device with it.
     pub behind: Option<Behind>,
+    /// Whether some class takes every packet.
+    pub takes_all: bool,
     /// The program's rules and classes.
     pub plan: EdgePlan,
 }
@@ -86,6 +88,7 @@ pub fn compile_edge(
         labels: labels.into_iter().map(|(_, labelled)| labelled.clone()).collect(),
         past: None,
         behind: None,
+        takes_all: role.classes.iter().any(|class| class.rule == MultiField::default()),
         plan: match role.acks {
             Acknowledgements::Marked => plan,
             Acknowledgements::Echoed => plan.echoing(),
