@@ -74,7 +74,9 @@ mod on_linux {
             let is_same = |there: &str| there == short(&policy.name);
             match observed.policy() {
                 Some(policy)
-                    if observed.is_whole() || observed.is_for_verify() && !is_same(policy) =>
+                    if observed.is_whole()
+                        || (observed.is_for_verify() || !observed.damage().is_empty())
+                            && !is_same(policy) =>
                 {
                     Err(Error::Deployed { device: args.dev.clone(), policy: policy.to_owned() })
                 }
@@ -110,10 +112,12 @@ mod on_linux {
         };
         fit(&observed, &policy)?;
         let steps = wanted.steps(&tc, &observed, &args.dev)?;
+        let mut notes = wanted.notes().to_vec();
+        notes.extend(observed.notes_on(wanted.edge.is_some(), &steps));
         if args.dry_run {
-            return dry_run(console, &place, wanted.notes(), &steps);
+            return dry_run(console, &place, &notes, &steps);
         }
-        wanted.notes().iter().for_each(|note| console.note(note));
+        notes.iter().for_each(|note| console.note(note));
         let applied = wanted.apply(tc, &observed, &steps)?;
         if applied.waiting > 0 {
             console.note(&format!(
@@ -147,6 +151,12 @@ mod on_linux {
         let Some(name) = observed.policy() else {
             return Err(Error::NotDeployed { device: args.dev.clone() }.into());
         };
+        if let Some(damage) = observed.damage().first() {
+            return Err(Failure::Input(format!(
+                "what was deployed on {} was changed since: {damage}\nput it right with `shortflow reload`",
+                args.dev
+            )));
+        }
         if !observed.is_whole() && !observed.is_for_verify() {
             return Err(Failure::Input(format!(
                 "a deployment on {} was begun and not finished\nfinish it with `shortflow reload`",
@@ -331,7 +341,7 @@ mod on_linux {
             return console.print(&lines);
         }
         tc.apply(&steps)?;
-        let lost = match observed.waiting() {
+        let lost = match observed.lost_by(&steps) {
             0 => String::new(),
             waiting => format!("; about {waiting} packets that waited there are lost"),
         };

@@ -21,7 +21,7 @@ mod on_linux {
     use std::time::Duration;
 
     use shortflow_deploy::{
-        Edge, Ends, Owners, Settings, Tree, Wanted, compile, compile_edge_past,
+        Astray, Edge, Ends, Owners, Settings, Tree, Wanted, astray, compile, compile_edge_past,
     };
     use shortflow_policy::Policy;
     use shortflow_verify::{Error, PORT, Passing, Peer, Plan, Switch};
@@ -52,6 +52,7 @@ mod on_linux {
         let peer = address_of(peer, args.port)?;
         let mut deployed = deployment(args, policy.clone(), device.clone());
         let Standing { tc, observed, wanted, place, policy } = standing(console, &mut deployed)?;
+        leads_to(device, peer)?;
         if observed.is_for_verify() {
             let steps = wanted.steps(&tc, &observed, device)?;
             wanted.apply(tc.clone(), &observed, &steps)?;
@@ -154,6 +155,23 @@ mod on_linux {
         found.next().ok_or_else(|| unknown("it has no address".to_owned()))
     }
 
+    /// Refuses a peer to which packets do not leave through the device: another one would be measured.
+    fn leads_to(device: &str, peer: SocketAddr) -> Result<(), Failure> {
+        let way = astray(device, peer)?;
+        let peer = peer.ip();
+        match way {
+            None => Ok(()),
+            Some(Astray::Here) => Err(Failure::Input(format!(
+                "--peer {peer} is this very machine, so that nothing to it leaves through {device}\n\
+                 give a machine at the other end of the line"
+            ))),
+            Some(Astray::Through(way)) => Err(Failure::Input(format!(
+                "packets to {peer} leave through {way}, and not through {device}, as `ip route get {peer}` says\n\
+                 give a machine to which {device} leads, or --dev {way} if the policy is deployed there"
+            ))),
+        }
+    }
+
     /// What is to be looked at.
     fn plan(args: &Verify, peer: SocketAddr, tree: Option<&Tree>) -> Result<Plan, Failure> {
         const MOST: u64 = 100_000_000;
@@ -190,7 +208,8 @@ mod on_linux {
             let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
             Failure::Machine(format!("probes cannot pass the marker: {}", told.join("\n")))
         });
-        Ok([marking, passing?])
+        let behind = marking.behind.clone();
+        Ok([marking, Edge { behind, ..passing? }])
     }
 
     /// The address from which packets go to a peer.

@@ -71,7 +71,7 @@ impl Generation {
         }
     }
 
-    fn number(self, index: usize) -> u16 {
+    pub(crate) fn number(self, index: usize) -> u16 {
         let base = match self {
             Generation::First => 0x01,
             Generation::Second => 0x81,
@@ -155,11 +155,12 @@ impl<'t> Writer<'t> {
         self.class(Verb::Change, minor, rates, 0, Bytes(1514))
     }
 
-    /// The queue of one of these two classes.
-    pub(crate) fn plain_queue(&self, minor: u16) -> String {
+    /// The queue of one of these two classes; in the place of another one where its class is there already.
+    pub(crate) fn plain_queue(&self, minor: u16, class: Verb) -> String {
         let (device, handle) = (self.device, ROOT + minor);
+        let word = if class == Verb::Add { "add" } else { "replace" };
         format!(
-            "qdisc add dev {device} parent {ROOT:x}:{minor:x} handle {handle:x}: pfifo limit 1000"
+            "qdisc {word} dev {device} parent {ROOT:x}:{minor:x} handle {handle:x}: pfifo limit 1000"
         )
     }
 

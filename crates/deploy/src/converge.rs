@@ -6,6 +6,7 @@ use crate::bytecode::TooLong;
 use crate::commands::{
     Generation, LINE, MEMO, MOST, NEIGHBOURS, NEIGHBOURS_FILTER, OTHER, ROOT, Verb, Writer,
 };
+use crate::edge::place;
 use crate::memo::Memo;
 use crate::observe::{Observed, Root};
 use crate::tree::Tree;
@@ -100,8 +101,9 @@ struct Way<'w> {
 }
 
 impl Way<'_> {
-    fn steps(&self, others: Vec<Step>) -> Result<Vec<Step>, TooLong> {
+    fn steps(&self, mut others: Vec<Step>) -> Result<Vec<Step>, TooLong> {
         let mut steps = self.base();
+        others.retain(|step| !steps.contains(step));
         let next = match self.live_and_alike() {
             Some(live) => {
                 steps.extend(self.in_place(live)?);
@@ -128,6 +130,12 @@ impl Way<'_> {
         if self.observed.root == Root::Default {
             steps.push(Step::Tc(writer.root()));
         }
+        // The kernel empties all queues of a device when its place for filters comes or goes. So it comes before anything
+        // waits, whether anything is to stand there or not, and goes with the queues.
+        let is_new = self.observed.live().is_none();
+        if self.tree.has_place && !self.observed.edge.has_place && is_new {
+            steps.push(place(self.device));
+        }
         if self.observed.filters.contains(&MEMO) {
             steps.push(Step::Tc(writer.remove_filter(MEMO)));
         }
@@ -147,7 +155,7 @@ impl Way<'_> {
             _ => writer.neighbours(self.verb(minor)),
         };
         let has_queue = self.observed.queue(ROOT + minor).is_some();
-        let queue = (!has_queue).then(|| writer.plain_queue(minor));
+        let queue = (!has_queue).then(|| writer.plain_queue(minor, self.verb(minor)));
         std::iter::once(class).chain(queue).map(Step::Tc).collect()
     }
 
@@ -164,7 +172,16 @@ impl Way<'_> {
         let same_filters = memo.filters == self.tree.filters();
         // Several filters are not replaced in one step.
         let is_one_step = same_filters || !self.tree.has_inner_filters();
-        (memo.shape == self.tree.shape() && is_one_step).then_some(live)
+        let is_alike = memo.shape == self.tree.shape() && is_one_step && self.has_queues(live);
+        is_alike.then_some(live)
+    }
+
+    /// Whether the queues are those that were made, and none is gone or in the place of one.
+    fn has_queues(&self, live: Generation) -> bool {
+        self.tree.disciplines().into_iter().enumerate().all(|(index, queue)| {
+            let found = self.observed.queue(ROOT + live.number(index));
+            found.is_some_and(|found| found.kind == queue.kind.name())
+        })
     }
 
     /// Other settings for what is there: packets, flows and tokens stay where they are.
@@ -206,7 +223,11 @@ impl Way<'_> {
     }
 
     fn noted(&self, generation: Generation) -> Step {
-        Step::Tc(self.writer(generation).memo(&Memo::of(self.tree, generation).text()))
+        let edge = &self.observed.edge;
+        let is_first = self.observed.root == Root::Default && !edge.is_ours();
+        let has_found_place = (is_first && edge.has_place) || edge.found_place();
+        let memo = Memo { has_found_place, ..Memo::of(self.tree, generation) };
+        Step::Tc(self.writer(generation).memo(&memo.text()))
     }
 
     fn writer(&self, generation: Generation) -> Writer<'_> {

@@ -24,6 +24,8 @@ pub struct Link {
     pub speed: Option<Rate>,
 }
 
+/// The most bytes of a device's name (IFNAMSIZ, and an end).
+const MOST_OF_NAME: usize = 15;
 /// The bytes of an Ethernet header.
 const ETHERNET: u64 = 14;
 
@@ -32,6 +34,12 @@ const ETHERNET: u64 = 14;
 /// # Errors
 /// When there is none, its name is odd, or `ip` cannot be run.
 pub fn link(name: &str) -> Result<Link, Error> {
+    if name.is_empty() {
+        return Err(Error::NoName);
+    }
+    if name.len() > MOST_OF_NAME {
+        return Err(Error::LongName { device: name.to_owned() });
+    }
     if !is_plain(name) {
         return Err(Error::OddName { device: name.to_owned() });
     }
@@ -138,11 +146,11 @@ mod tests {
         for plain in ["eth0", "wlan0.7", "br-lan", "veth1@if2", "eth0:1"] {
             assert!(is_plain(plain), "{plain}");
         }
-        for odd in
-            ["", "-all", "a b", "$(reboot)", "a'b", "a;b", "#a", "a\nqdisc del dev eth1 root", "ä"]
-        {
+        for odd in ["-all", "a b", "$(reboot)", "a'b", "a;b", "#a", "a\nqdisc del lo", "ä"] {
             assert!(!is_plain(odd), "{odd}");
             assert!(matches!(link(odd), Err(Error::OddName { .. })), "{odd}");
         }
+        assert!(!is_plain("") && matches!(link(""), Err(Error::NoName)));
+        assert!(matches!(link("sixteen-letters-"), Err(Error::LongName { .. })));
     }
 }

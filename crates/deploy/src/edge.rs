@@ -7,9 +7,10 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use shortflow_units::Rate;
 
 use crate::bytecode::Program;
-use crate::compile::{Edge, Past};
+use crate::compile::{Behind, Edge, Past};
 use crate::converge::Step;
 use crate::memo::short;
 use crate::owner::{Labelled, OwnedBy};
@@ -17,9 +18,14 @@ use crate::tree::fnv;
 
 /// The place of the program among the filters, as `shortflow-ebpf` has it, at egress and at ingress, and its name there.
 const PROGRAM: u64 = 0x5346;
+const NAME: &str = "shortflow_edge";
 const ECHO: &str = "shortflow_echo";
+/// Its handle there, as tc writes it.
+const HANDLE: &str = "0x5346";
 /// The place of the memo, behind it.
 const MEMO: u64 = 0x5347;
+/// How a memo begins, of whichever version.
+const MEMO_BEGINS: &str = "shortflow edge ";
 
 /// What is known of the program at a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +42,10 @@ pub struct EdgeMemo {
     pub past: Option<Past>,
     /// Whether acknowledgements echo the code points of what they acknowledge.
     pub echoes: bool,
+    /// The queues that were deployed with it.
+    pub behind: Option<Behind>,
+    /// How many packets the queues behind it had sent when it came, where it takes every packet and they stood there.
+    pub(crate) sent: Option<u64>,
     /// What else the program does, in a number: its rules and the settings of its classes.
     plan: u64,
     /// Whether the place for filters was there before.
@@ -51,35 +61,71 @@ pub struct EdgeObserved {
     pub has_program: bool,
     /// Whether the part of it is there that sees what the device receives.
     has_echo: bool,
+    /// Whether a memo of ours is there, whether this version reads it or not.
+    has_memo: bool,
     /// Whether there is a place for filters.
-    has_place: bool,
-    /// Whether somebody else's filter is there, at ingress or egress.
-    has_others: bool,
+    pub(crate) has_place: bool,
+    /// Whether the place was there before us, where the queues' memo says so or not.
+    pub(crate) has_found_place: Option<bool>,
+    /// How many packets that a policy speaks of have left our queues, where these are there.
+    pub(crate) sent: Option<u64>,
+    /// The places of somebody else's filters, at egress and at ingress.
+    others: [Vec<u64>; 2],
 }
 
 impl EdgeObserved {
     /// From the disciplines and filters that tc lists.
     pub(crate) fn of(qdiscs: &[Value], egress: &[Value], ingress: &[Value]) -> EdgeObserved {
-        let is_ours =
-            |filter: &&Value| [PROGRAM, MEMO].iter().any(|place| filter["pref"] == *place);
-        let is_echo = |it: &Value| {
-            let name = it["options"]["bpf_name"].as_str().unwrap_or_default();
-            it["pref"] == PROGRAM && name.starts_with(ECHO)
-        };
-        let has_echo = ingress.iter().any(is_echo);
         EdgeObserved {
             memo: egress.iter().find_map(memo_of),
-            has_program: egress.iter().any(|it| it["pref"] == PROGRAM && it["options"].is_object()),
-            has_echo,
+            has_program: egress.iter().any(|it| is_program(it, NAME)),
+            has_echo: ingress.iter().any(|it| is_program(it, ECHO)),
+            has_memo: egress.iter().any(is_memo),
             has_place: qdiscs.iter().any(|it| it["kind"] == "clsact"),
-            has_others: egress.iter().any(|it| !is_ours(&it))
-                || ingress.iter().any(|it| !has_echo || it["pref"] != PROGRAM),
+            has_found_place: None,
+            sent: None,
+            others: [
+                others(egress, |it| is_program(it, NAME) || is_memo(it)),
+                others(ingress, |it| is_program(it, ECHO)),
+            ],
         }
     }
 
     /// Whether anything of ours is there.
     pub fn is_ours(&self) -> bool {
-        self.memo.is_some() || self.has_program || self.has_echo
+        self.has_memo || self.has_program || self.has_echo
+    }
+
+    /// A place that `edge` needs for itself, where somebody else's filter is.
+    pub(crate) fn taken(&self, edge: &Edge) -> Option<u64> {
+        let [egress, ingress] = &self.others;
+        let at_ingress = ingress.iter().filter(|place| edge.plan.echoes() && **place == PROGRAM);
+        let at_egress = egress.iter().filter(|place| [PROGRAM, MEMO].contains(place));
+        at_egress.chain(at_ingress).next().copied()
+    }
+
+    /// The places of somebody else's filters at the egress which see packets before our program does, and may keep them
+    /// from it.
+    pub fn before(&self) -> Vec<u64> {
+        let mut before: Vec<u64> =
+            self.others[0].iter().copied().filter(|place| *place < PROGRAM).collect();
+        before.dedup();
+        before
+    }
+
+    /// The same, as a sentence where there are any.
+    pub(crate) fn before_told(&self) -> Option<String> {
+        let places: Vec<String> = self.before().iter().map(u64::to_string).collect();
+        (!places.is_empty()).then(|| {
+            format!(
+                "filters of others stand before ours at the egress (pref {}), and may keep packets from being marked",
+                places.join(", ")
+            )
+        })
+    }
+
+    fn has_others(&self) -> bool {
+        self.others.iter().any(|places| !places.is_empty())
     }
 
     /// Whether all that was begun is finished.
@@ -89,10 +135,38 @@ impl EdgeObserved {
     }
 
     /// Whether the place was there before us: with filters of others in it, or as far as a memo says.
-    fn found_place(&self) -> bool {
-        let known = self.memo.as_ref().map(|memo| memo.has_found_place);
-        known.unwrap_or(self.has_place && self.has_others)
+    pub(crate) fn found_place(&self) -> bool {
+        let known = [self.has_found_place, self.memo.as_ref().map(|memo| memo.has_found_place)];
+        let known = known.into_iter().flatten().max();
+        known.unwrap_or(self.has_place && self.has_others())
     }
+}
+
+/// Whether a filter is the part of our program that has this name.
+fn is_program(filter: &Value, name: &str) -> bool {
+    let options = &filter["options"];
+    let its_name = options["bpf_name"].as_str().unwrap_or_default();
+    filter["pref"] == PROGRAM && options["handle"] == HANDLE && its_name.starts_with(name)
+}
+
+fn is_memo(filter: &Value) -> bool {
+    filter["pref"] == MEMO
+        && Program::held(filter).is_some_and(|text| text.starts_with(MEMO_BEGINS))
+}
+
+/// The places of the filters that are not ours. Each place is listed once more as a heading, without a filter.
+fn others(filters: &[Value], is_ours: impl Fn(&Value) -> bool) -> Vec<u64> {
+    let place = |filter: &Value| filter["pref"].as_u64().unwrap_or_default();
+    let is_other = |filter: &&Value| match filter["options"].is_object() {
+        true => !is_ours(filter),
+        false => ![PROGRAM, MEMO].contains(&place(filter)),
+    };
+    filters.iter().filter(is_other).map(place).collect()
+}
+
+/// Makes the place for filters. The kernel empties the device's queues when it does.
+pub(crate) fn place(device: &str) -> Step {
+    Step::Tc(format!("qdisc add dev {device} clsact"))
 }
 
 /// What is to be done for `edge` to stand before the queues of a device, or nothing where it is none.
@@ -102,14 +176,15 @@ pub fn converge_edge(
     policy: &str,
     edge: Option<&Edge>,
 ) -> Vec<Step> {
-    let Some(edge) = edge else { return removal(device, observed) };
-    let memo = EdgeMemo::of(policy, edge, observed.found_place());
+    let Some(edge) = edge else { return without_edge(device, observed) };
+    let sent = edge.takes_all.then_some(observed.sent.unwrap_or(0));
+    let memo = EdgeMemo { sent, ..EdgeMemo::of(policy, edge, observed.found_place()) };
     let mut steps = Vec::new();
     if !observed.has_place {
-        steps.push(Step::Tc(format!("qdisc add dev {device} clsact")));
+        steps.push(place(device));
     }
-    if observed.memo.is_some() {
-        steps.push(remove(device, MEMO));
+    if observed.has_memo {
+        steps.push(remove_memo(device));
     }
     steps.push(Step::Condition { echoes: edge.plan.echoes() });
     let program = Program::passing_by(&memo.text());
@@ -125,27 +200,37 @@ pub(crate) fn is_edge(observed: &EdgeObserved, policy: &str, edge: Option<&Edge>
     observed.has_program && observed.memo.as_ref().is_some_and(|memo| memo.is_of(policy, edge))
 }
 
-fn removal(device: &str, observed: &EdgeObserved) -> Vec<Step> {
-    let mut steps = Vec::new();
-    if observed.has_program {
-        steps.push(remove(device, PROGRAM));
-    }
-    if observed.has_echo {
-        let ingress = format!("filter del dev {device} ingress protocol all pref {PROGRAM}");
-        steps.push(Step::Tc(ingress));
-    }
-    if observed.memo.is_some() {
-        steps.push(remove(device, MEMO));
-    }
+/// What is to be done for nothing of ours to be there, the place for filters among it.
+pub(crate) fn clear_edge(device: &str, observed: &EdgeObserved) -> Vec<Step> {
+    let mut steps = without_edge(device, observed);
     // A place in which nobody has anything does nothing, so that nobody misses it.
-    if observed.has_place && !observed.has_others && !observed.found_place() {
+    if observed.has_place && !observed.has_others() && !observed.found_place() {
         steps.push(Step::Tc(format!("qdisc del dev {device} clsact")));
     }
     steps
 }
 
-fn remove(device: &str, place: u64) -> Step {
-    Step::Tc(format!("filter del dev {device} egress protocol all pref {place}"))
+/// The same, where the place is left: the kernel empties the device's queues when it goes.
+fn without_edge(device: &str, observed: &EdgeObserved) -> Vec<Step> {
+    let remove = |point: &str| {
+        let place = format!("{point} protocol all pref {PROGRAM} handle {HANDLE} bpf");
+        Step::Tc(format!("filter del dev {device} {place}"))
+    };
+    let mut steps = Vec::new();
+    if observed.has_program {
+        steps.push(remove("egress"));
+    }
+    if observed.has_echo {
+        steps.push(remove("ingress"));
+    }
+    if observed.has_memo {
+        steps.push(remove_memo(device));
+    }
+    steps
+}
+
+fn remove_memo(device: &str) -> Step {
+    Step::Tc(format!("filter del dev {device} egress protocol all pref {MEMO} handle 1 bpf"))
 }
 
 fn memo_of(filter: &Value) -> Option<EdgeMemo> {
@@ -165,6 +250,11 @@ impl EdgeMemo {
             labels: edge.labels.iter().cloned().map(named).collect(),
             past: edge.past,
             echoes: edge.plan.echoes(),
+            behind: edge
+                .behind
+                .as_ref()
+                .map(|Behind { role, rate }| Behind { role: short(role), rate: *rate }),
+            sent: None,
             plan: fnv(edge.plan.shape()),
             has_found_place,
         }
@@ -172,15 +262,17 @@ impl EdgeMemo {
 
     /// How long the memo of this is and may be, in bytes, where that is too long.
     pub(crate) fn excess(policy: &str, edge: &Edge) -> Option<[usize; 2]> {
-        // What `verify` adds for a while: an address, twice, and a number.
-        const OF_VERIFY: usize = 128;
+        // What `verify` adds for a while, an address, twice, and a number; and how many packets were sent.
+        const OF_VERIFY: usize = 128 + 32;
         let (found, most) = (EdgeMemo::of(policy, edge, true).text().len(), Program::MOST_TEXT);
         (found + OF_VERIFY > most).then_some([found, most - OF_VERIFY])
     }
 
     /// Whether the program came of this role of a policy, and does the same.
     pub fn is_of(&self, policy: &str, edge: &Edge) -> bool {
-        *self == EdgeMemo::of(policy, edge, self.has_found_place)
+        // Queues have a memo of their own.
+        let (behind, sent) = (self.behind.clone(), self.sent);
+        *self == EdgeMemo { behind, sent, ..EdgeMemo::of(policy, edge, self.has_found_place) }
     }
 
     /// Whether it does so but for the packets to one host, which it leaves as they are.
@@ -191,8 +283,8 @@ impl EdgeMemo {
     }
 
     fn text(&self) -> String {
-        let EdgeMemo { policy, role, classes, labels, past, echoes, plan, has_found_place } = self;
-        let place = if *has_found_place { "found" } else { "made" };
+        let EdgeMemo { policy, role, classes, labels, past, echoes, behind, plan, .. } = self;
+        let place = if self.has_found_place { "found" } else { "made" };
         let mut text = format!(
             "shortflow edge 1\npolicy {policy}\nrole {role}\nplace {place}\nplan {plan:x}\n"
         );
@@ -201,6 +293,12 @@ impl EdgeMemo {
         }
         if *echoes {
             text += "acks echo\n";
+        }
+        if let Some(Behind { role, rate }) = behind {
+            writeln!(text, "behind {} {role}", rate.bits_per_sec()).expect("a string takes all");
+        }
+        if let Some(sent) = self.sent {
+            writeln!(text, "sent {sent}").expect("a string takes all");
         }
         for label in labels {
             writeln!(text, "label {}", label_text(label)).expect("a string takes all");
@@ -221,13 +319,29 @@ impl EdgeMemo {
         let has_found_place = field("place")? == "found";
         let plan = u64::from_str_radix(field("plan")?, 16).ok()?;
         let (classes, labels) = (Vec::new(), Vec::new());
-        let (past, echoes) = (None, false);
-        let mut memo =
-            EdgeMemo { policy, role, classes, labels, past, echoes, plan, has_found_place };
+        let (past, echoes, behind, sent) = (None, false, None, None);
+        let mut memo = EdgeMemo {
+            policy,
+            role,
+            classes,
+            labels,
+            past,
+            echoes,
+            behind,
+            sent,
+            plan,
+            has_found_place,
+        };
         for line in lines {
             match line.split_once(' ')? {
                 ("class", class) => memo.classes.push(class.to_owned()),
                 ("acks", "echo") => memo.echoes = true,
+                ("sent", sent) => memo.sent = Some(sent.parse().ok()?),
+                ("behind", behind) => {
+                    let (rate, role) = behind.split_once(' ')?;
+                    let rate = Rate::from_bits_per_sec(rate.parse().ok()?);
+                    memo.behind = Some(Behind { role: role.to_owned(), rate });
+                }
                 ("label", label) => memo.labels.push(label_of(label)?),
                 ("past", past) => {
                     let (plan, host) = past.split_once(' ')?;
@@ -274,6 +388,11 @@ mod tests {
             labels: Vec::new(),
             past: None,
             echoes: true,
+            behind: Some(Behind {
+                role: "the core".to_owned(),
+                rate: Rate::from_bits_per_sec(10_000_000),
+            }),
+            sent: Some(7),
             plan: u64::MAX,
             has_found_place: true,
         };
@@ -283,7 +402,7 @@ mod tests {
             labels.map(|(name, owned_by)| Labelled { name: name.to_owned(), owned_by }).to_vec();
         let host = "2001:db8::7".parse().unwrap();
         let past =
-            EdgeMemo { labels, echoes: false, past: Some(Past { host, plan: 7 }), ..memo.clone() };
+            EdgeMemo { labels, past: Some(Past { host, plan: 7 }), behind: None, ..memo.clone() };
         for memo in [&memo, &past] {
             assert_eq!(EdgeMemo::parse(&memo.text()), Some(memo.clone()));
         }
@@ -296,33 +415,39 @@ mod tests {
     fn a_place_for_filters_goes_with_the_last_of_ours_unless_it_was_there_or_others_use_it() {
         let qdiscs = |text: &str| -> Vec<Value> { serde_json::from_str(text).unwrap() };
         let place = qdiscs(r#"[{"kind":"clsact"}]"#);
-        let program = r#"{"pref":21318,"options":{"bpf_name":"shortflow_edge"}}"#;
+        let program =
+            r#"{"pref":21318,"options":{"handle":"0x5346","bpf_name":"shortflow_edge:[6]"}}"#;
         let steps = |egress: &str, ingress: &str| {
             let observed = EdgeObserved::of(&place, &qdiscs(egress), &qdiscs(ingress));
-            converge_edge("eth0", &observed, "", None)
-                .iter()
-                .map(Step::to_string)
-                .collect::<Vec<_>>()
+            clear_edge("eth0", &observed).iter().map(Step::to_string).collect::<Vec<_>>()
         };
         let ours = format!("[{program}]");
         assert_eq!(
             steps(&ours, "[]"),
             [
-                "tc filter del dev eth0 egress protocol all pref 21318",
+                "tc filter del dev eth0 egress protocol all pref 21318 handle 0x5346 bpf",
                 "tc qdisc del dev eth0 clsact"
             ]
         );
         assert_eq!(steps(&ours, r#"[{"pref":1}]"#).len(), 1, "somebody uses it at ingress");
         assert_eq!(steps(&format!(r#"[{program},{{"pref":7}}]"#), "[]").len(), 1, "or at egress");
         // What echoes is ours at ingress, and of the same number somebody else's is not.
-        let echo = r#"[{"pref":21318},{"pref":21318,"options":{"bpf_name":"shortflow_echo:[7]"}}]"#;
+        let echo = r#"[{"pref":21318},
+            {"pref":21318,"options":{"handle":"0x5346","bpf_name":"shortflow_echo:[7]"}}]"#;
         assert_eq!(
             steps(&ours, echo)[1..],
             [
-                "tc filter del dev eth0 ingress protocol all pref 21318",
+                "tc filter del dev eth0 ingress protocol all pref 21318 handle 0x5346 bpf",
                 "tc qdisc del dev eth0 clsact"
             ]
         );
         assert_eq!(steps(&ours, &echo.replace("echo", "count")).len(), 1);
+        // At our place with a handle of its own, or of another kind, it is somebody else's, and so is the place for filters.
+        for other in [
+            r#"{"pref":21318,"options":{"handle":"0x7","bpf_name":"theirs"}}"#,
+            r#"{"pref":21319,"options":{"fh":"800:"}}"#,
+        ] {
+            assert_eq!(steps(&format!("[{program},{other}]"), "[]").len(), 1, "{other}");
+        }
     }
 }

@@ -28,6 +28,17 @@ pub enum Error {
         /// Those that are there.
         there: Vec<String>,
     },
+    /// The device has no name.
+    #[error("the device's name is empty\ngive one, such as eth0; `ip link` lists them")]
+    NoName,
+    /// No device can have the name.
+    #[error(
+        "the device's name {device:?} is longer than 15 characters, which is the most that Linux has\n`ip link` lists those that are there"
+    )]
+    LongName {
+        /// The name.
+        device: String,
+    },
     /// The name of the device is more than a word.
     #[error(
         "the device's name {device:?} holds what tc or a shell takes for something else\nuse letters, digits and the characters . _ - @ : + (`ip link set NAME name OTHER` gives it another)"
@@ -75,6 +86,17 @@ pub enum Error {
     QueuesLeft {
         /// The device.
         device: String,
+    },
+    /// Somebody else's filter stands where the program or its memo is to stand.
+    #[error(
+        "a filter of somebody else stands on {device} with pref {place}, which is the place of the program that marks\nit is left alone; \
+         whoever owns it gives it another pref (`tc filter show dev {device} egress` lists it)"
+    )]
+    PlaceTaken {
+        /// The device.
+        device: String,
+        /// The place.
+        place: u64,
     },
     /// Another command works on the device.
     #[error("another shortflow works on {device} at this moment\nwait until it is done")]
@@ -125,7 +147,9 @@ impl Error {
     /// Whether what was asked for is wrong, and not the machine.
     pub fn is_of_input(&self) -> bool {
         match self {
-            Error::OddName { .. }
+            Error::NoName
+            | Error::LongName { .. }
+            | Error::OddName { .. }
             | Error::NoDevice { .. }
             | Error::Deployed { .. }
             | Error::NotDeployed { .. }

@@ -40,6 +40,7 @@ mod program;
 mod program;
 mod reach;
 mod repair;
+mod route;
 mod status;
 mod tc;
 mod times;
@@ -49,7 +50,7 @@ mod wanted;
 pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours};
 pub use columns::columns;
 pub use compile::{
-    Edge, Past, Refusal, Settings, compile, compile_edge, compile_edge_past, roles_of,
+    Behind, Edge, Past, Refusal, Settings, compile, compile_edge, compile_edge_past, roles_of,
 };
 pub use converge::{Step, converge};
 pub use device::{Claim, Link, is_plain, link};
@@ -62,6 +63,7 @@ pub use observe::{Listings, Observed, Root};
 pub use owner::{GroupState, Labelled, OwnedBy, OwnerText, Owners, any_owners, owner_text, owners};
 pub use reach::{Ends, Reach};
 pub use repair::Wrong;
+pub use route::{Astray, astray};
 pub use shortflow_ebpf::edge::{Cost, Effort, Owner};
 pub use status::{BESIDE, ClassSeen, ClassStatus, DeviceStatus, EdgeStatus};
 pub use tc::{Applied, Tc};

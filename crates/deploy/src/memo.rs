@@ -25,6 +25,10 @@ pub struct Memo {
     pub instead: Option<Instead>,
     pub(crate) shape: u64,
     pub(crate) filters: u64,
+    /// The settings, in a number; none of a version that did not keep it.
+    pub(crate) settings: Option<u64>,
+    /// Whether the place for filters was there before.
+    pub(crate) has_found_place: bool,
 }
 
 /// Queues in whose place others stand for a while.
@@ -34,12 +38,18 @@ pub struct Instead {
     pub policy: String,
     pub(crate) shape: u64,
     pub(crate) filters: u64,
+    pub(crate) settings: u64,
 }
 
 impl Instead {
     /// Those of this tree.
     pub(crate) fn of(tree: &Tree) -> Instead {
-        Instead { policy: short(&tree.policy), shape: tree.shape(), filters: tree.filters() }
+        Instead {
+            policy: short(&tree.policy),
+            shape: tree.shape(),
+            filters: tree.filters(),
+            settings: tree.settings(),
+        }
     }
 }
 
@@ -55,13 +65,16 @@ impl Memo {
             instead: tree.instead.clone(),
             shape: tree.shape(),
             filters: tree.filters(),
+            settings: Some(tree.settings()),
+            has_found_place: false,
         }
     }
 
-    /// Whether a tree came to this, but for numbers of its queues that are set without another shape.
+    /// Whether a tree came to this.
     pub fn is_of(&self, tree: &Tree) -> bool {
         self.is_named(&tree.policy, &tree.role, tree.rate)
             && (self.shape, self.filters) == (tree.shape(), tree.filters())
+            && self.settings.is_none_or(|settings| settings == tree.settings())
             && self.instead == tree.instead
     }
 
@@ -77,13 +90,20 @@ impl Memo {
 
     /// As it is kept.
     pub(crate) fn text(&self) -> String {
-        let Memo { policy, role, rate, queues, instead, shape, filters } = self;
+        let Memo { policy, role, rate, queues, instead, shape, filters, .. } = self;
         let rate = rate.bits_per_sec();
         let mut text = format!(
             "shortflow 1\npolicy {policy}\nrole {role}\nrate {rate}\nshape {shape:x}\nfilters {filters:x}\n"
         );
-        if let Some(Instead { policy, shape, filters }) = instead {
-            writeln!(text, "instead {shape:x} {filters:x} {policy}").expect("a string takes all");
+        if let Some(settings) = self.settings {
+            writeln!(text, "settings {settings:x}").expect("a string takes all");
+        }
+        if let Some(Instead { policy, shape, filters, settings }) = instead {
+            writeln!(text, "instead {shape:x} {filters:x} {settings:x} {policy}")
+                .expect("a string takes all");
+        }
+        if self.has_found_place {
+            text += "place was found\n";
         }
         for (handle, name) in queues {
             writeln!(text, "queue {handle:x} {name}").expect("a string takes all");
@@ -102,21 +122,37 @@ impl Memo {
         let rate = Rate::from_bits_per_sec(field("rate")?.parse().ok()?);
         let number = |text: &str| u64::from_str_radix(text, 16).ok();
         let (shape, filters) = (number(field("shape")?)?, number(field("filters")?)?);
-        let mut memo =
-            Memo { policy, role, rate, queues: Vec::new(), instead: None, shape, filters };
+        let mut memo = Memo {
+            policy,
+            role,
+            rate,
+            queues: Vec::new(),
+            instead: None,
+            shape,
+            filters,
+            settings: None,
+            has_found_place: false,
+        };
         for line in lines {
             let (word, rest) = line.split_once(' ')?;
-            let (first, rest) = rest.split_once(' ')?;
             match word {
                 "queue" => {
+                    let (first, rest) = rest.split_once(' ')?;
                     let handle = u16::from_str_radix(first, 16).ok()?;
                     memo.queues.push((handle, rest.to_owned()));
                 }
                 "instead" => {
-                    let (filters, policy) = rest.split_once(' ')?;
-                    let (shape, filters) = (number(first)?, number(filters)?);
-                    memo.instead = Some(Instead { policy: policy.to_owned(), shape, filters });
+                    let parts: Vec<&str> = rest.splitn(4, ' ').collect();
+                    let [shape, filters, settings, policy] = parts[..] else { return None };
+                    memo.instead = Some(Instead {
+                        policy: policy.to_owned(),
+                        shape: number(shape)?,
+                        filters: number(filters)?,
+                        settings: number(settings)?,
+                    });
                 }
+                "settings" => memo.settings = Some(number(rest)?),
+                "place" => memo.has_found_place = true,
                 _ => return None,
             }
         }
@@ -144,8 +180,11 @@ mod tests {
             instead: None,
             shape: 7,
             filters: u64::MAX,
+            settings: Some(3),
+            has_found_place: true,
         };
-        let instead = Some(Instead { policy: "Web First".to_owned(), shape: u64::MAX, filters: 0 });
+        let policy = "Web First".to_owned();
+        let instead = Some(Instead { policy, shape: u64::MAX, filters: 0, settings: 9 });
         for memo in [&memo, &Memo { instead, ..memo.clone() }] {
             assert_eq!(Memo::parse(&memo.text()), Some(memo.clone()));
         }

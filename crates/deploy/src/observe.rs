@@ -3,10 +3,13 @@
 use serde_json::Value;
 
 use crate::bytecode::Program;
-use crate::commands::{Generation, MEMO, NEIGHBOURS, OTHER, ROOT, SIGNATURE};
+use crate::commands::{Generation, MEMO, NEIGHBOURS, NEIGHBOURS_FILTER, OTHER, ROOT, SIGNATURE};
+use crate::compile::Behind;
+use crate::converge::Step;
 use crate::edge::EdgeObserved;
 use crate::memo::Memo;
 use crate::repair::lost;
+use crate::status::BESIDE;
 
 /// What sends the packets of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub struct Observed {
     pub queues: Vec<Queue>,
     /// What stands before them.
     pub edge: EdgeObserved,
+    /// Packets that wait in whatever sends the packets of the device.
+    backlog: u64,
     /// Minor numbers of our root's classes, with how many packets wait in each.
     pub(crate) classes: Vec<(u16, u64)>,
     /// Places of filters at our root.
@@ -92,13 +97,22 @@ impl Observed {
         };
         let (qdiscs, filters) = (list(listings.qdiscs)?, list(listings.filters)?);
         let (egress, ingress) = (list(listings.egress)?, list(listings.ingress)?);
-        let root = qdiscs.iter().find(|it| it["root"] == true).map_or(Root::Default, root_of);
+        let root = qdiscs.iter().find(|it| it["root"] == true);
+        let backlog = root.and_then(|root| root["qlen"].as_u64()).unwrap_or(0);
+        let root = root.map_or(Root::Default, root_of);
+        let memo: Option<Memo> = filters.iter().find_map(memo_of);
+        let has_found_place = memo.as_ref().map(|memo| memo.has_found_place);
+        let mut edge = EdgeObserved::of(&qdiscs, &egress, &ingress);
+        edge.has_found_place = has_found_place;
         let places = filters.iter().filter(|it| it["options"].is_object());
+        let queues: Vec<Queue> = qdiscs.iter().filter_map(queue_of).collect();
+        edge.sent = (root == Root::Ours).then(|| sent_by(&queues));
         Ok(Observed {
             root,
-            memo: filters.iter().find_map(memo_of),
-            queues: qdiscs.iter().filter_map(queue_of).collect(),
-            edge: EdgeObserved::of(&qdiscs, &egress, &ingress),
+            memo,
+            queues,
+            edge,
+            backlog,
             classes: classes_of(listings.classes),
             filters: places.filter_map(|it| it["pref"].as_u64()).map(|pref| pref as u16).collect(),
         })
@@ -109,6 +123,39 @@ impl Observed {
         (self.root != Root::Ours || self.memo.is_some())
             && self.edge.is_whole()
             && !self.is_for_verify()
+            && self.damage().is_empty()
+    }
+
+    /// What somebody else has changed of what was deployed whole, each as a sentence.
+    pub fn damage(&self) -> Vec<String> {
+        let behind = self.edge.memo.as_ref().and_then(|memo| memo.behind.as_ref());
+        let Some(memo) = &self.memo else {
+            let lost = behind.filter(|_| self.root != Root::Ours).map(|Behind { role, .. }| {
+                format!(
+                    "the queues of role `{role}` are gone from the device, or others stand there"
+                )
+            });
+            return lost.into_iter().collect();
+        };
+        let mut damage = Vec::new();
+        let live = self.live();
+        let is_live = |handle: u16| Generation::of(handle.wrapping_sub(ROOT)) == live;
+        if live.is_none() || !memo.queues.iter().all(|(handle, _)| is_live(*handle)) {
+            damage.push("the filter that tells packets apart is gone".to_owned());
+        }
+        if !self.filters.contains(&NEIGHBOURS_FILTER) {
+            damage.push("the filter of what finds neighbours is gone".to_owned());
+        }
+        let queues = memo.queues.iter().map(|(handle, name)| (*handle, name.as_str()));
+        let beside = [ROOT + NEIGHBOURS, ROOT + OTHER].into_iter().zip(BESIDE);
+        damage.extend(
+            queues.chain(beside).filter(|(handle, _)| self.queue(*handle).is_none()).map(
+                |(_, name)| {
+                    format!("the queue of class {name:?} is gone, or another stands in its place")
+                },
+            ),
+        );
+        damage
     }
 
     /// Whether it stands so for as long as `verify` takes, which puts the policy back.
@@ -135,8 +182,10 @@ impl Observed {
     /// The roles that the device plays: the one that marks, and the one that queues.
     pub fn roles(&self) -> Vec<String> {
         let edge = self.edge.memo.iter().map(|memo| memo.role.clone());
-        let mut roles: Vec<String> =
-            edge.chain(self.memo.iter().map(|memo| memo.role.clone())).collect();
+        let queues = self.memo.as_ref().map(|memo| &memo.role);
+        let behind = self.edge.memo.iter().filter_map(|memo| memo.behind.as_ref());
+        let queues = queues.or(behind.map(|behind| &behind.role).next());
+        let mut roles: Vec<String> = edge.chain(queues.cloned()).collect();
         roles.dedup();
         roles
     }
@@ -151,6 +200,33 @@ impl Observed {
     pub(crate) fn classes_of(&self, generation: Generation) -> impl Iterator<Item = (u16, u64)> {
         let of = move |(minor, _): &&(u16, u64)| Generation::of(*minor) == Some(generation);
         self.classes.iter().filter(of).copied()
+    }
+
+    /// Packets that wait and that these steps throw away, beside those in a queue of the kernel's own that gives way to
+    /// ours: the kernel empties the queues of a device when its place for filters comes or goes.
+    pub fn lost_by(&self, steps: &[Step]) -> u64 {
+        let words = steps.iter().filter_map(|step| match step {
+            Step::Tc(command) => Some(command.split(' ').collect::<Vec<_>>()),
+            _ => None,
+        });
+        let of_device: Vec<Vec<&str>> = words
+            .filter(|words| words[0] == "qdisc" && ["root", "clsact"].contains(&words[4]))
+            .collect();
+        let gives_way = of_device.iter().any(|words| words[1] == "add" && words[4] == "root");
+        if of_device.is_empty() || gives_way { 0 } else { self.backlog }
+    }
+
+    /// What there is to say of others, before these steps bring something there, a program that marks among it or not.
+    pub fn notes_on(&self, marks: bool, steps: &[Step]) -> Vec<String> {
+        let lost = match self.lost_by(steps) {
+            0 => None,
+            lost => Some(format!(
+                "about {lost} packets that wait are lost: the kernel empties the queues of a device that gets a place for \
+                 filters (clsact)"
+            )),
+        };
+        let before = self.edge.before_told().filter(|_| marks);
+        lost.into_iter().chain(before).collect()
     }
 
     /// Packets that wait in any queue of ours.
@@ -172,6 +248,12 @@ impl Observed {
     pub fn other(&self) -> Option<&Queue> {
         self.queue(ROOT + OTHER)
     }
+}
+
+/// How many packets have left the root, beside those that no policy speaks of. It goes on counting from reload to reload.
+fn sent_by(queues: &[Queue]) -> u64 {
+    let of = |handle| queues.iter().find(|it| it.handle == handle).map_or(0, |it| it.packets);
+    of(ROOT).saturating_sub(of(ROOT + NEIGHBOURS)).saturating_sub(of(ROOT + OTHER))
 }
 
 fn root_of(root: &Value) -> Root {

@@ -25,16 +25,27 @@ impl Wrong {
             let policy = &instead.policy;
             format!("`verify` was killed before it was done: one queue stands in the place of those of policy {policy:?}")
         });
-        let is_begun = !status.is_whole && past.is_none() && instead.is_none();
+        let is_begun =
+            !status.is_whole && past.is_none() && instead.is_none() && status.damage.is_empty();
         let begun = is_begun.then(|| {
             "a deployment was begun and not finished; packets flow, unmarked or unsorted".to_owned()
         });
         // Whoever works on it is about to put that right.
-        let left = begun.into_iter().chain(past).chain(instead).filter(|_| !status.is_busy);
+        let left = begun.into_iter().chain(past).chain(instead).chain(status.damage.clone());
+        let left = left.filter(|_| !status.is_busy);
+        let unseen = edge.and_then(|edge| edge.unseen()).map(|packets| {
+            format!(
+                "nothing is marked: {packets} packets were sent, and the program that marks has seen none; filters before it may \
+                 keep them from it"
+            )
+        });
         let labels = edge.into_iter().flat_map(|edge| &edge.labels);
         let labels = labels.filter_map(|(label, group)| lost(label, *group));
         let command = reload(status);
-        left.chain(labels).map(|what| Wrong { what, command: command.clone() }).collect()
+        left.chain(unseen)
+            .chain(labels)
+            .map(|what| Wrong { what, command: command.clone() })
+            .collect()
     }
 
     /// As a person reads them.
@@ -84,8 +95,9 @@ fn reload(status: &DeviceStatus) -> String {
     if !roles.is_empty() {
         words.extend(["--role".to_owned(), quoted(&roles.join(","))]);
     }
-    if let Some(memo) = &status.memo {
-        words.extend(["--rate".to_owned(), quoted(&memo.rate.to_string())]);
+    let behind = edge.and_then(|memo| memo.behind.as_ref()).map(|behind| behind.rate);
+    if let Some(rate) = status.memo.as_ref().map(|memo| memo.rate).or(behind) {
+        words.extend(["--rate".to_owned(), quoted(&rate.to_string())]);
     }
     for Labelled { name, owned_by } in edge.iter().flat_map(|memo| &memo.labels) {
         words.extend(["--label".to_owned(), quoted(&format!("{name}={owned_by}"))]);

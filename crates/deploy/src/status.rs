@@ -28,6 +28,10 @@ pub struct DeviceStatus {
     pub roles: Vec<String>,
     /// Whether all that was begun is finished.
     pub is_whole: bool,
+    /// What somebody else has changed of what was deployed, each as a sentence.
+    pub damage: Vec<String>,
+    /// What somebody else's filters may do to it, as a sentence; none where there are none before ours.
+    pub before: Option<String>,
     /// Whether another command works on it at this moment.
     pub is_busy: bool,
     /// The classes of queues, those served first before others.
@@ -45,6 +49,8 @@ pub struct EdgeStatus {
     pub labels: Vec<(Labelled, Option<GroupState>)>,
     /// What each class has seen; none where the process may not look.
     pub seen: Option<Vec<ClassSeen>>,
+    /// How many packets the queues behind have sent since, where some class takes every packet.
+    pub(crate) sent: Option<u64>,
 }
 
 /// What a class has seen before packets wait.
@@ -67,7 +73,16 @@ impl EdgeStatus {
         let seen = link(device).ok().and_then(|link| program::seen(&link, memo.classes.len()));
         let with_state = |label: &Labelled| (label.clone(), label.owned_by.group());
         let labels = memo.labels.iter().map(with_state).collect();
-        EdgeStatus { memo: memo.clone(), labels, seen }
+        EdgeStatus { memo: memo.clone(), labels, seen, sent: None }
+    }
+
+    /// How many packets have passed it unseen, where it has seen none and some class takes every packet.
+    pub(crate) fn unseen(&self) -> Option<u64> {
+        // Those that were on their way while it came.
+        const FEW: u64 = 100;
+        let seen = self.seen.as_ref()?.iter().flat_map(|class| &class.colors);
+        let seen: u64 = seen.map(|color| color.packets + color.dropped_packets).sum();
+        self.sent.filter(|sent| seen == 0 && *sent >= FEW)
     }
 
     fn rows(&self) -> Vec<Vec<String>> {
@@ -225,9 +240,14 @@ impl DeviceStatus {
         DeviceStatus {
             device: device.to_owned(),
             memo: observed.memo.clone(),
-            edge: observed.edge.memo.as_ref().map(|memo| EdgeStatus::of(device, memo)),
+            edge: observed.edge.memo.as_ref().map(|memo| EdgeStatus {
+                sent: observed.edge.sent.zip(memo.sent).map(|(now, then)| now.saturating_sub(then)),
+                ..EdgeStatus::of(device, memo)
+            }),
             roles: observed.roles(),
             is_whole: observed.is_whole(),
+            damage: observed.damage(),
+            before: observed.edge.before_told().filter(|_| observed.edge.is_ours()),
             is_busy: Claim::is_taken(device),
             classes: classes.collect(),
             left_over: old.into_iter().flatten().map(|(_, waiting)| waiting).sum(),
@@ -255,6 +275,7 @@ impl DeviceStatus {
             text += "  another shortflow works on it at this moment\n";
         }
         text += &Wrong::text(&self.wrongs());
+        text += &self.before.iter().map(|before| format!("  {before}\n")).collect::<String>();
         if let Some(edge) = &self.edge {
             text += &columns(&edge.rows(), 1);
             text += &edge.top();
@@ -297,7 +318,7 @@ impl DeviceStatus {
         };
         let memo = self.memo.as_ref();
         json!({
-            "device": self.device, "complete": self.is_whole, "busy": self.is_busy,
+            "device": self.device, "complete": self.is_whole, "busy": self.is_busy, "before": self.before,
             "wrong": self.wrongs().iter().map(Wrong::json).collect::<Vec<_>>(),
             "policy": memo.map(|memo| &memo.policy), "role": memo.map(|memo| &memo.role),
             "rate_bit_per_s": memo.map(|memo| memo.rate.bits_per_sec()),

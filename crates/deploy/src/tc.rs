@@ -11,7 +11,7 @@ use crate::commands::Generation;
 use crate::compile::Edge;
 use crate::converge::{Step, clear, converge};
 use crate::device::{Claim, link};
-use crate::edge::{EdgeMemo, converge_edge};
+use crate::edge::{EdgeMemo, clear_edge};
 use crate::error::Error;
 use crate::observe::{Listings, Observed, Root};
 use crate::program;
@@ -134,7 +134,7 @@ impl Tc {
             return Err(Error::NotDeployed { device: self.device.clone() });
         }
         // What marks goes first, so that marks never come to queues that do not know them.
-        let edge = converge_edge(&self.device, &observed.edge, "", None);
+        let edge = clear_edge(&self.device, &observed.edge);
         Ok(edge.into_iter().chain(queues).collect())
     }
 

@@ -27,6 +27,8 @@ pub struct Tree {
     pub leaves: Vec<Leaf>,
     /// Which packets belong to which of them.
     pub choice: Choice<usize>,
+    /// Whether the device gets a place for filters together with it, which a program that marks may come to later.
+    pub has_place: bool,
     /// Where the kernel does a little else than the policy says.
     pub notes: Vec<String>,
 }
@@ -84,6 +86,14 @@ impl Discipline {
         std::iter::once(self).chain(inner).collect()
     }
 
+    fn all_settings(&self) -> String {
+        let inner = |Inner { settings, queue, .. }: &Inner| {
+            format!("{settings:?} {}", queue.all_settings())
+        };
+        let inner: Vec<String> = self.inner.iter().map(inner).collect();
+        format!("{} [{}]", self.settings, inner.join(" "))
+    }
+
     fn shape(&self) -> String {
         let inner: Vec<String> = self.inner.iter().map(|inner| inner.queue.shape()).collect();
         format!("{} {} [{}]", self.kind.name(), self.fixed, inner.join(" "))
@@ -113,6 +123,16 @@ impl Tree {
         let leaves = self.leaves.iter();
         let each = leaves.map(|leaf| format!("{} {}", leaf.priority, leaf.queue.shape()));
         fnv(&each.collect::<Vec<_>>().join("\n"))
+    }
+
+    /// What can be changed without another shape, the rate of the line apart.
+    pub(crate) fn settings(&self) -> u64 {
+        let leaf = |Leaf { ceiling, quantum, queue, .. }: &Leaf| {
+            let ceiling = ceiling.map(Rate::bits_per_sec);
+            format!("{ceiling:?} {} {}", quantum.0, queue.all_settings())
+        };
+        let leaves: Vec<String> = self.leaves.iter().map(leaf).collect();
+        fnv(&format!("{} {}\n{}", self.burst.0, self.overhead.0, leaves.join("\n")))
     }
 
     /// What tells apart which packets belong where.

@@ -3,7 +3,7 @@
 use shortflow_policy::Policy;
 use shortflow_units::Rate;
 
-use crate::compile::{Edge, Refusal, Settings, compile, compile_edge, roles_of};
+use crate::compile::{Behind, Edge, Refusal, Settings, compile, compile_edge, roles_of};
 use crate::converge::Step;
 use crate::edge::{converge_edge, is_edge};
 use crate::error::Error;
@@ -93,7 +93,12 @@ impl Wanted {
             }
         }
         match refusals.is_empty() {
-            true => Ok(Wanted { policy: policy.name.clone(), edge, tree }),
+            true => {
+                if let (Some(edge), Some(Tree { role, rate, .. })) = (&mut edge, &tree) {
+                    edge.behind = Some(Behind { role: role.clone(), rate: *rate });
+                }
+                Ok(Wanted { policy: policy.name.clone(), edge, tree })
+            }
             false => Err(Unwanted::Refused(refusals)),
         }
     }
@@ -104,6 +109,10 @@ impl Wanted {
     /// # Errors
     /// When something is in the way, queues of ours that this has none for among it.
     pub fn steps(&self, tc: &Tc, observed: &Observed, device: &str) -> Result<Vec<Step>, Error> {
+        let taken = self.edge.as_ref().and_then(|edge| observed.edge.taken(edge));
+        if let Some(place) = taken {
+            return Err(Error::PlaceTaken { device: device.to_owned(), place });
+        }
         let edge = converge_edge(device, &observed.edge, &self.policy, self.edge.as_ref());
         match &self.tree {
             Some(tree) => tc.plan_with(observed, tree, edge),
@@ -114,7 +123,7 @@ impl Wanted {
         }
     }
 
-    /// Whether it stands there, as far as the memos say: the policy's name, roles, rate and shape, and what the
+    /// Whether it stands there, as far as the memos say: the policy's name, roles, rate, shape and settings, and what the
     /// program does. Numbers of queues that somebody has set by hand are not seen.
     ///
     /// # Errors
@@ -122,7 +131,10 @@ impl Wanted {
     pub fn stands(&self, tc: &Tc) -> Result<bool, Error> {
         let observed = tc.observe()?;
         let queues = match &self.tree {
-            Some(tree) => observed.memo.as_ref().is_some_and(|memo| memo.is_of(tree)),
+            Some(tree) => {
+                let is_of = observed.memo.as_ref().is_some_and(|memo| memo.is_of(tree));
+                is_of && observed.damage().is_empty()
+            }
             None => observed.root != Root::Ours,
         };
         Ok(queues && is_edge(&observed.edge, &self.policy, self.edge.as_ref()))

@@ -4,8 +4,11 @@ use shortflow_measure::Estimate;
 
 use crate::probes::Seen;
 
-/// Parts of the time of which each has a median.
+/// Parts of the time of which each has a median: as many as this, and where there are few probes as many as have
+/// [`PROBES`] of them.
 const PARTS: usize = 10;
+/// Probes that a part has at least. Three must come back, and of those in the load's class some are lost.
+const PROBES: usize = 5;
 
 /// A class beside the one that the load is in.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,14 +81,15 @@ pub(crate) fn interval(logs: &[f64]) -> Option<[f64; 3]> {
 /// The median of the probes in each part of the time that came back, where three at least did.
 fn parts(seen: &Seen) -> Vec<Option<f64>> {
     let all = &seen.answers;
+    let parts = (all.len() / PROBES).clamp(1, PARTS);
     let part = |part: usize| {
-        let [from, to] = [part, part + 1].map(|edge| edge * all.len() / PARTS);
+        let [from, to] = [part, part + 1].map(|edge| edge * all.len() / parts);
         let took = all[from..to].iter().filter_map(|answer| answer.took);
         let mut times: Vec<f64> = took.map(|took| took.as_secs_f64()).collect();
         times.sort_by(f64::total_cmp);
         quantile(&times, 0.5).filter(|_| times.len() >= 3)
     };
-    (0..PARTS).map(part).collect()
+    (0..parts).map(part).collect()
 }
 
 /// The value below which this share of `sorted` lies: the nearest rank.
@@ -103,12 +107,17 @@ mod tests {
 
     /// A probe every 100 ms for 10 s, each of which takes what `took` says in milliseconds.
     fn seen(took: impl Fn(u64) -> Option<u64>) -> Seen {
+        seen_for(10, took)
+    }
+
+    /// The same for so many seconds.
+    fn seen_for(seconds: u64, took: impl Fn(u64) -> Option<u64>) -> Seen {
         let answer = |number| Answer {
             sent: Duration::from_millis(100 * number),
             took: took(number).map(Duration::from_millis),
             code_points: None,
         };
-        Seen { answers: (0..100).map(answer).collect() }
+        Seen { answers: (0..10 * seconds).map(answer).collect() }
     }
 
     #[test]
@@ -126,6 +135,16 @@ mod tests {
             (0.45..0.5).contains(&ratio) && low < ratio && ratio < high,
             "{low} {ratio} {high}"
         );
+    }
+
+    #[test]
+    fn two_seconds_are_enough_though_one_of_five_probes_of_the_load_is_lost() {
+        for seconds in [2, 3, 4] {
+            let load = seen_for(seconds, |number| (number % 5 != 2).then_some(50 + number % 3));
+            let fast = seen_for(seconds, |number| Some(5 + number % 2));
+            let apart = tells_apart(&[fast, load], 1);
+            assert_eq!(apart[0].verdict(), TellsApart::Faster, "{seconds} s");
+        }
     }
 
     #[test]

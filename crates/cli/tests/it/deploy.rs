@@ -84,7 +84,8 @@ fn a_deployment_is_made_looked_at_changed_and_taken_away() {
         );
         assert_eq!(device["classes"].as_array().unwrap().len(), 5, "{device}");
 
-        assert_eq!(done(&["undeploy", "--dev", "sf0", "--dry-run"]), "tc qdisc del dev sf0 root\n");
+        let dry = done(&["undeploy", "--dev", "sf0", "--dry-run"]);
+        assert_eq!(dry, "tc qdisc del dev sf0 clsact\ntc qdisc del dev sf0 root\n");
         assert_eq!(done(&["undeploy", "--dev", "sf0"]), "sf0: as it was before\n");
         assert_eq!(queues(), before);
         for command in [vec!["undeploy", "--dev", "sf0"], vec!["status", "--dev", "sf0"]] {
@@ -180,7 +181,10 @@ fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
         (&["policies/dstf.toml"][..], "name those for this device: --role edge,core"),
         (&["policies/aggregate.toml", "--role", "source"], "nearest is the marker `aggregate`"),
         (&["policies/dstf.toml", "--role", "source"], "it has no queue"),
-        (&["policies/strict-priority.toml", "--role", "core,core"], "a device plays one of them"),
+        (
+            &["policies/strict-priority.toml", "--role", "core,core"],
+            "the role `core` is given twice",
+        ),
         (&["policies/dstf.toml", "--role", "cores"], "its roles are `source`, `edge`, `core`"),
         (&["policies/tsw2cm.toml", "--role", "edge"], "--rate is that of a queue"),
         (&["policies/stf.toml"], "nearest are `fq-codel`"),
@@ -200,6 +204,11 @@ fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
         run(&[&["deploy", STRICT][..], &["--dev", "faraway0", "--rate", "1 Gbit/s"]].concat());
     assert_eq!(ended.code, Some(2));
     assert!(ended.err.contains("there is no device `faraway0`\n  there are "), "{}", ended.err);
+    for (name, told) in [("", "name is empty"), ("sixteen-letters-", "longer than 15 characters")] {
+        let ended = run(&["deploy", STRICT, "--dev", name, "--rate", "1 Gbit/s", "--dry-run"]);
+        assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{name:?}");
+        assert!(ended.err.contains(told), "{name:?}: {}", ended.err);
+    }
     let ended = run(&["deploy", STRICT, "--dev", "$(reboot)", "--rate", "1 Gbit/s", "--dry-run"]);
     assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""));
     assert!(ended.err.contains("takes for something else"), "{}", ended.err);
@@ -245,6 +254,119 @@ fn killed_at_any_moment_it_leaves_a_device_that_the_next_command_repairs() {
             }
             assert_eq!(queues(), before, "killed after {after} ms");
         }
+    });
+}
+
+fn tc(arguments: &str) {
+    let ended = Command::new("tc").args(arguments.split(' ')).output().expect("tc is there");
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+/// What `status` says, where something is wrong.
+fn wrong() -> String {
+    let status = run(&["status", "--dev", "sf0"]);
+    assert_eq!(status.code, Some(1), "{}", status.out);
+    status.out
+}
+
+#[test]
+fn what_others_have_changed_of_a_deployment_is_told_and_one_reload_puts_it_right() {
+    with_a_cable(|| {
+        let reload = [&["reload", STRICT][..], &AT].concat();
+        done(&[&["deploy", STRICT][..], &AT].concat());
+        for (change, told) in [
+            (
+                "filter del dev sf0 parent 5f00: pref 2",
+                "the filter that tells packets apart is gone",
+            ),
+            (
+                "filter del dev sf0 parent 5f00: pref 1",
+                "the filter of what finds neighbours is gone",
+            ),
+            (
+                "qdisc replace dev sf0 parent 5f00:LEAF handle 99: pfifo limit 7",
+                "the queue of class",
+            ),
+            ("qdisc replace dev sf0 parent 5f00:5f handle 99: pfifo limit 7", "the queue of class"),
+        ] {
+            let ended = Command::new("tc").args(["class", "show", "dev", "sf0"]).output().unwrap();
+            let classes = String::from_utf8(ended.stdout).unwrap();
+            let leaf = if classes.contains(" 5f00:81 ") { "81" } else { "1" };
+            let place = if classes.contains(" 5f00:81 ") { "pref 3" } else { "pref 2" };
+            tc(&change.replace("LEAF", leaf).replace("pref 2", place));
+            let status = wrong();
+            assert!(status.contains(&format!("WRONG: {told}")), "{change}: {status}");
+            let command = "shortflow reload POLICY --dev sf0 --role core --rate '10 Mbit/s'";
+            assert!(status.contains(command), "{change}: {status}");
+            let other = ["deploy", "policies/best-effort.toml"];
+            assert_eq!(run(&[&other[..], &AT].concat()).code, Some(2), "another policy is no mend");
+            done(&reload);
+            assert!(!done(&["status", "--dev", "sf0"]).contains("WRONG"), "{change}");
+        }
+    });
+}
+
+#[test]
+#[cfg(feature = "ebpf")]
+fn queues_that_somebody_has_taken_from_behind_what_marks_are_missed() {
+    with_a_cable(|| {
+        let both = [&["policies/dstf.toml", "--role", "edge,core"][..], &AT].concat();
+        let ended = run(&[&["deploy"][..], &both].concat());
+        if ended.code == Some(3) && std::env::var_os("CI").is_none() {
+            return eprintln!("skipped: needs eBPF: {}", ended.err);
+        }
+        let before = queues();
+        tc("qdisc del dev sf0 root");
+        let status = wrong();
+        assert!(status.contains("WRONG: the queues of role `core` are gone"), "{status}");
+        let command = "shortflow reload POLICY --dev sf0 --role edge,core --rate '10 Mbit/s'";
+        assert!(status.contains(command), "{status}");
+        done(&[&["reload"][..], &both].concat());
+        assert!(!done(&["status", "--dev", "sf0"]).contains("WRONG"));
+        assert_eq!(queues(), before);
+    });
+}
+
+#[test]
+#[cfg(feature = "ebpf")]
+fn filters_of_others_before_what_marks_are_told_and_wrong_where_they_keep_packets_from_it() {
+    with_a_cable(|| {
+        ip("addr add 10.77.6.1/24 dev sf0").unwrap();
+        ip("neigh add 10.77.6.2 lladdr 02:00:00:00:00:02 dev sf0").unwrap();
+        let both = [&["policies/dstf.toml", "--role", "edge,core"][..], &AT].concat();
+        tc("qdisc add dev sf0 clsact");
+        // The first takes no packet, the second ends the chain for all.
+        let add = ["filter", "add", "dev", "sf0", "egress", "pref", "1", "bpf", "da", "bytecode"];
+        let filter = |word: &str, value: &str| {
+            let mut words = add.to_vec();
+            words[1] = word;
+            words.extend([value]);
+            assert!(Command::new("tc").args(words).status().unwrap().success());
+        };
+        filter("add", "1,6 0 0 4294967295");
+        let ended = run(&[&["deploy"][..], &both].concat());
+        if ended.code == Some(3) && std::env::var_os("CI").is_none() {
+            return eprintln!("skipped: needs eBPF: {}", ended.err);
+        }
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        let told = "filters of others stand before ours at the egress (pref 1)";
+        assert!(ended.err.contains(told), "{}", ended.err);
+        let send = || {
+            let socket = std::net::UdpSocket::bind("10.77.6.1:0").unwrap();
+            (0..150).for_each(|_| assert!(socket.send_to(&[0; 100], "10.77.6.2:9").is_ok()));
+            sleep(Duration::from_millis(300));
+        };
+        send();
+        assert!(done(&["status", "--dev", "sf0"]).contains(told), "they let packets through");
+        done(&["undeploy", "--dev", "sf0"]);
+        tc("filter del dev sf0 egress pref 1");
+        filter("add", "1,6 0 0 0");
+        done(&[&["deploy"][..], &both].concat());
+        done(&["status", "--dev", "sf0"]);
+        send();
+        let status = wrong();
+        assert!(status.contains("WRONG: nothing is marked: "), "{status}");
+        assert!(status.contains(told), "{status}");
     });
 }
 

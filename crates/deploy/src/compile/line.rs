@@ -74,6 +74,7 @@ pub(super) fn compile(
         overhead: Bytes(overhead),
         leaves: line.leaves,
         choice,
+        has_place: !settings.kernel.lacks(Kind::Clsact),
         notes: compiler.notes,
     })
 }

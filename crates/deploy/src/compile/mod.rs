@@ -9,7 +9,7 @@ mod red;
 use shortflow_policy::{Policy, Role};
 use shortflow_units::Rate;
 
-pub use edge::{Edge, Past, compile_edge, compile_edge_past};
+pub use edge::{Behind, Edge, Past, compile_edge, compile_edge_past};
 
 use crate::kernel::{Kernel, Kind};
 use crate::tree::Tree;
@@ -94,6 +94,9 @@ pub fn roles_of<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<&'p Role
         })
     };
     let found = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+        return Err(format!("the role `{}` is given twice\nname it once", names[twice]));
+    }
     for (does, what) in [
         (Role::conditions as fn(&Role) -> bool, "condition packets"),
         (Role::queues as fn(&Role) -> bool, "queue packets"),

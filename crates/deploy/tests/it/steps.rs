@@ -43,6 +43,7 @@ fn a_line_stands_first_and_a_class_for_what_no_filter_tells_apart_behind_the_fil
         words(&first_steps(&tree)),
         [
             "qdisc add 5f00:",
+            "qdisc add ",
             "class add 5f00:fff0",
             "class add 5f00:5e",
             "qdisc add 5f5e:",
@@ -69,7 +70,7 @@ fn of_two_generations_the_one_that_takes_packets_is_kept_until_the_other_does() 
     let expected = [
         "class change 5f00:fff0",
         "class change 5f00:5e",
-        "qdisc add 5f5e:",
+        "qdisc replace 5f5e:",
         "class change 5f00:81",
         "drain",
         "class del 5f00:81",
@@ -78,7 +79,7 @@ fn of_two_generations_the_one_that_takes_packets_is_kept_until_the_other_does() 
         "filter add 3",
         "filter del 2",
         "class change 5f00:5f",
-        "qdisc add 5f5f:",
+        "qdisc replace 5f5f:",
         "filter add 100",
         "class change 5f00:1",
         "class change 5f00:2",

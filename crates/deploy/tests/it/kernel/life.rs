@@ -58,6 +58,11 @@ fn what_stands_there_is_known_for_what_was_wanted_and_for_nothing_else() {
             let site = Site { rate, speed: None, link_header: 14, kernel, nearest: false };
             Wanted::of(&policy, &[], &site).unwrap()
         };
+        let narrow = |wanted: Wanted| {
+            let mut tree = wanted.tree.unwrap();
+            tree.leaves[0].queue.settings = "limit 7".to_owned();
+            Wanted { tree: Some(tree), ..wanted }
+        };
         let (tc, wanted) = (Tc::new(DEVICE), at("10 Mbit/s"));
         assert!(!wanted.stands(&tc).unwrap());
         for _ in 0..2 {
@@ -66,6 +71,7 @@ fn what_stands_there_is_known_for_what_was_wanted_and_for_nothing_else() {
             wanted.apply(tc.clone(), &observed, &steps).unwrap();
             assert!(wanted.stands(&tc).unwrap());
             assert!(!at("5 Mbit/s").stands(&tc).unwrap());
+            assert!(!narrow(at("10 Mbit/s")).stands(&tc).unwrap(), "a limit is another");
         }
         bench.undeploy();
         assert!(!wanted.stands(&tc).unwrap());

@@ -6,4 +6,5 @@ mod interruptions;
 mod life;
 mod load;
 mod pieces;
+mod place;
 mod times;
