@@ -220,6 +220,7 @@ fn what_a_program_takes_away_from_its_host_is_told_and_the_others_go_on() {
     ] {
         let more = ["--replicas", "1", "--out", out.to_str().unwrap(), "--with", "client", program];
         let Some(ended) = home.rehearse(&more) else { return };
+        assert_eq!(ended.code, Some(0), "{program}: {}", ended.err);
         let told = format!("warning: By the end {what}, by a program there or in its shell");
         assert!(ended.out.contains(&told), "{program}: {} {}", ended.out, ended.err);
         assert!(!ended.out.contains("busy"), "{program}: {}", ended.out);

@@ -36,6 +36,8 @@ pub(crate) struct End {
     pub(crate) peer_closed: bool,
     /// What is waited for.
     pub(crate) waits_for: EpollFlags,
+    /// Its SYN could not leave: it waits for ever, as where all of them are lost.
+    pub(crate) is_stuck: bool,
     /// What its kernel had told when the connection was accepted: of SYN-ACKs alone.
     pub(crate) told_at_first: TcpInfo,
 }
@@ -53,8 +55,14 @@ impl End {
             received: 0,
             peer_closed: false,
             waits_for,
+            is_stuck: false,
             told_at_first: TcpInfo::default(),
         }
+    }
+
+    /// Whether its SYN could leave.
+    pub(crate) fn stuck_unless(self, has_left: bool) -> Self {
+        End { is_stuck: !has_left, ..self }
     }
 
     /// The end of the server, which its kernel has just accepted.

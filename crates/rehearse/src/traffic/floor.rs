@@ -150,25 +150,30 @@ impl<'l> Floor<'l> {
         let spec = &self.specs[usize::from(workload)];
         // Nobody looks at its SYN before it is told of which workload it is, and what it is for.
         let mut opening = self.place.applications.map(Applications::open);
-        let begun = self.place.socket(client, || socket::connect(to, spec)).and_then(|socket| {
-            let port = socket::port(&socket.local_addr().map_err(LoadError::Socket)?);
-            let waits_for = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT;
-            let end = End::new(socket, waits_for, connection.handed_in[0].clone());
-            let name = Name::Connection { slot, side: Side::Client };
-            self.wait.add(&end.socket, end.waits_for, name.number())?;
-            connection.begin(end, port);
-            if let Some(first) = first {
-                connection.put(Side::Client, first);
-            }
-            for side in [Side::Client, Side::Server] {
-                let (key, handed_in) =
-                    (connection.key(side, self.place.ip), &connection.handed_in[side as usize]);
-                if let Some(opening) = &mut opening {
-                    opening.add(key, workload, Some(handed_in.clone()));
+        let begun = self.place.socket(client, || socket::connect(to, spec)).and_then(
+            |(socket, has_left)| {
+                let port = socket::port(&socket.local_addr().map_err(LoadError::Socket)?);
+                let waits_for = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT;
+                let end = End::new(socket, waits_for, connection.handed_in[0].clone());
+                let end = end.stuck_unless(has_left);
+                let name = Name::Connection { slot, side: Side::Client };
+                if has_left {
+                    self.wait.add(&end.socket, end.waits_for, name.number())?;
                 }
-            }
-            Ok(port)
-        });
+                connection.begin(end, port);
+                if let Some(first) = first {
+                    connection.put(Side::Client, first);
+                }
+                for side in [Side::Client, Side::Server] {
+                    let (key, handed_in) =
+                        (connection.key(side, self.place.ip), &connection.handed_in[side as usize]);
+                    if let Some(opening) = &mut opening {
+                        opening.add(key, workload, Some(handed_in.clone()));
+                    }
+                }
+                Ok(port)
+            },
+        );
         match begun {
             Ok(port) => {
                 self.expected.insert((ends.client, port, ends.server, server_port), slot);
@@ -253,7 +258,7 @@ impl<'l> Floor<'l> {
         let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
         for side in [Side::Client, Side::Server] {
             let key = connection.key(side, self.place.ip);
-            let Some(end) = connection.end(side) else { continue };
+            let Some(end) = connection.end(side).filter(|end| !end.is_stuck) else { continue };
             let listens = self.place.applications.filter(|to| to.listens());
             let flushed = match listens {
                 Some(_) => end.flush_and_look(),

@@ -14,13 +14,25 @@ use crate::kernel::SocketSpec;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 4096;
 
-/// Begins to connect to `to`: whether it could is told when the socket becomes writable.
-pub(crate) fn connect(to: SocketAddr, spec: &SocketSpec) -> io::Result<Socket> {
+/// Begins to connect to `to`: whether it could is told when the socket becomes writable. Beside the socket, whether its SYN has
+/// left: not where a program inside has taken the host's way there.
+pub(crate) fn connect(to: SocketAddr, spec: &SocketSpec) -> io::Result<(Socket, bool)> {
     let socket = stream(to.ip(), spec)?;
     match socket.connect(&to.into()) {
-        Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
-        _ => Ok(socket),
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok((socket, true)),
+        Err(error) if has_no_way(&error) => Ok((socket, false)),
+        Err(error) => Err(error),
+        Ok(()) => Ok((socket, true)),
     }
+}
+
+/// Whether the host has no device, address or route by which to send.
+fn has_no_way(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    matches!(
+        errno,
+        Some(Errno::ENETUNREACH | Errno::EHOSTUNREACH | Errno::ENETDOWN | Errno::EADDRNOTAVAIL)
+    )
 }
 
 /// Waits for connections at `at`.
