@@ -278,7 +278,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The digests of texts that were rolled back from, as long as the source has nothing else; [`ANY`] where these cannot be
+    /// The digests of texts that were rolled back from, as long as the source has nothing else; `ANY` where these cannot be
     /// read.
     pub fn held(&self) -> BTreeSet<String> {
         // Agents of earlier versions wrote one digest alone.
