@@ -39,7 +39,7 @@ impl Tuned {
         };
         Table {
             title: format!(
-                "Confirmed by {} replicas that no choice rests on; ± and ranges: 95 %",
+                "Confirmed by {} replicas of other seeds than the search; ± and ranges: 95 %",
                 self.fresh
             ),
             labels: vec![
