@@ -48,6 +48,7 @@ mod ages;
 pub mod cases;
 pub mod engines;
 mod estimate;
+mod foretold;
 mod gains;
 mod histogram;
 mod item;
@@ -71,6 +72,7 @@ mod transfer;
 pub use estimate::{
     Estimate, jain, mean, paired, paired_gain, paired_gain_of_readings, relative_gain,
 };
+pub use foretold::{Foretold, foretold, is_model};
 pub use gains::{Gain, PointGains, gains_at};
 pub use histogram::Histogram;
 pub use item::Item;

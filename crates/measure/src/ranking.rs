@@ -23,6 +23,10 @@ pub struct Ranking {
     /// may be another when they are given the time to complete.
     #[serde(default)]
     pub undecided: bool,
+    /// Whether a model has a figure to a lower bound only, or not at all: then the order may be another by what is not
+    /// known.
+    #[serde(default)]
+    pub unknown: bool,
 }
 
 /// A run's place among others.
@@ -64,7 +68,7 @@ pub struct Service {
     pub workload: String,
     /// What it is judged by.
     pub traffic: Traffic,
-    /// Its figures.
+    /// Its figures; of a model, those that it has.
     pub figures: Vec<RankFigure>,
 }
 
@@ -139,8 +143,9 @@ impl Ranking {
         let at = |point: usize| -> Vec<&Summary> {
             runs.iter().map(|(_, points)| &points[point].summary).collect()
         };
+        let models: Vec<bool> = runs.iter().map(|(_, points)| is_model(points)).collect();
         let served: Vec<Vec<Vec<Service>>> =
-            (0..points).map(|point| services(&at(point))).collect();
+            (0..points).map(|point| services(&at(point), &models)).collect();
         let line = |(run, (label, _)): (usize, &(&str, &[Point]))| {
             let points: Vec<Vec<Service>> = served.iter().map(|runs| runs[run].clone()).collect();
             RankedRun { rank: 0, label: (*label).to_owned(), run, worst: worst(&points), points }
@@ -152,8 +157,20 @@ impl Ranking {
                 at > 0 && by_worst_first(&lines[at].ratios(), &lines[at - 1].ratios()).is_eq();
             lines[at].rank = if is_alike { lines[at - 1].rank } else { at + 1 };
         }
-        let undecided = lines.iter().any(RankedRun::has_bounds);
-        Ranking { lines, undecided }
+        let is_model = |line: &RankedRun| is_model(runs[line.run].1);
+        let has_gaps = |line: &RankedRun| {
+            let figures = |line: &RankedRun| {
+                line.points.iter().flatten().map(|service| service.figures.len()).sum::<usize>()
+            };
+            lines.iter().any(|other| figures(other) > figures(line))
+        };
+        Ranking {
+            undecided: lines.iter().any(|line| line.has_bounds() && !is_model(line)),
+            unknown: lines
+                .iter()
+                .any(|line| is_model(line) && (line.has_bounds() || has_gaps(line))),
+            lines,
+        }
     }
 }
 
@@ -179,10 +196,16 @@ impl RankedRun {
     }
 }
 
-/// Compares the worst of both, then the next.
+/// Compares the worst of both, then the next; of whom less is known comes after.
 fn by_worst_first(a: &[f64], b: &[f64]) -> Ordering {
     let differing = a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
-    differing.unwrap_or(Ordering::Equal)
+    differing.unwrap_or_else(|| b.len().cmp(&a.len()))
+}
+
+/// Whether these are the points of a model, which has means and no replicas: what it does not tell is not known, and may
+/// have been served well.
+fn is_model(points: &[Point]) -> bool {
+    points.iter().all(|point| point.replicas.is_empty())
 }
 
 fn worst(points: &[Vec<Service>]) -> Option<Worst> {
@@ -205,8 +228,8 @@ fn worst(points: &[Vec<Service>]) -> Option<Worst> {
     worst
 }
 
-/// How each run served each workload that can be compared; runs outside, workloads inside.
-fn services(runs: &[&Summary]) -> Vec<Vec<Service>> {
+/// How each run served each workload that can be compared, and which of them are `models`; runs outside, workloads inside.
+fn services(runs: &[&Summary], models: &[bool]) -> Vec<Vec<Service>> {
     let mut served: Vec<Vec<Service>> = vec![Vec::new(); runs.len()];
     let Some(first) = runs.first() else { return served };
     for name in first.workloads.iter().map(|w| &w.name).filter(|name| !name.contains('/')) {
@@ -219,7 +242,9 @@ fn services(runs: &[&Summary]) -> Vec<Vec<Service>> {
         for measure in measures(traffic, values_of) {
             let values = values_of(measure);
             for (run, ratio) in ratios(measure, &values).into_iter().enumerate() {
-                figures[run].push(RankFigure { measure, value: values[run], ratio });
+                if values[run].is_some() || !models[run] {
+                    figures[run].push(RankFigure { measure, value: values[run], ratio });
+                }
             }
         }
         for (run, figures) in figures.into_iter().enumerate() {

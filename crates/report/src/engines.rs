@@ -1,12 +1,13 @@
 //! The same policies by several engines, in words and in the rankings of each.
 
 use shortflow_measure::cases::{point_label, swept_key};
-use shortflow_measure::engines::{done_by, engines};
+use shortflow_measure::engines::{cases, done_by, engines};
 use shortflow_measure::results::Comparison;
 use shortflow_measure::{Estimate, Gain, Measure, PointGains, Run};
 
+use crate::foretold::how_far_off;
 use crate::format;
-use crate::order::{Agreement, agreement, ranking_by};
+use crate::order::{Agreement, agreement, ranking_among, ranking_by, told_by_all};
 use crate::ranking::{comparable, table};
 use crate::table::Table;
 
@@ -23,14 +24,18 @@ pub(crate) fn rankings(runs: &[Run]) -> Vec<Table> {
 /// What several engines found, in words: whether they order the policies alike, and how far apart their
 /// figures are.
 pub(crate) fn sentences(runs: &[Run]) -> String {
-    let said = [in_what_order(runs), how_far_apart(runs)];
+    let order = in_what_order(runs);
+    let untold = order.is_some().then(|| untold(runs)).flatten();
+    let said = [order, untold, how_far_off(runs), how_far_apart(runs)];
     let said: Vec<String> = said.into_iter().flatten().collect();
     if said.is_empty() { "See the tables.".into() } else { said.join("\n") }
 }
 
 fn in_what_order(runs: &[Run]) -> Option<String> {
-    let orders = engines(runs).into_iter().map(|engine| {
-        let ranking = ranking_by(runs, engine);
+    let policies = told_by_all(runs);
+    let rankings =
+        engines(runs).into_iter().map(|engine| (engine, ranking_among(runs, engine, &policies)));
+    let orders = rankings.clone().map(|(engine, ranking)| {
         let mut names = String::new();
         for (at, line) in ranking.lines.iter().enumerate() {
             let is_alike = at > 0 && line.rank == ranking.lines[at - 1].rank;
@@ -51,7 +56,12 @@ fn in_what_order(runs: &[Run]) -> Option<String> {
     Some(match agreement(runs)? {
         Agreement::Same => {
             let done: Vec<&str> = orders.iter().map(|(done, _)| done.as_str()).collect();
-            format!("The policies come in the same order {}: {}.", done.join(" and "), orders[0].1)
+            let known = match rankings.clone().any(|(_, ranking)| ranking.unknown) {
+                true => ", as far as is predicted",
+                false => "",
+            };
+            let done = done.join(" and ");
+            format!("The policies come in the same order {done}{known}: {}.", orders[0].1)
         }
         Agreement::Undecided => {
             format!(
@@ -69,6 +79,14 @@ fn in_what_order(runs: &[Run]) -> Option<String> {
             format!("The policies do not come in the same order: {}.", each())
         }
     })
+}
+
+/// The policies of which an engine tells nothing, in words; none where there are none.
+fn untold(runs: &[Run]) -> Option<String> {
+    let told = told_by_all(runs);
+    let others: Vec<&str> = cases(runs).into_iter().filter(|name| !told.contains(name)).collect();
+    (comparable(runs) && !others.is_empty())
+        .then(|| format!("Not by all engines, and left out of that: {}.", others.join(", ")))
 }
 
 /// The measures by which engines are held against each other, in words.
@@ -101,6 +119,9 @@ fn how_far_apart(runs: &[Run]) -> Option<String> {
         .into_iter()
         .flat_map(|at| at.gains.iter().filter_map(move |gain| Figure::of(at, gain)))
         .collect();
+    if figures.is_empty() {
+        return None;
+    }
     let has_intervals = figures.iter().any(|figure| figure.ratio.n > 1);
     let apart: Vec<&Figure<'_>> =
         figures.iter().filter(|figure| !has_intervals || figure.is_clear()).collect();

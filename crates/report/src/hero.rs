@@ -24,7 +24,7 @@ pub(crate) fn hero(runs: &[Run]) -> Option<Figure> {
         // Engines are not ranked: what is to be seen is how each policy fares by both.
         lines.sort_by_key(|line| line.run);
     }
-    let panels = panels(lines.first()?.points.first()?);
+    let panels = panels(&lines);
     if panels.is_empty() {
         return None;
     }
@@ -51,7 +51,10 @@ struct Panel {
 }
 
 /// At most four workloads, for more have no room: the first of each kind of traffic, then others.
-fn panels(services: &[Service]) -> Vec<Panel> {
+fn panels(lines: &[RankedRun]) -> Vec<Panel> {
+    let Some(services) = lines.first().and_then(|line| line.points.first()) else {
+        return Vec::new();
+    };
     let is_first = |at: usize| services[..at].iter().all(|s| s.traffic != services[at].traffic);
     let mut chosen: Vec<usize> = (0..services.len()).filter(|at| is_first(*at)).collect();
     chosen.extend((0..services.len()).filter(|at| !is_first(*at)));
@@ -64,8 +67,11 @@ fn panels(services: &[Service]) -> Vec<Panel> {
             Traffic::Datagrams => RankMeasure::P99,
             Traffic::Bulk => RankMeasure::Goodput,
         };
-        let has = |measure| service.figures.iter().any(|figure| figure.measure == measure);
-        let measure = if has(preferred) { preferred } else { service.figures.first()?.measure };
+        // A model may tell of one policy what it does not tell of another.
+        let all = || lines.iter().filter_map(|line| line.points.first()?.get(at));
+        let mut figures = all().flat_map(|service| &service.figures);
+        let has = figures.clone().any(|figure| figure.measure == preferred);
+        let measure = if has { preferred } else { figures.next()?.measure };
         Some(Panel { workload: service.workload.clone(), measure, traffic: service.traffic })
     };
     chosen.into_iter().filter_map(panel).collect()
@@ -87,7 +93,7 @@ fn draw(lines: &[RankedRun], panels: &[Panel]) -> String {
     );
     for (row, line) in lines.iter().enumerate() {
         let y = row_middle(row) + 5.0;
-        let name = escape(&shortened(&line.label));
+        let name = escape(&shortened(&line.label, MOST_NAME));
         let _ = write!(out, "<text x=\"0\" y=\"{y}\">{name}</text>");
     }
     for (at, panel) in panels.iter().enumerate() {
@@ -98,13 +104,14 @@ fn draw(lines: &[RankedRun], panels: &[Panel]) -> String {
 
 /// In units of the drawing: its width, the heads of panels, a row, and the gap between panels.
 const WIDTH: f64 = 760.0;
-const HEAD: f64 = 44.0;
+const HEAD: f64 = 62.0;
 const ROW: f64 = 26.0;
 const GAP: f64 = 16.0;
 const BAR: f64 = 14.0;
-/// What a value's text takes beside its bar, and a character of a name.
+/// What a value's text takes beside its bar, a character of a name, and one of a head.
 const VALUE: f64 = 76.0;
 const CHARACTER: f64 = 7.4;
+const BOLD_CHARACTER: f64 = 8.4;
 /// How many characters of a name are shown.
 const MOST_NAME: usize = 32;
 
@@ -112,11 +119,14 @@ fn row_middle(row: usize) -> f64 {
     HEAD + ROW * (row as f64 + 0.5)
 }
 
-fn shortened(name: &str) -> String {
-    if name.chars().count() <= MOST_NAME {
+/// A name of so many characters at most: without its middle, since names that belong together begin or end alike.
+fn shortened(name: &str, most: usize) -> String {
+    let all: Vec<char> = name.chars().collect();
+    if all.len() <= most {
         return name.to_owned();
     }
-    name.chars().take(MOST_NAME - 1).chain(['…']).collect()
+    let (before, after) = (most / 2, most.saturating_sub(most / 2 + 1));
+    all[..before].iter().chain(&['…']).chain(&all[all.len() - after..]).collect()
 }
 
 fn draw_panel(lines: &[RankedRun], panel: &Panel, x: f64, width: f64) -> String {
@@ -129,11 +139,13 @@ fn draw_panel(lines: &[RankedRun], panel: &Panel, x: f64, width: f64) -> String 
         Better::Higher => "more is better",
         Better::Lower | Better::Neither => "less is better",
     };
-    let head = short_head(panel);
+    let head = shortened(&panel.workload, (width / BOLD_CHARACTER) as usize);
+    let what = short_head(panel);
     let (bottom, top) = (HEAD + ROW * lines.len() as f64, HEAD);
     let mut out = format!(
         "<text x=\"{x}\" y=\"14\" font-weight=\"600\">{}</text>\
-         <text x=\"{x}\" y=\"32\" font-size=\"12\">{better}</text>\
+         <text x=\"{x}\" y=\"32\" font-size=\"12\">{what}</text>\
+         <text x=\"{x}\" y=\"49\" font-size=\"12\">{better}</text>\
          <line x1=\"{x}\" x2=\"{x}\" y1=\"{top}\" y2=\"{bottom}\" stroke=\"{GRID}\"/>",
         escape(&head)
     );
@@ -165,13 +177,13 @@ fn draw_panel(lines: &[RankedRun], panel: &Panel, x: f64, width: f64) -> String 
     out
 }
 
-fn short_head(panel: &Panel) -> String {
-    let what = match (panel.traffic, panel.measure) {
+/// What a panel shows of its workload.
+fn short_head(panel: &Panel) -> &'static str {
+    match (panel.traffic, panel.measure) {
         (Traffic::Datagrams, RankMeasure::P99) => "p99 of delay",
         (Traffic::Datagrams, RankMeasure::P95) => "p95 of delay",
         (_, RankMeasure::P99) => "p99",
         (_, RankMeasure::P95) => "p95",
         (traffic, measure) => measure_in_words(traffic, measure),
-    };
-    format!("{}: {what}", panel.workload)
+    }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json as value};
 use shortflow_measure::engines::{are_several, engines};
 use shortflow_measure::results::{Compared, Comparison};
-use shortflow_measure::{Point, Run};
+use shortflow_measure::{Point, Run, foretold};
 
 use crate::order::{Agreement, agreement, ranking_by};
 use crate::ranking::ranking;
@@ -42,13 +42,14 @@ fn same_order(runs: &[Run]) -> Option<bool> {
     }
 }
 
-/// The ranking of each engine, and whether they order the policies alike; null where there is one policy, or one replica
-/// with other orders.
+/// The ranking of each engine, whether they order the policies alike (null where there is one policy, or one replica with
+/// other orders), and what was predicted beside what was found.
 fn by_engine(runs: &[Run]) -> Value {
     let ranked =
         |engine: &&str| value!({"engine": engine, "ranking": ranking_by(runs, engine).lines});
     value!({
         "same_order": same_order(runs),
+        "foretold": foretold(runs),
         "rankings": engines(runs).iter().map(ranked).collect::<Vec<_>>(),
     })
 }

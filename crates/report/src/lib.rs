@@ -28,6 +28,7 @@
 mod engines;
 mod figures;
 mod files;
+mod foretold;
 mod format;
 mod hero;
 mod html;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use shortflow_measure::engines::{cases, engines, of_engine};
-use shortflow_measure::{Estimate, Point, Ranking, Run};
+use shortflow_measure::{Estimate, Point, RankedRun, Ranking, Run};
 
 use crate::ranking::comparable;
 
@@ -20,20 +20,46 @@ pub(crate) enum Agreement {
     Contrary,
 }
 
-/// The order in which one engine has the policies.
+/// The order in which one engine has the policies; a model those of which it tells something.
 pub(crate) fn ranking_by(runs: &[Run], engine: &str) -> Ranking {
+    ranking_among(runs, engine, &told(runs, engine))
+}
+
+/// The order of some policies by one engine.
+pub(crate) fn ranking_among(runs: &[Run], engine: &str, policies: &[&str]) -> Ranking {
     let of = of_engine(runs, engine);
-    let named: Vec<(&str, &[Point])> =
-        of.iter().map(|run| (run.manifest.case(), &run.points[..])).collect();
+    let named: Vec<(&str, &[Point])> = of
+        .iter()
+        .map(|run| (run.manifest.case(), &run.points[..]))
+        .filter(|(name, _)| policies.contains(name))
+        .collect();
     Ranking::of(&named)
+}
+
+/// The policies of which each engine tells something.
+pub(crate) fn told_by_all(runs: &[Run]) -> Vec<&str> {
+    let is_told =
+        |name: &&str| engines(runs).iter().all(|engine| told(runs, engine).contains(name));
+    cases(runs).into_iter().filter(is_told).collect()
+}
+
+/// The policies of which an engine tells something.
+fn told<'r>(runs: &'r [Run], engine: &str) -> Vec<&'r str> {
+    let all = cases(runs);
+    let ranking = ranking_among(runs, engine, &all);
+    let is_told = |line: &&RankedRun| line.worst.is_some() || !ranking.unknown;
+    let told: Vec<&str> =
+        ranking.lines.iter().filter(is_told).map(|line| line.label.as_str()).collect();
+    all.into_iter().filter(|name| told.contains(name)).collect()
 }
 
 /// How far the engines agree; none where they did not rank the same, or one policy only.
 pub(crate) fn agreement(runs: &[Run]) -> Option<Agreement> {
     let engines = engines(runs);
-    let rankings: Vec<Ranking> = engines.iter().map(|engine| ranking_by(runs, engine)).collect();
-    let ranks_all = |ranking: &Ranking| ranking.lines.len() == cases(runs).len();
-    if !comparable(runs) || cases(runs).len() < 2 || !rankings.iter().all(ranks_all) {
+    let policies = told_by_all(runs);
+    let among = |engine: &&str| ranking_among(runs, engine, &policies);
+    let rankings: Vec<Ranking> = engines.iter().map(among).collect();
+    if !comparable(runs) || policies.len() < 2 {
         return None;
     }
     let orders: Vec<_> = rankings.iter().map(places).collect();
@@ -43,7 +69,6 @@ pub(crate) fn agreement(runs: &[Run]) -> Option<Agreement> {
     if runs.iter().flat_map(|run| &run.points).all(|point| point.replicas.len() < 2) {
         return Some(Agreement::Unknown);
     }
-    let policies: Vec<&str> = cases(runs).into_iter().collect();
     let are_contrary = |(a, b): (&str, &str)| {
         let clear = |engine: &&str| clearly(runs, engine, [a, b]);
         let all: Vec<Ordering> = engines.iter().map(clear).collect();

@@ -41,7 +41,11 @@ pub(crate) fn table(runs: &[Run], ranking: &Ranking, title: String) -> Option<Ta
         head: head.into_iter().chain(columns.iter().map(Column::name)).collect(),
         labels: 3,
         rows: ranking.lines.iter().map(row).collect(),
-        note: Some(if ranking.undecided { format!("{NOTE}{UNDECIDED}") } else { NOTE.into() }),
+        note: Some(match (ranking.undecided, ranking.unknown) {
+            (true, _) => format!("{NOTE}{UNDECIDED}"),
+            (false, true) => format!("{NOTE}{UNKNOWN}"),
+            (false, false) => NOTE.into(),
+        }),
     })
 }
 
@@ -50,6 +54,9 @@ const NOTE: &str = "Worst served: the workload whose figure is farthest from the
 
 const UNDECIDED: &str = "\nThe order is not settled: ≥ is a lower bound, since transfers were still open at the end. \
     Raise `drain`\nor `duration` to let them complete.";
+
+const UNKNOWN: &str =
+    "\nThe order is of what is predicted: ≥ is a lower bound, and a dash has no closed form.";
 
 /// Whether these are several runs with the same arrivals at the same points.
 pub(crate) fn comparable(runs: &[Run]) -> bool {
@@ -78,11 +85,17 @@ const MOST_COLUMNS: usize = 8;
 fn columns(ranking: &Ranking) -> Vec<Column> {
     let Some(points) = ranking.lines.first().map(|line| &line.points) else { return Vec::new() };
     let Some(services) = points.first() else { return Vec::new() };
-    let figures = services.iter().flat_map(|service| {
-        service.figures.iter().map(|figure| Column::Figure {
-            workload: service.workload.clone(),
-            measure: figure.measure,
-        })
+    // A model may have figures of one run that it has not of another.
+    let figures = services.iter().enumerate().flat_map(|(at, service)| {
+        let mut measures = Vec::new();
+        for figure in ranking.lines.iter().flat_map(|line| &line.points[0][at].figures) {
+            if !measures.contains(&figure.measure) {
+                measures.push(figure.measure);
+            }
+        }
+        let workload = &service.workload;
+        let column = move |measure| Column::Figure { workload: workload.clone(), measure };
+        measures.into_iter().map(column)
     });
     let figures: Vec<Column> = figures.collect();
     if points.len() == 1 && figures.len() <= MOST_COLUMNS {

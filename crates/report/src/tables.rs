@@ -136,21 +136,37 @@ fn say_notes_once(tables: &mut [data::Table]) {
     }
 }
 
-/// Every warning, with the run and point that it is about where there are several.
+/// Every warning, with the runs and points that it is about where there are several. One that is about all that an engine
+/// did has its name at most, and none is said twice.
 pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
     let swept = swept_key(runs).is_some();
     let points = runs.iter().map(|run| run.points.len()).max().unwrap_or(0);
     let cases = (0..points)
         .flat_map(|at| runs.iter().filter_map(move |run| Some((run, at, run.points.get(at)?))));
-    let mut all = Vec::new();
+    let mut all: Vec<(&String, &str, Vec<String>)> = Vec::new();
     for (run, at, point) in cases {
         let point_name = swept.then(|| point_label(run, at));
         let run_name = (runs.len() > 1).then(|| run.label.clone());
         let of = point_name.into_iter().chain(run_name).collect::<Vec<_>>().join(", ");
-        all.extend(point.summary.warnings.iter().map(|warning| match of.is_empty() {
-            true => warning.clone(),
-            false => format!("{of}: {warning}"),
-        }));
+        let engine = run.manifest.engine.as_str();
+        for warning in &point.summary.warnings {
+            match all.iter_mut().find(|(said, by, _)| *said == warning && *by == engine) {
+                Some((_, _, about)) => about.push(of.clone()),
+                None => all.push((warning, engine, vec![of.clone()])),
+            }
+        }
     }
-    all
+    let done = |engine: &str| {
+        let of = runs.iter().filter(|run| run.manifest.engine == engine);
+        of.map(|run| run.points.len()).sum::<usize>()
+    };
+    let told = |(warning, engine, about): (&String, &str, Vec<String>)| {
+        let of = match about.len() == done(engine) && about.len() > 1 {
+            true if are_several(runs) => done_by(engine),
+            true => String::new(),
+            false => about.join("; "),
+        };
+        if of.is_empty() { warning.clone() } else { format!("{of}: {warning}") }
+    };
+    all.into_iter().map(told).collect()
 }

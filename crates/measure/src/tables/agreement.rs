@@ -46,9 +46,10 @@ pub fn agreement(runs: &[Run]) -> Option<Table> {
             let whole = a.summary.workloads.iter().map(|w| w.name.as_str());
             let mut starts_group = true;
             for workload in whole.filter(|name| !name.contains('/')) {
+                let what = Subject { workload, ..Subject::default() };
                 let has_means = a.replicas.is_empty() || b.replicas.is_empty();
                 let cells = COLUMNS.map(|(_, measures)| match has_means {
-                    true => ratio_of_means(&a.summary, &b.summary, workload, measures),
+                    true => ratio_of_means(&a.summary, &b.summary, &what, measures),
                     false => ratio(&gains, workload, measures),
                 });
                 if cells.iter().all(|cell| *cell == Cell::Nothing) {
@@ -94,16 +95,15 @@ fn ratio(gains: &[Gain], workload: &str, measures: &[Measure]) -> Cell {
 
 /// The same where one side has no replicas to pair, as a prediction has none: of the means, with the interval of the
 /// other side.
-fn ratio_of_means(
+pub(super) fn ratio_of_means(
     reference: &Summary,
     ours: &Summary,
-    workload: &str,
+    what: &Subject<'_>,
     measures: &[Measure],
 ) -> Cell {
-    let what = Subject { workload, ..Subject::default() };
     let both = measures
         .iter()
-        .find_map(|measure| measure.estimate(reference, &what).zip(measure.estimate(ours, &what)));
+        .find_map(|measure| measure.estimate(reference, what).zip(measure.estimate(ours, what)));
     let Some((reference, ours)) = both else { return Cell::Nothing };
     let is_known = !reference.at_least && !ours.at_least && reference.mean > 0.0;
     if !is_known {

@@ -1,10 +1,12 @@
 //! Completion times: by size, along a sweep, in their parts, and over limits.
 
+use super::agreement::ratio_of_means;
 use super::{Cell, Column, Label, Row, Scale, Table, cell, for_each_case, rows_of_cases};
 use crate::cases::{
     by_size, classes, gain, item, spread, summaries, swept_key, transfer_workloads,
 };
 use crate::engines::{are_several, done_by, reference_of};
+use crate::foretold::is_model;
 use crate::measures::{Measure, Subject};
 use crate::results::Run;
 
@@ -34,11 +36,11 @@ pub fn times(runs: &[Run], workloads: &[&str], detail: Detail) -> Vec<Table> {
 
 fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
     let scale = scale(runs, workload, &[Measure::Completion, Measure::CompletionP99]);
-    let compared = runs.len() > 1;
+    let (compared, is_paired) = (runs.len() > 1, !runs.iter().any(is_model));
     let (all, item) = (classes(runs, workload), item(runs, workload));
     let sizes = spread(&all, detail.most_sizes());
     let mut columns = vec![Column::of(Measure::Completion)];
-    columns.extend(compared.then(|| Column::called_only("gain")));
+    columns.extend(compared.then(|| Column::called_only(&gain_head(runs))));
     let percentiles = [Measure::CompletionMedian, Measure::CompletionP95, Measure::CompletionP99];
     columns.extend(percentiles.map(Column::of));
     let columns = columns.into_iter().map(|column| column.in_scale(scale));
@@ -48,6 +50,7 @@ fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
     let mut rows = Vec::new();
     for size in sizes.iter().copied().map(Some).chain([None]) {
         let what = Subject { workload, class: size, ..Subject::default() };
+        let rows_before = rows.len();
         for (at, run) in runs.iter().enumerate() {
             let summary = &run.points[0].summary;
             if has_class(summary, workload, size) {
@@ -56,13 +59,19 @@ fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
                 let told = |column: &Column| match (column.measure, reference_of(runs, at)) {
                     (Some(_), _) => cell(column, summary, &what),
                     (None, None) => Cell::Reference,
-                    (None, Some(other)) => gain((&runs[other], run), 0, workload, size)
-                        .map_or(Cell::Nothing, Cell::Gain),
+                    (None, Some(other)) if is_paired => {
+                        gain((&runs[other], run), 0, workload, size)
+                            .map_or(Cell::Nothing, Cell::Gain)
+                    }
+                    (None, Some(other)) => {
+                        let reference = &runs[other].points[0].summary;
+                        ratio_of_means(reference, summary, &what, &[Measure::Completion])
+                    }
                 };
                 rows.push(Row {
                     labels: [name].into_iter().chain(run_name).collect(),
                     cells: columns.iter().map(told).collect(),
-                    starts_group: at == 0,
+                    starts_group: rows.len() == rows_before,
                 });
             }
         }
@@ -213,6 +222,15 @@ fn scale(runs: &[Run], workload: &str, measures: &[Measure]) -> Scale {
     Scale::of_times_up_to(longest)
 }
 
+/// What the column is called that holds a case against its reference.
+fn gain_head(runs: &[Run]) -> String {
+    match runs.iter().any(is_model) {
+        true if are_several(runs) => format!("× {}", done_by(&runs[0].manifest.engine)),
+        true => "× reference".to_owned(),
+        false => "gain".to_owned(),
+    }
+}
+
 fn interval_note(runs: &[Run]) -> Option<String> {
     // A prediction has means and no replicas: there is nothing to run more of.
     if runs.iter().flat_map(|run| &run.points).all(|point| point.replicas.is_empty()) {
@@ -221,6 +239,10 @@ fn interval_note(runs: &[Run]) -> Option<String> {
     let replicas = summaries(runs).map(|summary| summary.replicas).max()?;
     let paired = match runs {
         [_] => String::new(),
+        [first, ..] if runs.iter().any(is_model) => format!(
+            "\n× {0}: how many times the mean that was {0}, which has no replicas.",
+            done_by(&first.manifest.engine)
+        ),
         [first, ..] if are_several(runs) => format!(
             "\nA gain is in the mean, over what was {}, by pairs of replicas that had the same arrivals.",
             done_by(&first.manifest.engine)

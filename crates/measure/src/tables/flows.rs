@@ -2,6 +2,7 @@
 
 use super::{Column, Label, Row, Scale, Table, rows_of_cases};
 use crate::cases::{distinct, summaries, workloads};
+use crate::foretold::is_model;
 use crate::measures::{Measure, Subject};
 use crate::results::Run;
 use crate::summary::WorkloadSummary;
@@ -82,7 +83,21 @@ fn by_workload(
         rows_of_cases(runs, &name, &columns, &what, |s| s.workload(workload).is_some_and(&has))
     };
     let rows: Vec<Row> = workloads.iter().flat_map(rows_of).collect();
-    (!rows.is_empty()).then(|| Table::of_cases(runs, title, &["workload"], columns, rows))
+    if rows.is_empty() {
+        return None;
+    }
+    let note = numbers_note(runs, &columns);
+    Some(Table { note, ..Table::of_cases(runs, title, &["workload"], columns, rows) })
+}
+
+/// What numbers of things are numbers of, where that is not the same in all runs.
+fn numbers_note(runs: &[Run], columns: &[Column]) -> Option<String> {
+    let counts =
+        columns.iter().any(|c| matches!(c.measure, Some(Measure::Completed | Measure::Sent)));
+    let replicas = summaries(runs).map(|summary| summary.replicas).max()?;
+    (counts && replicas > 1 && runs.iter().any(is_model) && !runs.iter().all(is_model)).then(|| {
+        format!("What is predicted is that of one replica; numbers of the others are those of all {replicas} together.")
+    })
 }
 
 /// Delay and loss of each stream, a table for each workload whose streams are set apart.

@@ -1,6 +1,6 @@
 //! The same policies by two engines.
 
-use shortflow_measure::Run;
+use shortflow_measure::{Estimate, Run};
 use shortflow_report::{brief, json, key_result, page, text};
 
 use crate::synthetic::{BEST_EFFORT, Behaviour, FAIR_MARKER, single, sweep};
@@ -122,11 +122,6 @@ fn other_orders_in_one_replica_are_told_as_what_may_be_chance() {
 #[test]
 fn a_model_has_no_replicas_and_contradicts_those_of_others_where_they_are_clear() {
     let slow = Behaviour { slowness: BEST_EFFORT.slowness * 3.0, ..FAIR_MARKER };
-    let predicted = |behaviour| {
-        let mut run = by("predict", single(behaviour, 3));
-        run.points.iter_mut().for_each(|point| point.replicas.clear());
-        run
-    };
     let runs = |replicas| {
         vec![
             predicted(&BEST_EFFORT),
@@ -137,6 +132,76 @@ fn a_model_has_no_replicas_and_contradicts_those_of_others_where_they_are_clear(
     };
     assert_eq!(json(&runs(3))["engines"]["same_order"], false);
     assert!(json(&runs(1))["engines"]["same_order"].is_null());
+}
+
+/// What a model would tell that finds all that was measured.
+fn predicted(behaviour: &Behaviour) -> Run {
+    let mut run = by("predict", single(behaviour, 3));
+    run.points.iter_mut().for_each(|point| {
+        point.replicas.clear();
+        point.summary.replicas = 1;
+    });
+    run
+}
+
+/// The same of another policy.
+fn named(mut run: Run, policy: &str) -> Run {
+    run.label = format!("{policy}, {}d", run.manifest.engine);
+    run.manifest.label.clone_from(&run.label);
+    run.manifest.policy = Some(policy.into());
+    run
+}
+
+#[test]
+fn what_a_model_does_not_tell_is_not_counted_as_nothing_served() {
+    let mut silent = predicted(&FAIR_MARKER);
+    for workload in &mut silent.points[0].summary.workloads {
+        (workload.all, workload.classes, workload.goodput, workload.datagrams) = Default::default();
+    }
+    let mut half = named(predicted(&BEST_EFFORT), "half known");
+    half.points[0].summary.workloads[1].datagrams = None;
+    let runs = [
+        predicted(&BEST_EFFORT),
+        by("simulate", single(&BEST_EFFORT, 3)),
+        half,
+        named(by("simulate", single(&BEST_EFFORT, 3)), "half known"),
+        silent,
+        by("simulate", single(&FAIR_MARKER, 3)),
+    ];
+    let told = text(&runs, false);
+    let (_, ranked) = told.split_once("Policies ranked, predicted\n").unwrap();
+    let (ranked, _) = ranked.split_once("\n\n").unwrap();
+    assert!(!ranked.contains("fair marker"), "{ranked}");
+    assert!(
+        ranked.contains("half known") && ranked.contains("a dash has no closed form"),
+        "{ranked}"
+    );
+    assert!(!ranked.contains("× nothing") && !ranked.contains("voice nothing"), "{ranked}");
+    assert!(told.contains("Not by all engines, and left out of that: fair marker."), "{told}");
+}
+
+#[test]
+fn a_comparison_with_a_model_begins_with_the_prediction_that_is_farthest_off() {
+    let mut model = predicted(&BEST_EFFORT);
+    let summary = &mut model.points[0].summary;
+    let mean = summary.workloads[0].classes[7].mean.unwrap();
+    summary.workloads[0].classes[7].mean = Some(Estimate { mean: mean.mean / 2.0, ..mean });
+    let bound = summary.workloads[0].all.mean.unwrap();
+    let at_least = |factor| Some(Estimate { mean: bound.mean * factor, at_least: true, ..bound });
+    summary.workloads[0].all.mean = at_least(0.5);
+    let told = key_result(&[model.clone(), by("simulate", single(&BEST_EFFORT, 3))]);
+    assert!(told.contains("Farthest off: best effort, web of 91 pkt: "), "{told}");
+    assert!(told.contains("(−50 %)") && told.contains("The one lower bound (≥) holds."), "{told}");
+    model.points[0].summary.workloads[0].all.mean = at_least(2.0);
+    let runs = [by("simulate", single(&BEST_EFFORT, 3)), model];
+    let told = key_result(&runs);
+    assert!(told.contains("The one lower bound (≥) does not hold: best effort, web: ≥ "), "{told}");
+    let foretold = json(&runs)["engines"]["foretold"].clone();
+    let off = foretold.as_array().unwrap().iter().find(|at| at["class"] == "91 pkt").unwrap();
+    assert!((off["error"].as_f64().unwrap() + 0.5).abs() < 1e-9, "{off}");
+    assert!(
+        text(&runs, false).contains("of one replica; numbers of the others are those of all 3")
+    );
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn the_first_figure_shows_each_policy_in_a_colour_of_its_own() {
         .filter_map(|tag| tag.split("fill=\"").nth(1)?.split('"').next())
         .collect();
     assert_eq!(fills.len(), 15, "{fills:?}");
-    for head in ["web: p95", "voice: ", "backup: goodput", "policy 14"] {
+    for head in [">web<", ">p95<", ">voice<", ">backup<", ">goodput<", "policy 14"] {
         assert!(drawn[0].svg.contains(head), "{head} is missing");
     }
 }

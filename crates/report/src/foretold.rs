@@ -1,0 +1,83 @@
+//! How near predictions come, in words.
+
+use shortflow_measure::cases::{point_label, swept_key};
+use shortflow_measure::engines::done_by;
+use shortflow_measure::{Estimate, Foretold, Measure, Run, foretold};
+
+use crate::format;
+use crate::ranking::comparable;
+
+/// How many predictions are near what was found, which is farthest off, and whether bounds are bounds; none where there is
+/// nothing of the kind.
+pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
+    if !comparable(runs) {
+        return None;
+    }
+    let all = foretold(runs);
+    let off: Vec<(&Foretold, f64)> =
+        all.iter().filter_map(|figure| Some((figure, figure.error?))).collect();
+    let bounds: Vec<&Foretold> = all.iter().filter(|figure| figure.error.is_none()).collect();
+    let mut said = Vec::new();
+    let farthest = off.iter().max_by(|a, b| distance(a.1).total_cmp(&distance(b.1)));
+    if let Some((figure, error)) = farthest {
+        let near = off.iter().filter(|(_, error)| error.abs() <= NEAR).count();
+        let many = match off.len() {
+            1 => "The one mean that is predicted".to_owned(),
+            all if near == all => format!("All {all} means that are predicted"),
+            all => format!("Of {all} means that are predicted, {near}"),
+        };
+        let verb = match (off.len(), near) {
+            (1, 0) => "is not",
+            (1, _) | (2.., 1) => "is",
+            _ => "are",
+        };
+        said.push(format!(
+            "{many} {verb} within {:.0} % of what was found. Farthest off: {} ({}).",
+            NEAR * 100.0,
+            beside(runs, figure),
+            format::signed(error * 100.0) + " %",
+        ));
+    }
+    let broken: Vec<&&Foretold> = bounds.iter().filter(|figure| !figure.holds()).collect();
+    said.extend(match (&bounds[..], broken.first()) {
+        ([], _) => None,
+        ([_], None) => Some("The one lower bound (≥) holds.".to_owned()),
+        (all, None) => Some(format!("All {} lower bounds (≥) hold.", all.len())),
+        ([_], Some(figure)) => {
+            Some(format!("The one lower bound (≥) does not hold: {}.", beside(runs, figure)))
+        }
+        (all, Some(figure)) => Some(format!(
+            "Of {} lower bounds (≥), {} {} not hold: {}.",
+            all.len(),
+            broken.len(),
+            if broken.len() == 1 { "does" } else { "do" },
+            beside(runs, figure)
+        )),
+    });
+    (!said.is_empty()).then(|| said.join("\n"))
+}
+
+/// What counts as near, as a part of what was found.
+const NEAR: f64 = 0.2;
+
+/// How many times one is of the other, whichever is more.
+fn distance(error: f64) -> f64 {
+    (1.0 + error).max(1.0 / (1.0 + error))
+}
+
+/// What was predicted beside what was found.
+fn beside(runs: &[Run], figure: &Foretold) -> String {
+    let Foretold { policy, engine, point, workload, class, measure, predicted, found, .. } = figure;
+    let of = class.as_ref().map_or(workload.clone(), |class| format!("{workload} of {class}"));
+    let place = match swept_key(runs) {
+        Some(key) => format!(" at {key} = {}", point_label(&runs[0], *point)),
+        None => String::new(),
+    };
+    let value = |estimate: &Estimate| match measure {
+        Measure::Goodput => format::rate(estimate.mean * 1e6),
+        _ => format::seconds(estimate.mean),
+    };
+    let least = if predicted.at_least { "≥ " } else { "" };
+    let (told, seen) = (value(predicted), value(found));
+    format!("{policy}{place}, {of}: {least}{told} predicted, {seen} {}", done_by(engine))
+}
