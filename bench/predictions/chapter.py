@@ -40,6 +40,7 @@ TARGETS = {
     "recursion": [Target("mean completion time by length within 5 %", lambda figure: ", " in figure.of, within(0.05))],
     "pftk": [Target("goodput within 15 %", named("goodput"), within(0.15))],
     "whole": [Target("mean completion time by size within 20 %", lambda figure: is_time(figure) and ", " in figure.of, within(0.2))],
+    "path": [Target("mean completion time by size within 20 %", lambda figure: is_time(figure) and ", " in figure.of, within(0.2))],
     "filled": [Target("goodput within 5 %", named("goodput"), within(0.05)),
                Target("wait at RED within 35 %", named("wait at the line"), within(0.35))],
     "loops": [Target("mean time within 20 %", is_time, within(0.2))],

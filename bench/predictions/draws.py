@@ -98,9 +98,11 @@ def tcp(**keys: object) -> str:
     return text
 
 
-def transfers(name: str, load: float, sizes: list[str], request: str = "400 B") -> str:
+def transfers(
+    name: str, load: float, sizes: list[str], request: str = "400 B", client: str = "client", server: str = "server"
+) -> str:
     listed = ", ".join(f'"{size}"' for size in sizes)
-    return (f'[workloads.{name}.transfers]\nclient = "client"\nserver = "server"\nload = "{load:.0f} bit/s"\n'
+    return (f'[workloads.{name}.transfers]\nclient = "{client}"\nserver = "{server}"\nload = "{load:.0f} bit/s"\n'
             f'request.constant = "{request}"\nreply.choice = {{ sizes = [{listed}] }}\n')  # fmt: skip
 
 
@@ -183,6 +185,33 @@ def whole(rng: random.Random, name: str) -> Drawn:
     return Drawn(name, words, text, policy)
 
 
+def path(rng: random.Random, name: str) -> Drawn:
+    """Transfers over two or three loaded lines in a row, and others over each of them."""
+    lines, kind = rng.choice([2, 3]), rng.choice(["plain buffers", "a queue for each flow"])
+    rates = [between(rng, 2e6, 2e7)] * lines if rng.random() < 0.5 else [between(rng, 2e6, 2e7) for _ in range(lines)]
+    delay, load = rng.uniform(0.002, 0.02), rng.uniform(0.1, 0.8)
+    sizes = sorted(rng.sample(SIZES, 4), key=SIZES.index)
+    policy = "[roles.core.queue.fq-codel]\n" if "each flow" in kind else ""
+    fast = 'rate = "10 Gbit/s", delay = "1 us"'
+    bind = ", ".join(f'{{ role = "core", at = "r[{at}]", to = "r[{at + 1}]" }}' for at in range(lines))
+    text = f'policy = "policy.toml"\nbind = [{bind}]\n' if policy else ""
+    text += 'duration = "140 s"\nwarm_up = "20 s"\ndrain = "60 s"\n' + classes(sizes)
+    text += f"hosts.h = {{ count = {lines + 1} }}\nrouters.r = {{ count = {lines + 1} }}\n"
+    text += f'links.access = {{ between = ["h", "r"], {fast} }}\n'
+    for at, rate in enumerate(rates):
+        buffer = "" if policy else ', queue = "500 pkt"'
+        text += (f'links.line{at} = {{ between = ["r[{at}]", "r[{at + 1}]"], rate = "{rate:.0f} bit/s", '
+                 f'delay = "{delay * 1e3:.3f} ms"{buffer} }}\n')  # fmt: skip
+    era = rng.choice(["linux-today", "ns2-2005"])
+    text += tcp(era=era) if era == "linux-today" else tcp(era=era, receive_window="200 KB")
+    through = rng.uniform(0.1, 0.4) * load * min(rates)
+    text += transfers("through", through, sizes, client=f"h[{lines}]", server="h[0]")
+    for at, rate in enumerate(rates):
+        text += transfers(f"hop{at}", load * rate - through, sizes, client=f"h[{at + 1}]", server=f"h[{at}]")
+    listed = ", ".join(f"{rate / 1e6:.1f}" for rate in rates)
+    return Drawn(name, f"{listed} Mbit/s, {delay * 1e3:.0f} ms each, load {load:.2f}, {kind}, {era}", text, policy)
+
+
 def filled(rng: random.Random, name: str) -> Drawn:
     """Long flows that fill a line."""
     rate, delay, flows = between(rng, 2e6, 2e7), rng.uniform(0.005, 0.05), rng.randrange(4, 41)
@@ -224,6 +253,7 @@ FAMILIES = [
     Family("recursion", "Transfers of 1 to 9 segments, some of which are lost", 40, recursion),
     Family("pftk", "Long Reno connections, some of whose segments are lost", 40, pftk),
     Family("whole", "Completion times by size", 60, whole),
+    Family("path", "Completion times over several lines", 30, path),
     Family("filled", "Long flows that fill a line", 25, filled),
     Family("loops", "Pages, files and echoes of users who wait for them", 25, loops),
 ]

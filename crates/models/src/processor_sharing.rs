@@ -85,6 +85,50 @@ pub fn access_limited_time(
     Ok(size / access * (1.0 + waiting / (servers * (1.0 - load))))
 }
 
+/// The mean time that a flow takes for a unit of data where it crosses several lines and gets the least of its shares: the
+/// mean of the greatest of tᵢ(1 + Nᵢ), where each line i takes `alone` tᵢ for it, and `shared` tᵢ(1 + E\[Nᵢ\]) with the other
+/// flows there. Their numbers Nᵢ are geometric, as those of a line that flows share are (Kleinrock 1976, §4.4), and count as
+/// independent of one another. One line, or one that is always the slowest, gives its own mean.
+///
+/// Each is a pair (`alone`, `shared`) with 0 < `alone` ≤ `shared`. Linear in the shares that matter, and in lines.
+pub fn least_share_time(lines: &[(f64, f64)]) -> Result<f64, ModelError> {
+    for (alone, shared) in lines {
+        Range::above(0.0).check("the time alone at a line", *alone)?;
+        Range::at_least(*alone).check("the time with others at a line", *shared)?;
+    }
+    let loads: Vec<(f64, f64)> =
+        lines.iter().map(|(alone, shared)| (*alone, 1.0 - alone / shared)).collect();
+    let [.., _] = loads[..] else { return Ok(0.0) };
+    // The greatest is above x unless all are up to it: ∫ 1 − Π P(Xᵢ ≤ x) dx, piece by piece between the values of any.
+    let mut values: Vec<f64> = Vec::new();
+    for (alone, load) in &loads {
+        let mut left = 1.0;
+        for number in 1..=MOST_SHARES {
+            values.push(alone * f64::from(number));
+            left *= load;
+            if left < NEGLIGIBLE {
+                break;
+            }
+        }
+    }
+    values.sort_by(f64::total_cmp);
+    let (mut mean, mut from) = (0.0, 0.0);
+    for to in values {
+        let middle = f64::midpoint(from, to);
+        let up_to = loads.iter().map(|(alone, load)| {
+            let number = (middle / alone).floor();
+            if number < 1.0 { 0.0 } else { 1.0 - libm::pow(*load, number) }
+        });
+        mean += (to - from) * (1.0 - up_to.product::<f64>());
+        from = to;
+    }
+    Ok(mean)
+}
+
+/// The most flows that are counted at a line, and the probability that there are more which is left out.
+const MOST_SHARES: u32 = 20_000;
+const NEGLIGIBLE: f64 = 1e-9;
+
 /// Erlang's C: the probability of waiting for one of `servers` at an `offered` load below them, by the
 /// recursion of his B.
 fn erlang_delay(servers: f64, offered: f64) -> f64 {
@@ -160,6 +204,23 @@ mod tests {
                 assert!((mean / model - 1.0).abs() < 0.03, "{size}: {mean} against {model}");
             }
         }
+    }
+
+    #[test]
+    fn the_least_of_several_shares_is_that_of_the_slowest_or_less() {
+        // Of one line, its own mean.
+        assert!((least_share_time(&[(2.0, 10.0)]).unwrap() - 10.0).abs() < 1e-6);
+        // Two at a load of a half: 1 + Σ (2·½ⁿ − ¼ⁿ) = 1 + 2 − ⅓.
+        let two = least_share_time(&[(1.0, 2.0), (1.0, 2.0)]).unwrap();
+        assert!((two - 8.0 / 3.0).abs() < 1e-6, "{two}");
+        // Three at four fifths: 1 + 12 − 3·0.64/0.36 + 0.512/0.488.
+        let three = least_share_time(&[(1.0, 5.0); 3]).unwrap();
+        assert!((three - (13.0 - 3.0 * 0.64 / 0.36 + 0.512 / 0.488)).abs() < 1e-5, "{three}");
+        // A line that is idle, and one that is much faster, add nothing.
+        let beside = least_share_time(&[(1.0, 5.0), (1.0, 1.0), (1e-3, 2e-3)]).unwrap();
+        assert!((beside - 5.0).abs() < 1e-3, "{beside}");
+        assert_eq!(least_share_time(&[]), Ok(0.0));
+        assert!(least_share_time(&[(2.0, 1.0)]).is_err());
     }
 
     #[test]

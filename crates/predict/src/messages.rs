@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use shortflow_models::attained_service::Arrivals;
 use shortflow_models::pftk::Path;
+use shortflow_models::processor_sharing::least_share_time;
 use shortflow_models::short_flow::{MOST_CREDITS, ShortFlow};
 use shortflow_models::sizes::{Choice, Sizes};
 use shortflow_models::{Range, latency};
@@ -113,7 +114,8 @@ impl<'n> Sending<'n> {
             self.data.iter().map(|hop| network.lines[hop.line].rate).fold(f64::INFINITY, f64::min);
         let alone =
             self.data.iter().map(|hop| network.lines[hop.line].time(packet)).fold(0.0, f64::max);
-        let (mut waits, mut slowest, mut last) = (0.0, 0.0f64, 0.0f64);
+        let (mut shares, mut last) = (Vec::new(), Vec::new());
+        let mut waits = 0.0;
         let (mut kept, mut found_room) = (1.0, 1.0);
         let mut lacks = None;
         for hop in self.data {
@@ -136,12 +138,13 @@ impl<'n> Sending<'n> {
                 _ => slowdown(met, sessions, limited),
             };
             let time = alone.max(line.time(packet));
-            slowest = slowest.max(time * factor);
-            last = last.max(match line.order {
-                Order::Bands => line.time(packet) / (1.0 - met.before).max(1e-3),
-                _ => time * factor,
+            shares.push((time, time * factor));
+            last.push(match line.order {
+                Order::Bands => [line.time(packet) / (1.0 - met.before).max(1e-3); 2].into(),
+                _ => (time, time * factor),
             });
         }
+        let (slowest, last) = (least_share(shares), least_share(last));
         let rtt = self.bare(self.data, packet) + waits + self.back();
         Stretch {
             from,
@@ -235,6 +238,9 @@ impl<'n> Sending<'n> {
                 return Err(why.clone());
             }
         }
+        if siblings > 1.0 && self.network.is_at_rest {
+            self.fits(start, window.min(segments), siblings)?;
+        }
         let one_way = self.bare(self.data, first) + self.stretches[at].waits;
         let mut sending = self.windows(start, segments, window, siblings);
         for (line, sizes, per_second) in &self.attained {
@@ -255,6 +261,32 @@ impl<'n> Sending<'n> {
         let losses = self.losses(segments, start, window)?;
         let distrust = if start > 0.0 { 0.0 } else { self.distrust() };
         Ok(one_way + sending + losses + distrust)
+    }
+
+    /// Refuses messages that are sent side by side and do not fit into a queue with their first windows: what is lost then has
+    /// no closed form.
+    fn fits(&self, start: f64, window: f64, siblings: f64) -> Result<(), Lack> {
+        let packet = f64::from(self.tcp.mss) + f64::from(self.tcp.header);
+        let end = start + window * packet;
+        let mut before = f64::INFINITY;
+        for hop in self.data {
+            let line = &self.network.lines[hop.line];
+            let comes_faster = before > line.rate;
+            before = before.min(line.rate);
+            for (at, piece) in hop.pieces.iter().enumerate() {
+                let next = hop.pieces.get(at + 1).map_or(f64::INFINITY, |next| next.from);
+                let packets = siblings * (next.min(end) - piece.from.max(start)).max(0.0) / packet;
+                let room = line.bands[piece.places[0].band].room(packet);
+                if comes_faster && packets > room {
+                    return Err(Lack::new(format!(
+                        "{siblings:.0} messages at once bring {packets:.0} packets in their first windows to {}, \
+                         whose queue has room for {room:.0}",
+                        line.name
+                    )));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn at(&self, sent: f64) -> usize {
@@ -423,6 +455,19 @@ impl<'n> Sending<'n> {
             .collect()
     }
 }
+
+/// The mean time of a packet that gets the least of the shares of its lines. Those that are hardly shared do not count.
+fn least_share(mut shares: Vec<(f64, f64)>) -> f64 {
+    let most = shares.iter().map(|(_, shared)| *shared).fold(0.0, f64::max);
+    shares.retain(|(alone, shared)| *shared > alone * (1.0 + HARDLY));
+    match &shares[..] {
+        [] | [_] => most,
+        several => least_share_time(several).unwrap_or(most).max(most),
+    }
+}
+
+/// How much longer a packet takes at most at a line that is hardly shared.
+const HARDLY: f64 = 0.01;
 
 /// The piece of a flow that has sent so many bytes.
 fn piece_at(hop: &Hop, sent: f64) -> &Piece {

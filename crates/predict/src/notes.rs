@@ -42,6 +42,12 @@ pub(crate) fn rests_on(scenario: &Scenario, network: &Network, lacking: &[Lackin
     let order = |order: Order| used(network).any(|at| network.lines[at].order == order);
     tell(used(network).any(|at| network.lines[at].bands.len() > 1), BANDS);
     tell(order(Order::Fair), FAIR);
+    let is_crowded = |at: usize| {
+        network.lines[at].order == Order::Fair
+            && network.utilisation(at) > CROWDED
+            && !network.met[at].iter().any(|met| met.is_filled)
+    };
+    tell(used(network).any(is_crowded), CODEL);
     tell(order(Order::LeastAttained), LEAST);
     let visits = |kind: &WorkloadKind| {
         matches!(kind, WorkloadKind::Transfers(_) | WorkloadKind::Web(_) | WorkloadKind::Ftp(_))
@@ -80,6 +86,9 @@ const CONSTANT: &str =
 const BESIDE: &str = "Waits at a plain buffer that flows fill are told as those of flows that cut their windows together, and beside windows of others as what is left after a cut: one by one they leave it fuller.";
 const BANDS: &str = "Bands that are served in order rest on M/G/1 with non-preemptive priorities (Cobham; Guo et al. 2005, eq. 1).";
 const FAIR: &str = "Queues that serve each flow in its turn rest on processor sharing.";
+/// The load from which on CoDel drops so much that it shows.
+const CROWDED: f64 = 0.6;
+const CODEL: &str = "Transfers at such queues count as if nothing were dropped: above a load of 0.6 CoDel's drops make large ones take up to half longer than is told.";
 const LEAST: &str = "Queues that serve who has had least rest on M/G/1 with least attained service (Kleinrock 1976).";
 const VISITS: &str = "Transfers rest on slow start over lines whose queues windows fill in bursts (M/G/1 by bursts) and that flows share alike (processor sharing); what losses add rests on Casetti and Mellia 2005 up to 16 segments, on Cardwell et al. 2000 beyond.";
 const LOOPS: &str = "Sessions rest on closed loops (mean value analysis after Schweitzer), the objects of a page all of mean length over one connection.";

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use shortflow_measure::Run;
 use shortflow_measure::cases::swept_key;
 use shortflow_measure::engines::are_several;
-use shortflow_measure::{Better, RankFigure, RankMeasure, RankedRun, Service, Traffic};
+use shortflow_measure::{Better, RankFigure, RankMeasure, RankedRun, Traffic};
 
 use crate::html::escape;
 use crate::line::Figure;

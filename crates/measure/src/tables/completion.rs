@@ -87,7 +87,7 @@ fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
         groups: 1,
         columns,
         rows,
-        note: interval_note(runs),
+        note: interval_note(runs, true),
     }
 }
 
@@ -125,7 +125,7 @@ fn along_sweep(runs: &[Run], workload: &str, key: String) -> Table {
         groups: 0,
         columns: told.into_iter().map(|(column, _)| column).collect(),
         rows,
-        note: interval_note(runs),
+        note: interval_note(runs, false),
     }
 }
 
@@ -231,7 +231,8 @@ fn gain_head(runs: &[Run]) -> String {
     }
 }
 
-fn interval_note(runs: &[Run]) -> Option<String> {
+/// What intervals are; and what gains are, where there are some.
+fn interval_note(runs: &[Run], has_gains: bool) -> Option<String> {
     // A prediction has means and no replicas: there is nothing to run more of.
     if runs.iter().flat_map(|run| &run.points).all(|point| point.replicas.is_empty()) {
         return None;
@@ -239,6 +240,7 @@ fn interval_note(runs: &[Run]) -> Option<String> {
     let replicas = summaries(runs).map(|summary| summary.replicas).max()?;
     let paired = match runs {
         [_] => String::new(),
+        _ if !has_gains => String::new(),
         [first, ..] if runs.iter().any(is_model) => format!(
             "\n× {0}: how many times the mean that was {0}, which has no replicas.",
             done_by(&first.manifest.engine)
