@@ -30,7 +30,7 @@ impl Direction {
 
     /// Bytes of one, on average.
     fn mean(&self) -> f64 {
-        self.sizes.iter().map(|size| *size as f64).sum::<f64>() / self.sizes.len().max(1) as f64
+        self.sizes.iter().fold(0.0, |sum, size| sum + *size as f64) / self.sizes.len().max(1) as f64
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Advise {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) users: Option<u32>,
     /// What they do, separated by commas: web, voice, meetings, streaming, games, shell, backup, downloads. By
-    /// default web, voice and backup.
+    /// default web, voice and backup; with `--from`, voice.
     #[arg(long, value_name = "USE,USE…", value_delimiter = ',')]
     pub(crate) uses: Vec<String>,
     /// What the line is: ethernet, fibre, cable, dsl, pppoe, lte or satellite; ethernet by default.

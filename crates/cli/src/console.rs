@@ -67,6 +67,11 @@ impl Console {
         if self.quiet { Ok(()) } else { self.print(&format!("{what}: {}\n", path.display())) }
     }
 
+    /// Says what to do with a result.
+    pub(crate) fn hint(&self, what: &str) -> Result<(), Failure> {
+        if self.quiet { Ok(()) } else { self.print(what) }
+    }
+
     /// Shows the mistakes of a file on standard error.
     pub(crate) fn mistakes(&self, mistakes: &Diagnostics) {
         say(&mistakes.render(self.color_err));

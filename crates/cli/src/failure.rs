@@ -86,11 +86,14 @@ impl From<run::ReadError> for Failure {
 
 impl From<results::Error> for Failure {
     fn from(error: results::Error) -> Self {
-        let remedy = match &error {
-            results::Error::Io { source, .. } => remedy(source.kind()),
-            results::Error::Malformed { .. } => "",
+        let (remedy, is_named) = match &error {
+            results::Error::Io { source, .. } => {
+                (remedy(source.kind()), is_in_the_way(source.kind()))
+            }
+            results::Error::Malformed { .. } => ("", false),
         };
-        Failure::Machine(format!("{error}{remedy}"))
+        let told = format!("{error}{remedy}");
+        if is_named { Failure::Input(told) } else { Failure::Machine(told) }
     }
 }
 
@@ -100,6 +103,12 @@ fn remedy(kind: io::ErrorKind) -> &'static str {
     } else {
         "\nchoose another folder with --out"
     }
+}
+
+/// Whether another name would do: the machine lacks nothing.
+fn is_in_the_way(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{AlreadyExists, IsADirectory, NotADirectory};
+    matches!(kind, AlreadyExists | IsADirectory | NotADirectory)
 }
 
 fn is_full(kind: io::ErrorKind) -> bool {

@@ -13,6 +13,11 @@ const ENDLESS: [&str; 2] = ["--until-done", "--shell"];
 /// Ends with what is wrong with the arguments; where one is missing, with the command's examples, too.
 pub(crate) fn refuse(error: Error) -> ! {
     let error = explained(error);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(told) = below_zero(&error, &words) {
+        let _ = writeln!(io::stderr(), "{told}");
+        std::process::exit(error.exit_code());
+    }
     // If standard error is gone, there is nobody left to tell.
     let _ = error.print();
     if error.kind() == ErrorKind::MissingRequiredArgument {
@@ -25,6 +30,23 @@ pub(crate) fn refuse(error: Error) -> ! {
         }
     }
     std::process::exit(error.exit_code())
+}
+
+/// What is wrong with a value that begins with a minus, which reads as an option: a word like `-5Mbit/s` behind `--up`.
+fn below_zero(error: &Error, words: &[String]) -> Option<String> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let is_value = |word: &str| {
+        let rest = word.strip_prefix('-');
+        rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
+    };
+    let at = words.iter().position(|word| is_value(word))?;
+    let option = words[..at].last().filter(|word| word.starts_with('-'))?;
+    let value = &words[at];
+    Some(format!(
+        "error: {option} {value}: a value must not be below zero\n  nor begin with a minus"
+    ))
 }
 
 /// An error of options that do not go together, with the reason where the two names alone do not tell it.

@@ -29,6 +29,10 @@ use crate::tune_args::Tune;
 /// What the winner is held against whatever it was chosen from.
 pub(crate) const REFERENCES: [&str; 2] = ["best-effort", "fq-codel"];
 
+/// What is said behind a policy whose settings are not varied, and behind one that is not as the command line sets it.
+const AS_SET: &str = ", as set";
+const AS_SHIPPED: &str = ", as shipped";
+
 /// The policy that was chosen.
 const WINNER: &str = "winner.toml";
 
@@ -45,9 +49,15 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
     let limits = Limit::all(&args.keep, &offered).map_err(Failure::Input)?;
     found.keep(|one| refuse_too_large(&[&one.loaded], args.options.jobs, args.options.memory))?;
     found.keep(|one| Simulator.check(one.scenario())).map_err(run::Error::from)?;
-    let references =
-        [as_set(&inputs, args, &files, &overrides), references(&inputs, args, &overrides)?];
-    let references = references.concat();
+    let as_set = as_set(&inputs, args, &files, &overrides);
+    let as_shipped = references(&inputs, args, &overrides)?;
+    // What is there with settings of its own is one of them already.
+    let is_new = |one: &Candidate| {
+        one.label.ends_with(AS_SHIPPED)
+            || !as_set.iter().any(|set| set.label == one.label.clone() + AS_SET)
+    };
+    let as_shipped = as_shipped.into_iter().filter(is_new).collect();
+    let references = [as_set.clone(), as_shipped].concat();
     let first = &found.all[0];
     let target = target(&args.options, &first.loaded.name, "-tuned");
     let output = OutputFolder::prepare(&target, args.options.force)?;
@@ -148,7 +158,7 @@ fn as_set(
         files.iter().map(|file| CandidateFile { may_be_left_out: true, ..file.clone() }).collect();
     let found = candidates(inputs, &args.scenario, &files, &[], overrides);
     let mut found = found.map_or_else(|_| Vec::new(), |found| found.all);
-    found.iter_mut().for_each(|one| one.label += ", as set");
+    found.iter_mut().for_each(|one| one.label += AS_SET);
     found
 }
 
@@ -167,7 +177,7 @@ fn references(
     as_shipped.set.retain(|(key, _)| !key.starts_with("policy."));
     let mut found = candidates(inputs, &args.scenario, &files, &[], &as_shipped)?.all;
     if as_shipped.set.len() < overrides.set.len() {
-        found.iter_mut().for_each(|one| one.label += ", as shipped");
+        found.iter_mut().for_each(|one| one.label += AS_SHIPPED);
     }
     Ok(found)
 }
@@ -264,7 +274,7 @@ impl Told<'_> {
         if folder.join(WINNER).exists() {
             let winner = folder.join(WINNER);
             console.file("Winner", &winner)?;
-            console.print(&self.next(&shell_word(winner.as_os_str())))?;
+            console.hint(&self.next(&shell_word(winner.as_os_str())))?;
         }
         Ok(())
     }

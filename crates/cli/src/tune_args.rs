@@ -39,7 +39,7 @@ pub(crate) struct Tune {
     /// ones that fit the scenario and its own; with --vary its own only.
     #[arg(long, value_name = "POLICY,POLICY…", value_delimiter = ',')]
     pub(crate) policies: Vec<String>,
-    /// How to run it; `--replicas` is by how many fresh ones the winner is confirmed.
+    /// How to run it; `--replicas` is by how many fresh ones the winner is confirmed, 4 at least.
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }

@@ -108,3 +108,15 @@ fn bench_measures_the_work_that_it_names() {
     assert!(found["packet_hops"].as_f64().unwrap() > 4.0 * packets);
     assert!(found["peak_memory_bytes"].as_u64().unwrap() > 1_000_000);
 }
+
+#[test]
+fn a_value_below_zero_is_told_as_one_and_not_as_an_unknown_option() {
+    for words in
+        [["simulate", "line.toml", "--seed", "-1"], ["advise", "--force", "--up", "-5Mbit/s"]]
+    {
+        let ended = run(&words);
+        assert_eq!(ended.code, Some(2));
+        let told = format!("error: {} {}: a value must not be below zero\n", words[2], words[3]);
+        assert!(ended.err.starts_with(&told), "{}", ended.err);
+    }
+}
