@@ -32,6 +32,7 @@ pub mod attained_service;
 pub mod cubic;
 pub mod delay_tail;
 mod error;
+pub mod finite_room;
 pub mod flow_table;
 pub mod latency;
 pub mod long_flow;

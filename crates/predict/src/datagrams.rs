@@ -1,13 +1,15 @@
 //! Delay and loss of datagrams.
 
 use shortflow_measure::{DatagramSummary, DelaySummary, Estimate};
-use shortflow_models::ModelError;
 use shortflow_models::delay_tail::{Packets, wait_tail};
+use shortflow_models::{ModelError, Range};
 
 use crate::lines::Order;
 use crate::long_flows::levels;
 use crate::marks::{Hop, Piece};
 use crate::network::Network;
+use crate::range::{Lack, MOST_LOST, MOST_SMOOTH_LOAD};
+use crate::summary::least_or_mean;
 use crate::traffic::{Ages, Demand, Route, Source};
 
 /// Which part of all waits a line may have that is not looked at beside the one with the longest.
@@ -23,7 +25,10 @@ pub(crate) fn of(
     sizes: &[(f64, f64)],
     ages: Ages,
     sent: f64,
-) -> DatagramSummary {
+) -> Result<DatagramSummary, Lack> {
+    for route in &source.routes {
+        route.there.iter().try_for_each(|hop| check(network, source, route, hop, ages))?;
+    }
     let bytes: f64 = sizes.iter().map(|(size, share)| size * share).sum();
     let mean = |of: &dyn Fn(&Route) -> f64| -> f64 {
         source.routes.iter().map(|route| route.share * of(route)).sum()
@@ -35,19 +40,114 @@ pub(crate) fn of(
     let loses_at_least =
         hops().any(|hop| passes(hop, ages, &|band| network.met[hop.line][band].loses_at_least));
     let delay = Estimate::of(&[delay]).map(|delay| Estimate { at_least: is_bound, ..delay });
-    DatagramSummary {
+    // What finds a full buffer depends on when flows fill it, and on how others come.
+    let is_known = hops().all(|hop| loses_as_told(network, hop, ages));
+    Ok(DatagramSummary {
         sent: sent.round() as u64,
         delay,
         percentiles: percentiles(network, source, sizes, ages).unwrap_or_default(),
         delay_deviation: None,
         jitter: None,
         jitter_percentiles: Default::default(),
-        // What finds a full buffer depends on when flows fill it.
-        loss: Estimate::of(&[loss])
-            .map(|loss| Estimate { at_least: loses_at_least, ..loss })
-            .filter(|_| !is_bound),
-    }
+        loss: least_or_mean(loss, loses_at_least).filter(|_| is_known),
+    })
 }
+
+/// Refuses a line that is too full for what is told of packets one by one, one that drops too many of them, and a stream
+/// that waits for itself where each flow has its turn.
+fn check(
+    network: &Network,
+    source: &Source,
+    route: &Route,
+    hop: &Hop,
+    ages: Ages,
+) -> Result<(), Lack> {
+    let line = &network.lines[hop.line];
+    let at = |error: ModelError| Lack::new(format!("at {} {error}", line.name));
+    for (piece, _) in ages.pieces(hop).filter(|(_, share)| *share > 0.0) {
+        let met = &network.met[hop.line][piece.places[0].band];
+        if met.is_filled {
+            continue;
+        }
+        let load = met.before + met.utilisation;
+        Range::from_to(0.0, MOST_SMOOTH_LOAD)
+            .check("the load with all that goes before", load)
+            .map_err(at)?;
+        let is_exact = poisson_alone(network, hop.line).is_some();
+        if !is_exact {
+            let lost = met.loss_of(&levels(piece, met.loss.len(), &network.within));
+            let lost = 1.0 - (1.0 - lost) / (1.0 - line.link_loss);
+            Range::from_to(0.0, MOST_LOST)
+                .check("the share of packets that the queue drops", lost)
+                .map_err(at)?;
+        }
+    }
+    if line.order != Order::Bands {
+        check_turn(network, source, route, hop)?;
+    }
+    Ok(())
+}
+
+/// What a stream may wait for itself, as a part of its time on the line and its way.
+const MOST_OWN: f64 = 0.1;
+
+/// Refuses a stream that takes more than half of its share of a line, or waits for itself there.
+fn check_turn(network: &Network, source: &Source, route: &Route, hop: &Hop) -> Result<(), Lack> {
+    let Demand::Packets { per_second, sizes, ages } = &source.demand else { return Ok(()) };
+    let (line, met) = (&network.lines[hop.line], &network.met[hop.line][0]);
+    let bytes: f64 = sizes.iter().map(|(size, share)| size * share).sum();
+    let time = line.time(bytes);
+    // The fastest of its flows.
+    let own = time * (ages.rate / bytes).min(per_second * route.share);
+    let others = (met.utilisation - own).max(0.0);
+    let share = match met.permanent > 0.0 || met.is_filled {
+        true => 1.0 / (1.0 + met.permanent.max(1.0)),
+        false => (1.0 - others).max(0.0),
+    };
+    let what = "the rate of a stream, as a part of its share of the line,";
+    let part = own / share.max(1e-9);
+    let at = |error: ModelError| Lack::new(format!("at {} {error}", line.name));
+    let most = if met.is_filled { MOST_OF_SHARE } else { 1.0 };
+    Range::from_to(0.0, most).check(what, part).map_err(at)?;
+    // As M/D/1 at its share; a stream of constant rate waits less, and for others of its own kind all the same.
+    let waits = time * part / 2.0 / (1.0 - part).max(1e-9);
+    let way: f64 = route.there.iter().map(|hop| network.lines[hop.line].delay).sum();
+    let least = if source.is_poisson { waits } else { 0.0 };
+    Range::from_to(0.0, MOST_OWN)
+        .check(
+            "what a stream waits for itself, as a part of its delay,",
+            least / (way + time + least),
+        )
+        .map_err(at)?;
+    Ok(())
+}
+
+/// The part of its share of a line that long flows fill up to which a stream finds its turn when it comes.
+const MOST_OF_SHARE: f64 = 0.5;
+
+/// Whether what is told to be lost at a line is: not where long flows fill a plain buffer, and where windows come, or
+/// streams that are no Poisson processes, up to a share that hardly matters.
+fn loses_as_told(network: &Network, hop: &Hop, ages: Ages) -> bool {
+    let is_told = |band: usize| {
+        let met = &network.met[hop.line][band];
+        let is_red = !network.lines[hop.line].bands[band].curves.is_empty();
+        match met.is_filled {
+            true => is_red && !met.is_least,
+            false => {
+                poisson_alone(network, hop.line).is_some()
+                    || met.bunched <= HARDLY_ANY
+                        && met
+                            .loss
+                            .iter()
+                            .all(|loss| *loss <= HARDLY_ANY + network.lines[hop.line].link_loss)
+            }
+        }
+    };
+    !passes(hop, ages, &|band| !is_told(band))
+}
+
+/// The share of lost packets that hardly matters.
+const HARDLY_ANY: f64 = 1e-3;
 
 /// Whether packets wait in a plain buffer that flows fill.
 pub(crate) fn waits_in_plain_buffer(network: &Network, hop: &Hop, ages: Ages) -> bool {
@@ -103,31 +203,43 @@ fn percentiles(
     let all: f64 = route.there.iter().map(|hop| waits(&hop)).sum();
     let is_alone = all - waits(&longest) <= NO_WAIT * all;
     let line = &network.lines[longest.line];
-    if !is_alone || line.bands.len() > 1 || line.order != Order::Bands {
+    let met = &network.met[longest.line][0];
+    let is_whole = met.bunched <= HARDLY_ANY && met.loss.len() == 1;
+    if !is_alone || !is_whole || !line.bands[0].curves.is_empty() {
+        return None;
+    }
+    let streams = poisson_alone(network, longest.line)?;
+    let base = |size: f64| delay(network, &route.there, ages, size) - all;
+    let at = |share: f64| {
+        quantile(&streams, sizes, &base, share).ok().and_then(|at| Estimate::of(&[at]))
+    };
+    Some(DelaySummary { delay_median: at(0.5), delay_p95: at(0.95), delay_p99: at(0.99) })
+}
+
+/// The streams at a line that serves packets as they come, where these are Poisson processes and nothing else comes.
+pub(crate) fn poisson_alone(network: &Network, at: usize) -> Option<Vec<Packets>> {
+    let (line, met) = (&network.lines[at], &network.met[at][0]);
+    if line.bands.len() > 1 || line.order != Order::Bands || met.is_filled || met.has_windows {
+        return None;
+    }
+    if network.bundles.iter().any(|bundle| network.passes(bundle, at)) {
         return None;
     }
     let mut streams = Vec::new();
-    for entry in &network.loads.by_line[longest.line] {
+    for entry in &network.loads.by_line[at] {
         let other = &network.sources[entry.source];
         let Demand::Packets { per_second, sizes, .. } = &other.demand else { return None };
         if !other.is_poisson {
             return None;
         }
-        let here = other
-            .routes
-            .iter()
-            .filter(|route| route.there.iter().any(|hop| hop.line == longest.line));
+        let here = other.routes.iter().filter(|route| route.there.iter().any(|hop| hop.line == at));
         let rate: f64 = per_second * here.map(|route| route.share).sum::<f64>();
         streams.extend(sizes.iter().map(|&(size, share)| Packets {
             arrival_rate: rate * share,
             service: line.time(size),
         }));
     }
-    let base = |size: f64| delay(network, &route.there, ages, size) - all;
-    let at = |share: f64| {
-        quantile(&streams, sizes, &base, share).ok().and_then(|at| Estimate::of(&[at]))
-    };
-    Some(DelaySummary { delay_median: at(0.5), delay_p95: at(0.95), delay_p99: at(0.99) })
+    Some(streams)
 }
 
 /// The delay that a share of the packets does not exceed, each of which takes `base` beside its wait.

@@ -41,6 +41,7 @@
 //! put together; it prints nothing and reads no files.
 
 mod datagrams;
+mod filling;
 mod foretold;
 mod handshake;
 mod lines;

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::dropper::LossParams;
+use shortflow_elements::classifier::DscpTable;
+use shortflow_elements::dropper::{GilbertElliottParams, LossParams};
 use shortflow_elements::queue::{self, BandOf};
 use shortflow_elements::{Dscp, Packet};
 use shortflow_models::red::{AboveMax, Level, Spacing};
 use shortflow_policy::QueuePlan;
 use shortflow_run::{port_name, ports, role_at};
 use shortflow_scenario::{Direction, Line as Described, NodeId, Scenario};
-use shortflow_units::Length;
+use shortflow_units::{Length, Probability};
 
 /// A direction of a link, and what waits before it.
 #[derive(Debug, Clone)]
@@ -20,8 +21,9 @@ pub(crate) struct Line {
     pub(crate) from: NodeId,
     /// The node at the far end.
     pub(crate) to: NodeId,
-    /// Bytes per second.
+    /// Bytes per second, of its shaper where it has one; and the part of what the line carries that this is.
     pub(crate) rate: f64,
+    pub(crate) part: f64,
     /// Seconds of propagation.
     pub(crate) delay: f64,
     /// Bytes that are added to each packet.
@@ -32,6 +34,8 @@ pub(crate) struct Line {
     pub(crate) loses_in_bursts: bool,
     /// Which packets go first.
     pub(crate) order: Order,
+    /// The seconds that each flow may wait for where each has its turn (RFC 8289 §4.3).
+    pub(crate) target: f64,
     /// Queues that are served one after another; one where packets go as they came.
     pub(crate) bands: Vec<Band>,
     band_of: BandRule,
@@ -62,6 +66,8 @@ pub(crate) struct Band {
     pub(crate) curves: Vec<Curve>,
     /// How drops are spread.
     pub(crate) spacing: Spacing,
+    /// Whether it marks packets of who understands that, instead of dropping them.
+    pub(crate) marks: bool,
     level_of: Option<Arc<QueuePlan>>,
 }
 
@@ -92,7 +98,7 @@ impl Line {
     fn new(scenario: &Scenario, (from, to, line): (NodeId, NodeId, &Described)) -> Line {
         let (link_loss, loses_in_bursts) = match &line.loss {
             Some(LossParams::Bernoulli(each)) => (each.loss.get(Dscp::BEST_EFFORT).value(), false),
-            Some(LossParams::GilbertElliott(_)) => (0.0, true),
+            Some(LossParams::GilbertElliott(both)) => (mean_loss(both), true),
             None => (0.0, false),
         };
         let by_code_point = match &line.loss {
@@ -106,11 +112,13 @@ impl Line {
             from,
             to,
             rate: line.rate.bytes_per_sec(),
+            part: 1.0,
             delay: line.delay.as_secs_f64(),
             overhead: f64::from(line.overhead),
             link_loss,
             loses_in_bursts,
             order: Order::Bands,
+            target: 0.0,
             bands: vec![Band::plain(line.limit)],
             band_of: BandRule::First,
             conditioned: [
@@ -147,13 +155,18 @@ impl Line {
                 self.bands = vec![Band::plain(shared.limit()); shared.bands()];
                 self.band_of = BandRule::Shared(Arc::new(queue.clone()));
             }
-            QueuePlan::FqCodel(_) => self.order = Order::Fair,
+            QueuePlan::FqCodel(fair) => {
+                self.order = Order::Fair;
+                self.target = fair.settings().codel.target().as_secs_f64();
+            }
             QueuePlan::Stf(stf) => {
                 self.order = Order::LeastAttained;
                 self.bands = vec![Band::plain(stf.limit())];
             }
             QueuePlan::Shaper(shaper) => {
-                self.rate = self.rate.min(shaper.params().rate().bytes_per_sec());
+                let shaped = self.rate.min(shaper.params().rate().bytes_per_sec());
+                self.part *= shaped / self.rate;
+                self.rate = shaped;
                 self.overhead += shaper.params().overhead().0 as f64;
                 self.take(shaper.queue())?;
             }
@@ -199,7 +212,13 @@ impl Line {
 
 impl Band {
     fn plain(limit: Length) -> Band {
-        Band { limit, curves: Vec::new(), spacing: Spacing::Independent, level_of: None }
+        Band {
+            limit,
+            curves: Vec::new(),
+            spacing: Spacing::Independent,
+            marks: false,
+            level_of: None,
+        }
     }
 
     /// A queue inside a band; else in words what has no closed form.
@@ -226,6 +245,7 @@ impl Band {
                     limit: red.limit(),
                     curves: red.curves().iter().map(curve).collect(),
                     spacing: Spacing::Uniform,
+                    marks: red.marks(),
                     level_of: Some(Arc::new(queue.clone())),
                 })
             }
@@ -260,6 +280,13 @@ impl Band {
         };
         self.curves.iter().map(level).collect()
     }
+}
+
+/// The share of packets that a link loses over all of its states.
+fn mean_loss(link: &GilbertElliottParams) -> f64 {
+    let of = |table: &DscpTable<Probability>| table.get(Dscp::BEST_EFFORT).value();
+    let bad = link.bad_share();
+    (1.0 - bad) * of(link.loss_good()) + bad * of(link.loss_bad())
 }
 
 fn packets(length: Length, packet: f64) -> f64 {

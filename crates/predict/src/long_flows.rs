@@ -1,18 +1,21 @@
 //! Flows without an end: which line holds each back, and what they make of its queue.
 
-use shortflow_models::ModelError;
+use shortflow_models::cubic;
 use shortflow_models::pftk::{self, Path};
 use shortflow_models::red::{Gate, Group};
+use shortflow_models::{ModelError, Range};
 use shortflow_tcp::{Algorithm, Config, RtoFloor};
 
+use crate::filling::Filling;
 use crate::lines::Order;
 use crate::load::{acknowledged_segments, growing, value};
 use crate::marks::Piece;
 use crate::network::{Met, Network};
+use crate::range::Lack;
 use crate::traffic::{Demand, Source};
 
 /// What Reno leaves of a window.
-const RENO_KEEPS: f64 = 0.5;
+pub(crate) const RENO_KEEPS: f64 = 0.5;
 
 /// Flows of one workload over one route.
 #[derive(Debug, Clone)]
@@ -33,7 +36,9 @@ pub(crate) struct Bundle {
     rto_min: f64,
     floor: RtoFloor,
     /// What is left of a window after a loss.
-    kept: f64,
+    pub(crate) kept: f64,
+    /// Whether a mark tells it to send less (RFC 3168).
+    ecn: bool,
     /// Packets per second that come through of all together.
     pub(crate) rate: f64,
 }
@@ -71,6 +76,7 @@ impl Bundle {
             floor: tcp.rto_floor,
             // RFC 9438 §4.6, RFC 5681 §3.1.
             kept: if tcp.congestion == Algorithm::Cubic { 0.7 } else { RENO_KEEPS },
+            ecn: tcp.ecn,
             rate: 0.0,
         }
     }
@@ -151,7 +157,7 @@ pub(crate) fn fill(
     band: usize,
     bundles: &[usize],
     beside: Beside,
-) -> Result<(Met, Vec<f64>), ModelError> {
+) -> Result<(Met, Vec<f64>), Lack> {
     let line = &network.lines[at];
     let queue = &line.bands[band];
     let bundles: Vec<&Bundle> = bundles.iter().map(|&index| &network.bundles[index]).collect();
@@ -176,11 +182,16 @@ pub(crate) fn fill(
             lost_elsewhere: bundle.lost_elsewhere(network),
         })
         .collect();
-    if line.order != Order::Bands {
-        return Ok(shared_alike(&groups, &bundles, held));
-    }
     let rtt = mean(&|bundle| bundle.path(network, waited).rtt);
     let kept = mean(&|bundle| bundle.kept);
+    let filling = Filling { line, band, bundles: &bundles, beside, packet, capacity, rtt, kept };
+    if line.order != Order::Bands {
+        let (met, rates) = shared_alike(&groups, &bundles, held)?;
+        if met.is_filled {
+            filling.check()?;
+        }
+        return Ok((met, rates));
+    }
     let room = queue.room(packet);
     let limit = match curves.is_empty() {
         false => room,
@@ -190,8 +201,17 @@ pub(crate) fn fill(
     let gate = Gate { levels: &curves, spacing: queue.spacing, limit, capacity, others };
     let steady = gate.settle(&groups)?;
     let rates = match steady.queue > 0.0 {
-        true => groups.iter().map(|group| gate.carried(steady, group)).collect(),
-        false => groups.iter().map(alone).collect::<Result<Vec<f64>, ModelError>>()?,
+        true => {
+            filling.check()?;
+            groups.iter().map(|group| gate.carried(steady, group)).collect()
+        }
+        false => {
+            let of = |(group, bundle): (&Group<'_>, &&Bundle)| alone(group, bundle);
+            let rates: Vec<f64> = groups.iter().zip(&bundles).map(of).collect::<Result<_, _>>()?;
+            let what = "what flows would send that lose at links alone, as a part of the line,";
+            Range::from_to(0.0, 1.0).check(what, rates.iter().sum::<f64>() / held)?;
+            rates
+        }
     };
     let loss = (0..queue.levels()).map(|level| {
         let mut one = vec![0.0; curves.len()];
@@ -206,44 +226,66 @@ pub(crate) fn fill(
         true => full.loss(full.settle(&groups)?, &[]) * held / capacity,
         false => 0.0,
     };
-    let wait = steady.queue / capacity;
-    let loses_at_least = is_filled && kept > RENO_KEEPS;
-    Ok((
-        Met { wait, loss, is_filled, is_least, least_loss, loses_at_least, ..Met::default() },
-        rates,
-    ))
+    let met = Met {
+        wait: steady.queue / capacity,
+        loss,
+        is_filled,
+        is_least,
+        least_loss,
+        loses_at_least: is_filled && kept > RENO_KEEPS,
+        is_unclear: is_filled
+            && (is_least && filling.is_crowded(steady.queue)
+                || queue.marks && bundles.iter().any(|bundle| bundle.ecn)),
+        ..Met::default()
+    };
+    Ok((met, rates))
 }
 
-/// What flows get that fill no queue, by the whole of Padhye et al. 2000.
-fn alone(group: &Group<'_>) -> Result<f64, ModelError> {
+/// What flows get that fill no queue, by the whole of Padhye et al. 2000; CUBIC as many times that of Reno as its mean window
+/// is larger (RFC 9438 §5).
+fn alone(group: &Group<'_>, bundle: &Bundle) -> Result<f64, ModelError> {
     let Group { connections, path, lost_elsewhere, .. } = group;
-    let most = path.max_window / path.rtt;
-    let rate = match *lost_elsewhere > 0.0 {
-        true => pftk::throughput(path, *lost_elsewhere)?.min(most),
-        false => most,
+    let (most, loss) = (path.max_window / path.rtt, *lost_elsewhere);
+    if loss == 0.0 {
+        return Ok(connections * most);
+    }
+    let more = match bundle.kept > RENO_KEEPS {
+        true => {
+            let reno = cubic::aimd_window(1.0, RENO_KEEPS, loss)?;
+            cubic::mean_window(path.rtt, f64::INFINITY, loss)? / reno
+        }
+        false => 1.0,
     };
-    Ok(connections * rate)
+    Ok(connections * (more * pftk::throughput(path, loss)?).min(most))
 }
 
 /// What flows get of `held` packets per second where each is served in its turn, or who has had least: alike, but for
 /// those that cannot take so much.
-fn shared_alike(groups: &[Group<'_>], bundles: &[&Bundle], held: f64) -> (Met, Vec<f64>) {
-    let most = |group: &Group<'_>| group.path.max_window / group.path.rtt;
+fn shared_alike(
+    groups: &[Group<'_>],
+    bundles: &[&Bundle],
+    held: f64,
+) -> Result<(Met, Vec<f64>), ModelError> {
+    let most = groups.iter().zip(bundles).map(|(group, bundle)| {
+        let all = alone(group, bundle)?;
+        Ok(if all > 0.0 { all / group.connections } else { 0.0 })
+    });
+    let most: Vec<f64> = most.collect::<Result<_, ModelError>>()?;
     let mut order: Vec<usize> = (0..groups.len()).collect();
-    order.sort_by(|a, b| most(&groups[*a]).total_cmp(&most(&groups[*b])));
+    order.sort_by(|a, b| most[*a].total_cmp(&most[*b]));
     let mut left = held.max(0.0);
     let mut crowd: f64 = bundles.iter().map(|bundle| bundle.connections).sum();
     let mut rates = vec![0.0; groups.len()];
     let mut is_filled = false;
     for at in order {
         let each = left / crowd;
-        is_filled |= most(&groups[at]) >= each;
-        let rate = each.min(most(&groups[at])) * groups[at].connections;
+        is_filled |= most[at] >= each;
+        let rate = each.min(most[at]) * groups[at].connections;
         rates[at] = rate;
         left -= rate;
         crowd -= groups[at].connections;
     }
-    (Met { is_filled, ..Met::default() }, rates)
+    Ok((Met { is_filled, ..Met::default() }, rates))
 }
 
 impl Network {

@@ -256,7 +256,11 @@ impl<'m> Marking<'m> {
                 if counts > 0.0 && counts <= forgets {
                     return Ok(all(code_points[0]));
                 }
-                let sent = if counts > 0.0 { self.kind.rate / (counts - forgets) } else { counted };
+                if counts > 0.0 && forgets > 0.0 {
+                    // What it has sent is counted up to the last threshold, and falls below it between packets.
+                    return Err(self.none("a stream that is faster than what is forgotten"));
+                }
+                let sent = if counts > 0.0 { self.kind.rate / counts } else { counted };
                 let from = levels.thresholds().into_iter().map(|bytes| bytes.0 as f64 * sent);
                 let each = std::iter::once(0.0).chain(from).zip(code_points);
                 let one = |(from, dscp): (f64, &Dscp)| Written {

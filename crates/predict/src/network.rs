@@ -75,6 +75,8 @@ pub(crate) struct Met {
     pub(crate) least_loss: f64,
     /// Whether its losses are lower bounds, since CUBIC's windows are no smaller than Reno's at the same loss.
     pub(crate) loses_at_least: bool,
+    /// Whether nothing is told of its losses: timeouts decide them, or marks stand for them.
+    pub(crate) is_unclear: bool,
     /// The mean wait that others' windows would make of a band that long flows fill, if these were not there.
     pub(crate) swell: f64,
     /// What the squares of bursts add to those of packets one by one, per second.
@@ -219,7 +221,7 @@ fn leave_out(network: &mut Network, scenario: &Scenario) {
                 let is_elastic =
                     matches!(source.demand, Demand::Closed { .. } | Demand::Endless { .. });
                 let place = &network.lines[hop.line].name;
-                if unknown.is_none() && (is_elastic || hop.lacks.is_some()) {
+                if unknown.is_none() && (is_elastic || source.varies || hop.lacks.is_some()) {
                     *unknown = Some(format!(
                         "what `{name}` leaves of {place}, for which there is none itself"
                     ));
@@ -367,6 +369,12 @@ impl Network {
         changed.max(self.wait(at, &classes, found))
     }
 
+    /// Whether a bundle's data or what acknowledges it passes a line.
+    pub(crate) fn passes(&self, bundle: &Bundle, at: usize) -> bool {
+        let route = &self.sources[bundle.source].routes[bundle.route];
+        route.there.iter().chain(&route.back).any(|hop| hop.line == at)
+    }
+
     fn hop(&self, bundle: &Bundle, at: usize) -> &Hop {
         self.hops(bundle).iter().find(|hop| hop.line == at).expect("a bundle passes its bottleneck")
     }
@@ -439,6 +447,7 @@ impl Network {
                 }
             }
         }
+        self.leave_out_held_by_answers();
         for at in 0..self.sources.len() {
             let source = &self.sources[at];
             if source.lacks.is_some() {
@@ -468,6 +477,27 @@ impl Network {
             };
             let lacks = lacks.or_else(behind);
             self.sources[at].lacks = lacks;
+        }
+    }
+
+    /// Leaves out long flows whose acknowledgements come to a line that cannot carry them, and what is at the line that they
+    /// would fill.
+    fn leave_out_held_by_answers(&mut self) {
+        for bundle in &self.bundles {
+            let back = &self.sources[bundle.source].routes[bundle.route].back;
+            let held = back.iter().find(|hop| {
+                self.utilisation(hop.line) >= 1.0 && {
+                    !self.bundles.iter().any(|other| other.bottleneck == hop.line)
+                }
+            });
+            let Some(hop) = held else { continue };
+            let why = format!(
+                "long flows whose acknowledgements fill {}, and hold them back",
+                self.lines[hop.line].name
+            );
+            for met in &mut self.met[bundle.bottleneck] {
+                met.lacks.get_or_insert_with(|| why.clone());
+            }
         }
     }
 

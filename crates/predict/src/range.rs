@@ -12,7 +12,7 @@ use crate::traffic::{Demand, Shape};
 
 /// The share of packets that a queue may lose that no long flow fills: beyond, losses make windows smaller, of which
 /// the models of bursts know nothing.
-const MOST_LOST: f64 = 0.05;
+pub(crate) const MOST_LOST: f64 = 0.05;
 
 /// The share of packets that messages may lose whose losses are not followed one by one: beyond, timeouts decide,
 /// which today's recovery avoids and the model counts.
@@ -21,7 +21,7 @@ pub(crate) const MOST_LOST_OF_LONG: f64 = 0.015;
 /// The load up to which lines that flows share serve as the models say: where windows come in bursts, where they
 /// come one packet by another, and where those who send wait for what they get.
 const MOST_LOAD: f64 = 0.9;
-const MOST_SMOOTH_LOAD: f64 = 0.98;
+pub(crate) const MOST_SMOOTH_LOAD: f64 = 0.98;
 const MOST_CLOSED_LOAD: f64 = 0.6;
 
 /// The load up to which transfers alone at RED lose too little for their windows to give way.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use shortflow_elements::{Dscp, Protocol};
 use shortflow_scenario::{NodeId, Scenario, Workload, WorkloadKind};
 use shortflow_tcp::{Algorithm, Config};
+use shortflow_units::Instant;
 use shortflow_workloads::{Http, Visits, Web};
 
 use crate::lines::{Line, ways};
@@ -26,6 +27,8 @@ pub(crate) struct Source {
     pub(crate) demand: Demand,
     /// Whether its packets are a Poisson process.
     pub(crate) is_poisson: bool,
+    /// Whether it sends now more and now less in a manner of its own.
+    pub(crate) varies: bool,
     /// Why there is no closed form for it, if there is none.
     pub(crate) lacks: Option<String>,
 }
@@ -157,6 +160,7 @@ fn source(
 ) -> Source {
     let mut kind = kind(workload);
     let (demand, lacks) = demand(workload, Ages::of(scenario, workload, kind.rate));
+    let comes_and_goes = comes_and_goes(scenario, workload);
     let mut demand = demand;
     let ways = ways(scenario, lines, workload.kind.traffic().pairs());
     let shares = shares(&mut demand, workload, ways.len());
@@ -173,7 +177,15 @@ fn source(
     });
     let routes = routes.collect();
     let is_poisson = matches!(workload.kind, WorkloadKind::Poisson(_));
-    Source { workload: index, tcp: workload.tcp.clone(), routes, demand, is_poisson, lacks }
+    Source {
+        workload: index,
+        tcp: workload.tcp.clone(),
+        routes,
+        demand,
+        is_poisson,
+        varies: comes_and_goes.is_some(),
+        lacks: comes_and_goes.or(lacks),
+    }
 }
 
 /// The share of each of so many ways.
@@ -287,6 +299,24 @@ fn demand(workload: &Workload, ages: Ages) -> (Demand, Option<String>) {
         }
     };
     (demand, sender(workload).or(lacks))
+}
+
+/// Why nothing is told of a workload, and of what it leaves of its lines, if it is not there all the time that is measured.
+fn comes_and_goes(scenario: &Scenario, workload: &Workload) -> Option<String> {
+    let (start, stop) = match &workload.kind {
+        WorkloadKind::Bulk(bulk) => (bulk.start, None),
+        WorkloadKind::Web(web) if matches!(web.visits, Visits::Replay { .. }) => return None,
+        WorkloadKind::Web(web) => (web.sessions.start, Some(web.sessions.stop)),
+        WorkloadKind::Ftp(ftp) => (ftp.sessions.start, Some(ftp.sessions.stop)),
+        WorkloadKind::Telnet(telnet) => (telnet.sessions.start, Some(telnet.sessions.stop)),
+        _ => {
+            let arrivals = workload.kind.traffic().arrivals()?;
+            (arrivals.start, Some(arrivals.stop))
+        }
+    };
+    let (begin, end) = (Instant::START + scenario.warm_up, Instant::START + scenario.duration);
+    let is_late = start > begin || stop.is_some_and(|stop| stop < end);
+    is_late.then(|| format!("what comes or goes while it is measured, as `{}` does", workload.name))
 }
 
 /// Why there is no closed form for how it sends, if there is none.

@@ -1,8 +1,10 @@
 //! How long packets wait at the bands of a line, and what is lost there.
 
+use shortflow_models::finite_room::{FiniteRoom, MOST_ROOM};
 use shortflow_models::queueing::{CustomerClass, priority_waits};
 use shortflow_models::red::{Gate, Steady};
 
+use crate::datagrams::poisson_alone;
 use crate::lines::Order;
 use crate::network::{Met, Network};
 use crate::visits::slowdown;
@@ -66,6 +68,13 @@ impl Network {
         self.feeders[at].is_some_and(|feeder| self.lines[feeder].rate <= rate)
     }
 
+    /// What Poisson streams alone meet at a plain queue with room for so many packets, where more than hardly any find none.
+    fn finite(&self, at: usize, room: f64, full: f64) -> Option<FiniteRoom> {
+        let is_worth_while = full > WORTH_WHILE && room <= f64::from(MOST_ROOM);
+        let streams = is_worth_while.then(|| poisson_alone(self, at)).flatten()?;
+        FiniteRoom::of(&streams, room as u32).ok()
+    }
+
     /// The wait at a band that no long flow fills, no longer than its room, and what is lost of each level: what
     /// RED drops at the mean queue, and what finds the room full, as far as a wait for bands up to its `own` with this
     /// mean is exponential. Of such a wait the band's own packets have the part that they have of the load: a call behind
@@ -88,7 +97,10 @@ impl Network {
         let room = queue.room(packet) * time / (1.0 - self.met[at][band].before).max(1e-3) / part;
         let full = if own > 0.0 { load * libm::exp(-load * room / own) } else { 0.0 };
         let curves = queue.curves_in(packet);
-        let wait = wait.min(room);
+        let (wait, full) = match self.finite(at, queue.room(packet), full) {
+            Some(exact) if curves.is_empty() => (exact.wait, exact.lost),
+            _ => (wait.min(room), full),
+        };
         let gate = Gate {
             levels: &curves,
             spacing: queue.spacing,
@@ -106,6 +118,9 @@ impl Network {
         (wait, full, loss.collect())
     }
 }
+
+/// The share of packets without room from which on it is worked out exactly, where it can be.
+const WORTH_WHILE: f64 = 1e-9;
 
 /// Classes that a model takes: with a service where nobody comes, and below a load of 1 in all where the rates of
 /// closed loops are still looked for.

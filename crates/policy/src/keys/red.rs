@@ -219,6 +219,11 @@ impl RedPlan {
         self.params.settings().limit
     }
 
+    /// Whether it marks packets of who understands that (RFC 3168) instead of dropping them.
+    pub fn marks(&self) -> bool {
+        self.params.settings().ecn.marks()
+    }
+
     /// w_q: the weight of a new sample in the average, above 0 and at most 1.
     pub fn weight(&self) -> f64 {
         self.params.settings().weight
