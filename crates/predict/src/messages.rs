@@ -42,8 +42,14 @@ pub(crate) struct Sending<'n> {
     added: RefCell<BTreeMap<u32, f64>>,
 }
 
-/// A line that serves who has had least: its number, the sizes that come to it, and how many a second.
-type Attained = (usize, Listed, f64);
+/// A line that serves who has had least: by what has been sent up to thresholds where it has some, in bytes.
+struct Attained {
+    line: usize,
+    thresholds: Vec<f64>,
+    /// The sizes that come to it, and how many a second.
+    sizes: Listed,
+    per_second: f64,
+}
 
 /// What packets of a flow meet from when it has sent so many bytes on.
 #[derive(Debug, Clone)]
@@ -243,24 +249,48 @@ impl<'n> Sending<'n> {
         }
         let one_way = self.bare(self.data, first) + self.stretches[at].waits;
         let mut sending = self.windows(start, segments, window, siblings);
-        for (line, sizes, per_second) in &self.attained {
-            let choice = Choice::new(sizes)?;
-            let arrivals = Arrivals {
-                rate: *per_second,
-                sizes: &choice,
-                capacity: self.network.lines[*line].rate,
-            };
-            let load = per_second * choice.mean_up_to(wire) / arrivals.capacity;
-            if self.network.is_at_rest {
-                Range::from_to(0.0, MOST_LESS_SENT)
-                    .check("the load of what has sent less", load)?;
-            }
-            let whole = arrivals.continuous(wire)?;
-            sending = sending.max(whole - self.network.lines[*line].time(first));
+        for attained in &self.attained {
+            let whole = self.by_attained(attained, start, wire, segments)?;
+            sending = sending.max(whole - self.network.lines[attained.line].time(first));
         }
         let losses = self.losses(segments, start, window)?;
         let distrust = if start > 0.0 { 0.0 } else { self.distrust() };
         Ok(one_way + sending + losses + distrust)
+    }
+
+    /// How long a line that serves who has had least takes for a message that is there as a whole.
+    fn by_attained(
+        &self,
+        attained: &Attained,
+        start: f64,
+        wire: f64,
+        segments: f64,
+    ) -> Result<f64, Lack> {
+        let Attained { line, thresholds, sizes, per_second } = attained;
+        let choice = Choice::new(sizes)?;
+        let capacity = self.network.lines[*line].rate;
+        let arrivals = Arrivals { rate: *per_second, sizes: &choice, capacity };
+        if thresholds.is_empty() {
+            let load = per_second * choice.mean_up_to(wire) / capacity;
+            if self.network.is_at_rest {
+                Range::from_to(0.0, MOST_LESS_SENT)
+                    .check("the load of what has sent less", load)?;
+            }
+            return Ok(arrivals.continuous(wire)?);
+        }
+        let hop = self.data.iter().find(|hop| hop.line == *line).expect("its own line");
+        let band = piece_at(hop, start + wire).places[0].band;
+        let room = self.network.lines[*line].bands[band].room(wire / segments);
+        if self.network.is_at_rest {
+            Range::from_to(0.0, room).check(
+                "the packets of a message that comes to later bands, beside their room,",
+                segments,
+            )?;
+        }
+        // What is beyond the range of that model is so for the bands, too, and is told by them.
+        let is_whole = start == 0.0;
+        let levels = || arrivals.levels(thresholds, wire / segments, wire).unwrap_or(0.0);
+        Ok(if is_whole { levels() } else { 0.0 })
     }
 
     /// Refuses messages that are sent side by side and do not fit into a queue with their first windows: what is lost then has
@@ -422,10 +452,18 @@ impl<'n> Sending<'n> {
     /// The sizes that come to lines which serve who has had least.
     fn least_attained(&self) -> Vec<Attained> {
         let network = self.network;
-        let lines = self.data.iter().map(|hop| hop.line);
-        lines
-            .filter(|line| network.lines[*line].order == Order::LeastAttained)
-            .map(|line| {
+        let is_meant = |hop: &&Hop| {
+            let line = &network.lines[hop.line];
+            line.order == Order::LeastAttained || has_thresholds(hop)
+        };
+        self.data
+            .iter()
+            .filter(is_meant)
+            .map(|here| {
+                let line = here.line;
+                let from =
+                    |hop: &Hop| hop.pieces.iter().map(|piece| piece.from).collect::<Vec<_>>();
+                let alike = |hop: &Hop| hop.line == line && from(hop) == from(here);
                 let mut sizes = Listed::new();
                 for (number, source) in network.sources.iter().enumerate() {
                     let (Demand::Open { visit, .. } | Demand::Closed { visit, .. }) =
@@ -437,7 +475,7 @@ impl<'n> Sending<'n> {
                     for route in &source.routes {
                         for message in &visit.messages {
                             let hops = if message.is_there { &route.there } else { &route.back };
-                            if !hops.iter().any(|hop| hop.line == line) {
+                            if !hops.iter().any(alike) {
                                 continue;
                             }
                             let rate = network.visits[number] * route.share * message.count;
@@ -450,10 +488,16 @@ impl<'n> Sending<'n> {
                 }
                 let all: f64 = sizes.iter().map(|(_, rate)| rate).sum();
                 sizes.iter_mut().for_each(|(_, rate)| *rate /= all);
-                (line, sizes, all)
+                Attained { line, thresholds: from(here).split_off(1), sizes, per_second: all }
             })
             .collect()
     }
+}
+
+/// Whether packets of a flow come to other bands of a line the more it has sent.
+fn has_thresholds(hop: &Hop) -> bool {
+    let bands = |piece: &Piece| piece.places[0].band;
+    hop.pieces.windows(2).any(|two| bands(&two[0]) != bands(&two[1]))
 }
 
 /// The mean time of a packet that gets the least of the shares of its lines. Those that are hardly shared do not count.
