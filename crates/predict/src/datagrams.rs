@@ -8,7 +8,7 @@ use crate::lines::Order;
 use crate::long_flows::levels;
 use crate::marks::{Hop, Piece};
 use crate::network::Network;
-use crate::range::{Lack, MOST_LOST, MOST_SMOOTH_LOAD};
+use crate::range::{Lack, MOST_BEFORE, MOST_LOAD, MOST_LOST, MOST_SMOOTH_LOAD};
 use crate::summary::least_or_mean;
 use crate::traffic::{Ages, Demand, Route, Source};
 
@@ -69,10 +69,16 @@ fn check(
         if met.is_filled {
             continue;
         }
+        let band = piece.places[0].band;
+        let has_windows = network.met[hop.line][..=band].iter().any(|met| met.has_windows);
+        if has_windows {
+            Range::from_to(0.0, MOST_BEFORE)
+                .check("the load of the bands before", met.before)
+                .map_err(at)?;
+        }
         let load = met.before + met.utilisation;
-        Range::from_to(0.0, MOST_SMOOTH_LOAD)
-            .check("the load with all that goes before", load)
-            .map_err(at)?;
+        let most = if has_windows { MOST_LOAD } else { MOST_SMOOTH_LOAD };
+        Range::from_to(0.0, most).check("the load with all that goes before", load).map_err(at)?;
         let is_exact = poisson_alone(network, hop.line).is_some();
         if !is_exact {
             let lost = met.loss_of(&levels(piece, met.loss.len(), &network.within));
@@ -92,7 +98,12 @@ fn check(
 const MOST_OWN: f64 = 0.1;
 
 /// Refuses a stream that takes more than half of its share of a line, or waits for itself there.
-fn check_turn(network: &Network, source: &Source, route: &Route, hop: &Hop) -> Result<(), Lack> {
+pub(crate) fn check_turn(
+    network: &Network,
+    source: &Source,
+    route: &Route,
+    hop: &Hop,
+) -> Result<(), Lack> {
     let Demand::Packets { per_second, sizes, ages } = &source.demand else { return Ok(()) };
     let (line, met) = (&network.lines[hop.line], &network.met[hop.line][0]);
     let bytes: f64 = sizes.iter().map(|(size, share)| size * share).sum();
@@ -135,7 +146,8 @@ fn loses_as_told(network: &Network, hop: &Hop, ages: Ages) -> bool {
             true => is_red && !met.is_least,
             false => {
                 poisson_alone(network, hop.line).is_some()
-                    || met.bunched <= HARDLY_ANY
+                    || !(is_red && met.has_windows)
+                        && met.bunched <= HARDLY_ANY
                         && met
                             .loss
                             .iter()

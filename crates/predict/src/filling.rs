@@ -12,15 +12,19 @@ use crate::range::Lack;
 
 /// What a cut of the windows must leave in flight at least, as a part of what the line and its way hold.
 const LEAST: f64 = 0.65;
+const LEAST_OF_CUBIC: f64 = 0.75;
 
-/// The same where each flow has a queue of its own, and where windows of others come and go beside Reno's there, which takes
-/// long to get back what they leave.
+/// The same where each flow has a queue of its own; and where windows of others come and go beside Reno's there, which takes
+/// long to get back what they leave, or at RED, which then drops more.
 const LEAST_OF_FAIR: f64 = 0.78;
 const LEAST_BESIDE_WINDOWS: f64 = 0.95;
 const HARDLY_ANY: f64 = 0.02;
 
 /// The packets that a flow has in flight below which it is as often at a timeout as not, and flows fare differently.
 const LEAST_WINDOW: f64 = 4.0;
+
+/// The packets that a flow has in flight above which it takes minutes to get back what a cut took.
+const MOST_WINDOW: f64 = 2000.0;
 
 /// Flows at a band.
 pub(crate) struct Filling<'f> {
@@ -51,16 +55,25 @@ impl Filling<'_> {
         }
         let flows: f64 = self.bundles.iter().map(|bundle| bundle.connections).sum();
         let on_the_way = self.rtt * self.capacity;
+        Range::from_to(0.0, MOST_WINDOW)
+            .check("the packets that each long flow has in flight", on_the_way / flows.max(1.0))?;
+        let others = self.beside.in_windows && self.beside.busy > HARDLY_ANY;
         let (left, least) = match self.line.order {
             Order::Fair => {
                 // One flow cuts its window at a time.
                 let waits = self.line.target.max(1.0 / self.capacity);
                 let left = (1.0 - (1.0 - self.kept) / flows.max(1.0)) * (1.0 + waits / self.rtt);
-                let others = self.beside.in_windows && self.beside.busy > HARDLY_ANY;
                 let slow = others && self.kept <= RENO_KEEPS;
                 (left, if slow { LEAST_BESIDE_WINDOWS } else { LEAST_OF_FAIR })
             }
-            _ => (self.kept * (1.0 + self.held() / on_the_way), LEAST),
+            _ => {
+                let least = match self.kept > RENO_KEEPS {
+                    _ if others && !is_plain => LEAST_BESIDE_WINDOWS,
+                    true => LEAST_OF_CUBIC,
+                    false => LEAST,
+                };
+                (self.kept * (1.0 + self.held() / on_the_way), least)
+            }
         };
         let what = "what a cut of the windows leaves in flight, as a part of what fills the line,";
         Range::at_least(least).check(what, left)?;
@@ -73,6 +86,24 @@ impl Filling<'_> {
         let curves = queue.curves_in(self.packet);
         let middle = curves.iter().map(|one| f64::midpoint(one.min_threshold, one.max_threshold));
         middle.fold(queue.room(self.packet), f64::min)
+    }
+
+    /// Refuses many flows of CUBIC at RED: with so few packets in flight it sends more than Reno at the same loss.
+    pub(crate) fn check_settled(&self, queue: f64) -> Result<(), Lack> {
+        let is_red = !self.line.bands[self.band].curves.is_empty();
+        if is_red && self.kept > RENO_KEEPS && self.is_crowded(queue) {
+            let why =
+                "so many flows of CUBIC at RED that each has less than four packets in flight";
+            return Err(Lack::new(why.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Whether the queue is empty for a part of the time: cuts take more from it than it holds on average.
+    pub(crate) fn is_empty_at_times(&self, queue: f64) -> bool {
+        let flows: f64 = self.bundles.iter().map(|bundle| bundle.connections).sum();
+        let cut = (1.0 - self.kept) * (self.rtt * self.capacity + queue) / flows.max(1.0);
+        queue < cut / 2.0
     }
 
     /// Whether flows have so few packets in flight that they fare differently, and timeouts decide what is lost.

@@ -203,6 +203,8 @@ pub(crate) fn fill(
     let rates = match steady.queue > 0.0 {
         true => {
             filling.check()?;
+            filling.check_settled(steady.queue)?;
+            check_paces(network, &bundles, curves.is_empty())?;
             groups.iter().map(|group| gate.carried(steady, group)).collect()
         }
         false => {
@@ -221,25 +223,46 @@ pub(crate) fn fill(
     let loss = loss.collect();
     let is_filled = steady.queue > 0.0;
     let is_least = curves.is_empty() && is_filled;
+    let sure = if is_least && beside.in_windows { SURE } else { 1.0 };
     let full = Gate { limit: room, ..gate };
     let least_loss = match is_least {
         true => full.loss(full.settle(&groups)?, &[]) * held / capacity,
         false => 0.0,
     };
     let met = Met {
-        wait: steady.queue / capacity,
+        wait: sure * steady.queue / capacity,
         loss,
         is_filled,
         is_least,
         least_loss,
         loses_at_least: is_filled && kept > RENO_KEEPS,
-        is_unclear: is_filled
-            && (is_least && filling.is_crowded(steady.queue)
+        is_unclear: !is_filled
+            || (is_least && filling.is_crowded(steady.queue)
+                || !is_least && filling.is_empty_at_times(steady.queue)
                 || queue.marks && bundles.iter().any(|bundle| bundle.ecn)),
         ..Met::default()
     };
     Ok((met, rates))
 }
+
+/// Refuses flows at a plain buffer some of which come one by one and others in bursts: the first hardly ever find it full, and
+/// the others nearly always.
+fn check_paces(network: &Network, bundles: &[&Bundle], is_plain: bool) -> Result<(), Lack> {
+    let paced = bundles.iter().filter(|bundle| network.is_paced(bundle)).count();
+    match is_plain && paced > 0 && paced < bundles.len() {
+        true => Err(Lack::new(
+            "long flows at a plain buffer, of which some come over a line that is no faster"
+                .to_owned(),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// The receive window from which on flows that it alone limits fill it: smaller ones wait for acknowledgements that come late.
+const LEAST_LIMIT: f64 = 10.0;
+
+/// The loss of links up to which long flows send as Padhye et al. say.
+const MOST_LOST_ALONE: f64 = 0.1;
 
 /// What flows get that fill no queue, by the whole of Padhye et al. 2000; CUBIC as many times that of Reno as its mean window
 /// is larger (RFC 9438 §5).
@@ -247,8 +270,12 @@ fn alone(group: &Group<'_>, bundle: &Bundle) -> Result<f64, ModelError> {
     let Group { connections, path, lost_elsewhere, .. } = group;
     let (most, loss) = (path.max_window / path.rtt, *lost_elsewhere);
     if loss == 0.0 {
+        Range::at_least(LEAST_LIMIT)
+            .check("the segments that a receiver takes at a time", path.max_window)?;
         return Ok(connections * most);
     }
+    Range::from_to(0.0, MOST_LOST_ALONE)
+        .check("the share of packets that links lose of long flows", loss)?;
     let more = match bundle.kept > RENO_KEEPS {
         true => {
             let reno = cubic::aimd_window(1.0, RENO_KEEPS, loss)?;
@@ -305,6 +332,10 @@ pub(crate) fn levels(piece: &Piece, count: usize, within: &[[f64; 2]]) -> Vec<f6
     }
     shares
 }
+
+/// The part of what a cut leaves in a buffer that is sure to be there: some cuts come before windows have grown back from the
+/// one before.
+const SURE: f64 = 0.9;
 
 /// The mean queue of a DropTail buffer of `room` packets, when its flows cut their windows to `kept` together at a
 /// full buffer: the mean of what fills the buffer and the way, which holds `on_the_way`, less that. Where windows of

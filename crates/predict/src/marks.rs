@@ -104,6 +104,8 @@ pub(crate) struct Hop {
     /// Meters that its packets have passed up to here: which, and the bytes sent up to which packets count as
     /// protected.
     pub(crate) metered: Option<(usize, f64)>,
+    /// Bytes per second that markers up to here forget of what a flow has sent.
+    pub(crate) forgets: f64,
     /// Why it is not known where they belong.
     pub(crate) lacks: Option<String>,
 }
@@ -124,7 +126,8 @@ pub(crate) fn hops(
     way: &[usize],
 ) -> Vec<Hop> {
     let written = vec![Written { from: 0.0, code_points: vec![(kind.dscp, Share::All)] }];
-    let mut marks = Marks { scenario, kind, meters, written, metered: None, lacks: None };
+    let mut marks =
+        Marks { scenario, kind, meters, written, metered: None, forgets: 0.0, lacks: None };
     let mut found = Vec::with_capacity(way.len());
     for &at in way {
         let line = &lines[at];
@@ -132,7 +135,8 @@ pub(crate) fn hops(
         // Where all are treated alike, it does not matter what is written.
         let lacks = if line.tells_apart() { marks.lacks.clone() } else { None };
         let pieces = marks.written.iter().map(|written| piece(line, kind, written)).collect();
-        found.push(Hop { line: at, pieces, metered: marks.metered, lacks });
+        let (metered, forgets) = (marks.metered, marks.forgets);
+        found.push(Hop { line: at, pieces, metered, forgets, lacks });
         marks.pass(line.conditioned[1], line);
     }
     found
@@ -145,6 +149,7 @@ struct Marks<'m> {
     meters: &'m mut Meters,
     written: Vec<Written>,
     metered: Option<(usize, f64)>,
+    forgets: f64,
     lacks: Option<String>,
 }
 
@@ -156,7 +161,8 @@ impl Marks<'_> {
         if self.lacks.is_none() {
             let kind = self.kind;
             let (meters, metered) = (&mut *self.meters, &mut self.metered);
-            let mut marking = Marking { kind, meters, metered, place: &line.name, role };
+            let forgets = &mut self.forgets;
+            let mut marking = Marking { kind, meters, metered, forgets, place: &line.name, role };
             self.lacks = marking.conditioned(&mut self.written).err();
         }
     }
@@ -180,6 +186,7 @@ struct Marking<'m> {
     kind: &'m Kind,
     meters: &'m mut Meters,
     metered: &'m mut Option<(usize, f64)>,
+    forgets: &'m mut f64,
     place: &'m str,
     role: &'m Role,
 }
@@ -253,6 +260,7 @@ impl<'m> Marking<'m> {
                 let code_points = levels.code_points();
                 // What is counted is less than what is sent, and some of that is forgotten.
                 let (forgets, counts) = (dstf.decay().bytes_per_sec(), self.kind.rate / counted);
+                *self.forgets = self.forgets.max(forgets);
                 if counts > 0.0 && counts <= forgets {
                     return Ok(all(code_points[0]));
                 }

@@ -9,14 +9,14 @@ use shortflow_models::processor_sharing::least_share_time;
 use shortflow_models::short_flow::{MOST_CREDITS, ShortFlow};
 use shortflow_models::sizes::{Choice, Sizes};
 use shortflow_models::{Range, latency};
-use shortflow_tcp::{Config, Recovery, RtoFloor};
+use shortflow_tcp::{Algorithm, Config, Recovery, RtoFloor};
 
 use crate::lines::Order;
 use crate::load::{acknowledged_segments, growing};
 use crate::long_flows::levels;
 use crate::marks::{Hop, Piece};
 use crate::network::Network;
-use crate::range::{Lack, MOST_LESS_SENT, MOST_LOST_OF_LONG, of_windows};
+use crate::range::{Lack, MOST_LESS_SENT, MOST_LOST_OF_LONG, MOST_LOST_OF_LONG_CUBIC, of_windows};
 use crate::sizes::Listed;
 use crate::traffic::{Demand, Route};
 use crate::visits::slowdown;
@@ -399,7 +399,11 @@ impl<'n> Sending<'n> {
             // A loss that stands for all of its round (Padhye et al. 2000, §II): half a window with it.
             let rounds = (segments / 2.0).min(self.most());
             let loss = self.mean_loss(segments * packet, (rounds / 2.0).max(1.0));
-            Range::from_to(0.0, MOST_LOST_OF_LONG)
+            let most = match self.tcp.congestion {
+                Algorithm::Cubic => MOST_LOST_OF_LONG_CUBIC,
+                _ => MOST_LOST_OF_LONG,
+            };
+            Range::from_to(0.0, most)
                 .check("the share of packets that a long message loses", loss)?;
             let with = |loss: f64| latency::transfer(&path, window.max(1.0), segments, loss);
             with(loss)?.total() - with(0.0)?.total()

@@ -5,6 +5,7 @@ use shortflow_models::{ModelError, Range};
 use shortflow_run::Refusal;
 use shortflow_scenario::Scenario;
 
+use crate::datagrams;
 use crate::lines::{Line, Order, lines};
 use crate::load::{Loads, value};
 use crate::long_flows::{Beside, Bundle, bundles, fill, find_bottlenecks, levels};
@@ -20,6 +21,9 @@ const TOLERANCE: f64 = 1e-7;
 /// How long others' windows may wait for one another at RED that long flows fill, as a part of the wait there: beyond, RED
 /// drops for their sake.
 const MOST_SWELL: f64 = 0.5;
+
+/// How many times as fast as what is forgotten a long flow must be for its marks to stay.
+const FORGOTTEN: f64 = 3.0;
 
 /// The load of transfers behind which streams hardly wait that have sent more.
 const MOST_YOUNGER: f64 = 0.1;
@@ -75,7 +79,8 @@ pub(crate) struct Met {
     pub(crate) least_loss: f64,
     /// Whether its losses are lower bounds, since CUBIC's windows are no smaller than Reno's at the same loss.
     pub(crate) loses_at_least: bool,
-    /// Whether nothing is told of its losses: timeouts decide them, or marks stand for them.
+    /// Whether nothing is told of its losses, nor of its wait as that of all packets: timeouts decide them, marks stand for
+    /// them, or long flows empty it at times.
     pub(crate) is_unclear: bool,
     /// The mean wait that others' windows would make of a band that long flows fill, if these were not there.
     pub(crate) swell: f64,
@@ -369,6 +374,13 @@ impl Network {
         changed.max(self.wait(at, &classes, found))
     }
 
+    /// Whether a bundle's data come to its bottleneck over a line that is no faster, one by one.
+    pub(crate) fn is_paced(&self, bundle: &Bundle) -> bool {
+        let here = self.lines[bundle.bottleneck].rate;
+        let hops = self.hops(bundle).iter().take_while(|hop| hop.line != bundle.bottleneck);
+        hops.map(|hop| self.lines[hop.line].rate).fold(f64::INFINITY, f64::min) <= here
+    }
+
     /// Whether a bundle's data or what acknowledges it passes a line.
     pub(crate) fn passes(&self, bundle: &Bundle, at: usize) -> bool {
         let route = &self.sources[bundle.source].routes[bundle.route];
@@ -448,6 +460,8 @@ impl Network {
             }
         }
         self.leave_out_held_by_answers();
+        self.leave_out_beside_fast_streams();
+        self.leave_out_nearly_forgotten();
         for at in 0..self.sources.len() {
             let source = &self.sources[at];
             if source.lacks.is_some() {
@@ -477,6 +491,44 @@ impl Network {
             };
             let lacks = lacks.or_else(behind);
             self.sources[at].lacks = lacks;
+        }
+    }
+
+    /// Leaves out what shares a line, flow by flow, with a stream that wants more than its part of it.
+    fn leave_out_beside_fast_streams(&mut self) {
+        let mut found = Vec::new();
+        for source in &self.sources {
+            for route in &source.routes {
+                for hop in &route.there {
+                    let met = &self.met[hop.line][0];
+                    let is_meant = self.lines[hop.line].order != Order::Bands && met.is_filled;
+                    if is_meant && datagrams::check_turn(self, source, route, hop).is_err() {
+                        let name = &self.lines[hop.line].name;
+                        let why = format!(
+                            "what shares {name} with a stream that wants more than half of its part"
+                        );
+                        found.push((hop.line, why));
+                    }
+                }
+            }
+        }
+        for (at, why) in found {
+            self.met[at][0].lacks.get_or_insert(why);
+        }
+    }
+
+    /// Leaves out long flows that are hardly faster than what markers forget of them, and what shares their line: their marks
+    /// change with their windows.
+    fn leave_out_nearly_forgotten(&mut self) {
+        for bundle in &self.bundles {
+            let forgets = self.hops(bundle).iter().map(|hop| hop.forgets).fold(0.0, f64::max);
+            if bundle.rate * bundle.packet < FORGOTTEN * forgets * bundle.connections {
+                let what = "long flows that are hardly faster than what is forgotten of them";
+                let why = format!("{what}, at {}", self.lines[bundle.bottleneck].name);
+                for met in &mut self.met[bundle.bottleneck] {
+                    met.lacks.get_or_insert_with(|| why.clone());
+                }
+            }
         }
     }
 

@@ -43,8 +43,10 @@ pub(crate) fn rests_on(scenario: &Scenario, network: &Network, lacking: &[Lackin
     tell(used(network).any(|at| network.lines[at].bands.len() > 1), BANDS);
     tell(order(Order::Fair), FAIR);
     let is_crowded = |at: usize| {
-        network.lines[at].order == Order::Fair
-            && network.utilisation(at) > CROWDED
+        let line = &network.lines[at];
+        let is_slow = line.time(FULL) > line.target;
+        line.order == Order::Fair
+            && (network.utilisation(at) > CROWDED || is_slow)
             && !network.met[at].iter().any(|met| met.is_filled)
     };
     tell(used(network).any(is_crowded), CODEL);
@@ -58,6 +60,14 @@ pub(crate) fn rests_on(scenario: &Scenario, network: &Network, lacking: &[Lackin
     };
     tell(has(&loops), LOOPS);
     tell(is_filled(network, true), RED);
+    let is_cubic = network.met.iter().flatten().any(|met| met.loses_at_least);
+    tell(is_cubic && has(&|kind| !matches!(kind, WorkloadKind::Bulk(_))), BESIDE_CUBIC);
+    let is_long = |at: usize| {
+        let line = &network.lines[at];
+        let waits = network.met[at].iter().any(|met| met.has_windows && met.wait > line.delay);
+        line.order == Order::Bands && waits && network.utilisation(at) > MUCH
+    };
+    tell(used(network).any(is_long), LONG_QUEUES);
     tell(is_filled(network, false), PLAIN);
     tell(!network.within.is_empty(), MARKS);
     told
@@ -88,10 +98,16 @@ const BANDS: &str = "Bands that are served in order rest on M/G/1 with non-preem
 const FAIR: &str = "Queues that serve each flow in its turn rest on processor sharing.";
 /// The load from which on CoDel drops so much that it shows.
 const CROWDED: f64 = 0.6;
-const CODEL: &str = "Transfers at such queues count as if nothing were dropped: above a load of 0.6 CoDel's drops make large ones take up to half longer than is told.";
+/// Bytes of a full packet.
+const FULL: f64 = 1500.0;
+const CODEL: &str = "Transfers at such queues count as if nothing were dropped: above a load of 0.6, or where a full packet takes longer than CoDel's target, its drops make large ones take up to half longer than is told.";
 const LEAST: &str = "Queues that serve who has had least rest on M/G/1 with least attained service (Kleinrock 1976).";
 const VISITS: &str = "Transfers rest on slow start over lines whose queues windows fill in bursts (M/G/1 by bursts) and that flows share alike (processor sharing); what losses add rests on Casetti and Mellia 2005 up to 16 segments, on Cardwell et al. 2000 beyond.";
 const LOOPS: &str = "Sessions rest on closed loops (mean value analysis after Schweitzer), the objects of a page all of mean length over one connection.";
 const RED: &str = "Queues with RED rest on Firoiu and Borden 2000, with the TCP of Padhye et al. 2000 (Reno, one flow like another): what CUBIC loses is told as a lower bound, since it sends no less than Reno at the same loss.";
+const BESIDE_CUBIC: &str = "Beside CUBIC's long flows at RED others wait up to half longer than is told, and large transfers up to twice.";
+/// The load from which on windows wait long for one another.
+const MUCH: f64 = 0.7;
+const LONG_QUEUES: &str = "Transfers whose windows wait longer for one another than they are on the way are told up to half too long or too short, the largest up to twice too long.";
 const PLAIN: &str = "Full buffers rest on flows that cut their windows together, each for one loss of Padhye et al. 2000: flows that do so one by one wait longer than is told, and bursts lose more. What datagrams lose there has no closed form.";
 const MARKS: &str = "Marks by a rate split packets by the profile over the mean rate: exact where the rate does not vary.";

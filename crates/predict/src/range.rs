@@ -8,7 +8,7 @@ use crate::lines::Order;
 use crate::long_flows::levels;
 use crate::marks::{Hop, Piece};
 use crate::network::{Met, Network};
-use crate::traffic::{Demand, Shape};
+use crate::traffic::Demand;
 
 /// The share of packets that a queue may lose that no long flow fills: beyond, losses make windows smaller, of which
 /// the models of bursts know nothing.
@@ -18,9 +18,12 @@ pub(crate) const MOST_LOST: f64 = 0.05;
 /// which today's recovery avoids and the model counts.
 pub(crate) const MOST_LOST_OF_LONG: f64 = 0.015;
 
+/// The same of CUBIC, which keeps more of the window of its slow start than the model of Reno counts.
+pub(crate) const MOST_LOST_OF_LONG_CUBIC: f64 = 0.005;
+
 /// The load up to which lines that flows share serve as the models say: where windows come in bursts, where they
 /// come one packet by another, and where those who send wait for what they get.
-const MOST_LOAD: f64 = 0.9;
+pub(crate) const MOST_LOAD: f64 = 0.9;
 pub(crate) const MOST_SMOOTH_LOAD: f64 = 0.98;
 const MOST_CLOSED_LOAD: f64 = 0.6;
 
@@ -33,7 +36,7 @@ pub(crate) const MOST_LESS_SENT: f64 = 0.55;
 
 /// The share of time that may go to bands before one in which windows wait: with more, flows make way for one another
 /// in a manner that no form says.
-const MOST_BEFORE: f64 = 0.4;
+pub(crate) const MOST_BEFORE: f64 = 0.4;
 
 /// What bursts may add to the squares of packets, as a part of them, where packets count as coming one by one.
 const SMOOTH: f64 = 0.2;
@@ -91,13 +94,10 @@ pub(crate) fn is_smooth(met: &Met) -> bool {
 
 fn check(network: &Network, source: usize, hop: &Hop, piece: &Piece) -> Result<(), ModelError> {
     let (line, met) = (&network.lines[hop.line], &network.met[hop.line][piece.places[0].band]);
-    let waits = matches!(
-        &network.sources[source].demand,
-        Demand::Closed { visit, .. } if visit.shape != Shape::Echo
-    );
+    let waits = matches!(&network.sources[source].demand, Demand::Closed { .. });
     let most = match (is_smooth(met), waits) {
-        (true, _) => MOST_SMOOTH_LOAD,
-        (false, true) => MOST_CLOSED_LOAD,
+        (_, true) => MOST_CLOSED_LOAD,
+        (true, false) => MOST_SMOOTH_LOAD,
         (false, false) => MOST_LOAD,
     };
     let is_red = !line.bands[piece.places[0].band].curves.is_empty();

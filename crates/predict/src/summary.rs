@@ -225,7 +225,9 @@ fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
         network.lines.iter().enumerate().map(|(at, line)| ((line.from, line.to), at)).collect();
     let port = |at: usize| {
         let (line, met) = (&network.lines[at], &network.met[at]);
-        let is_known = network.unknown[at].is_none() && met.iter().all(|met| met.lacks.is_none());
+        let is_known = network.unknown[at].is_none()
+            && met.iter().all(|met| met.lacks.is_none())
+            && !network.sources.iter().any(|source| source.lacks.is_some() && source.passes(at));
         let one = (met.len() == 1 && is_known).then(|| &met[0]);
         // What waits or is lost of all packets is not what those meet that begin a window, or a flow in its turn.
         let waits =
@@ -235,7 +237,7 @@ fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
             utilisation: Estimate::of(&[network.utilisation(at) * line.part]).filter(|_| is_known),
             mean_queue_packets: None,
             mean_queue_bytes: None,
-            mean_wait: waits.and_then(|met| {
+            mean_wait: waits.filter(|met| !met.is_unclear || met.is_least).and_then(|met| {
                 Estimate::of(&[met.wait]).map(|wait| Estimate { at_least: met.is_least, ..wait })
             }),
             ecn_marks: None,

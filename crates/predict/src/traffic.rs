@@ -33,6 +33,15 @@ pub(crate) struct Source {
     pub(crate) lacks: Option<String>,
 }
 
+impl Source {
+    /// Whether some of its packets pass a line.
+    pub(crate) fn passes(&self, line: usize) -> bool {
+        let hops =
+            |route: &'_ Route| route.there.iter().chain(&route.back).any(|hop| hop.line == line);
+        self.routes.iter().any(hops)
+    }
+}
+
 /// A pair of a workload.
 #[derive(Debug)]
 pub(crate) struct Route {

@@ -312,3 +312,74 @@ fn the_same_scenario_gives_the_same_means() {
     assert_eq!(predicted(&scenario), predicted(&scenario));
     assert!(Prediction.check(&scenario).is_ok());
 }
+
+/// All that has sent less goes first, however it comes, and not only the bands that are before (Kleinrock 1976, §4.7).
+#[test]
+fn transfers_in_later_bands_wait_for_all_that_has_sent_less() {
+    let policy = r#"
+        [[roles.core.classes]]
+        name = "all"
+        marker.dstf = { per = "flow" }
+        [roles.core.queue.shared-priority]
+        limit = "1000 pkt"
+        bands = ["CS7", "CS6", "CS5", "CS4", "CS3", "CS2", "CS1", "rest"]
+    "#;
+    let text = format!(
+        "policy = \"p.toml\"\nbind = [{{ role = \"core\", at = \"b\", to = \"a\" }}]\n{}",
+        transfers("4.5 Mbit/s", "").replace("queue = \"2000 pkt\"", "")
+    );
+    let scenario = scenario(&text, policy);
+    let (model, simulation) = (predicted(&scenario), simulated(&scenario, 4));
+    for (ours, theirs) in model.workloads[0].classes.iter().zip(&simulation.workloads[0].classes) {
+        holds(&ours.label, ours.mean.unwrap().mean, theirs.mean.unwrap().mean, 0.15);
+    }
+}
+
+/// At each moment another line may be the slowest.
+#[test]
+fn transfers_over_several_lines_get_the_least_of_their_shares() {
+    let hop = |at: usize| {
+        let next = at + 1;
+        format!(
+            r#"
+            [links.hop{at}]
+            between = ["r[{at}]", "r[{next}]"]
+            rate = "10 Mbit/s"
+            delay = "2 ms"
+            [workloads.over{at}.transfers]
+            client = "h[{next}]"
+            server = "h[{at}]"
+            load = "5 Mbit/s"
+            request.constant = "400 B"
+            reply.constant = "150 KB"
+            "#
+        )
+    };
+    let bind =
+        (0..3).map(|at| format!("{{ role = \"core\", at = \"r[{at}]\", to = \"r[{}]\" }}", at + 1));
+    let text = format!(
+        r#"
+        policy = "p.toml"
+        duration = "220 s"
+        warm_up = "20 s"
+        drain = "20 s"
+        bind = [{}]
+        hosts.h = {{ count = 4 }}
+        routers.r = {{ count = 4 }}
+        links.access = {{ between = ["h", "r"], rate = "1 Gbit/s", delay = "1 us" }}
+        {}
+        [workloads.through.transfers]
+        client = "h[3]"
+        server = "h[0]"
+        load = "2 Mbit/s"
+        request.constant = "400 B"
+        reply.constant = "150 KB"
+        "#,
+        bind.collect::<Vec<_>>().join(", "),
+        (0..3).map(hop).collect::<String>()
+    );
+    let scenario = scenario(&text, "[roles.core.queue.fq-codel]\n");
+    let (model, simulation) = (predicted(&scenario), simulated(&scenario, 4));
+    let through = |summary: &Summary| summary.workload("through").unwrap().all.mean.unwrap().mean;
+    holds("through", through(&model), through(&simulation), 0.15);
+}

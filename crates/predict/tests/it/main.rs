@@ -2,5 +2,6 @@
 
 mod against_simulations;
 mod laws;
+mod ranges;
 mod refusals;
 mod shipped;
