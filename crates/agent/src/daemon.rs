@@ -136,9 +136,12 @@ fn answer<P: DataPlane>(agent: &mut Agent<P>, nudge: &AtomicBool, asked: &Asked)
             Ok(json!({ "reading": true }))
         }
         Ask::Resume => {
+            let on_trial = agent.on_trial().map(str::to_owned);
             let resumed = agent.resume(&asked.who);
             nudge.store(true, Ordering::Relaxed);
-            resumed.map(|digest| json!({ "resumed": digest }))
+            resumed.map(
+                |digest| json!({ "stays": Some(&digest) == on_trial.as_ref(), "resumed": digest }),
+            )
         }
         Ask::RollBack(to) => {
             let before = agent.number();

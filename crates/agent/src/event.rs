@@ -65,6 +65,15 @@ pub enum What {
         /// By which measures, or by whose order.
         why: String,
     },
+    /// It cannot be told whether a version is worse than the one before it.
+    Untold {
+        /// The digest of its texts.
+        digest: String,
+        /// Why not.
+        why: String,
+        /// Whether others wait for this machine's word, and go on waiting.
+        others_wait: bool,
+    },
     /// A version was found to be worse than the one before it, which is gone back to.
     Worse {
         /// The digest of its texts.
@@ -216,6 +225,9 @@ impl What {
                 ("waits", json!({ "digest": digest, "from": from, "until": until }))
             }
             What::Approved { digest, why } => ("approved", json!({ "digest": digest, "why": why })),
+            What::Untold { digest, why, .. } => {
+                ("cannot be told", json!({ "digest": digest, "why": why }))
+            }
             What::Worse { digest, to, why } => {
                 ("worse", json!({ "digest": digest, "to": to, "why": why }))
             }
@@ -267,6 +279,15 @@ impl fmt::Display for What {
                 )
             }
             What::Approved { digest, why } => write!(f, "{digest} is no worse: {why}"),
+            What::Untold { digest, why, others_wait } => {
+                let wait = match others_wait {
+                    true => {
+                        ", and others go on waiting; `shortflow agent resume` lets them have it"
+                    }
+                    false => "",
+                };
+                write!(f, "whether {digest} is worse cannot be told: {why}{wait}")
+            }
             What::Worse { digest, to, why } => {
                 write!(f, "{digest} is worse than version {to}, which counts again: {why}")
             }

@@ -39,9 +39,13 @@ impl<P: DataPlane> Agent<P> {
         {
             return None;
         }
-        let open = self.trial.clone();
-        let trial =
-            open.unwrap_or_else(|| Trial::new(now, before.number, fleet.watch, &self.series));
+        let new = |good| Trial::new(now, good, fleet.watch, &self.series);
+        let trial = match &self.trial {
+            Some(open) if open.may_be_told() => open.clone(),
+            // With nothing measured before that one, what is measured of it is better than nothing.
+            Some(open) => new(open.good),
+            None => new(before.number),
+        };
         Some(trial.of(digest, machine.is_first && fleet.needs_verdicts))
     }
 
@@ -60,7 +64,7 @@ impl<P: DataPlane> Agent<P> {
         self.next_sample = now + SAMPLE;
         let targets = self.targets().unwrap_or_default();
         for device in targets.keys() {
-            let Ok(stands) = self.plane.queues(device) else { continue };
+            let Ok(stands) = self.plane.counters(device) else { continue };
             let series = self.series.entry(device.clone()).or_default();
             series.add(now, &stands, 2 * window + SETTLE);
             let waited = self.waits.entry(device.clone()).or_default();
@@ -77,6 +81,7 @@ impl<P: DataPlane> Agent<P> {
         match trial.judge(now, &self.series) {
             None => {}
             Some(Outcome::NoWorse(why)) => self.approve(now, &why),
+            Some(Outcome::Untold { why, may_be_told }) => self.cannot_tell(now, &why, may_be_told),
             Some(Outcome::Worse(why)) => self.go_back(now, &why),
         }
     }
@@ -92,6 +97,36 @@ impl<P: DataPlane> Agent<P> {
             }
             Err(error) => self.judge_again(now, trial, error.to_string()),
         }
+    }
+
+    /// It is not known whether the version is worse. Who waits for this machine's word goes on waiting.
+    fn cannot_tell(&mut self, now: Instant, why: &str, may_be_told: bool) {
+        let Some(trial) = self.trial.take() else { return };
+        if trial.untold.is_none() {
+            let (digest, others_wait) = (trial.digest.clone(), trial.tells);
+            self.happened("agent", What::Untold { digest, why: why.to_owned(), others_wait });
+        }
+        if trial.tells || may_be_told {
+            self.trial = Some(trial.anew(now, why.to_owned()));
+        } else {
+            // What stays of it says nothing to the next start but that it cannot be told.
+            let _ = self.store.set_trial(None);
+        }
+    }
+
+    /// Lets the version on trial stay by somebody's order.
+    fn approve_by_order(&mut self, who: &str) -> Result<(), StoreError> {
+        let Some(trial) = self.trial.clone() else { return Ok(()) };
+        let why = format!("taken by order of {who}");
+        self.say(&trial, false, &why).and_then(|()| self.store.set_trial(None))?;
+        self.trial = None;
+        self.happened(who, What::Approved { digest: trial.digest, why });
+        Ok(())
+    }
+
+    /// The digest of the version on trial.
+    pub(crate) fn on_trial(&self) -> Option<&str> {
+        self.trial.as_ref().map(|trial| trial.digest.as_str())
     }
 
     /// Goes back to the version before. What cannot be written now is tried again.
@@ -149,7 +184,8 @@ impl<P: DataPlane> Agent<P> {
         }
     }
 
-    /// Lets what the source has be taken though it was held off, or waits. Said once more before it is taken, it changes nothing.
+    /// Lets what the source has be taken though it was held off, or waits; where it counts and is on trial, lets it stay
+    /// unmeasured. Said once more before it is taken, it changes nothing.
     ///
     /// # Errors
     /// When nothing is held off, or the state cannot be written.
@@ -160,6 +196,9 @@ impl<P: DataPlane> Agent<P> {
         let digest = offered.needed.clone();
         if self.resumed.as_ref().is_some_and(|(resumed, _)| *resumed == digest) {
             return Ok(digest);
+        }
+        if self.on_trial() == Some(&digest) {
+            return self.approve_by_order(who).map(|()| digest).map_err(|error| error.to_string());
         }
         let waits = self.waiting.as_ref().is_some_and(|waiting| waiting.digest == digest);
         if !waits && !self.is_held(&digest) {

@@ -86,8 +86,8 @@ impl DataPlane for KernelPlane {
         }
     }
 
-    fn queues(&mut self, device: &str) -> Result<Value, Trouble> {
-        Ok(DeviceStatus::of_queues(device)?.map_or(Value::Null, |status| status.json()))
+    fn counters(&mut self, device: &str) -> Result<Value, Trouble> {
+        Ok(DeviceStatus::of_counters(device)?.map_or(Value::Null, |status| status.json()))
     }
 
     fn status(&mut self, device: &str) -> Result<Value, Trouble> {

@@ -34,11 +34,11 @@ pub trait DataPlane {
     /// When that cannot be done.
     fn remove(&mut self, device: &str) -> Result<(), Trouble>;
 
-    /// How its queues stand, as [`status`](Self::status) says it of all; asked every second.
+    /// How its queues stand and what became of packets, as [`status`](Self::status) says it of all; asked every second.
     ///
     /// # Errors
     /// When one cannot look.
-    fn queues(&mut self, device: &str) -> Result<serde_json::Value, Trouble> {
+    fn counters(&mut self, device: &str) -> Result<serde_json::Value, Trouble> {
         self.status(device)
     }
 
