@@ -22,7 +22,7 @@ mod on_linux {
     use shortflow_agent::{
         Ask, AskError, Bundle, Change, Control, Difference, Doors, Event, Fleet, KernelPlane,
         Metrics, Overview, Page, Store, StoreError, Unreadable, ask, changes, exposition,
-        give_up_privileges, is_machine, ldap, this_machine, watch,
+        give_up_privileges, is_machine, ldap, plain_lines, this_machine, watch,
     };
 
     use shortflow_console::Guard;
@@ -192,7 +192,7 @@ mod on_linux {
         let status = ask(&args.at.socket, Ask::Status)?;
         match args.json {
             true => console.print_json(&status)?,
-            false => console.print(&status_text(&status))?,
+            false => console.print(&plain_lines(&status_text(&status)))?,
         }
         if is_fine(&status) { Ok(()) } else { Err(Failure::Check) }
     }
@@ -306,7 +306,9 @@ mod on_linux {
             }
         }
         let head = |key: &str| event[key].as_str().unwrap_or("?").to_owned();
-        format!("{} {} {}: {}\n", head("at"), head("who"), head("what"), parts.join(", "))
+        let told = parts.join(", ");
+        // A log may be older than this program.
+        plain_lines(&format!("{} {} {}: {told}\n", head("at"), head("who"), head("what")))
     }
 
     fn read(folder: &Path) -> Result<Fleet, Failure> {

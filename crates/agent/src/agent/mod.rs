@@ -14,6 +14,7 @@ use crate::bundle::Bundle;
 use crate::event::{Event, What, clock};
 use crate::fleet::{Fleet, Target, Written};
 use crate::metrics::Histogram;
+use crate::plain::{plain, plain_lines};
 use crate::plane::DataPlane;
 use crate::source::{Fetched, Returns};
 use crate::store::{Store, StoreError, Version};
@@ -182,8 +183,9 @@ impl<P: DataPlane> Agent<P> {
     fn consider(&mut self, now: Instant, offered: Result<Fetched, String>) {
         let from = self.from.clone();
         let fetched = match offered {
-            Ok(fetched) => fetched,
+            Ok(fetched) => Fetched { who: plain(&fetched.who), ..fetched },
             Err(why) => {
+                let why = plain_lines(&why);
                 if self.unreadable.as_ref() != Some(&why) {
                     self.unreadable = Some(why.clone());
                     self.happened("agent", What::Unreadable { from, why, stays: self.number() });
@@ -194,7 +196,7 @@ impl<P: DataPlane> Agent<P> {
         if self.unreadable.take().is_some() {
             self.happened("agent", What::Readable { from });
         }
-        self.heard.clone_from(&fetched.verdicts);
+        self.heard = fetched.verdicts.iter().map(Verdict::plain).collect();
         self.untold = self.said.clone().filter(|said| !self.heard.contains(said));
         let whole = fetched.bundle.digest();
         let known = self.offered.as_ref().filter(|known| known.whole == whole);

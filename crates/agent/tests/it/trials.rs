@@ -318,3 +318,20 @@ fn a_version_since_which_nothing_is_sent_is_approved_as_soon_as_something_is() {
     let status = bench.agent.status();
     assert_eq!((&status["trial"], &status["verdict"]["is_worse"]), (&Value::Null, &json!(false)));
 }
+
+#[test]
+fn what_another_machine_says_reaches_no_terminal_as_more_than_letters() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::of("gw2", state.path());
+    bench.offer("95 Mbit/s");
+    let why = format!("\u{1b}[2Jgone\n2026-11-26T02:10:00Z root: all is well {}", "x".repeat(9000));
+    bench.verdicts = vec![Verdict { why, ..verdict("gw1", "90 Mbit/s", true) }];
+    bench.told();
+    bench.offer("90 Mbit/s");
+    let told = bench.told().pop().unwrap();
+    let status = bench.agent.status()["waiting"]["worse"]["why"].as_str().unwrap().to_owned();
+    for text in [&told, &status] {
+        assert!(text.contains("[2Jgone 2026-11-26T02:10:00Z root: all is well xxx"), "{text}");
+        assert!(!text.contains(char::is_control) && text.len() < 700, "{text}");
+    }
+}
