@@ -10,7 +10,7 @@ pub(crate) fn is_fine(status: &Value) -> bool {
     let is_well = |it: &Value| it["done"] == true && it["changed"]["again_and_again"] != true;
     let is_taken =
         source["refused"].is_null() && status["not_kept"].is_null() && status["held_any"] != true;
-    is_taken && !has_nothing && devices.all(is_well)
+    is_taken && !has_nothing && status["in_fleet"] != false && devices.all(is_well)
 }
 
 /// How it stands, a line on each thing.
@@ -29,6 +29,11 @@ pub(crate) fn status_text(status: &Value) -> String {
         ),
         None => format!("{machine}: no version yet, from {}\n", text(&source["name"])),
     };
+    if status["in_fleet"] == false {
+        out += &format!(
+            "  the fleet names no machine `{machine}`: nothing is assigned; `agent run --machine NAME` says who this one is\n"
+        );
+    }
     for device in status["devices"].as_array().into_iter().flatten() {
         let (name, wanted) = (text(&device["device"]), device["wanted"].as_str());
         let state = match (device["done"] == true, device["why"].as_str()) {
@@ -146,7 +151,7 @@ mod tests {
     fn with(key: &str, value: Value) -> Value {
         let mut status = json!({
             "machine": "gw1", "fleet": "Office",
-            "version": { "number": 2, "digest": "51ac27cbd00c", "at": "now", "from": "a test", "who": "alice" },
+            "in_fleet": true, "version": { "number": 2, "digest": "51ac27cbd00c", "at": "now", "from": "a test", "who": "alice" },
             "held": null, "held_any": false, "waiting": null, "trial": null, "worse": null, "not_kept": null,
             "source": { "name": "a test", "unreadable": null, "refused": null }, "devices": [],
         });
@@ -170,6 +175,14 @@ mod tests {
             "{told}"
         );
         assert!(is_fine(&status), "nothing is wrong, and somebody has to decide");
+    }
+
+    #[test]
+    fn a_machine_that_the_fleet_does_not_name_is_not_fine() {
+        let status = with("in_fleet", json!(false));
+        let told = status_text(&status);
+        assert!(told.contains("  the fleet names no machine `gw1`: nothing is assigned; "), "{told}");
+        assert!(!is_fine(&status) && is_fine(&with("in_fleet", Value::Null)));
     }
 
     #[test]

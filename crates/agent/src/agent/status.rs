@@ -58,6 +58,7 @@ impl<P: DataPlane> Agent<P> {
             "machine": self.machine,
             "fleet": self.current.as_ref().map(|(_, fleet)| &fleet.name),
             "version": version,
+            "in_fleet": self.current.as_ref().map(|(_, fleet)| fleet.machine(&self.machine).is_some()),
             "held": self.held(),
             "held_any": self.store.held().contains(ANY),
             "waiting": self.waiting.as_ref().map(|waiting| {

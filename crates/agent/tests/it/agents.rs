@@ -307,7 +307,9 @@ fn a_machine_that_is_taken_out_of_the_fleet_gives_back_its_devices() {
     let mut bench = Bench::at(state.path(), StubPlane::default());
     bench.offer(FLEET);
     bench.told();
+    assert_eq!(bench.agent.status()["in_fleet"], true);
     bench.offer(&FLEET.replace("gw1", "gw2"));
+    assert_eq!(bench.agent.status()["in_fleet"], false);
     let told = bench.told();
     assert_eq!(
         told[1..],
