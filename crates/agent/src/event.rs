@@ -161,6 +161,11 @@ pub enum What {
         /// Why not.
         why: String,
     },
+    /// What was found of the version on trial could not be written; it is tried again.
+    NotWritten {
+        /// Why not.
+        why: String,
+    },
     /// The fleet has no such machine.
     Unnamed {
         /// Its name.
@@ -251,6 +256,7 @@ impl What {
             }
             What::Repaired { what } => ("repaired", json!({ "found": what })),
             What::NotKept { why } => ("not kept", json!({ "why": why })),
+            What::NotWritten { why } => ("not written", json!({ "why": why })),
             What::Unnamed { machine } => ("unnamed", json!({ "machine": machine })),
         }
     }
@@ -329,6 +335,10 @@ impl fmt::Display for What {
             What::NotKept { why } => {
                 write!(f, "a new version cannot be kept, and is not taken: {why}; tried again")
             }
+            What::NotWritten { why } => write!(
+                f,
+                "what was found of the version on trial cannot be written, and it stays for now: {why}; tried again"
+            ),
             What::Unnamed { machine } => {
                 write!(f, "the fleet has no machine `{machine}`: nothing is deployed here")
             }

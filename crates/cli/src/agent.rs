@@ -52,7 +52,7 @@ mod on_linux {
                 AskError::Nobody { .. } => Failure::Machine(format!(
                     "{error}\nis `shortflow agent run` at work, and may you ask it? --socket names another place"
                 )),
-                AskError::Foreign { .. } | AskError::Ended { .. } => {
+                AskError::Foreign { .. } | AskError::Ended { .. } | AskError::Unable(_) => {
                     Failure::Machine(error.to_string())
                 }
             }

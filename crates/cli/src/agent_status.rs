@@ -47,6 +47,14 @@ pub(crate) fn status_text(status: &Value) -> String {
     out += &trial_text(&status["trial"]);
     out += &not_taken_text(status);
     out += &not_kept_text(&status["not_kept"]);
+    let not_written = &status["not_written"];
+    if let Some(why) = not_written["why"].as_str() {
+        out += &format!(
+            "  what was found of the version on trial cannot be written, and it stays for now: {why}\n  \
+             it is tried again every 10 s; how full the disk is: df -h {}\n",
+            text(&not_written["at"])
+        );
+    }
     if let Some(why) = source["unreadable"].as_str() {
         out += &format!("  {} cannot be read: {why}\n", text(&source["name"]));
     }
@@ -152,7 +160,7 @@ mod tests {
         let mut status = json!({
             "machine": "gw1", "fleet": "Office",
             "in_fleet": true, "version": { "number": 2, "digest": "51ac27cbd00c", "at": "now", "from": "a test", "who": "alice" },
-            "held": null, "held_any": false, "waiting": null, "trial": null, "worse": null, "not_kept": null,
+            "held": null, "held_any": false, "waiting": null, "trial": null, "worse": null, "not_kept": null, "not_written": null,
             "source": { "name": "a test", "unreadable": null, "refused": null }, "devices": [],
         });
         status[key] = value;
@@ -183,6 +191,14 @@ mod tests {
         let told = status_text(&status);
         assert!(told.contains("  the fleet names no machine `gw1`: nothing is assigned; "), "{told}");
         assert!(!is_fine(&status) && is_fine(&with("in_fleet", Value::Null)));
+    }
+
+    #[test]
+    fn what_was_found_and_cannot_be_written_is_told_with_where_to_look() {
+        let status = with("not_written", json!({ "why": "no room", "at": "/state" }));
+        let told = status_text(&status);
+        assert!(told.contains("it stays for now: no room\n") && told.ends_with("df -h /state\n"), "{told}");
+        assert!(!is_fine(&status));
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub struct Agent<P> {
     heard: Vec<Verdict>,
     /// The version on trial.
     trial: Option<Trial>,
+    /// Why what was found of it could not be written.
+    not_written: Option<String>,
     /// What was measured at devices.
     series: BTreeMap<String, Series>,
     /// How long packets would have waited at each device, in each class of which that is known.
@@ -133,6 +135,7 @@ impl<P: DataPlane> Agent<P> {
             offered: None,
             heard: Vec::new(),
             trial: None,
+            not_written: None,
             series: BTreeMap::new(),
             waits: BTreeMap::new(),
             is_asked: false,
@@ -293,6 +296,7 @@ impl<P: DataPlane> Agent<P> {
         let (version, _) = self.store.roll_back(Some(number), ordered)?;
         self.returns.one_more();
         (self.trial, self.resumed, self.pending) = (None, None, None);
+        self.not_written = None;
         self.waiting.take_if(|waiting| self.store.held().contains(&waiting.digest));
         // What stays of a trial of a version that no longer counts says nothing.
         let _ = self.store.set_trial(None);

@@ -79,6 +79,9 @@ impl<P: DataPlane> Agent<P> {
             "not_kept": self.pending.as_ref().map(|pending| {
                 json!({ "digest": pending.digest, "why": pending.why, "at": self.store.folder().display().to_string() })
             }),
+            "not_written": self.not_written.as_ref().map(|why| {
+                json!({ "why": why, "at": self.store.folder().display().to_string() })
+            }),
             "source": {
                 "name": self.from,
                 "unreadable": self.unreadable,

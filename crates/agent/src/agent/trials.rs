@@ -94,6 +94,7 @@ impl<P: DataPlane> Agent<P> {
         match done {
             Ok(()) => {
                 let digest = trial.digest;
+                self.not_written = None;
                 self.happened("agent", What::Approved { digest, why: why.to_owned() });
             }
             Err(error) => self.judge_again(now, trial, error.to_string()),
@@ -147,7 +148,10 @@ impl<P: DataPlane> Agent<P> {
     }
 
     fn judge_again(&mut self, now: Instant, trial: Trial, why: String) {
-        self.happened("agent", What::NotKept { why });
+        if self.not_written.as_ref() != Some(&why) {
+            self.not_written = Some(why.clone());
+            self.happened("agent", What::NotWritten { why });
+        }
         self.next_sample = now + TRY_AGAIN;
         self.trial = Some(trial.once_more());
     }

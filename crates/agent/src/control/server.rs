@@ -35,9 +35,32 @@ const MOST_WAITING: usize = 1000;
 pub(crate) struct Asked {
     pub(crate) ask: Ask,
     pub(crate) who: String,
-    pub(crate) answer: Sender<Result<Value, String>>,
+    pub(crate) answer: Sender<Result<Value, Refusal>>,
     /// Where events go, when one watches.
     pub(crate) events: Option<SyncSender<Value>>,
+}
+
+/// Why something is not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// A sentence, and in the next line what to do, where that is known.
+    pub(crate) why: String,
+    /// Whether the machine lacks something, and nothing is wrong with what was asked for.
+    pub(crate) is_of_machine: bool,
+}
+
+impl Refusal {
+    /// What was asked for cannot be.
+    pub(crate) fn new(why: String) -> Refusal {
+        Refusal { why, is_of_machine: false }
+    }
+
+    fn json(&self) -> Value {
+        match self.is_of_machine {
+            true => json!({ "version": VERSION, "error": self.why, "of": "machine" }),
+            false => refusal(&self.why),
+        }
+    }
 }
 
 /// A socket at which an agent may be asked. Its file goes with it.
@@ -153,7 +176,7 @@ fn talk(stream: &UnixStream, requests: &Sender<Asked>, stop: &AtomicBool) -> io:
         }
         match answered.recv() {
             Ok(Ok(value)) => write(stream, &json!({ "version": VERSION, "answer": value }))?,
-            Ok(Err(why)) => write(stream, &refusal(&why))?,
+            Ok(Err(refusal)) => write(stream, &refusal.json())?,
             Err(_) => {
                 return write(stream, &refusal("the agent is about to stop, and has not begun it"));
             }

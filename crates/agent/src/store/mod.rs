@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bundle::Bundle;
 use crate::event::Event;
-use crate::whole::{UNFINISHED, replace_link, sync_folder, write_file};
+use crate::whole::{UNFINISHED, bare, replace_link, sync_folder, write_file};
 use log::Log;
 
 /// The most versions that are kept; older ones are removed.
@@ -405,5 +405,5 @@ impl Store {
 }
 
 fn io(path: &Path, source: std::io::Error) -> StoreError {
-    StoreError::Io { path: path.display().to_string(), source }
+    StoreError::Io { path: path.display().to_string(), source: bare(source) }
 }

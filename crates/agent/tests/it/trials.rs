@@ -335,3 +335,25 @@ fn what_another_machine_says_reaches_no_terminal_as_more_than_letters() {
         assert!(!text.contains(char::is_control) && text.len() < 700, "{text}");
     }
 }
+
+#[test]
+fn what_was_found_is_in_the_status_as_long_as_it_cannot_be_written() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::of("gw1", state.path());
+    bench.offer("95 Mbit/s");
+    bench.seconds(70, 2.0);
+    bench.offer("90 Mbit/s");
+    bench.told();
+    let (there, away) = (state.path().to_owned(), state.path().with_extension("away"));
+    std::fs::rename(&there, &away).unwrap();
+    bench.seconds(50, 40.0);
+    let status = bench.agent.status();
+    assert!(status["not_written"]["why"].is_string(), "{status:#}");
+    assert_eq!(bench.version(), 2);
+    let told = bench.told();
+    assert_eq!(told.len(), 1, "once: {told:?}");
+    assert!(told[0].contains("cannot be written, and it stays for now: "), "{told:?}");
+    std::fs::rename(&away, &there).unwrap();
+    bench.seconds(12, 40.0);
+    assert_eq!((bench.version(), &bench.agent.status()["not_written"]), (json!(1), &Value::Null));
+}
