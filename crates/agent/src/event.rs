@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use chrono::{SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
 /// Something that happened.
@@ -202,7 +202,12 @@ impl Event {
 
 /// What the machine's clock says so long from now, as of RFC 3339.
 pub(crate) fn clock(from_now: Duration) -> String {
-    (Utc::now() + from_now).to_rfc3339_opts(SecondsFormat::Millis, true)
+    written(Utc::now() + from_now)
+}
+
+/// A time as of RFC 3339.
+pub(crate) fn written(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// What comes of a source of which nothing can be taken.
@@ -245,6 +250,7 @@ impl What {
                 ("unreadable", json!({ "from": from, "why": why }))
             }
             What::Readable { from } => ("readable", json!({ "from": from })),
+            What::RolledBack { from, to } if from == to => ("stays", json!({ "version": to })),
             What::RolledBack { from, to } => ("rolled back", json!({ "from": from, "to": to })),
             What::Installed { device, policy, told } => {
                 ("installed", json!({ "device": device, "policy": policy, "told": told }))

@@ -24,7 +24,8 @@ fn letter(of: char) -> char {
 
 /// Whether it moves the cursor, changes colours, or turns the direction of what follows.
 fn is_none(letter: char) -> bool {
-    let turns = ['\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}'];
+    let turns =
+        ['\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}'];
     letter.is_control() || turns.contains(&letter) || ('\u{2066}'..='\u{2069}').contains(&letter)
 }
 
@@ -44,7 +45,10 @@ mod tests {
 
     #[test]
     fn what_a_terminal_takes_for_more_than_letters_is_not_handed_on() {
-        assert_eq!(plain(" a\x1b[2Jb\nroot: c\u{9b}d\u{202e}é\u{7f} "), "a\u{fffd}[2Jb root: c\u{fffd}d\u{fffd}é\u{fffd}");
+        assert_eq!(
+            plain(" a\x1b[2Jb\nroot: c\u{9b}d\u{202e}é\u{7f} "),
+            "a\u{fffd}[2Jb root: c\u{fffd}d\u{fffd}é\u{fffd}"
+        );
         assert_eq!(plain(&"ä".repeat(500)), "ä".repeat(500));
         assert_eq!(plain(&"ä".repeat(501)), format!("{}…", "ä".repeat(500)));
         assert_eq!(plain_lines("a\n  b\x1b[31m\r"), "a\n  b\u{fffd}[31m\u{fffd}");

@@ -16,7 +16,7 @@ pub(crate) fn agent(
 mod on_linux {
     use std::io::ErrorKind;
     use std::net::SocketAddr;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use serde_json::{Value, json};
     use shortflow_agent::{
@@ -33,7 +33,7 @@ mod on_linux {
         Agent, Export, Import, Log, Plan, Rollback, Run, Socket, Status, Watch, What,
     };
     use crate::agent_source::source;
-    use crate::agent_status::{is_fine, status_text};
+    use crate::agent_status::{is_fine, rolled_back_text, status_text};
     use crate::console::Console;
     use crate::failure::Failure;
     use crate::interrupt::{stop_flag, stop_on_interrupt};
@@ -152,7 +152,7 @@ mod on_linux {
                 None => Ok(None),
             };
         };
-        let token = given(&args.console_token)?;
+        let token = given(console, &args.console_token)?;
         if token.is_none() && !address.ip().is_loopback() {
             let what = format!(
                 "the console at {address} is for others than this machine, and has no token\n\
@@ -168,8 +168,14 @@ mod on_linux {
 
     /// `shortflow agent console`.
     fn overview(console: &Console, args: &args::Overview) -> Result<(), Failure> {
+        let sockets = args.socket.iter().enumerate();
+        let same = |at: usize, socket: &PathBuf| args.socket[..at].contains(socket);
+        if let Some((_, twice)) = sockets.into_iter().find(|(at, socket)| same(*at, socket)) {
+            let what = format!("--socket {} is given twice\nname each agent once", twice.display());
+            return Err(Failure::Input(what));
+        }
         let stop = stop_on_interrupt()?;
-        let page = page::Page::open(args.console, &args.token)?;
+        let page = page::Page::open(console, args.console, &args.token)?;
         console.print(&format!("Console: {}\n", page.url))?;
         console.note("open it in a browser; Ctrl-C ends it");
         let overview = Overview::of_sockets(&args.socket);
@@ -206,21 +212,7 @@ mod on_linux {
     /// `shortflow agent rollback`.
     fn rollback(console: &Console, args: &Rollback) -> Result<(), Failure> {
         let answer = ask(&args.at.socket, Ask::RollBack(args.to))?;
-        let (version, before) = (&answer["version"], &answer["before"]);
-        let now = if version == before { "already" } else { "now" };
-        let held = match (&answer["reading"], &answer["waiting"], &answer["held"]) {
-            (Value::Bool(true), ..) => {
-                "the source is being read: where it has something newer than what was gone back from, that is taken\n"
-            }
-            (_, Value::String(_), _) => {
-                "what the source has now is newer, and waits: it is taken when its time has come\n"
-            }
-            (.., Value::String(_)) => {
-                "what the source has is not taken until it changes, or by `shortflow agent resume`\n"
-            }
-            _ => "",
-        };
-        console.print(&format!("version {version} counts {now}\n{held}"))
+        console.print(&rolled_back_text(&answer))
     }
 
     /// `shortflow agent resume`.

@@ -8,8 +8,8 @@ pub(crate) fn is_fine(status: &Value) -> bool {
     let source = &status["source"];
     let has_nothing = status["version"]["number"].is_null() && !source["unreadable"].is_null();
     let is_well = |it: &Value| it["done"] == true && it["changed"]["again_and_again"] != true;
-    let is_taken =
-        source["refused"].is_null() && status["not_kept"].is_null() && status["held_any"] != true;
+    let is_written = status["not_kept"].is_null() && status["not_written"].is_null();
+    let is_taken = source["refused"].is_null() && is_written && status["held_any"] != true;
     is_taken && !has_nothing && status["in_fleet"] != false && devices.all(is_well)
 }
 
@@ -119,8 +119,14 @@ fn not_kept_text(not_kept: &Value) -> String {
 /// What a machine waits for that is not first.
 fn waiting_text(waiting: &Value) -> String {
     let Some(until) = waiting["until"].as_str() else { return String::new() };
-    let mut out =
-        format!("  what the source has now waits until {until}: other machines are first\n");
+    let mut out = match waiting["is_due"] == true {
+        false => {
+            format!("  what the source has now waits until {until}: other machines are first\n")
+        }
+        true => format!(
+            "  what the source has now has waited until {until}: other machines are first\n"
+        ),
+    };
     if let Some(needed) = waiting["needed"].as_u64() {
         let good = waiting["good"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let good: Vec<&str> = good.collect();
@@ -147,6 +153,25 @@ fn trial_text(trial: &Value) -> String {
         }
     }
     out
+}
+
+/// What becomes of what was gone back from, by the agent's answer.
+pub(crate) fn rolled_back_text(answer: &Value) -> String {
+    let (version, before) = (&answer["version"], &answer["before"]);
+    let now = if version == before { "already" } else { "now" };
+    let held = match (&answer["reading"], &answer["waiting"], &answer["held"]) {
+        (Value::Bool(true), ..) => {
+            "the source is being read: where it has something newer than what was gone back from, that is taken\n"
+        }
+        (_, Value::String(_), _) => {
+            "what the source has now is newer, and waits: it is taken when its time has come\n"
+        }
+        (.., Value::String(_)) => {
+            "what the source has is not taken until it changes, or by `shortflow agent resume`\n"
+        }
+        _ => "",
+    };
+    format!("version {version} counts {now}\n{held}")
 }
 
 #[cfg(test)]
@@ -189,7 +214,10 @@ mod tests {
     fn a_machine_that_the_fleet_does_not_name_is_not_fine() {
         let status = with("in_fleet", json!(false));
         let told = status_text(&status);
-        assert!(told.contains("  the fleet names no machine `gw1`: nothing is assigned; "), "{told}");
+        assert!(
+            told.contains("  the fleet names no machine `gw1`: nothing is assigned; "),
+            "{told}"
+        );
         assert!(!is_fine(&status) && is_fine(&with("in_fleet", Value::Null)));
     }
 
@@ -197,8 +225,36 @@ mod tests {
     fn what_was_found_and_cannot_be_written_is_told_with_where_to_look() {
         let status = with("not_written", json!({ "why": "no room", "at": "/state" }));
         let told = status_text(&status);
-        assert!(told.contains("it stays for now: no room\n") && told.ends_with("df -h /state\n"), "{told}");
+        assert!(
+            told.contains("it stays for now: no room\n") && told.ends_with("df -h /state\n"),
+            "{told}"
+        );
         assert!(!is_fine(&status));
+    }
+
+    #[test]
+    fn who_goes_back_is_told_what_becomes_of_what_the_source_has() {
+        let told = |before: u64, reading: bool, waiting: Value, held: Value| {
+            rolled_back_text(&json!({
+                "version": 1, "before": before, "reading": reading, "waiting": waiting, "held": held,
+            }))
+        };
+        let (none, digest) = (Value::Null, json!("51ac27cbd00c"));
+        assert_eq!(told(1, false, none.clone(), none.clone()), "version 1 counts already\n");
+        let held = told(2, false, none.clone(), digest.clone());
+        assert!(
+            held.ends_with("is not taken until it changes, or by `shortflow agent resume`\n"),
+            "{held}"
+        );
+        let waits = told(2, false, digest.clone(), digest.clone());
+        assert!(
+            waits.ends_with("is newer, and waits: it is taken when its time has come\n"),
+            "{waits}"
+        );
+        assert_eq!(
+            told(2, true, none, digest),
+            "version 1 counts now\nthe source is being read: where it has something newer than what was gone back from, that is taken\n"
+        );
     }
 
     #[test]

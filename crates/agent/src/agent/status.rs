@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::Agent;
 use super::devices::Device;
+use crate::event::written;
 use crate::metrics::Histogram;
 use crate::plane::DataPlane;
 use crate::store::ANY;
@@ -64,7 +65,7 @@ impl<P: DataPlane> Agent<P> {
             "waiting": self.waiting.as_ref().map(|waiting| {
                 let worse = waiting.worse.as_ref().map(|(by, why)| json!({ "by": by, "why": why }));
                 json!({
-                    "digest": waiting.digest, "until": waiting.until,
+                    "digest": waiting.digest, "until": written(waiting.until), "is_due": waiting.is_due,
                     "needed": waiting.needed, "good": waiting.good, "worse": worse,
                 })
             }),

@@ -389,7 +389,8 @@ fn a_machine_that_is_not_first_takes_a_version_when_its_time_has_come_and_the_so
     bench.offer(&in_stages("90 Mbit/s"));
     let told = bench.told();
     assert!(told.len() == 1 && told[0].contains("other machines are first"), "{told:?}");
-    assert!(bench.agent.status()["waiting"]["until"].is_string());
+    let waiting = bench.agent.status()["waiting"].clone();
+    assert!(waiting["until"].is_string() && waiting["is_due"] == false, "{waiting}");
     // Another change begins anew.
     bench.later(29 * 60);
     bench.offer(&in_stages("80 Mbit/s"));
@@ -398,6 +399,7 @@ fn a_machine_that_is_not_first_takes_a_version_when_its_time_has_come_and_the_so
     assert_eq!((version(&mut bench), bench.told().len()), (1.into(), 1));
     bench.later(60);
     assert_eq!(version(&mut bench), 1, "nobody has looked whether the source still has it");
+    assert_eq!(bench.agent.status()["waiting"]["is_due"], true);
     bench.offer(&in_stages("80 Mbit/s"));
     assert_eq!(version(&mut bench), 2);
     assert!(bench.agent.status()["waiting"].is_null());

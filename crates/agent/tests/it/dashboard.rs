@@ -48,7 +48,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 fn every_metric_that_the_agent_tells_is_on_the_dashboard() {
     let shown = queries().join(" ");
     let parts = ["", "_bucket", "_count"];
-    let is_shown = |name: &str| parts.iter().any(|part| words(&shown).any(|word| word == format!("{name}{part}")));
+    let is_shown = |name: &str| {
+        parts.iter().any(|part| words(&shown).any(|word| word == format!("{name}{part}")))
+    };
     let told = exposition(&status());
     let metrics = told.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
     // A queue's flows come and go too fast for a picture of scrapes.
