@@ -137,6 +137,13 @@ pub enum What {
         /// The device.
         device: String,
     },
+    /// A device was renamed after something was deployed there, and has no assignment by its new name.
+    Renamed {
+        /// The name that it had.
+        from: String,
+        /// The name that it has.
+        to: String,
+    },
     /// Something could not be done at a device, which stays as it was; it is tried again.
     Failed {
         /// The device.
@@ -256,6 +263,7 @@ impl What {
                 ("installed", json!({ "device": device, "policy": policy, "told": told }))
             }
             What::Removed { device } => ("removed", json!({ "device": device })),
+            What::Renamed { from, to } => ("renamed", json!({ "from": from, "to": to })),
             What::Failed { device, why } => ("failed", json!({ "device": device, "why": why })),
             What::Changed { device, times } => {
                 ("changed", json!({ "device": device, "times": times }))
@@ -284,6 +292,45 @@ impl fmt::Display for What {
             What::Refused { digest, from, mistakes, stays } => {
                 write!(f, "{from} ({digest}) refused, and {}:\n{mistakes}", what_stays(*stays))
             }
+            What::Waits { .. }
+            | What::Approved { .. }
+            | What::Untold { .. }
+            | What::Worse { .. }
+            | What::Halted { .. }
+            | What::Resumed { .. }
+            | What::NotTold { .. } => self.fmt_of_rollout(f),
+            What::Unreadable { from, why, stays } => {
+                write!(f, "{from} cannot be read, and {}: {why}", what_stays(*stays))
+            }
+            What::Readable { from } => write!(f, "{from} can be read again"),
+            What::RolledBack { from, to } if from == to => {
+                write!(f, "version {to} stays")
+            }
+            What::RolledBack { from, to } => write!(f, "rolled back from version {from} to {to}"),
+            What::Installed { .. }
+            | What::Removed { .. }
+            | What::Renamed { .. }
+            | What::Failed { .. }
+            | What::Changed { .. } => self.fmt_of_device(f),
+            What::Repaired { what } => write!(f, "state repaired: {what}"),
+            What::NotKept { why } => {
+                write!(f, "a new version cannot be kept, and is not taken: {why}; tried again")
+            }
+            What::NotWritten { why } => write!(
+                f,
+                "what was found of the version on trial cannot be written, and it stays for now: {why}; tried again"
+            ),
+            What::Unnamed { machine } => {
+                write!(f, "the fleet has no machine `{machine}`: nothing is deployed here")
+            }
+        }
+    }
+}
+
+impl What {
+    /// Of a version that waits or is on trial.
+    fn fmt_of_rollout(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             What::Waits { digest, from, until } => {
                 write!(
                     f,
@@ -310,18 +357,21 @@ impl fmt::Display for What {
             What::NotTold { why } => {
                 write!(f, "others cannot be told what was found of a version: {why}; tried again")
             }
-            What::Unreadable { from, why, stays } => {
-                write!(f, "{from} cannot be read, and {}: {why}", what_stays(*stays))
-            }
-            What::Readable { from } => write!(f, "{from} can be read again"),
-            What::RolledBack { from, to } if from == to => {
-                write!(f, "version {to} stays")
-            }
-            What::RolledBack { from, to } => write!(f, "rolled back from version {from} to {to}"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Of what stands at a device.
+    fn fmt_of_device(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             What::Installed { device, policy, told } => {
                 write!(f, "{device}: policy {policy:?}{told}")
             }
             What::Removed { device } => write!(f, "{device}: as it was before"),
+            What::Renamed { from, to } => write!(
+                f,
+                "{from} is called {to} now, which has no assignment: what was deployed there is taken away"
+            ),
             What::Failed { device, why } => {
                 write!(f, "{device}: {why}; it stays as it was, and is tried again")
             }
@@ -337,17 +387,7 @@ impl fmt::Display for What {
                     "{device}: somebody else has changed it, {times} times by now; it is set right"
                 )
             }
-            What::Repaired { what } => write!(f, "state repaired: {what}"),
-            What::NotKept { why } => {
-                write!(f, "a new version cannot be kept, and is not taken: {why}; tried again")
-            }
-            What::NotWritten { why } => write!(
-                f,
-                "what was found of the version on trial cannot be written, and it stays for now: {why}; tried again"
-            ),
-            What::Unnamed { machine } => {
-                write!(f, "the fleet has no machine `{machine}`: nothing is deployed here")
-            }
+            _ => Ok(()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod devices;
 mod preview;
+mod renamed;
 mod status;
 mod trials;
 
@@ -298,6 +299,7 @@ impl<P: DataPlane> Agent<P> {
             waiting.look(now);
         }
         if self.next_look <= now {
+            self.follow_names();
             self.look(now);
             self.next_look = now + devices::EVERY;
         }

@@ -1,11 +1,12 @@
 //! The kernel of this machine, by `deploy`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
 use shortflow_deploy::{
     Claim, DeviceStatus, Error, Kernel, Link, Root, Site, Tc, Unwanted, Wanted, examine_kernel,
-    link, owners,
+    link, numbers, owners,
 };
 
 use super::{DataPlane, Trouble};
@@ -84,6 +85,10 @@ impl DataPlane for KernelPlane {
             Err(Error::NotDeployed { .. }) => Ok(()),
             steps => Ok(tc.apply(&steps?).map(|_| ())?),
         }
+    }
+
+    fn numbers(&mut self) -> Result<BTreeMap<String, u32>, Trouble> {
+        Ok(numbers()?)
     }
 
     fn counters(&mut self, device: &str) -> Result<Value, Trouble> {

@@ -232,6 +232,32 @@ fn an_agent_follows_its_folder_survives_a_kill_goes_back_and_ends_when_asked() {
 }
 
 #[test]
+fn two_devices_that_change_their_names_change_their_policies_with_them() {
+    with_a_cable(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        repository(&at.join("fleet"), FLEET);
+        let _agent = start(at);
+        until(at, &["sf0: \"Strict Priority\", 10 Mbit/s: done"]);
+        let script = "ip link set sf0 down; ip link set sf1 down; ip link set sf0 name x; ip link set sf1 name sf0; \
+                      ip link set x name sf1; ip link set sf0 up; ip link set sf1 up";
+        let ended = std::process::Command::new("sh").args(["-ec", script]).status();
+        assert!(ended.unwrap().success());
+        let until = Instant::now() + Duration::from_secs(30);
+        loop {
+            let status = run(&["status"]).out;
+            if status.starts_with("sf0: policy \"Strict Priority\"") && !status.contains("sf1") {
+                break;
+            }
+            assert!(Instant::now() < until, "{status}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        let log = run(&["agent", "log", "--state", at.join("state").to_str().unwrap()]).out;
+        assert!(log.contains(" renamed: from sf0, to sf1\n"), "{log}");
+    });
+}
+
+#[test]
 fn killed_at_any_moment_it_leaves_a_state_and_a_device_from_which_the_next_agent_goes_on() {
     with_a_cable(|| {
         let folder = tempfile::tempdir().unwrap();
