@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, RollBackError};
 use crate::console::{self, Page};
-use crate::control::{Ask, Asked, Control, serve};
+use crate::control::{Ask, Asked, Control, Refusal, serve};
 use crate::event::Event;
 use crate::metrics::{self, Metrics};
 use crate::plane::DataPlane;
@@ -129,16 +129,19 @@ fn answer<P: DataPlane>(agent: &mut Agent<P>, nudge: &AtomicBool, asked: &Asked)
         Ask::Watch => Ok(json!({ "watching": true })),
         Ask::Versions => Ok(agent.versions()),
         Ask::Preview(to) => {
-            agent.preview(to).map(|preview| json!(preview)).map_err(|error| error.to_string())
+            agent.preview(to).map(|preview| json!(preview)).map_err(|error| refusal(&error))
         }
         Ask::Reload => {
             nudge.store(true, Ordering::Relaxed);
             Ok(json!({ "reading": true }))
         }
         Ask::Resume => {
+            let on_trial = agent.on_trial().map(str::to_owned);
             let resumed = agent.resume(&asked.who);
             nudge.store(true, Ordering::Relaxed);
-            resumed.map(|digest| json!({ "resumed": digest }))
+            resumed.map_err(Refusal::new).map(
+                |digest| json!({ "stays": Some(&digest) == on_trial.as_ref(), "resumed": digest }),
+            )
         }
         Ask::RollBack(to) => {
             let before = agent.number();
@@ -152,9 +155,32 @@ fn answer<P: DataPlane>(agent: &mut Agent<P>, nudge: &AtomicBool, asked: &Asked)
                         "reading": reading,
                     })
                 })
-                .map_err(|error| error.to_string())
+                .map_err(|error| refusal(&error))
         }
     };
     // Who asked may have hung up.
     let _ = asked.answer.send(answer);
+}
+
+/// Why one does not go back, and what to do where the disk is full.
+fn refusal(error: &RollBackError) -> Refusal {
+    match error {
+        RollBackError::Store(StoreError::Io { path, source }) if is_full(source) => Refusal {
+            why: format!(
+                "the disk is full, and nothing is changed: {path} cannot be written\nmake room, and say it again; how full it is: df -h {}",
+                Path::new(path).parent().unwrap_or(Path::new(path)).display()
+            ),
+            is_of_machine: true,
+        },
+        RollBackError::Store(StoreError::Io { .. }) => {
+            let why = format!("the state cannot be read or written: {error}");
+            Refusal { why, is_of_machine: true }
+        }
+        _ => Refusal::new(error.to_string()),
+    }
+}
+
+fn is_full(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use chrono::{SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
 /// Something that happened.
@@ -64,6 +64,15 @@ pub enum What {
         digest: String,
         /// By which measures, or by whose order.
         why: String,
+    },
+    /// It cannot be told whether a version is worse than the one before it.
+    Untold {
+        /// The digest of its texts.
+        digest: String,
+        /// Why not.
+        why: String,
+        /// Whether others wait for this machine's word, and go on waiting.
+        others_wait: bool,
     },
     /// A version was found to be worse than the one before it, which is gone back to.
     Worse {
@@ -128,6 +137,13 @@ pub enum What {
         /// The device.
         device: String,
     },
+    /// A device was renamed after something was deployed there, and has no assignment by its new name.
+    Renamed {
+        /// The name that it had.
+        from: String,
+        /// The name that it has.
+        to: String,
+    },
     /// Something could not be done at a device, which stays as it was; it is tried again.
     Failed {
         /// The device.
@@ -149,6 +165,11 @@ pub enum What {
     },
     /// A version could not be written; it is tried again.
     NotKept {
+        /// Why not.
+        why: String,
+    },
+    /// What was found of the version on trial could not be written; it is tried again.
+    NotWritten {
         /// Why not.
         why: String,
     },
@@ -188,7 +209,12 @@ impl Event {
 
 /// What the machine's clock says so long from now, as of RFC 3339.
 pub(crate) fn clock(from_now: Duration) -> String {
-    (Utc::now() + from_now).to_rfc3339_opts(SecondsFormat::Millis, true)
+    written(Utc::now() + from_now)
+}
+
+/// A time as of RFC 3339.
+pub(crate) fn written(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// What comes of a source of which nothing can be taken.
@@ -216,6 +242,9 @@ impl What {
                 ("waits", json!({ "digest": digest, "from": from, "until": until }))
             }
             What::Approved { digest, why } => ("approved", json!({ "digest": digest, "why": why })),
+            What::Untold { digest, why, .. } => {
+                ("cannot be told", json!({ "digest": digest, "why": why }))
+            }
             What::Worse { digest, to, why } => {
                 ("worse", json!({ "digest": digest, "to": to, "why": why }))
             }
@@ -228,17 +257,20 @@ impl What {
                 ("unreadable", json!({ "from": from, "why": why }))
             }
             What::Readable { from } => ("readable", json!({ "from": from })),
+            What::RolledBack { from, to } if from == to => ("stays", json!({ "version": to })),
             What::RolledBack { from, to } => ("rolled back", json!({ "from": from, "to": to })),
             What::Installed { device, policy, told } => {
                 ("installed", json!({ "device": device, "policy": policy, "told": told }))
             }
             What::Removed { device } => ("removed", json!({ "device": device })),
+            What::Renamed { from, to } => ("renamed", json!({ "from": from, "to": to })),
             What::Failed { device, why } => ("failed", json!({ "device": device, "why": why })),
             What::Changed { device, times } => {
                 ("changed", json!({ "device": device, "times": times }))
             }
             What::Repaired { what } => ("repaired", json!({ "found": what })),
             What::NotKept { why } => ("not kept", json!({ "why": why })),
+            What::NotWritten { why } => ("not written", json!({ "why": why })),
             What::Unnamed { machine } => ("unnamed", json!({ "machine": machine })),
         }
     }
@@ -260,6 +292,45 @@ impl fmt::Display for What {
             What::Refused { digest, from, mistakes, stays } => {
                 write!(f, "{from} ({digest}) refused, and {}:\n{mistakes}", what_stays(*stays))
             }
+            What::Waits { .. }
+            | What::Approved { .. }
+            | What::Untold { .. }
+            | What::Worse { .. }
+            | What::Halted { .. }
+            | What::Resumed { .. }
+            | What::NotTold { .. } => self.fmt_of_rollout(f),
+            What::Unreadable { from, why, stays } => {
+                write!(f, "{from} cannot be read, and {}: {why}", what_stays(*stays))
+            }
+            What::Readable { from } => write!(f, "{from} can be read again"),
+            What::RolledBack { from, to } if from == to => {
+                write!(f, "version {to} stays")
+            }
+            What::RolledBack { from, to } => write!(f, "rolled back from version {from} to {to}"),
+            What::Installed { .. }
+            | What::Removed { .. }
+            | What::Renamed { .. }
+            | What::Failed { .. }
+            | What::Changed { .. } => self.fmt_of_device(f),
+            What::Repaired { what } => write!(f, "state repaired: {what}"),
+            What::NotKept { why } => {
+                write!(f, "a new version cannot be kept, and is not taken: {why}; tried again")
+            }
+            What::NotWritten { why } => write!(
+                f,
+                "what was found of the version on trial cannot be written, and it stays for now: {why}; tried again"
+            ),
+            What::Unnamed { machine } => {
+                write!(f, "the fleet has no machine `{machine}`: nothing is deployed here")
+            }
+        }
+    }
+}
+
+impl What {
+    /// Of a version that waits or is on trial.
+    fn fmt_of_rollout(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             What::Waits { digest, from, until } => {
                 write!(
                     f,
@@ -267,6 +338,15 @@ impl fmt::Display for What {
                 )
             }
             What::Approved { digest, why } => write!(f, "{digest} is no worse: {why}"),
+            What::Untold { digest, why, others_wait } => {
+                let wait = match others_wait {
+                    true => {
+                        ", and others go on waiting; `shortflow agent resume` lets them have it"
+                    }
+                    false => "",
+                };
+                write!(f, "whether {digest} is worse cannot be told: {why}{wait}")
+            }
             What::Worse { digest, to, why } => {
                 write!(f, "{digest} is worse than version {to}, which counts again: {why}")
             }
@@ -277,18 +357,21 @@ impl fmt::Display for What {
             What::NotTold { why } => {
                 write!(f, "others cannot be told what was found of a version: {why}; tried again")
             }
-            What::Unreadable { from, why, stays } => {
-                write!(f, "{from} cannot be read, and {}: {why}", what_stays(*stays))
-            }
-            What::Readable { from } => write!(f, "{from} can be read again"),
-            What::RolledBack { from, to } if from == to => {
-                write!(f, "version {to} stays")
-            }
-            What::RolledBack { from, to } => write!(f, "rolled back from version {from} to {to}"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Of what stands at a device.
+    fn fmt_of_device(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             What::Installed { device, policy, told } => {
                 write!(f, "{device}: policy {policy:?}{told}")
             }
             What::Removed { device } => write!(f, "{device}: as it was before"),
+            What::Renamed { from, to } => write!(
+                f,
+                "{from} is called {to} now, which has no assignment: what was deployed there is taken away"
+            ),
             What::Failed { device, why } => {
                 write!(f, "{device}: {why}; it stays as it was, and is tried again")
             }
@@ -304,13 +387,7 @@ impl fmt::Display for What {
                     "{device}: somebody else has changed it, {times} times by now; it is set right"
                 )
             }
-            What::Repaired { what } => write!(f, "state repaired: {what}"),
-            What::NotKept { why } => {
-                write!(f, "a new version cannot be kept, and is not taken: {why}; tried again")
-            }
-            What::Unnamed { machine } => {
-                write!(f, "the fleet has no machine `{machine}`: nothing is deployed here")
-            }
+            _ => Ok(()),
         }
     }
 }

@@ -29,6 +29,7 @@ mod fleet;
 pub mod ldap;
 mod machine;
 mod metrics;
+mod plain;
 mod plane;
 mod privileges;
 mod source;
@@ -47,6 +48,7 @@ pub use event::{Event, What};
 pub use fleet::{Fleet, Machine, Target};
 pub use machine::{is_machine, this_machine};
 pub use metrics::{Metrics, exposition};
+pub use plain::plain_lines;
 pub use plane::{DataPlane, KernelPlane, StubPlane, Trouble};
 pub use privileges::give_up_privileges;
 #[cfg(feature = "network")]

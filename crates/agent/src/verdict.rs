@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::plain::plain;
+
 /// What a machine has found a version to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -13,6 +15,15 @@ pub struct Verdict {
     pub is_worse: bool,
     /// By which measures, or by whose order.
     pub why: String,
+}
+
+impl Verdict {
+    /// The same, in words that may be shown.
+    pub(crate) fn plain(&self) -> Verdict {
+        let Verdict { machine, digest, is_worse, why } = self;
+        let [machine, digest, why] = [machine, digest, why].map(|text| plain(text));
+        Verdict { machine, digest, is_worse: *is_worse, why }
+    }
 }
 
 /// What the machines that are first have said of a version.

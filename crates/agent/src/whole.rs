@@ -28,6 +28,17 @@ pub(crate) fn write_whole(path: &Path, text: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
+/// Why something failed, without the name of an unfinished file, which is another each time and which nobody finds.
+pub(crate) fn bare(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    match text.split_once(" at path ") {
+        Some((why, path)) if path.contains(UNFINISHED) => {
+            io::Error::new(error.kind(), why.to_owned())
+        }
+        _ => error,
+    }
+}
+
 /// Lets `link` lead to `to`, in one step.
 pub(crate) fn replace_link(link: &Path, to: &Path) -> io::Result<()> {
     let next = link.with_extension("next");

@@ -16,13 +16,13 @@ pub(crate) fn agent(
 mod on_linux {
     use std::io::ErrorKind;
     use std::net::SocketAddr;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use serde_json::{Value, json};
     use shortflow_agent::{
         Ask, AskError, Bundle, Change, Control, Difference, Doors, Event, Fleet, KernelPlane,
         Metrics, Overview, Page, Store, StoreError, Unreadable, ask, changes, exposition,
-        give_up_privileges, is_machine, ldap, this_machine, watch,
+        give_up_privileges, is_machine, ldap, plain_lines, this_machine, watch,
     };
 
     use shortflow_console::Guard;
@@ -33,6 +33,7 @@ mod on_linux {
         Agent, Export, Import, Log, Plan, Rollback, Run, Socket, Status, Watch, What,
     };
     use crate::agent_source::source;
+    use crate::agent_status::{is_fine, rolled_back_text, status_text};
     use crate::console::Console;
     use crate::failure::Failure;
     use crate::interrupt::{stop_flag, stop_on_interrupt};
@@ -51,7 +52,7 @@ mod on_linux {
                 AskError::Nobody { .. } => Failure::Machine(format!(
                     "{error}\nis `shortflow agent run` at work, and may you ask it? --socket names another place"
                 )),
-                AskError::Foreign { .. } | AskError::Ended { .. } => {
+                AskError::Foreign { .. } | AskError::Ended { .. } | AskError::Unable(_) => {
                     Failure::Machine(error.to_string())
                 }
             }
@@ -151,7 +152,7 @@ mod on_linux {
                 None => Ok(None),
             };
         };
-        let token = given(&args.console_token)?;
+        let token = given(console, &args.console_token)?;
         if token.is_none() && !address.ip().is_loopback() {
             let what = format!(
                 "the console at {address} is for others than this machine, and has no token\n\
@@ -167,8 +168,14 @@ mod on_linux {
 
     /// `shortflow agent console`.
     fn overview(console: &Console, args: &args::Overview) -> Result<(), Failure> {
+        let sockets = args.socket.iter().enumerate();
+        let same = |at: usize, socket: &PathBuf| args.socket[..at].contains(socket);
+        if let Some((_, twice)) = sockets.into_iter().find(|(at, socket)| same(*at, socket)) {
+            let what = format!("--socket {} is given twice\nname each agent once", twice.display());
+            return Err(Failure::Input(what));
+        }
         let stop = stop_on_interrupt()?;
-        let page = page::Page::open(args.console, &args.token)?;
+        let page = page::Page::open(console, args.console, &args.token)?;
         console.print(&format!("Console: {}\n", page.url))?;
         console.note("open it in a browser; Ctrl-C ends it");
         let overview = Overview::of_sockets(&args.socket);
@@ -191,128 +198,9 @@ mod on_linux {
         let status = ask(&args.at.socket, Ask::Status)?;
         match args.json {
             true => console.print_json(&status)?,
-            false => console.print(&status_text(&status))?,
+            false => console.print(&plain_lines(&status_text(&status)))?,
         }
-        let mut devices = status["devices"].as_array().into_iter().flatten();
-        let source = &status["source"];
-        let has_nothing = status["version"]["number"].is_null() && !source["unreadable"].is_null();
-        let is_well = |it: &Value| it["done"] == true && it["changed"]["again_and_again"] != true;
-        let is_taken = source["refused"].is_null()
-            && status["not_kept"].is_null()
-            && status["held_any"] != true;
-        let is_fine = is_taken && !has_nothing && devices.all(is_well);
-        if is_fine { Ok(()) } else { Err(Failure::Check) }
-    }
-
-    fn status_text(status: &Value) -> String {
-        let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
-        let (machine, source) = (text(&status["machine"]), &status["source"]);
-        let version = &status["version"];
-        let mut out = match version["number"].as_u64() {
-            Some(number) => format!(
-                "{machine}: fleet {:?}, version {number} ({}), taken {} from {}, written by {}\n",
-                text(&status["fleet"]),
-                text(&version["digest"]),
-                text(&version["at"]),
-                text(&version["from"]),
-                text(&version["who"]),
-            ),
-            None => format!("{machine}: no version yet, from {}\n", text(&source["name"])),
-        };
-        for device in status["devices"].as_array().into_iter().flatten() {
-            let (name, wanted) = (text(&device["device"]), device["wanted"].as_str());
-            let state = match (device["done"] == true, device["why"].as_str()) {
-                (true, _) => "done".to_owned(),
-                (false, Some(why)) => format!("not done: {why}"),
-                (false, None) => "not done yet".to_owned(),
-            };
-            out += &format!("  {name}: {}: {state}\n", wanted.unwrap_or("no policy any more"));
-            out += &changed_text(&name, &device["changed"]);
-        }
-        if let Some(against) = status["trial"]["against"].as_u64() {
-            out += &format!(
-                "  on trial: measured beside version {against}, which is gone back to where this is worse\n"
-            );
-        }
-        out += &not_taken_text(status);
-        out += &not_kept_text(&status["not_kept"]);
-        if let Some(why) = source["unreadable"].as_str() {
-            out += &format!("  {} cannot be read: {why}\n", text(&source["name"]));
-        }
-        if let Some(mistakes) = source["refused"].as_str() {
-            out += &format!("  what {} has now is refused:\n{mistakes}\n", text(&source["name"]));
-        }
-        out
-    }
-
-    /// That a device was not as the agent had left it; and what to look at where that is so again and again.
-    fn changed_text(device: &str, changed: &Value) -> String {
-        let Some(times) = changed["times"].as_u64() else { return String::new() };
-        let at = changed["at"].as_str().unwrap_or("?");
-        if changed["again_and_again"] == true {
-            return format!(
-                "    somebody else changes it again and again, {times} times by {at}: is another agent at work here?\n    \
-                 what it has now: shortflow status {device}\n"
-            );
-        }
-        let times = if times == 1 { "once".to_owned() } else { format!("{times} times") };
-        format!(
-            "    somebody else has changed it {times}, or it went and came, last at {at}; it was set right\n"
-        )
-    }
-
-    /// Why what the source has is not taken though it has no mistake, and by what it would be: for one reason at a time, the
-    /// strongest.
-    fn not_taken_text(status: &Value) -> String {
-        let waiting = waiting_text(&status["waiting"]);
-        let why = match (&status["worse"], &status["held"]) {
-            (Value::String(why), _) => format!(
-                "  what the source has now was found worse, and is not taken again: {why}\n"
-            ),
-            _ if status["held_any"] == true => {
-                "  what was gone back from is not known, since held.json was damaged: nothing of the source is taken\n"
-                    .to_owned()
-            }
-            (_, Value::String(digest)) => format!(
-                "  what the source has now ({digest}) was gone back from, and is not taken until it changes\n"
-            ),
-            _ if waiting.is_empty() => return waiting,
-            _ => waiting,
-        };
-        why + "  to take it all the same: shortflow agent resume\n"
-    }
-
-    /// What cannot be written to the disk, why, and what to look at.
-    fn not_kept_text(not_kept: &Value) -> String {
-        let text = |key: &str| not_kept[key].as_str().unwrap_or("?").to_owned();
-        if not_kept.is_null() {
-            return String::new();
-        }
-        format!(
-            "  what the source has now ({}) cannot be kept, and is not taken: {}\n  \
-             it is tried again every 10 s; how full the disk is: df -h {}\n",
-            text("digest"),
-            text("why"),
-            text("at"),
-        )
-    }
-
-    /// What a machine waits for that is not first.
-    fn waiting_text(waiting: &Value) -> String {
-        let Some(until) = waiting["until"].as_str() else { return String::new() };
-        let mut out =
-            format!("  what the source has now waits until {until}: other machines are first\n");
-        if let Some(needed) = waiting["needed"].as_u64() {
-            let good = waiting["good"].as_array().into_iter().flatten().filter_map(Value::as_str);
-            let good: Vec<&str> = good.collect();
-            let listed = if good.is_empty() { "none".to_owned() } else { good.join(", ") };
-            out += &format!("  {needed} of them have to find it no worse; so far {listed}\n");
-        }
-        if let Some(by) = waiting["worse"]["by"].as_str() {
-            let why = waiting["worse"]["why"].as_str().unwrap_or("?");
-            out += &format!("  held off: {by} finds it worse: {why}\n");
-        }
-        out
+        if is_fine(&status) { Ok(()) } else { Err(Failure::Check) }
     }
 
     /// `shortflow agent reload`.
@@ -324,27 +212,16 @@ mod on_linux {
     /// `shortflow agent rollback`.
     fn rollback(console: &Console, args: &Rollback) -> Result<(), Failure> {
         let answer = ask(&args.at.socket, Ask::RollBack(args.to))?;
-        let (version, before) = (&answer["version"], &answer["before"]);
-        let now = if version == before { "already" } else { "now" };
-        let held = match (&answer["reading"], &answer["waiting"], &answer["held"]) {
-            (Value::Bool(true), ..) => {
-                "the source is being read: where it has something newer than what was gone back from, that is taken\n"
-            }
-            (_, Value::String(_), _) => {
-                "what the source has now is newer, and waits: it is taken when its time has come\n"
-            }
-            (.., Value::String(_)) => {
-                "what the source has is not taken until it changes, or by `shortflow agent resume`\n"
-            }
-            _ => "",
-        };
-        console.print(&format!("version {version} counts {now}\n{held}"))
+        console.print(&rolled_back_text(&answer))
     }
 
     /// `shortflow agent resume`.
     fn resume(console: &Console, args: &Socket) -> Result<(), Failure> {
         let answer = ask(&args.socket, Ask::Resume)?;
         let digest = answer["resumed"].as_str().unwrap_or("?");
+        if answer["stays"] == true {
+            return console.print(&format!("{digest} stays, whatever is measured of it\n"));
+        }
         console.print(&format!(
             "{digest} is taken when the agent has read its source, which it does now\n"
         ))
@@ -421,7 +298,9 @@ mod on_linux {
             }
         }
         let head = |key: &str| event[key].as_str().unwrap_or("?").to_owned();
-        format!("{} {} {}: {}\n", head("at"), head("who"), head("what"), parts.join(", "))
+        let told = parts.join(", ");
+        // A log may be older than this program.
+        plain_lines(&format!("{} {} {}: {told}\n", head("at"), head("who"), head("what")))
     }
 
     fn read(folder: &Path) -> Result<Fleet, Failure> {

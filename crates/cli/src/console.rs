@@ -100,7 +100,7 @@ impl Console {
     #[cfg(target_os = "linux")]
     pub(crate) fn happened(&self, at: &str, who: &str, what: &dyn std::fmt::Display) {
         if !self.quiet {
-            say(&format!("{at} {who}: {what}"));
+            say(&shortflow_agent::plain_lines(&format!("{at} {who}: {what}")));
         }
     }
 

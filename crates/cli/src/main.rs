@@ -18,6 +18,8 @@ mod agent;
 mod agent_args;
 #[cfg(target_os = "linux")]
 mod agent_source;
+#[cfg(target_os = "linux")]
+mod agent_status;
 mod args;
 mod bench;
 mod bench_ebpf;

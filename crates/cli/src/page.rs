@@ -1,11 +1,14 @@
 //! The live console's page: where it is, who may do what there, and its address for people.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt;
 
 use shortflow_console::{Controls, Guard, Hub, ReplayError, Token, TokenError, serve};
 use shortflow_http::Door;
 
 use crate::beside::while_over;
+use crate::console::Console;
 use crate::console_args::TokenFile;
 use crate::failure::Failure;
 
@@ -19,8 +22,12 @@ pub(crate) struct Page {
 
 impl Page {
     /// A page at `address` for who shows the token of the file, or a new one.
-    pub(crate) fn open(address: SocketAddr, file: &TokenFile) -> Result<Page, Failure> {
-        let given = given(file)?;
+    pub(crate) fn open(
+        console: &Console,
+        address: SocketAddr,
+        file: &TokenFile,
+    ) -> Result<Page, Failure> {
+        let given = given(console, file)?;
         let random = || {
             let token = Token::random();
             token.map_err(|error| Failure::Machine(format!("cannot make a token: {error}")))
@@ -53,9 +60,18 @@ impl Page {
 #[cfg(target_os = "linux")]
 pub(crate) const NO_CONSOLE: &str = "--console-token-file: there is no console\nadd --console";
 
-/// The token of the file, if one is given.
-pub(crate) fn given(file: &TokenFile) -> Result<Option<Token>, Failure> {
-    Ok(file.console_token_file.as_deref().map(Token::read).transpose()?)
+/// The token of the file, if one is given. That others may read it is told.
+pub(crate) fn given(console: &Console, file: &TokenFile) -> Result<Option<Token>, Failure> {
+    let Some(path) = file.console_token_file.as_deref() else { return Ok(None) };
+    let token = Token::read(path)?;
+    #[cfg(unix)]
+    if std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o044 != 0) {
+        let path = path.display();
+        console.note(&format!(
+            "the console's token is one that others of this machine can read: chmod 600 {path}"
+        ));
+    }
+    Ok(Some(token))
 }
 
 /// A door at this address, and its URL.

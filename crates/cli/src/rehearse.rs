@@ -70,7 +70,8 @@ mod on_linux {
         }
         let is_shown = on_terminal || args.console.is_some();
         let board = is_shown.then(|| board(args, &cases)).transpose()?;
-        let page = args.console.map(|at| Page::open(at, &args.console_token)).transpose()?;
+        let page =
+            args.console.map(|at| Page::open(console, at, &args.console_token)).transpose()?;
         let web = page.as_ref().zip(board.as_ref()).map(|(page, board)| Web::new(page, board));
         let shown = Shown { board: board.as_ref(), on_terminal, web: web.as_ref() };
         for case in &cases[1..] {

@@ -14,7 +14,7 @@ pub(crate) fn replay(console: &Console, args: &console_args::Replay) -> Result<(
     let stop = stop_on_interrupt()?;
     let which = (args.point, args.replica);
     let replay = Replay::open(&args.folder, which, &Simulator, LiveNetwork::ports_to_watch)?;
-    let page = Page::open(args.console, &args.token)?;
+    let page = Page::open(console, args.console, &args.token)?;
     console.print(&format!("Console: {}\n", page.url))?;
     console.note("open it in a browser; Ctrl-C ends it");
     page.beside(replay.hub(), &replay, || replay.run(args.speed, stop));

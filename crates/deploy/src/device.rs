@@ -1,5 +1,6 @@
 //! Devices of the network namespace of the thread.
 
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
@@ -67,6 +68,18 @@ pub(crate) fn names() -> Result<Vec<String>, Error> {
     let links = links()?;
     let names = links.iter().filter_map(|link| link["ifname"].as_str());
     Ok(names.filter(|name| is_plain(name)).map(str::to_owned).collect())
+}
+
+/// The numbers of all devices that have plain names, by these: a device keeps its number when it is renamed.
+///
+/// # Errors
+/// When `ip` cannot be run or read.
+pub fn numbers() -> Result<BTreeMap<String, u32>, Error> {
+    let number = |link: &Value| {
+        let name = link["ifname"].as_str().filter(|name| is_plain(name))?;
+        Some((name.to_owned(), u32::try_from(link["ifindex"].as_u64()?).ok()?))
+    };
+    Ok(links()?.iter().filter_map(number).collect())
 }
 
 fn links() -> Result<Vec<Value>, Error> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use shortflow_ebpf as ebpf;
-use shortflow_ebpf::edge::{Direction, EdgeAtDevice, EdgePlan, EdgeProgram};
+use shortflow_ebpf::edge::{Direction, EdgeAtDevice, EdgePlan, EdgeProgram, EdgeTable};
 
 use crate::compile::Edge;
 use crate::device::Link;
@@ -79,6 +79,19 @@ pub(crate) fn seen(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
         buckets,
     });
     Some(seen.collect())
+}
+
+/// The colours alone of what they have seen.
+pub(crate) fn colors(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
+    let there = EdgeAtDevice::find(link.index, Direction::Egress).ok()??;
+    let of = |colors| ClassSeen {
+        colors,
+        table: EdgeTable::default(),
+        flows: Vec::new(),
+        times: None,
+        buckets: Vec::new(),
+    };
+    Some(there.counters(classes).ok()?.into_iter().map(of).collect())
 }
 
 /// Whether the kernel takes the program.

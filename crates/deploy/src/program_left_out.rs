@@ -28,6 +28,11 @@ pub(crate) fn seen(_: &Link, _: usize) -> Option<Vec<ClassSeen>> {
     None
 }
 
+/// The colours alone: this build cannot look.
+pub(crate) fn colors(_: &Link, _: usize) -> Option<Vec<ClassSeen>> {
+    None
+}
+
 /// Whether the kernel takes the program, of which this build has none.
 pub(crate) fn try_out() -> Result<(), ebpf::Error> {
     let nothing = EdgePlan::new(&[], &[]).expect("there is room for nothing");

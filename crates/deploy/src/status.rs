@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use shortflow_ebpf::edge::{EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable, EdgeTimes};
 
 use crate::columns::columns;
-use crate::device::{Claim, link, names};
-use crate::edge::{EdgeMemo, EdgeObserved};
+use crate::device::{Claim, Link, link, names};
+use crate::edge::EdgeMemo;
 use crate::error::Error;
 use crate::memo::Memo;
 use crate::observe::{Observed, Queue, Root};
@@ -68,9 +68,12 @@ pub struct ClassSeen {
     pub buckets: Vec<EdgeBucket>,
 }
 
+/// How one looks at what classes have seen at a device; none where the process may not.
+type Look = fn(&Link, usize) -> Option<Vec<ClassSeen>>;
+
 impl EdgeStatus {
-    fn of(device: &str, memo: &EdgeMemo) -> EdgeStatus {
-        let seen = link(device).ok().and_then(|link| program::seen(&link, memo.classes.len()));
+    fn of(device: &str, memo: &EdgeMemo, look: Look) -> EdgeStatus {
+        let seen = link(device).ok().and_then(|link| look(&link, memo.classes.len()));
         let with_state = |label: &Labelled| (label.clone(), label.owned_by.group());
         let labels = memo.labels.iter().map(with_state).collect();
         EdgeStatus { memo: memo.clone(), labels, seen, sent: None }
@@ -196,18 +199,18 @@ impl DeviceStatus {
     pub fn of(device: &str) -> Result<Option<DeviceStatus>, Error> {
         let observed = Tc::new(device).observe()?;
         let is_ours = observed.root == Root::Ours || observed.edge.is_ours();
-        Ok(is_ours.then(|| DeviceStatus::from(device, &observed)))
+        Ok(is_ours.then(|| DeviceStatus::from(device, &observed, program::seen)))
     }
 
-    /// How the queues of `device` stand, without what happens to packets before them; none where nothing is deployed.
+    /// How many packets `device` was given, and what became of them, without the flows and times that the edge knows, whose
+    /// tables take long to read; none where nothing is deployed.
     ///
     /// # Errors
     /// As of [`of`](Self::of).
-    pub fn of_queues(device: &str) -> Result<Option<DeviceStatus>, Error> {
-        let mut observed = Tc::new(device).observe()?;
-        observed.edge = EdgeObserved::default();
-        let is_ours = observed.root == Root::Ours;
-        Ok(is_ours.then(|| DeviceStatus::from(device, &observed)))
+    pub fn of_counters(device: &str) -> Result<Option<DeviceStatus>, Error> {
+        let observed = Tc::new(device).observe()?;
+        let is_ours = observed.root == Root::Ours || observed.edge.is_ours();
+        Ok(is_ours.then(|| DeviceStatus::from(device, &observed, program::colors)))
     }
 
     /// How all devices stand on which something is deployed.
@@ -227,7 +230,7 @@ impl DeviceStatus {
         Ok(all)
     }
 
-    fn from(device: &str, observed: &Observed) -> DeviceStatus {
+    fn from(device: &str, observed: &Observed, look: Look) -> DeviceStatus {
         let named = observed.memo.iter().flat_map(|memo| &memo.queues);
         let named = named.map(|(handle, name)| (name.clone(), observed.queue(*handle)));
         let beside = [observed.neighbours(), observed.other()];
@@ -242,7 +245,7 @@ impl DeviceStatus {
             memo: observed.memo.clone(),
             edge: observed.edge.memo.as_ref().map(|memo| EdgeStatus {
                 sent: observed.edge.sent.zip(memo.sent).map(|(now, then)| now.saturating_sub(then)),
-                ..EdgeStatus::of(device, memo)
+                ..EdgeStatus::of(device, memo, look)
             }),
             roles: observed.roles(),
             is_whole: observed.is_whole(),

@@ -150,6 +150,7 @@ impl<P: DataPlane> Agent<P> {
         match self.plane.install(target) {
             Ok(told) => {
                 self.devices.entry(target.device.clone()).or_default().done(now);
+                self.note_numbers();
                 let (device, policy) = (target.device.clone(), target.policy.name.clone());
                 self.happened("agent", What::Installed { device, policy, told });
             }

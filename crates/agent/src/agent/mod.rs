@@ -2,18 +2,21 @@
 
 mod devices;
 mod preview;
+mod renamed;
 mod status;
 mod trials;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use chrono::{DateTime, TimeDelta, Utc};
 use shortflow_text::Diagnostics;
 
 use crate::bundle::Bundle;
-use crate::event::{Event, What, clock};
+use crate::event::{Event, What, clock, written};
 use crate::fleet::{Fleet, Target, Written};
 use crate::metrics::Histogram;
+use crate::plain::{plain, plain_lines};
 use crate::plane::DataPlane;
 use crate::source::{Fetched, Returns};
 use crate::store::{Store, StoreError, Version};
@@ -23,6 +26,9 @@ use devices::Device;
 
 /// After so long a version that could not be kept is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(10);
+
+/// By so much the machine's clock goes wrong only where it is set.
+const CLOCK_WAS_SET: TimeDelta = TimeDelta::seconds(2);
 
 /// The agent of one machine.
 pub struct Agent<P> {
@@ -48,6 +54,8 @@ pub struct Agent<P> {
     heard: Vec<Verdict>,
     /// The version on trial.
     trial: Option<Trial>,
+    /// Why what was found of it could not be written.
+    not_written: Option<String>,
     /// What was measured at devices.
     series: BTreeMap<String, Series>,
     /// How long packets would have waited at each device, in each class of which that is known.
@@ -87,13 +95,40 @@ struct Waiting {
     digest: String,
     /// When it was seen first.
     since: Instant,
-    /// When it is taken, by the machine's clock.
-    until: String,
+    /// When its time has come, and when that is by the machine's clock, which may be set.
+    due: Instant,
+    until: DateTime<Utc>,
+    /// Whether it has come.
+    is_due: bool,
     /// How many machines that are first have to find it no worse, and those that do; none where that is not needed.
     needed: Option<usize>,
     good: Vec<String>,
     /// Who finds it worse, and why.
     worse: Option<(String, String)>,
+}
+
+impl Waiting {
+    fn new(now: Instant, digest: &str, wait: Duration) -> Waiting {
+        Waiting {
+            digest: digest.to_owned(),
+            since: now,
+            due: now + wait,
+            until: Utc::now() + wait,
+            is_due: false,
+            needed: None,
+            good: Vec::new(),
+            worse: None,
+        }
+    }
+
+    /// Time has passed. Where the machine's clock was set meanwhile, it says when its time comes by that.
+    fn look(&mut self, now: Instant) {
+        self.is_due = self.due <= now;
+        let until = Utc::now() + self.due.saturating_duration_since(now);
+        if !self.is_due && (until - self.until).abs() > CLOCK_WAS_SET {
+            self.until = until;
+        }
+    }
 }
 
 /// Why there was no going back.
@@ -132,6 +167,7 @@ impl<P: DataPlane> Agent<P> {
             offered: None,
             heard: Vec::new(),
             trial: None,
+            not_written: None,
             series: BTreeMap::new(),
             waits: BTreeMap::new(),
             is_asked: false,
@@ -182,8 +218,9 @@ impl<P: DataPlane> Agent<P> {
     fn consider(&mut self, now: Instant, offered: Result<Fetched, String>) {
         let from = self.from.clone();
         let fetched = match offered {
-            Ok(fetched) => fetched,
+            Ok(fetched) => Fetched { who: plain(&fetched.who), ..fetched },
             Err(why) => {
+                let why = plain_lines(&why);
                 if self.unreadable.as_ref() != Some(&why) {
                     self.unreadable = Some(why.clone());
                     self.happened("agent", What::Unreadable { from, why, stays: self.number() });
@@ -194,7 +231,7 @@ impl<P: DataPlane> Agent<P> {
         if self.unreadable.take().is_some() {
             self.happened("agent", What::Readable { from });
         }
-        self.heard.clone_from(&fetched.verdicts);
+        self.heard = fetched.verdicts.iter().map(Verdict::plain).collect();
         self.untold = self.said.clone().filter(|said| !self.heard.contains(said));
         let whole = fetched.bundle.digest();
         let known = self.offered.as_ref().filter(|known| known.whole == whole);
@@ -258,7 +295,11 @@ impl<P: DataPlane> Agent<P> {
             let fleet = Written::of(&fetched.bundle);
             self.judge(now, fetched, digest, fleet);
         }
+        if let Some(waiting) = &mut self.waiting {
+            waiting.look(now);
+        }
         if self.next_look <= now {
+            self.follow_names();
             self.look(now);
             self.next_look = now + devices::EVERY;
         }
@@ -291,6 +332,7 @@ impl<P: DataPlane> Agent<P> {
         let (version, _) = self.store.roll_back(Some(number), ordered)?;
         self.returns.one_more();
         (self.trial, self.resumed, self.pending) = (None, None, None);
+        self.not_written = None;
         self.waiting.take_if(|waiting| self.store.held().contains(&waiting.digest));
         // What stays of a trial of a version that no longer counts says nothing.
         let _ = self.store.set_trial(None);
@@ -339,15 +381,10 @@ impl<P: DataPlane> Agent<P> {
             return false;
         }
         if self.waiting.as_ref().is_none_or(|waiting| waiting.digest != digest) {
-            let (digest, until) = (digest.to_owned(), clock(wait));
-            let (needed, good, worse) = (None, Vec::new(), None);
-            let until_then = until.clone();
-            self.waiting =
-                Some(Waiting { digest: digest.clone(), since: now, until, needed, good, worse });
-            self.happened(
-                "agent",
-                What::Waits { digest, from: self.from.clone(), until: until_then },
-            );
+            let waiting = Waiting::new(now, digest, wait);
+            let (from, until) = (self.from.clone(), written(waiting.until));
+            self.waiting = Some(waiting);
+            self.happened("agent", What::Waits { digest: digest.to_owned(), from, until });
         }
         let Some(waiting) = &mut self.waiting else { return false };
         let is_early = now < waiting.since + wait;

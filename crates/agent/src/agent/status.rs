@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::Agent;
 use super::devices::Device;
+use crate::event::written;
 use crate::metrics::Histogram;
 use crate::plane::DataPlane;
 use crate::store::ANY;
@@ -58,22 +59,29 @@ impl<P: DataPlane> Agent<P> {
             "machine": self.machine,
             "fleet": self.current.as_ref().map(|(_, fleet)| &fleet.name),
             "version": version,
+            "in_fleet": self.current.as_ref().map(|(_, fleet)| fleet.machine(&self.machine).is_some()),
             "held": self.held(),
             "held_any": self.store.held().contains(ANY),
             "waiting": self.waiting.as_ref().map(|waiting| {
                 let worse = waiting.worse.as_ref().map(|(by, why)| json!({ "by": by, "why": why }));
                 json!({
-                    "digest": waiting.digest, "until": waiting.until,
+                    "digest": waiting.digest, "until": written(waiting.until), "is_due": waiting.is_due,
                     "needed": waiting.needed, "good": waiting.good, "worse": worse,
                 })
             }),
             "trial": self.trial.as_ref().map(|trial| {
-                json!({ "against": trial.good, "window_s": trial.window().as_secs_f64() })
+                json!({
+                    "against": trial.good, "window_s": trial.window().as_secs_f64(),
+                    "untold": trial.untold, "others_wait": trial.tells,
+                })
             }),
             "worse": self.offered.as_ref().and_then(|offered| self.why_worse(&offered.needed)),
             "verdict": self.said,
             "not_kept": self.pending.as_ref().map(|pending| {
                 json!({ "digest": pending.digest, "why": pending.why, "at": self.store.folder().display().to_string() })
+            }),
+            "not_written": self.not_written.as_ref().map(|why| {
+                json!({ "why": why, "at": self.store.folder().display().to_string() })
             }),
             "source": {
                 "name": self.from,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::{Agent, TRY_AGAIN};
 use crate::event::What;
 use crate::fleet::Fleet;
+use crate::plain::plain;
 use crate::plane::DataPlane;
 use crate::store::{ANY, StoreError};
 use crate::trial::{Outcome, SETTLE, Trial, waits};
@@ -16,7 +17,7 @@ const SAMPLE: Duration = Duration::from_secs(1);
 impl<P: DataPlane> Agent<P> {
     /// Goes on with what an interruption has left: a version on trial, or one that was being gone back from.
     pub(super) fn go_on_with_trial(&mut self, now: Instant) {
-        self.said = self.store.verdict();
+        self.said = self.store.verdict().as_ref().map(Verdict::plain);
         let Some((version, _)) = &self.current else { return };
         // It was written down before the version was; where that was not taken, what is current is what was on trial before.
         let trial = self.store.trial().filter(|trial| trial.good < version.number);
@@ -39,9 +40,13 @@ impl<P: DataPlane> Agent<P> {
         {
             return None;
         }
-        let open = self.trial.clone();
-        let trial =
-            open.unwrap_or_else(|| Trial::new(now, before.number, fleet.watch, &self.series));
+        let new = |good| Trial::new(now, good, fleet.watch, &self.series);
+        let trial = match &self.trial {
+            Some(open) if open.may_be_told() => open.clone(),
+            // With nothing measured before that one, what is measured of it is better than nothing.
+            Some(open) => new(open.good),
+            None => new(before.number),
+        };
         Some(trial.of(digest, machine.is_first && fleet.needs_verdicts))
     }
 
@@ -60,7 +65,7 @@ impl<P: DataPlane> Agent<P> {
         self.next_sample = now + SAMPLE;
         let targets = self.targets().unwrap_or_default();
         for device in targets.keys() {
-            let Ok(stands) = self.plane.queues(device) else { continue };
+            let Ok(stands) = self.plane.counters(device) else { continue };
             let series = self.series.entry(device.clone()).or_default();
             series.add(now, &stands, 2 * window + SETTLE);
             let waited = self.waits.entry(device.clone()).or_default();
@@ -77,6 +82,7 @@ impl<P: DataPlane> Agent<P> {
         match trial.judge(now, &self.series) {
             None => {}
             Some(Outcome::NoWorse(why)) => self.approve(now, &why),
+            Some(Outcome::Untold { why, may_be_told }) => self.cannot_tell(now, &why, may_be_told),
             Some(Outcome::Worse(why)) => self.go_back(now, &why),
         }
     }
@@ -88,10 +94,41 @@ impl<P: DataPlane> Agent<P> {
         match done {
             Ok(()) => {
                 let digest = trial.digest;
+                self.not_written = None;
                 self.happened("agent", What::Approved { digest, why: why.to_owned() });
             }
             Err(error) => self.judge_again(now, trial, error.to_string()),
         }
+    }
+
+    /// It is not known whether the version is worse. Who waits for this machine's word goes on waiting.
+    fn cannot_tell(&mut self, now: Instant, why: &str, may_be_told: bool) {
+        let Some(trial) = self.trial.take() else { return };
+        if trial.untold.is_none() {
+            let (digest, others_wait) = (trial.digest.clone(), trial.tells);
+            self.happened("agent", What::Untold { digest, why: why.to_owned(), others_wait });
+        }
+        if trial.tells || may_be_told {
+            self.trial = Some(trial.anew(now, why.to_owned()));
+        } else {
+            // What stays of it says nothing to the next start but that it cannot be told.
+            let _ = self.store.set_trial(None);
+        }
+    }
+
+    /// Lets the version on trial stay by somebody's order.
+    fn approve_by_order(&mut self, who: &str) -> Result<(), StoreError> {
+        let Some(trial) = self.trial.clone() else { return Ok(()) };
+        let why = format!("taken by order of {who}");
+        self.say(&trial, false, &why).and_then(|()| self.store.set_trial(None))?;
+        self.trial = None;
+        self.happened(who, What::Approved { digest: trial.digest, why });
+        Ok(())
+    }
+
+    /// The digest of the version on trial.
+    pub(crate) fn on_trial(&self) -> Option<&str> {
+        self.trial.as_ref().map(|trial| trial.digest.as_str())
     }
 
     /// Goes back to the version before. What cannot be written now is tried again.
@@ -111,7 +148,10 @@ impl<P: DataPlane> Agent<P> {
     }
 
     fn judge_again(&mut self, now: Instant, trial: Trial, why: String) {
-        self.happened("agent", What::NotKept { why });
+        if self.not_written.as_ref() != Some(&why) {
+            self.not_written = Some(why.clone());
+            self.happened("agent", What::NotWritten { why });
+        }
         self.next_sample = now + TRY_AGAIN;
         self.trial = Some(trial.once_more());
     }
@@ -126,7 +166,7 @@ impl<P: DataPlane> Agent<P> {
 
     fn tell_others(&mut self, digest: &str, is_worse: bool, why: &str) -> Result<(), StoreError> {
         let (machine, digest) = (self.machine.clone(), digest.to_owned());
-        let verdict = Verdict { machine, digest, is_worse, why: why.to_owned() };
+        let verdict = Verdict { machine, digest, is_worse, why: why.to_owned() }.plain();
         self.store.set_verdict(&verdict)?;
         self.untold = Some(verdict.clone());
         self.said = Some(verdict);
@@ -140,7 +180,7 @@ impl<P: DataPlane> Agent<P> {
 
     /// Whether they were told. What a source does not have after that is told again when it is read the next time.
     pub(crate) fn told(&mut self, told: Result<(), String>) {
-        let why = told.err();
+        let why = told.err().map(|why| plain(&why));
         if why != self.not_told {
             self.not_told.clone_from(&why);
             if let Some(why) = why {
@@ -149,7 +189,8 @@ impl<P: DataPlane> Agent<P> {
         }
     }
 
-    /// Lets what the source has be taken though it was held off, or waits. Said once more before it is taken, it changes nothing.
+    /// Lets what the source has be taken though it was held off, or waits; where it counts and is on trial, lets it stay
+    /// unmeasured. Said once more before it is taken, it changes nothing.
     ///
     /// # Errors
     /// When nothing is held off, or the state cannot be written.
@@ -160,6 +201,9 @@ impl<P: DataPlane> Agent<P> {
         let digest = offered.needed.clone();
         if self.resumed.as_ref().is_some_and(|(resumed, _)| *resumed == digest) {
             return Ok(digest);
+        }
+        if self.on_trial() == Some(&digest) {
+            return self.approve_by_order(who).map(|()| digest).map_err(|error| error.to_string());
         }
         let waits = self.waiting.as_ref().is_some_and(|waiting| waiting.digest == digest);
         if !waits && !self.is_held(&digest) {

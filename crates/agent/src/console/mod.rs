@@ -71,7 +71,7 @@ impl Overview {
             let ended = || "the agent is about to stop, and has not begun it".to_owned();
             requests.send(asked).map_err(|_| ended())?;
             // What the agent has begun it ends, and answers; what it has not begun it drops.
-            answered.recv().map_err(|_| ended())?
+            answered.recv().map_err(|_| ended())?.map_err(|refusal| refusal.why)
         };
         let known = Mutex::new(Known::new("this machine".to_owned()));
         Overview::of(vec![Asking { ask: Box::new(asks), known }])

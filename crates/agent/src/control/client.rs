@@ -30,6 +30,9 @@ pub enum AskError {
     /// The agent says no.
     #[error("the agent refuses: {0}")]
     Refused(String),
+    /// It cannot do it: the machine lacks something.
+    #[error("the agent cannot: {0}")]
+    Unable(String),
     /// It has ended before it answered.
     #[error(
         "the agent at {path} has ended before it answered, and it is not known whether it was done: ask it when it is there again"
@@ -119,6 +122,7 @@ fn answer(path: &Path, line: &str) -> Result<Value, AskError> {
         return Err(foreign());
     }
     match value["error"].as_str() {
+        Some(why) if value["of"] == "machine" => Err(AskError::Unable(why.to_owned())),
         Some(why) => Err(AskError::Refused(why.to_owned())),
         None => Ok(value["answer"].take()),
     }

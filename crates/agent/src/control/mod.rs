@@ -10,6 +10,8 @@
 //! {"version":1,"do":"watch"}            {"version":1,"event":{…}} … until one of the two hangs up
 //! ```
 //!
+//! An error that lies with the machine, as a full disk, and not with what was asked for has `"of":"machine"` beside it.
+//!
 //! Who may connect may ask for anything: the file's permissions say who that is, by default its owner alone. The kernel
 //! tells who asks, and the log keeps it.
 
@@ -21,7 +23,7 @@ pub use client::{AskError, ask, watch};
 pub use request::Ask;
 pub use server::Control;
 
-pub(crate) use server::{Asked, serve};
+pub(crate) use server::{Asked, Refusal, serve};
 
 /// The version of the protocol.
 const VERSION: u64 = 1;

@@ -1,15 +1,17 @@
 //! The agent's end of the control socket.
 
+use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -26,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const NOBODY: Duration = Duration::from_secs(5);
 /// How often one looks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
-/// The most connections at once; more are closed at once.
+/// The most connections at once; for one more, the one that has been silent for longest is closed.
 const MOST_CONNECTIONS: usize = 64;
 /// The most events that may wait for somebody who watches; who is slower is left.
 const MOST_WAITING: usize = 1000;
@@ -35,9 +37,32 @@ const MOST_WAITING: usize = 1000;
 pub(crate) struct Asked {
     pub(crate) ask: Ask,
     pub(crate) who: String,
-    pub(crate) answer: Sender<Result<Value, String>>,
+    pub(crate) answer: Sender<Result<Value, Refusal>>,
     /// Where events go, when one watches.
     pub(crate) events: Option<SyncSender<Value>>,
+}
+
+/// Why something is not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// A sentence, and in the next line what to do, where that is known.
+    pub(crate) why: String,
+    /// Whether the machine lacks something, and nothing is wrong with what was asked for.
+    pub(crate) is_of_machine: bool,
+}
+
+impl Refusal {
+    /// What was asked for cannot be.
+    pub(crate) fn new(why: String) -> Refusal {
+        Refusal { why, is_of_machine: false }
+    }
+
+    fn json(&self) -> Value {
+        match self.is_of_machine {
+            true => json!({ "version": VERSION, "error": self.why, "of": "machine" }),
+            false => refusal(&self.why),
+        }
+    }
 }
 
 /// A socket at which an agent may be asked. Its file goes with it.
@@ -99,40 +124,81 @@ fn group_of(name: &str) -> io::Result<u32> {
     }
 }
 
+/// The connections that are open, each with a number; and since when nothing was asked at it, where nothing is being answered.
+#[derive(Default)]
+struct Open(Mutex<BTreeMap<u64, (UnixStream, Option<Instant>)>>);
+
+impl Open {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<u64, (UnixStream, Option<Instant>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes room for one more, if need be at the cost of the one that has been silent for longest. Whether there is room.
+    fn has_room(&self) -> bool {
+        let mut all = self.all();
+        if all.len() < MOST_CONNECTIONS {
+            return true;
+        }
+        let silent = all.iter().filter_map(|(number, (_, since))| Some(((*since)?, *number)));
+        let Some((_, number)) = silent.min() else { return false };
+        let Some((stream, _)) = all.remove(&number) else { return false };
+        // If it is gone already, that is what was wanted.
+        let _ = stream.shutdown(Shutdown::Both);
+        true
+    }
+
+    /// Notes that something is being answered, or that it no longer is.
+    fn is_silent(&self, number: u64, since: Option<Instant>) {
+        if let Some((_, known)) = self.all().get_mut(&number) {
+            *known = since;
+        }
+    }
+}
+
 /// Takes connections until `stop`; each has a thread, which ends with it.
 pub(crate) fn serve(control: &Control, requests: &Sender<Asked>, stop: &'static AtomicBool) {
-    let open = Arc::new(AtomicUsize::new(0));
+    let open = Arc::new(Open::default());
+    let mut numbers = 0..;
     while !stop.load(Ordering::Relaxed) {
         let timeout = PollTimeout::try_from(NOBODY).unwrap_or(PollTimeout::MAX);
         let _ = poll(&mut [PollFd::new(control.listener.as_fd(), PollFlags::POLLIN)], timeout);
         while let Ok((stream, _)) = control.listener.accept() {
-            if open.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
+            let (Ok(other), Some(number)) = (stream.try_clone(), numbers.next()) else { continue };
+            if !open.has_room() {
                 continue;
             }
+            open.all().insert(number, (other, Some(Instant::now())));
             let (open, requests) = (open.clone(), requests.clone());
-            open.fetch_add(1, Ordering::Relaxed);
             std::thread::spawn(move || {
+                let is_silent = |since| open.is_silent(number, since);
                 // Who hangs up in the middle misses the answer, and nobody else is concerned.
-                let _ = talk(&stream, &requests, stop);
-                open.fetch_sub(1, Ordering::Relaxed);
+                let _ = talk(&stream, &requests, stop, is_silent);
+                open.all().remove(&number);
             });
         }
     }
 }
 
 /// One request after the other, until the other hangs up.
-fn talk(stream: &UnixStream, requests: &Sender<Asked>, stop: &AtomicBool) -> io::Result<()> {
+fn talk(
+    stream: &UnixStream,
+    requests: &Sender<Asked>,
+    stop: &AtomicBool,
+    is_silent: impl Fn(Option<Instant>),
+) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let who = getsockopt(&stream, PeerCredentials).map(|peer| user(peer.uid()))?;
     let mut reader = BufReader::new(stream);
     loop {
+        is_silent(Some(Instant::now()));
         let mut line = Vec::new();
         let read = reader.by_ref().take(MOST_REQUEST).read_until(b'\n', &mut line)?;
         if read == 0 {
             return Ok(());
         }
+        is_silent(None);
         if line.last() != Some(&b'\n') && read as u64 == MOST_REQUEST {
             return write(stream, &refusal(&format!("a request has at most {MOST_REQUEST} bytes")));
         }
@@ -153,7 +219,7 @@ fn talk(stream: &UnixStream, requests: &Sender<Asked>, stop: &AtomicBool) -> io:
         }
         match answered.recv() {
             Ok(Ok(value)) => write(stream, &json!({ "version": VERSION, "answer": value }))?,
-            Ok(Err(why)) => write(stream, &refusal(&why))?,
+            Ok(Err(refusal)) => write(stream, &refusal.json())?,
             Err(_) => {
                 return write(stream, &refusal("the agent is about to stop, and has not begun it"));
             }

@@ -17,6 +17,10 @@ pub(super) static REPOSITORY: Family = gauge(
     "shortflow_repository_info",
     "The repository's version that counts, by its fleet and the digest of its texts; always 1.",
 );
+pub(super) static IN_FLEET: Family = gauge(
+    "shortflow_machine_in_fleet",
+    "1 where the fleet of the version that counts names this machine, else 0: then nothing is assigned to it.",
+);
 pub(super) static TAKEN: Family = gauge(
     "shortflow_repository_taken_timestamp_seconds",
     "When the version that counts was taken, in seconds since 1970 by the machine's clock.",

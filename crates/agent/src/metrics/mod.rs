@@ -38,6 +38,9 @@ fn whole(all: &mut Exposition, status: &Value) {
             1.0,
         );
     }
+    if let Some(is_named) = status["in_fleet"].as_bool() {
+        all.add(&families::IN_FLEET, &[], truth(is_named));
+    }
     let taken = status["version"]["at"].as_str();
     if let Some(taken) = taken.and_then(|at| DateTime::parse_from_rfc3339(at).ok()) {
         all.add(&families::TAKEN, &[], taken.timestamp_millis() as f64 / 1000.0);

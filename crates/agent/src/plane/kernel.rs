@@ -1,11 +1,12 @@
 //! The kernel of this machine, by `deploy`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
 use shortflow_deploy::{
     Claim, DeviceStatus, Error, Kernel, Link, Root, Site, Tc, Unwanted, Wanted, examine_kernel,
-    link, owners,
+    link, numbers, owners,
 };
 
 use super::{DataPlane, Trouble};
@@ -86,8 +87,12 @@ impl DataPlane for KernelPlane {
         }
     }
 
-    fn queues(&mut self, device: &str) -> Result<Value, Trouble> {
-        Ok(DeviceStatus::of_queues(device)?.map_or(Value::Null, |status| status.json()))
+    fn numbers(&mut self) -> Result<BTreeMap<String, u32>, Trouble> {
+        Ok(numbers()?)
+    }
+
+    fn counters(&mut self, device: &str) -> Result<Value, Trouble> {
+        Ok(DeviceStatus::of_counters(device)?.map_or(Value::Null, |status| status.json()))
     }
 
     fn status(&mut self, device: &str) -> Result<Value, Trouble> {

@@ -3,6 +3,8 @@
 mod kernel;
 mod stub;
 
+use std::collections::BTreeMap;
+
 use crate::fleet::Target;
 
 pub use kernel::KernelPlane;
@@ -34,11 +36,20 @@ pub trait DataPlane {
     /// When that cannot be done.
     fn remove(&mut self, device: &str) -> Result<(), Trouble>;
 
-    /// How its queues stand, as [`status`](Self::status) says it of all; asked every second.
+    /// The numbers of devices, by their names; a device that is renamed keeps its number, and what stands there. None where nobody
+    /// can tell.
     ///
     /// # Errors
     /// When one cannot look.
-    fn queues(&mut self, device: &str) -> Result<serde_json::Value, Trouble> {
+    fn numbers(&mut self) -> Result<BTreeMap<String, u32>, Trouble> {
+        Ok(BTreeMap::new())
+    }
+
+    /// How its queues stand and what became of packets, as [`status`](Self::status) says it of all; asked every second.
+    ///
+    /// # Errors
+    /// When one cannot look.
+    fn counters(&mut self, device: &str) -> Result<serde_json::Value, Trouble> {
         self.status(device)
     }
 

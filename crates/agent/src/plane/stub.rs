@@ -18,6 +18,8 @@ pub struct StubPlane {
     pub calls: usize,
     /// What each device is said to stand at; what it was told last where nothing is.
     pub stands: BTreeMap<String, Value>,
+    /// The numbers of devices that have some.
+    pub numbers: BTreeMap<String, u32>,
 }
 
 impl StubPlane {
@@ -45,6 +47,10 @@ impl DataPlane for StubPlane {
         self.try_at(device)?;
         self.devices.remove(device);
         Ok(())
+    }
+
+    fn numbers(&mut self) -> Result<BTreeMap<String, u32>, Trouble> {
+        Ok(self.numbers.clone())
     }
 
     fn status(&mut self, device: &str) -> Result<Value, Trouble> {

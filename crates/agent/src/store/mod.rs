@@ -5,6 +5,7 @@
 //! STATE/current                       a link to the version that counts
 //! STATE/log.jsonl                     an event in each line
 //! STATE/devices.json                  devices on which the agent may have deployed something
+//! STATE/numbers.json                  the numbers of these devices, by which they are known when they are renamed
 //! STATE/held.json                     digests of what was rolled back from, which is not taken again
 //! STATE/trial.json                    the version on trial, and what was measured before it
 //! STATE/worse.json                    digests of versions that were found to be worse, which are not taken again
@@ -16,6 +17,7 @@
 //! by a rename, too. So whenever a process or a machine ends, there is the version before or the one after.
 
 mod log;
+mod numbers;
 mod trials;
 
 use std::collections::BTreeSet;
@@ -26,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bundle::Bundle;
 use crate::event::Event;
-use crate::whole::{UNFINISHED, replace_link, sync_folder, write_file};
+use crate::whole::{UNFINISHED, bare, replace_link, sync_folder, write_file};
 use log::Log;
 
 /// The most versions that are kept; older ones are removed.
@@ -405,5 +407,5 @@ impl Store {
 }
 
 fn io(path: &Path, source: std::io::Error) -> StoreError {
-    StoreError::Io { path: path.display().to_string(), source }
+    StoreError::Io { path: path.display().to_string(), source: bare(source) }
 }

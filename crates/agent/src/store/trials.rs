@@ -6,6 +6,7 @@ use std::fs;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::numbers::Numbers;
 use super::{ANY, Store, StoreError, io};
 use crate::trial::Trial;
 use crate::verdict::Verdict;
@@ -72,6 +73,7 @@ impl Store {
                 "devices.json",
                 "devices that the fleet no longer names keep what they have; `shortflow undeploy` takes it away",
             ),
+            ("numbers.json", "devices that were renamed meanwhile keep what they have"),
             ("trial.json", "no version is on trial"),
             ("worse.json", "it is not known which versions were found worse"),
             ("verdict.json", "it is not known what others were told"),
@@ -79,6 +81,7 @@ impl Store {
         let is_damaged = |name: &str| match name {
             "held.json" => self.held().contains(ANY),
             "devices.json" => self.is_no::<BTreeSet<String>>(name),
+            "numbers.json" => self.is_no::<Numbers>(name),
             "trial.json" => self.is_no::<Trial>(name),
             "worse.json" => self.is_no::<Vec<(String, String)>>(name),
             _ => self.is_no::<Verdict>(name),

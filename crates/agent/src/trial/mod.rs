@@ -1,9 +1,9 @@
 //! A new version on trial: what short flows meet under it, held against what they met before.
 //!
 //! The window before the version was taken and the one after it was installed are cut into as many parts. Of each part
-//! there are two means at every device: how long packets of the class served first wait, and which share of them is
-//! dropped. Those of the window after are tested to be above the others by more than a margin, by ranks (Mann & Whitney
-//! 1947), after a third, two thirds and all of the window.
+//! there are means at every device: how long packets of the class served first wait, which share of them its queue drops,
+//! which share of all packets the edge drops, and how many are sent. Those of the window after are tested to be worse than
+//! the others by more than a margin, by ranks (Mann & Whitney 1947), after a third, two thirds and all of the window.
 
 mod rank;
 mod window;
@@ -25,9 +25,14 @@ const FALSE_ALARMS: f64 = 0.01;
 const LOOKS: u32 = 3;
 /// How few parts let nobody judge.
 const FEW: usize = 8;
+/// How many packets a device must have been given in each window, so that one can say that it is no worse.
+const ENOUGH: u64 = 100;
 /// What is worse by less is as good: a millisecond of waiting, a packet of a thousand.
 const DELAY_MARGIN: f64 = 0.001;
 const LOSS_MARGIN: f64 = 0.001;
+/// Load comes and goes: what is sent has collapsed where it is less than this share of before, and more is dropped by this.
+const COLLAPSE: f64 = 0.5;
+const COLLAPSE_LOSS: f64 = 0.01;
 /// How long after its installation a version is not measured: queues of the one before empty meanwhile.
 pub(crate) const SETTLE: Duration = Duration::from_secs(5);
 
@@ -42,6 +47,9 @@ pub(crate) struct Trial {
     pub(crate) tells: bool,
     /// The length of a window, in seconds.
     seconds: f64,
+    /// Why it cannot be told whether it is worse, where a window was over and that was so.
+    #[serde(skip)]
+    pub(crate) untold: Option<String>,
     /// What was measured before at each device.
     before: BTreeMap<String, Parts>,
     /// When measuring has begun; none as long as it is not installed.
@@ -58,6 +66,8 @@ pub(crate) enum Outcome {
     Worse(String),
     /// It is not, as far as was measured: how far that was.
     NoWorse(String),
+    /// It cannot be told: why not, and whether a further window may tell it.
+    Untold { why: String, may_be_told: bool },
 }
 
 impl Trial {
@@ -76,6 +86,7 @@ impl Trial {
             digest: String::new(),
             good,
             tells: false,
+            untold: None,
             seconds: window.as_secs_f64(),
             before: series.iter().map(|(device, of)| (device.clone(), before(of))).collect(),
             began: None,
@@ -86,7 +97,18 @@ impl Trial {
     /// Of the version with this digest. Where another one was on trial and is not judged yet, what was good and measured
     /// before that stays.
     pub(crate) fn of(self, digest: &str, tells: bool) -> Trial {
-        Trial { digest: digest.to_owned(), tells, began: None, looks: 0, ..self }
+        let digest = digest.to_owned();
+        Trial { digest, tells, untold: None, began: None, looks: 0, ..self }
+    }
+
+    /// Whether enough was measured before that a version can be held against it.
+    pub(crate) fn may_be_told(&self) -> bool {
+        self.before.values().any(is_enough)
+    }
+
+    /// The same, measured in another window from now on.
+    pub(crate) fn anew(self, now: Instant, untold: String) -> Trial {
+        Trial { untold: Some(untold), began: Some(now), looks: 0, ..self }
     }
 
     /// The same, whose last look is to be had once more.
@@ -130,67 +152,122 @@ impl Trial {
             .iter()
             .filter_map(|(device, before)| Some((device, before, after(device)?)))
             .collect();
-        let limit = FALSE_ALARMS / f64::from(2 * LOOKS) / pairs.len().max(1) as f64;
+        // A device that had next to no traffic says nothing of what it has now.
+        let pairs: Vec<_> = pairs.into_iter().filter(|(_, before, _)| is_enough(before)).collect();
+        let measures = (Measure::ALL.len() * pairs.len().max(1)) as f64;
+        let limit = FALSE_ALARMS / f64::from(LOOKS) / measures;
         let mut judged = 0;
         for (device, before, after) in &pairs {
-            for measure in [Measure::Delay, Measure::Loss] {
-                let (before, after) = (measure.of(before), measure.of(after));
-                if before.len() < FEW || after.len() < FEW {
-                    continue;
-                }
+            for measure in Measure::ALL {
+                let Some(chance) = measure.chance(before, after) else { continue };
                 judged += 1;
-                let less: Vec<f64> = after.iter().map(|value| value - measure.margin()).collect();
-                let chance = chance_of_so_much(before, &less);
                 if chance < limit {
-                    let told = measure.told(median(before), median(after));
+                    let told = measure.told(before, after);
                     return Some(Outcome::Worse(format!(
                         "{device}: {told}; by chance in {chance:.1e} of cases"
                     )));
                 }
             }
         }
-        let told = match judged {
-            0 => "too little was measured before or after to judge".to_owned(),
-            1 => "1 measure of its devices is no worse".to_owned(),
-            many => format!("{many} measures of its devices are no worse"),
+        (next == LOOKS).then(|| self.in_the_end(&pairs, judged))
+    }
+
+    /// What it comes to at the end of the window, where nothing was found to be worse.
+    fn in_the_end(&self, pairs: &[(&String, &Parts, Parts)], judged: usize) -> Outcome {
+        let given = |parts: &Parts| parts.whole.given();
+        let few = |when: &str, packets: u64| match packets {
+            ENOUGH.. => format!("too little was measured {when}"),
+            _ => format!(
+                "too little traffic: {packets} packets {when}, and it takes {ENOUGH} in each window"
+            ),
         };
-        (next == LOOKS).then_some(Outcome::NoWorse(told))
+        if pairs.is_empty() {
+            let packets = self.before.values().map(given).sum();
+            return Outcome::Untold { why: few("before", packets), may_be_told: false };
+        }
+        if let Some((device, _, after)) = pairs.iter().find(|(_, _, after)| !is_enough(after)) {
+            let why = format!("{device}: {}", few("since", given(after)));
+            return Outcome::Untold { why, may_be_told: true };
+        }
+        let before: u64 = pairs.iter().map(|(_, before, _)| given(before)).sum();
+        let after: u64 = pairs.iter().map(|(_, _, after)| given(after)).sum();
+        Outcome::NoWorse(format!(
+            "{judged} measures of its devices are no worse, by {before} packets before and {after} since"
+        ))
     }
 }
 
-/// What is measured of the class served first.
+/// Whether enough was measured in a window.
+fn is_enough(parts: &Parts) -> bool {
+    parts.whole.given() >= ENOUGH && parts.rates.len() >= FEW
+}
+
+/// What is measured.
 #[derive(Debug, Clone, Copy)]
 enum Measure {
+    /// How long packets of the class served first wait.
     Delay,
+    /// Which share of them its queue drops.
     Loss,
+    /// Which share of all packets the edge drops.
+    Policed,
+    /// How many packets are sent.
+    Sent,
 }
 
 impl Measure {
+    const ALL: [Measure; 4] = [Measure::Delay, Measure::Loss, Measure::Policed, Measure::Sent];
+
     fn of(self, parts: &Parts) -> &[f64] {
         match self {
             Measure::Delay => &parts.delays,
             Measure::Loss => &parts.losses,
+            Measure::Policed => &parts.policed,
+            Measure::Sent => &parts.rates,
         }
     }
 
-    fn margin(self) -> f64 {
+    /// How likely the window after is so much worse by chance alone; none where too little was measured.
+    fn chance(self, before: &Parts, after: &Parts) -> Option<f64> {
+        let [old, new] = [before, after].map(|parts| self.of(parts));
+        if old.len() < FEW || new.len() < FEW {
+            return None;
+        }
+        let above = |margin: f64| -> Vec<f64> { new.iter().map(|value| value - margin).collect() };
         match self {
-            Measure::Delay => DELAY_MARGIN,
-            Measure::Loss => LOSS_MARGIN,
+            Measure::Delay => Some(chance_of_so_much(old, &above(DELAY_MARGIN))),
+            Measure::Loss | Measure::Policed => Some(chance_of_so_much(old, &above(LOSS_MARGIN))),
+            // Less is sent at night, too; but then not more of it is dropped.
+            Measure::Sent if after.whole.lost() < before.whole.lost() + COLLAPSE_LOSS => Some(1.0),
+            Measure::Sent => {
+                let new: Vec<f64> = new.iter().map(|rate| rate / COLLAPSE).collect();
+                Some(chance_of_so_much(&new, old))
+            }
         }
     }
 
-    fn told(self, before: f64, after: f64) -> String {
+    fn told(self, before: &Parts, after: &Parts) -> String {
+        let [old, new] = [before, after].map(|parts| median(self.of(parts)));
         match self {
             Measure::Delay => format!(
                 "packets of the class served first wait {:.1} ms, before {:.1} ms (medians)",
-                after * 1e3,
-                before * 1e3
+                new * 1e3,
+                old * 1e3
             ),
             Measure::Loss => format!(
                 "of packets of the class served first {:.2} % are dropped, before {:.2} % (medians)",
-                after * 1e2,
-                before * 1e2
+                new * 1e2,
+                old * 1e2
+            ),
+            Measure::Policed => format!(
+                "the edge drops {:.2} % of packets, before {:.2} % (medians)",
+                new * 1e2,
+                old * 1e2
+            ),
+            Measure::Sent => format!(
+                "{new:.0} packets are sent in a second, before {old:.0} (medians), and {:.1} % are dropped, before {:.1} %",
+                after.whole.lost() * 1e2,
+                before.whole.lost() * 1e2
             ),
         }
     }
@@ -279,7 +356,9 @@ mod tests {
                       by chance in 9.5e-8 of cases";
         assert_eq!(outcome, Outcome::Worse(golden.to_owned()));
         let (outcome, seconds) = Device::new().trial(|| (0.020, 10), || (0.001, 0));
-        let golden = "2 measures of its devices are no worse".to_owned();
+        let golden =
+            "4 measures of its devices are no worse, by 118000 packets before and 120000 since"
+                .to_owned();
         assert_eq!((outcome, seconds), (Outcome::NoWorse(golden), 125));
     }
 
@@ -304,8 +383,84 @@ mod tests {
             device.second(1.0, 500);
             outcome = trial.judge(device.now, &device.series);
         }
-        let golden = "too little was measured before or after to judge".to_owned();
-        assert_eq!(outcome, Some(Outcome::NoWorse(golden)));
+        let why = "too little was measured before";
+        let golden = Outcome::Untold { why: why.to_owned(), may_be_told: false };
+        assert_eq!(outcome, Some(golden));
+    }
+
+    /// A device whose packets the edge drops, or that sends less; each second as the caller says.
+    fn with_edge(
+        before: impl Fn(u64) -> [u64; 4],
+        after: impl Fn(u64) -> [u64; 4],
+    ) -> (Outcome, u64) {
+        let (mut series, mut now) = (BTreeMap::new(), Instant::now());
+        let mut total = [0_u64; 4];
+        let mut second = |now: Instant, series: &mut BTreeMap<String, Series>, by: [u64; 4]| {
+            total.iter_mut().zip(by).for_each(|(total, by)| *total += by);
+            let [first, rest, dropped, policed] = total;
+            let class = |packets, dropped| json!({ "packets": packets, "dropped": dropped, "delay_s": 0.0 });
+            let edge =
+                json!({ "classes": [{ "packets": [first, 0, 0], "dropped": [0, policed, 0] }] });
+            let stands =
+                json!({ "classes": [class(first, 0), class(rest, dropped)], "edge": edge });
+            let of = series.entry("eth0".to_owned()).or_default();
+            of.add(now, &stands, 2 * WINDOW + SETTLE);
+        };
+        for number in 0..WINDOW.as_secs() {
+            now += Duration::from_secs(1);
+            second(now, &mut series, before(number));
+        }
+        let mut trial = Trial::new(now, 1, WINDOW, &series).of("abc", true);
+        trial.is_installed(now, true);
+        for number in 1.. {
+            now += Duration::from_secs(1);
+            second(now, &mut series, after(number));
+            if let Some(outcome) = trial.judge(now, &series) {
+                return (outcome, number);
+            }
+        }
+        unreachable!("seconds do not end")
+    }
+
+    #[test]
+    fn what_the_edge_drops_is_loss() {
+        let (outcome, seconds) = with_edge(|_| [300, 0, 0, 0], |_| [1, 0, 0, 299]);
+        let golden = "eth0: the edge drops 99.67 % of packets, before 0.00 % (medians); by chance in 9.5e-8 of cases";
+        assert_eq!((outcome, seconds), (Outcome::Worse(golden.to_owned()), 45));
+        let (outcome, _) = with_edge(|_| [300, 0, 0, 3], |_| [300, 0, 0, 3]);
+        assert!(matches!(outcome, Outcome::NoWorse(_)), "as before: {outcome:?}");
+    }
+
+    #[test]
+    fn a_class_behind_the_first_that_loses_nearly_all_makes_a_version_worse() {
+        let (outcome, _) = with_edge(|_| [10, 300, 0, 0], |_| [10, 20, 280, 0]);
+        let golden = "eth0: 30 packets are sent in a second, before 310 (medians), and 90.3 % are dropped, before 0.0 %; \
+                      by chance in 9.5e-8 of cases";
+        assert_eq!(outcome, Outcome::Worse(golden.to_owned()));
+        // Connections that nothing comes of soon send next to nothing.
+        let (outcome, _) = with_edge(|_| [10, 300, 0, 0], |second| [0, 0, second % 2, 0]);
+        assert!(matches!(outcome, Outcome::Worse(_)), "{outcome:?}");
+    }
+
+    #[test]
+    fn less_load_is_no_fault_of_a_version() {
+        let (outcome, _) = with_edge(|_| [10, 300, 5, 0], |_| [1, 30, 0, 0]);
+        assert!(matches!(outcome, Outcome::NoWorse(_)), "{outcome:?}");
+    }
+
+    #[test]
+    fn without_traffic_in_both_windows_nothing_is_told_of_a_version() {
+        let (idle, busy) = (|_| [0, 0, 0, 0], |_| [100, 0, 0, 0]);
+        let untold = |why: &str, may_be_told| Outcome::Untold { why: why.to_owned(), may_be_told };
+        let none =
+            untold("too little traffic: 0 packets before, and it takes 100 in each window", false);
+        assert_eq!(with_edge(idle, idle), (none.clone(), 125));
+        assert_eq!(with_edge(idle, busy), (none, 125));
+        let since = untold(
+            "eth0: too little traffic: 0 packets since, and it takes 100 in each window",
+            true,
+        );
+        assert_eq!(with_edge(busy, idle), (since, 125));
     }
 
     /// How many of `trials` equal versions are found to be worse, where a second's delay is this share of the one before.

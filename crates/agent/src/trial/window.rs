@@ -1,24 +1,38 @@
 //! What was measured at a device, second by second, and in parts of a window.
 
 use std::collections::VecDeque;
+use std::ops::{Add, Sub};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use shortflow_deploy::BESIDE;
 
 /// In how many parts a window is cut. What is measured within a second is much like what is measured in the next, so
 /// that seconds are no independent samples; means of parts are closer to that.
 pub(super) const PARTS: u32 = 24;
 
-/// What is seen at a moment of the class that a device serves first.
+/// What is seen of a device at a moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Sample {
     at: Instant,
-    /// How long a packet waits that comes now, in seconds; none where nobody knows.
+    /// How long a packet waits that comes now into the class served first, in seconds; none where nobody knows.
     delay: Option<f64>,
-    /// Packets sent and dropped since its queue was made.
+    counts: Counts,
+}
+
+/// What became of packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Counts {
+    /// Those of the class served first that were sent, and that its queue dropped.
+    first_sent: u64,
+    first_dropped: u64,
+    /// Those of all classes that were sent.
     sent: u64,
+    /// Those of all classes that their queues dropped.
     dropped: u64,
+    /// Those that the edge dropped before they came to a queue.
+    policed: u64,
 }
 
 /// What was measured at a device.
@@ -27,11 +41,18 @@ pub(crate) struct Series(VecDeque<Sample>);
 
 /// What was measured in the parts of a window: means over each part in which something was.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Parts {
     /// Delays in seconds.
     pub(super) delays: Vec<f64>,
-    /// Shares of packets that were dropped.
+    /// Shares of packets of the class served first that its queue dropped.
     pub(super) losses: Vec<f64>,
+    /// Shares of all packets that the edge dropped.
+    pub(super) policed: Vec<f64>,
+    /// Packets of all classes that were sent, in each second.
+    pub(super) rates: Vec<f64>,
+    /// What became of packets in all parts together.
+    pub(super) whole: Counts,
 }
 
 impl Series {
@@ -54,23 +75,81 @@ impl Series {
             if !delays.is_empty() {
                 parts.delays.push(delays.iter().sum::<f64>() / delays.len() as f64);
             }
-            parts.losses.extend(self.loss(begin, end));
+            let (counts, time) = self.grown(begin, end);
+            parts.losses.extend(share(counts.first_dropped, counts.first_sent));
+            parts.policed.extend(share(counts.policed, counts.sent + counts.dropped));
+            if !time.is_zero() {
+                parts.rates.push(counts.sent as f64 / time.as_secs_f64());
+            }
+            parts.whole = parts.whole + counts;
         }
         parts
     }
 
-    /// The share of packets that were dropped from the last sample before `begin` to the last before `end`.
-    fn loss(&self, begin: Instant, end: Instant) -> Option<f64> {
-        let (mut sent, mut dropped) = (0, 0);
+    /// By how much counters have grown from the last sample before `begin` to the last before `end`, and within how long.
+    fn grown(&self, begin: Instant, end: Instant) -> (Counts, Duration) {
+        let (mut counts, mut time) = (Counts::default(), Duration::ZERO);
         for (one, other) in self.0.iter().zip(self.0.iter().skip(1)) {
-            // Where a queue was made anew its counters begin anew.
-            let goes_on = one.sent <= other.sent && one.dropped <= other.dropped;
+            // Where a queue or the edge was made anew counters begin anew.
+            let goes_on = one.counts.is_at_most(&other.counts);
             if goes_on && begin <= other.at && other.at < end {
-                sent += other.sent - one.sent;
-                dropped += other.dropped - one.dropped;
+                counts = counts + (other.counts - one.counts);
+                time += other.at - one.at;
             }
         }
-        (sent + dropped > 0).then(|| dropped as f64 / (sent + dropped) as f64)
+        (counts, time)
+    }
+}
+
+/// The share that some packets are of all, if there are any.
+fn share(of: u64, others: u64) -> Option<f64> {
+    (of + others > 0).then(|| of as f64 / (of + others) as f64)
+}
+
+impl Counts {
+    /// How many packets the device was given.
+    pub(super) fn given(&self) -> u64 {
+        self.sent + self.dropped + self.policed
+    }
+
+    /// The share of them that were dropped, wherever that was.
+    pub(super) fn lost(&self) -> f64 {
+        share(self.dropped + self.policed, self.sent).unwrap_or_default()
+    }
+
+    fn all(self) -> [u64; 5] {
+        let Counts { first_sent, first_dropped, sent, dropped, policed } = self;
+        [first_sent, first_dropped, sent, dropped, policed]
+    }
+
+    fn of([first_sent, first_dropped, sent, dropped, policed]: [u64; 5]) -> Counts {
+        Counts { first_sent, first_dropped, sent, dropped, policed }
+    }
+
+    fn is_at_most(&self, other: &Counts) -> bool {
+        self.all().iter().zip(other.all()).all(|(one, other)| *one <= other)
+    }
+
+    fn with(self, other: Counts, each: fn(u64, u64) -> u64) -> Counts {
+        let (mut all, other) = (self.all(), other.all());
+        all.iter_mut().zip(other).for_each(|(one, other)| *one = each(*one, other));
+        Counts::of(all)
+    }
+}
+
+impl Add for Counts {
+    type Output = Counts;
+
+    fn add(self, other: Counts) -> Counts {
+        self.with(other, |one, other| one + other)
+    }
+}
+
+impl Sub for Counts {
+    type Output = Counts;
+
+    fn sub(self, other: Counts) -> Counts {
+        self.with(other, |one, other| one - other)
     }
 }
 
@@ -87,13 +166,31 @@ pub(crate) fn waits(stands: &Value) -> Vec<(&str, f64)> {
     known.collect()
 }
 
-/// The class served first, by how a device stands.
+/// What is seen of a device, by how it stands; none where nothing is deployed.
 fn sample(at: Instant, stands: &Value) -> Option<Sample> {
-    let class = stands["classes"].get(0)?;
-    let first = json!({ "rate_bit_per_s": stands["rate_bit_per_s"], "classes": [class] });
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let (queues, edge) = (list(&stands["classes"]), list(&stands["edge"]["classes"]));
+    if queues.is_empty() && edge.is_empty() {
+        return None;
+    }
+    let first = json!({ "rate_bit_per_s": stands["rate_bit_per_s"], "classes": queues.get(..1) });
     let delay = waits(&first).first().map(|(_, wait)| *wait);
-    let count = |key: &str| class[key].as_u64().unwrap_or_default();
-    Some(Sample { at, delay, sent: count("packets"), dropped: count("dropped") })
+    let count = |class: &Value, key: &str| class[key].as_u64().unwrap_or_default();
+    let first = |key: &str| queues.first().map_or(0, |class| count(class, key));
+    // What finds neighbours is no traffic of anybody.
+    let of_people = || queues.iter().filter(|class| class["class"] != BESIDE[0]);
+    let queued = |key: &str| of_people().map(|class| count(class, key)).sum();
+    let colors = |key: &str| -> u64 {
+        edge.iter().flat_map(|class| list(&class[key])).filter_map(|it| it.as_u64()).sum()
+    };
+    let counts = Counts {
+        first_sent: first("packets"),
+        first_dropped: first("dropped"),
+        sent: if queues.is_empty() { colors("packets") } else { queued("packets") },
+        dropped: queued("dropped"),
+        policed: colors("dropped"),
+    };
+    Some(Sample { at, delay, counts })
 }
 
 #[cfg(test)]
@@ -129,6 +226,34 @@ mod tests {
         series.add(now, &json!({ "classes": [] }), second);
         series.add(now, &Value::Null, second);
         assert_eq!(series.0.len(), 1, "where nothing stands nothing is measured");
+    }
+
+    #[test]
+    fn what_the_edge_drops_is_counted_with_queues_behind_it_and_without() {
+        let edge = |packets: u64, dropped: u64| {
+            let classes = [
+                json!({ "packets": [packets, 0, 0], "dropped": [0, dropped, 0] }),
+                json!({ "packets": null, "dropped": null }),
+            ];
+            json!({ "classes": classes })
+        };
+        let second = Duration::from_secs(1);
+        let whole = |before: Value, after: Value| {
+            let (mut series, now) = (Series::default(), Instant::now());
+            series.add(now, &before, second * 9);
+            series.add(now + second, &after, second * 9);
+            let parts = series.parts(now, second * 2, 1);
+            (parts.whole.sent, parts.whole.dropped, parts.whole.policed, parts.policed, parts.rates)
+        };
+        let alone = |packets, dropped| json!({ "classes": [], "edge": edge(packets, dropped) });
+        assert_eq!(whole(alone(5, 5), alone(15, 95)), (10, 0, 90, vec![0.9], vec![10.0]));
+        let neighbours = json!({ "class": BESIDE[0], "packets": 1000, "dropped": 50 });
+        let queues = |packets: u64, dropped: u64| {
+            let class = json!({ "class": "all", "packets": packets, "dropped": 0, "delay_s": 0.0 });
+            let classes = if packets > 10 { json!([class, neighbours]) } else { json!([class]) };
+            json!({ "classes": classes, "edge": edge(packets, dropped) })
+        };
+        assert_eq!(whole(queues(5, 5), queues(15, 95)), (10, 0, 90, vec![0.9], vec![10.0]));
     }
 
     #[test]

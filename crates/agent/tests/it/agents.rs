@@ -302,12 +302,55 @@ fn a_device_that_no_policy_is_for_any_more_is_given_back_also_after_an_interrupt
 }
 
 #[test]
+fn a_device_that_is_renamed_gives_back_what_it_has_where_its_new_name_has_no_assignment() {
+    let state = tempfile::tempdir().unwrap();
+    let numbers = |pairs: &[(&str, u32)]| -> std::collections::BTreeMap<String, u32> {
+        pairs.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect()
+    };
+    let plane = StubPlane {
+        numbers: numbers(&[("eth0", 2), ("eth1", 3), ("eth2", 4)]),
+        ..StubPlane::default()
+    };
+    let mut bench = Bench::at(state.path(), plane);
+    bench.offer(FLEET);
+    bench.later(20);
+    bench.told();
+    // eth1 and eth2 change their names, and what stands there goes along; eth0 and eth1 would both have an assignment.
+    let plane = bench.agent.plane_mut();
+    plane.numbers = numbers(&[("eth0", 2), ("eth1", 4), ("eth2", 3)]);
+    let stood = plane.devices.remove("eth1").unwrap();
+    plane.devices.insert("eth2".to_owned(), stood);
+    bench.later(20);
+    let told = bench.told();
+    assert!(
+        told.contains(&"agent: eth1 is called eth2 now, which has no assignment: what was deployed there is taken away".to_owned()),
+        "{told:#?}"
+    );
+    assert!(told.contains(&"agent: eth2: as it was before".to_owned()), "{told:#?}");
+    assert_eq!(bench.devices(), ["eth0 FQ-CoDel", "eth1 FQ-CoDel"]);
+    assert_eq!(bench.agent.plane().devices.keys().collect::<Vec<_>>(), ["eth0", "eth1"]);
+
+    // Also while no agent runs, and where the fleet no longer names the machine.
+    let mut plane = std::mem::take(bench.agent.plane_mut());
+    bench.agent.stop();
+    plane.numbers = numbers(&[("eth0", 2), ("eth7", 4)]);
+    let stood = plane.devices.remove("eth1").unwrap();
+    plane.devices.insert("eth7".to_owned(), stood);
+    let mut bench = Bench::at(state.path(), plane);
+    bench.offer(&FLEET.replace("gw1", "gw2"));
+    bench.later(20);
+    assert_eq!(bench.agent.plane().devices.len(), 0, "{:?}", bench.agent.plane().devices);
+}
+
+#[test]
 fn a_machine_that_is_taken_out_of_the_fleet_gives_back_its_devices() {
     let state = tempfile::tempdir().unwrap();
     let mut bench = Bench::at(state.path(), StubPlane::default());
     bench.offer(FLEET);
     bench.told();
+    assert_eq!(bench.agent.status()["in_fleet"], true);
     bench.offer(&FLEET.replace("gw1", "gw2"));
+    assert_eq!(bench.agent.status()["in_fleet"], false);
     let told = bench.told();
     assert_eq!(
         told[1..],
@@ -387,7 +430,8 @@ fn a_machine_that_is_not_first_takes_a_version_when_its_time_has_come_and_the_so
     bench.offer(&in_stages("90 Mbit/s"));
     let told = bench.told();
     assert!(told.len() == 1 && told[0].contains("other machines are first"), "{told:?}");
-    assert!(bench.agent.status()["waiting"]["until"].is_string());
+    let waiting = bench.agent.status()["waiting"].clone();
+    assert!(waiting["until"].is_string() && waiting["is_due"] == false, "{waiting}");
     // Another change begins anew.
     bench.later(29 * 60);
     bench.offer(&in_stages("80 Mbit/s"));
@@ -396,6 +440,7 @@ fn a_machine_that_is_not_first_takes_a_version_when_its_time_has_come_and_the_so
     assert_eq!((version(&mut bench), bench.told().len()), (1.into(), 1));
     bench.later(60);
     assert_eq!(version(&mut bench), 1, "nobody has looked whether the source still has it");
+    assert_eq!(bench.agent.status()["waiting"]["is_due"], true);
     bench.offer(&in_stages("80 Mbit/s"));
     assert_eq!(version(&mut bench), 2);
     assert!(bench.agent.status()["waiting"].is_null());

@@ -34,7 +34,7 @@ pub(crate) fn status() -> Value {
         "times": null, "buckets": null, "hits": null, "misses": null, "evictions": null, "used": null,
     });
     json!({
-        "machine": "gw1", "fleet": "Office", "held": null, "held_any": false, "waiting": null, "worse": null, "not_kept": null,
+        "machine": "gw1", "fleet": "Office", "in_fleet": true, "held": null, "held_any": false, "waiting": null, "worse": null, "not_kept": null,
         "trial": { "against": 6, "window_s": 300.0 },
         "version": { "number": 7, "digest": "51ac27cbd00c", "at": "2026-11-26T02:10:00.633Z" },
         "source": { "name": "folder /srv/fleet", "unreadable": null, "refused": "a mistake" },

@@ -241,6 +241,26 @@ fn the_socket_is_for_its_owner_and_answers_whatever_is_written_to_it() {
 }
 
 #[test]
+fn who_asks_nothing_shuts_nobody_out() {
+    let agent = Running::start();
+    agent.until_version(1);
+    let watching = std::thread::spawn({
+        let socket = agent.socket();
+        move || watch(&socket, &AtomicBool::new(false), |event| event["what"] != "stays")
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    let mut silent = Vec::new();
+    for _ in 0..300 {
+        silent.push(UnixStream::connect(agent.socket()).unwrap());
+        if silent.len() % 50 == 0 {
+            assert_eq!(agent.status()["machine"], "gw1", "beside {}", silent.len());
+        }
+    }
+    assert_eq!(ask(&agent.socket(), Ask::RollBack(Some(1))).unwrap()["version"], 1);
+    watching.join().unwrap().expect("who watches is not silent");
+}
+
+#[test]
 fn a_socket_that_was_left_behind_is_replaced_and_one_in_use_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("agent.sock");

@@ -26,6 +26,8 @@ struct Bench {
     events: Rc<RefCell<Vec<String>>>,
     now: Instant,
     packets: u64,
+    /// How many more of them come in each second.
+    load: u64,
     verdicts: Vec<Verdict>,
 }
 
@@ -38,13 +40,13 @@ impl Bench {
         });
         let (now, store) = (Instant::now(), Store::open(state).unwrap());
         let agent = Agent::start(now, machine, "a test", store, StubPlane::default(), tell);
-        Bench { agent, events, now, packets: 0, verdicts: Vec::new() }
+        Bench { agent, events, now, packets: 0, load: 100, verdicts: Vec::new() }
     }
 
     /// So many seconds in which packets wait so long, in milliseconds, and a little more or less.
     fn seconds(&mut self, count: u64, milliseconds: f64) {
         for number in 0..count {
-            self.packets += 100;
+            self.packets += self.load;
             let delay = (milliseconds + (number % 7) as f64 / 10.0) / 1e3;
             let class = json!({ "packets": self.packets, "dropped": 0, "delay_s": delay });
             let stands = json!({ "classes": [class] });
@@ -88,7 +90,10 @@ fn a_worse_version_is_gone_back_from_told_to_others_and_not_taken_again() {
     bench.told();
     bench.offer("90 Mbit/s");
     assert_eq!(bench.version(), 2);
-    assert_eq!(bench.agent.status()["trial"], json!({ "against": 1, "window_s": 60.0 }));
+    assert_eq!(
+        bench.agent.status()["trial"],
+        json!({ "against": 1, "window_s": 60.0, "untold": null, "others_wait": true })
+    );
     // After a third of the window and the time in which queues empty.
     bench.seconds(24, 40.0);
     assert_eq!(bench.version(), 2);
@@ -142,7 +147,7 @@ fn a_version_that_is_no_worse_stays_and_others_are_told() {
     let status = bench.agent.status();
     assert_eq!((&status["version"]["number"], &status["trial"]), (&json!(2), &Value::Null));
     assert_eq!(status["verdict"]["is_worse"], false);
-    assert!(bench.told().iter().any(|line| line.contains(" is no worse: 2 measures")));
+    assert!(bench.told().iter().any(|line| line.contains(" is no worse: 4 measures")));
 }
 
 #[test]
@@ -271,4 +276,84 @@ fn a_folder_carries_the_word_of_machines_and_takes_nothing_else_for_one() {
     while source.wait(Duration::from_millis(100)) {}
     source.tell(&verdict("gw1", "90 Mbit/s", false)).unwrap();
     assert!(source.wait(Duration::from_secs(2)), "a word rings");
+}
+
+#[test]
+fn a_machine_without_traffic_approves_nothing_until_somebody_says_so() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::of("gw1", state.path());
+    bench.load = 0;
+    bench.offer("95 Mbit/s");
+    bench.seconds(70, 0.0);
+    bench.offer("90 Mbit/s");
+    bench.told();
+    bench.seconds(200, 0.0);
+    let status = bench.agent.status();
+    let why = "too little traffic: 0 packets before, and it takes 100 in each window";
+    assert_eq!((&status["trial"]["untold"], &status["verdict"]), (&json!(why), &Value::Null));
+    let told = format!(
+        "agent: whether {} is worse cannot be told: {why}, and others go on waiting; `shortflow agent resume` lets them have it",
+        digest("90 Mbit/s")
+    );
+    assert_eq!(bench.told(), [told], "once");
+    assert_eq!(bench.agent.resume("bob").unwrap(), digest("90 Mbit/s"));
+    let status = bench.agent.status();
+    let said = (&status["trial"], &status["verdict"]["is_worse"], &status["verdict"]["why"]);
+    assert_eq!(said, (&Value::Null, &json!(false), &json!("taken by order of bob")));
+    assert_eq!(bench.version(), 2);
+}
+
+#[test]
+fn a_version_since_which_nothing_is_sent_is_approved_as_soon_as_something_is() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::of("gw1", state.path());
+    bench.offer("95 Mbit/s");
+    bench.seconds(70, 2.0);
+    bench.offer("90 Mbit/s");
+    bench.load = 0;
+    bench.seconds(130, 0.0);
+    assert!(bench.agent.status()["trial"]["untold"].is_string());
+    bench.load = 100;
+    bench.seconds(130, 2.0);
+    let status = bench.agent.status();
+    assert_eq!((&status["trial"], &status["verdict"]["is_worse"]), (&Value::Null, &json!(false)));
+}
+
+#[test]
+fn what_another_machine_says_reaches_no_terminal_as_more_than_letters() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::of("gw2", state.path());
+    bench.offer("95 Mbit/s");
+    let why = format!("\u{1b}[2Jgone\n2026-11-26T02:10:00Z root: all is well {}", "x".repeat(9000));
+    bench.verdicts = vec![Verdict { why, ..verdict("gw1", "90 Mbit/s", true) }];
+    bench.told();
+    bench.offer("90 Mbit/s");
+    let told = bench.told().pop().unwrap();
+    let status = bench.agent.status()["waiting"]["worse"]["why"].as_str().unwrap().to_owned();
+    for text in [&told, &status] {
+        assert!(text.contains("[2Jgone 2026-11-26T02:10:00Z root: all is well xxx"), "{text}");
+        assert!(!text.contains(char::is_control) && text.len() < 700, "{text}");
+    }
+}
+
+#[test]
+fn what_was_found_is_in_the_status_as_long_as_it_cannot_be_written() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::of("gw1", state.path());
+    bench.offer("95 Mbit/s");
+    bench.seconds(70, 2.0);
+    bench.offer("90 Mbit/s");
+    bench.told();
+    let (there, away) = (state.path().to_owned(), state.path().with_extension("away"));
+    std::fs::rename(&there, &away).unwrap();
+    bench.seconds(50, 40.0);
+    let status = bench.agent.status();
+    assert!(status["not_written"]["why"].is_string(), "{status:#}");
+    assert_eq!(bench.version(), 2);
+    let told = bench.told();
+    assert_eq!(told.len(), 1, "once: {told:?}");
+    assert!(told[0].contains("cannot be written, and it stays for now: "), "{told:?}");
+    std::fs::rename(&away, &there).unwrap();
+    bench.seconds(12, 40.0);
+    assert_eq!((bench.version(), &bench.agent.status()["not_written"]), (json!(1), &Value::Null));
 }

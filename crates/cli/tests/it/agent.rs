@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -231,6 +232,32 @@ fn an_agent_follows_its_folder_survives_a_kill_goes_back_and_ends_when_asked() {
 }
 
 #[test]
+fn two_devices_that_change_their_names_change_their_policies_with_them() {
+    with_a_cable(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        repository(&at.join("fleet"), FLEET);
+        let _agent = start(at);
+        until(at, &["sf0: \"Strict Priority\", 10 Mbit/s: done"]);
+        let script = "ip link set sf0 down; ip link set sf1 down; ip link set sf0 name x; ip link set sf1 name sf0; \
+                      ip link set x name sf1; ip link set sf0 up; ip link set sf1 up";
+        let ended = std::process::Command::new("sh").args(["-ec", script]).status();
+        assert!(ended.unwrap().success());
+        let until = Instant::now() + Duration::from_secs(30);
+        loop {
+            let status = run(&["status"]).out;
+            if status.starts_with("sf0: policy \"Strict Priority\"") && !status.contains("sf1") {
+                break;
+            }
+            assert!(Instant::now() < until, "{status}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        let log = run(&["agent", "log", "--state", at.join("state").to_str().unwrap()]).out;
+        assert!(log.contains(" renamed: from sf0, to sf1\n"), "{log}");
+    });
+}
+
+#[test]
 fn killed_at_any_moment_it_leaves_a_state_and_a_device_from_which_the_next_agent_goes_on() {
     with_a_cable(|| {
         let folder = tempfile::tempdir().unwrap();
@@ -445,6 +472,31 @@ fn a_console_for_others_without_a_token_is_refused_before_anything_is_done() {
         assert_eq!((ended.code, ended.err), (Some(2), wanted), "{more:?}");
         assert!(!Path::new(&socket).exists() && !Path::new(&state).exists());
     }
+}
+
+#[test]
+fn a_token_that_others_can_read_is_taken_and_told_and_an_agent_is_named_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let token = path("token");
+    std::fs::write(&token, "a-token-of-the-tests\n").unwrap();
+    // Where it listens is no place for a socket, so that it ends by itself.
+    let ends = |mode: u32| {
+        std::fs::set_permissions(&token, std::fs::Permissions::from_mode(mode)).unwrap();
+        let socket = ["--socket", "/dev/null/agent.sock", "--console=127.0.0.1:0"];
+        let rest = ["--source", "policies", "--machine", "gw1", "--console-token-file", &token];
+        run(&[&["agent", "run"], &socket[..], &rest].concat()).err
+    };
+    let told = format!("others of this machine can read: chmod 600 {token}\n");
+    assert!(ends(0o644).contains(&told), "{}", ends(0o644));
+    assert!(!ends(0o600).contains("chmod"), "{}", ends(0o600));
+    let twice = run(&[
+        "agent", "console", "--socket", "a.sock", "--socket", "b.sock", "--socket", "a.sock",
+    ]);
+    assert_eq!(
+        (twice.code, twice.err.as_str()),
+        (Some(2), "error: --socket a.sock is given twice\n  name each agent once\n")
+    );
 }
 
 #[test]

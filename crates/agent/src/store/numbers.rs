@@ -1,0 +1,41 @@
+//! The numbers of devices, which they keep when they are renamed.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Store, StoreError};
+
+/// Numbers, and what they count in: they begin anew with the machine, and in each network namespace.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Numbers {
+    of: String,
+    devices: BTreeMap<String, u32>,
+}
+
+impl Store {
+    /// The numbers that devices had when something was deployed there.
+    pub(crate) fn device_numbers(&self) -> BTreeMap<String, u32> {
+        let kept = self.read::<Numbers>("numbers.json").filter(|kept| kept.of == counted_in());
+        kept.map(|kept| kept.devices).unwrap_or_default()
+    }
+
+    /// Writes them down.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(crate) fn set_device_numbers(
+        &self,
+        devices: &BTreeMap<String, u32>,
+    ) -> Result<(), StoreError> {
+        self.set("numbers.json", Some(&Numbers { of: counted_in(), devices: devices.clone() }))
+    }
+}
+
+/// This start of the machine, and the network namespace of the process.
+fn counted_in() -> String {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let namespace = fs::read_link("/proc/thread-self/ns/net").unwrap_or_default();
+    format!("{} {}", boot.trim(), namespace.display())
+}

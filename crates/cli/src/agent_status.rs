@@ -1,0 +1,284 @@
+//! How an agent stands, as a person reads it.
+
+use serde_json::Value;
+
+/// Whether all is as it is to be.
+pub(crate) fn is_fine(status: &Value) -> bool {
+    let mut devices = status["devices"].as_array().into_iter().flatten();
+    let source = &status["source"];
+    let has_nothing = status["version"]["number"].is_null() && !source["unreadable"].is_null();
+    let is_well = |it: &Value| it["done"] == true && it["changed"]["again_and_again"] != true;
+    let is_written = status["not_kept"].is_null() && status["not_written"].is_null();
+    let is_taken = source["refused"].is_null() && is_written && status["held_any"] != true;
+    is_taken && !has_nothing && status["in_fleet"] != false && devices.all(is_well)
+}
+
+/// How it stands, a line on each thing.
+pub(crate) fn status_text(status: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
+    let (machine, source) = (text(&status["machine"]), &status["source"]);
+    let version = &status["version"];
+    let mut out = match version["number"].as_u64() {
+        Some(number) => format!(
+            "{machine}: fleet {:?}, version {number} ({}), taken {} from {}, written by {}\n",
+            text(&status["fleet"]),
+            text(&version["digest"]),
+            text(&version["at"]),
+            text(&version["from"]),
+            text(&version["who"]),
+        ),
+        None => format!("{machine}: no version yet, from {}\n", text(&source["name"])),
+    };
+    if status["in_fleet"] == false {
+        out += &format!(
+            "  the fleet names no machine `{machine}`: nothing is assigned; `agent run --machine NAME` says who this one is\n"
+        );
+    }
+    for device in status["devices"].as_array().into_iter().flatten() {
+        let (name, wanted) = (text(&device["device"]), device["wanted"].as_str());
+        let state = match (device["done"] == true, device["why"].as_str()) {
+            (true, _) => "done".to_owned(),
+            (false, Some(why)) => format!("not done: {why}"),
+            (false, None) => "not done yet".to_owned(),
+        };
+        out += &format!("  {name}: {}: {state}\n", wanted.unwrap_or("no policy any more"));
+        out += &changed_text(&name, &device["changed"]);
+    }
+    out += &trial_text(&status["trial"]);
+    out += &not_taken_text(status);
+    out += &not_kept_text(&status["not_kept"]);
+    let not_written = &status["not_written"];
+    if let Some(why) = not_written["why"].as_str() {
+        out += &format!(
+            "  what was found of the version on trial cannot be written, and it stays for now: {why}\n  \
+             it is tried again every 10 s; how full the disk is: df -h {}\n",
+            text(&not_written["at"])
+        );
+    }
+    if let Some(why) = source["unreadable"].as_str() {
+        out += &format!("  {} cannot be read: {why}\n", text(&source["name"]));
+    }
+    if let Some(mistakes) = source["refused"].as_str() {
+        out += &format!("  what {} has now is refused:\n{mistakes}\n", text(&source["name"]));
+    }
+    out
+}
+
+/// That a device was not as the agent had left it; and what to look at where that is so again and again.
+fn changed_text(device: &str, changed: &Value) -> String {
+    let Some(times) = changed["times"].as_u64() else { return String::new() };
+    let at = changed["at"].as_str().unwrap_or("?");
+    if changed["again_and_again"] == true {
+        return format!(
+            "    somebody else changes it again and again, {times} times by {at}: is another agent at work here?\n    \
+             what it has now: shortflow status {device}\n"
+        );
+    }
+    let times = if times == 1 { "once".to_owned() } else { format!("{times} times") };
+    format!(
+        "    somebody else has changed it {times}, or it went and came, last at {at}; it was set right\n"
+    )
+}
+
+/// Why what the source has is not taken though it has no mistake, and by what it would be: for one reason at a time, the
+/// strongest.
+fn not_taken_text(status: &Value) -> String {
+    let waiting = waiting_text(&status["waiting"]);
+    let why = match (&status["worse"], &status["held"]) {
+        (Value::String(why), _) => format!(
+            "  what the source has now was found worse, and is not taken again: {why}\n"
+        ),
+        _ if status["held_any"] == true => {
+            "  what was gone back from is not known, since held.json was damaged: nothing of the source is taken\n"
+                .to_owned()
+        }
+        (_, Value::String(digest)) => format!(
+            "  what the source has now ({digest}) was gone back from, and is not taken until it changes\n"
+        ),
+        _ if waiting.is_empty() => return waiting,
+        _ => waiting,
+    };
+    why + "  to take it all the same: shortflow agent resume\n"
+}
+
+/// What cannot be written to the disk, why, and what to look at.
+fn not_kept_text(not_kept: &Value) -> String {
+    let text = |key: &str| not_kept[key].as_str().unwrap_or("?").to_owned();
+    if not_kept.is_null() {
+        return String::new();
+    }
+    format!(
+        "  what the source has now ({}) cannot be kept, and is not taken: {}\n  \
+         it is tried again every 10 s; how full the disk is: df -h {}\n",
+        text("digest"),
+        text("why"),
+        text("at"),
+    )
+}
+
+/// What a machine waits for that is not first.
+fn waiting_text(waiting: &Value) -> String {
+    let Some(until) = waiting["until"].as_str() else { return String::new() };
+    let mut out = match waiting["is_due"] == true {
+        false => {
+            format!("  what the source has now waits until {until}: other machines are first\n")
+        }
+        true => format!(
+            "  what the source has now has waited until {until}: other machines are first\n"
+        ),
+    };
+    if let Some(needed) = waiting["needed"].as_u64() {
+        let good = waiting["good"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let good: Vec<&str> = good.collect();
+        let listed = if good.is_empty() { "none".to_owned() } else { good.join(", ") };
+        out += &format!("  {needed} of them have to find it no worse; so far {listed}\n");
+    }
+    if let Some(by) = waiting["worse"]["by"].as_str() {
+        let why = waiting["worse"]["why"].as_str().unwrap_or("?");
+        out += &format!("  held off: {by} finds it worse: {why}\n");
+    }
+    out
+}
+
+/// That a version is measured; and what to do where that tells nothing.
+fn trial_text(trial: &Value) -> String {
+    let Some(against) = trial["against"].as_u64() else { return String::new() };
+    let mut out = format!(
+        "  on trial: measured beside version {against}, which is gone back to where this is worse\n"
+    );
+    if let Some(why) = trial["untold"].as_str() {
+        out += &format!("  whether it is worse cannot be told: {why}; it is measured again\n");
+        if trial["others_wait"] == true {
+            out += "  other machines wait meanwhile; to let them have it: shortflow agent resume, or `verdicts = false` in fleet.toml\n";
+        }
+    }
+    out
+}
+
+/// What becomes of what was gone back from, by the agent's answer.
+pub(crate) fn rolled_back_text(answer: &Value) -> String {
+    let (version, before) = (&answer["version"], &answer["before"]);
+    let now = if version == before { "already" } else { "now" };
+    let held = match (&answer["reading"], &answer["waiting"], &answer["held"]) {
+        (Value::Bool(true), ..) => {
+            "the source is being read: where it has something newer than what was gone back from, that is taken\n"
+        }
+        (_, Value::String(_), _) => {
+            "what the source has now is newer, and waits: it is taken when its time has come\n"
+        }
+        (.., Value::String(_)) => {
+            "what the source has is not taken until it changes, or by `shortflow agent resume`\n"
+        }
+        _ => "",
+    };
+    format!("version {version} counts {now}\n{held}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// An agent with nothing to complain of, but for this.
+    fn with(key: &str, value: Value) -> Value {
+        let mut status = json!({
+            "machine": "gw1", "fleet": "Office",
+            "in_fleet": true, "version": { "number": 2, "digest": "51ac27cbd00c", "at": "now", "from": "a test", "who": "alice" },
+            "held": null, "held_any": false, "waiting": null, "trial": null, "worse": null, "not_kept": null, "not_written": null,
+            "source": { "name": "a test", "unreadable": null, "refused": null }, "devices": [],
+        });
+        status[key] = value;
+        status
+    }
+
+    #[test]
+    fn a_version_that_cannot_be_told_to_be_worse_says_why_others_wait_and_what_to_do() {
+        let mut trial =
+            json!({ "against": 1, "window_s": 24.0, "untold": null, "others_wait": true });
+        assert!(!status_text(&with("trial", trial.clone())).contains("cannot be told"));
+        trial["untold"] = json!("too little traffic: 3 packets before");
+        let status = with("trial", trial);
+        let told = status_text(&status);
+        assert!(told.contains("  whether it is worse cannot be told: too little traffic: 3 packets before; it is measured again\n"), "{told}");
+        assert!(
+            told.contains(
+                "to let them have it: shortflow agent resume, or `verdicts = false` in fleet.toml\n"
+            ),
+            "{told}"
+        );
+        assert!(is_fine(&status), "nothing is wrong, and somebody has to decide");
+    }
+
+    #[test]
+    fn a_machine_that_the_fleet_does_not_name_is_not_fine() {
+        let status = with("in_fleet", json!(false));
+        let told = status_text(&status);
+        assert!(
+            told.contains("  the fleet names no machine `gw1`: nothing is assigned; "),
+            "{told}"
+        );
+        assert!(!is_fine(&status) && is_fine(&with("in_fleet", Value::Null)));
+    }
+
+    #[test]
+    fn what_was_found_and_cannot_be_written_is_told_with_where_to_look() {
+        let status = with("not_written", json!({ "why": "no room", "at": "/state" }));
+        let told = status_text(&status);
+        assert!(
+            told.contains("it stays for now: no room\n") && told.ends_with("df -h /state\n"),
+            "{told}"
+        );
+        assert!(!is_fine(&status));
+    }
+
+    #[test]
+    fn who_goes_back_is_told_what_becomes_of_what_the_source_has() {
+        let told = |before: u64, reading: bool, waiting: Value, held: Value| {
+            rolled_back_text(&json!({
+                "version": 1, "before": before, "reading": reading, "waiting": waiting, "held": held,
+            }))
+        };
+        let (none, digest) = (Value::Null, json!("51ac27cbd00c"));
+        assert_eq!(told(1, false, none.clone(), none.clone()), "version 1 counts already\n");
+        let held = told(2, false, none.clone(), digest.clone());
+        assert!(
+            held.ends_with("is not taken until it changes, or by `shortflow agent resume`\n"),
+            "{held}"
+        );
+        let waits = told(2, false, digest.clone(), digest.clone());
+        assert!(
+            waits.ends_with("is newer, and waits: it is taken when its time has come\n"),
+            "{waits}"
+        );
+        assert_eq!(
+            told(2, true, none, digest),
+            "version 1 counts now\nthe source is being read: where it has something newer than what was gone back from, that is taken\n"
+        );
+    }
+
+    #[test]
+    fn what_was_gone_back_from_and_is_not_known_is_told_with_what_to_type() {
+        let status = with("held_any", json!(true));
+        let told = status_text(&status);
+        assert!(told.ends_with("since held.json was damaged: nothing of the source is taken\n  to take it all the same: shortflow agent resume\n"), "{told}");
+        assert!(!is_fine(&status));
+    }
+
+    #[test]
+    fn a_device_that_somebody_changes_again_and_again_is_told_with_how_often_and_what_to_look_at() {
+        let device = |times: u64, again: bool| {
+            let changed = json!({ "times": times, "at": "noon", "again_and_again": again });
+            with(
+                "devices",
+                json!([{ "device": "eth0", "wanted": "\"DSTF\"", "done": true, "changed": changed }]),
+            )
+        };
+        let (once, often) = (device(1, false), device(4, true));
+        let told = status_text(&once);
+        assert!(told.ends_with("somebody else has changed it once, or it went and came, last at noon; it was set right\n"), "{told}");
+        let told = status_text(&often);
+        assert!(told.ends_with("again and again, 4 times by noon: is another agent at work here?\n    what it has now: shortflow status eth0\n"), "{told}");
+        assert_eq!((is_fine(&once), is_fine(&often)), (true, false));
+    }
+}
