@@ -8,7 +8,7 @@ use crate::lines::Order;
 use crate::long_flows::levels;
 use crate::marks::{Hop, Piece};
 use crate::network::{Met, Network};
-use crate::traffic::Demand;
+use crate::traffic::{Demand, Shape};
 
 /// The share of packets that a queue may lose that no long flow fills: beyond, losses make windows smaller, of which
 /// the models of bursts know nothing.
@@ -26,6 +26,7 @@ pub(crate) const MOST_LOST_OF_LONG_CUBIC: f64 = 0.005;
 pub(crate) const MOST_LOAD: f64 = 0.9;
 pub(crate) const MOST_SMOOTH_LOAD: f64 = 0.98;
 const MOST_CLOSED_LOAD: f64 = 0.6;
+const MOST_ECHO_LOAD: f64 = 0.75;
 
 /// The load up to which transfers alone at RED lose too little for their windows to give way.
 const MOST_RED_LOAD: f64 = 0.5;
@@ -94,11 +95,11 @@ pub(crate) fn is_smooth(met: &Met) -> bool {
 
 fn check(network: &Network, source: usize, hop: &Hop, piece: &Piece) -> Result<(), ModelError> {
     let (line, met) = (&network.lines[hop.line], &network.met[hop.line][piece.places[0].band]);
-    let waits = matches!(&network.sources[source].demand, Demand::Closed { .. });
-    let most = match (is_smooth(met), waits) {
-        (_, true) => MOST_CLOSED_LOAD,
-        (true, false) => MOST_SMOOTH_LOAD,
-        (false, false) => MOST_LOAD,
+    let most = match &network.sources[source].demand {
+        Demand::Closed { visit, .. } if visit.shape == Shape::Echo => MOST_ECHO_LOAD,
+        Demand::Closed { .. } => MOST_CLOSED_LOAD,
+        _ if is_smooth(met) => MOST_SMOOTH_LOAD,
+        _ => MOST_LOAD,
     };
     let is_red = !line.bands[piece.places[0].band].curves.is_empty();
     let most = if is_red && !is_smooth(met) { most.min(MOST_RED_LOAD) } else { most };
