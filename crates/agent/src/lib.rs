@@ -31,6 +31,7 @@ mod machine;
 mod metrics;
 mod plane;
 mod privileges;
+mod regular;
 mod source;
 mod store;
 mod trial;
@@ -49,11 +50,11 @@ pub use machine::{is_machine, this_machine};
 pub use metrics::{Metrics, exposition};
 pub use plane::{DataPlane, KernelPlane, StubPlane, Trouble};
 pub use privileges::give_up_privileges;
+pub use source::{Apart, Fetched, Folder, NotFetched, Returns, Source, confine, serve};
 #[cfg(feature = "network")]
 pub use source::{
-    Apart, Bind, CertificatesError, Directory, DirectoryOptions, Https, HttpsError, HttpsOptions,
-    OptionsError, confine, serve,
+    Bind, CertificatesError, Directory, DirectoryOptions, Https, HttpsError, HttpsOptions,
+    OptionsError,
 };
-pub use source::{Fetched, Folder, Returns, Source};
 pub use store::{Store, StoreError, Version};
 pub use verdict::Verdict;

@@ -40,7 +40,17 @@ mod on_linux {
 
     impl From<Unreadable> for Failure {
         fn from(error: Unreadable) -> Self {
-            Failure::Input(format!("{error}\na repository is a folder with fleet.toml in it"))
+            match error {
+                Unreadable::Mistakes(mistakes) => mistakes.into(),
+                Unreadable::Cannot { ref why, .. }
+                    if matches!(why.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+                {
+                    Failure::Input(format!(
+                        "{error}\na repository is a folder with fleet.toml in it"
+                    ))
+                }
+                Unreadable::Cannot { .. } => Failure::Input(error.to_string()),
+            }
         }
     }
 
@@ -79,7 +89,6 @@ mod on_linux {
             What::Log(args) => log(console, args),
             What::Export(args) => export(console, args),
             What::Import(args) => import(console, args),
-            #[cfg(feature = "network")]
             What::Read(args) => crate::agent_source::read(&args.from),
         }
     }

@@ -81,11 +81,12 @@ fn an_agent_follows_a_web_server_and_keeps_the_last_good_version_whatever_that_s
     reload();
     until(
         at,
-        &["version 2 (", " cannot be read: error: this line has no colon", &format!("{url}:1:1")],
+        &["version 2 (", " has now is refused:", "this line has no colon", &format!("{url}:1:1")],
     );
     // Longer than what a reader may have of memory; it is left at 16 MB.
     let long = b"HTTP/1.1 200 OK\r\nContent-Length: 999999999999\r\n\r\n";
     *server.has.lock().unwrap() = [&long[..], &vec![b'#'; 20_000_000]].concat();
+    reload();
     until(at, &["version 2 (", " cannot be read: it sends more than 16 MB"]);
     server.has(&text("third"));
     until(at, &["gw1: fleet \"third\", version 3 ("]);
