@@ -32,6 +32,8 @@ const MOST_MEMORY: u64 = 512 << 20;
 #[derive(Debug, Serialize, Deserialize)]
 enum Question {
     Fetch,
+    /// And do not wait for one that could not be reached lately.
+    FetchAtOnce,
     Wait(Duration),
     Tell(Verdict),
 }
@@ -55,6 +57,7 @@ pub struct Apart {
     /// One that is to end, and that the kernel does not let go.
     kept: Option<Child>,
     backoff: Backoff,
+    is_hurried: bool,
 }
 
 impl Apart {
@@ -62,7 +65,15 @@ impl Apart {
     /// for any more.
     pub fn new(name: String, mut command: Command, stop: &'static AtomicBool) -> Apart {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        Apart { name, command, stop, reader: None, kept: None, backoff: Backoff::default() }
+        Apart {
+            name,
+            command,
+            stop,
+            reader: None,
+            kept: None,
+            backoff: Backoff::default(),
+            is_hurried: false,
+        }
     }
 
     fn ask(&mut self, question: &Question, patience: Duration) -> Result<Answer, String> {
@@ -115,11 +126,18 @@ impl Source for Apart {
         self.name.clone()
     }
 
+    fn hurry(&mut self) {
+        self.backoff.hurry();
+        self.is_hurried = true;
+    }
+
     fn fetch(&mut self) -> Result<Fetched, NotFetched> {
         if let Some(why) = self.backoff.holds(Instant::now()) {
             return Err(why.to_owned().into());
         }
-        match self.ask(&Question::Fetch, GRACE) {
+        let is_hurried = std::mem::take(&mut self.is_hurried);
+        let question = if is_hurried { Question::FetchAtOnce } else { Question::Fetch };
+        match self.ask(&question, GRACE) {
             Ok(Answer::Fetched(fetched)) => {
                 self.backoff.done();
                 Ok(fetched)
@@ -252,6 +270,14 @@ pub fn confine() -> std::io::Result<()> {
     Ok(setrlimit(Resource::RLIMIT_CORE, 0, 0)?)
 }
 
+fn fetched(source: &mut dyn Source) -> Answer {
+    match source.fetch() {
+        Ok(fetched) => Answer::Fetched(fetched),
+        Err(NotFetched::Unreadable(why)) => Answer::Failed(why),
+        Err(NotFetched::Mistakes(mistakes)) => Answer::Mistakes(mistakes),
+    }
+}
+
 /// Reads a source for an [`Apart`] of another process, until that asks no more.
 ///
 /// # Errors
@@ -263,11 +289,11 @@ pub fn serve(
 ) -> std::io::Result<()> {
     for line in questions.lines() {
         let answer = match serde_json::from_str(&line?)? {
-            Question::Fetch => match source.fetch() {
-                Ok(fetched) => Answer::Fetched(fetched),
-                Err(NotFetched::Unreadable(why)) => Answer::Failed(why),
-                Err(NotFetched::Mistakes(mistakes)) => Answer::Mistakes(mistakes),
-            },
+            Question::Fetch => fetched(source),
+            Question::FetchAtOnce => {
+                source.hurry();
+                fetched(source)
+            }
             Question::Wait(patience) => Answer::Rings(source.wait(patience)),
             Question::Tell(verdict) => {
                 source.tell(&verdict).map_or_else(Answer::Failed, |()| Answer::Told)

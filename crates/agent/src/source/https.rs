@@ -235,6 +235,10 @@ impl Source for Https {
         self.options.url.clone()
     }
 
+    fn hurry(&mut self) {
+        self.backoff.hurry();
+    }
+
     fn fetch(&mut self) -> Result<Fetched, NotFetched> {
         if let Some(why) = self.backoff.holds(Instant::now()) {
             return Err(why.to_owned().into());

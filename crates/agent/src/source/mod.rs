@@ -79,6 +79,9 @@ pub trait Source: Send {
     /// Why it cannot be read, or which mistakes make it no repository.
     fn fetch(&mut self) -> Result<Fetched, NotFetched>;
 
+    /// Somebody wants it to be read at once: the next [`fetch`](Source::fetch) asks also who could not be reached lately.
+    fn hurry(&mut self) {}
+
     /// Waits until something may have changed, and says whether it may; no longer than it is given patience for.
     fn wait(&mut self, patience: Duration) -> bool;
 
@@ -180,6 +183,10 @@ pub(crate) fn follow(source: &mut dyn Source, cues: &Cues, mut give: impl FnMut(
                 source.wait(turn.saturating_duration_since(Instant::now()).min(LOOK));
             }
         }
-        is_due = nudge.swap(false, Ordering::Relaxed) || is_due || last.elapsed() > IN_ANY_CASE;
+        let is_asked = nudge.swap(false, Ordering::Relaxed);
+        if is_asked {
+            source.hurry();
+        }
+        is_due = is_asked || is_due || last.elapsed() > IN_ANY_CASE;
     }
 }

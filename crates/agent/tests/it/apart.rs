@@ -100,6 +100,54 @@ fn a_process_that_comes_to_harm_is_told_and_another_is_started_after_a_while() {
 }
 
 #[test]
+fn who_asks_for_it_has_another_process_started_at_once_and_a_server_asked_that_was_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let heard = folder.path().join("heard");
+    let script =
+        format!("while read -r asked; do echo \"$asked\" >>{}; exit 3; done", heard.display());
+    let mut source = apart(&script);
+    for _ in 0..3 {
+        assert!(source.fetch().is_err());
+    }
+    source.hurry();
+    assert!(source.fetch().is_err());
+    assert!(source.fetch().is_err(), "asked for once, it is done once");
+    let heard = std::fs::read_to_string(heard).unwrap();
+    assert_eq!(heard, "\"Fetch\"\n\"FetchAtOnce\"\n");
+    let mut answers = Vec::new();
+    let mut gone = Gone { is_hurried: false };
+    serve(&mut gone, "\"FetchAtOnce\"\n".as_bytes(), &mut answers).unwrap();
+    assert!(gone.is_hurried);
+}
+
+/// Cannot be reached.
+struct Gone {
+    is_hurried: bool,
+}
+
+impl Source for Gone {
+    fn name(&self) -> String {
+        "gone".to_owned()
+    }
+
+    fn hurry(&mut self) {
+        self.is_hurried = true;
+    }
+
+    fn fetch(&mut self) -> Result<Fetched, NotFetched> {
+        Err("it is gone".to_owned().into())
+    }
+
+    fn wait(&mut self, _: Duration) -> bool {
+        false
+    }
+
+    fn tell(&mut self, _: &Verdict) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[test]
 fn a_process_that_answers_something_else_is_not_believed() {
     for (script, wanted) in [
         ("read -r asked; echo what", "what reads it answers nonsense: expected value"),

@@ -52,6 +52,10 @@ impl Source for Directory {
         format!("{} at {}", self.options.base, self.options.url)
     }
 
+    fn hurry(&mut self) {
+        self.backoff.hurry();
+    }
+
     fn fetch(&mut self) -> Result<Fetched, NotFetched> {
         if let Some(why) = self.backoff.holds(Instant::now()) {
             return Err(why.to_owned().into());
