@@ -225,7 +225,8 @@ function showAbout() {
     if (speed) $("speed").value = speed;
     state(is_over ? "over" : speed ? "live" : "paused", is_over ? "at the end" : speed ? "playing" : "paused");
   } else {
-    state("live", "live");
+    const isWarned = about.kind === "agents" && about.notes.length > 0;
+    state(isWarned ? "warned" : "live", isWarned ? "live, with warnings" : "live");
   }
   showAccess();
   showChoices();
