@@ -513,6 +513,13 @@ $("token-form").addEventListener("submit", event => {
   if (mayRead) check(); else readAgain();
 });
 
+// The address with a token, opened over a page that is there already.
+window.addEventListener("hashchange", () => {
+  if (!new URLSearchParams(location.hash.slice(1)).get("token")) return;
+  token = takeToken();
+  if (mayRead) check(); else readAgain();
+});
+
 setInterval(summary, 15000);
 requestAnimationFrame(frame);
 listen();
