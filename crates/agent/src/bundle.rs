@@ -14,6 +14,10 @@ use crate::whole::{sync_folder, write_file};
 /// The file that says which machine gets which policy.
 pub const FLEET: &str = "fleet.toml";
 
+/// So many files that are left out are named, in folders that deep.
+const MOST_LISTED: usize = 1000;
+const DEEPEST: u32 = 8;
+
 /// The texts of a repository at one moment: that of the fleet, and those of the policies that it names.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bundle {
@@ -72,6 +76,29 @@ impl Bundle {
             true => Ok(bundle),
             false => Err(written.names_no_files(&bundle, &no_files).into()),
         }
+    }
+
+    /// The policies in `folder`, by the ends of their names, that are not in the bundle since the fleet does not name them; as many as
+    /// a person reads.
+    pub fn left_out(&self, folder: &Path) -> Vec<String> {
+        let (mut found, mut folders) = (Vec::new(), vec![(String::new(), 0)]);
+        while let Some((inner, depth)) = folders.pop() {
+            let entries = std::fs::read_dir(folder.join(&inner)).into_iter().flatten().flatten();
+            for entry in entries.take(MOST_LISTED) {
+                let Ok(name) = entry.file_name().into_string() else { continue };
+                let path = if inner.is_empty() { name.clone() } else { format!("{inner}/{name}") };
+                match entry.file_type() {
+                    _ if name.starts_with('.') => {}
+                    Ok(kind) if kind.is_dir() && depth < DEEPEST => folders.push((path, depth + 1)),
+                    Ok(kind) if kind.is_file() && path.ends_with(".toml") => found.push(path),
+                    _ => {}
+                }
+            }
+        }
+        found.retain(|path| !self.files.contains_key(path));
+        found.sort();
+        found.truncate(MOST_LISTED);
+        found
     }
 
     /// The same without policies that the fleet does not name: what [`read`](Bundle::read) reads.

@@ -392,6 +392,11 @@ mod on_linux {
         }
         let mut entries = ldap::entries(&bundle, &args.base);
         entries.extend(fleet.needs_verdicts.then(|| ldap::verdicts_unit(&args.base)));
+        let left_out = bundle.left_out(&args.folder);
+        if !left_out.is_empty() {
+            let files = left_out.join(", ");
+            console.note(&format!("left out, since no assignment names them: {files}"));
+        }
         console.print(&ldap::write(&entries))
     }
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::CertificateDer;
-use shortflow_text::MOST_TEXT;
-use ureq::http::header::{AUTHORIZATION, ETAG, IF_NONE_MATCH, TRANSFER_ENCODING};
+use shortflow_text::{Diagnostic, Diagnostics, MOST_TEXT};
+use ureq::http::header::{AUTHORIZATION, CONTENT_LENGTH, ETAG, IF_NONE_MATCH, TRANSFER_ENCODING};
 use ureq::http::{HeaderValue, StatusCode, Uri};
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 use ureq::{Agent, Body};
@@ -187,6 +187,12 @@ impl Https {
             (status, _) => return Err(format!("it answers {status}").into()),
         }
         let text = text(&mut answer)?;
+        if text.is_empty() {
+            let help = "a repository is one text as `agent export` writes it".to_owned();
+            let message = "the answer of the server has no bytes".to_owned();
+            let empty = Diagnostic::of_whole(&self.name(), message, Some(help));
+            return Err(Diagnostics::one(empty).into());
+        }
         let bundle = ldap::read(&self.name(), text)?;
         let fetched = Fetched { bundle, who: NOBODY.to_owned(), verdicts: Vec::new() };
         let tag = answer.headers_mut().remove(ETAG);
@@ -197,7 +203,7 @@ impl Https {
 
 /// The text of an answer, if it is known to be whole.
 fn text(answer: &mut Answer) -> Result<String, String> {
-    let has_end = answer.body().content_length().is_some()
+    let has_end = answer.headers().contains_key(CONTENT_LENGTH)
         || answer
             .headers()
             .get(TRANSFER_ENCODING)

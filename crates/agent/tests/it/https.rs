@@ -178,10 +178,11 @@ fn what_is_no_whole_text_is_not_taken_and_is_told_in_words() {
     let chunked = format!("{:x}\r\n{good}\r\n0\r\n\r\n", good.len());
     let chunked = whole("Transfer-Encoding: chunked", &chunked);
     assert_eq!(fetched(chunked.as_bytes(), false), Ok(repository("95 Mbit/s")));
-    let golden: [(&str, Vec<u8>, bool, &str); 13] = [
+    let golden: [(&str, Vec<u8>, bool, &str); 14] = [
         ("half", sized(good.len(), &good[..good.len() - 9]).into(), false, "cannot read from it: "),
         ("half a chunk", chunked[..chunked.len() - 30].into(), false, "cannot read from it: "),
         ("without a length", whole("A: b", &good).into(), false, "it does not say how long"),
+        ("no byte", sized(0, "").into(), false, "error: the answer of the server has no bytes"),
         ("a page", sized(5, "<html").into(), false, "error: this line has no colon"),
         (
             "bytes",
