@@ -32,6 +32,7 @@ mod metrics;
 mod plain;
 mod plane;
 mod privileges;
+mod regular;
 mod source;
 mod store;
 mod trial;
@@ -51,11 +52,11 @@ pub use metrics::{Metrics, exposition};
 pub use plain::plain_lines;
 pub use plane::{DataPlane, KernelPlane, StubPlane, Trouble};
 pub use privileges::give_up_privileges;
+pub use source::{Apart, Fetched, Folder, NotFetched, Returns, Source, confine, serve};
 #[cfg(feature = "network")]
 pub use source::{
-    Apart, Bind, CertificatesError, Directory, DirectoryOptions, Https, HttpsError, HttpsOptions,
-    OptionsError, confine, serve,
+    Bind, CertificatesError, Directory, DirectoryOptions, Https, HttpsError, HttpsOptions,
+    OptionsError,
 };
-pub use source::{Fetched, Folder, Returns, Source};
 pub use store::{Store, StoreError, Version};
 pub use verdict::Verdict;

@@ -24,7 +24,6 @@ pub fn give_up_privileges() -> io::Result<()> {
 }
 
 /// Gives up all capabilities.
-#[cfg(feature = "network")]
 pub(crate) fn give_up_all_privileges() -> io::Result<()> {
     keep(&[])
 }

@@ -41,7 +41,17 @@ mod on_linux {
 
     impl From<Unreadable> for Failure {
         fn from(error: Unreadable) -> Self {
-            Failure::Input(format!("{error}\na repository is a folder with fleet.toml in it"))
+            match error {
+                Unreadable::Mistakes(mistakes) => mistakes.into(),
+                Unreadable::Cannot { ref why, .. }
+                    if matches!(why.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+                {
+                    Failure::Input(format!(
+                        "{error}\na repository is a folder with fleet.toml in it"
+                    ))
+                }
+                Unreadable::Cannot { .. } => Failure::Input(error.to_string()),
+            }
         }
     }
 
@@ -80,7 +90,6 @@ mod on_linux {
             What::Log(args) => log(console, args),
             What::Export(args) => export(console, args),
             What::Import(args) => import(console, args),
-            #[cfg(feature = "network")]
             What::Read(args) => crate::agent_source::read(&args.from),
         }
     }
@@ -260,6 +269,11 @@ mod on_linux {
         }
         let mut entries = ldap::entries(&bundle, &args.base);
         entries.extend(fleet.needs_verdicts.then(|| ldap::verdicts_unit(&args.base)));
+        let left_out = bundle.left_out(&args.folder);
+        if !left_out.is_empty() {
+            let files = left_out.join(", ");
+            console.note(&format!("left out, since no assignment names them: {files}"));
+        }
         console.print(&ldap::write(&entries))
     }
 

@@ -84,8 +84,8 @@ pub(crate) enum What {
     Export(Export),
     /// Write the repository that entries of an LDAP directory (LDIF) hold into a folder that is not there yet.
     Import(Import),
-    /// Read a server for the agent that has started this process, and end with it.
-    #[cfg(all(feature = "network", target_os = "linux"))]
+    /// Read a source for the agent that has started this process, and end with it.
+    #[cfg(target_os = "linux")]
     #[command(hide = true)]
     Read(Box<Read>),
 }
@@ -150,7 +150,7 @@ pub(crate) struct From {
 }
 
 /// `agent read`.
-#[cfg(all(feature = "network", target_os = "linux"))]
+#[cfg(target_os = "linux")]
 #[derive(Debug, Args)]
 pub(crate) struct Read {
     #[command(flatten)]

@@ -1,22 +1,44 @@
 //! Where `agent run` reads its repository.
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use shortflow_agent::{Folder, Source};
+use shortflow_agent::{Apart, Folder, Source, confine, serve};
 
 use crate::agent_args::{From, Given};
 use crate::failure::Failure;
 
 #[cfg(feature = "network")]
-use network::apart;
-#[cfg(feature = "network")]
-pub(crate) use network::read;
+use network::server;
 
-/// The source that is meant: a server where a URL is given, else a folder.
+/// The source that is meant, read by this program in a process of its own: a server may send what harms who reads it, and a
+/// folder may be one of another machine that does not answer. What was given is looked at here first.
 pub(crate) fn source(from: &From, stop: &'static AtomicBool) -> Result<Box<dyn Source>, Failure> {
+    let name = here(from)?.name();
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["agent", "read"]).arg(format!("--source={}", from.source));
+    for (option, value) in [from.directory.given(), from.server.given()].concat() {
+        command.arg(option).args(value);
+    }
+    // Ctrl-C is for the agent, with which it ends.
+    command.process_group(0);
+    Ok(Box::new(Apart::new(name, command, stop)))
+}
+
+/// `shortflow agent read`.
+pub(crate) fn read(from: &From) -> Result<(), Failure> {
+    let failed = |error| Failure::Machine(format!("cannot read for an agent: {error}"));
+    confine().map_err(failed)?;
+    let mut source = here(from)?;
+    serve(source.as_mut(), std::io::stdin().lock(), std::io::stdout().lock()).map_err(failed)
+}
+
+/// A server where a URL is given, else a folder; read by this process.
+fn here(from: &From) -> Result<Box<dyn Source>, Failure> {
     if from.source.contains("://") {
-        return apart(from, stop);
+        return server(from);
     }
     let given = [from.directory.given(), from.server.given()].concat();
     refuse(&given, &from.source, "a server", "ldaps://… or https://…")?;
@@ -38,7 +60,7 @@ fn refuse(given: &[Given], source: &str, kind: &str, such: &str) -> Result<(), F
 }
 
 #[cfg(not(feature = "network"))]
-fn apart(_: &From, _: &'static AtomicBool) -> Result<Box<dyn Source>, Failure> {
+fn server(_: &From) -> Result<Box<dyn Source>, Failure> {
     let what =
         "this build leaves out servers as sources\nbuild it with the feature `network`: make build";
     Err(Failure::Machine(what.to_owned()))
@@ -46,44 +68,16 @@ fn apart(_: &From, _: &'static AtomicBool) -> Result<Box<dyn Source>, Failure> {
 
 #[cfg(feature = "network")]
 mod network {
-    use std::os::unix::process::CommandExt;
-    use std::process::Command;
-    use std::sync::atomic::AtomicBool;
-
     use shortflow_agent::{
-        Apart, Bind, Directory, DirectoryOptions, Https, HttpsError, HttpsOptions, OptionsError,
-        Source, confine, serve,
+        Bind, Directory, DirectoryOptions, Https, HttpsError, HttpsOptions, OptionsError, Source,
     };
 
     use super::refuse;
     use crate::agent_args::From;
     use crate::failure::Failure;
 
-    /// A server, read by this program in a process of its own. What was given is looked at here first.
-    pub(crate) fn apart(
-        from: &From,
-        stop: &'static AtomicBool,
-    ) -> Result<Box<dyn Source>, Failure> {
-        let name = server(from)?.name();
-        let mut command = Command::new("/proc/self/exe");
-        command.args(["agent", "read", "--source", &from.source]);
-        for (option, value) in [from.directory.given(), from.server.given()].concat() {
-            command.arg(option).args(value);
-        }
-        // Ctrl-C is for the agent, with which it ends.
-        command.process_group(0);
-        Ok(Box::new(Apart::new(name, command, stop)))
-    }
-
-    /// `shortflow agent read`.
-    pub(crate) fn read(from: &From) -> Result<(), Failure> {
-        let failed = |error| Failure::Machine(format!("cannot read for an agent: {error}"));
-        confine().map_err(failed)?;
-        let mut source = server(from)?;
-        serve(source.as_mut(), std::io::stdin().lock(), std::io::stdout().lock()).map_err(failed)
-    }
-
-    fn server(from: &From) -> Result<Box<dyn Source>, Failure> {
+    /// A server.
+    pub(super) fn server(from: &From) -> Result<Box<dyn Source>, Failure> {
         let (scheme, _) = from.source.split_once("://").unwrap_or_default();
         match scheme {
             "https" | "http" => Ok(Box::new(https(from)?)),

@@ -89,14 +89,17 @@ impl<'s> Site<'s> {
             "/preview" => {
                 self.guard.reads(request)?;
                 let to = request.query.strip_prefix("to=").and_then(decoded);
-                let Some(to) = to else { return Ok(failed("say which: /preview?to=ID")) };
+                let Some(to) = to else { return Ok(malformed("say which: /preview?to=ID")) };
                 let preview = self.controls.preview(&to).map(|preview| json!(preview));
                 Ok(preview.map_or_else(|why| failed(&why), |preview| told(&preview)))
             }
             "/switch" | "/pace" => {
                 self.guard.changes(request)?;
-                let done =
-                    change(&request.path, &request.body).and_then(|it| self.controls.act(it));
+                let asked = match change(&request.path, &request.body) {
+                    Ok(asked) => asked,
+                    Err(why) => return Ok(malformed(&why)),
+                };
+                let done = self.controls.act(asked);
                 Ok(done.map_or_else(|why| failed(&why), |()| told(&json!({}))))
             }
             path => {
@@ -178,8 +181,17 @@ fn told(value: &Value) -> Answer<'static> {
 
 /// It was understood and cannot be done; why.
 fn failed(why: &str) -> Answer<'static> {
+    refused("409 Conflict", why)
+}
+
+/// It is not what is asked here; why.
+fn malformed(why: &str) -> Answer<'static> {
+    refused("400 Bad Request", why)
+}
+
+fn refused(status: &'static str, why: &str) -> Answer<'static> {
     Answer::Whole {
-        status: "409 Conflict",
+        status,
         fields: "Content-Type: application/json\r\n".to_owned(),
         body: json!({ "error": why }).to_string().into(),
     }

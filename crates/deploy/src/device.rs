@@ -63,6 +63,14 @@ pub fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('-') && name.bytes().all(plain)
 }
 
+/// The longest name of a device, in bytes (IFNAMSIZ without the zero at its end).
+const MOST_NAME: usize = 15;
+
+/// Whether the kernel takes a name for that of a device (`dev_valid_name`); of plain names it refuses these.
+pub fn may_be_device(name: &str) -> bool {
+    name.len() <= MOST_NAME && !name.contains(':') && name != "." && name != ".."
+}
+
 /// The names of all devices that have plain ones; on others nothing is deployed.
 pub(crate) fn names() -> Result<Vec<String>, Error> {
     let links = links()?;

@@ -53,7 +53,7 @@ pub use compile::{
     Behind, Edge, Past, Refusal, Settings, compile, compile_edge, compile_edge_past, roles_of,
 };
 pub use converge::{Step, converge};
-pub use device::{Claim, Link, is_plain, link, numbers};
+pub use device::{Claim, Link, is_plain, link, may_be_device, numbers};
 pub use doctor::{Finding, Report, examine, examine_kernel};
 pub use edge::{EdgeMemo, EdgeObserved, converge_edge};
 pub use error::Error;

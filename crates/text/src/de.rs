@@ -108,6 +108,7 @@ fn plain_range(expected: &dyn Expected) -> String {
         "u8" => "a whole number from 0 to 255".to_owned(),
         "u16" => "a whole number from 0 to 65535".to_owned(),
         "u32" => "a whole number from 0 to 4294967295".to_owned(),
+        "i8" | "i16" | "i32" | "i64" => "a whole number".to_owned(),
         "u64" | "usize" => "a whole number, zero or more".to_owned(),
         "f64" => "a number".to_owned(),
         "a boolean" => "true or false".to_owned(),

@@ -59,6 +59,11 @@ impl Document {
                 Err(span) => document.add(span, UNREADABLE.to_owned(), None),
             },
             Err(error) => {
+                // A text that is not closed swallows what follows, which is then told as wrong, too: the first place is the one
+                // to look at.
+                let (_, errors) = DeTable::parse_recoverable(&source.text);
+                let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+                let error = errors.into_iter().min_by_key(start).unwrap_or(error);
                 let span = error.span().unwrap_or(0..0);
                 document.add(span, format!("this is not TOML: {}", error.message()), None);
             }

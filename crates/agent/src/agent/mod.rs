@@ -18,7 +18,7 @@ use crate::fleet::{Fleet, Target, Written};
 use crate::metrics::Histogram;
 use crate::plain::{plain, plain_lines};
 use crate::plane::DataPlane;
-use crate::source::{Fetched, Returns};
+use crate::source::{Fetched, NotFetched, Returns};
 use crate::store::{Store, StoreError, Version};
 use crate::trial::{Series, Trial};
 use crate::verdict::{Heard, Verdict};
@@ -207,7 +207,12 @@ impl<P: DataPlane> Agent<P> {
     /// reading began: what was read before the last time says nothing any more, and is to be read anew. Whether it counts is
     /// answered.
     #[must_use]
-    pub fn offer(&mut self, now: Instant, begun: u64, offered: Result<Fetched, String>) -> bool {
+    pub fn offer(
+        &mut self,
+        now: Instant,
+        begun: u64,
+        offered: Result<Fetched, NotFetched>,
+    ) -> bool {
         let counts = begun == self.returns.count();
         if counts {
             self.consider(now, offered);
@@ -215,22 +220,31 @@ impl<P: DataPlane> Agent<P> {
         counts
     }
 
-    fn consider(&mut self, now: Instant, offered: Result<Fetched, String>) {
+    fn consider(&mut self, now: Instant, offered: Result<Fetched, NotFetched>) {
         let from = self.from.clone();
+        if let Err(NotFetched::Unreadable(why)) = offered {
+            let why = plain_lines(&why);
+            if self.unreadable.as_ref() != Some(&why) {
+                self.unreadable = Some(why.clone());
+                self.happened("agent", What::Unreadable { from, why, stays: self.number() });
+            }
+            return;
+        }
+        if self.unreadable.take().is_some() {
+            self.happened("agent", What::Readable { from });
+        }
         let fetched = match offered {
             Ok(fetched) => Fetched { who: plain(&fetched.who), ..fetched },
-            Err(why) => {
-                let why = plain_lines(&why);
-                if self.unreadable.as_ref() != Some(&why) {
-                    self.unreadable = Some(why.clone());
-                    self.happened("agent", What::Unreadable { from, why, stays: self.number() });
+            Err(mistakes) => {
+                let mistakes = plain_lines(&mistakes.to_string());
+                // What makes no repository is told apart by what is wrong with it.
+                let digest = Bundle::new([(String::new(), mistakes.clone())]).digest();
+                if !self.is_settled(&digest) {
+                    self.refuse("agent", digest, mistakes);
                 }
                 return;
             }
         };
-        if self.unreadable.take().is_some() {
-            self.happened("agent", What::Readable { from });
-        }
         self.heard = fetched.verdicts.iter().map(Verdict::plain).collect();
         self.untold = self.said.clone().filter(|said| !self.heard.contains(said));
         let whole = fetched.bundle.digest();
@@ -269,21 +283,16 @@ impl<P: DataPlane> Agent<P> {
                 (self.refused, self.pending) = (None, None);
             }
             Ok(fleet) => self.keep(now, fetched, &digest, fleet),
-            Err(mistakes) => {
-                let mistakes = mistakes.to_string();
-                self.refused = Some((digest.clone(), mistakes.clone()));
-                (self.waiting, self.pending) = (None, None);
-                self.happened(
-                    &fetched.who,
-                    What::Refused {
-                        digest,
-                        from: self.from.clone(),
-                        mistakes,
-                        stays: self.number(),
-                    },
-                );
-            }
+            Err(mistakes) => self.refuse(&fetched.who, digest, mistakes.to_string()),
         }
+    }
+
+    /// Takes nothing of what has this digest, for these mistakes.
+    fn refuse(&mut self, who: &str, digest: String, mistakes: String) {
+        self.refused = Some((digest.clone(), mistakes.clone()));
+        (self.waiting, self.pending) = (None, None);
+        let (from, stays) = (self.from.clone(), self.number());
+        self.happened(who, What::Refused { digest, from, mistakes, stays });
     }
 
     /// Does what time brings: tries again what failed, and looks whether devices are as they are to be.

@@ -7,11 +7,15 @@ use serde_json::Value;
 use shortflow_console::{Choice, Flow, Place, Role, Stream};
 use shortflow_deploy::BESIDE;
 
+use super::warnings::{of_device, of_source};
+
 /// What is known of a machine.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) name: String,
     pub(super) places: Vec<Place>,
+    /// What is not as it is to be, in sentences.
+    pub(super) warnings: Vec<String>,
     /// Numbers that only grow, by device and what they count; and when they were so.
     counters: BTreeMap<String, f64>,
     at: Option<Instant>,
@@ -35,6 +39,7 @@ impl Known {
         Known {
             name,
             places: Vec::new(),
+            warnings: Vec::new(),
             counters: BTreeMap::new(),
             at: None,
             versions: Vec::new(),
@@ -69,6 +74,11 @@ impl Known {
         if let Some(versions) = versions {
             self.versions = list(&versions).filter_map(version).collect();
         }
+        let of_devices = list(&status["devices"]).filter_map(|device| {
+            let name = device["device"].as_str().unwrap_or("?");
+            of_device(device).map(|what| format!("{name}: {what}"))
+        });
+        self.warnings = of_source(&status).into_iter().chain(of_devices).collect();
         let seconds = self.at.map(|at| (now - at).as_secs_f64()).filter(|seconds| *seconds > 0.0);
         let mut next = BTreeMap::new();
         let mut growth = Growth { before: &self.counters, next: &mut next, seconds };
@@ -102,6 +112,7 @@ impl Known {
             place.problem = Some(format!("cannot be asked: {why}"));
             (place.streams, place.flows) = (Vec::new(), Vec::new());
         }
+        self.warnings = vec![format!("cannot be asked: {why}")];
         (self.counters, self.at) = (BTreeMap::new(), None);
     }
 
@@ -190,31 +201,11 @@ fn place(machine: &str, status: &Value, device: &Value, growth: &mut Growth<'_>)
         machine: Some(machine.to_owned()),
         policy: device["policy"].as_str().map(str::to_owned),
         version: number.map(|number| format!("version {number}")),
-        problem: problem(status, device),
+        problem: of_device(device).or_else(|| of_source(status).into_iter().next()),
         rate_bit_per_s: rate,
         streams,
         flows: flows(name, stands, growth),
     }
-}
-
-fn problem(status: &Value, device: &Value) -> Option<String> {
-    let first =
-        |text: &Value| text.as_str().map(|text| text.lines().next().unwrap_or("").to_owned());
-    let source = &status["source"];
-    let not_done = (device["done"] != true).then(|| {
-        first(&device["why"]).map_or("not done yet".to_owned(), |why| format!("not done: {why}"))
-    });
-    not_done
-        .or_else(|| {
-            first(&source["unreadable"]).map(|why| format!("the source cannot be read: {why}"))
-        })
-        .or_else(|| {
-            first(&source["refused"]).map(|why| format!("what the source has is refused: {why}"))
-        })
-        .or_else(|| {
-            first(&status["not_kept"]["why"])
-                .map(|why| format!("what the source has cannot be kept: {why}"))
-        })
 }
 
 fn stream(
@@ -419,6 +410,7 @@ mod tests {
         let place = &known.places[0];
         assert_eq!(place.name, "/run/gw2.sock");
         assert_eq!(place.problem.as_deref(), Some("cannot be asked: nobody"));
+        assert_eq!(known.warnings, ["cannot be asked: nobody"]);
         known.learn(Instant::now(), Ok(status(1, 0, 0)), None);
         known.learn(Instant::now(), Err("gone".to_owned()), None);
         assert_eq!((&*known.places[0].name, known.places[0].streams.len()), ("gw1 eth0", 0));

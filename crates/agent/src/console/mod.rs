@@ -7,6 +7,7 @@
 //! ```
 
 mod known;
+mod warnings;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +28,9 @@ const EVERY: Duration = Duration::from_secs(1);
 const EVERY_UNWATCHED: Duration = Duration::from_secs(10);
 /// How often one looks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// So many warnings are told at the head of the page; all stand beside their places.
+const MOST_WARNINGS: usize = 8;
 
 const DELAY: &str = "what the queue of a class estimates itself (PIE, CAKE); where it does not, what waits in it, over the rate of \
     the device in the class that goes first, and in others over the rate at which they left since the look before";
@@ -144,7 +148,26 @@ impl Overview {
             [only] => only.known().name.clone(),
             several => format!("{} machines", several.len()),
         };
-        self.hub.change(|about| (about.choices, about.title) = (choices, title));
+        let notes = self.warnings();
+        self.hub.change(|about| {
+            (about.choices, about.title, about.notes) = (choices, title, notes);
+        });
+    }
+
+    /// What is not as it is to be, with the machine's name where there are several.
+    fn warnings(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for machine in &self.machines {
+            let known = machine.known();
+            let of =
+                if self.machines.len() > 1 { format!("{}: ", known.name) } else { String::new() };
+            all.extend(known.warnings.iter().map(|what| format!("{of}{what}")));
+        }
+        if let Some(more) = all.len().checked_sub(MOST_WARNINGS).filter(|more| *more > 0) {
+            all.truncate(MOST_WARNINGS);
+            all.push(format!("and {more} more, which stand under All places"));
+        }
+        all
     }
 
     /// The machine and the version that a choice is.

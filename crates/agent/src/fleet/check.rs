@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use shortflow_deploy::{Kernel, Site, Unwanted, Wanted, any_owners, is_plain, roles_of};
+use shortflow_deploy::{
+    Kernel, Site, Unwanted, Wanted, any_owners, is_plain, may_be_device, roles_of,
+};
 use shortflow_policy::Policy;
 use shortflow_text::{Diagnostic, Diagnostics, NAME_RULE, Override, is_name, is_title, suggestion};
 use shortflow_units::Rate;
@@ -62,6 +64,10 @@ struct Assigned {
     has_queue: bool,
 }
 
+/// What names of devices are, for messages.
+const DEVICE_RULE: &str =
+    "write it as `ip link` does: 15 characters at most, of letters, digits and . _ - @ +";
+
 struct Checker<'f> {
     remarks: Remarks<'f>,
     file: &'f FleetFile,
@@ -86,10 +92,9 @@ impl<'f> Checker<'f> {
             for (interface, InterfaceFile { device, rate }) in machine.interfaces.iter() {
                 let path = || format!("machines.{name}.interfaces.{interface}");
                 self.name(interface, path);
-                if !is_plain(device) {
+                if !is_plain(device) || !may_be_device(device) {
                     let message = format!("{device:?} is no name of a device");
-                    let help = "write it as `ip link` does: letters, digits and the characters . _ - @ : +";
-                    self.remarks.mistake(&format!("{}.device", path()), message, help);
+                    self.remarks.mistake(&format!("{}.device", path()), message, DEVICE_RULE);
                 } else if machine.interfaces.0.len() > 1
                     && let Some(other) = seen.insert(device, interface)
                 {

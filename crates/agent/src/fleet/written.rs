@@ -1,5 +1,7 @@
 //! The text of a fleet, read once: for the policies that it names, and to be checked with them.
 
+use std::collections::BTreeMap;
+
 use shortflow_text::{Diagnostic, Diagnostics, Document, Value, plain};
 
 use super::file::FleetFile;
@@ -39,6 +41,27 @@ impl Written {
     /// The policies that it names.
     pub(crate) fn policies(&self) -> &[String] {
         &self.named
+    }
+
+    /// That these policies, which it names, are something else than files.
+    pub(crate) fn names_no_files(
+        self,
+        bundle: &Bundle,
+        no_files: &BTreeMap<String, &str>,
+    ) -> Diagnostics {
+        let (file, document) = match self.read {
+            Ok(read) => read,
+            Err(mistakes) => return mistakes,
+        };
+        let mut remarks = Remarks::new(bundle.text(FLEET).unwrap_or_default(), document);
+        for (index, assign) in file.assign.iter().enumerate() {
+            if let Some(kind) = no_files.get(&assign.policy) {
+                let message = format!("`{}` is {kind}, and not a file", assign.policy);
+                let help = "name the file of a policy, such as policies/office.toml";
+                remarks.mistake(&format!("assign.{index}.policy"), message, help);
+            }
+        }
+        remarks.found().0
     }
 
     /// What it comes to for all machines, or for one of them, with the policies of the repository that it was read from.

@@ -7,6 +7,7 @@
 
 mod ldif;
 mod rules;
+mod schema;
 mod verdicts;
 
 use std::sync::Arc;
@@ -63,6 +64,7 @@ pub fn bundle(source: &Arc<Source>, entries: &[Entry]) -> Result<Bundle, Diagnos
         return Err(Diagnostics(found.mistakes));
     }
     for entry in entries {
+        schema::check(&mut found, entry);
         if entry.is_a(OF_TEXT) {
             if let (Some(path), Some(text)) = (found.path(entry), found.text(entry, TEXT)) {
                 found.add(entry, path, text);

@@ -199,12 +199,31 @@ pub(super) fn policy(
     entries: &[Entry],
 ) -> String {
     let below = entries.iter().filter(|rule| rule.is_a(OF_RULE) && is_below(rule, entry));
-    let mut rules: Vec<Rule> = below.filter_map(|rule| Rule::read(found, rule)).collect();
-    rules.sort_by(|a, b| (a.order, &a.name).cmp(&(b.order, &b.name)));
+    let read = below.filter_map(|rule| Some((Rule::read(found, rule)?, rule)));
+    let mut read: Vec<(Rule, &Entry)> = read.collect();
+    read.sort_by_key(|(rule, _)| rule.order);
+    for two in read.windows(2) {
+        told_apart(found, &two[0], &two[1]);
+    }
+    let rules: Vec<Rule> = read.into_iter().map(|(rule, _)| rule).collect();
     let title = found.optional(entry, "description").unwrap_or_else(|| path.to_owned());
     let classes: String = rules.iter().map(Rule::class).collect();
     // What keeps to its profile is marked, and what exceeds it goes on unmarked (mtk99, §4.1).
     format!("name = {}\n\n[code_points]\nyellow = \"BE\"\n{classes}", quoted(&title))
+}
+
+/// Refuses two rules of which nobody can say which is tried first.
+fn told_apart(
+    found: &mut Finder<'_>,
+    (one, first): &(Rule, &Entry),
+    (other, entry): &(Rule, &Entry),
+) {
+    if one.order != other.order {
+        return;
+    }
+    let message = format!("this rule and `{}` both have the order {}", first.dn, one.order);
+    let help = "rules are tried by their `shortflowOrder`, the least first, and 0 without one: give each its own";
+    found.mistake(entry, "shortflowOrder", message, help);
 }
 
 /// Whether an entry is right below another.

@@ -5,7 +5,7 @@ use super::ldif::Entry;
 use crate::verdict::Verdict;
 
 /// The class of these entries.
-const OF_VERDICT: &str = "shortflowVerdict";
+pub(super) const OF_VERDICT: &str = "shortflowVerdict";
 /// The values of the attribute that says what a version was found to be.
 const WORSE: &str = "worse";
 const NO_WORSE: &str = "no worse";

@@ -1,11 +1,12 @@
 //! A source that is read by a process of its own.
 //!
 //! What reads bytes of a server may come to harm by them: by a mistake in a library, by texts nested without end, by more
-//! than there is memory for. Then that process ends, which is told as any other failure to read, and the agent goes on.
+//! than there is memory for. Then that process ends, which is told as any other failure to read, and the agent goes on. What reads
+//! a folder may be kept by the kernel, where the folder is of another machine that does not answer: then it is given up.
 
 use std::io::{BufRead, Read, Write};
 use std::os::fd::AsFd;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use nix::sys::resource::{Resource, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use super::backoff::Backoff;
-use super::{Fetched, Source};
+use super::{Fetched, NotFetched, Source};
 use crate::privileges::give_up_all_privileges;
 use crate::verdict::Verdict;
 
@@ -31,6 +32,8 @@ const MOST_MEMORY: u64 = 512 << 20;
 #[derive(Debug, Serialize, Deserialize)]
 enum Question {
     Fetch,
+    /// And do not wait for one that could not be reached lately.
+    FetchAtOnce,
     Wait(Duration),
     Tell(Verdict),
 }
@@ -40,6 +43,7 @@ enum Question {
 enum Answer {
     Fetched(Fetched),
     Failed(String),
+    Mistakes(String),
     Rings(bool),
     Told,
 }
@@ -50,7 +54,10 @@ pub struct Apart {
     command: Command,
     stop: &'static AtomicBool,
     reader: Option<Reader>,
+    /// One that is to end, and that the kernel does not let go.
+    kept: Option<Child>,
     backoff: Backoff,
+    is_hurried: bool,
 }
 
 impl Apart {
@@ -58,10 +65,26 @@ impl Apart {
     /// for any more.
     pub fn new(name: String, mut command: Command, stop: &'static AtomicBool) -> Apart {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        Apart { name, command, stop, reader: None, backoff: Backoff::default() }
+        Apart {
+            name,
+            command,
+            stop,
+            reader: None,
+            kept: None,
+            backoff: Backoff::default(),
+            is_hurried: false,
+        }
     }
 
     fn ask(&mut self, question: &Question, patience: Duration) -> Result<Answer, String> {
+        if let Some(kept) = &mut self.kept {
+            if matches!(kept.try_wait(), Ok(None)) {
+                let why =
+                    "what reads it hangs in the kernel, and no other is started before it ends";
+                return Err(why.to_owned());
+            }
+            self.kept = None;
+        }
         let mut reader = match self.reader.take() {
             Some(reader) => reader,
             None => Reader::start(&mut self.command)
@@ -72,7 +95,11 @@ impl Apart {
                 self.reader = Some(reader);
                 Ok(answer)
             }
-            Err(why) => Err(format!("what reads it {}", reader.end(&why))),
+            Err(why) => {
+                let (why, kept) = reader.end(&why);
+                self.kept = kept;
+                Err(format!("what reads it {why}"))
+            }
         }
     }
 
@@ -99,11 +126,18 @@ impl Source for Apart {
         self.name.clone()
     }
 
-    fn fetch(&mut self) -> Result<Fetched, String> {
+    fn hurry(&mut self) {
+        self.backoff.hurry();
+        self.is_hurried = true;
+    }
+
+    fn fetch(&mut self) -> Result<Fetched, NotFetched> {
         if let Some(why) = self.backoff.holds(Instant::now()) {
-            return Err(why.to_owned());
+            return Err(why.to_owned().into());
         }
-        match self.ask(&Question::Fetch, GRACE) {
+        let is_hurried = std::mem::take(&mut self.is_hurried);
+        let question = if is_hurried { Question::FetchAtOnce } else { Question::Fetch };
+        match self.ask(&question, GRACE) {
             Ok(Answer::Fetched(fetched)) => {
                 self.backoff.done();
                 Ok(fetched)
@@ -111,10 +145,14 @@ impl Source for Apart {
             // It knows itself when to try again.
             Ok(Answer::Failed(why)) => {
                 self.backoff.done();
-                Err(why)
+                Err(NotFetched::Unreadable(why))
             }
-            Ok(_) => Err(self.failed("what reads it answers something else".into())),
-            Err(why) => Err(self.failed(why)),
+            Ok(Answer::Mistakes(mistakes)) => {
+                self.backoff.done();
+                Err(NotFetched::Mistakes(mistakes))
+            }
+            Ok(_) => Err(self.failed("what reads it answers something else".into()).into()),
+            Err(why) => Err(self.failed(why).into()),
         }
     }
 
@@ -187,21 +225,29 @@ impl Reader {
         serde_json::from_slice(&line).map_err(|error| format!("answers nonsense: {error}"))
     }
 
-    /// Ends it where it has not by itself, and says how it came to that.
-    fn end(mut self, why: &str) -> String {
+    /// Ends it where it has not by itself, and says how it came to that. One that the kernel does not let go is given back.
+    fn end(mut self, why: &str) -> (String, Option<Child>) {
         drop(self.questions);
         // Who has closed its end is about to end.
-        let until = Instant::now() + Duration::from_secs(1);
-        while why == "has ended" && Instant::now() < until {
-            match self.child.try_wait() {
-                Ok(None) => std::thread::sleep(Duration::from_millis(10)),
-                Ok(Some(status)) => return format!("{why} ({status})"),
-                Err(_) => break,
-            }
+        if why == "has ended"
+            && let Some(status) = ended(&mut self.child)
+        {
+            return (format!("{why} ({status})"), None);
         }
         let _ = self.child.kill();
-        let _ = self.child.wait();
-        why.to_owned()
+        let kept = ended(&mut self.child).is_none().then_some(self.child);
+        (why.to_owned(), kept)
+    }
+}
+
+/// How a process has ended; none where it does not within a second.
+fn ended(child: &mut Child) -> Option<ExitStatus> {
+    let until = Instant::now() + Duration::from_secs(1);
+    loop {
+        match child.try_wait() {
+            Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
+            ended => return ended.ok().flatten(),
+        }
     }
 }
 
@@ -224,6 +270,14 @@ pub fn confine() -> std::io::Result<()> {
     Ok(setrlimit(Resource::RLIMIT_CORE, 0, 0)?)
 }
 
+fn fetched(source: &mut dyn Source) -> Answer {
+    match source.fetch() {
+        Ok(fetched) => Answer::Fetched(fetched),
+        Err(NotFetched::Unreadable(why)) => Answer::Failed(why),
+        Err(NotFetched::Mistakes(mistakes)) => Answer::Mistakes(mistakes),
+    }
+}
+
 /// Reads a source for an [`Apart`] of another process, until that asks no more.
 ///
 /// # Errors
@@ -235,7 +289,11 @@ pub fn serve(
 ) -> std::io::Result<()> {
     for line in questions.lines() {
         let answer = match serde_json::from_str(&line?)? {
-            Question::Fetch => source.fetch().map_or_else(Answer::Failed, Answer::Fetched),
+            Question::Fetch => fetched(source),
+            Question::FetchAtOnce => {
+                source.hurry();
+                fetched(source)
+            }
             Question::Wait(patience) => Answer::Rings(source.wait(patience)),
             Question::Tell(verdict) => {
                 source.tell(&verdict).map_or_else(Answer::Failed, |()| Answer::Told)

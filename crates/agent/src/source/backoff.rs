@@ -31,6 +31,13 @@ impl Backoff {
         Some(rings)
     }
 
+    /// Somebody wants it to be asked at once. Where it cannot be reached again, one waits as long as one would have.
+    pub(super) fn hurry(&mut self) {
+        if let Some((at, _)) = &mut self.later {
+            *at = Instant::now();
+        }
+    }
+
     /// How long one has to wait until it may be asked again; none where nothing has failed.
     fn left(&self, now: Instant) -> Option<Duration> {
         self.later.as_ref().map(|(at, _)| at.saturating_duration_since(now))
@@ -66,6 +73,11 @@ mod tests {
             assert_eq!(backoff.holds(now), Some("gone"));
             assert_eq!(backoff.holds(now + wait), None);
         }
+        backoff.hurry();
+        let now = Instant::now();
+        assert_eq!(backoff.holds(now), None, "somebody asks for it");
+        backoff.failed(now, "gone");
+        assert_eq!(backoff.left(now), Some(MOST), "and it is not asked more often by that");
         backoff.done();
         backoff.failed(now, "gone");
         assert_eq!(backoff.left(now), Some(FIRST));

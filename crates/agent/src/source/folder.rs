@@ -14,8 +14,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
 use nix::unistd::{Uid, User};
 
-use super::{Fetched, NOBODY, Source};
-use crate::bundle::Bundle;
+use super::{Fetched, NOBODY, NotFetched, Source};
+use crate::bundle::{Bundle, Unreadable};
 use crate::verdict::Verdict;
 use crate::whole::write_whole;
 
@@ -80,17 +80,26 @@ impl Folder {
     }
 }
 
+impl From<Unreadable> for NotFetched {
+    fn from(error: Unreadable) -> NotFetched {
+        match error {
+            Unreadable::Mistakes(mistakes) => mistakes.into(),
+            Unreadable::Cannot { .. } => NotFetched::Unreadable(error.to_string()),
+        }
+    }
+}
+
 impl Source for Folder {
     fn name(&self) -> String {
         format!("folder {}", self.path.display())
     }
 
-    fn fetch(&mut self) -> Result<Fetched, String> {
+    fn fetch(&mut self) -> Result<Fetched, NotFetched> {
         self.watch_all(&Bundle::default());
-        let seen = Bundle::read(&self.path).map_err(|error| error.to_string())?;
+        let seen = Bundle::read(&self.path)?;
         // What changed between reading and watching is read now.
         self.watch_all(&seen);
-        let bundle = Bundle::read(&self.path).map_err(|error| error.to_string())?;
+        let bundle = Bundle::read(&self.path)?;
         let who = owner_of_newest(&self.path, &bundle);
         Ok(Fetched { bundle, who, verdicts: verdicts(&self.path.join(VERDICTS)) })
     }

@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::CertificateDer;
-use shortflow_text::MOST_TEXT;
-use ureq::http::header::{AUTHORIZATION, ETAG, IF_NONE_MATCH, TRANSFER_ENCODING};
+use shortflow_text::{Diagnostic, Diagnostics, MOST_TEXT};
+use ureq::http::header::{AUTHORIZATION, CONTENT_LENGTH, ETAG, IF_NONE_MATCH, TRANSFER_ENCODING};
 use ureq::http::{HeaderValue, StatusCode, Uri};
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
 use super::backoff::Backoff;
 use super::tls::{self, CertificatesError, is_loopback};
-use super::{Fetched, NOBODY, Source};
+use super::{Fetched, NOBODY, NotFetched, Source};
 use crate::ldap;
 use crate::verdict::Verdict;
 
@@ -175,20 +175,25 @@ impl Https {
         request.call().map_err(|error| told(&error))
     }
 
-    fn read(&mut self) -> Result<Fetched, String> {
+    fn read(&mut self) -> Result<Fetched, NotFetched> {
         let mut answer = self.ask()?;
         match (answer.status(), &self.last) {
             (StatusCode::OK, _) => {}
             (StatusCode::NOT_MODIFIED, Some((_, fetched))) => return Ok(fetched.clone()),
             (status, _) if status.is_redirection() && status != StatusCode::NOT_MODIFIED => {
-                return Err(format!(
-                    "it answers {status}, and nobody is followed elsewhere: name the URL that is meant"
-                ));
+                let why = "and nobody is followed elsewhere: name the URL that is meant";
+                return Err(format!("it answers {status}, {why}").into());
             }
-            (status, _) => return Err(format!("it answers {status}")),
+            (status, _) => return Err(format!("it answers {status}").into()),
         }
         let text = text(&mut answer)?;
-        let bundle = ldap::read(&self.name(), text).map_err(|mistakes| mistakes.to_string())?;
+        if text.is_empty() {
+            let help = "a repository is one text as `agent export` writes it".to_owned();
+            let message = "the answer of the server has no bytes".to_owned();
+            let empty = Diagnostic::of_whole(&self.name(), message, Some(help));
+            return Err(Diagnostics::one(empty).into());
+        }
+        let bundle = ldap::read(&self.name(), text)?;
         let fetched = Fetched { bundle, who: NOBODY.to_owned(), verdicts: Vec::new() };
         let tag = answer.headers_mut().remove(ETAG);
         self.last = tag.map(|tag| (tag, fetched.clone()));
@@ -198,7 +203,7 @@ impl Https {
 
 /// The text of an answer, if it is known to be whole.
 fn text(answer: &mut Answer) -> Result<String, String> {
-    let has_end = answer.body().content_length().is_some()
+    let has_end = answer.headers().contains_key(CONTENT_LENGTH)
         || answer
             .headers()
             .get(TRANSFER_ENCODING)
@@ -236,20 +241,21 @@ impl Source for Https {
         self.options.url.clone()
     }
 
-    fn fetch(&mut self) -> Result<Fetched, String> {
+    fn hurry(&mut self) {
+        self.backoff.hurry();
+    }
+
+    fn fetch(&mut self) -> Result<Fetched, NotFetched> {
         if let Some(why) = self.backoff.holds(Instant::now()) {
-            return Err(why.to_owned());
+            return Err(why.to_owned().into());
         }
-        match self.read() {
-            Ok(fetched) => {
-                self.backoff.done();
-                Ok(fetched)
-            }
-            Err(why) => {
-                self.backoff.failed(Instant::now(), &why);
-                Err(why)
-            }
+        let read = self.read();
+        match &read {
+            Err(NotFetched::Unreadable(why)) => self.backoff.failed(Instant::now(), why),
+            // Who sends mistakes is there.
+            Ok(_) | Err(NotFetched::Mistakes(_)) => self.backoff.done(),
         }
+        read
     }
 
     fn tell(&mut self, _: &Verdict) -> Result<(), String> {
@@ -287,7 +293,10 @@ mod tests {
         });
         let options = HttpsOptions::new(&url, None, None, None).unwrap();
         let began = Instant::now();
-        let why = Https::with_patience(options, Duration::from_millis(300)).fetch().unwrap_err();
+        let why = Https::with_patience(options, Duration::from_millis(300))
+            .fetch()
+            .unwrap_err()
+            .to_string();
         assert_eq!(why, "it does not answer in time");
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     }

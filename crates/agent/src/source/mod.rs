@@ -1,8 +1,6 @@
 //! Where repositories come from.
 
-#[cfg(feature = "network")]
 mod apart;
-#[cfg(feature = "network")]
 mod backoff;
 #[cfg(feature = "network")]
 mod directory;
@@ -19,11 +17,11 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use shortflow_text::Diagnostics;
 
 use crate::bundle::Bundle;
 use crate::verdict::Verdict;
 
-#[cfg(feature = "network")]
 pub use apart::{Apart, confine, serve};
 #[cfg(feature = "network")]
 pub use directory::{Bind, Directory, DirectoryOptions, OptionsError};
@@ -47,6 +45,29 @@ pub struct Fetched {
     pub verdicts: Vec<Verdict>,
 }
 
+/// Why a source gives nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum NotFetched {
+    /// It cannot be read; why, as a sentence.
+    #[error("{0}")]
+    Unreadable(String),
+    /// What it has makes no repository: all mistakes, each with its place.
+    #[error("{0}")]
+    Mistakes(String),
+}
+
+impl From<String> for NotFetched {
+    fn from(why: String) -> NotFetched {
+        NotFetched::Unreadable(why)
+    }
+}
+
+impl From<Diagnostics> for NotFetched {
+    fn from(mistakes: Diagnostics) -> NotFetched {
+        NotFetched::Mistakes(mistakes.to_string())
+    }
+}
+
 /// Where a repository comes from.
 pub trait Source: Send {
     /// What it is, in logs.
@@ -55,8 +76,11 @@ pub trait Source: Send {
     /// What it has now.
     ///
     /// # Errors
-    /// Why it cannot be read, as a sentence.
-    fn fetch(&mut self) -> Result<Fetched, String>;
+    /// Why it cannot be read, or which mistakes make it no repository.
+    fn fetch(&mut self) -> Result<Fetched, NotFetched>;
+
+    /// Somebody wants it to be read at once: the next [`fetch`](Source::fetch) asks also who could not be reached lately.
+    fn hurry(&mut self) {}
 
     /// Waits until something may have changed, and says whether it may; no longer than it is given patience for.
     fn wait(&mut self, patience: Duration) -> bool;
@@ -96,7 +120,7 @@ impl Returns {
 /// What comes of following a source.
 pub(crate) enum News {
     /// What it has, and how often somebody had gone back when the reading began.
-    Fetched { begun: u64, fetched: Result<Fetched, String> },
+    Fetched { begun: u64, fetched: Result<Fetched, NotFetched> },
     /// Whether a verdict was told.
     Told(Result<(), String>),
 }
@@ -159,6 +183,10 @@ pub(crate) fn follow(source: &mut dyn Source, cues: &Cues, mut give: impl FnMut(
                 source.wait(turn.saturating_duration_since(Instant::now()).min(LOOK));
             }
         }
-        is_due = nudge.swap(false, Ordering::Relaxed) || is_due || last.elapsed() > IN_ANY_CASE;
+        let is_asked = nudge.swap(false, Ordering::Relaxed);
+        if is_asked {
+            source.hurry();
+        }
+        is_due = is_asked || is_due || last.elapsed() > IN_ANY_CASE;
     }
 }

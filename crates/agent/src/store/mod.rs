@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, Unreadable};
 use crate::event::Event;
 use crate::whole::{UNFINISHED, bare, replace_link, sync_folder, write_file};
 use log::Log;
@@ -194,7 +194,10 @@ impl Store {
         let about = self.about(number)?;
         let repository = folder.join("repository");
         let damaged = |why: String| io(&repository, std::io::Error::other(why));
-        let bundle = Bundle::read(&repository).map_err(|error| damaged(error.why))?;
+        let bundle = Bundle::read(&repository).map_err(|error| match error {
+            Unreadable::Cannot { why, .. } => damaged(why.to_string()),
+            Unreadable::Mistakes(mistakes) => damaged(mistakes.to_string()),
+        })?;
         let digest = bundle.digest();
         if digest != about.digest {
             return Err(damaged(format!("its digest is {digest} instead of {}", about.digest)));

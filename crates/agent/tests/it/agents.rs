@@ -5,7 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use shortflow_agent::{Agent, Fetched, Store, StubPlane};
+use shortflow_agent::{Agent, Fetched, NotFetched, Store, StubPlane};
 
 use crate::support::bundle;
 
@@ -133,12 +133,31 @@ fn what_has_a_mistake_is_told_once_and_the_last_good_version_stays() {
 }
 
 #[test]
+fn mistakes_that_make_no_repository_are_refused_like_others_and_not_told_as_an_absence() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    bench.offer(FLEET);
+    bench.told();
+    for _ in 0..2 {
+        let mistakes = NotFetched::Mistakes("error: this line has no colon".to_owned());
+        assert!(bench.agent.offer(bench.now, 0, Err(mistakes)));
+    }
+    let told: Vec<String> = bench.told().iter().map(|line| without_digest(line)).collect();
+    assert_eq!(told, ["agent: a test  refused, and the last good version stays:"]);
+    let source = bench.agent.status()["source"].clone();
+    assert_eq!(source["refused"], "error: this line has no colon");
+    assert!(source["unreadable"].is_null());
+    bench.offer(FLEET);
+    assert!(bench.agent.status()["source"]["refused"].is_null());
+}
+
+#[test]
 fn where_there_is_no_version_yet_none_is_said_to_stay() {
     let state = tempfile::tempdir().unwrap();
     let mut bench = Bench::at(state.path(), StubPlane::default());
     bench.told();
     bench.offer(&FLEET[..FLEET.len() / 2]);
-    assert!(bench.agent.offer(bench.now, 0, Err("it is gone".to_owned())));
+    assert!(bench.agent.offer(bench.now, 0, Err("it is gone".to_owned().into())));
     let told: Vec<String> = bench.told().iter().map(|line| without_digest(line)).collect();
     assert_eq!(
         told,
@@ -156,7 +175,7 @@ fn a_source_that_cannot_be_read_changes_nothing_and_is_told_once() {
     bench.offer(FLEET);
     bench.told();
     for _ in 0..3 {
-        assert!(bench.agent.offer(bench.now, 0, Err("it is gone".to_owned())));
+        assert!(bench.agent.offer(bench.now, 0, Err("it is gone".to_owned().into())));
     }
     bench.offer(FLEET);
     assert_eq!(

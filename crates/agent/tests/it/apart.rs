@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use shortflow_agent::{Apart, Bundle, FLEET, Fetched, Source, Verdict, serve};
+use shortflow_agent::{Apart, Bundle, FLEET, Fetched, NotFetched, Source, Verdict, serve};
 
 /// Nobody asks to stop.
 static GOES_ON: AtomicBool = AtomicBool::new(false);
@@ -33,9 +33,9 @@ impl Source for Ready {
         "ready".to_owned()
     }
 
-    fn fetch(&mut self) -> Result<Fetched, String> {
+    fn fetch(&mut self) -> Result<Fetched, NotFetched> {
         self.0 += 1;
-        if self.0 == 1 { Ok(fetched()) } else { Err("one \"no\"\nof two lines".to_owned()) }
+        if self.0 == 1 { Ok(fetched()) } else { Err("one \"no\"\nof two lines".to_owned().into()) }
     }
 
     fn wait(&mut self, patience: Duration) -> bool {
@@ -77,7 +77,7 @@ fn what_a_process_serves_is_what_the_other_gets() {
     let mut source = apart(&script);
     assert_eq!(source.fetch(), Ok(fetched()));
     assert!(!source.wait(Duration::from_millis(4)));
-    assert_eq!(source.fetch(), Err("one \"no\"\nof two lines".to_owned()));
+    assert_eq!(source.fetch(), Err("one \"no\"\nof two lines".to_owned().into()));
     assert!(source.wait(Duration::from_secs(1)));
     assert_eq!(source.tell(&said(false)), Ok(()));
     assert_eq!(source.tell(&said(true)), Err("nobody listens".to_owned()));
@@ -89,14 +89,62 @@ fn a_process_that_comes_to_harm_is_told_and_another_is_started_after_a_while() {
     let folder = tempfile::tempdir().unwrap();
     let started = folder.path().join("started");
     let mut source = apart(&format!("echo >>{}; read -r asked; kill -ABRT $$", started.display()));
-    let why = source.fetch().unwrap_err();
+    let why = source.fetch().unwrap_err().to_string();
     assert!(why.starts_with("what reads it has ended (signal: 6 (SIGABRT)"), "{why}");
-    assert_eq!(source.fetch(), Err(why), "it is not started again at once");
+    assert_eq!(source.fetch(), Err(why.into()), "it is not started again at once");
     let began = Instant::now();
     while !source.wait(Duration::from_millis(50)) {}
     assert!(began.elapsed() > Duration::from_millis(500), "{:?}", began.elapsed());
     assert!(source.fetch().is_err());
     assert_eq!(std::fs::read_to_string(started).unwrap(), "\n\n");
+}
+
+#[test]
+fn who_asks_for_it_has_another_process_started_at_once_and_a_server_asked_that_was_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let heard = folder.path().join("heard");
+    let script =
+        format!("while read -r asked; do echo \"$asked\" >>{}; exit 3; done", heard.display());
+    let mut source = apart(&script);
+    for _ in 0..3 {
+        assert!(source.fetch().is_err());
+    }
+    source.hurry();
+    assert!(source.fetch().is_err());
+    assert!(source.fetch().is_err(), "asked for once, it is done once");
+    let heard = std::fs::read_to_string(heard).unwrap();
+    assert_eq!(heard, "\"Fetch\"\n\"FetchAtOnce\"\n");
+    let mut answers = Vec::new();
+    let mut gone = Gone { is_hurried: false };
+    serve(&mut gone, "\"FetchAtOnce\"\n".as_bytes(), &mut answers).unwrap();
+    assert!(gone.is_hurried);
+}
+
+/// Cannot be reached.
+struct Gone {
+    is_hurried: bool,
+}
+
+impl Source for Gone {
+    fn name(&self) -> String {
+        "gone".to_owned()
+    }
+
+    fn hurry(&mut self) {
+        self.is_hurried = true;
+    }
+
+    fn fetch(&mut self) -> Result<Fetched, NotFetched> {
+        Err("it is gone".to_owned().into())
+    }
+
+    fn wait(&mut self, _: Duration) -> bool {
+        false
+    }
+
+    fn tell(&mut self, _: &Verdict) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 #[test]
@@ -110,7 +158,7 @@ fn a_process_that_answers_something_else_is_not_believed() {
         ),
         ("exit 3", "what reads it has ended (exit status: 3)"),
     ] {
-        let why = apart(script).fetch().unwrap_err();
+        let why = apart(script).fetch().unwrap_err().to_string();
         assert!(why.starts_with(wanted), "{script}: {why}");
     }
 }
@@ -139,7 +187,7 @@ fn who_is_to_stop_waits_for_no_answer() {
             std::thread::sleep(Duration::from_millis(300));
             STOP.store(true, Ordering::Relaxed);
         });
-        let why = until("exec sleep 600", &STOP).fetch().unwrap_err();
+        let why = until("exec sleep 600", &STOP).fetch().unwrap_err().to_string();
         assert_eq!(why, "what reads it is no longer needed");
     });
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());

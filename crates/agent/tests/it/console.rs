@@ -110,6 +110,25 @@ fn a_policy_that_differs_is_shown_line_by_line() {
 }
 
 #[test]
+fn the_page_warns_of_what_status_warns_of_as_long_as_it_is_so() {
+    let agent = Running::start();
+    agent.until_version(1);
+    let notes = |wanted: &str| {
+        let is_there = |about: &Value| about["notes"].to_string().contains(wanted);
+        until_told(agent.console, "about", is_there);
+    };
+    agent.write(&FLEET.replace("95 Mbit/s", "95 Mbits"));
+    notes("has now is refused: error: ");
+    notes("(fleet.toml:");
+    let state = until_told(agent.console, "snapshot", |told| {
+        told["places"][0]["problem"].as_str().is_some_and(|problem| problem.contains("is refused"))
+    });
+    assert_eq!(state["places"][0]["name"], "gw1 eth0");
+    agent.write(FLEET);
+    until_told(agent.console, "about", |about| about["notes"] == json!([]));
+}
+
+#[test]
 fn what_is_no_version_is_refused_with_the_reason_and_nothing_changes() {
     let agent = Running::start();
     agent.until_version(1);

@@ -86,9 +86,9 @@ fn a_server_that_goes_is_told_and_found_again_when_it_is_back() {
         rings(&mut source, Duration::from_secs(5)).is_some(),
         "the end of the connection rings"
     );
-    let why = source.fetch().unwrap_err();
+    let why = source.fetch().unwrap_err().to_string();
     assert!(why.starts_with("cannot connect: "), "{why}");
-    assert_eq!(source.fetch().unwrap_err(), why, "it is not asked again at once");
+    assert_eq!(source.fetch().unwrap_err().to_string(), why, "it is not asked again at once");
     slapd.again();
     assert!(rings(&mut source, Duration::from_secs(5)).is_some());
     assert_eq!(source.fetch().unwrap().bundle, repository("95 Mbit/s"));
@@ -99,7 +99,8 @@ fn a_wrong_password_and_an_entry_that_is_not_there_are_told_in_words() {
     let folder = tempfile::tempdir().unwrap();
     let Some(slapd) = Slapd::start(folder.path(), &Like::default()) else { return };
     let wrong = Bind::Simple { dn: ADMIN.to_owned(), password: "wrong".to_owned() };
-    let why = |bind: Bind| directory(&slapd.url, bind, false, None).fetch().unwrap_err();
+    let why =
+        |bind: Bind| directory(&slapd.url, bind, false, None).fetch().unwrap_err().to_string();
     assert_eq!(
         why(wrong),
         "it does not let us in: result 49 of LDAP (the name or the password is wrong)"
@@ -114,7 +115,7 @@ fn an_entry_with_a_mistake_is_named() {
         return;
     };
     slapd.take("ldapmodify", &format!("dn: cn={FLEET},{BASE}\nchangetype: modify\nreplace: shortflowText\nshortflowText:: YWL/\n"));
-    let why = directory(&slapd.url, admin(), false, None).fetch().unwrap_err();
+    let why = directory(&slapd.url, admin(), false, None).fetch().unwrap_err().to_string();
     assert!(
         why.contains(&format!("cn={FLEET},{BASE}: `shortflowText` is not UTF-8 from byte 3")),
         "{why}"
@@ -184,10 +185,12 @@ fn by_tls_and_starttls_a_server_is_believed_whose_certificate_is_of_the_authorit
     for (url, starttls) in [(&ldaps, false), (&slapd.url, true)] {
         let fetched = directory(url, admin(), starttls, Some(&authority)).fetch();
         assert_eq!(fetched.unwrap().bundle, repository("95 Mbit/s"), "{url}");
-        let refused = directory(url, admin(), starttls, Some(&stranger)).fetch().unwrap_err();
+        let refused =
+            directory(url, admin(), starttls, Some(&stranger)).fetch().unwrap_err().to_string();
         assert!(refused.contains("certificate"), "{url}: {refused}");
         let named = url.replace("127.0.0.1", "localhost");
-        let refused = directory(&named, admin(), starttls, Some(&authority)).fetch().unwrap_err();
+        let refused =
+            directory(&named, admin(), starttls, Some(&authority)).fetch().unwrap_err().to_string();
         assert!(refused.contains("certificate"), "{named}: {refused}");
     }
 }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use shortflow_agent::{
-    Bind, Bundle, Control, Directory, DirectoryOptions, Doors, FLEET, Fetched, Source, StubPlane,
-    Verdict, What, run,
+    Bind, Bundle, Control, Directory, DirectoryOptions, Doors, FLEET, Fetched, NotFetched, Source,
+    StubPlane, Verdict, What, run,
 };
 
 use crate::slapd::{ADMIN, BASE, Like, Slapd};
@@ -47,7 +47,7 @@ impl Source for Watched {
         self.directory.name()
     }
 
-    fn fetch(&mut self) -> Result<Fetched, String> {
+    fn fetch(&mut self) -> Result<Fetched, NotFetched> {
         let now = self.reads.now.fetch_add(1, Ordering::Relaxed) + 1;
         self.reads.most.fetch_max(now, Ordering::Relaxed);
         self.reads.all.fetch_add(1, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use shortflow_agent::{
-    Agent, Ask, Control, Doors, Fetched, Source, Store, StubPlane, Verdict, ask, run,
+    Agent, Ask, Control, Doors, Fetched, NotFetched, Source, Store, StubPlane, Verdict, ask, run,
 };
 
 use crate::support::bundle;
@@ -25,7 +25,7 @@ fn at_once(rate: &str) -> String {
     )
 }
 
-fn read(fleet: &str) -> Result<Fetched, String> {
+fn read(fleet: &str) -> Result<Fetched, NotFetched> {
     let bundle = bundle(fleet, &[]);
     Ok(Fetched { bundle, who: "alice".to_owned(), verdicts: Vec::new() })
 }
@@ -110,7 +110,7 @@ impl Source for Slow {
         "a slow source".to_owned()
     }
 
-    fn fetch(&mut self) -> Result<Fetched, String> {
+    fn fetch(&mut self) -> Result<Fetched, NotFetched> {
         let over = |_| "the test is over".to_owned();
         self.begins.send(()).map_err(|error| over(error.to_string()))?;
         let fleet = self.ends.recv().map_err(|error| over(error.to_string()))?;

@@ -84,6 +84,8 @@ fn what_is_exported_is_imported_byte_for_byte_into_a_folder_that_is_not_there() 
     let export =
         run(&["agent", "export", &path("fleet"), "--base", "ou=shortflow,dc=example,dc=org"]);
     assert_eq!(export.code, Some(0), "{}", export.err);
+    let left_out = "left out, since no assignment names them: policies/best-effort.toml\n";
+    assert!(export.err.contains(left_out), "{}", export.err);
     std::fs::write(path("fleet.ldif"), &export.out).unwrap();
     let import = run(&["agent", "import", &path("fleet.ldif"), "--into", &path("back")]);
     assert_eq!(import.code, Some(0), "{}", import.err);

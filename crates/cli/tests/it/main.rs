@@ -6,6 +6,7 @@ mod agent;
 mod agent_demo;
 #[cfg(target_os = "linux")]
 mod agent_faults;
+mod agent_folder;
 mod arguments;
 mod check;
 mod deploy;

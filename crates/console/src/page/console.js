@@ -225,7 +225,8 @@ function showAbout() {
     if (speed) $("speed").value = speed;
     state(is_over ? "over" : speed ? "live" : "paused", is_over ? "at the end" : speed ? "playing" : "paused");
   } else {
-    state("live", "live");
+    const isWarned = about.kind === "agents" && about.notes.length > 0;
+    state(isWarned ? "warned" : "live", isWarned ? "live, with warnings" : "live");
   }
   showAccess();
   showChoices();
@@ -509,6 +510,13 @@ $("token-form").addEventListener("submit", event => {
   token = given;
   sessionStorage.setItem("token", token);
   put("token-why", "…");
+  if (mayRead) check(); else readAgain();
+});
+
+// The address with a token, opened over a page that is there already.
+window.addEventListener("hashchange", () => {
+  if (!new URLSearchParams(location.hash.slice(1)).get("token")) return;
+  token = takeToken();
   if (mayRead) check(); else readAgain();
 });
 

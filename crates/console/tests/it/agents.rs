@@ -59,6 +59,37 @@ fn nothing_sticks_out_or_lies_on_something_else_at_any_width_whatever_long_names
 }
 
 #[test]
+fn what_is_not_as_it_is_to_be_stands_at_the_head_of_the_page_until_it_is_mended() {
+    let Some(mut browser) = Browser::start() else { return };
+    with_machine("alice", Some(token()), |at, hub| {
+        let contested = "eth0: somebody else changes it again and again, 12 times by 2026-11-27T01:00:00Z: is another agent at work here?";
+        let refused =
+            "what folder /srv/fleet has now is refused: error: this is not TOML (fleet.toml:4:10)";
+        hub.tell(&snapshot(1e9, "Short First", &["calls", "files"]));
+        browser.open(&with_token(at), 380, 740);
+        browser.until(&has_points(1));
+        let is_shown = "document.getElementById('notes').checkVisibility()";
+        assert_eq!(browser.eval(is_shown), false);
+        hub.change(|about| about.notes = vec![refused.to_owned(), contested.to_owned()]);
+        browser.until(is_shown);
+        let said = text(&mut browser, "notes");
+        assert!(said.contains(contested) && said.contains(refused), "{said}");
+        let place = "document.getElementById('notes').getBoundingClientRect()";
+        assert_eq!(
+            browser.eval(&format!("{place}.top < innerHeight && {place}.right <= innerWidth")),
+            true
+        );
+        assert_eq!(browser.eval("getComputedStyle(document.getElementById('state'), '::before').backgroundColor === getComputedStyle(document.getElementById('notes')).borderLeftColor"), true, "the state is not green");
+        assert_eq!(text(&mut browser, "state"), "live, with warnings");
+        browser.picture("warned-380");
+        hub.change(|about| about.notes.clear());
+        browser.until(&format!("!{is_shown}"));
+        assert_eq!(text(&mut browser, "state"), "live");
+        assert!(browser.errors.is_empty(), "{:#?}", browser.errors);
+    });
+}
+
+#[test]
 fn the_chart_follows_the_class_that_is_served_first_whatever_a_policy_calls_it() {
     let Some(mut browser) = Browser::start() else { return };
     with_machine("alice", Some(token()), |at, hub| {

@@ -132,7 +132,7 @@ fn a_preview_shows_how_the_policies_differ_and_changes_nothing() {
         );
         assert_eq!(current(replay), "Best Effort");
         let none = asked(at, "GET /preview?to=%F0", &[], "");
-        assert_eq!(code(&none), "409", "{none}");
+        assert_eq!(code(&none), "400", "{none}");
     });
 }
 
@@ -146,7 +146,14 @@ fn time_stands_still_goes_on_and_begins_anew() {
         let run = replay.hub().about().run;
         assert_eq!(code(&pace("{\"restart\":true}")), "200");
         assert_eq!(replay.hub().about().run, run + 1);
-        assert_eq!(code(&pace("{\"speed\":\"fast\"}")), "409");
+        for malformed in ["{\"speed\":\"fast\"}", "{", "", "[]", "{\"speed\":1,\"speed\":2}"] {
+            assert_eq!(code(&pace(malformed)), "400", "{malformed}");
+        }
+        let switch = |body: &str| asked(at, "POST /switch", &[JSON, &bearer()], body);
+        for malformed in ["{\"to\":1}", "{\"too\":\"0\"}", "x"] {
+            assert_eq!(code(&switch(malformed)), "400", "{malformed}");
+        }
+        assert_eq!(code(&switch("{\"to\":\"no such policy\"}")), "409");
         assert_eq!(code(&asked(at, "POST /pace", &[JSON], "{\"speed\":1}")), "401");
     });
 }

@@ -53,6 +53,11 @@ fn at_three_widths_the_page_shows_its_figures_without_an_error_and_fits() {
             );
             assert_eq!(outside, 0, "{width}");
             browser.picture(&format!("console-{width}"));
+            // What is said of a check box begins beside it in each of its lines.
+            let beside = "(() => { const box = document.getElementById('aloud'), range = document.createRange(); \
+                          range.selectNodeContents(box.parentElement); range.setStartAfter(box); \
+                          return [...range.getClientRects()].every(line => line.left >= box.getBoundingClientRect().right); })()";
+            assert_eq!(browser.eval(beside), true, "{width}");
         }
         browser.prefer(&[("prefers-color-scheme", "dark")]);
         browser.picture("console-1440-dark");
@@ -195,7 +200,7 @@ fn a_screen_reader_finds_a_name_for_everything_one_can_act_on() {
             ("combobox", "Throughput of"),
             ("combobox", "Go to"),
             ("button", "Switch"),
-            ("checkbox", "Tell a screen reader how it stands every 15 s"),
+            ("checkbox", "Tell a screen reader how it stands every 15\u{a0}s"),
             ("heading", "Delay beside throughput"),
         ] {
             let found = named.iter().any(|(a, b)| a == role && b.trim() == name);

@@ -76,6 +76,39 @@ fn a_wrong_token_in_the_address_is_told_before_anything_is_tried_and_forgotten()
 }
 
 #[test]
+fn an_address_with_a_token_is_taken_over_a_page_that_is_open_and_leaves_the_address_bar() {
+    let Some(mut browser) = Browser::start() else { return };
+    with_machine("alice", Some(token()), |at, hub| {
+        hub.tell(&snapshot(1e9, "Short First", &["calls", "files"]));
+        browser.open(&format!("http://{at}/"), 768, 900);
+        until_said(&mut browser, ASKS);
+        browser.eval("window.isTheSame = true");
+        browser.open(&with_token(at), 768, 900);
+        browser.until("document.getElementById('back')?.disabled === false");
+        assert_eq!(browser.eval("window.isTheSame"), true, "the page was not loaded anew");
+        assert!(!is_shown(&mut browser, "token-form"));
+        assert_eq!(browser.eval("location.href"), format!("http://{at}/"));
+        let history = browser.call("Page.getNavigationHistory", serde_json::json!({}));
+        assert!(!history.to_string().contains(TOKEN), "{history}");
+        // A wrong one takes its place, as it does at the start.
+        browser.open(&format!("http://{at}/#token=some-other-token"), 768, 900);
+        until_said(&mut browser, WRONG);
+        assert_eq!(browser.eval("document.getElementById('back').disabled"), true);
+        // Another fragment is none.
+        browser.open(&format!("http://{at}/#main"), 768, 900);
+        assert!(is_shown(&mut browser, "token-form"));
+        assert!(browser.errors.is_empty(), "{:#?}", browser.errors);
+    });
+    for_others(|at: SocketAddr| {
+        browser.open(&format!("http://{at}/"), 768, 900);
+        until_said(&mut browser, "This console shows nothing without its token.");
+        browser.open(&with_token(at), 768, 900);
+        browser.until("document.getElementById('title').textContent.includes('simulated')");
+        assert_eq!(browser.eval("location.hash"), "");
+    });
+}
+
+#[test]
 fn a_token_that_cannot_be_sent_is_told_to_be_wrong_and_is_not_kept() {
     let Some(mut browser) = Browser::start() else { return };
     with_machine("alice", Some(token()), |at, hub| {

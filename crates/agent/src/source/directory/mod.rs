@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 
 use super::backoff::Backoff;
-use super::{Fetched, Source};
+use super::{Fetched, NotFetched, Source};
 use crate::ldap;
 use crate::verdict::Verdict;
 use session::Session;
@@ -52,9 +52,13 @@ impl Source for Directory {
         format!("{} at {}", self.options.base, self.options.url)
     }
 
-    fn fetch(&mut self) -> Result<Fetched, String> {
+    fn hurry(&mut self) {
+        self.backoff.hurry();
+    }
+
+    fn fetch(&mut self) -> Result<Fetched, NotFetched> {
         if let Some(why) = self.backoff.holds(Instant::now()) {
-            return Err(why.to_owned());
+            return Err(why.to_owned().into());
         }
         let (options, session) = (&self.options, &mut self.session);
         let read = self.runtime.block_on(async {
@@ -77,8 +81,7 @@ impl Source for Directory {
         let bundle = match ldap::of_entries(&entries) {
             Some(bundle) => bundle,
             // Mistakes are shown in the entries' text form.
-            None => ldap::read(&self.name(), ldap::write(&entries))
-                .map_err(|mistakes| mistakes.to_string())?,
+            None => ldap::read(&self.name(), ldap::write(&entries))?,
         };
         Ok(Fetched { bundle, who, verdicts: ldap::verdicts(&words) })
     }
