@@ -165,7 +165,7 @@ pub(crate) fn conduct(
         page?;
     } else {
         let told = if options.brief { brief } else { text };
-        console.print(&format!("{}\n", told(&runs, console.color_out)))?;
+        console.print(&format!("{}\n", told(&runs, console.color_out, console.columns)))?;
         trace.map_or(Ok(()), |trace| console.file("Trace", &trace.file))?;
         console.file("Report", &page?)?;
     }
