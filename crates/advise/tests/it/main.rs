@@ -174,6 +174,8 @@ fn a_list_with_a_mistake_is_told_where_and_what_is_allowed() {
         told(&[head, "1,-5,up"]),
         told(&[head, "1,2,sideways"]),
         told(&[head, "1,2"]),
+        told(&[head, "1,2,up", "1,2,up,3"]),
+        told(&[head, "1,2,up", "", "", "\"3\", often, up"]),
         told(&[head, "1,2,up", "NaN,2,up"]),
         told(&[head]),
         told(&[]),
